@@ -1,8 +1,8 @@
-//! Checkpoints: the record files are synced, and the journal's full segments are needed no more.
+//! Checkpoints: sync the record files, which makes full segments of the journal obsolete.
 //!
-//! A thread of its own does it, while the writer goes on. It is asked for each segment that is full; when it falls
-//! [`BEHIND`] by some, the writer waits, so that a start after a crash never has much to read. After it, volumes that are worked on no more
-//! are closed.
+//! A background thread makes them while the writer continues. It receives each full segment; when [`BEHIND`]
+//! segments are pending the writer waits, so that a start after a crash has a bounded amount to read.
+//! Afterwards it closes volumes that are out of active use.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,22 +14,21 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use super::{journal::Closed, records::Records};
 use offerd_base::telemetry::metrics::STORE_CHECKPOINT_SECONDS;
 
-/// How many full segments may wait.
+/// Full segments that may be pending.
 const BEHIND: usize = 4;
 
-/// Where full segments go.
 pub(super) struct Checkpoints {
     records: Arc<Records>,
     thread: Option<(Sender<Closed>, JoinHandle<()>)>,
 }
 
 impl Checkpoints {
-    /// Made while the writer waits, on its own thread.
+    /// Makes checkpoints on the writer's thread, which waits for them.
     pub(super) fn inline(records: Arc<Records>) -> Self {
         Self { records, thread: None }
     }
 
-    /// Gives them a thread of their own.
+    /// Moves checkpoints to a background thread.
     pub(super) fn begin_thread(&mut self) -> std::io::Result<()> {
         let (sender, full) = bounded(BEHIND);
         let records = Arc::clone(&self.records);
@@ -39,7 +38,7 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Takes a full segment, of which the record files were given everything.
+    /// Takes a full segment whose changes have all been appended to the record files.
     pub(super) fn take(&self, full: Closed) -> Result<(), String> {
         match &self.thread {
             Some((sender, _)) => sender.send(full).map_err(|_| "the checkpoints ended".to_owned()),
@@ -47,7 +46,7 @@ impl Checkpoints {
         }
     }
 
-    /// Ends them, when the last one is made.
+    /// Stops after the last checkpoint.
     pub(super) fn end(&mut self) {
         if let Some((sender, handle)) = self.thread.take() {
             drop(sender);

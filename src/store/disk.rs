@@ -1,7 +1,7 @@
-//! The disk under the store: why it cannot be used, and the few steps that make what was written survive a power cut.
+//! The disk under the store: its errors, and the steps that make writes survive a power cut.
 //!
-//! A file's bytes survive one after `fdatasync`, its name after a sync of the directory that it stands in. Nothing else
-//! counts, and what is renamed over another file is one of the two, whole.
+//! A file's bytes survive one after `fdatasync`, its name after a sync of its directory. Nothing else counts.
+//! After a rename over another file, either the old file or the new one is there, whole.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -15,27 +15,24 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags, flock};
 use rustix::io::Errno;
 
-/// How often a sync that hangs looks whether it still does.
+/// Interval at which a hanging sync checks whether it should go on.
 const HANG_LOOK: Duration = Duration::from_millis(1);
 
-/// How often a held lock is tried again.
 pub(super) const LOCK_RETRY: Duration = Duration::from_millis(2);
 
-/// How much of a file is read at once.
 const PIECE_BYTES: usize = 256 * 1024;
 
-/// How much is given up where a disk cannot read, in bytes.
+/// Unit of data given up where a disk cannot read, in bytes.
 const PAGE: usize = 4096;
 
-/// The kind of error where something else has the name of a file.
+/// The error kind when a path names something other than a file.
 pub(super) const NOT_A_FILE: io::ErrorKind = io::ErrorKind::InvalidInput;
 
-/// Why the store's files cannot be read or written: the system's error, or sled's.
+/// Why the store's files cannot be read or written: the error of the system, or of sled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct DiskError(pub(super) String);
 
-/// What a step on the disk comes to.
 pub(super) type DiskResult<T> = Result<T, DiskError>;
 
 impl From<io::Error> for DiskError {
@@ -44,7 +41,7 @@ impl From<io::Error> for DiskError {
     }
 }
 
-/// Lets a test fail the syncs of a store from any thread, or have them hang.
+/// Lets a test make the syncs of a store fail or hang, from any thread.
 #[doc(hidden)]
 #[derive(Debug, Clone, Default)]
 pub struct SyncFault {
@@ -63,7 +60,7 @@ impl SyncFault {
         self.hanging.store(hanging, Ordering::SeqCst);
     }
 
-    /// Waits while syncs hang, then fails if they fail.
+    /// Blocks while syncs hang, then fails if they should fail.
     pub(super) fn tell(&self) -> io::Result<()> {
         while self.hanging.load(Ordering::SeqCst) {
             thread::park_timeout(HANG_LOOK);
@@ -78,14 +75,13 @@ impl SyncFault {
 /// A page that the disk could not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unread {
-    /// Where it begins.
     pub(super) at: u64,
     /// The system's error.
     pub(super) why: String,
 }
 
-/// Reads as many bytes from a place on as these are. A page of them that the disk cannot read is zeros, so that it costs no more
-/// than what is in it, and is returned.
+/// Fills the buffer from a place on. A page that the disk cannot read becomes zeros, so that only its own
+/// content is lost, and is returned.
 pub(super) fn read_sparing(file: &File, bytes: &mut [u8], at: u64) -> io::Result<Vec<Unread>> {
     match file.read_exact_at(bytes, at) {
         Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {}
@@ -110,7 +106,7 @@ pub(super) fn read_sparing(file: &File, bytes: &mut [u8], at: u64) -> io::Result
     Ok(unread)
 }
 
-/// All of a file, with zeros where the disk cannot read it, and where that is.
+/// The content of a file, with zeros for the pages that the disk cannot read, and those pages.
 pub(super) fn read_file_sparing(path: &Path) -> io::Result<(Vec<u8>, Vec<Unread>)> {
     let file = open_file(OpenOptions::new().read(true), path)?;
     let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?];
@@ -118,16 +114,16 @@ pub(super) fn read_file_sparing(path: &Path) -> io::Result<(Vec<u8>, Vec<Unread>
     Ok((bytes, unread))
 }
 
-/// Opens what has to be a file, and never waits for what has its name.
+/// Opens a path that must be a file. Never blocks, even on a pipe.
 ///
 /// # Errors
-/// As that of the system; of the kind [`NOT_A_FILE`] where something else was found.
+/// The system's; of the kind [`NOT_A_FILE`] when the path names something else.
 pub(super) fn open_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let is_file = |metadata: &fs::Metadata| match metadata.is_file() {
         true => Ok(()),
         false => Err(another(path, metadata, "a file")),
     };
-    // A directory cannot be opened to write, and a pipe would wait.
+    // A directory cannot be opened to write, and a pipe would block.
     if let Ok(metadata) = fs::metadata(path) {
         is_file(&metadata)?;
     }
@@ -136,7 +132,7 @@ pub(super) fn open_file(options: &mut OpenOptions, path: &Path) -> io::Result<Fi
     Ok(file)
 }
 
-/// The error for what is not what was wanted under its name.
+/// The error for a path that names the wrong kind of thing.
 fn another(path: &Path, metadata: &fs::Metadata, wanted: &str) -> io::Error {
     let found = metadata.file_type();
     let what = match () {
@@ -149,10 +145,10 @@ fn another(path: &Path, metadata: &fs::Metadata, wanted: &str) -> io::Error {
     io::Error::new(NOT_A_FILE, format!("`{}` is {what}, want {wanted}; move it away", path.display()))
 }
 
-/// That a path names a directory, or nothing yet.
+/// Checks that a path names a directory, or nothing yet.
 ///
 /// # Errors
-/// What it names instead.
+/// The path names something else.
 pub(super) fn want_directory(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_dir() => Err(another(path, &metadata, "a directory")),
@@ -160,10 +156,10 @@ pub(super) fn want_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The same, and that the path is no link that leads nowhere: no directory can be made there.
+/// Like [`want_directory`], and refuses a dangling symlink: no directory can be made there.
 ///
 /// # Errors
-/// What it names instead.
+/// The path names something else.
 pub(super) fn want_place(path: &Path) -> io::Result<()> {
     match fs::read_link(path) {
         Ok(target) if if_there(fs::metadata(path))?.is_none() => {
@@ -178,17 +174,17 @@ pub(super) fn want_place(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a directory is where a volume is mounted: it cannot be renamed, and what lies beside it is on another disk, in a container in
-/// the layer that ends with it.
+/// Whether a directory is a mount point: it cannot be renamed, and its siblings are on another disk, in a
+/// container in the ephemeral layer.
 pub(super) fn is_mount(path: &Path) -> bool {
     let about = rustix::fs::statx(rustix::fs::CWD, path, AtFlags::empty(), StatxFlags::BASIC_STATS);
     about.is_ok_and(|about| about.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
-/// What stands in a directory; nothing where there is none.
+/// The entries of a directory; none if it does not exist.
 ///
 /// # Errors
-/// Why it cannot be read, with its path.
+/// The directory cannot be read; the error names its path.
 pub(super) fn entries(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {
     want_directory(directory)?;
     let named =
@@ -197,17 +193,17 @@ pub(super) fn entries(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {
     Ok(entries.map_err(named)?.unwrap_or_default())
 }
 
-/// Whether an open file is what a path names.
+/// Whether a path names this open file.
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     let id = |of: fs::Metadata| (of.dev(), of.ino());
     match (file.metadata().map(id), fs::metadata(path).map(id)) {
         (Ok(open), Ok(named)) => open == named,
-        // What cannot be looked at may be there.
+        // A path that cannot be inspected may still name it.
         (_, named) => !named.is_err_and(|error| error.kind() == io::ErrorKind::NotFound),
     }
 }
 
-/// All of what has to be a file.
+/// The content of a path that must be a file.
 ///
 /// # Errors
 /// As [`open_file`].
@@ -217,11 +213,12 @@ pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Makes a directory, for the owner alone, and those above it. Once this returns, it is found again after a power cut.
+/// Makes a directory, for the owner alone, and its parents. Once this returns, it survives a power cut.
 pub(super) fn make_directory(path: &Path) -> io::Result<()> {
     let parent = parent_of(path);
     if path.is_dir() {
-        // Who has made it may have been ended before its name was safe. Where we may not look, it was not us.
+        // The process that made it may have ended before syncing its name. A parent we may not open was not
+        // made by us.
         let _ = sync_directory(parent);
         return Ok(());
     }
@@ -240,15 +237,15 @@ pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Where a file is written before it takes the place of another.
+/// The path at which a file is written before it replaces another.
 pub(super) fn fresh(path: &Path) -> PathBuf {
     let mut fresh = path.as_os_str().to_owned();
     fresh.push(".new");
     fresh.into()
 }
 
-/// Writes a file anew, for the owner alone, as a whole. After a crash it is the old one or the new one; once this returns,
-/// the new one.
+/// Replaces a file atomically, for the owner alone. After a crash it is the old one or the new one; once this
+/// returns, the new one.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let fresh = fresh(path);
     let mut options = OpenOptions::new();
@@ -260,7 +257,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_directory(parent_of(path))
 }
 
-/// What was found, or `None` where nothing is there.
+/// Turns a not-found error into `None`.
 pub(super) fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -268,23 +265,23 @@ pub(super) fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Removes a directory with all that is in it, if it is there. Once this returns, it does not come back.
+/// Removes a directory with its content, if it exists. Once this returns, it does not come back.
 pub(super) fn remove_directory(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        // Something else has its name.
+        // The name is taken by something else.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => remove_file(path),
         Err(error) => Err(error),
         Ok(()) => sync_directory(parent_of(path)),
     }
 }
 
-/// Removes a file, if it is there. Once this returns, it does not come back.
+/// Removes a file, if it exists. Once this returns, it does not come back.
 pub(super) fn remove_file(path: &Path) -> io::Result<()> {
     if_there(fs::remove_file(path))?.map_or(Ok(()), |()| sync_directory(parent_of(path)))
 }
 
-/// Locks an open file or directory as soon as nobody else does; `false` where somebody still does at a moment.
+/// Locks an open file or directory as soon as it is free; `false` if it is still locked at the deadline.
 pub(super) fn lock_until(file: &File, until: Instant) -> io::Result<bool> {
     loop {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
@@ -295,15 +292,14 @@ pub(super) fn lock_until(file: &File, until: Instant) -> io::Result<bool> {
     }
 }
 
-/// The directory that something stands in.
 pub(super) fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Hands over a file piece by piece, as it is read.
+/// Reads a file piece by piece into `take`.
 ///
 /// # Errors
-/// What `unread` makes of the system's error, or what `take` says.
+/// `unread` of the system's error, or the error of `take`.
 pub fn for_each_piece<E>(
     file: &mut dyn Read,
     unread: impl Fn(io::Error) -> E,
@@ -322,7 +318,7 @@ pub fn for_each_piece<E>(
 mod tests {
     use super::*;
 
-    /// The memory of a process is a file of which some pages cannot be read.
+    /// The memory of a process is a file with pages that cannot be read.
     #[test]
     fn what_a_disk_cannot_read_is_zeros_and_costs_no_error() {
         let memory = File::open("/proc/self/mem").unwrap();

@@ -1,13 +1,14 @@
-//! The manifest: which files of the store there must be.
+//! The manifest: the list of the files that the store must have.
 //!
 //! ```text
 //! offerd store 1
 //! {"revision":7,"volumes":[{"number":0,"begins":…,"files":[{"number":1,"bytes":4711}]}, …]}
 //! crc32 of the lines before, in hexadecimal
 //! ```
-//! It is written anew as a whole whenever a file comes or goes, and when the store is closed; `bytes` is how much of a file
-//! is known to survive a power cut. There are two, `manifest` and `manifest.copy`, so that damage to one costs nothing: the
-//! sound one of the higher revision counts. Where both are damaged, what there is is listed from the files themselves.
+//! It is rewritten as a whole whenever a file is added or removed, and when the store is closed; `bytes` is
+//! the length of a file that is known to survive a power cut. There are two copies, `manifest` and
+//! `manifest.copy`, so that damage to one costs nothing: the sound one with the higher revision counts. If
+//! both are damaged, the list is rebuilt from the existing files.
 
 use std::{io, path::Path};
 
@@ -20,17 +21,18 @@ use super::volume_number::{BASE, Begins, Number, directory_of, volumes_in};
 /// The format of the stores that this build writes, and the only one that it reads.
 pub const FORMAT: u32 = 1;
 
-/// The file, and the one that stands in for it when it is damaged.
+/// The file, and its copy for the case of damage.
 const NAMES: [&str; 2] = ["manifest", "manifest.copy"];
 
 const HEADING: &str = "offerd store ";
 
-/// What the manifest says.
+/// The content of the manifest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    /// Counts how often it was written.
+    /// Number of times it was written.
     revision: u64,
-    /// Whether the store was open when it was written, so that there is a journal beside it. Other builds do not say.
+    /// Whether the store was open when it was written, so that a journal must exist. Other builds leave this
+    /// out.
     #[serde(default)]
     pub(super) has_journal: bool,
     /// The volumes, in the order of their numbers, the base first.
@@ -42,14 +44,12 @@ pub(super) struct Manifest {
 pub(super) struct VolumeRow {
     /// Its number.
     pub(super) number: Number,
-    /// When it begins.
     pub(super) begins: Begins,
-    /// Its files, in their order.
     pub(super) files: Vec<FileRow>,
 }
 
 impl VolumeRow {
-    /// One of which it is not known when it begins, or that begins before everything.
+    /// A volume whose beginning is unknown or before all others.
     pub(super) fn undated(number: Number, files: Vec<FileRow>) -> Self {
         Self { number, begins: Begins::default(), files }
     }
@@ -60,16 +60,16 @@ impl VolumeRow {
 pub(super) struct FileRow {
     /// Its number.
     pub(super) number: FileNumber,
-    /// How long it is at least.
+    /// Its least length.
     pub(super) bytes: u64,
 }
 
-/// What was found where the manifest stands.
+/// Result of looking for a manifest.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// There is no manifest.
+    /// No manifest exists.
     Nothing,
-    /// What the store says; and which of the two files is damaged, where one is.
+    /// The manifest; and the damaged one of its two files, if any.
     Manifest { manifest: Manifest, damage: Option<&'static str> },
     /// The store has this other format.
     Other(u32),
@@ -103,7 +103,8 @@ impl Manifest {
         })
     }
 
-    /// A manifest of the files of a store, for one whose own is lost. When the volumes began is not known any more.
+    /// A manifest made from the files of a store whose own is lost. The beginnings of its volumes are
+    /// unknown.
     pub(super) fn of_files(store: &Path) -> io::Result<Self> {
         let mut volumes = Vec::new();
         for number in [BASE].into_iter().chain(volumes_in(store)?) {
@@ -114,7 +115,6 @@ impl Manifest {
         Ok(Self { volumes, ..Self::default() })
     }
 
-    /// A volume by its number.
     pub(super) fn volume_mut(&mut self, number: Number) -> Option<&mut VolumeRow> {
         self.volumes.iter_mut().find(|volume| volume.number == number)
     }
@@ -137,7 +137,7 @@ impl Manifest {
         format!("{text}{crc:08x}\n")
     }
 
-    /// The manifest in a sound file, or the other format that it names; nothing more is read then.
+    /// The manifest in a sound file, or the other format that it names, of which nothing more is read.
     fn parse(bytes: &[u8]) -> Option<Result<Self, u32>> {
         let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
         let (summed, crc) = text.split_at_checked(text.rfind('\n')? + 1)?;

@@ -1,15 +1,16 @@
-//! A record file: where the records of a volume lie, one entry behind the other, in the order they were written.
+//! A record file holds records of a volume, one entry after the other, in the order they were written.
 //!
 //! ```text
 //! "offerdr1"  volume u32 BE  number u32 BE  crc32 of the two u32 BE  entry…
 //! entry   mark u32 BE  key length u16 BE  value length u32 BE  crc32 u32 BE  key  value
 //! ```
-//! An entry says what the record of its key is from there on; the length `FFFFFFFF` and no value, that there is none any
-//! more. The mark is the same for all entries of a file and for no other file, so that what follows damage is found again;
-//! the checksum covers the file, the place, the lengths, the key and the value, so that nothing that lies elsewhere is taken for an entry.
+//! An entry sets the record of its key from there on; the length `FFFFFFFF` with no value removes the record.
+//! All entries of a file share its mark, and no other file has the same one, so a reader can resynchronise
+//! after damage. The checksum covers the file, the offset, the lengths, the key and the value, so bytes from
+//! elsewhere never pass for an entry.
 //!
-//! A file only grows. It is synced by the [checkpoints](super::checkpoint); what a crash has kept from it is in the
-//! [journal](super::journal).
+//! A file only grows. The [checkpoints](super::checkpoint) sync it; the [journal](super::journal) holds what
+//! a crash has kept from it.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -26,19 +27,19 @@ use super::disk::{self, Unread};
 use super::frame::{VALUE_LIMIT, checksum};
 use super::volume_number::Number;
 
-/// What a file begins with; the last byte says the format.
+/// Magic number of a file; the last byte is the format version.
 const MAGIC: &[u8; 8] = b"offerdr1";
 
-/// Length of what is before the first entry.
+/// Length of the file header in bytes.
 pub(super) const HEADING: u64 = 20;
 
-/// Length of what is before the key of an entry.
+/// Length of an entry's header in bytes.
 const HEAD: usize = 14;
 
-/// The length that says that there is no record any more.
+/// The value length that marks a removal.
 const REMOVED: u32 = u32::MAX;
 
-/// How much of a file is read at once.
+/// Size of one read from a file.
 const CHUNK: usize = 256 * 1024;
 
 /// The longest value of an entry.
@@ -50,64 +51,56 @@ pub(super) type FileNumber = u32;
 /// Where an entry lies within its volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Locator {
-    /// In which file.
     pub(super) file: FileNumber,
-    /// Where it begins.
     pub(super) at: u64,
-    /// How long it is.
     pub(super) length: u32,
 }
 
-/// A file that is open.
+/// An open file.
 #[derive(Debug)]
 pub(super) struct RecordFile {
     volume: Number,
     pub(super) number: FileNumber,
     file: File,
     end: AtomicU64,
-    /// Up to where a power cut takes nothing.
+    /// Bytes that survive a power cut.
     synced: AtomicU64,
-    /// How long it must have been when it was opened.
+    /// The length it should have had when it was opened.
     wanted: u64,
-    /// Whether a power cut may bring back what was cut off.
+    /// Whether a power cut may bring truncated bytes back.
     is_cut: AtomicBool,
 }
 
-/// What an entry is, without its value.
+/// An entry of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Where it lies.
     pub(super) locator: Locator,
-    /// The key in the index.
     pub(super) key: Vec<u8>,
-    /// The value; nothing where there is no record any more.
+    /// The value; `None` if it removes the record.
     pub(super) value: Option<Vec<u8>>,
 }
 
-/// What a walk through a file meets.
+/// An item of a walk through a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Met {
-    /// A sound entry.
     Entry(Entry),
-    /// Bytes that are no entry, up to where the next one begins, or the file ends.
+    /// Bytes that are no entry, up to the next entry or the end of the file.
     Damage {
-        /// Where they begin.
         at: u64,
-        /// How many there are.
         bytes: u64,
-        /// The system's error, where the disk could not read them: they may be sound all the same.
+        /// The system's error, where the disk could not read them: they may still be sound.
         unread: Option<String>,
     },
 }
 
 impl Locator {
-    /// As the index keeps it.
+    /// The form stored in the index.
     pub(super) fn to_bytes(self) -> [u8; 16] {
         let (file, at, length) = (u128::from(self.file), u128::from(self.at), u128::from(self.length));
         (file << 96 | at << 32 | length).to_be_bytes()
     }
 
-    /// Reads what the index keeps.
+    /// Parses the form stored in the index.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let all = u128::from_be_bytes(bytes.try_into().ok()?);
         Some(Self { file: (all >> 96) as u32, at: (all >> 32) as u64, length: all as u32 })
@@ -115,7 +108,7 @@ impl Locator {
 }
 
 impl RecordFile {
-    /// Makes a file. Once this returns, it is found again after a power cut.
+    /// Creates a file. Once this returns, it exists after a power cut.
     pub(super) fn create(directory: &Path, volume: Number, number: FileNumber) -> io::Result<Self> {
         let path = path_of(directory, number);
         let file =
@@ -127,7 +120,7 @@ impl RecordFile {
         Ok(Self { volume, number, file, end, synced, wanted: HEADING, is_cut: AtomicBool::new(false) })
     }
 
-    /// Opens a file, of which so much is known to survive a power cut.
+    /// Opens a file whose first `synced` bytes should survive a power cut.
     pub(super) fn open(
         directory: &Path,
         volume: Number,
@@ -137,7 +130,6 @@ impl RecordFile {
         Self::open_as(OpenOptions::new().read(true).write(true), directory, volume, number, synced)
     }
 
-    /// Opens a file that is not to be changed.
     pub(super) fn open_to_read(directory: &Path, volume: Number, number: FileNumber) -> io::Result<Self> {
         Self::open_as(OpenOptions::new().read(true), directory, volume, number, 0)
     }
@@ -161,27 +153,25 @@ impl RecordFile {
         Ok(Self { volume, number, file, end, synced: known, wanted: synced, is_cut })
     }
 
-    /// How long it is.
     pub(super) fn len(&self) -> u64 {
         self.end.load(Ordering::Acquire)
     }
 
-    /// Up to where a power cut takes nothing.
     pub(super) fn synced(&self) -> u64 {
         self.synced.load(Ordering::Acquire)
     }
 
-    /// Whether something of it is gone. What is written behind it could then be taken for what was there before.
+    /// Whether bytes of it are missing. Entries appended now could be mistaken for the lost ones.
     pub(super) fn is_cut_short(&self) -> bool {
         self.len() < self.wanted.max(HEADING)
     }
 
-    /// How long it must be at least, as the manifest lists it: of one that was cut short, how long it was.
+    /// The minimum length to list in the manifest; for a file that was cut short, its former length.
     pub(super) fn listed(&self) -> u64 {
         if self.is_cut_short() { self.wanted } else { self.synced() }
     }
 
-    /// What is wrong with the heading, if it is not what was written, or cannot be read.
+    /// The damage of the header, if it differs from the written one or cannot be read.
     pub(super) fn heading_fault(&self) -> Option<DamageKind> {
         let (mut found, bytes) = ([0; HEADING as usize], HEADING.min(self.len()));
         match self.file.read_exact_at(&mut found, 0) {
@@ -197,12 +187,12 @@ impl RecordFile {
         }
     }
 
-    /// Whether it is gone from its directory, or another file has its name there.
+    /// Whether the file is missing from its directory, or another file has taken its name.
     pub(super) fn is_gone(&self, directory: &Path) -> bool {
         !disk::is_at(&self.file, &path_of(directory, self.number))
     }
 
-    /// Writes changes behind the others, by one writer at a time, and gives the place of each. It is durable after a
+    /// Appends changes, by one writer at a time, and returns the place of each. They are durable after a
     /// [`sync`](Self::sync). After an error nothing was written.
     pub(super) fn append<'c>(
         &self,
@@ -240,11 +230,11 @@ impl RecordFile {
         u32::try_from(HEAD + key.len() + value.len()).expect("a value is within its limit of 16 MiB")
     }
 
-    /// The value of the entry of this key that lies there. Where it is damaged, what lies in its place, which no reader of frames
-    /// takes for a value; nothing when another key's lies there, or not as much.
+    /// The value of this key's entry at a place. A damaged entry yields its raw bytes, which fail the frame
+    /// check; empty when the place holds another key's entry or is cut short.
     ///
     /// # Errors
-    /// That the disk cannot read it, whatever lies there.
+    /// The disk cannot read the place.
     pub(super) fn read(&self, locator: Locator, key: &[u8]) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; locator.length as usize];
         match self.file.read_exact_at(&mut bytes, locator.at) {
@@ -258,14 +248,13 @@ impl RecordFile {
         })
     }
 
-    /// Whether the disk can read what lies there.
+    /// Whether the disk can read these bytes.
     pub(super) fn can_be_read(&self, at: u64, bytes: u64) -> bool {
         let mut unneeded = vec![0; usize::try_from(bytes).unwrap_or(VALUE_MAX).min(VALUE_MAX)];
         let read = self.file.read_exact_at(&mut unneeded, at);
         read.err().is_none_or(|error| error.kind() == io::ErrorKind::UnexpectedEof)
     }
 
-    /// All that lies in the file from a place on.
     pub(super) fn walk(&self, from: u64) -> Walk<'_> {
         Walk {
             file: self,
@@ -277,7 +266,7 @@ impl RecordFile {
         }
     }
 
-    /// Where the entries that follow each other from a place on end.
+    /// End of the unbroken run of entries from a place on.
     pub(super) fn sound_until(&self, from: u64) -> io::Result<u64> {
         let mut end = from.max(HEADING).min(self.len());
         for met in self.walk(end) {
@@ -289,7 +278,7 @@ impl RecordFile {
         Ok(end)
     }
 
-    /// Takes away what is behind a place. It does not come back after the next [`sync`](Self::sync).
+    /// Truncates the file. The removed bytes stay gone after the next [`sync`](Self::sync).
     pub(super) fn cut(&self, end: u64) -> io::Result<()> {
         self.file.set_len(end).map_err(|error| self.named("be cut", &error))?;
         self.end.store(end, Ordering::Release);
@@ -298,7 +287,7 @@ impl RecordFile {
         Ok(())
     }
 
-    /// Once this returns, what was appended before survives a power cut, and what was cut off before is gone.
+    /// Once this returns, earlier appends survive a power cut, and earlier truncations stay.
     pub(super) fn sync(&self) -> io::Result<()> {
         let end = self.len();
         let is_cut = self.is_cut.swap(false, Ordering::AcqRel);
@@ -312,14 +301,13 @@ impl RecordFile {
         Ok(())
     }
 
-    /// An error that says of which file it is.
     fn named(&self, cannot: &str, error: &io::Error) -> io::Error {
         let Self { volume, number, .. } = self;
         let what = format!("record file {number} of volume {volume} cannot {cannot}: {error}");
         io::Error::new(error.kind(), what)
     }
 
-    /// The entry that begins where these bytes do, if a whole one does.
+    /// The whole entry at the beginning of these bytes, if there is one.
     fn entry(&self, bytes: &[u8], at: u64) -> Option<Entry> {
         let rest = bytes.strip_prefix(&mark(self.volume, self.number).to_be_bytes())?;
         let (key_length, rest) = rest.split_first_chunk()?;
@@ -347,21 +335,20 @@ impl RecordFile {
     }
 }
 
-/// A walk through a file, a chunk after the other.
 pub(super) struct Walk<'a> {
     file: &'a RecordFile,
-    /// Where the next thing is looked for.
+    /// Offset of the next item.
     pub(super) at: u64,
-    /// What was read, and where it begins.
+    /// The bytes read, followed by their offset.
     read: Vec<u8>,
     read_at: u64,
-    /// The pages that could not be read, and were not reported yet.
+    /// Unreadable pages that are not reported yet.
     unread: Vec<Unread>,
     end: u64,
 }
 
 impl Walk<'_> {
-    /// At least so many bytes from a place on, fewer at the end of the file.
+    /// At least `wanted` bytes from a place on, fewer at the end of the file.
     fn bytes(&mut self, at: u64, wanted: usize) -> io::Result<&[u8]> {
         let wanted = wanted.min((self.end - at) as usize);
         let has = |walk: &Self| (walk.read_at + walk.read.len() as u64).saturating_sub(at) as usize;
@@ -380,7 +367,7 @@ impl Walk<'_> {
         Ok(&self.read[(at - self.read_at) as usize..])
     }
 
-    /// Why what lies before a place could not be read, where the disk could not.
+    /// Why the disk could not read bytes before a place, if it could not.
     fn unread_until(&mut self, end: u64) -> Option<String> {
         let (told, ahead): (Vec<Unread>, Vec<Unread>) =
             std::mem::take(&mut self.unread).into_iter().partition(|page| page.at < end);
@@ -405,7 +392,7 @@ impl Walk<'_> {
         Ok(file.entry(self.bytes(at, length)?, at))
     }
 
-    /// Where the next whole entry begins behind a place, or the end of the file.
+    /// Start of the next whole entry after a place, or the end of the file.
     fn next_entry(&mut self, behind: u64) -> io::Result<u64> {
         let mark = mark(self.file.volume, self.file.number).to_be_bytes();
         let mut at = behind + 1;
@@ -420,7 +407,7 @@ impl Walk<'_> {
                     }
                     at += 1;
                 }
-                // A mark may begin at the end of what was searched.
+                // A mark may begin at the end of the searched bytes.
                 None => at += (searched + 1).saturating_sub(mark.len()).max(1) as u64,
             }
         }
@@ -455,12 +442,10 @@ impl Iterator for Walk<'_> {
     }
 }
 
-/// The file of this number.
 pub(super) fn path_of(directory: &Path, number: FileNumber) -> PathBuf {
     directory.join(format!("{number:08}.records"))
 }
 
-/// The numbers of the files in a directory.
 pub(super) fn numbers_in(directory: &Path) -> io::Result<BTreeSet<FileNumber>> {
     let names = disk::entries(directory)?.into_iter().map(|entry| entry.file_name());
     Ok(names.filter_map(|name| name.to_str()?.strip_suffix(".records")?.parse().ok()).collect())
@@ -518,7 +503,8 @@ mod tests {
     }
 
     proptest! {
-        /// One flipped byte costs the entry that it is in, and is met where it is; a cut costs what is behind it.
+        /// One flipped byte costs the entry it is in, and is reported there; a truncation costs the entries
+        /// behind it.
         #[test]
         fn damage_costs_the_entry_that_it_is_in_and_is_told(
             values in prop::collection::vec("[a-z]{0,40}", 1..12),

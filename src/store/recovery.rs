@@ -1,18 +1,20 @@
-//! Recovery: what a kill, a power cut or damage has left becomes a store again, before anything is opened on it.
+//! Recovery: makes a store whole after a kill, a power cut or damage, before anything opens it.
 //!
-//! 1. The manifest lists the files that there must be. What is missing of them, or shorter, is noted as damage, and stays in the
-//!    manifest; what was begun and is not listed yet is taken in, what was dropped and is still there is removed.
-//! 2. The oldest segment of the journal has up to where each record file was durable when it began. What lies behind that may
-//!    be anything: it is kept as far as it is entry after entry, and cut off from there on. Where the journal is not whole
-//!    nothing is cut off, since what lies behind damage may be all there is of it.
-//! 3. Each group of the journal that is not there already is appended again, in its order. Now the record files hold all that was
-//!    ever acknowledged.
-//! 4. They are synced, the manifest is written, and the journal is needed no more.
+//! 1. The manifest lists the files that must exist. A missing or shortened file is noted as damage and stays
+//!    in the manifest. Files that were begun and are not listed yet are adopted; files that were dropped and
+//!    still exist are removed.
+//! 2. The oldest segment of the journal records how far each record file was durable when the segment began.
+//!    Bytes behind that may be anything: whole entries in sequence are kept, and the rest is cut off. If the
+//!    journal is not whole nothing is cut off, since the bytes behind damage may be the only copy.
+//! 3. Each group of the journal that is missing is appended again, in order. Now the record files hold
+//!    everything that was ever acknowledged.
+//! 4. They are synced, the manifest is written, and the journal is obsolete.
 //!
-//! What is there already is not appended again: what the journal has lost since may be newer.
+//! A change that the files already hold is not appended again: lost parts of the journal may have replaced it
+//! since.
 //!
-//! A crash in the middle of it leaves what the next recovery begins with. Indexes play no part: those of the files that were
-//! touched are made anew when they are opened.
+//! A crash during recovery leaves a state that the next recovery can begin from. Indexes play no part: those
+//! of files that recovery touched are rebuilt when they are opened.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,17 +38,15 @@ use super::volumes::files::{self, Files};
 use super::volumes::time_ms;
 use super::volumes::volume::for_each_entry;
 
-/// A store that is whole, as far as it can be.
+/// A store made as whole as it can be.
 pub(super) struct Recovered {
-    /// Which files there are.
     pub(super) manifest: Manifest,
-    /// The segments that are needed no more.
+    /// The obsolete segments.
     pub(super) replay: Replay,
-    /// What was found damaged.
     pub(super) damages: Damages,
 }
 
-/// Makes a store that nobody has open whole. `found` is its manifest; nothing when that is lost.
+/// Makes a store whole that no process has open. `found` is its manifest, `None` if that is lost.
 pub(super) fn recover(
     options: &StoreOptions,
     found: Option<Manifest>,
@@ -75,7 +75,7 @@ pub(super) fn recover(
     Ok(Recovered { manifest, replay, damages })
 }
 
-/// Whether there are record files, of the base or a volume.
+/// Whether the base or a volume has record files.
 pub(super) fn has_files(store: &Path) -> bool {
     let numbers = [BASE].into_iter().chain(volumes_in(store).unwrap_or_default());
     numbers.into_iter().any(|number| {
@@ -83,28 +83,26 @@ pub(super) fn has_files(store: &Path) -> bool {
     })
 }
 
-/// Whether something was written to a record file. Where nothing was, a first start has ended before it stored anything.
+/// Whether any record file holds entries. If none does, the first start ended before it stored anything.
 pub(super) fn has_records(store: &Path) -> bool {
     let mut numbers = [BASE].into_iter().chain(volumes_in(store).unwrap_or_default());
-    // What cannot be looked at may hold some.
+    // A directory that cannot be read may hold some.
     numbers
         .any(|number| written_files_in(&directory_of(store, number)).map_or(true, |files| !files.is_empty()))
 }
 
-/// What is known of a store before anything is done to it.
+/// A store's state before recovery changes anything.
 pub(super) struct Known {
-    /// What there must be, as long as the journal knows it to be.
+    /// The files that must exist, with the lengths the journal knows to be durable.
     pub(super) manifest: Manifest,
-    /// How long the files were when the manifest was written.
+    /// The lengths of the files when the manifest was written.
     pub(super) since: BTreeMap<Number, Vec<FileRow>>,
-    /// The segments of the journal.
     pub(super) replay: Replay,
-    /// What they say.
     pub(super) looked: Looked,
 }
 
 impl Known {
-    /// Looks at a store, whose manifest was found, or is lost. Changes nothing.
+    /// Inspects a store whose manifest was found or is lost. Changes nothing.
     pub(super) fn of(store: &Path, found: Option<Manifest>) -> io::Result<Self> {
         let replay = Replay::of(Journal::directory(store))?;
         let looked = replay.look()?;
@@ -115,7 +113,7 @@ impl Known {
     }
 }
 
-/// What there must be: what the manifest lists, and what was begun and is not listed yet. Changes nothing.
+/// The files that must exist: those the manifest lists, and those begun but not listed yet. Changes nothing.
 fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> io::Result<Manifest> {
     let is_lost = found.is_none();
     let mut manifest = match found {
@@ -148,7 +146,7 @@ fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> io::Result<
     Ok(manifest)
 }
 
-/// Where the manifest is lost: lists the volumes and files that only the journal knows. Gives these volumes.
+/// For a lost manifest: lists the volumes and files that only the journal knows. Returns these volumes.
 fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &Looked) -> Vec<Number> {
     let mut lost = Vec::new();
     for Position { volume: number, file, .. } in looked.positions.iter().flatten() {
@@ -168,13 +166,13 @@ fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &Looked) -> Vec<
     lost
 }
 
-/// The files of a volume that something was written to: a cut may leave anything of those that were only begun.
+/// The files of a volume that hold entries; after a crash, files that were only begun may hold anything.
 fn written_files_in(directory: &Path) -> io::Result<BTreeSet<u32>> {
     let mut written = BTreeSet::new();
     for number in record_file::numbers_in(directory)? {
         let path = record_file::path_of(directory, number);
         let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
-        // A link that leads nowhere is no file.
+        // A dangling symlink is no file.
         let file = disk::if_there(fs::metadata(&path)).map_err(named)?;
         if file.is_some_and(|file| file.len() > HEADING) {
             written.insert(number);
@@ -183,8 +181,8 @@ fn written_files_in(directory: &Path) -> io::Result<BTreeSet<u32>> {
     Ok(written)
 }
 
-/// Removes what the manifest lists no more: volumes that were dropped, or begun and never written to, and files of the base that
-/// were emptied.
+/// Removes files that the manifest lists no longer: volumes that were dropped or never written to, and
+/// emptied files of the base.
 fn remove_dropped(store: &Path, manifest: &Manifest) -> io::Result<()> {
     for number in volumes_in(store)? {
         if manifest.volumes.iter().all(|volume| volume.number != number) {
@@ -201,7 +199,8 @@ fn remove_dropped(store: &Path, manifest: &Manifest) -> io::Result<()> {
     Ok(())
 }
 
-/// Raises the length of each file in the manifest to what the journal knows to be durable, where that is more.
+/// Raises each file's length in the manifest to the length the journal knows to be durable, where that is
+/// more.
 fn raise(manifest: &mut Manifest, looked: &Looked) {
     for position in looked.positions.iter().flatten() {
         let files = manifest.volume_mut(position.volume).into_iter().flat_map(|volume| &mut volume.files);
@@ -211,30 +210,30 @@ fn raise(manifest: &mut Manifest, looked: &Looked) {
     }
 }
 
-/// Files that are being made whole.
 struct Recovery<'a> {
     store: &'a Path,
     damages: &'a Damages,
     looked: Looked,
-    /// How long the files were when the manifest was written.
+    /// The lengths of the files when the manifest was written.
     since: BTreeMap<Number, Vec<FileRow>>,
-    /// The volumes that something is done to.
+    /// The volumes that recovery changes.
     opened: BTreeMap<Number, Files>,
-    /// What they had taken in already of what the journal holds.
+    /// The journal's changes that these volumes already hold.
     tails: BTreeMap<Number, Tail>,
 }
 
-/// What lies in the files of a volume behind where the journal begins, as far as it was not found in the journal yet.
+/// The entries of a volume behind the position where the journal begins; matched against the journal in
+/// order.
 pub(super) struct Tail {
     entries: Vec<u64>,
     at: usize,
-    /// Whether something of the journal was not there; nothing behind it is then.
+    /// Whether a change of the journal was missing; every later one is missing too.
     ended: bool,
 }
 
 impl Recovery<'_> {
-    /// Notes what is missing of a volume, and cuts off what is behind what is known to be durable, from where it is no entries any
-    /// more.
+    /// Notes the damage of a volume, and cuts off the bytes behind the durable length from the first that is
+    /// no entry.
     fn look_at(&mut self, volume: &VolumeRow) -> io::Result<()> {
         let directory = directory_of(self.store, volume.number);
         let mut has_tail = volume.files.is_empty();
@@ -262,13 +261,13 @@ impl Recovery<'_> {
         Ok(())
     }
 
-    /// Appends every change that the journal holds and that is not there, and counts the journal's groups.
+    /// Appends every change of the journal that is missing, and counts the journal's groups.
     fn replay(&mut self, replay: &Replay, manifest: &Manifest) -> io::Result<usize> {
         let rows: BTreeMap<Number, &VolumeRow> =
             manifest.volumes.iter().map(|volume| (volume.number, volume)).collect();
         let append = |changes: Vec<Change>| {
             for (number, mut changes) in by_volume(changes) {
-                // One that is not there was dropped.
+                // A volume that is not listed was dropped.
                 let Some(row) = rows.get(&number) else { continue };
                 self.opened(row)?;
                 let files = &self.opened[&number];
@@ -298,7 +297,7 @@ impl Recovery<'_> {
         Ok(self.opened.get_mut(&volume.number).expect("it was just put there"))
     }
 
-    /// Makes all of it durable, and notes in the manifest how long the files are.
+    /// Syncs the changed files, and notes their lengths in the manifest.
     fn settle(self, manifest: &mut Manifest) -> io::Result<()> {
         for volume in &mut manifest.volumes {
             if let Some(files) = self.opened.get(&volume.number) {
@@ -311,7 +310,8 @@ impl Recovery<'_> {
 }
 
 impl Tail {
-    /// What lies behind where the journal began; where that is not known, behind what the manifest knew.
+    /// The entries behind the position where the journal began; if that is unknown, behind the lengths in the
+    /// manifest.
     pub(super) fn of(files: &Files, looked: &Looked, known: Option<&Vec<FileRow>>) -> io::Result<Self> {
         let positions = looked.positions.as_ref();
         let position = positions.and_then(|all| all.iter().find(|position| position.volume == files.volume));
@@ -320,7 +320,7 @@ impl Tail {
             let from = match (position, positions) {
                 (Some(position), _) if file.number < position.file => continue,
                 (Some(position), _) if file.number == position.file => position.bytes,
-                // Begun since.
+                // Begun after the journal.
                 (Some(_), _) | (None, Some(_)) => HEADING,
                 (None, None) => known
                     .and_then(|rows| rows.iter().find(|row| row.number == file.number))
@@ -335,7 +335,7 @@ impl Tail {
         Ok(Self { entries, at: 0, ended: false })
     }
 
-    /// Whether a change is there, behind those that were asked for before it.
+    /// Whether the files hold a change, behind the changes matched before it.
     pub(super) fn has(&mut self, Change { key, value, .. }: &Change) -> bool {
         let wanted = hash((&**key, value.as_deref()));
         let ahead = self.entries.get(self.at..).unwrap_or_default();
@@ -347,12 +347,12 @@ impl Tail {
     }
 }
 
-/// Dates the volumes whose beginning is lost: behind all that lies in those before.
+/// Dates the volumes whose beginning is lost: after all records of earlier volumes.
 fn date(store: &Path, volumes: &mut [VolumeRow], undated: &BTreeSet<Number>) {
     if undated.iter().all(|number| *number == BASE) {
         return;
     }
-    // The latest time before, where there is one.
+    // The latest earlier time, if known.
     let mut before_ms = None;
     for volume in volumes {
         let times = times_in(store, volume);
@@ -367,9 +367,9 @@ fn date(store: &Path, volumes: &mut [VolumeRow], undated: &BTreeSet<Number>) {
     }
 }
 
-/// The first and the last time in the keys of what lies in a volume.
+/// The first and the last time in the keys of a volume.
 fn times_in(store: &Path, volume: &VolumeRow) -> Option<(u64, u64)> {
-    // What is damaged is noted when the volume is opened.
+    // Damage is noted when the volume is opened.
     let unheard = Damages::default();
     let directory = directory_of(store, volume.number);
     let files = Files::open_to_read(directory, volume.number, &volume.files, &unheard).ok()?;
@@ -384,7 +384,7 @@ fn times_in(store: &Path, volume: &VolumeRow) -> Option<(u64, u64)> {
     walked.ok().and(times)
 }
 
-/// When the first file of a volume was written last, which is not before it was begun.
+/// Last modification of a volume's first file, which is not before the volume was begun.
 fn written_ms(store: &Path, volume: &VolumeRow) -> Option<u64> {
     let first = record_file::path_of(&directory_of(store, volume.number), volume.files.first()?.number);
     let written = fs::metadata(first).ok()?.modified().ok()?;

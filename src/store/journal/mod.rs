@@ -1,14 +1,15 @@
-//! The journal: where a group of commits becomes durable, before it is anywhere else.
+//! The write-ahead journal: a group of commits becomes durable here, before it is written anywhere else.
 //!
-//! To make a group durable where its records belong takes a sync of each file. So a group is first appended to one file, as long
-//! as it will ever be, and synced, which is one write and one `fdatasync`. Then it is appended to the [record
-//! files](super::record_file), which the system may write when it likes. A [checkpoint](super::checkpoint) syncs them now and
-//! then, and the [segments](segment) that it makes needless are used again. Each says first up to where the record files were
-//! written when it began: what a crash has kept from them behind that is in the segments that are left, and is
-//! appended anew, in its order, when the store is opened. That changes nothing that was there already, since changes
-//! say what a record is then, not what becomes of it.
+//! Making a group durable at its final place takes a sync of each file. So a group is first appended to one
+//! preallocated file and synced, which is one write and one `fdatasync`. Then it is appended to the [record
+//! files](super::record_file), which the system may write back at any time. A [checkpoint](super::checkpoint)
+//! syncs them now and then, and recycles the [segments](segment) that have become obsolete. A segment begins
+//! with the positions up to which the record files were written at that moment. Changes behind these
+//! positions that a crash kept from the record files are in the remaining segments, and are appended anew, in
+//! order, when the store is opened. Replaying a change twice is harmless, since a change states the whole
+//! record, not a difference.
 //!
-//! It is also what makes a group atomic where its records lie in several places.
+//! The journal also makes a group atomic when its records lie in several places.
 
 mod replay;
 mod segment;
@@ -24,13 +25,14 @@ use self::segment::{Segment, path_of};
 use super::changes::{self, Change};
 use super::disk::{self, SyncFault};
 
-/// How long a segment becomes, in bytes, before the next begins. A start after a crash reads about twice as much at most.
+/// Size of a segment in bytes, after which the next one begins. A start after a crash reads about twice as
+/// much at most.
 pub(super) const SEGMENT_BYTES: u64 = 8 * 1024 * 1024;
 
-/// How many files wait to be used again.
+/// Upper bound on spare files.
 const SPARES: usize = 2;
 
-/// The name of a file that waits to be used again begins with this.
+/// Prefix of the name of a spare file.
 const SPARE: &str = "spare-";
 
 /// The journal of an open store.
@@ -39,29 +41,29 @@ pub(super) struct Journal {
     directory: PathBuf,
     segment: Segment,
     fault: SyncFault,
-    /// What goes into the next group; kept for its memory.
+    /// The body of the current group; kept to reuse its allocation.
     body: Vec<u8>,
 }
 
-/// A segment that is written no more. It is needed until a checkpoint has synced what is in it.
+/// A full segment, no longer written. It is needed until a checkpoint has synced its changes.
 #[derive(Debug)]
 pub(super) struct Closed(PathBuf);
 
 impl Journal {
-    /// Where the journal of a store lies.
     pub(super) fn directory(store: &Path) -> PathBuf {
         store.join("journal")
     }
 
-    /// Begins a journal after the segments that were [replayed](Replay), which are needed no more: the volumes are durable up to
-    /// these positions.
+    /// Begins a journal after the [replayed](Replay) segments, which are obsolete: the volumes are durable up
+    /// to these positions.
     pub(super) fn begin(replay: Replay, fault: SyncFault, positions: &[Position]) -> io::Result<Self> {
         let Replay { directory, next, .. } = replay;
         disk::make_directory(&directory)?;
         for file in segments(&directory)? {
             Closed(file).retire()?;
         }
-        // One that was never closed must not come back beside the next, or its end would seem to be missing.
+        // A segment that was never closed must not come back beside the next, or its end would seem to be
+        // missing.
         disk::sync_directory(&directory)?;
         let segment = begun(&directory, next, positions)?;
         Ok(Self { directory, segment, fault, body: Vec::new() })
@@ -82,21 +84,19 @@ impl Journal {
         self.sync()
     }
 
-    /// An error that says of which file it is.
     fn named(&self, done: &str, error: &io::Error) -> io::Error {
         let segment = path_of(&self.directory, self.segment.number);
         io::Error::new(error.kind(), format!("`{}` cannot be {done}: {error}", segment.display()))
     }
 
-    /// Whether the next segment is to be begun.
     pub(super) fn is_full(&self) -> bool {
         self.segment.end >= SEGMENT_BYTES
     }
 
-    /// Begins the next segment, and gives this one. To be called when every group was appended to the record files, which are
-    /// written up to these positions then.
+    /// Begins the next segment, and returns the current one. Call it when every group was appended to the
+    /// record files, which are then written up to these positions.
     pub(super) fn roll(&mut self, positions: &[Position]) -> io::Result<Closed> {
-        // Its end is on the disk before there is a next one, so that what is missing behind a crash is noticed.
+        // Its end is on the disk before the next segment exists, so that a crash leaves no unnoticed gap.
         self.segment.append(&[])?;
         self.sync()?;
         let full = Closed(path_of(&self.directory, self.segment.number));
@@ -104,7 +104,8 @@ impl Journal {
         Ok(full)
     }
 
-    /// Whether the disk takes writes and keeps them: tries it on a file of its own, in the directory, which is made again where it is gone.
+    /// Whether the disk accepts writes and keeps them: tries it on a probe file in the journal's directory,
+    /// which is recreated if it is gone.
     pub(super) fn probe(&self) -> io::Result<()> {
         disk::make_directory(&self.directory)?;
         let path = self.directory.join("probe");
@@ -114,8 +115,8 @@ impl Journal {
         fs::remove_file(&path)
     }
 
-    /// Removes every segment, to begin with another file. To be called when all that the record files were given is durable, up to
-    /// these positions: of what they were not given, nothing may come back.
+    /// Removes every segment and begins a new file. Call it when everything that the record files received is
+    /// durable, up to these positions: changes they did not receive must not come back.
     pub(super) fn renew(&mut self, positions: &[Position]) -> io::Result<()> {
         for file in segments(&self.directory)? {
             fs::remove_file(file)?;
@@ -125,7 +126,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes every file, spares too. To be called when all of it is durable elsewhere, and nothing follows.
+    /// Removes every file, including spares. Call it when all changes are durable elsewhere and none follow.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         files(&self.directory)?.try_for_each(fs::remove_file)?;
         File::open(&self.directory)?.sync_all()
@@ -138,13 +139,12 @@ impl Journal {
 }
 
 impl Closed {
-    /// Lets the file be used again, or go. To be called when what is in it is durable elsewhere.
+    /// Recycles or removes the file. Call it when its changes are durable elsewhere.
     pub(super) fn retire(self) -> io::Result<()> {
         let Self(path) = self;
         let directory = path.parent().unwrap_or(Path::new("."));
         let waiting = spares(directory)?.count();
-        // One that a large group has made longer would stay so.
-        // A journal that was renewed meanwhile has removed it.
+        // A file that a large group made longer would stay so. A renewed journal has already removed it.
         let Some(file) = disk::if_there(fs::metadata(&path))? else { return Ok(()) };
         if waiting >= SPARES || file.len() > 2 * SEGMENT_BYTES {
             return fs::remove_file(path);
@@ -154,7 +154,6 @@ impl Closed {
     }
 }
 
-/// Whether the journal of a store that is open is gone from its directory.
 pub(super) fn is_gone(store: &Path) -> bool {
     segments(&Journal::directory(store)).is_ok_and(|segments| segments.is_empty())
 }
@@ -168,19 +167,18 @@ pub(super) fn set_aside(store: &Path) -> Vec<String> {
     names
 }
 
-/// The files of segments, in their order.
 fn segments(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = files(directory)?.filter(|file| segment::number_of(file).is_some()).collect::<Vec<_>>();
     files.sort();
     Ok(files)
 }
 
-/// A segment of this number.
+/// Begins a segment with this number.
 fn begun(directory: &Path, number: u64, positions: &[Position]) -> io::Result<Segment> {
     Segment::begin(directory, number, Some(&file(directory)?), positions)
 }
 
-/// A file for the next segment, as long as it will be: to sync what overwrites takes half as long as to sync what grows.
+/// A preallocated file for the next segment: syncing an overwrite takes half as long as syncing growth.
 fn file(directory: &Path) -> io::Result<PathBuf> {
     if let Some(spare) = spares(directory)?.next() {
         return Ok(spare);
@@ -188,7 +186,7 @@ fn file(directory: &Path) -> io::Result<PathBuf> {
     let blank = directory.join(format!("{SPARE}blank"));
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&blank)?;
     let filled = io::copy(&mut io::repeat(0).take(SEGMENT_BYTES), &mut file);
-    // A part of it would keep the last of the room.
+    // A partial file would keep the last of the disk space.
     filled.inspect_err(|_| drop(fs::remove_file(&blank)))?;
     Ok(blank)
 }

@@ -1,4 +1,4 @@
-//! Replaying: what the journal still holds when a store is opened.
+//! Replay: reads the remaining segments of the journal when a store is opened.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -11,17 +11,17 @@ use super::segment::{self, Contents, Position};
 use super::{SPARE, files, segments};
 use offerd_base::telemetry::metrics::STORE_BROKEN_RECORDS;
 
-/// Where damaged segments are set aside, in the store's directory.
+/// Directory for damaged segments, in the store's directory.
 const SET_ASIDE: &str = "damaged";
 
-/// What the segments say.
+/// Summary of the segments.
 #[derive(Debug)]
 pub(crate) struct Looked {
-    /// Up to where the volumes were written before the first group; nothing where that is not known.
+    /// The positions of the volumes before the first group; `None` if unknown.
     pub(crate) positions: Option<Vec<Position>>,
-    /// Whether all that was written since then is there.
+    /// Whether everything written since then is intact.
     pub(crate) is_whole: bool,
-    /// Whether it has anything at all, sound or damaged.
+    /// Whether the journal has any content, sound or damaged.
     pub(crate) is_there: bool,
 }
 
@@ -35,10 +35,9 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// Looks for them.
     pub(crate) fn of(directory: PathBuf) -> io::Result<Self> {
         let left = last_run(segments(&directory)?);
-        // Of a file that is used again too: under its old number, what an earlier use has left would be taken for groups.
+        // Includes spare files: reusing one under its old number would revive the groups of its earlier use.
         let number = |file: PathBuf| {
             let name = file.file_name()?.to_str()?;
             segment::number_in(name.strip_prefix(SPARE).unwrap_or(name))
@@ -47,7 +46,7 @@ impl Replay {
         Ok(Self { directory, next: last.map_or(1, |last| last + 1), left })
     }
 
-    /// Looks at what they say before any of it is taken in.
+    /// Summarises the segments before any change is replayed.
     pub(crate) fn look(&self) -> io::Result<Looked> {
         let mut looked = Looked { positions: None, is_whole: !self.left.is_empty(), is_there: false };
         for (nth, file) in self.left.iter().enumerate() {
@@ -62,12 +61,12 @@ impl Replay {
         Ok(looked)
     }
 
-    /// What one of them holds. Where its end is missing though others follow, that is damage too.
+    /// The contents of one segment. A missing end, though other segments follow, is damage too.
     fn contents(&self, file: &Path) -> io::Result<Contents> {
         let Some(number) = segment::number_of(file) else { return Ok(Contents::default()) };
         let (bytes, unread) = disk::read_file_sparing(file)?;
         let mut contents = Contents::of(number, &bytes);
-        // What cannot be read may be groups.
+        // Unreadable bytes may be groups.
         contents.damaged_at.extend(unread.iter().map(|page| page.at));
         let is_last = number + 1 == self.next;
         if !contents.closed && !is_last {
@@ -76,8 +75,8 @@ impl Replay {
         Ok(contents)
     }
 
-    /// Hands over each group that they hold, in its order, and counts them; `damaged` is given each damaged file before its groups,
-    /// with the first place of damage. Nothing is changed.
+    /// Passes each group to `take`, in order, and counts them; `damaged` gets each damaged file before its
+    /// groups, with the first place of damage. Changes nothing.
     pub(crate) fn read(
         &self,
         mut damaged: impl FnMut(&Path, u64),
@@ -95,7 +94,8 @@ impl Replay {
         Ok(groups)
     }
 
-    /// Logs that a file is damaged, and keeps a copy of it. A store is opened even where there is no room for one.
+    /// Logs that a file is damaged, and keeps a copy of it. A store is opened even if the disk has no room
+    /// for the copy.
     pub(crate) fn set_aside(&self, file: &Path, at: u64) {
         let directory = aside(self.directory.parent().unwrap_or(Path::new(".")));
         let copy = directory.join(file.file_name().unwrap_or_default());
@@ -113,8 +113,8 @@ impl Replay {
     }
 }
 
-/// The segments that follow each other up to the last. One before a gap was needed no more: a power cut has undone that it was
-/// renamed.
+/// The contiguous segments up to the last. One before a gap was obsolete: a power cut has undone its
+/// renaming.
 fn last_run(mut segments: Vec<PathBuf>) -> Vec<PathBuf> {
     let numbers: Vec<u64> = segments.iter().filter_map(|file| segment::number_of(file)).collect();
     let gap = numbers.windows(2).rposition(|pair| pair[0] + 1 != pair[1]);
@@ -122,7 +122,6 @@ fn last_run(mut segments: Vec<PathBuf>) -> Vec<PathBuf> {
     segments
 }
 
-/// Where the damaged segments of a store are.
 pub(super) fn aside(store: &Path) -> PathBuf {
     store.join(SET_ASIDE)
 }

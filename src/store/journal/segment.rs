@@ -3,14 +3,14 @@
 //! ```text
 //! "offerdj1"  number u64 BE  group…
 //! group   mark u32 BE  length u32 BE  crc32 u32 BE  body
-//! body    00  { volume u32 BE  file u32 BE  bytes u64 BE }…      up to where each volume was written when the segment began
+//! body    00  { volume u32 BE  file u32 BE  bytes u64 BE }…   volume lengths when the segment began
 //!         01  changes
 //! ```
 //! A group of length 0 closes the segment.
 //!
-//! Files are used again, since overwriting is cheaper to sync than growing. What an earlier use has left is distinguished by the
-//! mark, which is the checksum of the segment's number, and by the checksum, which covers the number and the place beside the
-//! body.
+//! Files are reused, since overwriting is cheaper to sync than growing. Remains of an earlier use are
+//! recognised by the mark, which is the checksum of the segment's number, and by the checksum of the group,
+//! which covers the number, the offset and the body.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -32,52 +32,49 @@ const POSITIONS: u8 = 0;
 /// First byte of the body of a group of changes.
 pub(super) const CHANGES: u8 = 1;
 
-/// Length of what is before the first group.
+/// Length of the file header in bytes.
 const HEADING: usize = 16;
 
-/// Length of what is before a body.
+/// Length of a group's header in bytes.
 const HEAD: usize = 12;
 
-/// Up to where a volume was written.
+/// The length of a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// Which volume.
     pub(crate) volume: Number,
-    /// The file of it that grows.
+    /// Its file that grows.
     pub(crate) file: FileNumber,
-    /// How long that is.
+    /// Length of that file in bytes.
     pub(crate) bytes: u64,
 }
 
 /// A segment that is being written.
 #[derive(Debug)]
 pub(super) struct Segment {
-    /// Its number, which its name tells.
+    /// Its number, which is in its name.
     pub(super) number: u64,
     file: File,
-    /// How many bytes of it are written.
     pub(super) end: u64,
 }
 
-/// What lies in a segment.
+/// The content of a segment.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    /// Up to where each volume was written when it began, if that can be read.
+    /// The lengths of the volumes when it began, if readable.
     pub(super) positions: Option<Vec<Position>>,
-    /// The groups that are whole, in their order.
+    /// The whole groups, in order.
     pub(super) groups: Vec<Vec<Change>>,
-    /// Where something is that is no group, though a whole one follows it.
+    /// Offsets of bytes that are no group, though a whole one follows.
     pub(super) damaged_at: Vec<u64>,
-    /// Whether it was closed.
     pub(super) closed: bool,
 }
 
 impl Segment {
-    /// Begins a segment, in a file that is used again or made; so far each volume was written before. Once this returns, the file
-    /// is found again after a power cut.
+    /// Begins a segment, in a spare file or a new one, with the current lengths of the volumes. Once this
+    /// returns, the file survives a power cut.
     ///
-    /// Its name is on the disk before anything is written over what it holds: else a cut could leave the new heading under the old
-    /// name, which looks like damage of what was there.
+    /// Its name is synced before its content is overwritten: otherwise a crash could leave the new header
+    /// under the old name, which looks like damage to the old segment.
     pub(super) fn begin(
         directory: &Path,
         number: u64,
@@ -98,7 +95,7 @@ impl Segment {
         Ok(begun)
     }
 
-    /// Writes a group behind the others, or with no body closes the segment. It is durable after a [`sync`](Self::sync).
+    /// Appends a group, or with no body closes the segment. It is durable after a [`sync`](Self::sync).
     pub(super) fn append(&mut self, body: &[u8]) -> io::Result<()> {
         let length = u32::try_from(body.len()).map_err(io::Error::other)?;
         let (mark, crc) = (mark(self.number), crc(self.number, self.end, body));
@@ -108,23 +105,22 @@ impl Segment {
         Ok(())
     }
 
-    /// Whether it is still what its name in the directory stands for.
+    /// Whether its path still names this file.
     pub(super) fn is_at(&self, directory: &Path) -> bool {
         disk::is_at(&self.file, &path_of(directory, self.number))
     }
 
-    /// Once this returns, what was appended survives a power cut.
+    /// Once this returns, earlier appends survive a power cut.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 }
 
 impl Contents {
-    /// Reads what a file holds of the segment of this number.
     pub(super) fn of(number: u64, bytes: &[u8]) -> Self {
         let mut contents = Self::default();
         if bytes.get(..HEADING) != Some(&[MAGIC, &number.to_be_bytes()[..]].concat()) {
-            // Not begun, when it is a spare whose heading a crash has kept from being written.
+            // Not begun, if it is a spare whose header a crash kept from being written.
             if bytes.starts_with(&MAGIC[..7])
                 && let Some(found) = bytes.get(..8).filter(|found| found != MAGIC)
             {
@@ -165,7 +161,7 @@ impl Contents {
         }
     }
 
-    /// Takes in the body of a group; `None` when it is none.
+    /// Adds the body of a group; `None` if it is malformed.
     fn take(&mut self, body: &[u8]) -> Option<()> {
         match body.split_first()? {
             (&CHANGES, changes) => self.groups.push(changes::read(changes)?),
@@ -192,22 +188,21 @@ fn read_positions(body: &[u8]) -> Option<Vec<Position>> {
     rest.is_empty().then(|| positions.iter().map(position).collect())
 }
 
-/// The file of a segment.
 pub(super) fn path_of(directory: &Path, number: u64) -> PathBuf {
     directory.join(format!("{number:016x}.log"))
 }
 
-/// The number of the segment that a file has the name of.
+/// The segment number in the name of a file.
 pub(super) fn number_of(file: &Path) -> Option<u64> {
     number_in(file.file_name()?.to_str()?)
 }
 
-/// The number of the segment that has this name.
+/// The segment number in a name.
 pub(super) fn number_in(name: &str) -> Option<u64> {
     u64::from_str_radix(name.strip_suffix(".log")?, 16).ok()
 }
 
-/// The body of the group that begins here, if a whole one does.
+/// The body of the whole group that begins here, if there is one.
 fn group(number: u64, bytes: &[u8], at: usize) -> Option<&[u8]> {
     let rest = bytes.get(at..)?.strip_prefix(&mark(number).to_be_bytes())?;
     let (length, rest) = rest.split_first_chunk()?;
@@ -216,7 +211,7 @@ fn group(number: u64, bytes: &[u8], at: usize) -> Option<&[u8]> {
     (crc(number, at as u64, body) == u32::from_be_bytes(*checksum)).then_some(body)
 }
 
-/// Where the next whole group begins, behind what is none.
+/// Offset of the next whole group behind bytes that are none.
 fn next_group(number: u64, bytes: &[u8], at: usize) -> Option<usize> {
     let mark = mark(number).to_be_bytes();
     let behind = at + 1;
@@ -277,8 +272,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever one flipped byte or cut does, what is read is a part of what was written, in its order, and what is
-        /// missing in the middle is noticed.
+        /// After one flipped byte or a truncation, the groups read are a subsequence of the groups written,
+        /// and a gap in the middle is noticed.
         #[test]
         fn damage_costs_the_group_it_is_in_and_is_told(
             old in prop::collection::vec("[a-z]{0,40}", 1..8),

@@ -1,20 +1,23 @@
-//! The index of a volume: under each key, where its record lies. sled holds it, and no other file names sled.
+//! The index of a volume: maps each key to the place of its record. sled stores it, and no other file uses
+//! sled.
 //!
-//! sled's files are changed in place and are not safe from a power cut, so nothing that matters lies in them alone: an index can
-//! be thrown away at any time and made anew from the [record files](super::record_file). When one is closed, the checksum of
-//! each of its files is written beside it, and what it holds (its [`Tally`]); it is opened again only if they are byte for byte what
-//! they were then. The list goes before sled touches a file, so that after a kill or a power cut there is none, and the index is made
-//! anew.
+//! sled changes its files in place and they do not survive a power cut, so they hold nothing of value: an
+//! index can be deleted at any time and rebuilt from the [record files](super::record_file). When an index is
+//! closed, the checksum of each of its files and a digest of its content (its [`Tally`]) are written beside
+//! it; it is opened again only if the files are byte for byte the same. That list is deleted before sled
+//! touches a file, so after a kill or a power cut it is missing and the index is rebuilt.
 //!
-//! sled takes what it cannot read of its file for the end of it. So what an index holds once it is open is counted, and one that
-//! does not hold what it held is made anew, too.
+//! sled takes an unreadable part of its file for the end of it. So the content of an index is counted once it
+//! is open, and an index that differs from its digest is rebuilt, too.
 //!
 //! ```text
 //! index/      sled's files
-//! index.sum   "offerd index 1 entries " keys " bytes " of what is live " sum " in hexadecimal  "\n"  { crc32  length  name "\n" }…  crc32 of the lines before "\n"
+//! index.sum   "offerd index 1 entries " keys " bytes " live bytes " sum " in hexadecimal  "\n"
+//!             { crc32  length  name "\n" }…  crc32 of the lines before "\n"
 //! ```
 //!
-//! sled panics over what it does not expect. Here a panic is an error, like the others: the caller's end of the index.
+//! sled panics on conditions it does not expect. Here a panic becomes an error like any other: the caller
+//! stops using the index.
 
 use std::convert::identity;
 use std::fs::{self, File};
@@ -31,40 +34,37 @@ use offerd_base::telemetry::logging::foreseen;
 
 const HEADING: &str = "offerd index 1 ";
 
-/// What is wrong with an index that is still open elsewhere.
+/// The fault of an index that is still open elsewhere.
 const LOCKED: &str = "it is open elsewhere";
 
-/// An index that is open.
 pub(super) struct Index {
-    /// Nothing once it is closed.
+    /// `None` once it is closed.
     db: Option<sled::Db>,
-    /// What it must hold.
+    /// The digest of its content.
     tally: Tally,
     volume: PathBuf,
-    /// sled's directory in it.
+    /// sled's directory in the volume.
     at: PathBuf,
     lock_wait: Duration,
 }
 
 #[cfg(any(test, feature = "test"))]
 thread_local! {
-    /// How many keys were looked up on this thread.
     pub(super) static LOOK_UPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Where an index is and what it may use.
+/// Where an index is, and its limits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IndexOptions<'a> {
-    /// The directory of its volume.
     pub(super) volume: &'a Path,
-    /// How much memory sled may use for pages.
+    /// Memory for sled's page cache, in bytes.
     pub(super) cache_bytes: u64,
     /// How long to wait for sled's lock, which an index just closed may still hold.
     pub(super) lock_wait: Duration,
 }
 
 impl From<sled::Error> for DiskError {
-    /// In words for who does not know sled; the log has the rest.
+    /// Avoids the terms of sled; the log has the details.
     fn from(error: sled::Error) -> Self {
         match error {
             sled::Error::Io(error) => {
@@ -80,10 +80,10 @@ impl From<sled::Error> for DiskError {
 }
 
 impl Index {
-    /// Opens an index that is as it was when it was closed; nothing where there is none, or another one.
+    /// Opens an index that is unchanged since it was closed; `None` where there is none or it has changed.
     ///
     /// # Errors
-    /// That it cannot be read, or does not hold what it held: it is to be made anew.
+    /// The index cannot be read, or does not match its digest: rebuild it.
     pub(super) fn open_closed(options: IndexOptions<'_>) -> DiskResult<Option<Self>> {
         let listed = match fs::read_to_string(sum_path(options.volume)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -104,14 +104,14 @@ impl Index {
         }
     }
 
-    /// Makes an empty index in the place of whatever was there.
+    /// Creates an empty index in place of any other.
     pub(super) fn make(options: IndexOptions<'_>) -> DiskResult<Self> {
         disk::remove_file(&sum_path(options.volume))?;
         disk::remove_directory(&directory(options.volume))?;
         Self::open(options, Tally::default())
     }
 
-    /// Whether it holds what was put into it.
+    /// Checks that the index holds the keys that were put into it.
     pub(super) fn hold(&self) -> DiskResult<()> {
         let found = Tally::default();
         for met in self.range(Bound::Unbounded) {
@@ -130,7 +130,7 @@ impl Index {
             .path(directory(options.volume))
             .use_compression(false)
             .cache_capacity(options.cache_bytes)
-            // Nothing relies on what sled has on the disk.
+            // Nothing relies on sled's data on the disk.
             .flush_every_ms(None);
         let at = directory(options.volume);
         let began = Instant::now();
@@ -146,21 +146,19 @@ impl Index {
         Ok(Self { db: Some(db), tally, volume, at, lock_wait })
     }
 
-    /// Where the record of a key lies.
+    /// The place of a key's record.
     pub(super) fn get(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
         #[cfg(any(test, feature = "test"))]
         LOOK_UPS.set(LOOK_UPS.get() + 1);
         guarded(&self.at, || self.db().get(key))?.as_deref().map(locator).transpose()
     }
 
-    /// Says where the record of a key lies.
     pub(super) fn put(&self, key: &[u8], at: Locator) -> DiskResult<()> {
         let before = guarded(&self.at, || self.db().insert(key, &at.to_bytes()))?;
         self.tally.add(key, at);
         self.is_gone(key, before)
     }
 
-    /// Says that a key has no record any more.
     pub(super) fn remove(&self, key: &[u8]) -> DiskResult<()> {
         let before = guarded(&self.at, || self.db().remove(key))?;
         self.is_gone(key, before)
@@ -173,28 +171,27 @@ impl Index {
         Ok(())
     }
 
-    /// How many bytes of records it finds.
+    /// Total size of the indexed records in bytes.
     pub(super) fn live_bytes(&self) -> u64 {
         self.tally.bytes()
     }
 
-    /// The keys from one on, in their order, and where their records lie.
+    /// The keys from a bound on, in order, with the places of their records.
     pub(super) fn range(&self, from: Bound<Vec<u8>>) -> Range {
         Range { ahead: self.db().range((from, Bound::Unbounded)), at: self.at.clone() }
     }
 
-    /// The last key that begins with a prefix.
     pub(super) fn last(&self, prefix: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         let last = guarded(&self.at, || self.db().scan_prefix(prefix).next_back().transpose())?;
         Ok(last.map(|(key, _)| key.to_vec()))
     }
 
-    /// Closes the index, so that it can be opened again. Nothing may be asked of it any more.
+    /// Closes the index, so that it can be opened again. No other method may be called afterwards.
     pub(super) fn close(&mut self) -> DiskResult<()> {
         let Some(db) = self.db.take() else { return Ok(()) };
-        // It syncs its file once more when it is dropped, and panics where that fails.
+        // sled syncs its file once more when it is dropped, and panics where that fails.
         guarded(&self.at, move || db.flush().map(|_| ()))?;
-        // It keeps its lock until its last job aside is done.
+        // sled keeps its lock until its last background job is done.
         let file = File::open(directory(&self.volume).join("db"))?;
         if !disk::lock_until(&file, Instant::now() + self.lock_wait)? {
             return Err(failed(&self.at, LOCKED));
@@ -209,7 +206,7 @@ impl Index {
     }
 }
 
-/// sled syncs its file when it is dropped, and panics where that fails. Nothing relies on it.
+/// sled syncs its file when it is dropped, and panics where that fails. Nothing relies on that sync.
 impl Drop for Index {
     fn drop(&mut self) {
         let db = self.db.take();
@@ -217,12 +214,11 @@ impl Drop for Index {
     }
 }
 
-/// Has the index of a volume be made anew when it is opened.
+/// Makes the next open rebuild the index of a volume.
 pub(super) fn forget(volume: &Path) -> io::Result<()> {
     disk::remove_file(&sum_path(volume))
 }
 
-/// Keys and where their records lie, in the order of the keys.
 pub(super) struct Range {
     ahead: sled::Iter,
     at: PathBuf,
@@ -237,7 +233,7 @@ impl Iterator for Range {
     }
 }
 
-/// Has sled do something with the index in a directory; a panic of it is an error.
+/// Runs a sled operation on the index in a directory; a panic becomes an error.
 fn guarded<T>(directory: &Path, work: impl FnOnce() -> sled::Result<T>) -> DiskResult<T> {
     match foreseen(work) {
         Ok(done) => done.map_err(|error| failed(directory, &DiskError::from(error).0)),
@@ -258,7 +254,7 @@ fn locator(bytes: &[u8]) -> DiskResult<Locator> {
     Locator::parse(bytes).ok_or_else(|| DiskError("the index holds what is no place of a record".to_owned()))
 }
 
-/// The system's error in words. sled gives some of them on as text alone, as a programmer writes it, and that of its lock, too.
+/// The system's error in words. sled passes some errors on only as debug text, including that of its lock.
 fn in_words(error: &io::Error) -> String {
     let text = error.to_string();
     if text.contains("could not acquire lock") {
@@ -271,14 +267,14 @@ fn in_words(error: &io::Error) -> String {
     }
 }
 
-/// The list of what the files of an index are.
+/// The list of an index's files with their checksums.
 fn sums(volume: &Path, tally: &Tally) -> io::Result<String> {
     let mut lines = Vec::new();
     for entry in fs::read_dir(directory(volume))? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.file_type()?.is_dir() {
-            // sled's directory of large values: there are none in an index.
+            // sled's directory for large values, of which an index has none.
             lines.push(format!("directory {} {name}", fs::read_dir(entry.path())?.count()));
         } else {
             let (crc, length) = checksum(&entry.path())?;
@@ -337,7 +333,8 @@ mod tests {
         assert!(Index::open_closed(options(volume)).unwrap().is_none(), "it was not closed again");
     }
 
-    /// sled ends where it cannot read. What it has left then is not what was closed, though each byte of its files is.
+    /// sled stops where it cannot read. It then lacks entries although each byte of its files is as it was
+    /// closed.
     #[test]
     fn an_index_that_does_not_hold_what_it_held_is_not_opened() {
         let directory = tempfile::tempdir().unwrap();
@@ -351,7 +348,7 @@ mod tests {
         let DiskError(why) = Index::open_closed(options(volume)).err().expect("one is missing");
         assert!(why.contains("it finds 100 records, want 101"), "{why}");
 
-        // As another version has it.
+        // A list written by another version.
         filled(volume).close().unwrap();
         let listed = fs::read_to_string(sum_path(volume)).unwrap();
         let (_, files) = listed.trim_end().split_once('\n').unwrap();

@@ -1,4 +1,4 @@
-//! A tally: what an index must hold, in three numbers, so that one that lacks a part is not taken for the one that was closed.
+//! The digest of an index in three numbers, which exposes an index that has lost a part since it was closed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,28 +7,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::frame::checksum;
 use super::record_file::Locator;
 
-/// How many keys there are, how many bytes of records they find, and the sum of the checksums of all keys with their places. It is
-/// kept with every write, so that it does not rely on what the index says later.
+/// The number of keys, the total size of their records in bytes, and the sum of the checksums of all keys
+/// with their places. Updated with every write, so that it does not depend on later answers of the index.
 #[derive(Debug, Default)]
 pub(super) struct Tally([AtomicU64; 3]);
 
 impl Tally {
-    /// A key has a record.
+    /// Adds a key with the place of its record.
     pub(super) fn add(&self, key: &[u8], at: Locator) {
         self.0.iter().zip(of(key, at)).for_each(|(sum, one)| _ = sum.fetch_add(one, Ordering::Relaxed));
     }
 
-    /// It has not any more.
+    /// Removes a key with the place of its record.
     pub(super) fn take(&self, key: &[u8], at: Locator) {
         self.0.iter().zip(of(key, at)).for_each(|(sum, one)| _ = sum.fetch_sub(one, Ordering::Relaxed));
     }
 
-    /// How many keys there are.
     pub(super) fn entries(&self) -> u64 {
         self.numbers()[0]
     }
 
-    /// How many bytes of records they find.
     pub(super) fn bytes(&self) -> u64 {
         self.numbers()[1]
     }
@@ -63,7 +61,7 @@ impl FromStr for Tally {
     }
 }
 
-/// What a key with a record adds to each of the numbers.
+/// The contribution of a key to each number.
 fn of(key: &[u8], at: Locator) -> [u64; 3] {
     [1, at.length.into(), checksum(&[key, &at.to_bytes()]).into()]
 }
@@ -75,7 +73,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// It is the same whatever the order and what was there meanwhile, and another when something is missing or elsewhere.
+        /// Independent of order and of keys removed meanwhile; differs when a key is missing or has another
+        /// place.
         #[test]
         fn it_tells_what_is_there(keys in prop::collection::btree_map("[a-z]{0,9}", 0..u64::MAX, 1..20), other in 1..9_u64) {
             let at = |at: u64| Locator { file: 1, at, length: 7 };

@@ -1,4 +1,4 @@
-//! The numbers of volumes: which there are, when each begins, and where it lies.
+//! The numbers of volumes, with their beginnings and directories.
 
 use std::fs::DirEntry;
 use std::io;
@@ -11,29 +11,27 @@ use super::disk;
 /// The number of a volume, from 1; that of the base is 0.
 pub(super) type Number = u32;
 
-/// The number of the base.
 pub(super) const BASE: Number = 0;
 
-/// When a volume begins.
+/// The beginning of a volume.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Begins {
-    /// Its span, in the times of records, in ms. It ends where that of the next one begins.
+    /// Start of its span, in the times of records, in ms. It ends where the next one begins.
     pub(super) span_ms: u64,
-    /// The volume itself: when records were first written to it, in ms.
+    /// Time of the first write to it, in ms.
     pub(super) use_ms: u64,
 }
 
-/// Where a volume lies in a store.
 pub(super) fn directory_of(store: &Path, number: Number) -> PathBuf {
     store.join(directory_name(number))
 }
 
-/// Where a volume lies, from the directory of the store on.
+/// The directory of a volume, relative to the store's directory.
 pub(super) fn directory_name(number: Number) -> String {
     if number == BASE { "base".to_owned() } else { format!("volumes/{number}") }
 }
 
-/// The numbers of the dated volumes that have a directory in a store, in their order.
+/// The numbers of the dated volumes that have a directory in a store, in order.
 pub(super) fn volumes_in(store: &Path) -> io::Result<Vec<Number>> {
     let entries = disk::entries(&store.join("volumes"))?;
     let number = |entry: &DirEntry| entry.file_name().to_str()?.parse::<Number>().ok();

@@ -1,4 +1,4 @@
-//! Comparing: whether the index of a volume finds what its files hold, for who wants to know the truth, which is in the files.
+//! Compares the index of a volume with its files, which are the source of truth.
 
 use std::collections::HashSet;
 
@@ -8,26 +8,25 @@ use super::super::frame::hash;
 use super::super::record_file::{Entry, Locator, Met};
 use super::volume::{Volume, for_each_entry};
 
-/// How many keys that the index does not find, and whose removal may lie further on, are remembered in one walk.
+/// Upper bound on keys missing from the index that one walk remembers, since a later entry may remove them.
 const PENDING: usize = if cfg!(test) { 8 } else { 2_000_000 };
 
-/// Into how many parts the keys are divided where those are too many.
+/// Factor by which the keys are partitioned more finely when there are too many.
 const FINER: u64 = 8;
 
-/// A place in the files: its file, and where in that.
+/// A position in the files: the file, and the offset in it.
 type Offset = (u32, u64);
 
-/// The keys of one part of all.
 struct Part {
     nth: u64,
     of: u64,
 }
 
 impl Volume {
-    /// Reads all of the files, notes what is damaged, and counts the records that the index does not find, or finds as they were
-    /// before. Others may write meanwhile.
+    /// Reads all of the files, notes damage, and counts the records that the index misses or maps to an older
+    /// entry. Concurrent writes are allowed.
     pub(crate) fn unfound(&self, damages: &Damages) -> DiskResult<u64> {
-        // Behind it lies what the index does not know yet.
+        // Entries behind this position may not be indexed yet.
         let until = self.found_until();
         let mut of = 1;
         loop {
@@ -39,10 +38,10 @@ impl Volume {
         }
     }
 
-    /// That of a part of the keys; nothing where they are too many to be remembered.
+    /// The count for one partition of the keys; `None` if it has too many keys to remember.
     fn unfound_in(&self, part: &Part, until: Offset, damages: &Damages) -> DiskResult<Option<u64>> {
         let mut outdated = 0;
-        // What the index does not find has to be removed by a later entry.
+        // Keys missing from the index: a later entry must remove them.
         let mut pending: HashSet<u64> = HashSet::new();
         for_each_entry(&self.files, damages, |Entry { locator, key, value }| {
             let hash = hash(&key);

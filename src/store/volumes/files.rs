@@ -13,13 +13,13 @@ use super::super::manifest::FileRow;
 use super::super::record_file::{self, FileNumber, Locator, RecordFile};
 use super::super::volume_number::{Number, directory_name};
 
-/// The name of a file of a volume, from the directory of the store on.
+/// The path of a volume's file, relative to the store's directory.
 pub(crate) fn name(volume: Number, number: FileNumber) -> String {
     let path = record_file::path_of(directory_name(volume).as_ref(), number);
     path.to_string_lossy().into_owned()
 }
 
-/// That a file is gone while it is open, and what to do.
+/// The error message for a file that was deleted while open, with the remedy.
 pub(crate) fn gone(file: &str) -> String {
     format!(
         "`{file}` is gone, or another file has its name: move it back, or stop the daemon and give `offerd store salvage`; nothing is \
@@ -27,12 +27,12 @@ pub(crate) fn gone(file: &str) -> String {
     )
 }
 
-/// Whether a file cannot be opened though it is there, for a reason that is not its own.
+/// Whether an existing file cannot be opened for a reason outside the file.
 pub(crate) fn is_refused(error: &io::Error) -> bool {
     [disk::NOT_A_FILE, io::ErrorKind::PermissionDenied].contains(&error.kind())
 }
 
-/// Notes what is wrong with a file that there must be, as far as opening it shows.
+/// Notes the damage of a required file, so far as opening it shows.
 pub(crate) fn note_faults(volume: Number, row: &FileRow, opened: &io::Result<RecordFile>, damages: &Damages) {
     let damaged = |what| damages.note_of(Some(volume), name(volume, row.number), what);
     match opened {
@@ -53,19 +53,19 @@ pub(crate) struct Files {
     pub(crate) volume: Number,
     directory: PathBuf,
     files: RwLock<BTreeMap<FileNumber, Arc<RecordFile>>>,
-    /// Those that there must be, and are not. They stay in the manifest, so that each start notes them as damage.
+    /// Required files that do not exist. They stay in the manifest, so that each start notes them as damage.
     missing: Vec<FileRow>,
 }
 
 impl Files {
-    /// Makes the first file of a volume, and its directory.
+    /// Creates the first file of a volume, and its directory.
     pub(crate) fn create(directory: PathBuf, volume: Number) -> io::Result<Self> {
         disk::make_directory(&directory)?;
         let first = Arc::new(RecordFile::create(&directory, volume, 1)?);
         Ok(Self { volume, directory, files: RwLock::new([(1, first)].into()), missing: Vec::new() })
     }
 
-    /// Opens the files that there must be. What is missing of them is noted as damage; where none is left that can grow, one is
+    /// Opens the listed files. Missing ones are noted as damage; if none is left that can grow, a new one is
     /// begun.
     pub(crate) fn open(
         directory: PathBuf,
@@ -86,7 +86,6 @@ impl Files {
         Ok(opened)
     }
 
-    /// Opens the files of a volume that is not to be changed.
     pub(crate) fn open_to_read(
         directory: PathBuf,
         volume: Number,
@@ -117,12 +116,10 @@ impl Files {
         Ok(opened)
     }
 
-    /// The name of a file, from the directory of the store on.
     pub(crate) fn name(&self, number: FileNumber) -> String {
         name(self.volume, number)
     }
 
-    /// Begins the next file.
     pub(crate) fn begin(&self) -> io::Result<()> {
         self.begin_next(self.last().number)
     }
@@ -132,10 +129,10 @@ impl Files {
         Ok(())
     }
 
-    /// Writes changes behind the others, and gives the place of each. After an error nothing was written.
+    /// Appends changes and returns the place of each. After an error nothing was written.
     ///
     /// # Errors
-    /// Also that the file is gone, with which they would go at the next start.
+    /// The system's, or that the file was deleted: changes written to it would be lost at the next start.
     pub(crate) fn append(&self, changes: &[Change]) -> io::Result<Vec<Locator>> {
         let last = self.last();
         match last.is_gone(&self.directory) {
@@ -144,57 +141,53 @@ impl Files {
         }
     }
 
-    /// What the record file that is named there holds for a key; nothing when it has gone.
+    /// The value of a key at a place; empty when its record file is gone.
     ///
     /// # Errors
-    /// That the disk cannot read it.
+    /// The disk cannot read it.
     pub(crate) fn read(&self, locator: Locator, key: &[u8]) -> io::Result<Vec<u8>> {
         let file = self.file(locator.file);
         file.map_or_else(|| Ok(Vec::new()), |file| file.read(locator, key))
     }
 
-    /// The file of this number.
     pub(super) fn file(&self, number: FileNumber) -> Option<Arc<RecordFile>> {
         self.files.read().get(&number).cloned()
     }
 
-    /// All of them, in their order.
     pub(crate) fn all(&self) -> Vec<Arc<RecordFile>> {
         self.files.read().values().cloned().collect()
     }
 
-    /// The one that grows.
+    /// The file that grows.
     pub(crate) fn last(&self) -> Arc<RecordFile> {
         let files = self.files.read();
         let (_, last) = files.last_key_value().expect("a volume has a file from its beginning on");
         Arc::clone(last)
     }
 
-    /// Takes a file out of the volume, which must have another one; its name is left to be removed.
+    /// Takes a file out of the volume, which must have another one, and returns its path for removal.
     pub(crate) fn take_out(&self, number: FileNumber) -> PathBuf {
         self.files.write().remove(&number);
         record_file::path_of(&self.directory, number)
     }
 
-    /// Once this returns, what was appended before survives a power cut.
+    /// Once this returns, earlier appends survive a power cut.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.all().iter().try_for_each(|file| file.sync())
     }
 
-    /// The names of those that are gone from their directory, or that another file has the name of.
+    /// The paths of files that are gone from their directory or replaced by another file.
     pub(super) fn gone(&self) -> Vec<String> {
         let is_gone = |file: &RecordFile| file.is_gone(&self.directory);
         let gone = self.all().into_iter().filter(|file| is_gone(file));
-        // One that was taken out meanwhile is gone as it should.
+        // A file that was taken out meanwhile is gone on purpose.
         gone.filter(|file| self.file(file.number).is_some()).map(|file| self.name(file.number)).collect()
     }
 
-    /// How long they are.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.read().values().map(|file| file.len()).sum()
     }
 
-    /// How they stand in the manifest.
     pub(crate) fn rows(&self) -> Vec<FileRow> {
         let files = self.files.read();
         let present = files.values().map(|file| FileRow { number: file.number, bytes: file.listed() });

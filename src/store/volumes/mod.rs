@@ -1,24 +1,25 @@
-//! Volumes: what belongs to a span of time lies in files of its own, which are dropped as a whole.
+//! Volumes: the records of a span of time have files of their own, which are dropped as a whole.
 //!
 //! ```text
-//! store/base        the base: who may come in, what must be found without knowing when it was, and the data key of each lead
+//! store/base        the base: access, records looked up without their time, and the data key of each lead
 //! store/volumes/1   leads, rate tables and feeds of the first span
 //! store/volumes/2   … of the next; the last one grows
 //! ```
-//! In each: `….records`, the [record files](super::record_file), which are the truth; `index`, by which a record is found in
-//! them ([`super::index`]), and which is made anew where it does not belong to them.
+//! Each holds `….records`, the [record files](super::record_file), which are the source of truth, and
+//! `index`, which locates a record in them ([`super::index`]) and is rebuilt when it does not match them.
 //!
-//! Files only grow, and an index takes as long to make as it is large. So what grows with every lead is kept by the time that it
-//! came. When the volume that grows is [large or old enough](super::StoreOptions::volume_bytes), the
-//! next is begun. A start opens the base and the last volume; the others are opened after it, aside, or when somebody asks
-//! for what is in them.
+//! Files only grow, and building an index takes time in proportion to its size. So records that grow with
+//! every lead are partitioned by time. When the growing volume is [large or old
+//! enough](super::StoreOptions::volume_bytes), the next is begun. A start opens the base and the last volume;
+//! the others are opened later in the background, or when a reader needs them.
 //!
-//! Where a record lies follows from its key ([`Kept`](super::Kept)): from the time in the key of a rate table or of a feed, which
-//! are the store's own, or from the lead, whose volume is kept with its data key, since a client may choose a lead's uuid.
-//! A commit may write to several volumes; the [journal](super::journal) makes that atomic.
+//! The key of a record determines its volume ([`Kept`](super::Kept)): by the time in the key for a rate table
+//! or a feed, whose keys the store makes, or by the lead, whose volume is stored with its data key, since a
+//! client may choose a lead's uuid. A commit may write to several volumes; the [journal](super::journal)
+//! makes that atomic.
 //!
-//! The base does not go with time. When more than half of its oldest files is of records that there are no more, the oldest is
-//! [emptied](Volumes::emptied): what is live in it is written again, behind the rest, and the file goes.
+//! The base has no time span. When more than half of its files is dead records, the oldest file is compacted
+//! and [removed](Volumes::emptied): its live records are written again at the end.
 
 mod compare;
 pub(super) mod files;
@@ -48,38 +49,36 @@ use super::options::StoreOptions;
 use super::record_file::{Locator, RecordFile};
 use super::volume_number::{BASE, Begins, Number, directory_name, directory_of};
 
-/// The part of the memory for caches that the base gets.
+/// Divisor of the cache memory for the base's share.
 pub(super) const BASE_CACHE_SHARE: u64 = 2;
 
-/// The part that each of the [`YOUNG`] gets.
+/// Divisor for the share of each of the [`YOUNG`].
 const YOUNG_CACHE_SHARE: u64 = 4;
 
-/// The part that each other one gets: it is read now and then.
+/// Divisor for the share of every older volume, which is read now and then.
 const OLD_CACHE_SHARE: u64 = 256;
 
-/// How many volumes are worked on: the last one, and the one before while the leads in it are completed.
+/// Number of volumes in active use: the last one, and the one before while the leads in it are completed.
 const YOUNG: usize = 2;
 
-/// How long a file of the base becomes before the next is begun, as a part of what a volume becomes.
+/// Divisor of the volume size for the size at which a file of the base is full.
 const BASE_FILE_SHARE: u64 = 16;
 
 /// The volumes of a store.
 pub(super) struct Volumes {
-    /// What the store was opened with.
     pub(super) options: StoreOptions,
-    /// What must be found without knowing when it was written.
+    /// Records that are looked up without their time.
     pub(super) base: Arc<Volume>,
     dated: RwLock<BTreeMap<Number, Arc<OnDisk>>>,
     manifest: Mutex<Manifest>,
-    /// What is known to be damaged.
     pub(super) damages: Damages,
-    /// The latest time in the key of a record, in ms: the next volume begins behind it.
+    /// The latest time in the key of a record, in ms: the next volume begins after it.
     latest_ms: AtomicU64,
-    /// Let go after all the others.
+    /// Dropped after all other fields.
     _lock: Lock,
 }
 
-/// Changes that lie in the files of a volume.
+/// Changes appended to the files of a volume.
 pub(super) struct Appended {
     volume: Arc<Volume>,
     pub(super) changes: Vec<Change>,
@@ -87,37 +86,34 @@ pub(super) struct Appended {
 }
 
 impl Appended {
-    /// Has the volume's index find them.
+    /// Enters them into the volume's index.
     pub(super) fn find(&self) -> DiskResult<()> {
         self.volume.find(&self.changes, &self.locators)
     }
 }
 
-/// Why changes were not applied.
 pub(super) enum ApplyError {
-    /// They could not be appended, and none of them was.
+    /// The append failed, and none was appended.
     Append(io::Error),
-    /// An index failed, and does not find all of them.
+    /// An index failed, and lacks some of them.
     Index(DiskError),
 }
 
 /// Whether a volume can be read at once.
 pub(super) enum Standing {
-    /// It can.
     Open(Arc<Volume>),
-    /// It has to be opened.
     Closed,
-    /// There is none of this number, or none any more.
+    /// No such volume exists any more.
     Dropped,
 }
 
-/// Where a volume is, and the volume once it is open. It is opened once, and meanwhile others are read.
+/// A volume on disk, opened at most once. Other volumes stay readable while it opens.
 struct OnDisk {
-    /// With its files as they were when it was not open.
+    /// Its row, with its files as they were before it was opened.
     row: VolumeRow,
     directory: PathBuf,
     opened: OnceLock<Arc<Volume>>,
-    /// Locked while it is opened or dropped; whether it was dropped.
+    /// Whether it was dropped. Locked while it is opened or dropped.
     dropped: Mutex<bool>,
 }
 
@@ -126,14 +122,13 @@ struct OnDisk {
 pub struct VolumeSpan {
     /// Its number, from 1.
     pub number: u32,
-    /// When the first records were written to it, Unix milliseconds.
+    /// Time of its first records, Unix milliseconds.
     pub begun_at_ms: u64,
-    /// How many bytes its files have.
+    /// Size of its files in bytes.
     pub bytes: u64,
 }
 
 impl Volumes {
-    /// The volumes of a manifest. The base is opened.
     pub(super) fn open(
         options: &StoreOptions,
         manifest: Manifest,
@@ -155,7 +150,7 @@ impl Volumes {
         &self.options.path
     }
 
-    /// Begins the next volume. Once this returns, it is there after a power cut.
+    /// Begins the next volume. Once this returns, it survives a power cut.
     pub(super) fn add(&self, number: Number, begins: Begins) -> DiskResult<()> {
         let directory = directory_of(self.store(), number);
         disk::remove_directory(&directory)?;
@@ -167,13 +162,13 @@ impl Volumes {
         self.dated.write().insert(number, Arc::new(place));
         let written = self.write_manifest();
         if written.is_err() {
-            // Nothing may be written to what the manifest does not list.
+            // Never write to a volume that the manifest does not list.
             self.dated.write().remove(&number);
         }
         Ok(written?)
     }
 
-    /// Drops a volume with all that is in it. Once this returns, it does not come back.
+    /// Drops a volume with all its records. Once this returns, it does not come back.
     pub(super) fn drop_whole(&self, number: Number) -> io::Result<()> {
         let dated = self.dated.write().remove(&number);
         let mut dropped = dated.as_ref().map(|place| place.dropped.lock());
@@ -183,14 +178,14 @@ impl Volumes {
         disk::remove_directory(&directory_of(self.store(), number))
     }
 
-    /// Has the manifest say from now on whether there is a journal beside it. Once this returns, it does after a power cut.
+    /// Records in the manifest whether a journal exists. Once this returns, that survives a power cut.
     pub(super) fn note_journal(&self, is_there: bool) -> io::Result<()> {
         self.manifest.lock().has_journal = is_there;
         self.write_manifest()
     }
 
-    /// Notes as damage the files of a volume that are gone from its directory while they are open, and gives the first; forgets those
-    /// that are back.
+    /// Notes files of a volume that were deleted while open as damage, and returns the first; forgets the
+    /// damage of those that are back.
     pub(super) fn note_gone(&self, number: Number) -> Option<String> {
         let Standing::Open(volume) = self.standing(number) else { return None };
         let gone = volume.files.gone();
@@ -206,12 +201,13 @@ impl Volumes {
         gone.into_iter().next()
     }
 
-    /// Whether nothing may be acknowledged while files of a volume are gone: it is written to, or all others need it.
+    /// Whether the store must acknowledge nothing while files of a volume are gone: it is written to, or all
+    /// others depend on it.
     pub(super) fn is_needed(&self, number: Number) -> bool {
         number == BASE || self.last().is_some_and(|(last, _)| last == number)
     }
 
-    /// Writes the manifest anew. Once this returns, it lists every file there is.
+    /// Writes the manifest anew. Once this returns, it lists every file.
     pub(super) fn write_manifest(&self) -> io::Result<()> {
         let mut manifest = self.manifest.lock();
         let base = VolumeRow::undated(BASE, self.base.files.rows());
@@ -220,12 +216,11 @@ impl Volumes {
         manifest.write(self.store(), &self.options.sync_fault)
     }
 
-    /// When each dated volume begins.
     pub(super) fn begins(&self) -> BTreeMap<Number, Begins> {
         self.dated.read().values().map(|place| (place.row.number, place.row.begins)).collect()
     }
 
-    /// Up to where each volume was written.
+    /// The current length of each volume.
     pub(super) fn positions(&self) -> Vec<Position> {
         let position =
             |number, file: &RecordFile| Position { volume: number, file: file.number, bytes: file.len() };
@@ -240,7 +235,7 @@ impl Volumes {
         [base].into_iter().chain(self.dated.read().values().filter_map(of_dated)).collect()
     }
 
-    /// The last volume and when it begins; `None` while there is only the base.
+    /// The last volume and its beginning; `None` while only the base exists.
     pub(super) fn last(&self) -> Option<(Number, Begins)> {
         self.dated.read().last_key_value().map(|(number, place)| (*number, place.row.begins))
     }
@@ -250,7 +245,7 @@ impl Volumes {
         [BASE].into_iter().chain(self.dated.read().keys().copied()).collect()
     }
 
-    /// The volume whose span has this time: the base, where none has.
+    /// The volume whose span has this time, or else the base.
     pub(super) fn at(&self, ms: u64) -> Number {
         let dated = self.dated.read();
         let begun = dated.values().rev().find(|place| place.row.begins.span_ms <= ms);
@@ -267,7 +262,7 @@ impl Volumes {
         self.dated.read().values().map(span).collect()
     }
 
-    /// A volume, opened if it is not; `None` when there is none of this number.
+    /// A volume, opened if necessary; `None` if it does not exist.
     pub(super) fn volume(&self, number: Number) -> DiskResult<Option<Arc<Volume>>> {
         if number == BASE {
             return Ok(Some(Arc::clone(&self.base)));
@@ -276,7 +271,6 @@ impl Volumes {
         place.map_or(Ok(None), |place| self.opened(&place))
     }
 
-    /// A volume, if it is open.
     pub(super) fn standing(&self, number: Number) -> Standing {
         if number == BASE {
             return Standing::Open(Arc::clone(&self.base));
@@ -288,7 +282,7 @@ impl Volumes {
         }
     }
 
-    /// The record files of a volume, each with its name; one that is not open is not opened for it.
+    /// The record files of a volume with their names. Does not open a closed volume.
     pub(super) fn record_files(&self, number: Number) -> Vec<(String, Arc<RecordFile>)> {
         let place = self.dated.read().get(&number).cloned();
         let opened = match &place {
@@ -301,7 +295,7 @@ impl Volumes {
         }
         let closed = place.iter().flat_map(|place| place.row.files.iter().map(|row| (&place.directory, row)));
         let open = |(directory, row): (&PathBuf, &FileRow)| {
-            // One that is not there is noted when the volume is opened, or was dropped with it.
+            // A missing file is noted when the volume is opened, or was dropped with it.
             let file = RecordFile::open(directory, number, row.number, row.bytes).ok()?;
             Some((files::name(number, row.number), Arc::new(file)))
         };
@@ -313,7 +307,7 @@ impl Volumes {
         self.volume(number)?.map_or(Ok(None), |volume| volume.get(sled_key)?)
     }
 
-    /// A volume, for who goes on with the others when one cannot be opened: that is noted as damage.
+    /// A volume, or `None` if it does not exist or cannot be opened; the latter is noted as damage.
     pub(super) fn usable(&self, number: Number) -> Option<Arc<Volume>> {
         self.volume(number).unwrap_or_else(|DiskError(why)| {
             self.damages.note_of(Some(number), directory_name(number), DamageKind::Unusable(why));
@@ -321,7 +315,7 @@ impl Volumes {
         })
     }
 
-    /// Notes as damage what lies where a record that cannot be read ought to, in the volumes that are open.
+    /// Notes the bytes at the place of an unreadable record as damage, in the open volumes.
     pub(super) fn note_unreadable(&self, sled_key: &[u8]) {
         for volume in self.all_open() {
             let Some(Locator { file, at, length }) = volume.damaged_at(sled_key) else { continue };
@@ -346,11 +340,12 @@ impl Volumes {
         self.dated.read().keys().rev().nth(YOUNG - 1).is_none_or(|oldest| *oldest <= number)
     }
 
-    /// Closes the volumes that are not worked on any more and that nobody has asked for since this was done last, so that they give
-    /// their memory back and are found again without making their index anew. Who asks for one meanwhile waits.
+    /// Closes volumes that are out of active use and were not read since the last call. That frees their
+    /// memory, and they can be reopened without rebuilding the index. A reader that needs one meanwhile
+    /// waits.
     ///
     /// # Errors
-    /// What kept one from being closed.
+    /// The failure that kept one from being closed.
     pub(super) fn close_idle(&self) -> DiskResult<()> {
         let is_idle = |place: &&Arc<OnDisk>| {
             place.opened.get().is_some_and(|volume| !volume.used.swap(false, Ordering::Relaxed))
@@ -372,7 +367,7 @@ impl Volumes {
         let closed = {
             let mut dated = self.dated.write();
             let Some(place) = dated.get_mut(&number) else { return Ok(()) };
-            // Whoever reads or writes holds the volume; whoever is about to, its place.
+            // A reader or writer holds the volume; one about to begin holds its place.
             let is_idle = Arc::strong_count(place) == 1
                 && place.opened.get().is_some_and(|volume| Arc::strong_count(volume) == 1)
                 && place.row() == fresh.row;
@@ -387,12 +382,12 @@ impl Volumes {
         Ok(settled?)
     }
 
-    /// Appends changes, each in its volume, and makes nothing durable: that is the journal's work. Nobody finds them before the
-    /// indexes [do](Appended::find).
+    /// Appends changes, each to its volume. Makes nothing durable: the journal does. Readers see the changes
+    /// once the indexes [do](Appended::find).
     pub(super) fn append(&self, changes: Vec<Change>) -> Result<Vec<Appended>, ApplyError> {
         let mut appended: Vec<Appended> = Vec::new();
         for (number, changes) in by_volume(changes) {
-            // One that is not there was dropped.
+            // A volume that does not exist was dropped.
             let Some(volume) = self.volume(number).map_err(ApplyError::Index)? else { continue };
             match volume.files.append(&changes) {
                 Ok(locators) => appended.push(Appended { volume, changes, locators }),
@@ -409,40 +404,41 @@ impl Volumes {
         Ok(appended)
     }
 
-    /// Once this returns, everything applied before survives a power cut without the journal.
+    /// Once this returns, all applied changes survive a power cut without the journal.
     pub(super) fn make_durable(&self) -> io::Result<()> {
         self.options.sync_fault.tell()?;
         self.damages.save();
         self.all_open().iter().try_for_each(|volume| volume.files.sync())
     }
 
-    /// Whether the next file of the base is to be begun.
+    /// Whether the next file of the base is due.
     pub(super) fn is_base_file_full(&self) -> bool {
         self.base.files.last().len() >= self.base_file_bytes()
     }
 
-    /// Begins the next file of the base. Once this returns, it is there after a power cut.
+    /// Begins the next file of the base. Once this returns, it survives a power cut.
     pub(super) fn begin_base_file(&self) -> io::Result<()> {
         self.base.files.begin()?;
         let written = self.write_manifest();
         if written.is_err() {
-            // Nothing may be written to what the manifest does not list.
+            // Never write to a file that the manifest does not list.
             self.base.files.take_out(self.base.files.last().number);
         }
         written
     }
 
-    /// The oldest file of the base, if most of the base is of records that there are no more.
+    /// The oldest file of the base, if most of the base is dead records.
     pub(super) fn base_file_to_empty(&self) -> Option<Arc<RecordFile>> {
         let mut files = self.base.files.all();
         let dead = self.base.files.bytes().saturating_sub(self.base.index.live_bytes());
         let is_worth_it = dead > self.base.index.live_bytes().max(2 * self.base_file_bytes());
-        // What the index does not find would go with the file.
+        // Records missing from the index would be lost with the file.
         let is_worth_it = is_worth_it && !self.base.is_distrusted();
         (files.len() > 1 && is_worth_it).then(|| files.swap_remove(0))
     }
 
-    /// Takes out a file of the base in which nothing is live any more. Once this returns, it does not come back.
+    /// Removes a file of the base that holds no live record any more. Once this returns, it does not come
+    /// back.
     pub(super) fn emptied(&self, file: u32) -> io::Result<()> {
         let path = self.base.files.take_out(file);
         self.write_manifest()?;
@@ -454,19 +450,19 @@ impl Volumes {
         self.options.volume_bytes / BASE_FILE_SHARE
     }
 
-    /// How long all files of the store's volumes are.
+    /// Total size of the store's volumes in bytes.
     pub(super) fn bytes_on_disk(&self) -> u64 {
         let dated: u64 = self.spans().iter().map(|span| span.bytes).sum();
         bytes_in(&directory_of(self.store(), BASE)) + dated
     }
 
-    /// How long the record files of the last volume are.
+    /// Total size of the last volume's record files in bytes.
     pub(super) fn last_bytes(&self) -> u64 {
         let last = self.dated.read().last_key_value().and_then(|(_, place)| place.opened());
         last.map_or(0, |volume| volume.files.bytes())
     }
 
-    /// Takes note of the time in the key of a record that is written.
+    /// Notes the time in the key of a written record.
     pub(super) fn note_ms(&self, ms: u64) {
         self.latest_ms.fetch_max(ms, Ordering::Relaxed);
     }
@@ -476,8 +472,8 @@ impl Volumes {
         self.latest_ms.load(Ordering::Relaxed)
     }
 
-    /// Makes all of it durable, and has the manifest say how long the files are. Nothing may be written after it: what is dropped
-    /// then can be opened again without making an index anew.
+    /// Makes everything durable, and records the final lengths in the manifest. No write may follow. Volumes
+    /// dropped afterwards can be reopened without rebuilding an index.
     pub(super) fn settle(&self) -> io::Result<()> {
         self.make_durable()?;
         self.note_journal(false)?;
@@ -504,14 +500,14 @@ impl OnDisk {
         Self { row, directory, opened: OnceLock::new(), dropped: Mutex::default() }
     }
 
-    /// The volume, if it is open.
     fn opened(&self) -> Option<Arc<Volume>> {
         let volume = self.opened.get()?;
         volume.used.store(true, Ordering::Relaxed);
         Some(Arc::clone(volume))
     }
 
-    /// Opens the volume with its share of the memory for indexes. It is not open, and the caller is the one who opens it.
+    /// Opens the volume with its share of the index memory. The volume must be closed, and only one caller
+    /// may open it.
     fn open(&self, store: &StoreOptions, share: u64, damages: &Damages) -> DiskResult<Arc<Volume>> {
         let files = Files::open(self.directory.clone(), self.row.number, &self.row.files, damages)?;
         let volume = Volume::open(files, self.options(store, store.cache_bytes / share), damages)?;
@@ -523,14 +519,12 @@ impl OnDisk {
         IndexOptions { volume: &self.directory, cache_bytes, lock_wait: store.lock_wait }
     }
 
-    /// As it stands in the manifest.
     fn row(&self) -> VolumeRow {
         let files = self.opened.get().map_or_else(|| self.row.files.clone(), |volume| volume.files.rows());
         VolumeRow { files, ..self.row }
     }
 }
 
-/// How many bytes the files of a directory have, and of those in it.
 fn bytes_in(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
     entries

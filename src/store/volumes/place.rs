@@ -1,4 +1,4 @@
-//! Where a record lies.
+//! Maps a record to its volume.
 
 use uuid::Uuid;
 
@@ -11,20 +11,18 @@ use super::super::trees::{Kept, Tree};
 use super::super::volume_number::{BASE, Number};
 use super::Volumes;
 
-/// Where a record is to be looked for, in this order.
+/// The volumes to search for a record, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In one volume.
     In(Number),
-    /// In the base, where records are that are about no lead; then in the last volume, should the lead have lost its data
+    /// The base, which holds records about no lead; then the last volume, in case the lead has lost its data
     /// key since it came.
     Unclaimed,
-    /// In any: its lead has a data key that cannot be read.
+    /// Any: the data key of its lead cannot be read.
     Somewhere,
 }
 
 impl Place {
-    /// The volumes to look in.
     pub(crate) fn numbers(self, volumes: &Volumes) -> Vec<Number> {
         match self {
             Self::In(number) => vec![number],
@@ -42,7 +40,6 @@ impl Place {
     }
 }
 
-/// The place of a record.
 pub(crate) fn place(
     from: &(impl RawValues + ?Sized),
     volumes: &Volumes,
@@ -56,7 +53,7 @@ pub(crate) fn place(
     }
 }
 
-/// The volumes that have the records of a tree from one key on, with a prefix, in their order.
+/// The volumes that may hold records of a tree from a key on, with a prefix, in order.
 pub(crate) fn span(
     from: &(impl RawValues + ?Sized),
     volumes: &Volumes,
@@ -75,7 +72,7 @@ pub(crate) fn span(
         }
         Kept::WithLead => volumes.numbers(),
         Kept::ByTime | Kept::ByArrival => {
-            // A key that is cut short is filled up with zeros: nothing lies between the two.
+            // Pads a short key with zeros: no key lies between the two.
             let mut first = start.to_vec();
             first.resize(first.len().max(FeedKey::LEN), 0);
             let begin = time_ms(tree, &first).map_or(BASE, |ms| volumes.at(ms));
@@ -84,7 +81,7 @@ pub(crate) fn span(
     })
 }
 
-/// The time in a key, where records of the tree are kept by it.
+/// The time in a key, for trees partitioned by time.
 pub(crate) fn time_ms(tree: Tree, key: &[u8]) -> Option<u64> {
     match tree.row().kept {
         Kept::ByTime => {

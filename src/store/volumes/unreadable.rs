@@ -1,4 +1,4 @@
-//! What the disk cannot read just now: noted as damage while it lasts, and no longer. The record itself may be sound.
+//! Transient read failures of the disk: noted as damage only while they last. The record itself may be sound.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
@@ -12,10 +12,10 @@ use super::super::damages::Damages;
 use super::super::record_file::{FileNumber, Locator, RecordFile};
 use super::files::Files;
 
-/// How often it is tried again.
+/// Interval between attempts to read again.
 const TRIED_EVERY: Duration = Duration::from_secs(1);
 
-/// The files of a volume of which a read has failed, each with the first place where one has.
+/// The files of a volume with a failed read, one place for each.
 pub(super) struct Unreadable {
     damages: Damages,
     files: Arc<Mutex<BTreeSet<FileNumber>>>,
@@ -26,7 +26,8 @@ impl Unreadable {
         Self { damages, files: Arc::default() }
     }
 
-    /// Takes note that a record could not be read, and has its file be tried until it can be. One place of a file stands for all.
+    /// Notes that a record could not be read, and retries the read until it succeeds. One place of a file
+    /// stands for all.
     pub(super) fn note(&self, files: &Files, locator: Locator, error: &io::Error) {
         let (Some(file), true) = (files.file(locator.file), self.files.lock().insert(locator.file)) else {
             return;
@@ -42,12 +43,12 @@ impl Unreadable {
             damages.can_be_read(&name, locator.at);
             failing.lock().remove(&locator.file);
         };
-        // Without a thread it stays noted until the file is read through.
+        // Without a thread the damage stays noted until the file is read through.
         let _ = thread::Builder::new().name("store-unreadable".to_owned()).spawn(until_it_can_be_read);
     }
 }
 
-/// Whether the disk cannot read what lies there; one that is not open any more is not tried.
+/// Whether the disk still cannot read a place; `false` once the file is closed.
 fn is_unreadable(file: &Weak<RecordFile>, locator: Locator) -> bool {
     file.upgrade().is_some_and(|file| !file.can_be_read(locator.at, locator.length.into()))
 }

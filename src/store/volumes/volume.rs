@@ -1,4 +1,4 @@
-//! A volume that is open: its files, and the index that finds a record in them.
+//! An open volume: its files, and the index that locates records in them.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -16,33 +16,30 @@ use super::super::trees::Tree;
 use super::super::volume_number::{Number, directory_name};
 use super::{files::Files, time_ms, unreadable::Unreadable};
 
-/// How many entries are put into a new index at once, in the order of their keys.
+/// Entries inserted into a new index at once, sorted by key.
 const AT_ONCE: usize = 128 * 1024;
 
-/// A volume that is open.
 pub(crate) struct Volume {
-    /// The files.
     pub(crate) files: Files,
-    /// What finds records in them. Nobody may write while it is read.
+    /// Locates records in the files. Reads and writes exclude each other.
     pub(crate) index: Index,
-    /// Whether anybody has asked for it lately.
     pub(super) used: AtomicBool,
-    /// Whether all that the index finds survives a power cut, and nothing follows.
+    /// Whether all indexed records survive a power cut and no write follows.
     settled: AtomicBool,
-    /// Whether the index may not find all that the files hold: it is not kept then.
+    /// Whether the index may miss records of the files: such an index is not kept.
     distrusted: AtomicBool,
-    /// Whether the index was made while something of the files was damaged. Where that comes back it would not be found: it is not
-    /// kept either.
+    /// Whether the index was built while the files were damaged. If the damaged part came back the index
+    /// would miss it, so it is not kept either.
     partial: bool,
-    /// The file and the place in it up to which the index knows what lies there.
+    /// The file and offset up to which the index is complete.
     found_until: Mutex<(FileNumber, u64)>,
-    /// What the disk could not read just now.
+    /// Transient read failures.
     unread: Unreadable,
 }
 
 impl Volume {
-    /// Opens a volume on its files: with the index that was closed last, or a new one made of the files. What of them is damaged is
-    /// noted then.
+    /// Opens a volume on its files, with the index of the last close or one rebuilt from the files. A rebuild
+    /// notes the damage it meets.
     pub(crate) fn open(files: Files, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<Self> {
         let kept = Index::open_closed(options).unwrap_or_else(|DiskError(why)| {
             tracing::warn!(volume = files.volume, %why, "an index of the store is made anew");
@@ -62,7 +59,7 @@ impl Volume {
         let used = AtomicBool::new(true);
         let opened = Self { files, index, used, settled, distrusted, partial, found_until, unread };
         if damages.are_unreadable(opened.files.volume) {
-            // The index may have been made without what could not be read.
+            // The index may have been built without the unreadable part.
             opened.distrust();
             let number = opened.files.volume;
             damages.note_of(Some(number), directory_name(number), DamageKind::Partial);
@@ -70,7 +67,8 @@ impl Volume {
         Ok(opened)
     }
 
-    /// The raw value under a key, or that the disk cannot read it; the outer error is the index's. Nobody may write meanwhile.
+    /// The raw value under a key, or the disk's failure to read it; the outer error is the index's. Writes
+    /// must be excluded meanwhile.
     pub(crate) fn get(&self, key: &[u8]) -> DiskResult<DiskResult<Option<Vec<u8>>>> {
         let Some(locator) = self.index.get(key)? else { return Ok(Ok(None)) };
         let read = self.files.read(locator, key);
@@ -80,13 +78,13 @@ impl Volume {
         }))
     }
 
-    /// Where the record of a key lies, if what lies there is no whole entry any more.
+    /// The place of a key's record, if it no longer holds a whole entry.
     pub(crate) fn damaged_at(&self, key: &[u8]) -> Option<Locator> {
         let locator = self.index.get(key).ok()??;
         let file = self.files.all().into_iter().find(|file| file.number == locator.file)?;
         let is_damaged = match file.walk(locator.at).next() {
             Some(Ok(Met::Entry(entry))) => entry.locator != locator,
-            // What the disk cannot read may be sound.
+            // Unreadable bytes may be sound.
             Some(Ok(Met::Damage { unread, .. })) => unread.is_none(),
             Some(Err(_)) => false,
             None => true,
@@ -94,7 +92,7 @@ impl Volume {
         is_damaged.then_some(locator)
     }
 
-    /// Has the index find changes where they were appended.
+    /// Enters changes into the index, with the places they were appended to.
     pub(crate) fn find(&self, changes: &[Change], locators: &[Locator]) -> DiskResult<()> {
         for (change, locator) in changes.iter().zip(locators) {
             match change.value {
@@ -108,23 +106,21 @@ impl Volume {
         Ok(())
     }
 
-    /// The file and the place in it up to which the index knows what lies there.
     pub(super) fn found_until(&self) -> (FileNumber, u64) {
         *self.found_until.lock()
     }
 
-    /// Has the index be made anew when the volume is opened again.
+    /// Makes the next open rebuild the index.
     pub(crate) fn distrust(&self) {
         self.distrusted.store(true, Ordering::Release);
     }
 
-    /// Whether the index may not find all that the files hold.
     pub(crate) fn is_distrusted(&self) -> bool {
         self.distrusted.load(Ordering::Acquire)
     }
 
-    /// Once this returns, what was written survives a power cut, and nothing may be written any more: dropped, the volume can be
-    /// opened again without making its index anew.
+    /// Once this returns, all writes survive a power cut and none may follow. After a drop the volume can be
+    /// reopened without rebuilding its index.
     pub(crate) fn settle(&self) -> io::Result<()> {
         self.files.sync()?;
         self.settled.store(true, Ordering::Release);
@@ -143,7 +139,6 @@ impl Drop for Volume {
     }
 }
 
-/// A new index of what lies in files.
 fn made(files: &Files, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<Index> {
     let index = Index::make(options)?;
     let mut gathered: Vec<(Vec<u8>, Option<Locator>)> = Vec::new();
@@ -159,9 +154,9 @@ fn made(files: &Files, options: IndexOptions<'_>, damages: &Damages) -> DiskResu
     Ok(index)
 }
 
-/// Puts what was gathered into an index, each key once, in the order of the keys, which is what sled is quickest at.
+/// Inserts the gathered entries into an index, each key once and in key order, which is fastest in sled.
 fn take_in(index: &Index, gathered: &mut Vec<(Vec<u8>, Option<Locator>)>) -> DiskResult<()> {
-    // Stable: of one key the last counts.
+    // The sort is stable, so the last entry of a key counts.
     gathered.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut ahead = gathered.drain(..).peekable();
     while let Some((key, locator)) = ahead.next() {
@@ -176,7 +171,7 @@ fn take_in(index: &Index, gathered: &mut Vec<(Vec<u8>, Option<Locator>)>) -> Dis
     Ok(())
 }
 
-/// Walks through every file of a volume, hands over each entry, and notes what is damaged.
+/// Passes each entry of a volume's files to `take`, and notes damage.
 pub(crate) fn for_each_entry<E>(
     files: &Files,
     damages: &Damages,
@@ -195,8 +190,8 @@ pub(crate) fn for_each_entry<E>(
     Ok(())
 }
 
-/// Walks through a file, hands over each entry, and notes what is damaged, under the file's volume and name: all there is, if it
-/// gets to the end.
+/// Passes each entry of a file to `take`, and notes damage under the file's volume and name. A walk that
+/// reaches the end replaces the damage known of the file.
 pub(crate) fn note_damage<B>(
     file: &RecordFile,
     (volume, name): (Number, &str),
@@ -220,7 +215,7 @@ pub(crate) fn note_damage<B>(
         walk.next().map(|met| (at, met))
     } {
         match met {
-            // What was appended last may have been taken back meanwhile.
+            // The last append may have been undone meanwhile.
             (at, Err(_)) => {
                 damaged = Some((at, file.len().saturating_sub(at), None)).filter(|(_, bytes, _)| *bytes > 0)
             }

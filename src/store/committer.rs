@@ -1,4 +1,5 @@
-//! Commits groups through the writer of either engine: latches failures, retries a failed engine, and finishes interrupted erasures.
+//! Commits groups through the writer of either engine: latches failures, retries a failed engine, and
+//! finishes interrupted erasures.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,13 +17,12 @@ pub(super) struct Committer<W: ?Sized> {
     pub(super) latch: Arc<FailureLatch>,
     pub(super) stalls: Arc<Stalls>,
     mend_interval: Duration,
-    /// When a failed engine was tried last.
+    /// Time of the last attempt to renew a failed engine.
     pub(super) tried: Option<Instant>,
     pub(super) writer: W,
 }
 
 impl<W> Committer<W> {
-    /// A committer in front of this writer.
     pub(super) fn new(
         writer: W,
         latch: Arc<FailureLatch>,
@@ -34,10 +34,11 @@ impl<W> Committer<W> {
 }
 
 impl<W: Writer + ?Sized> Committer<W> {
-    /// Writes the commits as one group. Once this returns, every commit with `Ok` survives whatever the engine survives, such as a kill
-    /// and a power cut, and a commit found in the way by a guard does too.
+    /// Writes the commits as one group. Once this returns, every commit with `Ok` is as durable as the engine
+    /// makes it, for instance against a kill and a power cut, and so is any record that failed a guard.
     ///
-    /// After a failure, or a panic below, nothing is written any more, unless the engine [works again](Self::mend).
+    /// After a failure or a panic of the writer nothing is written any more, until the engine [works
+    /// again](Self::mend).
     pub(super) fn execute(&mut self, commits: &[Commit]) -> Vec<Outcome> {
         self.mend();
         if let Some(failure) = self.latch.failure() {
@@ -48,7 +49,7 @@ impl<W: Writer + ?Sized> Committer<W> {
         self.stalls.done();
         match written.unwrap_or_else(|_| Err(Fault::ForGood("the writer panicked".to_owned()))) {
             Ok(outcomes) => outcomes,
-            // Whoever needs what cannot be read is refused, and nobody else.
+            // Refuses only the commits that depend on the unreadable record.
             Err(Fault::Unread(_)) if commits.len() > 1 => {
                 commits.chunks(1).flat_map(|commit| self.execute(commit)).collect()
             }
@@ -56,13 +57,13 @@ impl<W: Writer + ?Sized> Committer<W> {
         }
     }
 
-    /// Executes commits that must all be taken.
+    /// Executes commits that must all succeed.
     pub(super) fn execute_all(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
         let refused = self.execute(commits).into_iter().find_map(Result::err);
         refused.map_or(Ok(()), |error| Err(StoreError::Disk(error.to_string())))
     }
 
-    /// Fails the store, unless something just could not be read. Gives the reason.
+    /// Fails the store, unless the fault is just an unreadable record. Returns the reason.
     fn failed(&mut self, fault: &Fault) -> String {
         self.tried = Some(Instant::now());
         match fault {
@@ -73,12 +74,13 @@ impl<W: Writer + ?Sized> Committer<W> {
         fault.to_string()
     }
 
-    /// How long to wait before the next [`mend`](Self::mend); none unless the failure can be mended.
+    /// The wait before the next [`mend`](Self::mend); `None` unless the failure can be repaired without a
+    /// restart.
     pub(super) fn try_again_in(&self) -> Option<Duration> {
         self.latch.can_mend().then_some(self.mend_interval)
     }
 
-    /// Goes on after a failure, where the engine takes writes by now.
+    /// Resumes after a failure, if the engine takes writes again.
     pub(super) fn mend(&mut self) {
         let just_tried = self.tried.is_some_and(|tried| tried.elapsed() < self.mend_interval);
         if !self.latch.can_mend() || just_tried {
@@ -94,7 +96,8 @@ impl<W: Writer + ?Sized> Committer<W> {
         }
     }
 
-    /// Finishes an erasure that failed in its middle, before another one forgets the old wrapping keys of all slots.
+    /// Finishes an erasure that failed midway, before another one discards the old wrapping keys of all
+    /// slots.
     pub(super) fn finish_rewraps(&mut self) {
         let unfinished = Commit::finish_rewraps(self.writer.sealing().unfinished());
         if !unfinished.is_empty() {
@@ -102,7 +105,6 @@ impl<W: Writer + ?Sized> Committer<W> {
         }
     }
 
-    /// Does a part of the upkeep between groups.
     pub(super) fn tidy(&mut self) {
         if self.latch.failure().is_some() {
             return;
@@ -114,7 +116,7 @@ impl<W: Writer + ?Sized> Committer<W> {
         }
     }
 
-    /// Writes what is left, before the store is closed.
+    /// Stops background work and leaves the store quick to open, before it is closed.
     pub(super) fn finish(&mut self) -> Result<(), String> {
         self.writer.end();
         match self.latch.failure() {

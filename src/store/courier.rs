@@ -1,5 +1,6 @@
-//! The way of outcomes back. Whoever commits on a thread of the engine is answered there, by the thread's courier: the writer wakes
-//! it once for all outcomes of a group, and each goes from it to who waits without a wake-up from thread to thread.
+//! Completion queues. A commit made on an async worker thread is answered there by the thread's queue: the
+//! writer wakes the thread once for all outcomes of a group, and the queue passes each outcome to its waiting
+//! task without a further cross-thread wake-up.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -12,36 +13,36 @@ thread_local! {
     static HERE: RefCell<Option<Arc<Desk>>> = const { RefCell::new(None) };
 }
 
-/// What is to be handed out on a thread.
+/// The completion queue of a thread.
 #[derive(Default)]
 struct Desk {
-    /// Nothing once the courier has left.
+    /// `None` once its consumer has ended.
     waiting: Mutex<Option<Vec<Reply>>>,
     arrived: Notify,
 }
 
-/// An outcome, and who waits for it.
+/// An outcome, with the channel to its waiting task.
 struct Reply {
     answer: oneshot::Sender<Outcome>,
     outcome: Outcome,
 }
 
-/// Who waits for the outcome of a commit, and where.
+/// The channel to the task waiting for a commit, and the completion queue of its thread.
 pub(super) struct Asker {
     answer: oneshot::Sender<Outcome>,
     desk: Option<Arc<Desk>>,
 }
 
-/// Hands out on its thread what arrives there, until it is dropped.
+/// Consumes the queue of its thread until it is dropped.
 #[derive(Default)]
 struct Courier(Arc<Desk>);
 
-/// The outcomes of a group.
+/// The outcomes of a group, by thread.
 #[derive(Default)]
 pub(super) struct Replies(Vec<(Arc<Desk>, Vec<Reply>)>);
 
-/// Answers the commits of the thread that this is polled on, as long as it is polled: a task of each thread that commits much. Without
-/// it the writer wakes each waiter by itself.
+/// Answers commits made on the current thread for as long as it is polled: run it as a task on each thread
+/// that commits often. Without it the writer wakes each waiting task individually.
 pub async fn answer_commits_here() {
     let courier = Courier::default();
     *courier.0.waiting.lock() = Some(Vec::new());
@@ -54,20 +55,18 @@ pub async fn answer_commits_here() {
 }
 
 impl Asker {
-    /// Who asks on this thread; the outcome comes by the other end.
+    /// A waiter on this thread, with the receiver of its outcome.
     pub(super) fn here() -> (Self, oneshot::Receiver<Outcome>) {
         let (answer, awaited) = oneshot::channel();
         (Self { answer, desk: HERE.with_borrow(Clone::clone) }, awaited)
     }
 
-    /// Answers at once.
     pub(super) fn answer(self, outcome: Outcome) {
         Reply { answer: self.answer, outcome }.give();
     }
 }
 
 impl Replies {
-    /// Takes an outcome along.
     pub(super) fn add(&mut self, asker: Asker, outcome: Outcome) {
         let Some(desk) = asker.desk else { return asker.answer(outcome) };
         let reply = Reply { answer: asker.answer, outcome };
@@ -77,7 +76,7 @@ impl Replies {
         }
     }
 
-    /// Brings each thread what is for it, and wakes it once.
+    /// Passes each thread its outcomes, and wakes it once.
     pub(super) fn send(self) {
         for (desk, replies) in self.0 {
             let left = match desk.waiting.lock().as_mut() {
@@ -95,12 +94,12 @@ impl Replies {
 
 impl Reply {
     fn give(self) {
-        // Who dropped the future does not want to know.
+        // Fails when the future was dropped.
         let _ = self.answer.send(self.outcome);
     }
 }
 
-/// Nobody waits for a courier that has left.
+/// Answers the pending commits, since nothing consumes the queue any more.
 impl Drop for Courier {
     fn drop(&mut self) {
         let left = self.0.waiting.lock().take();

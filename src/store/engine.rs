@@ -1,7 +1,7 @@
-//! What an engine does for the store: it keeps raw values under keys, finds them, and goes through them in the order of their keys.
+//! The interface of an engine: it keeps raw values under keys, finds them, and walks them in key order.
 //!
-//! All that makes records of raw values is here, once for every engine: what is sealed is opened, and what is
-//! broken is reported. A read may wait for the engine, so it is made where waiting harms nobody.
+//! The code that makes records of raw values is here, once for every engine: it opens sealed records and
+//! reports broken ones. A read may block on the engine, so call it where blocking is harmless.
 
 use std::iter;
 use std::time::Duration;
@@ -22,10 +22,9 @@ use offerd_base::telemetry::metrics::STORE_CHANGES;
 /// A key with the prefix of its tree, and the raw value under it.
 pub(super) type Entry = (Vec<u8>, Vec<u8>);
 
-/// Entries on their way.
 pub(super) type Walk = Box<dyn Iterator<Item = DiskResult<Entry>> + Send>;
 
-/// A walk, or the error that it begins with.
+/// A walk, or a walk that yields just an error.
 pub(super) fn walk_or_error(
     walk: DiskResult<impl Iterator<Item = DiskResult<Entry>> + Send + 'static>,
 ) -> Walk {
@@ -35,28 +34,25 @@ pub(super) fn walk_or_error(
     }
 }
 
-/// Leads on their way, each with what is kept of its data key.
+/// A stream of leads, each with the stored form of its data key.
 pub(super) type DataKeys = Box<dyn Iterator<Item = DiskResult<Option<(Uuid, Vec<u8>)>>> + Send>;
 
-/// Where records are kept.
 pub(super) trait Engine: RawValues + Send + Sync {
-    /// The keys of what is sealed.
     fn sealing(&self) -> &Sealing;
 
-    /// The broken records that were met.
     fn reported(&self) -> &Reported;
 
-    /// The raw records of a tree whose key begins with `prefix`, from the key `start` on, in the order of their keys; where an engine
-    /// keeps records by time, in that of each such part.
+    /// The raw records of a tree whose key begins with `prefix`, from the key `start` on, in key order. An
+    /// engine that partitions records by time orders them within each partition.
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk;
 
-    /// The part of the store that records of new leads are written to, where an engine keeps them by time; where one only removes them
-    /// by it, the time.
+    /// The partition for records of new leads, where an engine partitions by time; where it only expires by
+    /// time, the time.
     fn newest_volume(&self) -> Number {
         BASE
     }
 
-    /// Notes that nothing can be read under a key.
+    /// Notes that the record under a key cannot be read.
     fn note_unreadable(&self, _sled_key: &[u8]) {}
 
     /// The payload of a record; a broken one is reported and is an error.
@@ -65,7 +61,7 @@ pub(super) trait Engine: RawValues + Send + Sync {
         self.payload(tree, key, &raw, &mut LastKey::default())
     }
 
-    /// The payload of a record whose raw value was read.
+    /// The payload of a record whose raw value is given.
     fn payload(
         &self,
         tree: Tree,
@@ -78,7 +74,8 @@ pub(super) trait Engine: RawValues + Send + Sync {
             Err(reason) => Err(reason),
         };
         let record = opened.map_err(|reason| BrokenRecord::new(tree, key, reason));
-        // Of a lead that has been erased since, by another process too, the record is gone as well, and not broken.
+        // If the lead was erased meanwhile, perhaps by another process, the record is gone as well, and not
+        // broken.
         let lacks_key = matches!(&record, Err(broken) if broken.reason == Reason::DataKey);
         if lacks_key && self.raw(&tree.sled_key(key))?.as_deref() != Some(raw) {
             return self.get(tree, key);
@@ -86,7 +83,7 @@ pub(super) trait Engine: RawValues + Send + Sync {
         record.inspect_err(|broken| self.report(broken)).map_err(ReadError::Broken)
     }
 
-    /// What is kept of the data keys of leads from a place on, with a prefix; nothing of one that cannot be read.
+    /// The stored data keys of leads, from a place on and with a prefix; `None` for one that cannot be read.
     fn data_keys(&self, start: &[u8], prefix: &[u8]) -> DataKeys {
         Box::new(self.walk(Tree::LeadKeys, start, prefix).map(|entry| {
             let (key, raw) = entry?;
@@ -94,48 +91,48 @@ pub(super) trait Engine: RawValues + Send + Sync {
         }))
     }
 
-    /// Counts and logs a broken record, once, and notes what is damaged there.
+    /// Counts and logs a broken record, once, and notes the damage at its place.
     fn report(&self, broken: &BrokenRecord) {
         if self.reported().note(broken) {
             self.note_unreadable(&broken.sled_key());
         }
     }
 
-    /// How many records of a tree have a key with a prefix.
+    /// The number of records of a tree whose key has a prefix.
     fn count(&self, tree: Tree, prefix: &[u8]) -> Result<u64, ReadError> {
         self.keys(tree, prefix).try_fold(0, |count, key| key.map(|_| count + 1))
     }
 
-    /// The keys of a tree with a prefix, those included of which nothing can be read.
+    /// The keys of a tree with a prefix, including those of unreadable records.
     fn keys(&self, tree: Tree, prefix: &[u8]) -> Box<dyn Iterator<Item = Result<Vec<u8>, ReadError>> + Send> {
         Box::new(self.walk(tree, prefix, prefix).map(|entry| Ok(entry?.0.split_off(1))))
     }
 }
 
-/// Writes for an engine: groups of commits, one after the other, on one thread, behind a [committer](super::committer).
+/// Writes for an engine: one group of commits after the other, on one thread, called by a
+/// [committer](super::committer).
 pub(super) trait Writer: Send {
-    /// Writes the commits as one group. Once this returns, every commit with `Ok` survives whatever the engine survives, and a commit
-    /// found in the way by a guard does too.
+    /// Writes the commits as one group. Once this returns, every commit with `Ok` is as durable as the engine
+    /// makes it, and so is any record that failed a guard.
     fn write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Fault>;
 
-    /// The keys of what is sealed.
     fn sealing(&self) -> &Sealing;
 
-    /// How long the last group waited for what makes it durable.
+    /// How long the last group waited to become durable.
     fn waited(&self) -> Duration;
 
-    /// Tries to get the engine to take writes again; `false` if it still does not.
+    /// Tries to make the engine writable again; `false` if it still is not.
     fn renew(&mut self) -> Result<bool, Fault>;
 
-    /// Does a part of what is to be done between groups.
+    /// Does a share of the maintenance between groups.
     fn tidy(&mut self) -> Result<(), Fault> {
         Ok(())
     }
 
-    /// Ends what goes on beside the groups, before the store is closed, failed or not.
+    /// Stops background work before the store is closed, failed or not.
     fn end(&mut self);
 
-    /// Makes the store, which has not failed, quick to open.
+    /// Makes a store that has not failed quick to open.
     fn settle(&mut self) -> Result<(), String> {
         Ok(())
     }
@@ -145,15 +142,14 @@ pub(super) trait Writer: Send {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) enum Fault {
-    /// A read of a record: nothing was written, and others can be.
+    /// A record could not be read: nothing was written, and other commits can be.
     Unread(String),
-    /// What makes a group durable, or is written before it can be: the group may be there after a restart, or not.
+    /// Making a group durable failed, or a write before that: the group may be there after a restart, or not.
     Mendable(String),
-    /// Something that only a restart mends, such as an index.
+    /// A failure that only a restart repairs, such as that of an index.
     ForGood(String),
 }
 
-/// Counts the changes of a group by the trees that they are of.
 pub(super) fn count(changes: &[Change]) {
     let mut counts = [0; TREES.len()];
     for (tree, _) in changes.iter().filter_map(|change| Tree::split(&change.key)) {
@@ -164,12 +160,11 @@ pub(super) fn count(changes: &[Change]) {
     }
 }
 
-/// Commits that all failed for one reason.
 pub(super) fn all_failed(commits: &[Commit], reason: &str) -> Vec<Outcome> {
     commits.iter().map(|_| Err(CommitError::Failed(reason.to_owned()))).collect()
 }
 
-/// Reads one record, and opens it when it is sealed. The outer error is the engine's.
+/// Reads one record, and opens it if it is sealed. The outer error is the engine's.
 pub(super) fn read_record(
     from: &(impl RawValues + ?Sized),
     sealing: &Sealing,

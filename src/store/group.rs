@@ -1,7 +1,7 @@
 //! A group: the commits that one wake-up of the writer makes durable together.
 //!
-//! Commits are admitted in order. A guard sees what is stored under what earlier commits of the group will write, so the
-//! outcome is as if each had been written alone; a refused commit leaves no trace.
+//! Commits are admitted in order. A guard sees the stored records overlaid with the writes of earlier commits
+//! in the group, so the outcome is as if each had been written alone; a refused commit leaves no trace.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -30,13 +30,13 @@ pub(super) struct Group<'a> {
     rewrapped: BTreeSet<u16>,
 }
 
-/// Why a commit is not taken in.
+/// Why a commit is not admitted.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 enum Refused {
     /// It is refused, and leaves no trace.
     Commit(#[from] CommitError),
-    /// The disk cannot be read, which is the end of the whole group.
+    /// The disk cannot be read, which fails the whole group.
     Disk(#[from] DiskError),
 }
 
@@ -54,12 +54,11 @@ impl RawValues for Group<'_> {
 }
 
 impl<'a> Group<'a> {
-    /// A group without writes, over what is stored.
+    /// A group without writes, over the stored records.
     fn over(below: &'a dyn Engine) -> Self {
         Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: BTreeSet::new() }
     }
 
-    /// Takes the writes of a commit in, or refuses them.
     fn admit(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> Result<(), Refused> {
         within_limits(commit)?;
         for (index, guard) in commit.guards.iter().enumerate() {
@@ -100,7 +99,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Whom or what the commit is about, and the key with which it is sealed.
+    /// The owner that the commit's sealed records name, and the key that seals them.
     fn about(&mut self, commit: &Commit) -> Result<Option<(Uuid, Key)>, Refused> {
         if !commit.writes.iter().any(passes) {
             return Ok(commit.about.zip(self.data_key(commit)?));
@@ -109,7 +108,8 @@ impl<'a> Group<'a> {
         Ok(Some((passing.id, passing.key)))
     }
 
-    /// The data key with which the commit is sealed, made when its lead has none; or why the lead is written no more.
+    /// The data key that seals the commit, created if its lead has none; or why the lead can no longer be
+    /// written.
     fn data_key(&mut self, commit: &Commit) -> Result<Option<Key>, Refused> {
         let Some(lead) = commit.about else { return Ok(None) };
         let sealing = self.below.sealing();
@@ -132,7 +132,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Seals the data keys of a slot anew. The old wrapping key is in the file until the group is on the disk.
+    /// Seals the data keys of a slot anew. The old wrapping key stays in the file until the group is on the
+    /// disk.
     fn rewrap(&mut self, rewrap: &Rewrap) -> Result<(), Refused> {
         let sealing = self.below.sealing();
         let slot = rewrap.slot(sealing);
@@ -167,7 +168,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// A payload, sealed where its tree says so.
+    /// A payload, sealed if its tree requires it.
     fn sealed<'p>(
         &self,
         about: &Option<(Uuid, Key)>,
@@ -190,7 +191,8 @@ impl<'a> Group<'a> {
         self.writes.insert(tree.sled_key(key), Some(framed(payload)));
     }
 
-    /// The writes in the order of their keys, each in the volume that `place` says for it with what is stored under the group.
+    /// The writes in key order, each with the volume that `place` selects from the stored records and the
+    /// group.
     fn into_changes(self, place: impl Fn(&Self, &[u8]) -> DiskResult<Number>) -> DiskResult<Vec<Change>> {
         let placed = self.writes.keys().map(|key| place(&self, key)).collect::<DiskResult<Vec<_>>>()?;
         let changes = placed.into_iter().zip(self.writes);
@@ -220,7 +222,7 @@ impl<'a> Group<'a> {
             Ok(Some(found)) => found,
             Err(broken) => {
                 self.below.report(&broken);
-                // A broken record is never taken for an absent one, but does not bar a time window for ever either.
+                // A broken record never counts as absent, but does not fail a time window for ever either.
                 let is_barred = !matches!(holds, Holds::UnlessRecent(_));
                 return if is_barred { Err(failed(broken)) } else { Ok(()) };
             }
@@ -238,7 +240,7 @@ impl<'a> Group<'a> {
         Err(CommitError::Guard { index, found }.into())
     }
 
-    /// The time and the lead that an identity of a company was kept with since, if it was.
+    /// The time and the lead of a company's identity recorded since a time, if there is one.
     fn known(&self, company: Uuid, identity: &[u8; 32], since_ms: i64) -> DiskResult<Option<Vec<u8>>> {
         let sealing = self.below.sealing();
         for key in sealing.identity_keys(company, since_ms) {
@@ -251,7 +253,7 @@ impl<'a> Group<'a> {
                         return Ok(Some(found));
                     }
                 }
-                // Of a lead that is erased.
+                // The lead is erased.
                 Ok(None) => {}
                 Err(broken) => self.below.report(&broken),
             }
@@ -260,8 +262,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Takes in the commits of a group, in their order, over what is stored: what becomes of each, what is to be written, each in the volume
-/// that `place` names, and the slots whose data keys are wrapped anew with it.
+/// Admits the commits of a group, in order, over the stored records. Returns the outcome of each commit, the
+/// changes to write, each in the volume that `place` selects, and the slots whose data keys are wrapped anew.
 pub(super) fn admitted(
     below: &dyn Engine,
     commits: &[Commit],
@@ -292,13 +294,14 @@ impl Rewrap {
     }
 }
 
-/// Begins the wrapping keys of all slots that commits will seal anew, in one write for all of them.
+/// Creates the new wrapping keys of all slots that these commits rewrap, in one write.
 pub(super) fn begin_slots(sealing: &Sealing, commits: &[Commit]) -> Result<(), SealingError> {
     let rewraps = commits.iter().filter_map(|commit| commit.rewrap.as_ref());
     sealing.renew(&rewraps.map(|rewrap| rewrap.slot(sealing)).collect())
 }
 
-/// Begins every other key that a commit will want, for who cannot change keys while it is taken in.
+/// Creates every other key that a commit needs, for a caller that cannot change keys while it admits the
+/// commit.
 pub(super) fn begin_keys(sealing: &Sealing, commit: &Commit) -> Result<(), SealingError> {
     if commit.writes.iter().any(passes) {
         sealing.passing_key()?;
@@ -311,7 +314,8 @@ pub(super) fn begin_keys(sealing: &Sealing, commit: &Commit) -> Result<(), Seali
     Ok(())
 }
 
-/// The keys of what a commit goes by, for who reads them all at once. It may go by others too.
+/// The keys of records that a commit depends on, so that the caller can read them all at once. Not
+/// exhaustive.
 pub(super) fn wanted(engine: &dyn Engine, commit: &Commit) -> Vec<Vec<u8>> {
     let mut wanted = Vec::new();
     for guard in &commit.guards {
@@ -332,7 +336,7 @@ pub(super) fn wanted(engine: &dyn Engine, commit: &Commit) -> Vec<Vec<u8>> {
     wanted
 }
 
-/// Refuses what could not be written as a record, before any of the commit is taken in.
+/// Refuses writes that cannot be stored as records, before any of the commit is admitted.
 fn within_limits(commit: &Commit) -> Outcome {
     for write in &commit.writes {
         let (tree, length) = match write {
@@ -365,7 +369,7 @@ fn within_limits(commit: &Commit) -> Outcome {
     Ok(())
 }
 
-/// Whether it writes what is sealed with a passing key.
+/// Whether it writes a record sealed with an ephemeral key.
 fn passes(write: &Write) -> bool {
     let Write::Put { tree, .. } = write else { return false };
     tree.row().seal == Seal::Passing

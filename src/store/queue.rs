@@ -1,4 +1,5 @@
-//! The way of a commit to the writer and of its outcome back: a bounded queue and one plain thread, or no queue at all.
+//! The path of a commit to the writer and of its outcome back: a bounded queue and one plain thread, or no
+//! queue at all.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,14 +20,12 @@ use super::error::StoreError;
 use super::options::StoreOptions;
 use offerd_base::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
 
-/// An outcome that is there already or will be.
 pub(super) enum Answer {
     Ready(Outcome),
     Awaited(oneshot::Receiver<Outcome>),
 }
 
 impl Answer {
-    /// Waits for the outcome.
     pub(super) async fn outcome(self) -> Outcome {
         match self {
             Self::Ready(outcome) => outcome,
@@ -37,25 +36,24 @@ impl Answer {
     }
 }
 
-/// A committer, whatever its engine.
 type BoxedCommitter = Box<Committer<dyn Writer>>;
 
-/// Takes commits to the writer.
+/// Passes commits to the writer.
 pub(super) enum Queue {
-    /// To a thread of its own, in groups.
+    /// To a dedicated thread, in groups.
     Threaded(Threaded),
     /// On the caller's thread, one by one; `None` once closed.
     Inline(Mutex<Option<BoxedCommitter>>),
 }
 
-/// The queue before the writer's thread, and what is needed to stop it.
+/// The queue in front of the writer's thread, and the handles to stop it.
 pub(super) struct Threaded {
     sender: RwLock<Option<Sender<Request>>>,
-    /// Is parked while the queue is empty. The channel's own waiting yields the core before it parks, and where all cores
-    /// are busy that is a millisecond in which what has arrived is not written.
+    /// Parked while the queue is empty. The channel's own wait yields the core before it parks; where all
+    /// cores are busy that delays a queued commit by a millisecond.
     writer: Thread,
     thread: Mutex<Option<WriterThread>>,
-    /// What the disk took for the last two groups, microseconds.
+    /// Disk time of the last two groups, microseconds.
     disk_wait: Arc<AtomicU64>,
     close_bound: Duration,
 }
@@ -72,8 +70,8 @@ struct Request {
 }
 
 impl Queue {
-    /// The way to a writer: by a thread of its own, which takes commits in groups, or by none, so that each commit is written before
-    /// `submit` returns.
+    /// A queue to a writer: on a dedicated thread, which takes commits in groups, or inline, so that each
+    /// commit is written before `submit` returns.
     pub(super) fn new(
         committer: Committer<impl Writer + 'static>,
         options: &StoreOptions,
@@ -95,7 +93,7 @@ impl Queue {
                 latch.fail_for_good("the writer panicked");
                 Err("the writer panicked".to_owned())
             });
-            // Nobody listens when the bound of `close` has passed.
+            // Fails when the bound of `close` has passed and no receiver is left.
             let _ = finish.send(result);
         })?;
         Ok(Self::Threaded(Threaded {
@@ -107,7 +105,7 @@ impl Queue {
         }))
     }
 
-    /// Once this returns, the commit is queued (or written, inline), whatever becomes of the answer.
+    /// Once this returns, the commit is queued (or written, inline), even if the answer is dropped.
     pub(super) fn submit(&self, commit: Commit) -> Answer {
         match self {
             Self::Threaded(threaded) => threaded.submit(commit),
@@ -125,7 +123,6 @@ impl Queue {
         }
     }
 
-    /// What the disk took for the last two groups.
     pub(super) fn disk_wait(&self) -> Duration {
         match self {
             Self::Threaded(threaded) => Duration::from_micros(threaded.disk_wait.load(Ordering::Relaxed)),
@@ -133,7 +130,7 @@ impl Queue {
         }
     }
 
-    /// Takes no more commits, lets the writer finish those queued, and stops it. Closing twice is closing once.
+    /// Stops taking commits, lets the writer finish the queued ones, and stops it. Idempotent.
     pub(super) fn close(&self) -> Result<(), StoreError> {
         match self {
             Self::Threaded(threaded) => threaded.close(),
@@ -171,7 +168,7 @@ impl Threaded {
             Err(RecvTimeoutError::Timeout) => Err(StoreError::CloseTimedOut(self.close_bound)),
             Err(RecvTimeoutError::Disconnected) => Err(StoreError::Disk("the writer panicked".to_owned())),
             Ok(result) => {
-                // The thread has sent its last word; what is left is to drop the writer.
+                // The thread has sent its result and only drops the writer.
                 let _ = handle.join();
                 result.map_err(StoreError::Disk)
             }
@@ -179,7 +176,7 @@ impl Threaded {
     }
 }
 
-/// Writes what is queued, a group at a time, until the queue is closed and empty.
+/// Writes the queued commits, a group at a time, until the queue is closed and empty.
 fn run(
     mut committer: BoxedCommitter,
     requests: &Receiver<Request>,
@@ -207,8 +204,8 @@ fn run(
     committer.finish()
 }
 
-/// The next request, once there is one; `None` when the queue is closed and empty. While the disk is failed, it is tried
-/// now and then.
+/// The next request, once there is one; `None` when the queue is closed and empty. Retries a failed disk at
+/// intervals.
 fn next(committer: &mut BoxedCommitter, requests: &Receiver<Request>) -> Option<Request> {
     loop {
         match requests.try_recv() {

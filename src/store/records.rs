@@ -1,7 +1,8 @@
 //! Reading: from a tree and a key to a payload, broken records included.
 //!
-//! Reads ask the index of the [volume](super::volumes) where the record lies, and read its file, on the caller's thread. They see a
-//! group as soon as it is applied, which is when it is durable.
+//! A read looks up the place of the record in the index of its [volume](super::volumes) and reads the record
+//! file, on the caller's thread. It sees a group as soon as the group is applied, which is when it is
+//! durable.
 
 use std::iter;
 use std::ops::Bound;
@@ -27,30 +28,28 @@ use super::volumes::files::gone;
 use super::volumes::volume::Volume;
 use super::volumes::{Appended, ApplyError, Standing, Volumes, place, span, time_ms};
 
-/// The volumes and what is needed to read them well.
 pub(super) struct Records {
     reads: Reads,
     sealing: Sealing,
-    /// Who is told of each write.
+    /// The write observers.
     pub(super) tap: Tap,
     reported: Reported,
-    /// The kinds of change that others follow.
     pub(super) topics: Arc<Topics>,
 }
 
-/// What is needed to go through volumes while others use them. Nothing is asked of an index that failed, and nothing waits without
-/// end for a group.
+/// Access to volumes under concurrent use. A failed index is never queried, and no read waits without bound
+/// for a group.
 #[derive(Clone)]
 struct Reads {
     volumes: Arc<Volumes>,
-    /// Held while a group is applied, and shared by all that read.
+    /// Held exclusively while a group is applied, and shared by all readers.
     applied: Arc<RwLock<()>>,
     latch: Arc<FailureLatch>,
     stalls: Arc<Stalls>,
 }
 
 impl Reads {
-    /// Reads from here on, until it is dropped, while no group is being applied.
+    /// Begins a read, which excludes the application of a group until the guard is dropped.
     fn begin(&self) -> DiskResult<RwLockReadGuard<'_, ()>> {
         let longest = if self.stalls.stall().is_some() { Duration::ZERO } else { self.stalls.after };
         let begun = self.applied.try_read_for(longest);
@@ -59,7 +58,7 @@ impl Reads {
         self.hold().map(|()| begun)
     }
 
-    /// Whether indexes may be asked: what has failed may answer with nothing, or never.
+    /// Whether indexes may be queried: a failed one may answer falsely, or never.
     fn hold(&self) -> DiskResult<()> {
         match self.latch.is_lost() {
             true => Err(DiskError("the store has failed, and is not read any more".to_owned())),
@@ -67,12 +66,11 @@ impl Reads {
         }
     }
 
-    /// What an index has answered; an error of it fails the store for good.
+    /// Passes on the answer of an index; an error fails the store for good.
     fn told<T>(&self, said: DiskResult<T>) -> DiskResult<T> {
         said.inspect_err(|DiskError(reason)| self.latch.fail_for_good(reason))
     }
 
-    /// What an open volume has under a key.
     fn read(&self, volume: &Volume, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         self.hold()?;
         self.told(volume.get(sled_key))?
@@ -87,10 +85,10 @@ impl Reads {
 }
 
 impl RawValues for Records {
-    /// Reads while no group is being applied. It opens no volume meanwhile, since the writer waits: if one was not open, all is read
-    /// again once it is.
+    /// Reads while no group is being applied. Opens no volume meanwhile, since the writer waits: if one was
+    /// closed, the read starts over once it is open.
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        // What is held is not closed.
+        // A volume that is held here is not closed.
         let mut opened = Vec::new();
         loop {
             match self.raw_of_open(sled_key)? {
@@ -101,7 +99,7 @@ impl RawValues for Records {
     }
 }
 
-/// The records of the base while no group is being applied, for a read that has begun.
+/// The records of the base, for a read in progress.
 struct InBase<'a>(&'a Reads);
 
 impl RawValues for InBase<'_> {
@@ -110,7 +108,7 @@ impl RawValues for InBase<'_> {
     }
 }
 
-/// The records of a volume, beside what the base has.
+/// The records of a volume, with the base as fallback.
 pub(super) struct Within<'a> {
     pub(super) volumes: &'a Volumes,
     pub(super) number: Number,
@@ -126,24 +124,23 @@ impl RawValues for Within<'_> {
 }
 
 impl Records {
-    /// Takes the volumes over, with the keys of what is sealed in them.
+    /// Takes over the volumes, with the keys that seal their records.
     pub(super) fn new(volumes: Volumes, sealing: Sealing, latch: Arc<FailureLatch>, stalls: Stalls) -> Self {
         let (applied, tap, reported, topics) = Default::default();
         let reads = Reads { volumes: Arc::new(volumes), applied, latch, stalls: Arc::new(stalls) };
         Self { reads, sealing, tap, reported, topics }
     }
 
-    /// What the writer is at.
+    /// The current step of the writer.
     pub(super) fn stalls(&self) -> &Arc<Stalls> {
         &self.reads.stalls
     }
 
-    /// Where the records lie.
     pub(super) fn volumes(&self) -> &Volumes {
         &self.reads.volumes
     }
 
-    /// What lies under a key, or the number of a volume that has to be opened before that can be told.
+    /// The value under a key, or the number of a volume that must be opened first.
     fn raw_of_open(&self, sled_key: &[u8]) -> DiskResult<Result<Option<Vec<u8>>, Number>> {
         let _applied = self.reads.begin()?;
         let volumes = self.volumes();
@@ -167,17 +164,18 @@ impl Records {
         Ok(Ok(None))
     }
 
-    /// Does something that reads no volume while no group is being applied.
+    /// Runs work that reads no volume while no group is being applied.
     pub(super) fn still<T>(&self, work: impl FnOnce() -> T) -> T {
         let _applied = self.reads.applied.read();
         work()
     }
 
-    /// Applies what one group writes: readers see all of it or nothing, and so does a recovery, by the journal.
+    /// Applies the writes of one group: readers see all of it or nothing, and so does a recovery, from the
+    /// journal.
     pub(super) fn apply(&self, changes: Vec<Change>) -> Result<(), ApplyError> {
         let topics = topics_of(&changes);
         self.stalls().step(Step::Append);
-        // Nobody finds it yet, so nobody has to wait for the disk.
+        // No index points there yet, so readers need not wait for the disk.
         let appended = self.volumes().append(changes)?;
         self.stalls().step(Step::Readers);
         let _applied = self.reads.applied.write();
@@ -190,8 +188,8 @@ impl Records {
         Ok(())
     }
 
-    /// Notes as damage the files of a volume that are gone while they are open. Nothing is acknowledged while the next start would need
-    /// them.
+    /// Notes files of a volume that were deleted while open as damage. If the next start would need them, the
+    /// store fails and acknowledges nothing more.
     pub(super) fn note_gone(&self, number: Number) {
         if let Some(file) = self.volumes().note_gone(number)
             && self.volumes().is_needed(number)
@@ -200,26 +198,25 @@ impl Records {
         }
     }
 
-    /// What the store fails with.
     pub(super) fn latch(&self) -> &FailureLatch {
         &self.reads.latch
     }
 
-    /// Does something as if a group were being applied.
+    /// Runs work as if a group were being applied.
     #[cfg(test)]
     pub(super) fn while_applying(&self, work: impl FnOnce()) {
         let _applied = self.reads.applied.write();
         work();
     }
 
-    /// The volume that a key is written to, by what is stored and what a group writes.
+    /// The volume that a key is written to, given the stored records and the writes of a group.
     pub(super) fn volume_of(&self, group: &impl RawValues, sled_key: &[u8]) -> DiskResult<Number> {
         let Some((tree, key)) = Tree::split(sled_key) else { return Ok(BASE) };
         time_ms(tree, key).into_iter().for_each(|ms| self.volumes().note_ms(ms));
         Ok(place(group, self.volumes(), &self.sealing.slots, tree, key)?.number())
     }
 
-    /// Everything there is in a volume from a key on, as it lies there; nothing when the volume was dropped.
+    /// All raw records of a volume from a key on; none when the volume was dropped.
     pub(super) fn walk_volume(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
         self.reads.walk(volume, from)
     }
@@ -244,7 +241,7 @@ impl Engine for Records {
         let reads = self.reads.clone();
         Box::new(numbers.into_iter().flat_map(move |number| {
             let prefix = sled_prefix.clone();
-            // What follows is of other prefixes.
+            // Later keys have other prefixes.
             let is_wanted = move |entry: &DiskResult<Entry>| {
                 entry.as_ref().map_or(true, |(sled_key, _)| sled_key.starts_with(&prefix))
             };
@@ -264,7 +261,7 @@ impl Engine for Records {
     }
 }
 
-/// The records of a volume, in the order of their keys, each step while no group is being applied.
+/// The records of a volume in key order. Each step runs while no group is being applied.
 pub(super) struct VolumeWalk {
     ahead: Option<(index::Range, Arc<Volume>)>,
     reads: Reads,
@@ -284,7 +281,7 @@ impl VolumeWalk {
         let _applied = reads.begin()?;
         for met in range {
             let (key, _) = reads.told(met)?;
-            // The range may be of before a group that was applied since: what the index says now counts.
+            // The range may predate a group applied since: the index's current answer counts.
             if let Some(value) = reads.read(volume, &key)? {
                 return Ok(Some((key, value)));
             }

@@ -1,4 +1,4 @@
-//! A scan: the records of a tree with a prefix, one after the other.
+//! Scans: iterate over the records of a tree with a prefix.
 
 use std::sync::Arc;
 
@@ -10,39 +10,39 @@ use super::frame::unframed;
 use super::sealing::{LastKey, owner};
 use super::trees::Tree;
 
-/// The records of one tree whose key begins with a prefix, in the order of their keys in each volume.
+/// The records of one tree whose key begins with a prefix, in key order within each volume.
 ///
-/// Not a snapshot: a record written meanwhile is met when its key lies ahead. Broken records are reported and left out. Each step may
-/// wait for the engine.
+/// Not a snapshot: a record written meanwhile is met if its key lies ahead. Broken records are reported and
+/// skipped. Each step may block on the engine.
 pub struct Scan {
     engine: Arc<dyn Engine>,
     tree: Tree,
-    /// The only lead that is looked for, in a tree that is sealed by lead.
+    /// Restricts a scan of a tree sealed by lead to this lead.
     about: Option<Uuid>,
-    /// Whether broken records are met as errors.
+    /// Whether broken records are yielded as errors.
     names_broken: bool,
     last_key: LastKey,
     ahead: Walk,
 }
 
 impl Scan {
-    /// Begins at `start`, or at the first key with the prefix where that is later.
+    /// Begins at `start`, or at the first key with the prefix if that is later.
     pub(super) fn new(engine: Arc<dyn Engine>, tree: Tree, start: &[u8], prefix: &[u8]) -> Self {
         let ahead = engine.walk(tree, start, prefix);
         Self { engine, tree, about: None, names_broken: false, last_key: LastKey::default(), ahead }
     }
 
-    /// Leaves out what is about other leads, without opening it.
+    /// Skips records about other leads, without opening them.
     pub(super) fn about(self, lead: Uuid) -> Self {
         Self { about: Some(lead), ..self }
     }
 
-    /// Gives broken records as errors, where each counts.
+    /// Yields broken records as errors.
     pub(super) fn naming_broken(self) -> Self {
         Self { names_broken: true, ..self }
     }
 
-    /// What `read` makes of the key and the payload of each record; those of which it makes nothing are left out.
+    /// Maps the key and the payload of each record; records mapped to `None` are skipped.
     pub fn read_by<T>(
         self,
         read: impl Fn(Vec<u8>, Vec<u8>) -> Option<T>,
@@ -55,12 +55,13 @@ impl Scan {
     }
 }
 
-/// The lead that a record of a tree that is sealed by lead is about, read without opening it; nothing where it is broken.
+/// The lead of a record in a tree sealed by lead, read without opening it; `None` if the record is broken.
 pub(super) fn owner_of(raw: &[u8]) -> Option<Uuid> {
     unframed(raw).ok().and_then(owner)
 }
 
-/// Whom the records of a tree that is sealed by lead are about, with their keys: what [`Scan`] goes through, without opening any.
+/// The leads and keys of the records that a [`Scan`] of a tree sealed by lead would yield, without opening
+/// any.
 pub(super) fn owners(
     engine: Arc<dyn Engine>,
     tree: Tree,

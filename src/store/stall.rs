@@ -1,5 +1,5 @@
-//! Stalls: a disk that does not answer. The writer notes each step before it takes it, in an atomic, so that everybody else knows
-//! how long it has been at it, whatever hangs.
+//! Stalls: detects a disk that does not answer. The writer stores each step in an atomic before it begins, so
+//! that every thread sees how long the step has lasted, whatever hangs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -11,42 +11,40 @@ use tokio::sync::watch;
 use super::health::FailureLatch;
 use offerd_base::telemetry::metrics::{STORE_STALLED, STORE_STALLS};
 
-/// Looks within the time that a step may take.
+/// Checks within the time that a step may take.
 const LOOKS: u32 = 5;
 
-/// The longest time between two looks.
+/// The longest interval between two checks.
 const SELDOM: Duration = Duration::from_millis(250);
 
-/// An index that takes so many times as long as a step may has failed: it is not the disk that it waits for, or a disk for ever.
+/// An index step that lasts this many times the stall limit has failed: it is not waiting for the disk, or
+/// waits for ever.
 const INDEX_STALLS: u32 = 20;
 
-/// How many steps can be distinguished in the low digits of what is noted.
+/// Number of steps that the low digits of the atomic can encode.
 const DISTINCT: u64 = 16;
 
-/// What the writer does with the disk.
+/// A step of the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// It reads what guards ask for.
+    /// Reads records for guards.
     Read = 1,
-    /// It writes the journal.
     Journal = 2,
-    /// It begins the next file of the journal, when the record files are synced so far.
+    /// Begins the next file of the journal, once the record files are synced so far.
     Roll = 3,
-    /// It appends to the record files.
+    /// Appends to the record files.
     Append = 4,
-    /// It waits until nobody reads.
+    /// Waits for readers to finish.
     Readers = 8,
-    /// It has the indexes find what was appended.
+    /// Enters the appended records into the indexes.
     Index = 5,
-    /// It writes the file of the keys.
     Keys = 6,
-    /// It begins or ends a record file.
+    /// Begins or removes a record file.
     Begin = 7,
-    /// It waits for the database.
     Database = 9,
 }
 
-/// Every step, and what does not end then, in words.
+/// Every step, with its name in messages.
 const STEPS: [(Step, &str); 9] = [
     (Step::Read, "a read of what is stored"),
     (Step::Journal, "a write of the journal"),
@@ -59,7 +57,7 @@ const STEPS: [(Step, &str); 9] = [
     (Step::Database, "a commit"),
 ];
 
-/// A step that takes longer than it may.
+/// A step that lasts too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stall {
     step: Step,
@@ -68,7 +66,6 @@ pub(super) struct Stall {
 }
 
 impl Stall {
-    /// What is wrong, in words.
     pub(super) fn told(self) -> String {
         let Self { step, words, lasts } = self;
         let who = if step == Step::Database { "database" } else { "disk" };
@@ -76,31 +73,30 @@ impl Stall {
     }
 }
 
-/// What the writer is at, and since when.
+/// The current step of the writer, and its start.
 #[derive(Debug)]
 pub(super) struct Stalls {
     opened: Instant,
-    /// From when on a step that lasts is a stall.
+    /// The duration from which a step counts as a stall.
     pub(super) after: Duration,
-    /// Microseconds from `opened` times [`DISTINCT`], plus the step; 0 while the writer is at none.
+    /// Microseconds from `opened` times [`DISTINCT`], plus the step; 0 while the writer is idle.
     at: AtomicU64,
-    /// Whether the log knows of a stall, and who waits for one.
+    /// Whether a stall has been logged; wakes those waiting for one.
     shown: watch::Sender<bool>,
 }
 
 impl Stalls {
-    /// A step that takes this long is a stall.
+    /// A step that lasts this long is a stall.
     pub(super) fn new(after: Duration) -> Self {
         Self { opened: Instant::now(), after, at: AtomicU64::new(0), shown: watch::Sender::new(false) }
     }
 
-    /// The writer begins a step, and is done with the one before.
+    /// The writer begins a step, which ends the one before.
     pub(super) fn step(&self, step: Step) {
         let micros = u64::try_from(self.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.note(micros.saturating_mul(DISTINCT) | step as u64);
     }
 
-    /// The writer is done.
     pub(super) fn done(&self) {
         self.note(0);
     }
@@ -113,7 +109,6 @@ impl Stalls {
         }
     }
 
-    /// The step that takes longer than it may, if one does.
     pub(super) fn stall(&self) -> Option<Stall> {
         self.stall_at(self.at.load(Ordering::Acquire))
     }
@@ -124,7 +119,6 @@ impl Stalls {
         (lasts >= self.after).then_some(Stall { step, words, lasts })
     }
 
-    /// Returns once there is a stall.
     pub(super) async fn until_stalled(&self) {
         let mut shown = self.shown.subscribe();
         while self.stall().is_none() {
@@ -134,7 +128,8 @@ impl Stalls {
         }
     }
 
-    /// Logs a stall once, and exports how long it lasts; a write of an index that goes on for too long fails the store for good.
+    /// Logs a stall once, and exports its duration; an index write that lasts too long fails the store for
+    /// good.
     fn look(&self, latch: &FailureLatch) {
         match self.stall() {
             Some(stall) => {
@@ -144,7 +139,7 @@ impl Stalls {
                     latch.fail_for_good(&stall.told());
                 }
             }
-            // The writer came back while the stall was being logged.
+            // The writer returned while the stall was being logged.
             None => _ = self.has_ended(),
         }
     }
@@ -166,7 +161,7 @@ impl Stalls {
         }
     }
 
-    /// Takes note that there is no stall any more; whether one was shown.
+    /// Records the end of a stall; returns whether one was logged.
     fn has_ended(&self) -> bool {
         let has_ended = self.shown.send_if_modified(|shown| mem::replace(shown, false));
         if has_ended {
@@ -176,7 +171,7 @@ impl Stalls {
     }
 }
 
-/// Looks for stalls on a thread of its own, until the store is gone.
+/// Checks for stalls on a background thread, until the store is gone.
 pub(super) fn watch(stalls: &Arc<Stalls>, latch: &Arc<FailureLatch>) -> io::Result<()> {
     let every = (stalls.after / LOOKS).clamp(Duration::from_millis(1), SELDOM);
     let (stalls, latch) = (Arc::downgrade(stalls), Arc::downgrade(latch));

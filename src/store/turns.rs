@@ -1,6 +1,7 @@
-//! Turns: who changes a record of what it held before waits until those who came before have. A guard alone would have all but one of
-//! them begin again each time, and of many at once some for ever. Where several processes share a store, each has lines of its own: who
-//! loses its guard to another process tries again a moment later, for as long as it may wait.
+//! Record locks: serialise read-modify-write changes of a record, in order of arrival. With a guard alone,
+//! all but one of several concurrent changes would start over each time, and some could starve. Each process
+//! that shares a store has its own locks: a change that loses its guard to another process is retried a
+//! moment later, until its deadline.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,11 +16,10 @@ use super::commit::CommitError;
 use super::trees::Tree;
 use offerd_base::telemetry::metrics::{STORE_CHANGES_IN_LINE, STORE_CHANGES_REFUSED};
 
-/// A tree, and the key of a record in it.
 type Place = (Tree, Vec<u8>);
 
-/// The lines in front of the records that are being changed. Their memory is bounded by what is waited for: of a record that nobody
-/// changes nothing is kept.
+/// The lines of waiters for the locked records. Memory is bounded by the number of waiters: an unlocked
+/// record takes none.
 #[derive(Debug)]
 pub(super) struct Turns {
     most: usize,
@@ -28,43 +28,44 @@ pub(super) struct Turns {
     lines: Mutex<HashMap<Place, Line>>,
 }
 
-/// Those who change one record.
+/// The waiters for one record.
 #[derive(Debug)]
 struct Line {
     length: usize,
-    /// Of one permit, which goes round in the order in which it is asked for.
+    /// One permit, granted in order of request.
     turn: Arc<Semaphore>,
 }
 
-/// The turn to change one record, given to the next on drop.
+/// The lock of one record, passed to the next waiter on drop.
 #[derive(Debug)]
 #[must_use = "the next has its turn once this is dropped"]
 pub struct Turn {
     tries: u32,
-    /// Until when whoever has the turn waits, where other processes change the same records.
+    /// Deadline of the change, if other processes change the same records.
     until: Option<Instant>,
-    // The turn goes before the place, or the line would be forgotten while somebody is at its head.
+    // The permit is dropped before the place in line, or the line would be removed while its head holds the
+    // permit.
     _turn: OwnedSemaphorePermit,
     _in_line: InLine,
 }
 
-/// Somebody in a line, who leaves it on drop.
+/// A place in a line, given up on drop.
 #[derive(Debug)]
 struct InLine {
     turns: Arc<Turns>,
     place: Place,
 }
 
-/// Times that a change is tried in its turn where no other process makes one: one that was given up as late may still be written
+/// Attempts at a change if no other process changes the record: one given up as late may still be written
 /// meanwhile.
 const TRIES: u32 = 4;
 
-/// Longest pause before a change is tried again that was lost to another process, in ms; the first is no longer than one.
+/// Longest backoff after losing a change to another process, in ms; the first is at most 1 ms.
 const LONGEST_PAUSE_MS: u64 = 64;
 
 impl Turn {
-    /// Whether to try, again where that was asked for before: some times or, where other processes change the record too, for as
-    /// long as the turn may be waited for, with pauses by chance so that no two meet for ever.
+    /// Whether to try, first or again. Allows a few attempts or, if other processes change the record too,
+    /// attempts until the deadline with jittered backoff, so that no two collide for ever.
     pub async fn tries(&mut self) -> bool {
         let tried = self.tries;
         self.tries += 1;
@@ -81,12 +82,14 @@ impl Turn {
 }
 
 impl Turns {
-    /// Of one record so many changes may be in line. `is_shared` says whether other processes change the same records.
+    /// Locks with at most `most` holders and waiters for each record. `is_shared` says whether other
+    /// processes change the same records.
     pub(super) fn new(most: usize, is_shared: bool) -> Arc<Self> {
         Arc::new(Self { most, is_shared, lines: Mutex::default() })
     }
 
-    /// Waits for the turn to change a record, no longer than `longest`. Whoever asks first has it first, from when this is first polled.
+    /// Waits for the lock of a record, at most `longest`. Granted in the order in which these futures are
+    /// first polled.
     ///
     /// # Errors
     /// [`CommitError::Crowded`], counted.
@@ -111,7 +114,7 @@ impl Turns {
         let mut lines = self.lines.lock();
         let begun = || Line { length: 0, turn: Arc::new(Semaphore::new(1)) };
         let line = lines.entry(place.clone()).or_insert_with(begun);
-        // One that is new has room for one, whatever the limit.
+        // A new line always has room for one.
         if line.length >= self.most.max(1) {
             return None;
         }
@@ -120,7 +123,7 @@ impl Turns {
         Some((Arc::clone(&line.turn), InLine { turns: Arc::clone(self), place }))
     }
 
-    /// Whether nobody is in any line.
+    /// Whether no lock is held or awaited.
     #[cfg(test)]
     pub(super) fn is_idle(&self) -> bool {
         self.lines.lock().is_empty()

@@ -1,5 +1,5 @@
-//! The writer: the only one who writes. A group goes in, an outcome for each of its commits comes out, and by then the
-//! group is durable, and applied, or the store is failed.
+//! The writer, the only code that writes. It takes a group and returns an outcome for each of its commits; by
+//! then the group is durable and applied, or the store is failed.
 
 use std::io;
 use std::sync::Arc;
@@ -21,27 +21,26 @@ use super::stall::{Stalls, Step};
 use super::volume_number::{BASE, Begins};
 use super::volumes::ApplyError;
 
-/// Writes groups, one after the other.
 pub(super) struct Writer {
     records: Arc<Records>,
     journal: Journal,
-    /// What makes record files durable and retires the journal's.
+    /// Makes record files durable and retires segments of the journal.
     pub(super) checkpoints: Checkpoints,
     arrivals: Arrivals,
     stalls: Arc<Stalls>,
-    /// How long the journal and the key file took for the last group.
+    /// Time that the journal and the key file took for the last group.
     disk_took: Duration,
-    /// Whether the length of the last volume is to be looked at.
+    /// Whether the length of the last volume needs a check.
     grown: bool,
-    /// Which file of the base is being emptied, and how far it is.
+    /// The file of the base that is being compacted, and the position in it.
     emptied: (u32, u64),
 }
 
-/// How much of a file is emptied between two groups, in bytes.
+/// Bytes of a file that are compacted between two groups.
 const EMPTIED_AT_ONCE: u64 = 256 * 1024;
 
 impl Writer {
-    /// A writer that goes on where the last one stopped.
+    /// A writer that continues where the last one stopped.
     pub(super) fn new(records: Arc<Records>, journal: Journal, arrivals: Arrivals) -> Self {
         let checkpoints = Checkpoints::inline(Arc::clone(&records));
         let stalls = Arc::clone(records.stalls());
@@ -49,12 +48,12 @@ impl Writer {
         Self { records, journal, checkpoints, arrivals, stalls, disk_took, grown: true, emptied }
     }
 
-    /// Writes records as they are to lie there, past what commits keep to.
+    /// Writes raw records, bypassing the rules of commits.
     pub(super) fn write_as_is(&mut self, changes: Vec<Change>) -> Result<(), String> {
         if changes.is_empty() { Ok(()) } else { self.record(changes).map_err(|fault| fault.to_string()) }
     }
 
-    /// Begins the next volume, behind all that is in the others.
+    /// Begins the next volume, after the times in all others.
     pub(super) fn begin_volume(&mut self) -> Result<(), Fault> {
         let volumes = self.records.volumes();
         let number = volumes.last().map_or(BASE, |(last, _)| last) + 1;
@@ -67,7 +66,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether the last volume is large or old enough. Its length is looked at when a segment of the journal was filled.
+    /// Whether the last volume is large or old enough. Its length is checked when a segment of the journal
+    /// has filled.
     fn is_volume_full(&mut self) -> bool {
         let volumes = self.records.volumes();
         let Some((_, begins)) = volumes.last() else { return false };
@@ -77,12 +77,12 @@ impl Writer {
         is_large || u128::from(age_ms) >= volume_age.as_millis()
     }
 
-    /// What it is that something could not be read before anything was written. An index that fails says so itself.
+    /// The fault for a failed read before anything was written. A failed index has set the latch itself.
     fn unread(&self, DiskError(reason): DiskError) -> Fault {
         if self.records.latch().is_lost() { Fault::ForGood(reason) } else { Fault::Unread(reason) }
     }
 
-    /// First the journal, then the record files: what can be read is durable.
+    /// Writes the journal first, then the record files: visible records are durable.
     fn record(&mut self, changes: Vec<Change>) -> Result<(), Fault> {
         let journaled = |error: io::Error| Fault::Mendable(error.to_string());
         let volumes = self.records.volumes();
@@ -135,15 +135,16 @@ impl engine::Writer for Writer {
         self.records.sealing()
     }
 
-    /// How long the journal and the key file, and so the disk, took for the last group.
+    /// Disk time of the last group: that of the journal and the key file.
     fn waited(&self) -> Duration {
         self.disk_took
     }
 
-    /// Goes on in another file of the journal when the disk takes one. The record files are synced first, so that the old ones are
-    /// not needed, and the group that failed cannot come back. If that fails they are kept: a restart reads them.
+    /// Continues in a new file of the journal once the disk accepts one. The record files are synced first,
+    /// so that the old segments are obsolete and the failed group cannot come back. If that fails they are
+    /// kept, and a restart reads them.
     ///
-    /// While record files are gone that the next start would need, nothing goes on.
+    /// Does nothing while record files are missing that the next start would need.
     fn renew(&mut self) -> Result<bool, Fault> {
         self.stalls.step(Step::Roll);
         let volumes = self.records.volumes();
@@ -162,8 +163,8 @@ impl engine::Writer for Writer {
         Ok(renewed.is_ok())
     }
 
-    /// Writes a part of what is live in the oldest file of the base again, if that is of little else than what there is no more, and
-    /// lets the file go when nothing of it is live.
+    /// Compacts the oldest file of the base, if most of it is dead records: rewrites a part of its live
+    /// records, and removes the file when none is left.
     fn tidy(&mut self) -> Result<(), Fault> {
         let Some(file) = self.records.volumes().base_file_to_empty() else { return Ok(()) };
         let (number, from) = match self.emptied {
@@ -184,7 +185,8 @@ impl engine::Writer for Writer {
                     }
                 }
                 Ok(Met::Entry(_)) => {}
-                // What is damaged may have been live: the file stays, so that it is reported, and salvaged if it can be.
+                // Damaged bytes may have been live: the file stays, so that the damage is reported, and can
+                // be salvaged.
                 Ok(Met::Damage { .. }) | Err(_) => {
                     self.emptied = (number, u64::MAX);
                     return Ok(());
@@ -207,7 +209,7 @@ impl engine::Writer for Writer {
         self.checkpoints.end();
     }
 
-    /// Makes all of it durable, so that a start has nothing to replay and no index to make.
+    /// Makes everything durable, so that a start replays nothing and rebuilds no index.
     fn settle(&mut self) -> Result<(), String> {
         let settled = self.records.volumes().settle().and_then(|()| self.journal.clear());
         settled.map_err(|error| error.to_string())

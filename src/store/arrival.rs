@@ -1,4 +1,4 @@
-//! Arrival times: what orders the feeds of a company, and what a feed's cursor points at.
+//! Arrival times, which order the feeds of a company and serve as feed cursors.
 
 use std::sync::Arc;
 
@@ -8,30 +8,28 @@ use super::arrival_clock::ArrivalClock;
 
 const KEY: usize = 28;
 
-/// Where the arrival given out last is kept.
 pub(super) const LAST_ARRIVAL: &[u8] = b"last_arrival";
 
-/// The key of a record that was appended to a feed. Keys of one company sort by arrival.
+/// The key of a record in a feed. Keys of one company sort by arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FeedKey {
-    /// Whose feed it is in.
+    /// The company of the feed.
     pub company: Uuid,
-    /// When the store took it, in microseconds since 1970; no two records share one, in all feeds.
+    /// When the store accepted it, in microseconds since 1970; unique across all feeds.
     pub arrival_us: u64,
-    /// Its place among the appended records of its commit, from 0.
+    /// Its position among the appended records of its commit, from 0.
     pub sequence: u32,
 }
 
 impl FeedKey {
-    /// Length of the key as it is stored.
     pub(super) const LEN: usize = KEY;
 
-    /// The first key that a record of `company` at or after `arrival_us` can have: where a scan begins.
+    /// The least key of a record of `company` at or after `arrival_us`: the start of a scan.
     pub fn first_at(company: Uuid, arrival_us: u64) -> Self {
         Self { company, arrival_us, sequence: 0 }
     }
 
-    /// The key as it is stored.
+    /// The stored form of the key.
     pub fn to_bytes(self) -> [u8; KEY] {
         let mut key = [0; KEY];
         key[..16].copy_from_slice(self.company.as_bytes());
@@ -40,7 +38,7 @@ impl FeedKey {
         key
     }
 
-    /// Reads a stored key; `None` when it is not of a feed.
+    /// Parses a stored key; `None` if it is not a feed's.
     pub fn parse(key: &[u8]) -> Option<Self> {
         let (company, rest) = key.split_first_chunk::<16>()?;
         let (arrival, rest) = rest.split_first_chunk::<8>()?;
@@ -52,7 +50,7 @@ impl FeedKey {
     }
 }
 
-/// Gives out arrival times: the [clock's](ArrivalClock) where it has moved on, else one more than the last.
+/// Gives out arrival times: the [clock's](ArrivalClock) if it has advanced, else one more than the last.
 pub(super) struct Arrivals {
     clock: Arc<ArrivalClock>,
     /// The arrival time given out last.
@@ -60,28 +58,27 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Goes on after the last arrival that was written.
+    /// Continues after the last written arrival.
     pub(super) fn after(last_us: u64, clock: Arc<ArrivalClock>) -> Self {
         Self { clock, last_us }
     }
 
-    /// The next arrival time, later than every one before.
+    /// The next arrival time, later than all before.
     pub(super) fn next_us(&mut self) -> u64 {
         self.last_us = self.clock.now_us().max(self.last_us + 1);
         self.last_us
     }
 
-    /// Goes on after an arrival that somebody else gave out.
+    /// Continues after an arrival that another process gave out.
     pub(super) fn go_on_after(&mut self, last_us: u64) {
         self.last_us = self.last_us.max(last_us);
     }
 
-    /// The time that arrivals are given now, in seconds since 1970.
     pub(super) fn now_s(&self) -> u64 {
         self.clock.now_us() / 1_000_000
     }
 
-    /// The time for what is kept or forgotten by its age, in milliseconds.
+    /// The time for expiry by age, in milliseconds.
     pub(super) fn now_ms(&self) -> u64 {
         self.clock.earlier_us() / 1000
     }

@@ -1,20 +1,25 @@
-//! The clock of arrivals: the machine's, made so that it never goes back and never runs far ahead of what is likely.
+//! The arrival clock: the machine's clock, made monotonic and guarded against implausible jumps ahead.
 //!
-//! What orders the feeds has to grow for ever, over restarts too, and the machine's clock does not: it is stepped by whoever
-//! keeps it, shows any year at a start, and comes back from it. Were arrivals the larger of the clock and the last arrival,
-//! one lead under a clock of the year 2030 would silence every feed until then. So this one is read instead:
+//! Feed order needs a time that grows for ever, across restarts too. The machine's clock does not: its keeper
+//! steps it, and at a start it may show any year and return from it later. If arrivals were the larger of the
+//! clock and the last arrival, one lead under a clock of the year 2030 would silence every feed until then.
+//! So this clock is read instead:
 //!
 //! | the machine's clock | arrivals |
 //! |---|---|
-//! | runs, or is stepped ahead by [`jump`](ClockLimits::jump) at most | follow it |
-//! | is further ahead | run on without it, at the pace of real time; they follow when it has stayed ahead for [`hold`](ClockLimits::hold) |
+//! | runs, or is stepped ahead by at most [`jump`] | follow it |
+//! | is further ahead | run on at the pace of real time; follow once it has stayed ahead for [`hold`] |
 //! | is behind them | run on at half the pace of real time until it has caught up |
 //!
-//! At a start, and while the clock is behind, there is nothing to hold it against but the last arrival: it is followed when it is
-//! ahead of that by [`gap`](ClockLimits::gap) at most.
+//! At a start, and while the clock is behind, the last arrival is the only reference: the clock is followed
+//! if it is ahead of that by at most [`gap`](ClockLimits::gap).
 //!
-//! So arrivals always run, and are off the machine's clock only while that is doubted or was wrong. A feed counts the age
-//! of a record by this clock too ([`ArrivalClock::aged_us`]), so it goes on whatever the machine's shows.
+//! So arrivals always run, and differ from the machine's clock only while it is doubted or was wrong. A feed
+//! measures the age of a record by this clock too ([`ArrivalClock::aged_us`]), so it continues whatever the
+//! machine's clock shows.
+//!
+//! [`jump`]: ClockLimits::jump
+//! [`hold`]: ClockLimits::hold
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -25,24 +30,24 @@ use tracing::{info, warn};
 use super::clock::Clock;
 use offerd_base::telemetry::metrics::{STORE_CLOCK_OFFSET, STORE_CLOCK_STEPS};
 
-/// A step ahead that is shorter is none: it makes no record older than it is by more than this.
+/// A step ahead of at most this length is ignored: it makes no record look older by more than this.
 const STEP_US: u64 = 1_000_000;
 
-/// How long steps are remembered: longer than anything that is asked to be [aged](ArrivalClock::aged_us).
+/// How long steps are remembered: longer than any age given to [`aged_us`](ArrivalClock::aged_us).
 const STEPS_KEPT_US: u64 = 2 * 3_600_000_000;
 
-/// How many steps are remembered at most. A clock that steps more often makes records seem older than they are.
+/// Upper bound on remembered steps. A clock that steps more often makes records look older than they are.
 const STEPS_MAX: usize = 64;
 
-/// By how much the offset has to change to be shown anew.
+/// Smallest change of the offset that updates the metric.
 const SHOWN_US: u64 = 1_000_000;
 
-/// What of the machine's clock is believed.
+/// Limits within which the machine's clock is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockLimits {
-    /// How far it may be stepped ahead at once.
+    /// The largest step ahead that is followed at once.
     pub jump: Duration,
-    /// How long it has to stay further ahead to be followed.
+    /// How long the clock must stay further ahead before it is followed.
     pub hold: Duration,
     /// How far it may be ahead of the last arrival at a start.
     pub gap: Duration,
@@ -55,18 +60,18 @@ impl Default for ClockLimits {
     }
 }
 
-/// How the machine's clock and arrivals stand to each other.
+/// The machine's clock compared with arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockStanding {
     /// Arrivals follow the clock.
     Followed,
-    /// The clock is so far ahead that arrivals run on without it.
+    /// The clock is this far ahead, so arrivals run on without it.
     Ahead(Duration),
-    /// The clock is so far behind the last arrivals, which run on at half the pace.
+    /// The clock is this far behind the last arrivals, which run on at half the pace.
     Behind(Duration),
 }
 
-/// Gives the time to whoever appends to a feed or reads one. Shared by both.
+/// The time for appending to feeds and reading them. Shared by writers and readers.
 #[derive(Debug)]
 pub(super) struct ArrivalClock {
     clock: Clock,
@@ -74,15 +79,15 @@ pub(super) struct ArrivalClock {
     face: Mutex<Face>,
 }
 
-/// What the clock shows, and what it has to know to go on.
+/// The state of the clock.
 #[derive(Debug)]
 struct Face {
     now_us: u64,
     /// The steady time up to which it has run.
     run_us: u64,
-    /// Whether the machine's clock has agreed with it since it was behind.
+    /// Whether the machine's clock has agreed with it since it was last behind.
     agreed: bool,
-    /// Since which steady time the machine's clock is doubted.
+    /// The steady time since which the machine's clock is doubted.
     doubted_us: Option<u64>,
     /// Steps ahead, the oldest first.
     steps: VecDeque<Step>,
@@ -90,21 +95,19 @@ struct Face {
     shown_us: i64,
 }
 
-/// A step ahead.
 #[derive(Debug, Clone, Copy)]
 struct Step {
-    /// The steady time of it.
     at_us: u64,
-    /// What was shown before it.
+    /// The arrival time before it.
     before_us: u64,
 }
 
 impl ArrivalClock {
-    /// A clock that goes on after the last arrival that was written; 0 when there was none.
+    /// A clock that continues after the last written arrival; 0 for none.
     pub(super) fn after(last_us: u64, clock: Clock, limits: ClockLimits) -> Self {
         gauge!(STORE_CLOCK_OFFSET).set(0.0);
         let wall_us = clock.now_us();
-        // What has passed since is no step: what arrived before is that old.
+        // Time that passed while the store was closed is no step: earlier arrivals are that old.
         let believed = if limits.hold.is_zero() { u64::MAX } else { micros(limits.gap) };
         let agreed = last_us == 0 || (last_us..=last_us.saturating_add(believed)).contains(&wall_us);
         let face = Mutex::new(Face {
@@ -119,18 +122,18 @@ impl ArrivalClock {
         Self { clock, limits, face }
     }
 
-    /// The time of arrivals, in microseconds since 1970: never earlier than it was before.
+    /// The arrival time, in microseconds since 1970: never earlier than a time returned before.
     pub(super) fn now_us(&self) -> u64 {
         self.read().0.now_us
     }
 
-    /// A time that is ahead of neither clock: of what is kept or forgotten by its age.
+    /// A time ahead of neither clock: for expiry by age.
     pub(super) fn earlier_us(&self) -> u64 {
         let (face, wall_us) = self.read();
         face.now_us.min(wall_us)
     }
 
-    /// The time of arrivals that now is so old: what arrived before it did so at least that long ago.
+    /// The arrival time `age` ago: a record with an earlier arrival is at least that old.
     pub(super) fn aged_us(&self, age: Duration) -> u64 {
         let (face, _) = self.read();
         let age_us = micros(age);
@@ -142,12 +145,11 @@ impl ArrivalClock {
         face.now_us.saturating_sub(age_us).min(before_steps)
     }
 
-    /// How the machine's clock stands to it.
     pub(super) fn standing(&self) -> ClockStanding {
         self.read().0.standing
     }
 
-    /// Looks at the machine's clock, which may block in tests and so is not done under the lock.
+    /// Reads the machine's clock, which may block in tests and so is not done under the lock.
     fn read(&self) -> (MutexGuard<'_, Face>, u64) {
         let (wall_us, steady_us) = (self.clock.now_us(), self.clock.steady_us());
         let mut face = self.face.lock();
@@ -158,7 +160,7 @@ impl ArrivalClock {
 }
 
 impl Face {
-    /// Runs on to a steady time, at which the machine's clock shows `wall_us`.
+    /// Advances to a steady time, at which the machine's clock shows `wall_us`.
     fn run(&mut self, wall_us: u64, steady_us: u64, limits: &ClockLimits) {
         let passed_us = steady_us.saturating_sub(self.run_us);
         let expected_us = self.now_us.saturating_add(passed_us);
@@ -183,7 +185,8 @@ impl Face {
         self.now_us = wall_us;
     }
 
-    /// The machine's clock is behind: half of what has passed, so that it comes up, unless it is that close already.
+    /// For a machine's clock that is behind: advances at half pace so that it can catch up, or meets it if it
+    /// is that close.
     fn wait_for(&mut self, wall_us: u64, passed_us: u64, limits: &ClockLimits) {
         let slow_us = self.now_us + passed_us / 2;
         self.doubted_us = None;
@@ -194,7 +197,7 @@ impl Face {
         } else {
             self.agreed &= slow_us - wall_us <= micros(limits.jump);
             self.now_us = slow_us;
-            // The odd microsecond is not lost, however often it is read.
+            // Keeps the odd microsecond, however often the clock is read.
             self.run_us += passed_us / 2 * 2;
         }
     }
@@ -206,7 +209,7 @@ impl Face {
         }
     }
 
-    /// Shows how the clocks stand to each other, and logs it when that has changed.
+    /// Updates the metric of the offset, and logs a change of standing.
     fn tell(&mut self, wall_us: u64, limits: &ClockLimits) {
         let offset_us = wall_us.cast_signed().saturating_sub(self.now_us.cast_signed());
         if offset_us.abs_diff(self.shown_us) >= SHOWN_US || (offset_us == 0) != (self.shown_us == 0) {
@@ -246,7 +249,6 @@ impl ClockStanding {
         counter!(STORE_CLOCK_STEPS, "to" => self.word()).increment(1);
     }
 
-    /// The word for it in metrics.
     fn word(self) -> &'static str {
         match self {
             Self::Followed => "followed",

@@ -1,7 +1,7 @@
-//! Who shares a store: processes, each with an id of its own since it has opened it, of which one leads.
+//! The processes that share a store. Each has an id, new each time it opens the store, and one of them leads.
 //!
-//! In files of a machine there is one. In a database there are several, and who has ended without a word is known by that it renews its
-//! lease no more; from then on nothing that it sends is written.
+//! A store in files has one process. A database may have several; a process that ended without notice is
+//! detected when it stops renewing its lease, and from then on its writes are refused.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,34 +11,34 @@ use parking_lot::RwLock;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-/// How long the database may not answer before that is told: one lost connection is none of it.
+/// How long the database may be silent before that is reported: one lost connection does not count.
 const SILENT_AFTER: Duration = Duration::from_secs(1);
 
-/// The processes on a store, as this one knows them.
+/// The processes on a store, as known to this one.
 pub(super) struct Cluster {
     pub(super) me: Uuid,
     alive: RwLock<BTreeSet<Uuid>>,
     leads: watch::Sender<bool>,
-    /// Whether it stands for the lead: a daemon does, a command does not.
+    /// Whether this process is a candidate for leading: a daemon is, a command is not.
     may_lead: AtomicBool,
-    /// What it tells the others of itself.
+    /// Figures that it publishes to the other processes.
     figures: RwLock<String>,
     database: RwLock<Option<DatabaseStanding>>,
-    /// Since when the database has not answered, and what went wrong last.
+    /// When the database fell silent, and the last error.
     silent: RwLock<Option<(Instant, String)>>,
 }
 
-/// How the database answered last.
+/// The last answer of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DatabaseStanding {
-    /// How long one answer took.
+    /// Time of one round trip.
     pub round_trip: Duration,
-    /// How far this machine's clock is ahead of the database's, in ms, as exactly as half of that.
+    /// How far this machine's clock is ahead of the database's, in ms, accurate to half a round trip.
     pub clock_ahead_ms: i64,
 }
 
 impl DatabaseStanding {
-    /// Of a database that answered just now what its clock showed.
+    /// The standing of a database that has just answered with the time of its clock.
     pub(super) fn of(round_trip: Duration, theirs_ms: i64) -> Self {
         let ours =
             SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(round_trip / 2);
@@ -50,22 +50,21 @@ impl DatabaseStanding {
 /// A process that shares a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeFigures {
-    /// Its id, another each time that it opens the store.
+    /// Its id, new each time it opens the store.
     pub id: Uuid,
-    /// When it did, in Unix milliseconds of the database.
+    /// When it opened the store, in Unix milliseconds of the database.
     pub since_ms: i64,
-    /// How long its lease lasts yet, in ms; less than 0 where it has run out.
+    /// Remaining time of its lease in ms; negative after it has expired.
     pub left_ms: i64,
     /// When it ended, if it has.
     pub ended_ms: Option<i64>,
     /// Whether it leads.
     pub leads: bool,
-    /// What it told of itself last.
+    /// The figures it published last.
     pub told: String,
 }
 
 impl Cluster {
-    /// This process alone, which leads.
     pub(super) fn alone() -> Self {
         let me = offerd_base::ids::random();
         Self {
@@ -79,12 +78,12 @@ impl Cluster {
         }
     }
 
-    /// This process among others, of which nothing is known yet.
+    /// A cluster of this process and others, still unknown.
     pub(super) fn among_others() -> Self {
         Self { leads: watch::Sender::new(false), ..Self::alone() }
     }
 
-    /// Takes note of who is alive; whether that is new.
+    /// Records the live processes; returns whether they have changed.
     pub(super) fn note_alive(&self, alive: BTreeSet<Uuid>) -> bool {
         let mut known = self.alive.write();
         let is_new = *known != alive;
@@ -92,66 +91,63 @@ impl Cluster {
         is_new
     }
 
-    /// Whether nobody else is.
     pub(super) fn is_alone(&self) -> bool {
         self.alive.read().iter().all(|one| *one == self.me)
     }
 
-    /// How many are alive, as far as is known.
     pub(super) fn known_alive(&self) -> usize {
         self.alive.read().len()
     }
 
-    /// Stands for the lead from now on.
+    /// Becomes a candidate for leading.
     pub(super) fn stand(&self) {
         self.may_lead.store(true, Ordering::Release);
     }
 
-    /// Does so no more: it is about to end. Who leads goes on until then.
+    /// Stops being a candidate, since the process is about to end. A leading process leads until then.
     pub(super) fn step_back(&self) {
         self.may_lead.store(false, Ordering::Release);
     }
 
-    /// Whether it does, and does not lead yet.
+    /// Whether it is a candidate and does not lead yet.
     pub(super) fn may_lead(&self) -> bool {
         self.may_lead.load(Ordering::Acquire) && !self.leads()
     }
 
-    /// Tells the others something else of this process from now on.
+    /// Publishes other figures of this process.
     pub(super) fn tell(&self, figures: String) {
         *self.figures.write() = figures;
     }
 
-    /// What it tells them.
     pub(super) fn figures(&self) -> String {
         self.figures.read().clone()
     }
 
-    /// Takes note of how the database answered, and of what its clock showed.
+    /// Records the last answer of the database and the time of its clock.
     pub(super) fn note_database(&self, standing: DatabaseStanding) {
         *self.database.write() = Some(standing);
     }
 
-    /// How the database answered last; nothing where there is none.
+    /// The last answer of the database, if there is one.
     pub(super) fn database(&self) -> Option<DatabaseStanding> {
         *self.database.read()
     }
 
-    /// Takes note that the database has not answered as it should.
+    /// Records a failure of the database to answer.
     pub(super) fn note_silence(&self, told: String) {
         let mut silent = self.silent.write();
         let since = silent.as_ref().map_or_else(Instant::now, |(since, _)| *since);
         *silent = Some((since, told));
     }
 
-    /// Takes note that it has.
+    /// Records that the database answers again.
     pub(super) fn note_answer(&self) {
         if self.silent.read().is_some() {
             *self.silent.write() = None;
         }
     }
 
-    /// That it has not for a while, in words.
+    /// A message when the database has been silent for a while.
     pub(super) fn silence(&self) -> Option<String> {
         let silent = self.silent.read();
         let (since, told) = silent.as_ref()?;
@@ -159,24 +155,22 @@ impl Cluster {
         (lasts >= SILENT_AFTER).then(|| format!("{told}, for {} s", lasts.as_secs()))
     }
 
-    /// What there is to say where nobody else shares the store.
+    /// Figures of a process that shares its store with no other.
     pub(super) fn alone_figures(&self) -> NodeFigures {
         NodeFigures { id: self.me, leads: true, told: self.figures(), ..NodeFigures::default() }
     }
 
-    /// From now on this process leads, for as long as it has the store.
+    /// Makes this process lead for as long as it has the store open.
     pub(super) fn lead(&self) {
         self.leads.send_replace(true);
     }
 
-    /// Whether it does.
     pub(super) fn leads(&self) -> bool {
         *self.leads.borrow()
     }
 
-    /// Waits until it does.
     pub(super) async fn until_it_leads(&self) {
-        // The sender is here.
+        // Cannot fail while `self` holds the sender.
         let _ = self.leads.subscribe().wait_for(|leads| *leads).await;
     }
 }

@@ -1,4 +1,4 @@
-//! The processes that share a store, as each of them sees the others. Of one in files there is but the one that has it open.
+//! The processes that share a store, as each of them sees the others. A store in files has exactly one.
 
 use std::collections::BTreeSet;
 
@@ -9,22 +9,25 @@ use super::cluster::{DatabaseStanding, NodeFigures};
 use super::{Backing, Store, postgres};
 
 impl Store {
-    /// Whether several processes may have the store open at once: what one of them has read, another may change.
+    /// Whether several processes may have the store open at once, so that another process may change a record
+    /// after it was read.
     pub fn is_shared(&self) -> bool {
         self.shared.files().is_none()
     }
 
-    /// The id of this process on the store, another each time that it is opened.
+    /// The id of this process on the store, new each time it opens the store.
     pub fn node(&self) -> Uuid {
         self.shared.cluster.me
     }
 
-    /// Whether no other process is known to have it open now. Others are known a lease's fifth after they have begun.
+    /// Whether no other process is known to have the store open. A new process becomes known within a fifth
+    /// of a lease.
     pub fn is_alone(&self) -> bool {
         self.shared.cluster.is_alone()
     }
 
-    /// The id of the directory that this process runs in, the same at its next start; nothing where no other process shares the store.
+    /// The id of this process's directory, which survives restarts; `None` if no other process can share the
+    /// store.
     pub fn place(&self) -> Option<Uuid> {
         match &self.shared.backing {
             Backing::Database(database, _) => Some(database.place()),
@@ -32,18 +35,18 @@ impl Store {
         }
     }
 
-    /// The key of what each process that shares the store has of its own: the name, and behind it its [place](Self::place) where it has
-    /// one.
+    /// The key of a record that each sharing process has its own of: the name, followed by the
+    /// [place](Self::place) if there is one.
     pub fn own_key(&self, name: &[u8]) -> Vec<u8> {
         let place = self.place().map_or_else(Vec::new, |place| place.as_bytes().to_vec());
         [name, &place].concat()
     }
 
-    /// The ids of the processes that have the store open now. Whoever wrote something that was read before and is not among them has
-    /// ended: nothing of it is written any more. May wait for the database.
+    /// The ids of the processes that have the store open now. The author of a record read earlier has ended
+    /// if it is missing here: it can write no more. May block on the database.
     ///
     /// # Errors
-    /// That it cannot be asked.
+    /// The database cannot be queried.
     pub fn alive(&self) -> Result<BTreeSet<Uuid>, ReadError> {
         match &self.shared.backing {
             Backing::Database(database, _) => postgres::alive(database),
@@ -51,37 +54,37 @@ impl Store {
         }
     }
 
-    /// Stands for the lead of those that share the store, and tells them this of itself.
+    /// Makes this process a candidate for leading, and publishes its figures to the others.
     pub fn stand(&self, figures: String) {
         self.shared.cluster.tell(figures);
         self.shared.cluster.stand();
     }
 
-    /// Stands for the lead no more: it is about to end.
+    /// Stops being a candidate for leading, before the process ends.
     pub fn step_back(&self) {
         self.shared.cluster.step_back();
     }
 
-    /// Tells those that share the store something else of this process.
+    /// Publishes other figures of this process to those that share the store.
     pub fn tell_nodes(&self, figures: String) {
         self.shared.cluster.tell(figures);
     }
 
-    /// How the database answered last; nothing where the records are in files.
+    /// The last answer of the database; `None` for a store in files.
     pub fn database_standing(&self) -> Option<DatabaseStanding> {
         self.shared.cluster.database()
     }
 
-    /// How many processes have the store open, as far as is known: this one at least. Waits for nothing.
+    /// The number of processes known to have the store open, at least this one. Never blocks.
     pub fn known_alive(&self) -> usize {
         self.shared.cluster.known_alive().max(1)
     }
 
-    /// The processes that share the store, those that have ended within a day too; only this one where the records are in files. May
-    /// wait for the database.
+    /// The processes that share the store, including those that ended within a day; only this one for a store
+    /// in files. May block on the database.
     ///
     /// # Errors
-    /// That it cannot be asked.
+    /// The database cannot be queried.
     pub fn nodes(&self) -> Result<Vec<NodeFigures>, ReadError> {
         match &self.shared.backing {
             Backing::Database(database, _) => postgres::nodes(database),
@@ -89,12 +92,12 @@ impl Store {
         }
     }
 
-    /// Whether this process leads those that share the store: it does what one alone may do, until it closes the store.
+    /// Whether this process leads: it does the work that only one process may do, until it closes the store.
     pub fn leads(&self) -> bool {
         self.shared.cluster.leads()
     }
 
-    /// Waits until this process leads those that share the store. In files of this machine it does at once.
+    /// Waits until this process leads. With a store in files it leads at once.
     pub async fn until_it_leads(&self) {
         self.shared.cluster.until_it_leads().await;
     }

@@ -1,18 +1,17 @@
-//! How far something is that reads a whole store.
+//! Progress of an operation that reads a whole store.
 
-/// How far it is, in what it does now.
+/// Progress of the current phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being done.
+    /// Name of the phase.
     pub what: &'static str,
-    /// How many bytes were read for it.
+    /// Bytes read so far.
     pub read: u64,
-    /// How many there are, about; nothing where that is not known.
+    /// Approximate total; `None` if unknown.
     pub of: Option<u64>,
 }
 
 impl Progress {
-    /// Nothing was read yet.
     pub(super) fn begins(what: &'static str, of: Option<u64>) -> Self {
         Self { what, read: 0, of }
     }

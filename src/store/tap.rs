@@ -1,13 +1,13 @@
-//! What is written while a backup is taken: noted, batch after batch, until the backup takes it along.
+//! The write observer of a backup: collects applied changes, group by group, until the backup takes them.
 
 use parking_lot::Mutex;
 
 use super::changes::Change;
 
-/// How many bytes of changes may wait for the reader of a backup.
+/// Upper bound on the bytes of changes waiting for a backup.
 pub(super) const CHANGES_BYTES_MAX: usize = 256 * 1024 * 1024;
 
-/// Where a backup listens. Nothing is noted while there is none.
+/// Collects changes for one backup; idle while there is none.
 #[derive(Debug, Default)]
 pub(super) struct Tap(Mutex<Option<Noted>>);
 
@@ -15,11 +15,11 @@ pub(super) struct Tap(Mutex<Option<Noted>>);
 struct Noted {
     changes: Vec<Change>,
     bytes: usize,
-    /// More was written than may wait; nothing is noted any more.
+    /// The limit was exceeded; nothing more is collected.
     fell_behind: bool,
 }
 
-/// Why a backup cannot be taken, or not be ended.
+/// Why a backup cannot begin or finish.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BackupError {
     /// The store is in a database, whose own tools take its backups.
@@ -28,10 +28,10 @@ pub enum BackupError {
          from it"
     )]
     InDatabase,
-    /// Another one is being taken.
+    /// Another backup is in progress.
     #[error("another backup is being taken")]
     UnderWay,
-    /// More was written meanwhile than may wait for the reader.
+    /// More was written meanwhile than may wait for the backup.
     #[error("the backup was written too slowly: more than {} MiB were changed meanwhile", CHANGES_BYTES_MAX >> 20)]
     FellBehind,
     /// The disk failed.
@@ -40,7 +40,7 @@ pub enum BackupError {
 }
 
 impl Tap {
-    /// Begins to listen, for one backup at a time.
+    /// Begins to collect, for one backup at a time.
     pub(super) fn begin(&self) -> Result<(), BackupError> {
         let mut noted = self.0.lock();
         if noted.is_some() {
@@ -50,7 +50,7 @@ impl Tap {
         Ok(())
     }
 
-    /// Notes a batch that was applied.
+    /// Adds the changes of an applied group.
     pub(super) fn note(&self, batch: Vec<Change>) {
         let mut noted = self.0.lock();
         let Some(noted) = noted.as_mut().filter(|noted| !noted.fell_behind) else { return };
@@ -64,12 +64,12 @@ impl Tap {
         noted.changes.extend(batch);
     }
 
-    /// Whether anybody listens, so that a batch is to be kept for [`note`](Self::note).
+    /// Whether a backup observes writes, so that changes should be kept for [`note`](Self::note).
     pub(super) fn listens(&self) -> bool {
         self.0.lock().is_some()
     }
 
-    /// What was noted since this was asked last.
+    /// The changes collected since the last call.
     pub(super) fn take(&self) -> Result<Vec<Change>, BackupError> {
         match self.0.lock().as_mut() {
             Some(Noted { fell_behind: true, .. }) | None => Err(BackupError::FellBehind),
@@ -77,7 +77,6 @@ impl Tap {
         }
     }
 
-    /// Listens no more.
     pub(super) fn end(&self) {
         self.0.lock().take();
     }

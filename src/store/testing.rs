@@ -1,4 +1,4 @@
-//! What tests of this crate and of others share: databases for several processes, and how much was looked up.
+//! Shared by the tests of this crate and others: databases for several processes, and the count of look-ups.
 
 #![allow(clippy::unwrap_used)] // of tests alone
 
@@ -12,10 +12,10 @@ use crate::postgres::client::Client;
 use crate::{Store, index};
 use offerd_base::config::PostgresSettings;
 
-/// The variable with the address of a database in which tests make a schema each.
+/// The variable with the address of a database in which each test makes a schema.
 const VARIABLE: &str = "OFFERD_TEST_POSTGRES";
 
-/// A schema of its own for a test, where there is a database.
+/// A fresh schema for a test; `None` without a database.
 pub fn database() -> Option<PostgresSettings> {
     let url = std::env::var(VARIABLE).ok()?;
     let options = |url: String| PostgresSettings {
@@ -36,7 +36,8 @@ pub fn database() -> Option<PostgresSettings> {
     Some(options(format!("{url}{separator}options=-c%20search_path%3D{name}")))
 }
 
-/// How a test's store is opened, and where its master key is; nothing, and a loud line, where there is no database.
+/// Options for a test's store, and the directory of its master key; `None`, with a message, without a
+/// database.
 pub(crate) fn options() -> Option<(StoreOptions, TempDir)> {
     let Some(database) = database() else {
         eprintln!("SKIPPED: {VARIABLE} names no database");
@@ -48,35 +49,35 @@ pub(crate) fn options() -> Option<(StoreOptions, TempDir)> {
     Some((StoreOptions { database: Some(database), lock_wait, mend_interval, ..options }, directory))
 }
 
-/// A database for the processes of a test, each with a directory of its own.
+/// A database for the processes of a test, each with its own directory.
 pub struct Nodes {
-    /// How each process opens its store.
+    /// Options with which each process opens its store.
     pub options: StoreOptions,
     directory: TempDir,
 }
 
 impl Nodes {
-    /// Nothing, and a loud line, where there is no database.
+    /// `None`, with a message, without a database.
     pub fn new() -> Option<Self> {
         let (mut options, directory) = options()?;
-        // None lapses because the machine is slow.
+        // Keeps a lease from expiring on a slow machine.
         options.database.as_mut()?.lease = Duration::from_secs(60);
         Some(Self { options, directory })
     }
 
-    /// The first of them, which leads.
+    /// The first process, which leads.
     pub fn first(&self) -> Store {
         let store = Store::open_inline_with(&self.options).unwrap();
         Self::lead(&store);
         store
     }
 
-    /// Another.
+    /// Another process.
     pub fn beside(&self, name: &str) -> Store {
         beside(&self.options, &self.directory, name)
     }
 
-    /// Has one lead, as it does once no other does.
+    /// Makes a process lead, once no other does.
     pub fn lead(store: &Store) {
         store.stand(String::new());
         let leads = store.clone();
@@ -89,14 +90,14 @@ impl Nodes {
     }
 }
 
-/// Another process on the same database, in a directory of its own, with the same master key.
+/// Another process on the same database, with its own directory and the same master key.
 pub(crate) fn beside(options: &StoreOptions, directory: &TempDir, name: &str) -> Store {
     let key = directory.path().join("store.key");
     let path = directory.path().join(name);
     Store::open_inline_with(&StoreOptions { path, master_key_file: Some(key), ..options.clone() }).unwrap()
 }
 
-/// Two processes on a database of their own, and the directory that they are in; nothing, and a loud line, where there is no database.
+/// Two processes on their own database, and their directory; `None`, with a message, without a database.
 pub fn two_nodes() -> Option<([Store; 2], TempDir)> {
     let (options, directory) = options()?;
     let first = Store::open_inline_with(&options).unwrap();
@@ -105,7 +106,7 @@ pub fn two_nodes() -> Option<([Store; 2], TempDir)> {
 }
 
 impl Store {
-    /// How many keys were looked up in indexes on this thread.
+    /// The number of index look-ups on this thread.
     pub fn look_ups() -> usize {
         index::LOOK_UPS.get()
     }

@@ -1,6 +1,7 @@
-//! A store in the making: it lies beside its place, and is moved there when it is whole. So nobody opens a part of one. Where a volume is
-//! mounted it lies within: nothing can be moved to the place of a mount. Then its files are moved one by one, its keys last, without
-//! which nothing that lies there is opened.
+//! A store under construction. It is built beside its final path and moved there when it is complete, so no
+//! process opens a partial store. If the final path is a mount point the store is built inside it, since
+//! nothing can be renamed onto a mount point. Then its files are moved one by one, the keys last: a store
+//! without keys cannot be opened.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 use std::ffi::OsString;
@@ -17,36 +18,38 @@ use super::volume_number::{Begins, Number, directory_of};
 use super::volumes::files::Files;
 use super::{disk, owner};
 
-/// How the names of stores in the making end: that of a restore or an import, and that of a backup which a salvage reads.
+/// Endings of the names of stores under construction: of a restore or an import, and of a backup that a
+/// salvage reads.
 const ENDINGS: [&str; 2] = [".part", ".backup"];
 
-/// What a file system makes in a volume of itself.
+/// A directory that the file system itself makes on a volume.
 const OF_THE_VOLUME: &str = "lost+found";
 
-/// A directory beside the place of a store, or within where that is a mount. Dropped before [`finish`](Self::finish) it is removed.
+/// A directory beside the path of a store, or inside it if that is a mount point. Dropped before
+/// [`finish`](Self::finish) it is removed.
 #[derive(Debug)]
 pub struct Beside {
     path: PathBuf,
     into: PathBuf,
-    /// Whether it lies within its place.
+    /// Whether it is inside the final path.
     within: bool,
 }
 
-/// Why no store can be made in a place.
+/// Why a store cannot be made at a path.
 #[derive(Debug, thiserror::Error)]
 pub enum BesideError {
-    /// There is something in its place already.
+    /// The path is not empty.
     #[error(
         "`{path}` is not empty{}: a store is made in an empty directory only",
         if *.daemon { ", and a daemon runs there or was killed" } else { "" }
     )]
     NotEmpty {
-        /// The place.
+        /// The path.
         path: PathBuf,
         /// Whether a daemon runs there, or has left its run file.
         daemon: bool,
     },
-    /// What was killed has left these directories.
+    /// A killed command has left these directories.
     #[error(transparent)]
     LeftOver(#[from] LeftOver),
     /// The directory cannot be made.
@@ -54,7 +57,7 @@ pub enum BesideError {
     Store(#[from] StoreError),
 }
 
-/// Directories of stores in the making that a restore, an import or a salvage has left which was killed.
+/// Directories left by a restore, an import or a salvage that was killed.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "a restore, an import or a salvage is running, or was killed and has left {}: if none is running, `rm -r {}`, and try again",
@@ -62,26 +65,26 @@ pub enum BesideError {
 )]
 pub struct LeftOver(Vec<PathBuf>);
 
-/// Paths, each in such marks, with this between them.
+/// Paths in these quotes, joined by a separator.
 fn shown(paths: &[PathBuf], mark: &str, between: &str) -> String {
     paths.iter().map(|path| format!("{mark}{}{mark}", path.display())).collect::<Vec<_>>().join(between)
 }
 
 impl Beside {
-    /// Makes the directory, for a store in a place that is empty, or not there.
+    /// Makes the directory, for a store at a path that is empty or does not exist.
     ///
     /// # Errors
-    /// What is in the way.
+    /// What blocks the path.
     pub fn begin(into: &Path) -> Result<Self, BesideError> {
         Self::begin_as(into, ENDINGS[0], &ENDINGS)
     }
 
-    /// The same for the store of a backup, beside that of the salvage which reads it.
+    /// Like [`begin`](Self::begin), for the store of a backup beside that of the salvage reading it.
     pub(super) fn begin_of_backup(into: &Path) -> Result<Self, BesideError> {
         Self::begin_as(into, ENDINGS[1], &ENDINGS[1..])
     }
 
-    /// The same, in a directory whose name ends so; none may be there whose name has one of the endings that are `free`.
+    /// Makes a directory with this ending. Fails if a directory with one of the `free` endings exists.
     fn begin_as(into: &Path, ending: &str, free: &[&str]) -> Result<Self, BesideError> {
         owner::check(into)?;
         disk::want_place(into).map_err(|source| io_error(into, source))?;
@@ -90,7 +93,7 @@ impl Beside {
             let name = name_beside(into, ending);
             if within { into.join(name) } else { into.with_file_name(name) }
         };
-        // A file is none of ours: it may be the very backup.
+        // Leaves files alone: one may be the backup itself.
         let left: Vec<PathBuf> =
             free.iter().map(|ending| beside(ending)).filter(|path| path.is_dir()).collect();
         if !left.is_empty() {
@@ -106,15 +109,15 @@ impl Beside {
         Ok(Self { path, into: into.to_owned(), within })
     }
 
-    /// Where it lies until it is whole.
+    /// Its path during construction.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Moves it to its place. Once this returns, it survives a power cut there.
+    /// Moves it to its final path. Once this returns, it survives a power cut there.
     ///
     /// # Errors
-    /// What is wrong with the disk.
+    /// The fault of the disk.
     pub fn finish(self) -> Result<(), StoreError> {
         let moved = match self.within {
             true => self.move_out(),
@@ -124,7 +127,7 @@ impl Beside {
         named.map_err(|source| io_error(&self.into, source))
     }
 
-    /// Moves the files to the place that they lie in. The keys come last, once all others are there for good.
+    /// Moves the files up to the final path. The keys come last, once all others are durable there.
     fn move_out(&self) -> io::Result<()> {
         let is_of_keys = |name: &OsString| KEY_FILES.iter().any(|keys| name == keys);
         let mut names: Vec<OsString> =
@@ -140,7 +143,7 @@ impl Beside {
         disk::sync_directory(&self.into)
     }
 
-    /// Reads every record of the store that was made there, closes it and moves it to its place.
+    /// Reads every record of the new store, closes it and moves it to its final path.
     pub(super) fn finish_with(self, mut opened: Opened) -> Result<CheckReport, StoreError> {
         let report = check::check(&opened.records)?;
         opened.committer.finish().map_err(StoreError::Disk)?;
@@ -150,14 +153,15 @@ impl Beside {
     }
 }
 
-/// The name of a store in the making, of its place and the ending.
+/// The name of a store under construction: that of its final path, with an ending.
 fn name_beside(into: &Path, ending: &str) -> OsString {
     let mut name = into.file_name().unwrap_or("offerd".as_ref()).to_owned();
     name.push(ending);
     name
 }
 
-/// Whether a place is empty: but, of a mount, for what its file system has made, and for other stores in the making.
+/// Whether a path is empty. A mount point may contain the file system's own directory and other stores under
+/// construction.
 fn is_empty(into: &Path, within: bool) -> io::Result<bool> {
     let may_stay = |name: &OsString| {
         name == OF_THE_VOLUME || ENDINGS.iter().any(|ending| *name == name_beside(into, ending))
@@ -168,24 +172,23 @@ fn is_empty(into: &Path, within: bool) -> io::Result<bool> {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        // Once it was moved there is none any more.
+        // Fails harmlessly once it was moved.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// The record files of a store in the making, volume by volume.
+/// The record files of a store under construction, by volume.
 pub(super) struct NewFiles {
     store: PathBuf,
     files: BTreeMap<Number, Files>,
 }
 
 impl NewFiles {
-    /// None yet.
     pub(super) fn of(store: &Path) -> Self {
         Self { store: store.to_owned(), files: BTreeMap::new() }
     }
 
-    /// Those of a volume, which are begun where there are none.
+    /// The files of a volume, created if necessary.
     pub(super) fn of_volume(&mut self, number: Number) -> io::Result<&Files> {
         Ok(match self.files.entry(number) {
             Entry::Occupied(files) => files.into_mut(),
@@ -193,7 +196,6 @@ impl NewFiles {
         })
     }
 
-    /// Appends changes to the files of their volumes.
     pub(super) fn append(&mut self, changes: Vec<Change>) -> io::Result<()> {
         for (number, changes) in by_volume(changes) {
             self.of_volume(number)?.append(&changes)?;
@@ -201,7 +203,8 @@ impl NewFiles {
         Ok(())
     }
 
-    /// Makes them durable, and lists those of the volumes that begin somewhere: the others are no part of the store.
+    /// Makes the files durable, and lists those of volumes with a known beginning: others are not part of the
+    /// store.
     pub(super) fn list(self, begins: &BTreeMap<Number, Begins>) -> io::Result<()> {
         let mut manifest = Manifest::default();
         for (number, files) in self.files {

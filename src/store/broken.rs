@@ -1,4 +1,4 @@
-//! Broken records: how a value that is not what was written is named, counted and reported.
+//! Broken records: values that differ from what was written, and how they are named, counted and reported.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,25 +9,25 @@ use super::frame::Reason;
 use super::trees::{TREES, Tree};
 use offerd_base::telemetry::metrics::STORE_BROKEN_RECORDS;
 
-/// How many broken records are remembered, so that each is reported once.
+/// Upper bound on remembered broken records; each remembered one is reported once.
 const REPORTED_LIMIT: usize = 10_000;
 
-/// A record that cannot be read. Holds nothing of the value, so that it may be logged.
+/// A record that cannot be read. Contains no part of the value, so that it may be logged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("record `{key}` of tree `{}` is broken: {reason}", .tree.name())]
 pub struct BrokenRecord {
-    /// The tree it lies in.
+    /// Its tree.
     pub tree: Tree,
     /// Its key, in hexadecimal.
     pub key: String,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: Reason,
 }
 
-/// Why a read gave no answer.
+/// Why a read failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// The record is there and broken; others are readable.
+    /// The record exists and is broken; others are readable.
     #[error("{0}")]
     Broken(BrokenRecord),
     /// The disk failed.
@@ -36,7 +36,6 @@ pub enum ReadError {
 }
 
 impl BrokenRecord {
-    /// Names the record `key` of `tree` as broken.
     pub(super) fn new(tree: Tree, key: &[u8], reason: Reason) -> Self {
         Self { tree, key: const_hex::encode(key), reason }
     }
@@ -52,7 +51,7 @@ impl BrokenRecord {
     }
 }
 
-/// What was read, or `None` where the record is broken.
+/// The record read, or `None` if it is broken.
 pub(super) fn unless_broken<T>(read: Result<Option<T>, ReadError>) -> Result<Option<T>, ReadError> {
     match read {
         Err(ReadError::Broken(_)) => Ok(None),
@@ -74,14 +73,14 @@ pub(super) struct Reported {
 
 impl Default for Reported {
     fn default() -> Self {
-        // Exported as 0 first, since an alert asks for their growth.
+        // Exported as 0 first, since an alert queries their growth.
         TREES.iter().for_each(|row| metrics::counter!(STORE_BROKEN_RECORDS, "tree" => row.name).increment(0));
         Self { seen: Mutex::default() }
     }
 }
 
 impl Reported {
-    /// How many there are in each tree, of those that are remembered.
+    /// The number of remembered broken records by tree.
     pub(super) fn by_tree(&self) -> BTreeMap<Tree, u64> {
         let seen = self.seen.lock();
         let mut counts = BTreeMap::new();
@@ -89,7 +88,7 @@ impl Reported {
         counts
     }
 
-    /// Counts and logs the record, unless that was done before, or too many others were. True if it did.
+    /// Counts and logs the record, unless it is known or the limit is reached. Returns whether it did.
     pub(super) fn note(&self, record: &BrokenRecord) -> bool {
         let mut seen = self.seen.lock();
         if seen.len() >= REPORTED_LIMIT || !seen.insert((record.tree, record.key.clone())) {

@@ -1,4 +1,5 @@
-//! Walking the whole store, for `offerd store check` and the console: first the files, byte for byte, then the records in them.
+//! Checks the whole store, for `offerd store check` and the console: first the files, byte for byte, then the
+//! records in them.
 
 use std::{collections::BTreeSet, ops::Bound};
 
@@ -11,7 +12,7 @@ use super::sealing::{LastKey, data_key};
 use super::trees::{TREES, Tree};
 use super::volume_number::Number;
 
-/// What a walk over every record found.
+/// Result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckReport {
     /// Sound records, by tree, in the order of [`TREES`].
@@ -20,27 +21,26 @@ pub struct CheckReport {
     pub broken: Vec<BrokenRecord>,
     /// Keys whose first byte is no tree's.
     pub unknown_keys: u64,
-    /// Leads of which the record is sound.
+    /// Leads with a sound record.
     pub leads_sound: u64,
-    /// Leads that were taken in and are neither erased nor dropped, of which the record cannot be read or is not there.
+    /// Leads that were accepted, and neither erased nor dropped, whose record is unreadable or missing.
     pub leads_broken: u64,
-    /// What of the files is not as it was written.
+    /// The damage of the files.
     pub damages: Vec<Damage>,
-    /// The volumes, 0 for the base, whose index did not find all that their files hold, and how many records it did not find. It is
-    /// made anew when the store is opened again.
+    /// Volumes, 0 for the base, whose index misses records of their files, with the number of missed records.
+    /// Such an index is rebuilt when the store is opened again.
     pub unfound: Vec<(u32, u64)>,
-    /// Damaged files of the journal that were set aside at a start, by their names in the directory `damaged` of the
-    /// store. Who has looked at one removes it.
+    /// Damaged files of the journal that were set aside at a start, by their names in the directory `damaged`
+    /// of the store. The operator removes a file after inspecting it.
     pub set_aside: Vec<String>,
 }
 
 impl CheckReport {
-    /// Of a store in which nothing is.
     pub(super) fn empty() -> Self {
         Self { counts: TREES.iter().map(|row| (row.tree, 0)).collect(), ..Self::default() }
     }
 
-    /// Whether everything is as it was written.
+    /// Whether the store is undamaged.
     pub fn is_sound(&self) -> bool {
         let is_whole = |damage: &Damage| !damage.costs_records();
         self.broken.is_empty()
@@ -51,13 +51,13 @@ impl CheckReport {
             && self.damages.iter().all(is_whole)
     }
 
-    /// How many sound records a tree holds.
+    /// The number of sound records in a tree.
     pub fn count(&self, tree: Tree) -> u64 {
         self.counts[tree as usize].1
     }
 }
 
-/// Reads every file and every record there is. Fails only when an index cannot go on.
+/// Reads every file and every record. Fails only when an index cannot continue.
 pub(super) fn check(records: &Records) -> Result<CheckReport, ReadError> {
     let mut report =
         CheckReport { set_aside: journal::set_aside(records.volumes().store()), ..CheckReport::empty() };
@@ -79,8 +79,8 @@ pub(super) fn check(records: &Records) -> Result<CheckReport, ReadError> {
     Ok(report)
 }
 
-/// Reads the files of a volume, which are the truth, and holds its index against them. Where the files are damaged it cannot be
-/// known what the index ought to find.
+/// Reads the files of a volume, which are the source of truth, and compares its index with them. For damaged
+/// files the right content of the index is unknown.
 fn check_files(records: &Records, number: u32, report: &mut CheckReport) -> Result<(), ReadError> {
     let Some(volume) = records.volumes().usable(number) else { return Ok(()) };
     records.note_gone(number);
@@ -104,7 +104,7 @@ fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Re
         };
         match records.still(|| read_record(&within, records.sealing(), tree, key))? {
             Ok(Some(_)) => report.counts[tree as usize].1 += 1,
-            // Removed since the walk met it.
+            // Removed since the walk read it.
             Ok(None) => {}
             Err(record) => {
                 records.report(&record);
@@ -115,7 +115,7 @@ fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Re
     Ok(())
 }
 
-/// Reads every record that a database has.
+/// Reads every record of a database.
 pub(super) fn check_records_of(engine: &dyn Engine) -> Result<CheckReport, ReadError> {
     let mut report = CheckReport::empty();
     for row in &TREES {
@@ -124,7 +124,7 @@ pub(super) fn check_records_of(engine: &dyn Engine) -> Result<CheckReport, ReadE
             let (sled_key, raw) = entry?;
             match engine.payload(row.tree, &sled_key[1..], &raw, &mut last) {
                 Ok(Some(_)) => report.counts[row.tree as usize].1 += 1,
-                // Of a lead that is erased.
+                // Its lead is erased.
                 Ok(None) => {}
                 Err(ReadError::Broken(record)) => report.broken.push(record),
                 Err(error) => return Err(error),
@@ -136,7 +136,8 @@ pub(super) fn check_records_of(engine: &dyn Engine) -> Result<CheckReport, ReadE
     Ok(report)
 }
 
-/// Looks for the record of each lead that has a data key: nothing else shows what is missing of a damaged volume.
+/// Checks the record of each lead that has a data key: only that reveals records missing from a damaged
+/// volume.
 fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadError> {
     let is_damaged = |volume| records.volumes().damages.cost_records_of(volume);
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
@@ -151,9 +152,9 @@ fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadEr
         let volume = data_key::volume_of(&kept);
         match records.get(Tree::Leads, lead.as_bytes()) {
             Ok(Some(_)) => report.leads_sound += 1,
-            // A data key may be there for no more than what was seen of a lead. That of a volume that was dropped is destroyed.
+            // A lead without a record of its own may have a data key. Keys of a dropped volume are destroyed.
             Ok(None) if !is_damaged(volume) && numbers.contains(&volume) => {}
-            // The disk cannot be read where its volume cannot be used.
+            // The volume of an unreadable record cannot be used.
             Ok(None) | Err(ReadError::Broken(_) | ReadError::Disk(_)) => report.leads_broken += 1,
         }
     }

@@ -1,4 +1,4 @@
-//! Damage: what of the store's files is not as it was written, where, and in which words it is shown.
+//! Damage: parts of the store's files that differ from what was written, and the messages that report it.
 
 use std::fmt;
 
@@ -6,52 +6,53 @@ use serde::{Deserialize, Serialize};
 
 use super::trees::Tree;
 
-/// Something of the store's files that is not as it was written.
+/// Damage to a file of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("`{file}`{what}")]
 pub struct Damage {
-    /// The volume that it is in, 0 for the base; nothing where it is in none.
+    /// The volume of the file, 0 for the base; `None` if it belongs to none.
     pub volume: Option<u32>,
-    /// The file, from the directory of the store on.
+    /// The file, relative to the store's directory.
     pub file: String,
-    /// What is wrong with it.
+    /// The fault.
     pub what: DamageKind,
 }
 
-/// What is wrong with a file, in words that follow its name.
+/// The fault of a file, as a phrase that follows its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum DamageKind {
-    /// It is not there.
+    /// It does not exist.
     #[error(" is missing")]
     Missing,
     /// It is shorter than it was.
     #[error(" has {bytes} bytes, want at least {wanted}")]
     CutShort {
-        /// How many bytes it has.
+        /// Its length in bytes.
         bytes: u64,
-        /// How many it had at least.
+        /// The least length it had, in bytes.
         wanted: u64,
     },
-    /// It is not needed, or there is another one: nothing is lost.
+    /// It is redundant: nothing is lost.
     #[error(" is damaged; nothing is lost, since another file says the same")]
     Spare,
-    /// It is the manifest, and its copy is lost too: what there is was listed from the files, and what is gone cannot be missed.
+    /// The manifest and its copy are lost. The list was rebuilt from the existing files, so missing files
+    /// cannot be detected.
     #[error(" and its copy are lost; what the store has was told from its files, and made a list of anew")]
     Unlisted,
-    /// It cannot be opened; in a sentence why.
+    /// It cannot be opened, for this reason.
     #[error(" cannot be used: {0}")]
     Unusable(String),
-    /// The disk cannot read some of its bytes. They may be sound all the same.
+    /// The disk cannot read some of its bytes. They may still be sound.
     #[error(": the disk cannot read {bytes} bytes at {at}: {why}")]
     Unreadable {
-        /// Where they begin.
+        /// Offset of the first.
         at: u64,
-        /// How many there are.
+        /// Their number.
         bytes: u64,
         /// The system's error.
         why: String,
     },
-    /// It is a file of the journal that was damaged, and what lay at its damaged places may be lost: how much is not known.
+    /// A damaged file of the journal. Groups at its damaged places may be lost; how many is unknown.
     #[error(
         " is a damaged file of the journal, set aside: what was whole of it was taken in, what lay at its damaged places may be lost, \
          and is counted nowhere; remove it when you have seen it"
@@ -62,7 +63,7 @@ pub enum DamageKind {
     Format {
         /// Its format.
         found: String,
-        /// That of this build.
+        /// The format of this build.
         wanted: String,
     },
     /// It was opened while the disk could not read all of it.
@@ -73,34 +74,34 @@ pub enum DamageKind {
     /// Some of its bytes are no records.
     #[error(": {bytes} bytes at {at} are no records{}", beside(.between))]
     Bytes {
-        /// Where they begin.
+        /// Offset of the first.
         at: u64,
-        /// How many there are.
+        /// Their number.
         bytes: u64,
         /// The record before them, and the one behind them.
         between: [Option<Neighbour>; 2],
     },
 }
 
-/// A sound record beside damage: it shows about what the damaged ones were.
+/// A sound record next to damage, as a hint to the damaged ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbour {
-    /// Its tree; nothing when its key is of none.
+    /// Its tree; `None` if its key belongs to none.
     #[serde(with = "by_prefix")]
     pub tree: Option<Tree>,
     /// The key, in hexadecimal.
     pub key: String,
-    /// The time in it, Unix milliseconds, where its tree has one.
+    /// The time in it, Unix milliseconds, if keys of its tree have one.
     pub at_ms: Option<u64>,
 }
 
 impl Damage {
-    /// Whether records may be lost, also such as nothing can show to be missing.
+    /// Whether records may be lost, including undetectable losses.
     pub fn costs_records(&self) -> bool {
         self.what != DamageKind::Spare
     }
 
-    /// Whether it is the other, or has it in it.
+    /// Whether it equals or contains the other.
     pub(super) fn covers(&self, other: &Self) -> bool {
         let span = |damage: &Self| match damage.what {
             DamageKind::Bytes { at, bytes, .. } => Some((at, at.saturating_add(bytes))),
@@ -114,7 +115,7 @@ impl Damage {
     }
 }
 
-/// What the sound records beside damage say of it.
+/// Names the sound records next to damage.
 fn beside([before, behind]: &[Option<Neighbour>; 2]) -> String {
     match (before, behind) {
         (Some(before), Some(behind)) => format!(", between {before} and {behind}"),
@@ -135,7 +136,7 @@ impl fmt::Display for Neighbour {
     }
 }
 
-/// A tree as the byte before its keys, which is part of the format on disk.
+/// Serialises a tree as its key prefix byte, which is part of the format on disk.
 mod by_prefix {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,8 +1,9 @@
-//! The damage that is known of a store: what was met since it was opened, and what was met before and has not been read whole since.
+//! The known damage of a store: met since it was opened, or met earlier and not read intact since.
 //!
-//! It is kept beside the records, in the file `damage`, as JSON, so that a store that was closed and is opened again is known to be
-//! damaged at once, and not only when the [scrub](super::scrub) gets there. What each start finds by itself (what is missing or
-//! shorter, and headings) is not kept. A file that cannot be read or written costs no more than that: the scrub finds it again.
+//! It is saved beside the records as JSON, in the file `damage`, so that a damaged store is known as such
+//! right after it is opened, before the [scrub](super::scrub) gets there. Damage that each start detects by
+//! itself (missing or shortened files, and headers) is not saved. If the file cannot be read or written, the
+//! scrub finds the damage again.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,29 +17,28 @@ use super::disk;
 use super::volume_number::Number;
 use offerd_base::telemetry::metrics::STORE_DAMAGE;
 
-/// The file, in the directory of the store.
+/// The file, in the store's directory.
 const NAME: &str = "damage";
 
-/// How many are remembered; the others are counted.
+/// Upper bound on remembered damage; further damage is dropped.
 const REMEMBERED: usize = 1000;
 
-/// The damage that is known: each is logged and counted once. Cheap to clone.
+/// The known damage; each item is logged and counted once. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Damages(Arc<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     noted: Mutex<Vec<Damage>>,
-    /// Where it is kept; nothing where it is not.
+    /// The file to save to, if any.
     file: Option<PathBuf>,
-    /// Whether what is kept has changed since it was written.
+    /// Whether the saved part has changed since the last write.
     changed: AtomicBool,
-    /// Locked while it is written.
     writing: Mutex<()>,
 }
 
 impl Damages {
-    /// What is known of a store, and will be kept with it.
+    /// The known damage of a store, saved with it.
     pub(super) fn kept_in(store: &Path) -> Self {
         let file = store.join(NAME);
         let kept = match fs::read(&file) {
@@ -55,12 +55,12 @@ impl Damages {
         damages
     }
 
-    /// Notes damage of a file, in a volume or in none.
+    /// Notes damage of a file, with its volume if it has one.
     pub(super) fn note_of(&self, volume: Option<Number>, file: impl Into<String>, what: DamageKind) {
         self.note(Damage { volume, file: file.into(), what });
     }
 
-    /// Logs and counts damage, unless that was done before.
+    /// Logs and counts damage, unless it is known already.
     pub(super) fn note(&self, damage: Damage) {
         let mut noted = self.0.noted.lock();
         if noted.iter().any(|known| known.covers(&damage)) || noted.len() >= REMEMBERED {
@@ -75,7 +75,8 @@ impl Damages {
         self.have_changed(&noted, is_kept);
     }
 
-    /// Takes note that all records of a file were read, and what of them is damaged: whatever else was known of them is so no more.
+    /// Notes that all records of a file were read, with the damage found: earlier damage of them that was not
+    /// found again is forgotten.
     pub(super) fn has_read(&self, file: &str, found: Vec<Damage>) {
         let is_read =
             |known: &Damage| is_of_records(known) || matches!(known.what, DamageKind::Unreadable { .. });
@@ -83,7 +84,7 @@ impl Damages {
         found.into_iter().for_each(|damage| self.note(damage));
     }
 
-    /// Takes note that the disk can read a place of a file again.
+    /// Notes that the disk can read a place of a file again.
     pub(super) fn can_be_read(&self, file: &str, place: u64) {
         let is_it = |known: &Damage| matches!(known.what, DamageKind::Unreadable { at, .. } if at == place);
         if self.forget(|known| known.file == file && is_it(known)) {
@@ -91,45 +92,42 @@ impl Damages {
         }
     }
 
-    /// Takes note that a file has its name again.
+    /// Notes that a file is back under its name.
     pub(super) fn is_back(&self, file: &str) {
         if self.forget(|known| known.file == file && known.what == DamageKind::Missing) {
             tracing::info!(file, "a file of the store that was gone is back");
         }
     }
 
-    /// Whether the disk could not read something of a volume.
+    /// Whether the disk failed to read a part of a volume.
     pub(super) fn are_unreadable(&self, volume: Number) -> bool {
         let is_unreadable = |known: &Damage| matches!(known.what, DamageKind::Unreadable { .. });
         self.0.noted.lock().iter().any(|known| known.volume == Some(volume) && is_unreadable(known))
     }
 
-    /// Whether records of a volume may be lost.
     pub(super) fn cost_records_of(&self, volume: Number) -> bool {
         self.0.noted.lock().iter().any(|known| known.volume == Some(volume) && known.costs_records())
     }
 
-    /// Takes note that a volume was opened.
     pub(super) fn has_opened(&self, volume: Number) {
         self.forget(|known| known.volume == Some(volume) && matches!(known.what, DamageKind::Unusable(_)));
     }
 
-    /// Forgets what was damaged of volumes that there are no more.
+    /// Forgets the damage of volumes that no longer exist.
     pub(super) fn keep_to(&self, volumes: &[Number]) {
         self.forget(|known| known.volume.is_some_and(|volume| !volumes.contains(&volume)));
     }
 
-    /// Forgets what was damaged of a file that there is no more.
+    /// Forgets the damage of a file that no longer exists.
     pub(super) fn forget_file(&self, file: &str) {
         self.forget(|known| known.file == file);
     }
 
-    /// All of it, in the order it was met.
     pub(super) fn all(&self) -> Vec<Damage> {
         self.0.noted.lock().clone()
     }
 
-    /// Writes what is to be kept, where that has changed.
+    /// Saves the damage if it has changed.
     pub(super) fn save(&self) {
         let Some(file) = &self.0.file else { return };
         let _writing = self.0.writing.lock();
@@ -143,7 +141,7 @@ impl Damages {
         }
     }
 
-    /// Forgets what is gone; whether there was any.
+    /// Forgets damage that is gone; returns whether there was any.
     fn forget(&self, is_gone: impl Fn(&Damage) -> bool) -> bool {
         let mut noted = self.0.noted.lock();
         let known = mem::take(&mut *noted);
@@ -157,24 +155,24 @@ impl Damages {
 
     fn have_changed(&self, noted: &[Damage], is_kept: bool) {
         self.0.changed.fetch_or(is_kept, Ordering::AcqRel);
-        // The gauge is of the open store alone, and not of one that is only read by the way.
+        // The gauge covers the open store only, not one that is read in passing.
         if self.0.file.is_some() {
             metrics::gauge!(STORE_DAMAGE).set(noted.len() as f64);
         }
     }
 }
 
-/// Whether it is of the records of a file, and not of its heading.
+/// Whether it concerns the records of a file, not its header.
 fn is_of_records(damage: &Damage) -> bool {
     matches!(damage.what, DamageKind::Bytes { at, .. } if at > 0)
 }
 
-/// Whether a start does not find it by itself.
+/// Whether a start cannot detect it by itself.
 fn is_kept(damage: &Damage) -> bool {
     is_of_records(damage) || matches!(damage.what, DamageKind::Unusable(_) | DamageKind::Unlisted)
 }
 
-/// Has damage be known of a store that nobody has open.
+/// Saves damage for a store that no process has open.
 pub(super) fn keep_in(store: &Path, damages: &[Damage]) -> io::Result<()> {
     write(&store.join(NAME), damages)
 }

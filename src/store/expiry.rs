@@ -1,15 +1,17 @@
-//! Retention where a database has the records: what is older than it is to be kept goes record by record, in passes.
+//! Retention with a database: records past their retention are removed one by one, in passes.
 //!
-//! When a lead came stands beside its data key, in seconds since 1970, where an engine of files has the number of its volume. A pass
-//! removes all that is older than one time, in steps of bounded work. Each notes how far it has come, so that a crash only has a step be
-//! done again, whichever process goes on:
+//! The time of a lead stands beside its data key, in seconds since 1970, where the file engine has the number
+//! of its volume. A pass removes everything older than one time, in steps of bounded work. Each step records
+//! its progress, so that after a crash any process can resume and at most one step is repeated:
 //!
-//! 1. Slot by slot, the data keys of the leads that are too old, as an [erasure](super::Commit::erase_all) destroys them, then their own
-//!    records. That they were destroyed is forgotten when all that was sealed with them is gone, in the pass behind that.
-//! 2. Rate tables and the feeds, by the time in their keys.
-//! 3. What else grows: by the time in its key, or because nothing opens it any more.
+//! 1. Slot by slot, destroys the data keys of expired leads, as an [erasure](super::Commit::erase_all) would,
+//!    then removes their own records. The next pass drops the tombstones of the keys, when every record
+//!    sealed with them is gone.
+//! 2. Removes rate tables and feed records, by the time in their keys.
+//! 3. Removes the other growing records: by the time in the key, or because no data key opens them any more.
 //!
-//! What is not too old of a lead that is goes with its own pass; nothing of it can be read until then.
+//! Records of an expired lead that are not expired themselves are removed in a later pass; they are
+//! unreadable until then.
 
 use std::time::Duration;
 
@@ -28,74 +30,75 @@ use super::trees::{Kept, TREES, Tree};
 use super::volume_number::Number;
 use super::volumes::time_ms;
 
-/// Where it is kept how far the last pass has come.
+/// Key of the progress of the last pass.
 const PROGRESS: &[u8] = b"retention";
 
 /// Leads whose records one step removes.
 const LEADS_AT_ONCE: u64 = 100;
 
-/// Records that one step looks at.
+/// Upper bound on the records that one step inspects.
 const LOOKED_AT: usize = 2000;
 
-/// What a pass does, part by part.
+/// A part of a pass.
 #[derive(Debug, Clone, Copy)]
 enum Part {
     /// Removes leads and destroys their keys.
     Leads,
-    /// Removes the records whose keys begin with a UUIDv7 that is too old.
+    /// Removes the records whose keys begin with an expired UUIDv7.
     ByTime(Tree),
-    /// Removes the records of a feed that arrived before.
+    /// Removes the expired records of a feed.
     Feed(Tree),
-    /// Removes what is too old by its key, or cannot be read any more.
+    /// Removes records that are expired by their key, or that no data key opens any more.
     Else(Tree, Option<AgeSource>),
 }
 
-/// How far a pass has come.
+/// Progress of a pass.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Progress {
-    /// What is older goes, Unix milliseconds.
+    /// Records from before this time expire, Unix milliseconds.
     before_ms: u64,
-    /// What the pass before has removed all of: what is older.
+    /// The previous pass removed all records from before this time.
     gone_ms: u64,
-    /// When it began, Unix milliseconds: when the keys that it destroys are said to be destroyed.
+    /// Start of the pass, Unix milliseconds: recorded as the time of destruction of its keys.
     begun_ms: i64,
-    /// Which part comes next; one behind the last when all are through.
+    /// Index of the next part; past the last when the pass is complete.
     part: u16,
-    /// Where in it to go on; nothing at its beginning.
+    /// Where to resume in the part; empty at its beginning.
     after: Vec<u8>,
     leads: u64,
     records: u64,
 }
 
-/// What a step has found.
+/// The findings of a step.
 #[derive(Default)]
 struct Found {
     old: Vec<(Tree, Vec<u8>)>,
     leads: u64,
-    /// What is committed before that.
+    /// A commit that destroys keys, made before the removals.
     destroys: Option<Commit>,
-    /// Where the part goes on; nothing when it is through.
+    /// Where the part resumes; `None` when it is complete.
     after: Option<Vec<u8>>,
 }
 
-/// What a pass has removed so far.
+/// Totals of a pass so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expired {
-    /// How many leads.
+    /// Leads removed.
     pub leads: u64,
-    /// How many records.
+    /// Records removed.
     pub records: u64,
-    /// Whether it is through.
+    /// Whether the pass is complete.
     pub is_all: bool,
 }
 
 impl Store {
-    /// In a database, takes a step of removing what came before a time, in Unix milliseconds as `now_ms` is. A pass is begun when the
-    /// last one was to remove what came `every` earlier, and gone on with until it is through. Gives what the pass has removed;
-    /// nothing where none is to be begun. Blocks while it reads.
+    /// With a database, takes one step of removing records from before a time; both times are Unix
+    /// milliseconds. A new pass begins when `before_ms` is at least `every` past that of the last one, and is
+    /// resumed until it is complete. Returns the totals of the pass; `None` when no pass is due. Blocks while
+    /// it reads.
     ///
     /// # Errors
-    /// Why the step could not be done whole. Trying again goes on with it.
+    /// Why the step could not be completed. A retry resumes it.
     pub async fn expire_before(
         &self,
         before_ms: u64,
@@ -147,7 +150,8 @@ impl Store {
         }
     }
 
-    /// The data keys of a slot that are of leads that are too old, or the records of some whose keys this pass has destroyed.
+    /// The data keys in a slot whose leads are expired, or the records of leads whose keys this pass has
+    /// destroyed.
     fn old_leads(&self, progress: &Progress) -> Result<Found, RetentionError> {
         let slot = progress.after.first_chunk().map_or(0, |slot| u16::from_be_bytes(*slot));
         let next_slot = (slot + 1 < SLOTS).then(|| (slot + 1).to_be_bytes().to_vec());
@@ -163,7 +167,7 @@ impl Store {
         progress: &Progress,
         next_slot: Option<Vec<u8>>,
     ) -> Result<Found, RetentionError> {
-        // Leads that came in the last second before stay until the next pass.
+        // Leads from the last second before the limit stay until the next pass.
         let before = Number::try_from(progress.before_ms / 1000).unwrap_or(Number::MAX);
         let forgotten_ms = i64::try_from(progress.gone_ms).unwrap_or(i64::MAX);
         let (slot_bytes, mut is_changed, mut has_old) = (slot.to_be_bytes(), false, false);
@@ -172,12 +176,12 @@ impl Store {
             match data_key::destroyed_at(&kept) {
                 Some(at_ms) => {
                     is_changed |= at_ms < forgotten_ms;
-                    // As one that was broken off has left it.
+                    // Left by an interrupted step of this pass.
                     has_old |= at_ms == progress.begun_ms;
                 }
                 None => match data_key::came_s(lead, &kept) {
                     Some(came_s) => has_old |= came_s < before,
-                    // From now on it counts as one that came when the pass began.
+                    // Counts from now on as a lead that came when the pass began.
                     None => is_changed = true,
                 },
             }
@@ -214,7 +218,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The records that go with a lead.
+    /// The records stored with a lead.
     fn own_of(&self, lead: Uuid) -> Result<Vec<(Tree, Vec<u8>)>, ReadError> {
         let with_lead = TREES.iter().filter(|row| row.kept == Kept::WithLead).map(|row| row.tree);
         let keys = with_lead
@@ -228,7 +232,7 @@ impl Store {
         Ok(Found::of(tree, old, after))
     }
 
-    /// Of the next company that has a feed.
+    /// Expired records in the feed of the next company.
     fn old_of_feed(&self, tree: Tree, progress: &Progress) -> Result<Found, RetentionError> {
         let first = self.shared.engine.walk(tree, &progress.after, &[]).next();
         let Some((key, _)) = first.transpose().map_err(ReadError::from)? else { return Ok(Found::default()) };
@@ -236,14 +240,13 @@ impl Store {
             return Ok(Found::default());
         };
         let old = self.first_old(tree, company.as_bytes(), |key| progress.is_old(tree, key))?;
-        // If it may have more, again, or else behind all that it has.
+        // Repeats the company if it may have more, else continues behind all its keys.
         let behind: &[u8] = if old.len() == AT_ONCE { &[] } else { &[u8::MAX; FeedKey::LEN] };
         Ok(Found::of(tree, old, Some([company.as_bytes(), behind].concat())))
     }
 }
 
 impl Progress {
-    /// Whether the time in a key is before what is kept.
     fn is_old(&self, tree: Tree, key: &[u8]) -> bool {
         time_ms(tree, key).is_some_and(|ms| ms < self.before_ms)
     }
@@ -255,7 +258,6 @@ impl Found {
     }
 }
 
-/// What a pass does, in this order.
 fn parts() -> Vec<Part> {
     let by_time = TREES.iter().filter(|row| row.kept == Kept::ByTime).map(|row| Part::ByTime(row.tree));
     let of_base = of_base().map(|(tree, told)| Part::Else(tree, told));

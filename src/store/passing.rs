@@ -1,8 +1,8 @@
-//! What passes: records that are kept for some minutes, and whose keys are destroyed then.
+//! Short-lived records, erased by destroying their key.
 //!
-//! They are sealed with a key that they share. When one of them is not to be read any more, another key is begun, what is still
-//! wanted is sealed with that, and the keys of before are destroyed: what the files of the store still have of the rest can be read
-//! by nobody. A crash in between leaves both keys, and the next time finishes it.
+//! They share an ephemeral key. To erase some of them, the store begins a fresh key, seals the records still
+//! wanted with it, and destroys the earlier keys: remains of the others in the store's files become
+//! unreadable. A crash in between leaves both keys, and the next call finishes the job.
 
 use uuid::Uuid;
 
@@ -15,15 +15,16 @@ use super::sealing::key_ring::KeyRing;
 use super::sealing::owner;
 use super::trees::{Seal, Tree};
 
-/// How many records one commit writes again, or removes.
+/// Records that one commit rewrites or removes.
 const AT_ONCE: usize = 64;
 
 impl Store {
-    /// Destroys the keys of the records of a tree that [passes](Seal::Passing), but for those of which `is_wanted` says so by their
-    /// key and payload. Once this returns, no copy of the disk made from now on can tell what the others held.
+    /// Destroys the keys of the records in an [ephemeral](Seal::Passing) tree, except those that `is_wanted`
+    /// keeps by their key and payload. Once this returns, no copy of the disk made from now on reveals the
+    /// others.
     ///
     /// # Errors
-    /// Why it could not be done whole. Trying again goes on with it.
+    /// Why it could not be completed. A retry resumes.
     pub async fn forget_passed(
         &self,
         tree: Tree,
@@ -35,18 +36,19 @@ impl Store {
             return Ok(());
         }
         let fresh = sealing.begin_passing()?.id;
-        // What was sealed with those of before is applied when this is answered.
+        // Once this barrier is answered, all writes sealed with earlier keys are applied.
         self.commit(Commit::new()).await?;
         for keys in self.keys(tree, [])?.chunks(AT_ONCE) {
             let commits = keys.iter().map(|key| self.sealed_anew(tree, key, fresh, &is_wanted));
             let commits = commits.filter_map(Result::transpose).collect::<Result<_, _>>()?;
-            // What was changed meanwhile was sealed with the fresh one.
+            // A concurrent change was sealed with the fresh key.
             self.commit_all(commits, |failure| matches!(failure, CommitError::Guard { .. })).await?;
         }
         Ok(sealing.change(KeyRing::forget_passing)?)
     }
 
-    /// Seals a record with the fresh key, if it is wanted, or else removes it; nothing where it is sealed so.
+    /// A commit that seals a record with the fresh key if it is wanted, or else removes it; `None` if it has
+    /// the fresh key already.
     fn sealed_anew(
         &self,
         tree: Tree,

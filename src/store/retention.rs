@@ -1,13 +1,14 @@
-//! Retention: what is older than it is to be kept is dropped, volume by volume, and the disk has its room back.
+//! Retention: drops data past its retention volume by volume, which frees its disk space.
 //!
-//! A [volume](super::volumes) goes when the next one was begun so long ago that nothing in it is to be kept. In this order, each
-//! step as its own commits, so that a crash in between leaves what the next try goes on with:
+//! A [volume](super::volumes) is dropped when the next one was begun so long ago that everything in it is
+//! past its retention. The steps, each with its own commits, so that a retry resumes after a crash:
 //!
-//! 1. The data keys of its leads are destroyed, as an [erasure](super::Commit::erase_all) does it: what lies elsewhere about
-//!    these leads, or in an old copy of the disk, can be read no more. That they were destroyed is forgotten when the next
-//!    volume goes, with which what a lead has left there goes.
-//! 2. What the base holds about them is removed: what is sealed with such a key, and what is older by the time in its key.
-//! 3. The volume is dropped: its line in the manifest first, then its files.
+//! 1. Destroy the data keys of its leads, as an [erasure](super::Commit::erase_all) would: records about
+//!    these leads elsewhere, or in an old copy of the disk, become unreadable. The tombstones of the keys are
+//!    dropped with the next volume, which holds the last records of these leads.
+//! 2. Remove their records in the base: those sealed with such a key, and those that are older by the time in
+//!    their key.
+//! 3. Drop the volume: its line in the manifest first, then its files.
 
 use uuid::Uuid;
 
@@ -21,12 +22,12 @@ use super::sealing::{SealingError, data_key};
 use super::trees::{Seal, Tree};
 use super::volume_number::{BASE, Number};
 
-/// How many records one commit removes.
+/// Records that one commit removes.
 pub(super) const AT_ONCE: usize = 500;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Where the time of a record in the base is, from which on it counts as old.
+/// Where the key of a record in the base holds its time.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum AgeSource {
     /// In the first eight bytes of the key, in µs.
@@ -39,7 +40,7 @@ pub(super) enum AgeSource {
     Day,
 }
 
-/// What grows in the base, and how old a record of it is.
+/// The growing trees of the base with the source of a record's age.
 const AGING: [(Tree, AgeSource); 5] = [
     (Tree::PaidClicks, AgeSource::Id),
     (Tree::Postings, AgeSource::Id),
@@ -48,43 +49,44 @@ const AGING: [(Tree, AgeSource); 5] = [
     (Tree::PreviewClicks, AgeSource::Day),
 ];
 
-/// What grows in the base and is sealed with the data keys of leads.
+/// The growing trees of the base that are sealed with the data keys of leads.
 const ORPHANS: [Tree; 5] =
     [Tree::PartnerEvents, Tree::OfferDisplays, Tree::Identities, Tree::Repeats, Tree::Transcripts];
 
-/// What grows in the base, each with where its age is; what has none is [sealed with the data keys of leads](ORPHANS).
+/// The growing trees of the base, each with the source of its age; those without are [sealed with the data
+/// keys of leads](ORPHANS).
 pub(super) fn of_base() -> impl Iterator<Item = (Tree, Option<AgeSource>)> {
     let aging = AGING.into_iter().map(|(tree, told)| (tree, Some(told)));
     aging.chain(ORPHANS.into_iter().map(|tree| (tree, None)))
 }
 
-/// Some keys of a tree that are to be removed.
+/// Keys of a tree that should be removed.
 pub(super) struct Aged {
     pub(super) keys: Vec<Vec<u8>>,
-    /// Up to where was looked; nothing when that is the end.
+    /// Where the search stopped; `None` at the end of the tree.
     pub(super) searched_to: Option<Vec<u8>>,
 }
 
-/// What a volume took along when it was dropped.
+/// Summary of a dropped volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped {
     /// Its number.
     pub volume: u32,
-    /// How many leads were in it.
+    /// The number of its leads.
     pub leads: u64,
-    /// How many records were removed from the base.
+    /// The number of records removed from the base.
     pub records: u64,
-    /// How many bytes its files had.
+    /// Total size of its files in bytes.
     pub bytes: u64,
 }
 
-/// Why a volume could not be dropped. What was done of it stays done.
+/// Why a volume could not be dropped. Completed steps stay done.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub enum RetentionError {
     /// The store cannot be read.
     Read(#[from] ReadError),
-    /// It cannot be written.
+    /// A commit failed.
     Commit(#[from] CommitError),
     /// The files cannot be removed.
     Io(std::io::Error),
@@ -93,11 +95,12 @@ pub enum RetentionError {
 }
 
 impl Store {
-    /// Drops the oldest volume if all that is in it came before a time. Both times are in Unix milliseconds. Gives what was
-    /// dropped; nothing when there is no such volume. Takes seconds for a large one, in which the store goes on.
+    /// Drops the oldest volume if everything in it came before a time. Both times are Unix milliseconds.
+    /// Returns a summary, or `None` when no volume is due. Takes seconds for a large volume, during which the
+    /// store stays in use.
     ///
     /// # Errors
-    /// Why it could not be dropped, or not whole. Trying again goes on with it.
+    /// Why the volume could not be dropped completely. A retry resumes.
     pub async fn drop_before(&self, before_ms: u64, now_ms: i64) -> Result<Option<Dropped>, RetentionError> {
         let spans = self.volumes();
         let [oldest, next, ..] = &spans[..] else { return Ok(None) };
@@ -134,7 +137,7 @@ impl Store {
         Ok(leads)
     }
 
-    /// Removes what the base holds from before a time, and what nothing opens any more; counts the records.
+    /// Removes records of the base that are from before a time or have lost their data key; counts them.
     async fn remove_aged(&self, before_ms: u64) -> Result<u64, RetentionError> {
         let mut removed = 0;
         for (tree, told) in of_base() {
@@ -153,10 +156,11 @@ impl Store {
         Ok(removed)
     }
 
-    /// Removes the records of a tree in the base whose keys begin with a UUIDv7 of before a time, Unix milliseconds; counts them.
+    /// Removes the records of a tree in the base whose keys begin with a UUIDv7 from before a time, Unix
+    /// milliseconds; counts them.
     ///
     /// # Errors
-    /// Why it could not be done whole. Trying again goes on with it.
+    /// Why it could not be completed. A retry resumes.
     pub async fn remove_before(&self, tree: Tree, before_ms: u64) -> Result<u64, RetentionError> {
         let is_old =
             |key: &[u8]| key.first_chunk::<16>().and_then(|id| AgeSource::Id.ms(id)) < Some(before_ms);
@@ -171,7 +175,7 @@ impl Store {
         }
     }
 
-    /// The first keys of a tree with a prefix, which stand in the order of their times, as far as they are old; some at a time.
+    /// The leading old keys of a tree with a prefix whose keys sort by time; a batch at a time.
     pub(super) fn first_old(
         &self,
         tree: Tree,
@@ -182,7 +186,7 @@ impl Store {
         keys.take_while(|key| key.as_ref().map_or(true, |key| is_old(key))).collect()
     }
 
-    /// Some keys of a tree that are to be removed, of so many that are looked at.
+    /// A batch of keys of a tree that should be removed, found among at most `looks` records.
     pub(super) fn aged(
         &self,
         tree: Tree,
@@ -210,7 +214,7 @@ impl Store {
         Ok(Aged { keys, searched_to: None })
     }
 
-    /// Whether the lead that a sealed record is about has no data key any more.
+    /// Whether the lead of a sealed record has lost its data key.
     fn is_orphan(&self, tree: Tree, raw: &[u8]) -> Result<bool, ReadError> {
         debug_assert_eq!(tree.row().seal, Seal::Lead, "others have no owner");
         owner_of(raw).map_or(Ok(false), |lead| Ok(!self.has_key(lead)?))

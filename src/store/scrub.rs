@@ -1,4 +1,4 @@
-//! The scrub: all record files are read through now and then, slowly, so that damage is found before somebody asks for what it took.
+//! The scrub: reads all record files slowly at intervals, to find damage before a reader does.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
@@ -9,19 +9,18 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::{records::Records, volume_number::Number, volumes::volume::note_damage};
 
-/// The least pause; shorter ones add up until they are worth one.
+/// The least pause; shorter ones are accumulated.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How kind the thread is to others, from 0 to 19.
 const NICENESS: i32 = 19;
 
-/// Begins to read the files of a store through, on a thread of its own, at a rate of bytes a second and again an interval after each
-/// end, and goes on until what is returned is dropped.
+/// Starts a background thread that reads all files of a store, at a rate in bytes a second, and again an
+/// interval after each end, until the returned sender is dropped.
 pub(super) fn begin(records: &Arc<Records>, interval: Duration, rate: u64) -> io::Result<Sender<()>> {
     let (sender, gone) = bounded(0);
     let records = Arc::downgrade(records);
     let run = move || {
-        // Where it may not be kinder than others, it is slow all the same.
+        // Without permission for that it is slow all the same.
         let _ = rustix::process::setpriority_process(None, NICENESS);
         let mut pace = Pace { rate: rate.max(1), begun: Instant::now(), read: 0, gone };
         while pace.all(&records).is_continue() && !pace.is_over_after(interval) {}
@@ -30,7 +29,7 @@ pub(super) fn begin(records: &Arc<Records>, interval: Duration, rate: u64) -> io
     Ok(sender)
 }
 
-/// How far it is, against how far it may be.
+/// Throttles reads to the rate.
 struct Pace {
     rate: u64,
     begun: Instant,
@@ -39,7 +38,6 @@ struct Pace {
 }
 
 impl Pace {
-    /// Reads every file once.
     fn all(&mut self, records: &Weak<Records>) -> ControlFlow<()> {
         (self.begun, self.read) = (Instant::now(), 0);
         let numbers = records.upgrade().map_or_else(Vec::new, |records| records.volumes().numbers());
@@ -51,7 +49,7 @@ impl Pace {
         ControlFlow::Continue(())
     }
 
-    /// Reads the files of a volume. The store itself is not held meanwhile, so that it can be closed.
+    /// Reads the files of a volume. Holds no reference to the store meanwhile, so that it can be closed.
     fn volume(&mut self, number: Number, records: Arc<Records>) -> ControlFlow<()> {
         records.note_gone(number);
         let files = records.volumes().record_files(number);
@@ -66,7 +64,7 @@ impl Pace {
         ControlFlow::Continue(())
     }
 
-    /// Waits where it is ahead of its rate.
+    /// Waits if it is ahead of its rate.
     fn has_read(&mut self, bytes: u64) -> ControlFlow<()> {
         self.read += bytes;
         let due = Duration::from_secs_f64(self.read as f64 / self.rate as f64);
@@ -77,7 +75,7 @@ impl Pace {
         }
     }
 
-    /// Waits. True if the store is gone.
+    /// Waits. Returns true if the store is gone.
     fn is_over_after(&self, pause: Duration) -> bool {
         self.gone.recv_timeout(pause) != Err(RecvTimeoutError::Timeout)
     }

@@ -1,5 +1,5 @@
-//! Room on the disk. New leads are refused before it is gone, so that there is room left for what was taken in already: an index
-//! does not come back from a disk that is full, and then nothing more is written until a restart.
+//! Free disk space. New leads are refused before the disk is full, so that accepted work has room: an index
+//! cannot recover from a full disk, and then nothing more is written until a restart.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,19 +10,20 @@ use parking_lot::Mutex;
 
 use offerd_base::telemetry::metrics::STORE_FREE_BYTES;
 
-/// How the system says that a disk is full, whatever passes it on.
+/// Marks a full disk in the system's errors, also when they are passed on as text.
 pub const DISK_FULL: &str = "(os error 28)";
 
-/// How old a look at the disk may be.
+/// Maximum age of a cached disk check.
 const FRESH: Duration = Duration::from_millis(500);
 
-/// Why something cannot be read or written: of a full disk which one, what is free on it and what to do, of all else what the system says.
+/// The message for a path that cannot be read or written: for a full disk the path, its free space and the
+/// remedy, otherwise the system's error.
 pub fn unusable(path: &Path, error: &dyn std::fmt::Display) -> String {
     let (shown, told) = (path.display(), error.to_string());
     if !told.contains(DISK_FULL) {
         return format!("`{shown}` cannot be read or written: {told}");
     }
-    // What was begun may be gone again.
+    // A file that was begun may be gone again.
     let free = path.ancestors().chain([Path::new(".")]).find_map(free_bytes);
     let free = free.map_or_else(String::new, |free| format!(", {} KiB are free", free / 1024));
     format!(
@@ -30,7 +31,6 @@ pub fn unusable(path: &Path, error: &dyn std::fmt::Display) -> String {
     )
 }
 
-/// How much is free on the disk of a path that is there.
 fn free_bytes(path: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(path).ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
@@ -42,13 +42,13 @@ fn free_bytes(path: &Path) -> Option<u64> {
 pub struct SpaceFault(Arc<AtomicBool>);
 
 impl SpaceFault {
-    /// Has the disk be full from now on, or not.
+    /// Makes the disk full from now on, or not.
     pub fn set(&self, full: bool) {
         self.0.store(full, Ordering::SeqCst);
     }
 }
 
-/// How much room there is where the store is.
+/// Free space on the disk of the store.
 #[derive(Debug)]
 pub(super) struct Space {
     path: PathBuf,
@@ -68,8 +68,8 @@ impl Space {
         Self { path, reserve_bytes, fault, seen: Mutex::new(None) }
     }
 
-    /// Whether less than the reserve is free. A disk that cannot be asked counts as one with room: writing to it will
-    /// show.
+    /// Whether less than the reserve is free. A disk that cannot be queried counts as having room: writing to
+    /// it will show.
     pub(super) fn is_short(&self) -> bool {
         if self.fault.0.load(Ordering::SeqCst) {
             return true;
@@ -96,7 +96,6 @@ impl Space {
         short
     }
 
-    /// What is wrong, in words.
     pub(super) fn told(&self) -> String {
         format!(
             "less than `store.reserve_bytes` ({}) is free on the disk of `store.path`",

@@ -1,6 +1,7 @@
-//! The lock of a store: one process has it open.
+//! The lock of a store: only one process has it open.
 //!
-//! It is on the store's directory, which nobody removes under a daemon without losing the store, and on the file `lock` in it.
+//! It locks the store's directory, which cannot be removed under a daemon without losing the store, and the
+//! file `lock` in it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,18 +12,18 @@ use std::time::{Duration, Instant};
 use super::disk;
 use super::error::{StoreError, io_error};
 
-/// Held while the store is open; dropped, it is let go.
+/// Held while the store is open; released on drop.
 #[derive(Debug)]
 pub(super) struct Lock {
     #[expect(dead_code, reason = "it is held by being open")]
     directory: File,
-    /// Nothing where it is gone, and must not be made.
+    /// `None` if it is missing and must not be created.
     #[expect(dead_code, reason = "it is held by being open")]
     file: Option<File>,
 }
 
 impl Lock {
-    /// Takes the lock of a store that is not to be changed.
+    /// Takes the lock of a store for reading, without changing the store.
     pub(super) fn take_to_read(store: &Path) -> Result<Self, StoreError> {
         let now = Instant::now();
         let directory = hold(File::open(store), store, store, now)?;
@@ -32,7 +33,7 @@ impl Lock {
         Ok(Self { directory, file })
     }
 
-    /// Takes the lock of a store as soon as nobody else holds it.
+    /// Takes the lock of a store as soon as it is free, within `bound`.
     pub(super) fn take(store: &Path, bound: Duration) -> Result<Self, StoreError> {
         let until = Instant::now() + bound;
         let directory = hold(File::open(store), store, store, until)?;
@@ -44,7 +45,7 @@ impl Lock {
     }
 }
 
-/// Locks what was opened at a path of a store, as soon as nobody else does, up to a moment.
+/// Locks a file or directory of a store as soon as it is free, up to a deadline.
 fn hold(opened: io::Result<File>, path: &Path, store: &Path, until: Instant) -> Result<File, StoreError> {
     let locked = opened.and_then(|file| Ok((disk::lock_until(&file, until)?, file)));
     match locked.map_err(|source| io_error(path, source))? {

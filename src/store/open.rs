@@ -29,25 +29,26 @@ use super::volume_number::BASE;
 use super::volumes::{Volumes, time_ms};
 use super::writer::Writer;
 
-/// A store that has been opened, before anything runs on it.
+/// An open store, before any thread runs on it.
 pub(super) struct Opened {
     pub(super) records: Arc<Records>,
     pub(super) committer: Committer<Writer>,
     pub(super) clock: Arc<ArrivalClock>,
 }
 
-/// Opens a store, or makes one, with the master key that is found for it.
+/// Opens a store, or creates it, with the master key found for it.
 pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
     open_with(options, MasterKey::find(options.master_key_file.as_deref(), &options.path)?)
 }
 
-/// Whether there is a store, of whatever format.
+/// Whether a path holds a store, of any format.
 pub(super) fn exists(path: &Path) -> bool {
     Manifest::read(path).is_ok_and(|found| !matches!(found, Found::Nothing) || is_foreign(path, &found))
         || recovery::has_files(path)
 }
 
-/// Whether a directory holds what is not ours: the files of a database, such as sled's, or a `manifest` of something else.
+/// Whether a directory holds files of another program: of a database, such as sled's, or an unrelated
+/// `manifest`.
 fn is_foreign(path: &Path, found: &Found) -> bool {
     match found {
         Found::Nothing => path.join("db").exists(),
@@ -56,7 +57,7 @@ fn is_foreign(path: &Path, found: &Found) -> bool {
     }
 }
 
-/// The error for a store of another format in this directory, if there is one. Opens nothing.
+/// The error for a store of another format in this directory, if it holds one. Opens nothing.
 pub(super) fn format_fault(path: &Path) -> Option<StoreError> {
     if let Err(source) = disk::want_place(path) {
         return Some(io_error(path, source));
@@ -68,7 +69,7 @@ pub(super) fn format_fault(path: &Path) -> Option<StoreError> {
     }
 }
 
-/// Opens a store, or makes one, with this master key; checks its format and makes a writer for it.
+/// Opens a store, or creates it, with this master key; checks its format and makes a writer for it.
 pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Result<Opened, StoreError> {
     let path = &options.path;
     owner::check(path)?;
@@ -112,7 +113,7 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     Ok(Opened { records, committer, clock })
 }
 
-/// The manifest of a store; nothing when it is lost, or the store new.
+/// The manifest of a store; `None` if it is lost, or the store is new.
 pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest>, StoreError> {
     match Manifest::read(path).map_err(|source| io_error(path, source))? {
         found if is_foreign(path, &found) => Err(StoreError::Foreign(path.to_owned())),
@@ -123,7 +124,7 @@ pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest
         }
         Found::Other(found) => Err(StoreError::Format { path: path.to_owned(), found }),
         Found::Manifest { manifest, damage } => {
-            // Where nothing is stored yet, a start has ended before it wrote the copy.
+            // Without any records, the first start ended before it wrote the copy.
             if let Some(file) = damage.filter(|_| recovery::has_records(path)) {
                 damages.note_of(None, file, DamageKind::Spare);
             }
@@ -132,7 +133,7 @@ pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest
     }
 }
 
-/// Takes note of the latest time in the keys that there are. That in the feeds is the last arrival.
+/// Notes the latest time in the keys of records by time. For feeds that is the last arrival.
 fn note_latest(records: &Records) -> DiskResult<()> {
     let volumes = records.volumes();
     let by_time = TREES.iter().filter(|row| row.kept == Kept::ByTime).map(|row| row.tree);
@@ -147,7 +148,7 @@ fn note_latest(records: &Records) -> DiskResult<()> {
     Ok(())
 }
 
-/// The arrival given out last that is durable; from the feeds themselves when the record of it is broken, or may be an earlier one.
+/// The last durable arrival; taken from the feeds when its own record is broken, or may be outdated.
 pub(super) fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
     let is_damaged = |damage: &Damage| damage.volume == Some(BASE) && damage.costs_records();
     let may_be_older = records.volumes().damages.all().iter().any(is_damaged);

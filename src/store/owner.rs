@@ -1,16 +1,17 @@
-//! The owner of a store, who alone opens it: the daemon could not read the files that another user, such as root, makes in it.
+//! The owner of a store, the only user that may open it: the daemon could not read files created in it by
+//! another user, such as root.
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
 use super::{error::StoreError, user::ROOT};
 
-/// The file that the first process to open a store makes.
+/// The first file that opening a store creates.
 const MADE_FIRST: &str = "lock";
 
-/// Whether this user may open the store of a directory, or make one there.
+/// Checks whether this user may open the store in a directory, or create one there.
 ///
 /// # Errors
-/// That it is another one's.
+/// The store belongs to another user.
 pub(super) fn check(store: &Path) -> Result<(), StoreError> {
     let user = rustix::process::geteuid().as_raw();
     match owner(store, user) {
@@ -19,8 +20,8 @@ pub(super) fn check(store: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Whose it is, as far as that matters to a user: into a directory without a store others may write as its owner lets them, and of
-/// one that cannot be looked into nothing is known.
+/// The owner, if it matters to a user. Other users may create a store in a directory without one, if its
+/// permissions allow; an inaccessible directory has no known owner.
 fn owner(store: &Path, user: u32) -> Option<u32> {
     let made = fs::metadata(store.join(MADE_FIRST)).ok();
     let made = made.or_else(|| fs::metadata(store).ok().filter(|_| user == ROOT));
@@ -31,7 +32,8 @@ fn owner(store: &Path, user: u32) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// A store's own file shows whose it is; a directory without one concerns root alone, since who may write there was let.
+    /// The lock file shows the owner of a store; a directory without one matters to root alone, since its
+    /// permissions allow the others.
     #[test]
     fn who_made_the_store_owns_it() {
         let directory = tempfile::tempdir().unwrap();

@@ -2,22 +2,22 @@
 
 use std::{env, fmt, fs};
 
-/// Where the system keeps its users, unless a directory of the network does.
+/// The system's list of users; a directory service may have others.
 const USERS: &str = "/etc/passwd";
 
-/// The number of root, who may write to everybody's directories.
+/// The number of root, which may write to every user's directories.
 pub(super) const ROOT: u32 = 0;
 
-/// A user by number, with the name that the system has for it, if any.
+/// A user by number, shown with the system's name for it, if any.
 pub struct User(pub u32);
 
 impl User {
-    /// The name; nothing where the system's own list has none.
+    /// The name; `None` if the system's own list has none.
     pub fn name(&self) -> Option<String> {
         named(&fs::read_to_string(USERS).ok()?, self.0).map(str::to_owned)
     }
 
-    /// How `user` runs this very command as this one.
+    /// The command line with which `user` can run this command as this user.
     pub(super) fn command(&self, user: u32) -> String {
         let words: Vec<String> = env::args_os().map(|word| quoted(&word.to_string_lossy())).collect();
         let words = words.join(" ");
@@ -38,7 +38,6 @@ impl fmt::Display for User {
     }
 }
 
-/// A word as a shell reads it.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -47,7 +46,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The name of a user by number: `name:password:number:…`, a line each.
+/// The name of a user by number, from lines of the form `name:password:number:…`.
 fn named(users: &str, number: u32) -> Option<&str> {
     users.lines().find_map(|line| {
         let mut fields = line.split(':');

@@ -1,5 +1,5 @@
-//! Open files: each connection is one, and the store needs some at any moment. The process takes all that it may have, and
-//! keeps some of them back from its clients.
+//! File descriptors: each connection uses one, and the store needs some at any moment. The process raises its
+//! limit to the maximum, and reserves some descriptors from its clients.
 
 use metrics::gauge;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -7,32 +7,32 @@ use tracing::{info, warn};
 
 use offerd_base::telemetry::metrics::DESCRIPTORS_MAX;
 
-/// What the admin listener may have, as a share of what is kept back.
+/// Divisor of the reserved descriptors for the admin listener's share.
 const ADMIN_SHARE: usize = 4;
 
-/// How many files the process may have open.
+/// The number of files the process may have open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Descriptors {
     /// `None` sets no limit.
     pub most: Option<u64>,
 }
 
-/// Who may have how many of them open as connections.
+/// Upper bounds on connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shares {
     /// The api and integrations listeners together.
     pub public: usize,
-    /// The admin listener, out of what is kept back.
+    /// The admin listener, out of the reserved ones.
     pub admin: usize,
 }
 
 impl Descriptors {
-    /// How many the process could have: a start raises its soft limit to the hard one.
+    /// The number the process could have: a start raises its soft limit to the hard one.
     pub fn there_are() -> Self {
         Self { most: getrlimit(Resource::Nofile).maximum }
     }
 
-    /// Takes as many as there are.
+    /// Raises the soft limit to the hard one.
     pub fn take() -> Self {
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
         let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
@@ -50,7 +50,7 @@ impl Descriptors {
         Self { most }
     }
 
-    /// Keeps so many back from clients, or half of all where that is less.
+    /// Reserves `reserved` descriptors from clients, or half of all if that is less.
     pub fn shared(self, reserved: usize) -> Shares {
         let most = self.most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
         let reserved = reserved.min(most / 2);

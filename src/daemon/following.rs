@@ -1,5 +1,6 @@
-//! Taking in what others have changed: what is kept here in memory is what the store says, within a second of a write by another process;
-//! and the key of who asked to be left alone, once it is back. Where the store is this process's alone there is nobody to follow.
+//! Follows changes by other processes: state in memory matches the store within a second of another process's
+//! write. Also loads the key of the opt-outs again once it is back. A store of this process alone has no
+//! changes to follow.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,18 +13,18 @@ use offerd_insight::persons::erasure;
 use offerd_store::pauses::Pauses;
 use offerd_store::{ReadError, Store, Topic};
 
-/// What is followed here; tokens and users are where they are asked for.
+/// The topics followed here; tokens and users are followed where they are used.
 const FOLLOWED: [Topic; 3] = [Topic::Pauses, Topic::Suppressions, Topic::Erasures];
 
-/// Between two looks whether the key is there.
+/// Interval between checks for the key.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// How often each of what is followed was changed until now: to be asked for before anything is read.
+/// The current change counter of each followed topic. Call it before reading the data.
 pub(super) fn seen(store: &Store) -> [u64; FOLLOWED.len()] {
     FOLLOWED.map(|topic| store.changes_of(topic))
 }
 
-/// Follows what is changed after it was seen, until the tasks are dropped.
+/// Follows changes after `seen`, until the tasks are dropped.
 pub(super) fn follow(
     engine: &Arc<Engine>,
     [pauses, suppressions, erasures]: [u64; FOLLOWED.len()],
@@ -45,7 +46,7 @@ pub(super) fn follow(
     ]
 }
 
-/// Reads something again each time that it was changed, where waiting for the store harms nobody.
+/// Reads the data again after each change, on a thread that may block.
 async fn read_again(
     engine: Arc<Engine>,
     topic: Topic,
@@ -60,7 +61,7 @@ async fn read_again(
     engine.records.store.follow(topic, seen, take_in).await;
 }
 
-/// Takes the key of who asked to be left alone in again when it is gone, or is back, until the task is dropped.
+/// Loads the key of the opt-outs again when it is gone or is back, until the task is dropped.
 pub(super) async fn unlock_suppressions(engine: Arc<Engine>) {
     loop {
         tokio::time::sleep(LOOK_AGAIN).await;

@@ -1,8 +1,9 @@
 //! The guard: a plain thread that ends the process when nothing else does.
 //!
-//! It needs no runtime, no lock of the store and no disk. It hears of a signal by a socket that the signal's handler writes to,
-//! and of a store that has failed for good by a flag. From then on the daemon has its time to end; then the guard ends it,
-//! whatever spins or hangs, with a last line that says what was not finished.
+//! It needs no runtime, no lock of the store and no disk. A signal reaches it through a socket that the
+//! signal handler writes to, and a store that has failed for good through a flag. From then on the daemon has
+//! a time limit for its shutdown; after that the guard ends it, whatever spins or hangs, and logs what was
+//! not finished.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -16,36 +17,33 @@ use signal_hook::consts::signal::{SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 use tracing::error;
 
-/// What the end takes beyond `shutdown.drain`: the store is closed.
+/// Time for closing the store, in addition to `shutdown.drain`.
 pub(super) const CLOSING: Duration = Duration::from_secs(3);
 
-/// How often the flag is looked at.
+/// Interval between checks of the flag.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long the last line may take: the log may hang too.
+/// Time limit of the last log line: the log may hang too.
 const LAST_WORD: Duration = Duration::from_millis(500);
 
-/// How long the daemon may take to end at once, after a second signal.
+/// Time limit for ending after a second signal.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// Where the daemon is in its life.
+/// The stage of the daemon's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It opens the store and recovers what is pending.
+    /// Opens the store and recovers pending work.
     Starting = 0,
-    /// It serves.
     Serving = 1,
-    /// It answers what is in flight.
     Answering = 2,
-    /// It lets rate tables go.
+    /// Releases rate tables.
     Leaving = 3,
-    /// It stops what runs aside: traces, the admin listener.
+    /// Stops background work: traces, the admin listener.
     Stopping = 4,
-    /// It closes the store.
     Closing = 5,
 }
 
-/// What was not finished when it ended in a stage, in their order.
+/// The unfinished work to report for each stage, in order.
 const UNFINISHED: [&str; 6] = [
     "the start",
     "the work at hand: the process does not answer its signals",
@@ -55,7 +53,7 @@ const UNFINISHED: [&str; 6] = [
     "the closing of the store",
 ];
 
-/// The daemon's side of the guard: it notes its stage, and hands over the store's flag.
+/// The daemon's side of the guard: it sets the stage and passes on the store's flag.
 #[derive(Debug, Clone)]
 pub(super) struct Guard {
     stage: Arc<AtomicUsize>,
@@ -63,7 +61,8 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Begins to watch: from a signal or the store's end on, the process has so long, and what it takes to close the store.
+    /// Starts the guard thread. After a signal or a failure of the store for good, the process has `ending`
+    /// plus the time to close the store.
     pub(super) fn post(ending: Duration) -> io::Result<Self> {
         let (heard, told) = UnixStream::pair()?;
         heard.set_read_timeout(Some(LOOK))?;
@@ -77,24 +76,21 @@ impl Guard {
         Ok(guard)
     }
 
-    /// The store is open; this flag says when it has failed for good.
+    /// Sets the flag of the open store, which shows a failure for good.
     pub(super) fn heed(&self, lost: Arc<AtomicBool>) {
-        // It is opened once.
+        // The store is opened only once.
         let _ = self.lost.set(lost);
     }
 
-    /// The daemon goes on to this stage.
     pub(super) fn at(&self, stage: Stage) {
         self.stage.store(stage as usize, Ordering::Release);
     }
 }
 
-/// The thread's own.
 struct Watch {
     heard: UnixStream,
-    /// So that it stays open when no signal can be heard.
+    /// Keeps the socket open if no signal handler holds it.
     _told: UnixStream,
-    /// The other side.
     guard: Guard,
     bound: Duration,
 }
@@ -108,7 +104,7 @@ impl Watch {
         let mut ends = Instant::now() + self.bound;
         while Instant::now() < ends {
             if self.signalled() {
-                // A second signal: at once means at once.
+                // A second signal ends the process at once.
                 ends = if told { ends.min(Instant::now() + AT_ONCE) } else { ends };
                 told = true;
             }
@@ -116,7 +112,6 @@ impl Watch {
         self.end();
     }
 
-    /// Waits a moment for a signal.
     fn signalled(&mut self) -> bool {
         self.heard.read(&mut [0]).is_ok_and(|read| read > 0)
     }

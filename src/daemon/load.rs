@@ -1,4 +1,5 @@
-//! Settings, partner files and the list of cars, read and checked together, so that all their faults are reported at once.
+//! Reads and checks settings, partner files and the list of cars together, so that all their faults are
+//! reported at once.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,25 +19,25 @@ use offerd_outbound::postbacks::Subscriptions;
 use offerd_partners::Book;
 use offerd_store::{MasterKey, Store};
 
-/// What a start and a reload read.
+/// The result of reading all configuration, at a start or a reload.
 #[derive(Debug)]
 pub struct Loaded {
     /// The settings.
     pub settings: Settings,
-    /// The book of the partner files that they name.
+    /// The book made from the partner files that the settings name.
     pub book: Book,
-    /// Which events are pushed to whom.
+    /// The event subscriptions for postbacks.
     pub subscriptions: Subscriptions,
     /// The experiments.
     pub experiments: Experiments,
-    /// The cars of the file that they name.
+    /// The cars of the reference file, for look-ups.
     pub vehicles: Vehicles,
 }
 
-/// Settings, and the files that they name.
+/// Reads the settings and the files that they name.
 ///
 /// # Errors
-/// Every fault of all.
+/// All faults found.
 pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
     let (settings, mut faults) = Settings::inspect(config);
     let Some(settings) = settings else { return Err(faults) };
@@ -63,18 +64,18 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
     }
 }
 
-/// The cars that are looked up.
+/// Reads the reference list of cars.
 ///
 /// # Errors
-/// Every fault of the file.
+/// All faults of the file.
 pub fn vehicles(settings: &Settings) -> Result<Vehicles, Vec<Fault>> {
     Vehicles::load(settings.reference.vehicles.as_deref())
 }
 
-/// How many days the certificate of each listener that speaks TLS stays in force.
+/// The remaining days of each TLS listener's certificate.
 ///
 /// # Errors
-/// Every fault of the certificates.
+/// All faults of the certificates.
 pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>, Vec<Fault>> {
     let days = Identities::read(settings).and_then(|identities| {
         let days = identities.shown().map(|(listener, identity)| {
@@ -86,11 +87,11 @@ pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>,
     days.map_err(|found| placed(settings, found))
 }
 
-/// Tells the metrics until when the certificates are good that are shown from now on.
+/// Exports the expiry of the certificates in use as metrics.
 pub(super) fn note_certificates(shown: &Identities) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     for (listener, identity) in shown.shown() {
-        // One that cannot be read was refused before.
+        // An unreadable certificate was refused earlier.
         if let Ok(days) = identity.days_left() {
             let ends = now + Duration::from_secs(days * 24 * 3600);
             gauge!(CERTIFICATE_ENDS, "listener" => listener).set(ends.as_secs_f64());
@@ -98,19 +99,19 @@ pub(super) fn note_certificates(shown: &Identities) {
     }
 }
 
-/// What is wrong with keys, each in the place where it was set last.
+/// Turns messages for keys into faults, each at the place where its key was last set.
 pub(super) fn placed(settings: &Settings, found: Vec<(String, String)>) -> Vec<Fault> {
     found.into_iter().map(|(key, message)| settings.fault(&key, message)).collect()
 }
 
-/// What is wrong with the console's password, if one is given.
+/// The fault of the console's password, if one is configured.
 fn password_fault(settings: &Settings) -> Option<Fault> {
     let message = Password::find(settings.console.password_file.as_deref()).err()?;
     Some(settings.fault("console.password_file", message))
 }
 
-/// What is wrong with the master key that is given, if one is, for who needs it. Whether it is the store's is seen when that is
-/// opened.
+/// The fault of a configured master key, for commands that need one. Whether it fits the store shows when the
+/// store is opened.
 pub fn master_key_fault(settings: &Settings) -> Option<Fault> {
     let StoreSettings { path, master_key_file, .. } = &settings.store;
     let error = MasterKey::find(master_key_file.as_deref(), path).err()?;
@@ -120,14 +121,15 @@ pub fn master_key_fault(settings: &Settings) -> Option<Fault> {
     Some(Fault::new(file, "", format!("{error}{next}")))
 }
 
-/// What is wrong with how the database is named, if one is. Whether it answers is seen when it is opened.
+/// The fault in how the database is configured, if one is. Whether it answers shows when it is opened.
 pub fn database_fault(settings: &Settings) -> Option<Fault> {
     let database = settings.store.database()?;
     let (key, message) = Store::database_fault(database)?;
     Some(settings.fault(key, message))
 }
 
-/// The same, for who needs none: that another user's cannot be read is no fault then.
+/// Like [`master_key_fault`], for commands that need no master key: a key that only another user can read is
+/// then no fault.
 pub fn wrong_master_key(settings: &Settings) -> Option<Fault> {
     let StoreSettings { path, master_key_file, .. } = &settings.store;
     let error = MasterKey::find(master_key_file.as_deref(), path).err()?;

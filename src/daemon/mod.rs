@@ -1,8 +1,8 @@
-//! The order of life: bind and open the store (`opened`), start the threads, recover, serve, and at the end drain
-//! (`started`).
+//! The life cycle of the daemon: bind and open the store (`opened`), start the threads, recover, serve, and
+//! drain at the end (`started`).
 //!
-//! Settings and partner files are known to be good before this begins ([`load()`]). While it serves, they are taken in anew
-//! (`reload.rs`) whenever a SIGHUP or a command asks for it.
+//! Settings and partner files are checked before this begins ([`load()`]). While the daemon serves, a SIGHUP
+//! or a command reloads them (`reload.rs`).
 
 mod descriptors;
 mod following;
@@ -37,14 +37,14 @@ pub use self::sockets::Sockets;
 use self::started::Started;
 use offerd_base::telemetry;
 
-/// Stack of error causes ends here: a sentence that says what to do.
+/// A fatal error: one sentence with its causes and the remedy.
 type Fatal = String;
 
-/// Runs the daemon until a signal stops it; `config` is read again when it reloads. Exit code 0 when it drained, 1 when it failed
-/// or had to cut.
+/// Runs the daemon until a signal stops it; a reload reads `config` again. Exit code 0 if it drained, 1 if it
+/// failed or had to cut requests.
 pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
     let settings = &loaded.settings;
-    // Before there is any other thread.
+    // Must run before there is any other thread.
     let sockets = Sockets::inherit();
     let filter = telemetry::logging::init(&settings.log.filter, settings.log.format);
     let metrics = telemetry::recorder::install();
@@ -53,7 +53,7 @@ pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
         Err(message) => return fatal(message),
     };
 
-    // Leads have threads of their own: what is left to this one is to accept connections, and what is done aside.
+    // Leads have their own threads: this one accepts connections and runs background work.
     let runtime = match Builder::new_multi_thread().worker_threads(1).enable_all().build() {
         Ok(runtime) => Arc::new(runtime),
         Err(error) => return fatal(format!("the runtime could not be started: {error}")),
@@ -68,7 +68,7 @@ pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
     };
     let outcome = system.block_on(live(config, loaded, sockets, Telling { filter, metrics }, &guard));
     if outcome.is_ok() {
-        // The last task to let the store go lets its indexes be closed.
+        // The indexes are closed when the last task drops the store.
         drop(system);
         if let Some(runtime) = Arc::into_inner(runtime) {
             runtime.shutdown_timeout(CLOSING);
@@ -79,19 +79,19 @@ pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
         Ok(Ending::Cut) => ExitCode::FAILURE,
         Err(message) => {
             error!("{message}");
-            // What has failed is not taken down: a thread of it may never end.
+            // After a failure nothing is torn down: a thread may never end.
             std::process::exit(1);
         }
     }
 }
 
-/// How the daemon reports on itself: the filter of its log, and its metrics.
+/// The daemon's reporting on itself: the filter of its log, and its metrics.
 struct Telling {
     filter: telemetry::logging::Filter,
     metrics: telemetry::recorder::Handle,
 }
 
-/// How a daemon ended that had started.
+/// How a started daemon ended.
 enum Ending {
     /// Everything in flight was answered.
     Drained,
@@ -115,12 +115,12 @@ async fn live(
     let records = open(&loaded.settings, &loaded.book, guard).await?;
     let mut started = Started::from(config, loaded, bound, records, telling).await?;
     let lost = started.serve(&mut signals, guard).await;
-    // Who has lost the store has said no before.
+    // A daemon that has lost its store reports not ready already.
     let announce = if lost.is_some() { Duration::ZERO } else { announce };
     started.drain(lost, announce, &mut signals, guard).await
 }
 
-/// Without a service manager there is nobody to notify.
+/// Notifies the service manager, if there is one.
 fn notify(states: &[sd_notify::NotifyState]) {
     let _ = sd_notify::notify(states);
 }

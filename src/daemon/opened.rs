@@ -1,5 +1,5 @@
-//! The first two steps: the addresses are bound, so that a second daemon ends before it has done anything; then the store is opened,
-//! and what is shown of partners' offers is kept in it.
+//! The first two steps: bind the addresses, so that a second daemon ends before it has any effect; then open
+//! the store, and store the templates of partners' offers in it.
 
 use tracing::{info, warn};
 
@@ -13,17 +13,17 @@ use offerd_partners::Book;
 use offerd_store::{Store, StoreOptions};
 use offerd_web::Listener;
 
-/// Listeners that nobody is served on yet.
+/// Bound listeners that do not serve yet.
 pub(super) struct Bound {
     pub(super) api: Listener,
     pub(super) integrations: Listener,
     pub(super) admin: Listener,
-    /// What they show.
+    /// The TLS identities they present.
     pub(super) shown: Identities,
 }
 
 impl Bound {
-    /// Binds all of them, to the service manager's sockets where it gave some.
+    /// Binds all of them, preferring the service manager's sockets.
     pub(super) fn to(settings: &Settings, mut sockets: Sockets) -> Result<Self, Fatal> {
         let shown = Identities::read(settings).map_err(|faults| {
             let faults = faults.iter().map(|(key, fault)| format!("`{key}`: {fault}"));
@@ -48,7 +48,8 @@ impl Bound {
     }
 }
 
-/// Opens the store, and keeps the book's templates in it. From here on the guard heeds whether the store has failed for good.
+/// Opens the store, and stores the book's templates in it. From here on the guard watches for a failure of
+/// the store for good.
 pub(super) async fn open(settings: &Settings, book: &Book, guard: &Guard) -> Result<Records, Fatal> {
     let store = Store::open(StoreOptions::from(&settings.store)).map_err(|error| {
         let place = settings.store.place();

@@ -1,6 +1,7 @@
-//! Reloading: the partner files and the reloadable settings are read again and swapped as one, or not at all.
+//! Reloading: reads the partner files and the reloadable settings again, and swaps them as one or not at all.
 //!
-//! Whatever can go wrong goes wrong before the swap. Tables in flight keep the configuration that they started with.
+//! Everything that can fail happens before the swap. Tables in flight keep the configuration that they
+//! started with.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -30,25 +31,26 @@ use offerd_partners::diff::BookDiff;
 use offerd_store::tokens::Tokens;
 use offerd_web::Welcome;
 
-/// What a running daemon was configured with, and all that a reload swaps.
+/// The configuration of a running daemon, with the handles through which a reload swaps it.
 pub struct Reloading {
     /// The settings file, if there is one.
     pub config: Option<PathBuf>,
     /// The settings in force.
     pub settings: Settings,
-    /// The same, for who shows them.
+    /// The same settings, for code that shows them.
     pub in_force: watch::Sender<Arc<Settings>>,
-    /// Which events are pushed to whom.
+    /// The event subscriptions for postbacks.
     pub pushed: watch::Sender<Arc<Subscriptions>>,
-    /// Matches leads under a book and rules.
+    /// Matches leads with a book and rules.
     pub engine: Arc<Engine>,
-    /// Whom the public listeners welcome.
+    /// The vendor and CORS policy of the public listeners.
     pub reception: watch::Sender<Arc<Welcome>>,
-    /// The cars that are looked up.
+    /// The reference list of cars.
     pub vehicles: watch::Sender<Arc<Vehicles>>,
-    /// What the listeners show; their files are read again, those that the settings in force name.
+    /// The TLS identities of the listeners. A reload reads their files again, as named by the settings in
+    /// force.
     pub shown: Identities,
-    /// What is logged.
+    /// The filter of the log.
     pub filter: Filter,
 }
 
@@ -59,9 +61,10 @@ enum Kept {
 }
 
 impl Reloading {
-    /// Reads everything again and swaps it. The service manager sees when that begins and ends, the log and the metrics how.
+    /// Reads everything again and swaps it. Reports the beginning and the end to the service manager, and the
+    /// outcome to the log and the metrics.
     pub async fn reload(&mut self) -> Outcome {
-        // A clock that cannot be read leaves a plain notification, which older service managers want anyway.
+        // Without a readable clock a plain notification remains, which older service managers expect anyway.
         let began = [Some(NotifyState::Reloading), NotifyState::monotonic_usec_now().ok()];
         notify(&began.into_iter().flatten().collect::<Vec<_>>());
         let outcome = match self.swap().await {
@@ -131,7 +134,7 @@ impl Reloading {
         Ok(report)
     }
 
-    /// The swap. Nothing in it can fail.
+    /// Swaps the configuration. Cannot fail.
     fn take_in(
         &mut self,
         settings: Settings,
@@ -150,7 +153,7 @@ impl Reloading {
         renewals.into_iter().for_each(|(_, renewal)| renewal.show());
         note_certificates(&self.shown);
         if let Err(cause) = self.filter.set(&settings.log.filter) {
-            // It was checked with the other settings; what is left is a process that does not log at all.
+            // It was validated with the other settings; this fails only in a process without a log.
             warn!(cause, "the log's filter stays as it was");
         }
         self.in_force.send_replace(Arc::new(settings.clone()));
@@ -158,7 +161,7 @@ impl Reloading {
     }
 }
 
-/// Does something on a thread that may block.
+/// Runs work on a thread that may block.
 async fn aside<T: Send + 'static>(
     cut: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -170,7 +173,8 @@ fn failed<E: Display>(what: &'static str) -> impl FnOnce(E) -> Kept {
     move |failure| Kept::Failed(format!("{what}: {failure}"))
 }
 
-/// The fault of files that would take every partner out: a directory that is not mounted, or not copied yet, rather than what is meant.
+/// The fault of files that would remove every partner: probably a directory that is not mounted or copied
+/// yet.
 fn empties(old: &Book, new: &Book, settings: &Settings) -> Option<Fault> {
     let before = old.partners().len();
     (before > 0 && new.seats().is_empty()).then(|| {
@@ -191,7 +195,7 @@ pub fn note_book(book: &Book) {
     gauge!(RELOADED_AT).set(now.as_secs_f64());
 }
 
-/// One line of the log, and one for each fault and each setting that waits.
+/// Logs the outcome: one line, and one for each fault and each setting that waits for a restart.
 fn tell(outcome: &Outcome) {
     match outcome {
         Outcome::Reloaded(report) => {

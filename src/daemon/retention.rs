@@ -1,4 +1,4 @@
-//! What is older than it is to be kept is dropped, or removed, while the daemon runs.
+//! Background retention: drops or removes records past their retention while the daemon runs.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,21 +15,21 @@ use offerd_engine::records::transcripts;
 use offerd_store::audit::AuditLog;
 use offerd_store::{Commit, Dropped, Expired};
 
-/// How often it is looked for, at least.
+/// Longest interval between two passes.
 const SELDOM: Duration = Duration::from_secs(60);
 
-/// How long old records are removed from a database before anything else has its turn.
+/// How long one pass removes old records from a database before other work has its turn.
 const AT_A_STRETCH: Duration = Duration::from_secs(20);
 
-/// Drops volumes when it is time, or removes what is too old from a database, for ever; where several processes share the store, once
-/// this one leads.
+/// Drops old volumes, or removes old records from a database, for ever. If several processes share the store,
+/// only the leader does.
 pub(super) async fn retain(engine: Arc<Engine>, settings: StoreSettings, audit: AuditSettings) {
     let store = &engine.records.store;
     let mut ticks = interval(settings.volume_age.min(SELDOM));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        // Without leads there are no commits; this one lets the store begin a volume when it is time.
+        // Without leads there are no commits; this empty one lets the store begin a due volume.
         let _ = store.commit(Commit::new()).await;
         if store.leads() {
             remove_old(&engine, &settings, &audit).await;
@@ -38,7 +38,7 @@ pub(super) async fn retain(engine: Arc<Engine>, settings: StoreSettings, audit: 
     }
 }
 
-/// Removes what one process alone removes, where several share the store.
+/// The removals that only one of the processes sharing a store makes.
 async fn remove_old(engine: &Arc<Engine>, settings: &StoreSettings, audit: &AuditSettings) {
     let store = &engine.records.store;
     match store.forget_passed_identities(store.now_ms()).await {
@@ -69,7 +69,7 @@ async fn forget_transcripts(engine: &Engine) {
 
 async fn prune_audit(engine: &Engine, keep: Duration) {
     let store = &engine.records.store;
-    // A clock of the future makes nothing old.
+    // The store's clock: a machine's clock set into the future makes no record old.
     let before_ms = store.now_ms().saturating_sub_unsigned(keep.as_millis() as u64);
     match AuditLog::of(store.clone()).prune(before_ms).await {
         Ok(0) => {}
@@ -78,15 +78,15 @@ async fn prune_audit(engine: &Engine, keep: Duration) {
     }
 }
 
-/// The time before which what came is too old, and that of now; both in Unix milliseconds.
+/// The limit before which records are too old, and the current time, in Unix milliseconds.
 fn too_old(engine: &Engine, retention: Duration) -> (u64, i64) {
-    // A clock of the future makes nothing old.
+    // The store's clock: a machine's clock set into the future makes no record old.
     let now_ms = engine.records.store.now_ms();
     let retention_ms = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
     (now_ms.cast_unsigned().saturating_sub(retention_ms), now_ms)
 }
 
-/// Removes for some time what is too old from a database, with half of it for rests.
+/// Removes old records from a database for a while, and rests for half of that time.
 async fn expire_old(engine: &Arc<Engine>, retention: Duration, every: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < AT_A_STRETCH {
@@ -97,7 +97,7 @@ async fn expire_old(engine: &Arc<Engine>, retention: Duration, every: Duration) 
         let step = spawn_blocking(step).await.map_err(|failure| failure.to_string());
         match step.and_then(|expired| expired.map_err(|failure| failure.to_string())) {
             Ok(Some(Expired { leads, records, is_all: true })) => {
-                // Which tables there were nobody knows any more.
+                // The removed tables are not known one by one.
                 engine.kept.forget_all();
                 info!(leads, records, "removed what is older than `store.retention`");
             }
@@ -118,7 +118,7 @@ async fn drop_old(engine: &Engine, retention: Duration) {
         let (before_ms, now_ms) = too_old(engine, retention);
         let dropped = store.drop_before(before_ms, now_ms).await;
         if !matches!(dropped, Ok(None)) {
-            // Which tables were in the volume nobody knows any more.
+            // The tables of the dropped volume are not known one by one.
             engine.kept.forget_all();
         }
         match dropped {

@@ -4,14 +4,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Fatal;
 
-/// The signals that a daemon listens to.
 pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
 }
 
-/// What a signal asks for.
+/// The request that a signal makes.
 #[derive(PartialEq, Eq)]
 pub(super) enum Request {
     Stop,

@@ -1,7 +1,7 @@
-//! Sockets that the service manager holds open over a restart, so that no connection is refused meanwhile.
+//! Sockets that the service manager holds open across a restart, so that no connection is refused meanwhile.
 //!
-//! Each comes under the name of a listener (`FileDescriptorName=` of its unit) and goes before that listener's address in
-//! the settings.
+//! Each has the name of a listener (`FileDescriptorName=` of its unit) and takes precedence over that
+//! listener's address in the settings.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -9,19 +9,19 @@ use listenfd::ListenFd;
 
 use offerd_base::config::Settings;
 
-/// The listeners, by the names that sockets come under.
+/// The listeners, by the names of their sockets.
 const LISTENERS: [&str; 3] = ["api", "integrations", "admin"];
 
-/// Sockets that listen already, each for one listener.
+/// Listening sockets, each for one listener.
 #[derive(Debug, Default)]
 pub struct Sockets(Vec<(String, TcpListener)>);
 
 impl Sockets {
-    /// The sockets that this process was given. They are given once: a second call finds none. Call it before there are
-    /// other threads, since it clears the variables that name them.
+    /// Takes the sockets passed to this process. A second call finds none. Call it before there are other
+    /// threads, since it clears the environment variables that name them.
     ///
     /// # Errors
-    /// What is wrong with them, in a sentence.
+    /// The fault of the sockets, in a sentence.
     pub fn inherit() -> Result<Self, String> {
         let named = sd_notify::listen_fds_with_names()
             .map_err(|error| format!("the service manager's sockets cannot be taken: {error}"))?;
@@ -42,13 +42,13 @@ impl Sockets {
         Ok(Self(sockets))
     }
 
-    /// The socket for a listener, if it was given.
+    /// The socket for a listener, if one was passed.
     pub fn take(&mut self, listener: &str) -> Option<TcpListener> {
         let position = self.0.iter().position(|(name, _)| name == listener)?;
         Some(self.0.swap_remove(position).1)
     }
 
-    /// Which listeners have a socket, its address, and the address by the settings that it goes before.
+    /// The listeners with a socket, its address, and the address in the settings that it overrides.
     pub fn against<'a>(
         &'a self,
         settings: &Settings,
@@ -61,7 +61,7 @@ impl Sockets {
     }
 }
 
-/// A connection is a socket too (`Accept=yes`), but nobody can be accepted on it.
+/// A connection is a socket too (`Accept=yes`), but cannot accept others.
 fn listening(name: &str, socket: &TcpListener) -> Result<(), String> {
     match rustix::net::sockopt::socket_acceptconn(socket) {
         Ok(true) => Ok(()),
@@ -72,7 +72,7 @@ fn listening(name: &str, socket: &TcpListener) -> Result<(), String> {
     }
 }
 
-/// Every name is that of a listener, and none comes twice.
+/// Checks that every name is a listener's, and none occurs twice.
 fn fitting<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), String> {
     let mut seen = Vec::new();
     for name in names {

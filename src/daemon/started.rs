@@ -1,4 +1,4 @@
-//! What runs from the start to the drain: [`Started::from`] starts it, [`Started::serve`] sees to it that it goes on, and
+//! The daemon from start to drain: [`Started::from`] starts it, [`Started::serve`] runs it, and
 //! [`Started::drain`] ends it.
 
 use std::path::PathBuf;
@@ -53,10 +53,9 @@ use offerd_store::tokens::Tokens;
 use offerd_store::{Commit, Store};
 use offerd_web::{Drained, Elsewhere, Listener, Welcome};
 
-/// How long it may take to give back what is held of caps.
+/// Time limit for returning cap reservations.
 const GIVING_BACK: Duration = Duration::from_secs(5);
 
-/// A daemon that runs.
 pub(super) struct Started {
     store: Store,
     threads: EngineThreads,
@@ -65,9 +64,9 @@ pub(super) struct Started {
     run_file: Written,
     admin: Admin,
     public: Public,
-    /// What is done beside, until the store closes.
+    /// Background tasks, until the store closes.
     aside: Vec<JoinHandle<()>>,
-    /// Those that push to receivers.
+    /// The workers that push to receivers.
     workers: [Worker; 2],
     reloading: Reloading,
     reloads: Requests,
@@ -75,14 +74,14 @@ pub(super) struct Started {
     reports: Reports,
 }
 
-/// The listeners that leads come on.
+/// The listeners that accept leads.
 struct Public {
     serving: [JoinHandle<std::io::Result<Drained>>; 2],
     stop: watch::Sender<bool>,
 }
 
 impl Started {
-    /// Starts everything in its order; what is pending goes on, and once this returns the daemon is ready.
+    /// Starts everything in order and resumes pending work; once this returns the daemon is ready.
     pub(super) async fn from(
         config: Option<PathBuf>,
         Loaded { settings, book, subscriptions, experiments, vehicles }: Loaded,
@@ -148,7 +147,8 @@ impl Started {
         })
     }
 
-    /// Reloads whenever it is asked to, until a signal stops it or, `Some`, the store has failed for good.
+    /// Serves, and reloads on request, until a signal stops it or the store has failed for good, in which
+    /// case it returns the reason.
     pub(super) async fn serve(&mut self, signals: &mut Signals, guard: &Guard) -> Option<String> {
         guard.at(Stage::Serving);
         loop {
@@ -165,14 +165,14 @@ impl Started {
                     error!(reason, "the store has failed for good: the process ends, and another start goes on with what is on the disk");
                     return Some(reason);
                 }
-                // Who has hung up gets no answer.
+                // Fails if the requester has hung up.
                 Some(answer) = self.reloads.recv() => drop(answer.send(self.reloading.reload().await)),
             }
         }
     }
 
-    /// Says for a while that it is not ready, answers what is in flight, lets every table go, and closes the store. A second signal ends the
-    /// process at once.
+    /// Reports not ready for a while, answers requests in flight, releases every table, and closes the store.
+    /// A second signal ends the process at once.
     pub(super) async fn drain(
         self,
         lost: Option<String>,
@@ -196,7 +196,7 @@ impl Started {
         let ending = tokio::select! {
             cut = drained => if cut { Ending::Cut } else { Ending::Drained },
             () = signals.stop_again() => {
-                // At once means at once; the store is whole at any moment.
+                // Ends at once; the store is consistent at any moment.
                 self.run_file.remove();
                 std::process::exit(1);
             }
@@ -226,7 +226,7 @@ impl Started {
     }
 }
 
-/// Takes what may be asked of capped seats and goes on with what was pending, before anything new comes.
+/// Reserves shares of capped seats and resumes pending work, before any new lead.
 async fn going_on(matchmaker: &Matchmaker) -> Arc<Engine> {
     let engine = Arc::clone(matchmaker.engine());
     note_book(&engine.book());
@@ -250,7 +250,7 @@ impl Public {
         let public = [(api, offerd_http::routes::API), (integrations, offerd_http::routes::INTEGRATIONS)];
         let serving = public.map(|(listener, routes)| {
             let mut stopping = stopping.clone();
-            // A sender that is gone means the same.
+            // A dropped sender means stop, too.
             let stopped = async move { drop(stopping.wait_for(|stop| *stop).await) };
             tokio::spawn(offerd_http::serve(
                 listener,
@@ -263,7 +263,7 @@ impl Public {
         Self { serving, stop }
     }
 
-    /// Answers what is in flight; whether some of it was cut.
+    /// Answers requests in flight; returns whether any was cut.
     async fn drain(self) -> bool {
         self.stop.send_replace(true);
         let [api, integrations] = self.serving;
@@ -272,7 +272,7 @@ impl Public {
     }
 }
 
-/// What the public listeners serve, and where its list of cars is exchanged.
+/// The application of the public listeners, with the handle that swaps its list of cars.
 fn public_app(
     vehicles: Vehicles,
     matchmaker: &Matchmaker,
@@ -287,7 +287,7 @@ fn public_app(
     (vehicles, Arc::new(app))
 }
 
-/// Which listener has which path.
+/// The paths of each listener, for hints on requests to the wrong one.
 fn elsewhere() -> Arc<Elsewhere> {
     let public = |routes: &[offerd_http::routes::ApiRoute]| routes.iter().map(|route| route.path).collect();
     let listeners = [
@@ -298,12 +298,11 @@ fn elsewhere() -> Arc<Elsewhere> {
     Arc::new(Elsewhere::new(listeners))
 }
 
-/// What is counted for reports.
 fn counts(engine: &Engine, settings: &Settings) -> Result<Reports, Fatal> {
     Reports::of(engine.records.clone(), settings.reports.clone()).map_err(|error| error.to_string())
 }
 
-/// What runs beside, from the start to the drain.
+/// Starts the background tasks, which run until the drain.
 fn aside(
     settings: &Settings,
     matchmaker: &Matchmaker,
@@ -331,13 +330,13 @@ fn aside(
     aside
 }
 
-/// How long new work queues.
+/// A function that measures how long new work queues.
 fn queueing(app: &offerd_http::App) -> impl Fn() -> Duration + Send + Sync + use<> {
     let gate = Arc::clone(&app.gate);
     move || gate.queueing()
 }
 
-/// Gives back what was not asked of capped seats, once no lead comes any more.
+/// Returns unused cap reservations, once no more leads come.
 async fn give_caps_back(engine: &Engine) {
     if tokio::time::timeout(GIVING_BACK, cap_sharing::give_back(engine)).await.is_err() {
         warn!(
@@ -346,7 +345,7 @@ async fn give_caps_back(engine: &Engine) {
     }
 }
 
-/// The subscriptions in force: what arrives from here on is told by those that are new.
+/// Puts the subscriptions in force: new ones push events that arrive from now on.
 async fn subscribed(
     store: &Store,
     subscriptions: Subscriptions,
@@ -358,7 +357,7 @@ async fn subscribed(
     Ok(watch::channel(Arc::new(subscriptions)))
 }
 
-/// Looks for what is worth an alert, on a thread of its own.
+/// Evaluates alerts, on a dedicated thread.
 fn keep_alerts(
     engine: &Arc<Engine>,
     settings: &watch::Receiver<Arc<Settings>>,
@@ -377,7 +376,8 @@ fn keep_alerts(
     Ok((board, running))
 }
 
-/// Greets an operator who has just begun, and tells any of looks of pages that nobody will see.
+/// Greets the operator of a new store with first tokens, and warns about branding and ranking for companies
+/// without a token.
 async fn welcome(
     settings: &Settings,
     (store, tokens): (&Store, &Tokens),
@@ -398,7 +398,7 @@ async fn welcome(
                 sign_in.iter().for_each(|sign_in| bootstrap::show_secret(run_file, sign_in));
             }
             Err(error) if is_first_start => return Err(format!("no first tokens: {error}")),
-            // The records of companies are damaged, and everything else goes on.
+            // The records of companies are damaged; the rest of the daemon continues.
             Err(error) => {
                 error!(%error, "no first tokens are made; `offerd token create` makes one");
                 sign_in.iter().for_each(|sign_in| bootstrap::show_secret(run_file, sign_in));
@@ -413,7 +413,8 @@ async fn welcome(
     Ok(())
 }
 
-/// Records that a signal has asked for a reload, which is done in any case: whoever may send one may do more.
+/// Records a reload by signal in the audit. A failure does not prevent the reload: permission to send signals
+/// implies more.
 async fn note_signal(store: &Store) {
     let entry = AuditEntry::of_machine("SIGHUP".to_owned(), "signal", "reload");
     if let Err(failure) = AuditLog::of(store.clone()).commit(Commit::new(), entry).await {
@@ -421,7 +422,7 @@ async fn note_signal(store: &Store) {
     }
 }
 
-/// Reports that the daemon is ready, and from here on that it lives, where that is watched.
+/// Reports that the daemon is ready, and from here on feeds the service manager's watchdog, if enabled.
 fn tell_ready(health: &Health, store: &Store, run_file: &RunFile) {
     health.set_ready(true);
     notify(&[sd_notify::NotifyState::Ready]);
@@ -432,9 +433,8 @@ fn tell_ready(health: &Health, store: &Store, run_file: &RunFile) {
     info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
 }
 
-/// What commands find the daemon by.
 fn run_file(config: Option<&PathBuf>, [api, integrations, admin]: [&Listener; 3]) -> RunFile {
-    // As it is named to those who work in another directory.
+    // Absolute, for commands that run in another directory.
     let settings_file = config.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.clone()));
     RunFile {
         api: api.url(),
@@ -450,8 +450,8 @@ fn written(run_file: &RunFile, settings: &Settings) -> Result<Written, Fatal> {
     written.map_err(|error| format!("the run file could not be written: {error}"))
 }
 
-/// What matches leads by these settings, with a client for every partner of the book. Where its listeners for clients and for partners
-/// are, it tells them so, unless the settings say how they are reached.
+/// Builds the engine from these settings, with a client for every partner of the book. It uses the addresses
+/// of the client and partner listeners, unless the settings name public base URLs.
 fn engine(
     records: Records,
     (book, experiments): (Book, Experiments),
@@ -479,7 +479,7 @@ fn engine(
     Ok(engine)
 }
 
-/// Traces to the collector in the settings, and what sends them there.
+/// Traces to the collector in the settings, and the task that delivers them.
 fn traces(settings: &Settings) -> Result<(Traces, Option<Delivery>), Fatal> {
     let Some(endpoint) = &settings.tracing.otlp_endpoint else { return Ok(Default::default()) };
     let (traces, delivery) = Traces::to(endpoint, settings.tracing.sampled_percent)
@@ -487,8 +487,8 @@ fn traces(settings: &Settings) -> Result<(Traces, Option<Delivery>), Fatal> {
     Ok((traces, Some(delivery)))
 }
 
-/// What opens the console, and the secret itself where it has just been made: by the first start of a sandbox that has no
-/// password. Elsewhere standard output is a log that is kept, and `offerd console` prints a link.
+/// The console's passwords, and the secret itself if it was just made: by the first start of a sandbox that
+/// has no password. Elsewhere standard output is a log that is kept, and `offerd console` prints a link.
 fn passwords(settings: &Settings) -> Result<(Passwords, Option<String>), Fatal> {
     let store = &settings.store.path;
     let password = Password::find(settings.console.password_file.as_deref())?;

@@ -1,6 +1,7 @@
-//! The service manager's watchdog: it is told that all is well only after a small write that the store has made durable.
+//! The service manager's watchdog: it is fed only after a small write that the store has made durable.
 //!
-//! A daemon whose disk hangs or has failed takes no leads. It is silent then, and the service manager starts it anew.
+//! A daemon whose disk hangs or has failed takes no leads. It then stops feeding the watchdog, and the
+//! service manager restarts it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,14 +10,14 @@ use tracing::error;
 
 use offerd_store::{Commit, CommitError, Store, Tree};
 
-/// Writes within the time that the service manager waits for one.
+/// Writes within the watchdog's time limit.
 const BEATS: u32 = 3;
 
-/// Where the time of the last write is kept, of each process that shares the store.
+/// Key of the time of the last write, of each process that shares the store.
 const HEARTBEAT: &[u8] = b"heartbeat";
 
-/// Calls `alive` after each write that was durable in time, until the store is closed. `within` is how long the service
-/// manager waits.
+/// Calls `alive` after each write that was durable in time, until the store is closed. `within` is the
+/// watchdog's time limit.
 pub async fn watch(store: Store, within: Duration, mut alive: impl FnMut()) {
     let mut beats = interval(within / BEATS);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -79,7 +80,7 @@ mod tests {
         tokio::time::sleep(2 * WITHIN).await;
         assert_eq!(told.load(Ordering::SeqCst), 6, "a store that has failed stays failed");
 
-        // What follows a failure is not known to be on the disk, so closing says so.
+        // Writes after a failure may not be on the disk, so closing reports it.
         assert!(store.close().is_err());
         watching.await.unwrap();
     }
@@ -93,7 +94,7 @@ mod tests {
         assert!(timeout(WITHIN, beat(&store)).await.is_err(), "it is late");
 
         options.sync_fault.hang(false);
-        // The writer goes by the clock on the wall.
+        // The writer uses real time.
         tokio::time::resume();
         assert_eq!(timeout(WITHIN, beat(&store)).await, Ok(Ok(())));
         store.close().unwrap();

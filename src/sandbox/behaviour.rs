@@ -1,5 +1,5 @@
-//! How each partner behaves: as the command line says, or as its own file `<cases>/<key>/sandbox.toml` does, which is read again when it
-//! has changed.
+//! Behaviour of each partner: as the command line sets it, or the partner's own file
+//! `<cases>/<key>/sandbox.toml`, which is read again when it has changed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -12,32 +12,31 @@ use serde::Deserialize;
 use super::chance::{Chance, Latency, Rates};
 use offerd_base::declaration::{self, Source};
 
-/// The name of the file.
 pub const FILE: &str = "sandbox.toml";
 
-/// How partners behave.
+/// The behaviour of all partners.
 #[derive(Debug)]
 pub struct Behaviours {
     cases: PathBuf,
     usual: Behaviour,
     seed: u64,
-    /// What partners' own files said, and when they were written.
+    /// Behaviours from partners' own files, with the files' modification times.
     own: Mutex<HashMap<String, (SystemTime, Behaviour)>>,
 }
 
-/// How a partner behaves.
+/// The behaviour of one partner.
 #[derive(Debug, Clone)]
 pub struct Behaviour {
-    /// When it answers, and what goes wrong.
+    /// Draws latency and failures.
     pub chance: Arc<Chance>,
-    /// What it signs with, by name.
+    /// Signing secrets, by name.
     pub secrets: Arc<BTreeMap<String, String>>,
 }
 
 /// The latency of a partner whose file has only shares.
 const LATENCY: &str = "200ms..1500ms";
 
-/// `sandbox.toml`
+/// The content of `sandbox.toml`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Declared {
@@ -46,11 +45,11 @@ pub struct Declared {
     garbage: Option<f64>,
     drip: Option<f64>,
     reset: Option<f64>,
-    /// What `secret.<name>` is where the partner signs what it calls back with: of the sandbox only, and nobody's.
+    /// Values of `secret.<name>` for signing the partner's callbacks. They are used by the sandbox only.
     pub secrets: BTreeMap<String, String>,
 }
 
-/// What the file in a partner's folder says; nothing where there is none.
+/// Reads the file in a partner's folder; the default if it does not exist.
 ///
 /// # Errors
 /// Every fault, with file, line and key.
@@ -84,7 +83,7 @@ impl Declared {
         Rates { errors, garbage, drip, reset }
     }
 
-    /// Whether it says how the partner behaves, and not only what it signs with.
+    /// Whether it sets the partner's behaviour, beyond its secrets.
     fn is_of_its_own(&self) -> bool {
         self.latency.is_some()
             || [self.errors, self.garbage, self.drip, self.reset].iter().any(Option::is_some)
@@ -92,16 +91,14 @@ impl Declared {
 }
 
 impl Behaviours {
-    /// Of the partners whose cases stand in a directory: as `usual`, where they have no file of their own.
+    /// Behaviours for the partners in a directory of cases: `usual` for those without a file of their own.
     pub fn of(cases: &Path, seed: u64, usual: Chance) -> Self {
         let usual = Behaviour { chance: Arc::new(usual), secrets: Arc::default() };
         Self { cases: cases.to_owned(), usual, seed, own: Mutex::default() }
     }
 
-    /// How a partner behaves now. A file that cannot be read changes nothing, and is told.
-    ///
-    /// # Errors
-    /// What is wrong with its file, beside how it behaves all the same.
+    /// The current behaviour of a partner. A file that cannot be read changes nothing, and its fault is
+    /// returned beside the behaviour.
     pub fn now(&self, key: &str) -> (Behaviour, Option<String>) {
         let folder = self.cases.join(key);
         let Ok(written) = fs::metadata(folder.join(FILE)).and_then(|metadata| metadata.modified()) else {

@@ -1,4 +1,4 @@
-//! Calling the asking side back, as partners do that answer later.
+//! Callbacks to the daemon, as made by partners that answer later.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use hyper_util::rt::TokioExecutor;
 
 use super::cases::Calling;
 
-/// What the address to call has in it.
+/// Part of every callback address.
 const PATH: &str = "/callbacks/";
 
-/// The address to call, as it stands in what was sent, as it is or as forms encode it.
+/// The callback address in a request body, plain or form-encoded.
 pub fn address(body: &str) -> Option<String> {
     let decoded = || {
         form_urlencoded::parse(body.as_bytes())
@@ -30,7 +30,7 @@ fn found(text: &str) -> Option<String> {
     url.contains(PATH).then_some(url)
 }
 
-/// Calls, after its time; how that went, in a word.
+/// Makes a callback after its delay; returns the result in a word.
 pub async fn call(callback: &Calling, secrets: &BTreeMap<String, String>, url: &str) -> String {
     tokio::time::sleep(callback.after).await;
     let (headers, body) = match callback.signed(secrets) {

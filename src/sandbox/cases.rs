@@ -1,4 +1,4 @@
-//! What partners answer, read from their case files.
+//! The answers of partners, read from their case files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,13 +13,12 @@ use serde::Deserialize;
 use super::behaviour;
 use offerd_partners::case::{self, Call, Callback, Response, Sign, Turn};
 
-/// The case that answers when none is asked for.
+/// The case that answers if the request names none.
 const USUAL: &str = "offers";
 
-/// How a request asks for a case, as it is and as forms encode it.
+/// How a request names a case, plain and form-encoded.
 const TRIGGERS: [&str; 2] = ["case:", "case%3A"];
 
-/// An answer, ready to be sent.
 pub type Answer = hyper::Response<Bytes>;
 
 /// The answers of every partner by case.
@@ -27,60 +26,60 @@ pub type Answer = hyper::Response<Bytes>;
 pub struct Cases {
     answers: BTreeMap<String, BTreeMap<String, Case>>,
     skipped: Vec<String>,
-    /// How many cases have been begun, of all partners.
+    /// Number of cases begun, over all partners.
     begun: AtomicU64,
 }
 
-/// What a partner answers in a case.
+/// The answers of a partner in a case.
 #[derive(Debug)]
 struct Case {
     first: Answer,
-    /// What it calls the asking side with, after the call that says where to.
+    /// Callbacks it makes after the call that gives their address.
     callbacks: Vec<Calling>,
-    /// To the calls after the first, which may name no case: they are known by where they go.
+    /// Answers to the calls after the first. These may name no case, and are recognised by their path.
     later: Vec<Later>,
-    /// The position of its last beginning among all; 0 when there was none.
+    /// Sequence number of its last beginning; 0 if it was never begun.
     begun: AtomicU64,
 }
 
-/// The answers to equal calls, one after the other and then from the start.
+/// The answers to equal calls, in a cycle.
 #[derive(Debug)]
 struct Later {
     method: String,
-    /// What its path ends with.
+    /// The end of its path.
     ends: Vec<String>,
     answers: Vec<Answer>,
     asked: AtomicUsize,
 }
 
-/// A call of the partner's own.
+/// A callback of the partner.
 #[derive(Debug, Clone)]
 pub struct Calling {
-    /// How long after the answer to the call that says where to.
+    /// Delay after the answer to the call that gives the address.
     pub after: Duration,
     /// How it is signed.
     pub sign: Option<Sign>,
-    /// What it says.
+    /// Its headers and body.
     pub said: Answer,
 }
 
-/// How many segments at the end of a path tell calls apart.
+/// Number of trailing path segments that distinguish calls.
 const SEGMENTS: usize = 2;
 
-/// What a request asks for.
+/// The answer to a request.
 #[derive(Debug)]
 pub struct Asked<'c> {
     /// The case.
     pub case: &'c str,
-    /// Whether it is asked for by its name, or by a later call of one that was begun so.
+    /// Whether the request names the case, or is a later call of a case begun by name.
     pub named: bool,
-    /// What is answered.
+    /// The answer to send.
     pub answer: &'c Answer,
-    /// The partner's own calls, made if the request says where to.
+    /// The partner's callbacks, made if the request gives an address.
     pub callbacks: &'c [Calling],
 }
 
-/// The part of a case file that is of interest here.
+/// The parts of a case file that the sandbox uses.
 #[derive(Deserialize)]
 struct CaseFile {
     call: Option<Call>,
@@ -90,10 +89,11 @@ struct CaseFile {
 }
 
 impl Cases {
-    /// Reads `<directory>/<key>/<case>.json`; what is no case, or has no response, is left out and told.
+    /// Reads `<directory>/<key>/<case>.json`; files that are no case or have no response are skipped and
+    /// listed.
     ///
     /// # Errors
-    /// The first file that cannot be read, or says what cannot be done, and why.
+    /// The first file that cannot be read or has a fault, with the reason.
     pub fn load(directory: &Path) -> Result<Self, String> {
         let mut cases = Self::default();
         for partner in case::entries(directory)? {
@@ -132,17 +132,17 @@ impl Cases {
         self.skipped.push(format!("{} {reason}", path.display()));
     }
 
-    /// The files that answer nothing, each with the reason.
+    /// The skipped files, each with the reason.
     pub fn skipped(&self) -> &[String] {
         &self.skipped
     }
 
-    /// How many partners there are.
+    /// The number of partners.
     pub fn partners(&self) -> usize {
         self.answers.len()
     }
 
-    /// Whether there is such a partner.
+    /// Whether a partner exists.
     pub fn knows(&self, key: &str) -> bool {
         self.answers.contains_key(key)
     }
@@ -155,14 +155,14 @@ impl Cases {
             .collect()
     }
 
-    /// What a partner answers to a request. One that names no case is a later call of the case that was begun last, of those that
-    /// have such a call; one that names a case begins it, unless it goes where only a later call of it does. Nothing where there is no
-    /// such partner or case.
+    /// The answer of a partner to a request. A request that names no case is a later call of the case begun
+    /// last, among those with such a call. A request that names a case begins it, unless its path matches
+    /// only a later call of it. `None` if the partner or the case does not exist.
     pub fn asked(&self, key: &str, method: &str, target: &str, body: &[u8]) -> Option<Asked<'_>> {
         let cases = self.answers.get(key)?;
         let wanted = trigger(target).or_else(|| trigger(&String::from_utf8_lossy(body)));
         let path = target.split('?').next().unwrap_or_default();
-        // What it ends with is the partner's own; the key before that is ours.
+        // The path starts with our key; the rest is the partner's own.
         let path = path.strip_prefix('/').and_then(|path| path.strip_prefix(key)).unwrap_or(path);
         let begun = |case: &Case| case.begun.load(Ordering::Relaxed);
         let later = cases.iter().filter(|(_, case)| case.goes_on(method, path).is_some());
@@ -184,7 +184,7 @@ impl Cases {
 }
 
 impl CaseFile {
-    /// The answers; nothing where there are none.
+    /// The answers of the file; `None` if it has no first response.
     fn read(self, secrets: &BTreeMap<String, String>) -> Result<Option<Case>, String> {
         let mut turns: Vec<Turn> = self.calls;
         let only = Turn { call: self.call, response: self.response, callback: None };
@@ -215,7 +215,7 @@ impl CaseFile {
 }
 
 impl Calling {
-    /// A call that can be signed.
+    /// A callback, checked to be signable.
     fn declared(
         callback: Callback,
         said: Answer,
@@ -225,10 +225,10 @@ impl Calling {
         calling.signed(secrets).map(|_| calling).map_err(|fault| format!("`callback`: {fault}"))
     }
 
-    /// Its headers and its body, as they are sent.
+    /// Its headers and body, as sent.
     ///
     /// # Errors
-    /// What cannot be signed.
+    /// It cannot be signed, for this reason.
     pub fn signed(&self, secrets: &BTreeMap<String, String>) -> Result<(HeaderMap, Bytes), String> {
         let (headers, body) = (self.said.headers(), self.said.body());
         let Some(sign) = &self.sign else { return Ok((headers.clone(), body.clone())) };
@@ -252,7 +252,7 @@ impl Case {
         }
     }
 
-    /// Has its first answer precede those to later calls that go where the first went.
+    /// Puts the first answer before those to later calls with the same path as the first call.
     fn begins_at(&mut self, call: &Call) {
         let ends = ends(&call.url);
         if let Some(same) = self.later.iter_mut().find(|later| later.is(&call.method, &ends)) {
@@ -260,13 +260,12 @@ impl Case {
         }
     }
 
-    /// The answers to its later calls that go there.
+    /// The answers to its later calls with this path.
     fn goes_on(&self, method: &str, path: &str) -> Option<&Later> {
         let ends = ends(path);
         self.later.iter().find(|later| later.is(method, &ends))
     }
 
-    /// The answer to a later call.
     fn later(&self, method: &str, path: &str) -> Option<&Answer> {
         let later = self.goes_on(method, path)?;
         let nth = later.asked.fetch_add(1, Ordering::Relaxed) % later.answers.len();
@@ -289,7 +288,6 @@ fn ends(url: &str) -> Vec<String> {
     segments[segments.len().saturating_sub(SEGMENTS)..].iter().map(|segment| (*segment).to_owned()).collect()
 }
 
-/// The name that follows a trigger.
 fn trigger(text: &str) -> Option<String> {
     let rest = TRIGGERS.iter().find_map(|trigger| text.split_once(trigger))?.1;
     Some(rest.chars().take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_').collect())

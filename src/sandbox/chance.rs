@@ -1,25 +1,25 @@
-//! What befalls a request: how long it takes and what goes wrong, drawn from a seed.
+//! Random latency and failures of requests, drawn from a seed.
 
 use offerd_base::worded;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Share of requests that are quick: the others take any time up to the longest.
+/// Share of quick requests; the others take any time up to the longest.
 const QUICK: f64 = 0.9;
 
-/// How far into the span of latencies quick requests reach.
+/// The part of the latency range that quick requests use.
 const QUICK_REACH: f64 = 0.25;
 
-/// The shortest and the longest time that an answer takes. Nine of ten are drawn from the first quarter of the span, one
-/// of ten from the rest, as systems under load have it.
+/// The range of response times. Nine of ten are drawn from the first quarter of the range, one of ten from
+/// the rest, as in systems under load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Latency {
     shortest: Duration,
     longest: Duration,
 }
 
-/// Reads `200ms..1500ms`, or one duration.
+/// Parses `200ms..1500ms`, or one duration.
 impl FromStr for Latency {
     type Err = String;
 
@@ -34,21 +34,21 @@ impl FromStr for Latency {
     }
 }
 
-/// Shares of requests to which something happens, of all.
+/// Failure rates, as shares of all requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Rates {
     /// Answered with status 500.
     pub errors: f64,
-    /// Answered with what nobody can read.
+    /// Answered with an unreadable body.
     pub garbage: f64,
-    /// Answered a byte a second.
+    /// Answered with one byte a second.
     pub drip: f64,
     /// Cut off without an answer.
     pub reset: f64,
 }
 
 impl Rates {
-    /// Whether they are shares that leave room for each other.
+    /// Whether they are valid shares with a sum of at most 1.
     pub fn are_possible(&self) -> bool {
         let all = [self.errors, self.garbage, self.drip, self.reset];
         all.iter().all(|rate| *rate >= 0.0) && all.iter().sum::<f64>() <= 1.0
@@ -56,25 +56,25 @@ impl Rates {
 }
 
 worded! {
-    /// What happens to a request.
+    /// Outcome of a request.
     pub enum Fate;
 
-    /// The word for it.
+    /// The word for logs.
     fn word;
 
-    /// It is answered.
+    /// An ordinary answer.
     Answered "answered";
     /// Status 500.
     Error "error";
-    /// What nobody can read.
+    /// An unreadable body.
     Garbage "garbage";
-    /// A byte a second.
+    /// One byte a second.
     Drip "drip";
     /// No answer, the connection ends.
     Reset "reset";
 }
 
-/// Draws what happens; the same seed draws the same in the same order.
+/// Draws outcomes; the same seed gives the same sequence.
 #[derive(Debug)]
 pub struct Chance {
     random: Mutex<fastrand::Rng>,
@@ -83,12 +83,12 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// Begins at a seed.
+    /// Starts from a seed.
     pub fn new(seed: u64, latency: Latency, rates: Rates) -> Self {
         Self { random: Mutex::new(fastrand::Rng::with_seed(seed)), latency, rates }
     }
 
-    /// What happens to the next request, and after what time.
+    /// The outcome of the next request, and its latency.
     pub fn draw(&self) -> (Fate, Duration) {
         let (fate, quick, place) = {
             let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Serving the cases over HTTP/1.1.
+//! Serves the cases over HTTP/1.1.
 
 use std::convert::Infallible;
 use std::io;
@@ -30,7 +30,7 @@ const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Time between the bytes of a slow drip.
 const DRIP_EVERY: Duration = Duration::from_secs(1);
 
-/// How long accepting rests when it fails, so as not to spin.
+/// Pause after a failed accept, to avoid spinning.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
 type Body = BoxBody<Bytes, Infallible>;
@@ -41,7 +41,8 @@ struct Simulator {
     told: fn(&str),
 }
 
-/// Answers on a listener for ever. `told` is given one line a request, without a word of its body.
+/// Answers on a listener for ever. Passes one line for each request to the callback, without any part of its
+/// body.
 pub async fn serve(listener: TcpListener, cases: Cases, behaviours: Behaviours, told: fn(&str)) {
     let simulator = Arc::new(Simulator { cases, behaviours, told });
     loop {
@@ -49,19 +50,19 @@ pub async fn serve(listener: TcpListener, cases: Cases, behaviours: Behaviours, 
             tokio::time::sleep(ACCEPT_REST).await;
             continue;
         };
-        // A caller that does without is served a little slower.
+        // Without it the caller is served a little slower.
         let _ = stream.set_nodelay(true);
         let simulator = Arc::clone(&simulator);
         tokio::spawn(async move {
             let service = service_fn(|request| simulator.answer(request));
-            // How a connection ends is the caller's affair, or was drawn.
+            // The caller may end a connection, or a drawn failure does.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
     }
 }
 
 impl Simulator {
-    /// Answers; an error ends the connection.
+    /// Answers a request; an error ends the connection.
     async fn answer(&self, request: Request<Incoming>) -> io::Result<Response<Body>> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let target = request.uri().path_and_query().map_or_else(|| path.clone(), ToString::to_string);
@@ -100,10 +101,10 @@ impl Simulator {
         respond(answer, fate)
     }
 
-    /// Calls the asking side back, where the case has it.
+    /// Makes the callbacks of the case, if the request gives an address.
     fn call_back(&self, callbacks: &[Calling], behaviour: &Behaviour, body: &str) {
         let told = self.told;
-        // Of several calls one says it.
+        // With several calls, only one gives the address.
         let Some(url) = callback::address(body) else { return };
         for callback in callbacks {
             let url = url.clone();

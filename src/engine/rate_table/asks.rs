@@ -1,20 +1,20 @@
-//! Who of a table's seats was asked, where its head does not say so: second look that began, and seats for which no time
-//! was left. Written with the answers that bring it about, so that what is counted of them survives with them.
+//! The asks of a table that its head does not record: second look, and seats skipped for lack of time.
+//! Written with the answers that cause them, so the counts derived from both agree.
 
 use serde::{Deserialize, Serialize};
 
 use super::denied::Denied;
 
-/// By rate table. A table of which the head says it all has none.
+/// Keyed by rate table; absent where the head records everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asks {
     /// When second look began, Unix milliseconds.
     pub second_look_at: Option<i64>,
-    /// The seats that second look asks.
+    /// The seats asked by second look.
     pub released: Vec<u16>,
-    /// The seats that were not asked after all, since no time was left.
+    /// The seats that were skipped for lack of time.
     pub spared: Vec<u16>,
-    /// The seats that second look left out, and what kept each out; `None` when as many others were asked as may be.
+    /// The seats left out of second look, with what kept each out; `None` when the table was full.
     pub held_back: Vec<(u16, Option<Denied>)>,
 }
 
@@ -29,7 +29,7 @@ impl Asks {
         self.released.iter().any(|released| usize::from(*released) == seat)
     }
 
-    /// Whether a seat was not asked after all.
+    /// Whether a seat was skipped for lack of time.
     pub fn is_spared(&self, seat: usize) -> bool {
         self.spared.iter().any(|spared| usize::from(*spared) == seat)
     }

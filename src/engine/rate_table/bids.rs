@@ -1,21 +1,21 @@
-//! Bids for a lead, and how they stand to each other.
+//! Bids for a lead and their order.
 
-/// The bids that have come for a lead, by seat, in dollars.
+/// The bids for a lead, by seat, in dollars.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bids(Vec<(usize, f64)>);
 
 impl Bids {
-    /// Takes a seat's bid in.
+    /// Adds a seat's bid.
     pub fn add(&mut self, seat: usize, dollars: f64) {
         self.0.push((seat, dollars));
     }
 
-    /// A seat has not bid after all.
+    /// Withdraws a seat's bid.
     pub fn withdraw(&mut self, seat: usize) {
         self.0.retain(|(bidder, _)| *bidder != seat);
     }
 
-    /// Where the bid of a seat stands; `None` when it has not bid.
+    /// The place of a seat's bid; `None` when it has not bid.
     pub fn place(&self, seat: usize) -> Option<Place> {
         let (_, own) = self.0.iter().find(|(bidder, _)| *bidder == seat)?;
         let count = |better: &dyn Fn(usize, f64) -> bool| {
@@ -26,34 +26,34 @@ impl Bids {
     }
 }
 
-/// A lead that a partner was sent and pays for by its bid.
+/// A lead sold to a partner at its bid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sale {
     /// Position of the seat.
     pub seat: u16,
-    /// When it answered, Unix milliseconds.
+    /// When the partner answered, Unix milliseconds.
     pub at: i64,
-    /// What it pays, dollars.
+    /// The price, dollars.
     pub dollars: f64,
 }
 
-/// Where a bid stands among others.
+/// The place of a bid among the others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Place {
-    /// How many are higher.
+    /// Number of higher bids.
     pub higher: usize,
-    /// How many equal ones are of seats before it.
+    /// Number of equal bids from earlier seats.
     pub equal: usize,
 }
 
 impl Place {
-    /// How many bids stand before it.
+    /// Number of bids ahead.
     pub fn before(self) -> usize {
         self.higher + self.equal
     }
 }
 
-/// A bid of so many dollars in words; who only says that it wants the lead names no price.
+/// A bid in words; 0 means that the partner wants the lead but names no price.
 pub fn in_words(dollars: f64) -> String {
     if dollars == 0.0 {
         "its bid, without a price,".to_owned()
@@ -62,7 +62,7 @@ pub fn in_words(dollars: f64) -> String {
     }
 }
 
-/// So many dollars, in cents, or in all figures where that would be another number.
+/// Dollars with cents, or with all digits where rounding would change the amount.
 pub fn price(dollars: f64) -> String {
     let cents = format!("{dollars:.2}");
     if cents.parse() == Ok(dollars) { format!("${cents}") } else { format!("${dollars}") }

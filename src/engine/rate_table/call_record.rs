@@ -1,65 +1,65 @@
-//! What the store keeps of an ask that takes several calls: how far they had come, so that a call that may be made but once is not
-//! made again after a restart, and what was learnt before it is not asked for again.
+//! The stored progress of an ask that takes several calls. After a restart it keeps at-most-once calls from
+//! being repeated and results already obtained from being requested again.
 
 use serde::{Deserialize, Serialize};
 
 use super::cause::Cause;
 use offerd_partners::http::Progress;
 
-/// By rate table and seat. An ask that needs none has none. It holds what partners have answered, so it is not `Debug`.
+/// Keyed by rate table and seat; absent for single-call asks. Holds partner answers, so it is not `Debug`.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
-    /// When, Unix milliseconds.
+    /// When it was written, Unix milliseconds.
     pub at: i64,
-    /// The step whose call was to be made.
+    /// The step of the next call.
     pub step: u8,
-    /// Whether that call was about to be sent; else it was only the next.
+    /// Whether the call was about to be sent, as opposed to only being next.
     pub sent: bool,
-    /// What the partner has bid for the lead, dollars.
+    /// The partner's bid for the lead, dollars.
     pub bid: Option<f64>,
-    /// What was kept of the partner's answers before, a JSON object.
+    /// Values kept from earlier answers, a JSON object.
     pub kept: String,
-    /// What the partner has called us with.
+    /// The partner's callback.
     pub heard: Option<Heard>,
-    /// What came of it when the ask had ended.
+    /// What happened after the ask ended.
     pub later: Option<Later>,
 }
 
 impl CallRecord {
-    /// How far the calls were.
+    /// The position in the sequence of calls.
     pub fn progress(&self) -> Progress {
         Progress { step: self.step, kept: self.kept.clone(), bid: self.bid }
     }
 }
 
-/// What came of an ask when it had ended.
+/// What happened after an ask ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Later {
     /// When, Unix milliseconds.
     pub at: i64,
-    /// What.
+    /// The event.
     pub end: LaterEnd,
 }
 
-/// What came of an ask when it had ended. Stored by position: a new one goes behind the others.
+/// An event after an ask ended. Stored by position: append new variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum LaterEnd {
-    /// An answer came with so many offers, which were shown to nobody.
+    /// A late answer with this many offers, which were not shown.
     Offers(u16),
-    /// An answer came that has nothing for the lead.
+    /// A late answer without offers.
     Declined,
-    /// What came could not be read, or was an error.
+    /// A late answer that was an error or could not be read.
     Failed,
-    /// Its offers were shown, it was sent the lead, and took it.
+    /// The lead was posted after its offers were shown, and accepted.
     Taken,
-    /// The same, and it did not take it.
+    /// The lead was posted after its offers were shown, and not accepted.
     NotTaken,
-    /// The same, and whether it took it is not known.
+    /// The lead was posted after its offers were shown; the result is unknown.
     Unclear(Cause),
 }
 
 impl LaterEnd {
-    /// The same for people.
+    /// The sentence for people.
     pub fn sentence(&self) -> String {
         match self {
             Self::Offers(offers) => format!("its answer came too late, with {offers} offers"),
@@ -74,11 +74,11 @@ impl LaterEnd {
     }
 }
 
-/// A call of a partner's, a person's data.
+/// A callback by a partner; personal data.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Heard {
-    /// Its headers.
+    /// The headers.
     pub headers: Vec<(String, String)>,
-    /// Its body.
+    /// The body.
     pub body: Vec<u8>,
 }

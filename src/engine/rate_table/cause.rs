@@ -1,19 +1,19 @@
-//! Why an ask ended as it did, in one line of words: what a mapping or the wire reported, without a word of what was sent or
-//! answered. Kept with the outcome, so that it can be shown as long as the table can.
+//! Why an ask ended as it did: one line from the mapping or the wire that quotes nothing of what was sent or
+//! answered. Stored with the outcome, so it can be shown for as long as the table can.
 
 use serde::{Deserialize, Serialize};
 
-/// Longest cause that is kept, bytes; what comes after is cut.
+/// Longest kept cause, bytes; the rest is cut.
 const MOST_BYTES: usize = 200;
 
-/// A cause, bounded.
+/// A cause of bounded length.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(transparent)]
 #[error("{0}")]
 pub struct Cause(String);
 
 impl Cause {
-    /// A cause in words. Nothing of a lead or of an answer may stand in it.
+    /// A cause from words, which must not quote a lead or an answer.
     pub fn new(words: impl Into<String>) -> Self {
         let mut words = words.into();
         if words.len() > MOST_BYTES {

@@ -1,15 +1,16 @@
-//! The rate table as a machine: what happens to it goes in by [`handle`](Machine::handle), what is to be done about it comes
-//! out by [`poll`](Machine::poll). It knows no actor, no clock and no store.
+//! The rate table as a state machine: events go in through [`handle`](Machine::handle), effects come out of
+//! [`poll`](Machine::poll). It uses no actor, clock or store.
 //!
 //! ```text
-//!  Asked, NoTime, Answered ─┐                     ┌─ Ask     seats, of which each is then Asked, NoTime or Answered
+//!  Asked, NoTime, Answered ─┐                     ┌─ Ask     seats; each then is Asked, NoTime or Answered
 //!  Admitted ────────────────┤                     ├─ Admit   held seats; their limits answer Admitted
-//!  DeadlinePassed ──────────┼─▶ handle … poll ───▶┼─ Write   what in_flight() says, then Written or PutOff
+//!  DeadlinePassed ──────────┼─▶ handle … poll ───▶┼─ Write   in_flight(), then Written or PutOff
 //!  Written, PutOff, Retry ──┘                     ├─ GiveBack, Show, Settle
 //! ```
 //!
-//! One write is under way at a time, so that the order of the record is the order of arrival; what is shown is written. The first
-//! write has the answers of those who answer at once, since asking them sends nothing out. Who lives elsewhere is asked after it.
+//! One write is in flight at a time, so records are in the order of arrival, and only written answers are
+//! shown. The first write includes the answers of seats that answer at once, since asking them sends nothing
+//! out. Remote partners are asked after it.
 
 use super::asks::Asks;
 use super::bids::Sale;
@@ -19,119 +20,119 @@ use super::record::{Answer, AnswerRecord, Ask};
 use super::seating::Verdict;
 use super::table::Table;
 
-/// What can happen to a rate table.
+/// An event in the life of a rate table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// A seat that was to be asked is being asked.
+    /// A due seat is being asked.
     Asked {
         /// Position of the seat.
         seat: usize,
-        /// How.
+        /// The start and budget of the ask.
         ask: Ask,
     },
-    /// There was no time to ask a seat that was to be asked.
+    /// No time was left to ask a due seat.
     NoTime {
         /// Position of the seat.
         seat: usize,
         /// When, Unix milliseconds.
         at: i64,
     },
-    /// An ask has ended.
+    /// An ask ended.
     Answered {
         /// Position of the seat.
         seat: usize,
-        /// How it ended.
+        /// How the ask ended.
         end: AskEnd,
         /// When, Unix milliseconds.
         at: i64,
     },
-    /// The limits have decided which of the held seats are asked. A held seat without a verdict has left the book.
+    /// The limits decided which held seats are asked. A held seat without a verdict has left the book.
     Admitted {
         /// When, Unix milliseconds.
         at: i64,
-        /// Of each seat what keeps it from being asked, if something does; `Some(None)` when no place is left for it.
+        /// The verdict on each seat; `KeptOut(None)` when no place is left for it.
         verdicts: Vec<(usize, Verdict)>,
     },
-    /// Whoever was asked and has not answered has timed out, and so has who is held.
+    /// Every asked or held seat without an answer times out.
     DeadlinePassed {
         /// When, Unix milliseconds.
         at: i64,
     },
-    /// What was in flight is on the disk.
+    /// The write in flight is on the disk.
     Written,
-    /// The store had no room for what was in flight; nothing is written before [`Event::Retry`].
+    /// The store had no room for the write in flight; no write starts before [`Event::Retry`].
     PutOff,
     /// The store may have room again.
     Retry,
 }
 
-/// What is to be done.
+/// An effect that the driver carries out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Ask these seats.
     Ask(Vec<usize>),
-    /// Have their limits say which of these held seats are asked.
+    /// Let the limits decide which of these held seats are asked.
     Admit(Vec<usize>),
-    /// Write what is [in flight](Machine::in_flight).
+    /// Write [`in_flight`](Machine::in_flight).
     Write,
-    /// These seats were not asked after all: what they counted is given back.
+    /// These seats were not asked after all: return what they counted against limits.
     GiveBack(Vec<usize>),
-    /// What is shown has changed.
+    /// The shown table has changed.
     Show,
-    /// The table is complete. It comes once.
+    /// The table is complete. Emitted once.
     Settle,
 }
 
-/// What is written together.
+/// The content of one commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Write {
-    /// Whether the table itself is written with it.
+    /// Whether it creates the table.
     pub first: bool,
-    /// Position of the answer record.
+    /// Position of the answer record in the table.
     pub sequence: u16,
-    /// The answers; none when only the asks have changed.
+    /// The answers; empty when only the asks changed.
     pub record: AnswerRecord,
-    /// Those of the answers by which the lead is sold.
+    /// The answers that sell the lead.
     pub sales: Vec<Sale>,
-    /// Who is asked, where that has changed.
+    /// The asks, if they changed.
     pub asks: Option<Asks>,
-    /// Offers that the table had no numbers left for.
+    /// Offers that were cut because the table has no numbers left.
     pub cut: usize,
-    /// Whether the table is complete with it.
+    /// Whether the table is complete after this write.
     pub settles: bool,
 }
 
-/// Where a rate table is taken up.
+/// The state from which a machine starts: a new table, or one that a restart left pending.
 #[derive(Debug)]
 pub struct Beginning {
-    /// The table, with the answers that it has.
+    /// The table, with its answers so far.
     pub table: Table,
-    /// Of each seat, whether it answers at once.
+    /// For each seat, whether it answers at once.
     pub at_once: Vec<bool>,
-    /// Who was asked, as far as the head does not say so.
+    /// The asks that the head does not record.
     pub asks: Asks,
-    /// Position of the next answer record; `None` for a table that is to be written first.
+    /// Position of the next answer record; `None` for a new table.
     pub sequence: Option<u16>,
 }
 
-/// A rate table that is being built.
+/// A rate table under construction.
 #[derive(Debug)]
 pub struct Machine {
-    /// As it is on the disk.
+    /// The table as written to disk.
     table: Table,
-    /// As its seats will stand when all that has arrived is written.
+    /// The progress once everything that arrived is written.
     ahead: Progress,
     seats: Vec<Seat>,
     asks: Asks,
-    /// What of the asks is to be written.
+    /// The asks differ from their last write.
     asks_changed: bool,
-    /// In the order of arrival.
+    /// Answers in the order of arrival.
     arrived: Vec<(Answer, Option<Ask>)>,
     in_flight: Option<Write>,
     put_off: bool,
     is_written: bool,
     sequence: u16,
-    /// Seats that were not asked after all, as has just been written.
+    /// Seats whose ask was dropped for lack of time, from the last write.
     spared: Vec<usize>,
     shows: bool,
     settled: bool,
@@ -140,17 +141,17 @@ pub struct Machine {
 #[derive(Debug, Clone, Copy)]
 struct Seat {
     at_once: bool,
-    /// It was asked before a restart.
+    /// Asked before a restart.
     asked_before: bool,
-    /// It is to be asked.
+    /// To be asked.
     due: bool,
     ask: Option<Ask>,
-    /// What it pays for the lead, dollars.
+    /// What the partner pays for the lead, dollars.
     pays: Option<f64>,
 }
 
 impl Machine {
-    /// Takes a table up: a new one, or one that a restart has left pending.
+    /// Starts a new table, or resumes one that a restart left pending.
     pub fn new(beginning: Beginning) -> Self {
         let Beginning { table, at_once, asks, sequence } = beginning;
         let ahead = table.progress().clone();
@@ -180,33 +181,33 @@ impl Machine {
         }
     }
 
-    /// The table as it is on the disk: what may be shown.
+    /// The table as written to disk: what may be shown.
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// What is being written.
+    /// The write in flight.
     pub fn in_flight(&self) -> Option<&Write> {
         self.in_flight.as_ref()
     }
 
-    /// Whether an answer of a seat would be one too many.
+    /// Whether a seat has its outcome, so that another answer would be one too many.
     pub fn has_outcome(&self, seat: usize) -> bool {
         !self.ahead.is_pending(seat)
     }
 
-    /// The seats without an outcome, be it written or not, but for those that are still to be asked: asking them finds no
-    /// time left.
+    /// Seats without an outcome, written or not, except those still to be asked: they find no time left when
+    /// they are.
     pub fn waited_for(&self) -> impl Iterator<Item = usize> {
         self.ahead.pending().filter(|seat| !self.seats[*seat].due)
     }
 
-    /// When second look has asked a seat, Unix milliseconds.
+    /// When second look asked a seat, Unix milliseconds.
     pub fn released_at(&self, seat: usize) -> Option<i64> {
         self.asks.released_at(seat)
     }
 
-    /// When a seat was asked before a restart, Unix milliseconds; `None` for one that was not.
+    /// When a seat was asked before a restart, Unix milliseconds; `None` if it was not.
     pub fn asked_before(&self, seat: usize) -> Option<i64> {
         let at = self.asks.released_at(seat).unwrap_or(self.table.head().created_at);
         self.seats[seat].asked_before.then_some(at)
@@ -218,25 +219,25 @@ impl Machine {
         self.table.progress().standing(Standing::Asked).chain(released)
     }
 
-    /// Whether second look may still begin.
+    /// Whether second look may still start.
     pub fn second_look_to_come(&self) -> bool {
         self.table.progress().standing(Standing::Held).next().is_some()
     }
 
-    /// Whether everybody is heard and written.
+    /// Whether every seat has its outcome and all are written.
     pub fn is_complete(&self) -> bool {
         self.is_written && self.table.progress().settled()
     }
 
-    /// Whether those are heard and written who answer at once.
+    /// Whether all seats that answer at once have their outcomes written.
     pub fn has_prompt_answers(&self) -> bool {
         let waits = |seat: usize| self.seats[seat].at_once;
-        // Whom second look asks is known when it is written.
+        // The asks of second look are known once its start is written.
         let deciding = self.asks_changed && self.asks.second_look_at.is_some();
         self.is_written && !deciding && !self.table.progress().standing(Standing::Asked).any(waits)
     }
 
-    /// Takes in what has happened. An answer of a seat that has its outcome is dropped: a late offer never enters.
+    /// Handles an event. Drops an answer for a seat that has its outcome: a late offer never enters.
     pub fn handle(&mut self, event: Event) {
         match event {
             Event::Asked { seat, ask } => self.seats[seat].ask = Some(ask),
@@ -267,7 +268,7 @@ impl Machine {
         }
     }
 
-    /// What is to be done next at a time in Unix milliseconds; `None` when nothing is before something happens.
+    /// The next effect at `now` (Unix milliseconds); `None` until another event.
     pub fn poll(&mut self, now: i64) -> Option<Effect> {
         let may_write = self.in_flight.is_none() && !self.put_off;
         if may_write {
@@ -302,7 +303,7 @@ impl Machine {
         settles.then_some(Effect::Settle)
     }
 
-    /// Notes an outcome, unless its seat has one.
+    /// Records an outcome, unless the seat already has one.
     fn note(&mut self, seat: usize, end: AskEnd, at: i64) {
         let offers = !end.outcome.quotes().is_empty();
         if self.ahead.apply(Step::Ended { seat, offers }).is_err() {
@@ -313,7 +314,7 @@ impl Machine {
         self.arrived.push((Answer { seat: seat as u16, at, outcome, cause }, self.seats[seat].ask));
     }
 
-    /// The limits of held seats hold from when second look begins. Who is kept out has its outcome.
+    /// Starts second look. From now the limits of held seats apply; a seat they keep out has its outcome.
     fn begin_second_look(&mut self, at: i64, verdicts: Vec<(usize, Verdict)>) {
         self.asks.second_look_at = Some(at);
         self.asks_changed = true;
@@ -328,13 +329,13 @@ impl Machine {
         }
     }
 
-    /// Has held seats asked once it is on the disk that second look has begun.
+    /// Releases the held seats once the start of second look is on the disk.
     fn release_if_due(&mut self) {
         if self.asks.second_look_at.is_none() || self.asks_changed {
             return;
         }
         if let Due::Release(held) = self.table.progress().due() {
-            // Who has an outcome that is not written yet is not asked any more.
+            // A seat whose outcome is not written yet is no longer asked.
             for seat in held.into_iter().filter(|seat| self.ahead.is_pending(*seat)).collect::<Vec<_>>() {
                 let released =
                     self.table.release(seat).and_then(|()| self.ahead.apply(Step::Released { seat }));
@@ -344,7 +345,8 @@ impl Machine {
         }
     }
 
-    /// Those who are to be asked and may be: before the table is on the disk only who answers at once.
+    /// Takes the due seats that may be asked: before the table is on the disk, only those that answer at
+    /// once.
     fn take_due(&mut self) -> Option<Vec<usize>> {
         let is_written = self.is_written;
         let may_be_asked = |(_, seat): &(usize, &mut Seat)| seat.due && (is_written || seat.at_once);
@@ -378,7 +380,7 @@ impl Machine {
         self.is_written = true;
         self.shows = true;
         for answer in record.answers {
-            // Its progress was moved ahead when it came.
+            // `note` moved `ahead` when the answer arrived.
             let applied = self.table.apply(&answer);
             debug_assert!(applied.is_ok(), "an answer is taken in once");
             let is_spared = asks.as_ref().is_some_and(|asks| asks.is_spared(usize::from(answer.seat)));
@@ -400,7 +402,7 @@ mod tests {
     use crate::rate_table::record::TableHead;
     use offerd_partners::{Book, Fingerprint, SeatTemplate};
 
-    /// What a seat is in a story: whether it answers at once, and its second look.
+    /// The kinds of seats in a test.
     #[derive(Debug, Clone, Copy, PartialEq)]
     enum Kind {
         Catalog,
@@ -408,12 +410,12 @@ mod tests {
         SecondLook,
     }
 
-    /// A table that is driven by hand: whatever it wants done is done, or fails, as drawn.
+    /// A table driven by hand: each effect succeeds or fails as drawn.
     struct World {
         table: Machine,
         kinds: Vec<Kind>,
         asked: HashSet<usize>,
-        /// Answers in the order in which they came to the disk.
+        /// Answers in the order of writing.
         on_disk: Vec<Answer>,
         settled: usize,
         writes: usize,
@@ -465,7 +467,7 @@ mod tests {
             Self { table, kinds, asked: HashSet::new(), on_disk: Vec::new(), settled: 0, writes: 0 }
         }
 
-        /// Carries out what is to be done; `draw` says who has no time and who is kept out.
+        /// Carries out the effects; `draw` decides which seats have no time or are kept out.
         fn drive(&mut self, draw: u8) {
             while let Some(effect) = self.table.poll(7) {
                 match effect {
@@ -516,7 +518,7 @@ mod tests {
             self.table.handle(Event::Written);
         }
 
-        /// The disk holds what is shown, each seat once.
+        /// Asserts that the disk holds what is shown, with one outcome per seat.
         fn holds(&self) {
             let mut folded = empty(&self.kinds);
             for answer in &self.on_disk {
@@ -582,8 +584,8 @@ mod tests {
     proptest! {
         #![proptest_config(crate::cases::cases(64))]
 
-        /// Whatever happens, in whatever order: what is shown is on the disk, each seat has one outcome, and after the deadline
-        /// and what was being written the table is complete.
+        /// For every order of events: the disk holds what is shown, each seat has one outcome, and the table
+        /// is complete once the deadline has passed and the write in flight is done.
         #[test]
         fn it_comes_to_its_end_by_the_deadline(
             kinds in prop::collection::vec(prop::sample::select(vec![Kind::Catalog, Kind::Afar, Kind::SecondLook]), 0..6),

@@ -1,9 +1,13 @@
-//! The rate table: how a lead's asks become offers, without actors, clock or store.
+//! The rate table: how the asks about a lead become offers, without actors, clock or store.
 //!
-//! A [`seating`] plan says who has a place. The [`machine`] takes a table from its beginning to its end: where its seats stand
-//! ([`progress`]), each with one [`outcome`] and perhaps a [`cause`], and what that makes of the [`table`] with its offers. A [`record`] is
-//! a part of it as it is stored, [`asks`] is who was asked later than at first, [`denied`] what keeps a seat from being asked, and a
-//! [`reason`] the word, class and sentence of each of those. A [`transcript`] is what a partner was sent and what came back.
+//! - [`seating`] decides which seats have a place.
+//! - [`machine`] drives a table from start to completion. It tracks the [`progress`] of the seats, each with
+//!   one [`outcome`] and sometimes a [`cause`], and builds the [`table`] of offers.
+//! - [`record`] is the stored form of a table; [`asks`] records the asks that began after its head was
+//!   written.
+//! - [`denied`] lists what keeps a seat from being asked; [`reason`] gives each outcome and denial its word,
+//!   class and sentence.
+//! - [`transcript`] holds what a partner was sent and what it answered.
 
 pub mod asks;
 pub mod bids;

@@ -1,4 +1,4 @@
-//! How asking a partner ends: in exactly one of these ways, panic included.
+//! How an ask ends: in exactly one of these outcomes, even on a panic.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,71 +7,71 @@ use super::reason::Reason;
 use offerd_model::{EventType, RejectReason};
 use offerd_partners::Quote;
 
-/// What became of a seat. Stored by position: a new variant goes behind the others.
+/// The outcome of a seat. Stored by position: append new variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
     /// At least one offer.
     Offers(Vec<Quote>),
-    /// An answer, or no ask at all, without an offer.
+    /// No offers, from a partner's answer or because it was not asked.
     NoOffers(NoOfferReason),
-    /// The partner, or our code for it, failed.
+    /// A failure of the partner or of our code for it.
     Failed(Failure),
     /// No answer within the budget.
     TimedOut,
 }
 
-/// The end of one ask, with its cause in words where one is known.
+/// The end of one ask, with its cause if known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AskEnd {
     /// How it ended.
     pub outcome: Outcome,
-    /// Why it ended so.
+    /// The cause in words.
     pub cause: Option<Cause>,
-    /// What the partner pays for the lead that it was sent, dollars, by its own bid.
+    /// What the partner pays for a lead that it was sent, dollars, by its own bid.
     pub pays: Option<f64>,
 }
 
-/// Why there are no offers although nothing went wrong. Stored by position: a new one goes behind the others.
+/// Why there are no offers although nothing failed. Stored by position: append new variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoOfferReason {
     /// The partner answered that it has nothing for this lead.
     Declined,
-    /// Less time was left than an ask is worth.
+    /// Too little time was left to ask.
     NoTime,
     /// Second look was not needed: a first-look partner had a loan offer.
     NotNeeded,
-    /// The partner rejected the person, and said why.
+    /// The partner rejected the person and gave a reason.
     Rejected(RejectReason),
     /// The lead is a test, and the partner has no sandbox.
     NoSandbox,
     /// Second look was needed, but the partner's limits or an exclusive partner kept it from being asked.
     HeldBack,
-    /// It was not sent the lead: its bid was below its floor.
+    /// The bid was below the floor, so the lead was not sent.
     BelowFloor,
-    /// It was not sent the lead: its bid was not among those that are.
+    /// The bid was not chosen, so the lead was not sent.
     Outbid,
-    /// It was not sent the lead: it was paused from the command line after it had been asked.
+    /// The seat was paused from the command line between ask and posting, so the lead was not sent.
     Paused,
 }
 
-/// What failed. Stored by position: a new one goes behind the others.
+/// What failed. Stored by position: append new variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {
-    /// A simulated partner was drawn to answer with an error; of one that is called that is `Answer`.
+    /// A simulated partner drew an error as its answer; real partners use `Answer`.
     Refused,
     /// Our code for the partner panicked.
     Panicked,
     /// The partner left the book while a restart had its table pending.
     Gone,
-    /// The request could not be made of the lead.
+    /// The request could not be built from the lead.
     Request,
     /// The partner could not be reached, or the connection broke.
     Unreachable,
-    /// The partner was not called: as many calls as allowed were under way, or it had failed too often.
+    /// The partner was not called: the call limit was reached or the circuit breaker was open.
     KeptOut,
-    /// The answer could not be read, or was an error.
+    /// The answer was an error or could not be read.
     Answer,
-    /// The partner was sent the lead before a restart, and what it answered is not known; it is not sent it twice.
+    /// The lead was sent before a restart; its answer is unknown, and it is not sent again.
     Unsure,
 }
 
@@ -82,27 +82,27 @@ impl From<Outcome> for AskEnd {
 }
 
 impl Outcome {
-    /// The end of an ask, with its cause.
+    /// The outcome with a cause.
     pub fn because(self, cause: impl Into<String>) -> AskEnd {
         AskEnd { outcome: self, cause: Some(Cause::new(cause)), pays: None }
     }
 
-    /// Whether the partner was asked, as of [`Reason::was_asked`].
+    /// Whether the partner was asked; see [`Reason::was_asked`].
     pub fn was_asked(&self) -> bool {
         Reason::from(self).was_asked()
     }
 
-    /// Whether it is no answer at all.
+    /// Whether the partner gave no usable answer.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::TimedOut)
     }
 
-    /// The word for it in metrics and logs.
+    /// The word in metrics and logs.
     pub fn word(&self) -> &'static str {
         Reason::from(self).word()
     }
 
-    /// Every word that there is.
+    /// Every word.
     pub fn every_word() -> impl Iterator<Item = &'static str> {
         let is_end = |reason: &&Reason| match reason {
             Reason::Pending | Reason::Held => false,
@@ -128,9 +128,9 @@ impl Outcome {
         }
     }
 
-    /// The institution's decision on the person: approved with at least one pre-approved or pre-qualified offer,
-    /// rejected when it answered with none at all (facts, Events). Static offers are no decision, and neither is a
-    /// partner that was not asked or did not answer.
+    /// The institution's decision on the person: approved with at least one pre-approved or pre-qualified
+    /// offer, rejected when it answered without any (facts, Events). Static offers are no decision, and
+    /// neither is a partner that was not asked or did not answer.
     pub fn decision(&self) -> Option<Decision> {
         match self {
             Self::Offers(quotes) if quotes.iter().any(|quote| quote.terms.personal()) => {
@@ -143,19 +143,19 @@ impl Outcome {
     }
 }
 
-/// What an institution's answer says of the person.
+/// The decision that an institution's answer implies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// At least one offer for this person.
+    /// At least one offer made for this person.
     Approved,
-    /// Only offers for anyone.
+    /// Only static offers.
     Listed,
-    /// None.
+    /// No offers.
     Rejected,
 }
 
 impl Decision {
-    /// The event that the feeds record of it; none of offers for anyone.
+    /// The feed event for the decision; `None` for static offers.
     pub fn event(self) -> Option<EventType> {
         match self {
             Self::Approved => Some(EventType::ApiApproved),
@@ -169,7 +169,7 @@ impl Decision {
 mod tests {
     use super::*;
 
-    /// A counter that nobody has begun tells nothing of its first event.
+    /// A counter must exist before its first event, or that event is not seen as an increase.
     #[test]
     fn each_outcome_has_its_word_among_those_that_are_counted() {
         let reasons = [

@@ -1,4 +1,4 @@
-//! Where the seats of a rate table stand, and what may follow.
+//! The states of a rate table's seats, and their legal transitions.
 //!
 //! ```text
 //!            due: no loan offer            an outcome
@@ -6,67 +6,67 @@
 //!     └──────── due: a loan offer, or an outcome ──────────▲
 //! ```
 //!
-//! A seat with second look starts held when the lead wants loans too, and stands among the pending ones like any other,
-//! so that the list of pending seats only ever shrinks (facts, Second look).
+//! In a lead that also wants loans, a second-look seat starts held. It counts as pending like any other, so
+//! the list of pending seats only ever shrinks (facts, Second look).
 
 use offerd_model::ProductType;
 
-/// Where a seat stands.
+/// The state of a seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// Waits for the first-look loan partners.
     Held,
-    /// Is asked.
+    /// Is being asked.
     Asked,
     /// Has its outcome.
     Ended,
 }
 
 impl Standing {
-    /// Where a seat starts.
+    /// The initial state of a seat.
     pub fn at_start(second_look: bool, wants_loans: bool) -> Self {
         if second_look && wants_loans { Self::Held } else { Self::Asked }
     }
 }
 
-/// What can happen to a seat.
+/// An event at a seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// A held seat is asked.
+    /// A held seat is released to be asked.
     Released {
         /// Position of the seat.
         seat: usize,
     },
-    /// A seat has its outcome.
+    /// A seat got its outcome.
     Ended {
         /// Position of the seat.
         seat: usize,
-        /// Whether it brought offers.
+        /// Whether the outcome has offers.
         offers: bool,
     },
 }
 
-/// What is to be done about the held seats.
+/// What the held seats are due for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Due {
-    /// Nothing yet, or nothing any more.
+    /// Nothing: none is held, or first-look loan partners are still pending.
     Nothing,
-    /// They are to be asked: no first-look partner had a loan offer.
+    /// Ask them: no first-look partner had a loan offer.
     Release(Vec<usize>),
-    /// They are not needed.
+    /// Drop them: a first-look partner had a loan offer.
     Drop(Vec<usize>),
 }
 
-/// An event that does not fit where its seat stands, such as a second outcome.
+/// An event that is illegal in the seat's state, such as a second outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IllegalTransition {
-    /// Where the seat stands; `None` for a seat that the table does not have.
+    /// The seat's state; `None` for an unknown seat.
     pub standing: Option<Standing>,
-    /// What was to happen.
+    /// The rejected event.
     pub event: Event,
 }
 
-/// Where every seat of a rate table stands.
+/// The state of every seat of a rate table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
     seats: Vec<SeatStanding>,
@@ -76,12 +76,12 @@ pub struct Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SeatStanding {
     standing: Standing,
-    /// Whether held seats wait for it.
+    /// Whether held seats wait for this one.
     first_look_loan: bool,
 }
 
 impl Progress {
-    /// The start of a table: (product type, second look) of each seat, and whether the lead wants loans.
+    /// The initial state: (product type, second look) of each seat, and whether the lead wants loans.
     pub fn start(seats: impl IntoIterator<Item = (ProductType, bool)>, wants_loans: bool) -> Self {
         let place = |(product_type, second_look): (ProductType, bool)| SeatStanding {
             standing: Standing::at_start(second_look, wants_loans),
@@ -90,7 +90,7 @@ impl Progress {
         Self { seats: seats.into_iter().map(place).collect(), loan_offers: false }
     }
 
-    /// Moves on.
+    /// Applies an event.
     ///
     /// # Errors
     /// [`IllegalTransition`], with nothing changed: an ended seat stays ended, whatever arrives late.
@@ -110,7 +110,7 @@ impl Progress {
         Ok(())
     }
 
-    /// What is to be done about the held seats.
+    /// What the held seats are due for.
     pub fn due(&self) -> Due {
         let waiting =
             self.seats.iter().any(|place| place.first_look_loan && place.standing != Standing::Ended);
@@ -123,7 +123,7 @@ impl Progress {
         }
     }
 
-    /// Seats that stand somewhere.
+    /// The seats in a state.
     pub fn standing(&self, standing: Standing) -> impl Iterator<Item = usize> {
         self.seats_where(move |at| at == standing)
     }
@@ -138,17 +138,16 @@ impl Progress {
         places.filter(move |(_, place)| is_wanted(place.standing)).map(|(seat, _)| seat)
     }
 
-    /// Where a seat stands; `None` for one that the table does not have.
+    /// The state of a seat; `None` for an unknown seat.
     pub fn at(&self, seat: usize) -> Option<Standing> {
         self.seats.get(seat).map(|place| place.standing)
     }
 
-    /// Whether a seat has no outcome yet.
     pub fn is_pending(&self, seat: usize) -> bool {
         self.at(seat).is_some_and(|standing| standing != Standing::Ended)
     }
 
-    /// Whether every seat has its outcome. Nothing can change any more then.
+    /// Whether every seat has its outcome. After that nothing can change.
     pub fn settled(&self) -> bool {
         self.pending().next().is_none()
     }
@@ -207,7 +206,7 @@ mod tests {
         assert!(progress.settled());
     }
 
-    /// The seats, and everything that was taken in: read anew for every question.
+    /// A reference model that keeps every accepted event and derives each answer from scratch.
     struct Story {
         seats: Vec<(ProductType, bool)>,
         wants_loans: bool,
@@ -248,8 +247,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens, in whatever order: the pending list only shrinks, nothing changes once it is empty, and
-        /// a table whose every seat got an outcome is settled.
+        /// For every order of events: the pending list only shrinks, nothing changes once it is empty, and a
+        /// table whose every seat got an outcome is settled.
         #[test]
         fn pending_only_shrinks(
             seats in prop::collection::vec(prop::sample::select(vec![LOAN, CARD, SECOND]), 0..12),
@@ -273,7 +272,7 @@ mod tests {
             prop_assert!(progress.settled());
         }
 
-        /// After any events it stands where the story of what was taken in says.
+        /// The state always matches the reference model.
         #[test]
         fn it_stands_where_its_story_says(
             seats in prop::collection::vec(prop::sample::select(vec![LOAN, CARD, SECOND]), 0..8),

@@ -1,15 +1,15 @@
-//! Why a seat has, or has not, offers at a rate table: the reasons that there are, each with its word for metrics, logs and other
-//! programs, the class that a client may know, and its sentence for people.
+//! Why a seat has offers at a rate table or has none: each reason with a word for metrics, logs and programs,
+//! a class that clients may see, and a sentence for people.
 
 use serde::{Deserialize, Serialize};
 
 use super::outcome::{Failure, NoOfferReason, Outcome};
 use offerd_model::PartnerResult;
 
-/// Declares the reasons in their order: what each means, its word, its class and its sentence.
+/// Declares the reasons in order: doc comment, variant, word, class, sentence.
 macro_rules! reasons {
     ($($(#[$about:meta])+ $reason:ident $word:literal $class:ident $sentence:literal;)+) => {
-        /// Why a seat has, or has not, offers at a rate table.
+        /// Why a seat has offers at a rate table, or has none.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Reason {
             $($(#[$about])+ #[serde(rename = $word)] $reason,)+
@@ -19,17 +19,17 @@ macro_rules! reasons {
             /// Every reason.
             pub const ALL: &[Self] = &[$(Self::$reason,)+];
 
-            /// The word for it.
+            /// The word for metrics, logs and programs.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$reason => $word,)+ }
             }
 
-            /// What a client may know.
+            /// The class that a client may see.
             pub fn class(self) -> PartnerResult {
                 match self { $(Self::$reason => PartnerResult::$class,)+ }
             }
 
-            /// The same for people, with the partner as its subject.
+            /// The sentence for people, with the partner as its subject.
             pub fn sentence(self) -> &'static str {
                 match self { $(Self::$reason => $sentence,)+ }
             }
@@ -38,81 +38,82 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// It answered with offers.
+    /// The partner answered with offers.
     Offers "offers" Offers "answered with offers";
-    /// It has not answered yet.
+    /// The partner has not answered yet.
     Pending "pending" Pending "has not answered yet";
-    /// It waits for the partners of first look.
+    /// The seat waits for the first-look partners.
     Held "held" Pending "waits for the partners of first look";
-    /// It answered that it has nothing for this lead.
+    /// The partner has nothing for this lead.
     Declined "declined" Declined "has nothing for this lead";
-    /// It rejected the person, and said why.
+    /// The partner rejected the person and gave a reason.
     Rejected "rejected" Rejected "rejected the person";
-    /// It did not answer within its time.
+    /// The partner did not answer within its budget.
     TimedOut "timed_out" TimedOut "did not answer in time";
-    /// It answered with an error.
+    /// A simulated partner answered with an error.
     Refused "refused" Unavailable "answered with an error";
-    /// Our code for it panicked.
+    /// Our code for the partner panicked.
     Panicked "panicked" Unavailable "our code for it panicked";
-    /// It left the panel while a restart had the table pending.
+    /// The partner left the panel while the table was pending over a restart.
     Gone "gone" Unavailable "left the panel while the table was pending over a restart";
-    /// No request could be made of the lead.
+    /// The request could not be built from the lead.
     BadRequest "bad_request" Unavailable "no request could be made of the lead";
-    /// It could not be reached, or the connection broke.
+    /// The partner could not be reached, or the connection broke.
     Unreachable "unreachable" Unavailable "could not be reached";
-    /// Its breaker was open, or as many calls as allowed were under way.
+    /// The circuit breaker was open, or the call limit was reached.
     KeptOut "kept_out" Unavailable "was not called: its breaker is open, or it has as many calls as allowed";
-    /// Its answer could not be read, or was an error.
+    /// The answer was an error or could not be read.
     BadAnswer "bad_answer" Unavailable "its answer could not be read, or was an error";
-    /// Less time was left than an ask is worth.
+    /// Too little time was left to ask.
     NoTime "no_time" TimedOut "too little time was left";
     /// Second look was not needed.
     NotNeeded "not_needed" NotNeeded "second look was not needed";
-    /// The lead is a test, and it has no sandbox.
+    /// The lead is a test, and the partner has no sandbox.
     NoSandbox "no_sandbox" NoSandbox "has no sandbox for a test lead";
-    /// Second look was needed, but something kept it from being asked.
+    /// Second look started, but limits or an exclusive partner held the seat back.
     HeldBack "held_back" Limit "was kept from being asked when second look began";
-    /// Paused, by its file or from the command line.
+    /// The seat is paused, in its file or from the command line.
     Paused "paused" Unavailable "paused";
-    /// Outside its schedule.
+    /// The seat is outside its schedule.
     Schedule "schedule" Schedule "outside its schedule";
-    /// At its cap of asks in a minute.
+    /// The seat is at its cap of asks per minute.
     PerMinute "per_minute" Limit "at its cap of the minute";
-    /// At its cap of asks in a day.
+    /// The seat is at its cap of asks per day.
     PerDay "per_day" Limit "at its cap of the day";
-    /// At its budget of payouts in a day.
+    /// The seat is at its daily payout budget.
     Budget "budget" Limit "at its budget of the day";
     /// An exclusive partner took the lead.
     Exclusive "exclusive" Limit "left to an exclusive partner";
-    /// At its cap of asks in a week.
+    /// The seat is at its cap of asks per week.
     PerWeek "per_week" Limit "at its cap of the week";
-    /// At its cap of asks in a month.
+    /// The seat is at its cap of asks per month.
     PerMonth "per_month" Limit "at its cap of the month";
-    /// Before its first day, or after its last.
+    /// The day is before the seat's first or after its last.
     Dates "dates" Schedule "before its first day or after its last";
-    /// The lead is not in its share.
+    /// The lead is not in the seat's share.
     Share "share" Limit "the lead is not in its share";
-    /// Somebody is on one of its suppression lists. Of all classes that of caps and shares tells a client least.
+    /// The person is on one of the seat's suppression lists. The class `Limit`, shared with caps and shares,
+    /// reveals least to a client.
     Suppressed "suppressed" Limit "left out because of its suppression lists";
-    /// A suppression list that it names is missing.
+    /// A suppression list that the seat names is missing.
     ListMissing "list_missing" Limit "left out because a suppression list that it names is missing";
-    /// The lead's variant of an experiment leaves it out.
+    /// The lead's experiment variant leaves the seat out.
     Experiment "experiment" Limit "left out by an experiment";
-    /// As many others were asked as may be.
+    /// The table was full.
     NoRoom "no_room" Limit "as many others were asked as may be";
     /// The lead does not ask for the product type.
     NotWanted "not_wanted" NotAskedFor "product type not asked for";
-    /// A condition of its file is not met.
+    /// A condition of the partner file is not met.
     Unmet "unmet" ConditionsNotMet "conditions not met";
-    /// It was not sent the lead: its bid was below its floor.
+    /// The bid was below the floor, so the lead was not sent.
     BelowFloor "below_floor" NotNeeded "was not sent the lead: its bid was below its floor";
-    /// It was not sent the lead: its bid was not among those that are.
+    /// The bid was not chosen, so the lead was not sent.
     Outbid "outbid" NotNeeded "was not sent the lead: its bid was not chosen";
-    /// It was not sent the lead: it was paused after it had been asked.
+    /// The seat was paused between ask and posting, so the lead was not sent.
     PausedMeanwhile "paused_meanwhile" Unavailable "was not sent the lead: it was paused meanwhile";
-    /// It was sent the lead before a restart, and is not sent it twice.
+    /// The lead was sent before a restart; its answer is unknown, and it is not sent again.
     Unsure "unsure" Unavailable "was sent the lead before a restart, and what it answered is not known";
-    /// The partner files of today would have it asked; those of then did not.
+    /// The current partner files would ask this seat; those of the time did not.
     Unlisted "unlisted" Unavailable "not asked then; by the partner files of today it would be";
 }
 
@@ -143,7 +144,7 @@ impl From<&Outcome> for Reason {
 }
 
 impl Reason {
-    /// Whether the partner's time to answer has begun, also where it could not be called.
+    /// Whether the partner's time to answer began, even if the call was not made.
     pub fn was_asked(self) -> bool {
         use Reason::{
             BadAnswer, BadRequest, BelowFloor, Declined, KeptOut, Offers, Outbid, Panicked, PausedMeanwhile,
@@ -155,7 +156,7 @@ impl Reason {
         answered || called || matches!(self, Panicked | BadRequest)
     }
 
-    /// Whether it is what became of a place at the table, and not what kept the partner from one.
+    /// Whether the seat had a place at the table, as opposed to being kept out.
     pub fn was_seated(self) -> bool {
         self.was_asked()
             || matches!(self, Self::Held | Self::Gone | Self::NoTime | Self::NotNeeded | Self::NoSandbox)
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
     use crate::rate_table::denied::Denied;
 
-    /// What is stored and read by other programs is the word.
+    /// Programs read the stored word.
     #[test]
     fn a_reason_is_written_as_its_word() {
         for reason in [Reason::BadRequest, Reason::NoRoom, Reason::Offers, Reason::PerMinute] {

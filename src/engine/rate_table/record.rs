@@ -1,6 +1,6 @@
-//! What the store keeps of a rate table: its head, written with the lead, and its answers, in the order of arrival.
+//! The stored form of a rate table: its head, written with the lead, and its answers in the order of arrival.
 //!
-//! Folding the answers over the head gives the table again, byte for byte ([`super::table`]).
+//! Folding the answers over the head restores the table byte for byte ([`super::table`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::treatment::Treatment;
 use offerd_partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen};
 use offerd_partners::{Fingerprint, Quote, Template};
 
-/// Written once, with the lead.
+/// A table's head. Written once, with the lead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableHead {
     /// The table.
@@ -24,43 +24,43 @@ pub struct TableHead {
     pub lead: Uuid,
     /// The company it belongs to.
     pub company: Uuid,
-    /// Made with a test token.
+    /// Whether it was made with a test token.
     pub test: bool,
     /// The lead's loan amount when the table was made, dollars.
     pub loan_amount: Option<i32>,
-    /// Whether the lead wants loans, so that second look waits.
+    /// Whether the lead wants loans, which makes second look wait.
     pub wants_loans: bool,
     /// When it was made, Unix milliseconds.
     pub created_at: i64,
     /// When it must be complete, Unix milliseconds.
     pub deadline: i64,
-    /// The seats asked or held, each by the fingerprint of its template.
+    /// The asked or held seats, each by the fingerprint of its template.
     pub seats: Vec<Fingerprint>,
-    /// The partner files that it was made with.
+    /// The fingerprint of the partner files in force.
     pub book: Fingerprint,
-    /// The seats that the lead fits and that limits kept from being asked, at most [`MAX_KEPT_OUT`].
+    /// The seats that fit the lead but that limits kept out, at most [`MAX_KEPT_OUT`].
     pub kept_out: Vec<KeptOut>,
-    /// The variants that its lead has of the rules which ran when it was made.
+    /// The lead's variant of each experiment rule that ran when the table was made.
     pub treatments: Vec<Treatment>,
 }
 
 impl TableHead {
-    /// How long the table may take.
+    /// The time from creation to the deadline.
     pub fn longest(&self) -> Duration {
         Duration::from_millis(u64::try_from(self.deadline - self.created_at).unwrap_or(0))
     }
 }
 
-/// A seat that has no place at a table although the lead fits it.
+/// A seat that fits the lead but has no place at the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptOut {
     /// The seat, by the fingerprint of its template.
     pub seat: Fingerprint,
-    /// What kept it out; `None` when as many others were asked as may be.
+    /// What kept it out; `None` when the table was full.
     pub by: Option<Denied>,
 }
 
-/// One seat's outcome.
+/// The outcome of one seat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// Position of the seat in the head.
@@ -69,27 +69,27 @@ pub struct Answer {
     pub at: i64,
     /// How the ask ended.
     pub outcome: Outcome,
-    /// Why it ended so, where that is known in words.
+    /// The cause in words, if known.
     pub cause: Option<Cause>,
 }
 
-/// Answers that were written together, and how each was asked for.
+/// Answers that were written together, each with its ask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerRecord {
-    /// In the order of arrival.
+    /// The answers in the order of arrival.
     pub answers: Vec<Answer>,
-    /// Of each answer, in the same order, how it was asked for; `None` when nobody was asked.
+    /// The ask of each answer, in the same order; `None` for a seat that was not asked.
     pub asked: Vec<Option<Ask>>,
-    /// The offers among them of which the partner said until when they stand.
+    /// The expiry times that partners set on offers.
     pub expiries: Vec<Expiry>,
-    /// The offers among them that have words of their own. These may tell of the person, so they are sealed with the answers and go
-    /// with them.
+    /// Offer texts that differ from the partner file. They may contain personal data, so they are sealed and
+    /// erased with the answers.
     pub texts: Vec<OwnText>,
-    /// Why the offers among them that were ranked have their scores; none where no ranking was in force.
+    /// The score components of ranked offers; empty without a ranking.
     pub rankings: Vec<RankedOffers>,
 }
 
-/// Until when an offer stands, as its partner said.
+/// An offer's expiry, as set by its partner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expiry {
     /// Position of the answer in its record.
@@ -100,52 +100,52 @@ pub struct Expiry {
     pub at: i64,
 }
 
-/// The words of offers that are not those of the partner's file.
+/// An offer text that differs from the partner file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnText {
     /// Position of the answer in its record.
     pub answer: u16,
-    /// Positions of the offers in the answer that have them.
+    /// Positions in the answer of the offers with this text.
     pub offers: Vec<u16>,
-    /// Their template, as templates are stored.
+    /// The template, in the format of stored templates.
     pub template: String,
 }
 
-/// Offers that were ranked by one ranking.
+/// Offers ranked by the same ranking.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankedOffers {
-    /// The ranking, as it was then.
+    /// The ranking in force at the time.
     pub by: Ranking,
     /// The offers.
     pub offers: Vec<RankedOffer>,
 }
 
-/// Why an offer has its score.
+/// The components of an offer's score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RankedOffer {
     /// Position of the answer in its record.
     pub answer: u16,
     /// Position of the offer in the answer.
     pub offer: u16,
-    /// What its score is made of.
+    /// The components.
     pub parts: Parts,
-    /// Where the conversion is from.
+    /// The source of the conversion estimate.
     pub from: ConversionFrom,
-    /// What was seen there.
+    /// The clicks and conversions observed there.
     pub seen: Seen,
 }
 
-/// When an ask began, and how long it could take.
+/// The start and the budget of an ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
-    /// Milliseconds from the making of the table.
+    /// Milliseconds since the table was made.
     pub after_ms: u32,
     /// Its budget, milliseconds.
     pub budget_ms: u32,
 }
 
 impl AnswerRecord {
-    /// A record of answers that are to be written, with how each was asked for.
+    /// A record to write from answers and their asks.
     pub fn new(answers: Vec<Answer>, asked: Vec<Option<Ask>>) -> Self {
         assert_eq!(answers.len(), asked.len(), "each answer has an ask or none");
         let expiry = |(answer, offer, quote): (u16, u16, &Quote)| {
@@ -156,7 +156,7 @@ impl AnswerRecord {
         Self { answers, asked, expiries, texts, rankings }
     }
 
-    /// The record as it was read, each offer with until when it stands, with its own words, and with why it has its score.
+    /// Moves expiries, texts and rankings back into the offers of a record that was read.
     #[must_use]
     pub fn told_to_offers(mut self) -> Self {
         let answers = &mut self.answers;
@@ -185,20 +185,19 @@ impl AnswerRecord {
         self
     }
 
-    /// Each answer, with how it was asked for; `None` when nobody was asked.
+    /// Each answer with its ask; `None` for a seat that was not asked.
     pub fn each(self) -> impl Iterator<Item = (Answer, Option<Ask>)> {
         self.answers.into_iter().zip(self.asked)
     }
 }
 
-/// Every offer of answers, with the positions of its answer and of itself in the answer.
+/// Every offer, with the position of its answer and its own position in it.
 fn offers_of(answers: &[Answer]) -> impl Iterator<Item = (u16, u16, &Quote)> {
     (0..).zip(answers).flat_map(|(nth, answer)| {
         (0..).zip(answer.outcome.quotes()).map(move |(offer, quote)| (nth, offer, quote))
     })
 }
 
-/// The offer at these positions.
 fn offer_of(answers: &mut [Answer], answer: u16, offer: u16) -> Option<&mut Quote> {
     match &mut answers.get_mut(usize::from(answer))?.outcome {
         Outcome::Offers(quotes) => quotes.get_mut(usize::from(offer)),
@@ -206,7 +205,7 @@ fn offer_of(answers: &mut [Answer], answer: u16, offer: u16) -> Option<&mut Quot
     }
 }
 
-/// Why the offers of answers have their scores, under the ranking that gave them.
+/// The score components of ranked offers, grouped by ranking.
 fn rankings(answers: &[Answer]) -> Vec<RankedOffers> {
     let mut rankings: Vec<RankedOffers> = Vec::new();
     for (answer, offer, quote) in offers_of(answers) {
@@ -221,7 +220,7 @@ fn rankings(answers: &[Answer]) -> Vec<RankedOffers> {
     rankings
 }
 
-/// The words of offers that are their own, each once of an answer.
+/// The own texts of offers, deduplicated per answer.
 fn own_texts(answers: &[Answer]) -> Vec<OwnText> {
     let mut texts: Vec<(Fingerprint, OwnText)> = Vec::new();
     for (answer, offer, quote) in offers_of(answers) {
@@ -237,13 +236,13 @@ fn own_texts(answers: &[Answer]) -> Vec<OwnText> {
     texts.into_iter().map(|(_, text)| text).collect()
 }
 
-/// Seats that were kept out of a table and are recorded, at most.
+/// Most recorded seats that limits kept out of a table.
 pub const MAX_KEPT_OUT: usize = 1_000;
 
-/// Bits of an offer's number in its uuid, which `records::public_ids` makes.
+/// Bits of the offer number in an offer's UUID (`records::public_ids`).
 pub const NUMBER_BITS: u32 = 12;
 
-/// Offers that a table numbers at most; what comes after is cut and counted.
+/// Most numbered offers of a table; further ones are cut and counted.
 pub const MAX_OFFERS: u16 = (1 << NUMBER_BITS) - 1;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The seating plan: which of the seats that a lead fits have a place at its table. One plan for tables that are made, for those
-//! that are replayed and for leads that are only judged, so that they cannot differ.
+//! The seating plan: which seats that fit a lead have a place at its table. Live tables, replays and lead
+//! checks share this code, so they cannot differ.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +14,14 @@ use offerd_partners::{Fit, Seat};
 /// Whether a seat is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is.
+    /// The seat is asked.
     Asked,
-    /// It is not, for this reason; `None` since as many others are as may be.
+    /// The seat is not asked, for this reason; `None` when the table is full.
     KeptOut(Option<Denied>),
 }
 
-/// Whether each of the seats that would be asked together about a lead is asked, `most` at most. Who is `denied` is not, an exclusive
-/// seat is asked alone, and of the rest those have a place who come first by `precedence`.
+/// The verdict on each of the seats that would be asked together about a lead, at most `most` of them. A
+/// `denied` seat is not asked, an exclusive seat is asked alone, and the rest get places by `precedence`.
 pub fn verdicts(seats: &[&Seat], most: usize, lead: Uuid, mut denied: Vec<Option<Denied>>) -> Vec<Verdict> {
     for (seat, _) in displaced(seats, |nth| denied[nth].is_none()) {
         denied[seat] = Some(Denied::Exclusive);
@@ -34,7 +34,7 @@ pub fn verdicts(seats: &[&Seat], most: usize, lead: Uuid, mut denied: Vec<Option
     verdicts
 }
 
-/// What a seat's file has against a lead at a moment: its schedule, its days, its share.
+/// The reasons in a seat's file against a lead at a given time: schedule, dates, share.
 pub fn denied_by_file(seat: &Seat, lead: Option<Uuid>, at: DateTime<Utc>) -> impl Iterator<Item = Denied> {
     let all = [
         (!seat.limits.open_at(at), Denied::Schedule),
@@ -44,8 +44,8 @@ pub fn denied_by_file(seat: &Seat, lead: Option<Uuid>, at: DateTime<Utc>) -> imp
     all.into_iter().filter(|(is_against, _)| *is_against).map(|(_, denied)| denied)
 }
 
-/// Who comes first where `most` places are too few: by priority, and among the same by a draw in which weights count; who has no
-/// weight there has 1, and where nobody has one they stay in their order.
+/// The order in which seats get places when `most` is too few: by priority, then by a weighted draw among
+/// equals. A seat without a weight counts 1; where none has a weight, the order stays.
 fn precedence<'s>(
     wanting: Vec<usize>,
     seat: impl Fn(usize) -> &'s Seat,
@@ -57,7 +57,7 @@ fn precedence<'s>(
     }
     let weighed: BTreeSet<i32> =
         wanting.iter().map(|nth| seat(*nth)).filter_map(|seat| seat.weight.map(|_| seat.priority)).collect();
-    // The first of exponential draws is each of them as often as its rate is a part of all rates.
+    // The smallest of exponential draws is each seat with probability rate / sum of rates.
     let drawn = |seat: &Seat| -(1.0 - seat.draw("weight", lead)).ln() / seat.weight.unwrap_or(1.0);
     let place = |nth: &usize| {
         let seat = seat(*nth);
@@ -73,15 +73,15 @@ fn precedence<'s>(
 /// The places at a table.
 #[derive(Debug)]
 pub struct SeatingPlan {
-    /// Those who are asked or held, in the order of the book.
+    /// The asked and held seats, in the order of the book.
     pub fits: Vec<Fit>,
-    /// Those who have no place although the lead fits them, with what keeps them out; nothing where no place is left.
+    /// The seats that fit but have no place, with what keeps them out; `None` when the table is full.
     pub kept_out: Vec<(Fit, Option<Denied>)>,
 }
 
 impl SeatingPlan {
-    /// Seats those who fit a `lead`, `most` at most. `judge` gives the verdict on those who would be asked at once; held ones get
-    /// the places that are left, since what keeps them out is known when second look begins.
+    /// Assigns at most `most` places to the seats that fit a `lead`. `judge` decides on those to ask at once.
+    /// Held seats get the remaining places; their limits are checked when second look starts.
     pub fn new(
         fits: Vec<Fit>,
         wants_loans: bool,
@@ -123,7 +123,7 @@ mod tests {
     use crate::partner_files::partner;
     use offerd_partners::Book;
 
-    /// A book of seats, `a` and those after it, each with such keys.
+    /// A book of seats keyed `a`, `b`, …, each with these settings.
     fn book(products: &[&str]) -> Book {
         let files = products.iter().zip('a'..).map(|(product, key)| {
             let file = partner(&key.to_string()).savings(product);
@@ -132,7 +132,7 @@ mod tests {
         Book::from_texts(files).unwrap()
     }
 
-    /// The keys of those who are asked.
+    /// The keys of the asked seats.
     fn asked(book: &Book, most: usize, lead: u128) -> String {
         let seats: Vec<&Seat> = book.seats().iter().map(|seat| &**seat).collect();
         let verdicts = verdicts(&seats, most, Uuid::from_u128(lead), vec![None; seats.len()]);
@@ -154,7 +154,7 @@ mod tests {
         let of_b = leads.clone().filter(|lead| asked(&book, 2, *lead) == "bc").count();
         let of_a = leads.filter(|lead| asked(&book, 2, *lead) == "ac").count();
         assert_eq!(of_a + of_b, 4000);
-        // Six standard deviations to either side.
+        // Six standard deviations either way.
         assert!(of_b.abs_diff(3000) < 165, "{of_b}");
         assert_eq!(asked(&book, 2, 7), asked(&book, 2, 7));
     }

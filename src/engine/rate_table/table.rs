@@ -1,9 +1,10 @@
-//! What a rate table holds: its head, folded over by its answers.
+//! The content of a rate table: answers folded over its head.
 //!
-//! Pure: the same answers give the same table, in the live actor, after a restart, and when an old table is read.
+//! Pure: the same answers give the same table in the live actor, after a restart and when an old table is
+//! read.
 //!
-//! Each array is sorted by `recommendationScore`, highest first; equal scores stand in the order in which the offers
-//! were numbered, which is the order of arrival and, within one answer, of the partner's file.
+//! Each array is sorted by `recommendationScore`, highest first. Equal scores stay in the order of offer
+//! numbers: the order of arrival and, within an answer, of the partner's file.
 
 use std::sync::Arc;
 
@@ -12,27 +13,27 @@ use super::progress::{Event, IllegalTransition, Progress};
 use super::record::{Answer, MAX_OFFERS, TableHead};
 use offerd_partners::{Quote, SeatTemplate, Terms};
 
-/// A rate table as far as it has come.
+/// A rate table at some point of its life.
 #[derive(Debug, Clone)]
 pub struct Table {
     head: Arc<TableHead>,
     seats: Arc<[Arc<SeatTemplate>]>,
     progress: Progress,
     arrays: [Vec<Offer>; ARRAYS.len()],
-    /// Answers of second-look partners, until the last of them has answered.
+    /// Offers of second-look partners, until the last of those has answered.
     auction: Vec<Offer>,
     last_number: u16,
     answers: u32,
 }
 
-/// An offer that has its number.
+/// A numbered offer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Offer {
-    /// Its number in the table, from 1.
+    /// The offer's number in the table, from 1.
     pub number: u16,
-    /// Position of its seat.
+    /// Position of the seat.
     pub seat: u16,
-    /// What was offered.
+    /// The quote.
     pub quote: Quote,
 }
 
@@ -51,7 +52,7 @@ fn array_of(terms: &Terms) -> usize {
 }
 
 impl Table {
-    /// A table without answers. `seats` are those of the head, in its order.
+    /// A table without answers. `seats` are those of the head, in the same order.
     pub fn new(head: Arc<TableHead>, seats: Vec<Arc<SeatTemplate>>) -> Self {
         debug_assert_eq!(head.seats.len(), seats.len());
         let places = seats.iter().map(|seat| (seat.product_type, seat.second_look));
@@ -67,22 +68,22 @@ impl Table {
         }
     }
 
-    /// Takes in an answer.
+    /// Applies an answer.
     ///
     /// # Errors
-    /// [`IllegalTransition`], with nothing changed, when the seat has its outcome already.
+    /// [`IllegalTransition`], with nothing changed, when the seat already has its outcome.
     pub fn apply(&mut self, answer: &Answer) -> Result<(), IllegalTransition> {
         let seat = usize::from(answer.seat);
         let quotes = answer.outcome.quotes();
         let was_settled = self.progress.settled();
         self.progress.apply(Event::Ended { seat, offers: !quotes.is_empty() })?;
-        // Invariant (S2): once no response is pending the table never changes.
+        // Invariant (S2): a table without pending responses never changes.
         debug_assert!(!was_settled);
 
         self.answers += 1;
         let second_look = self.seats[seat].second_look;
         for quote in quotes {
-            // Invariant: `cut_to_fit` has seen to the numbers.
+            // Invariant: `cut_to_fit` limits the numbers.
             debug_assert!(self.last_number < MAX_OFFERS);
             self.last_number += 1;
             let offer = Offer { number: self.last_number, seat: answer.seat, quote: quote.clone() };
@@ -98,7 +99,7 @@ impl Table {
         Ok(())
     }
 
-    /// Takes out of answers that are to be applied next what the table has no numbers left for; returns how many offers.
+    /// Removes the offers of upcoming answers that exceed the table's numbers; returns how many were cut.
     pub fn cut_to_fit(&self, answers: &mut [Answer]) -> usize {
         let mut left = usize::from(MAX_OFFERS - self.last_number);
         let mut cut = 0;
@@ -112,7 +113,7 @@ impl Table {
         cut
     }
 
-    /// Once the last second-look partner has answered, the best offer of each product sub-type is shown.
+    /// After the last second-look answer, shows the best offer of each product sub-type.
     fn close_auction(&mut self) {
         if self.progress.pending().any(|seat| self.seats[seat].second_look) {
             return;
@@ -123,7 +124,7 @@ impl Table {
         });
         let mut lots = Vec::new();
         for offer in offers {
-            // Without a sub-type there is nothing to compare with.
+            // An offer without a sub-type has no competitors.
             let lot = if let Terms::Special(terms) = &offer.quote.terms { terms.lot } else { None };
             if lot.is_none() || !lots.contains(&lot) {
                 lots.push(lot);
@@ -132,7 +133,7 @@ impl Table {
         }
     }
 
-    /// Puts an offer where its score says.
+    /// Inserts an offer by its score.
     fn place(&mut self, offer: Offer) {
         let array = &mut self.arrays[array_of(&offer.quote.terms)];
         let before = |other: &Offer| {
@@ -143,22 +144,22 @@ impl Table {
         array.insert(position, offer);
     }
 
-    /// Its head.
+    /// The table's head.
     pub fn head(&self) -> &Arc<TableHead> {
         &self.head
     }
 
-    /// Its seats, in the order of the head.
+    /// The table's seats, in the order of the head.
     pub fn seats(&self) -> &[Arc<SeatTemplate>] {
         &self.seats
     }
 
-    /// Where its seats stand.
+    /// The states of the seats.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    /// Lets a held seat be asked.
+    /// Releases a held seat to be asked.
     ///
     /// # Errors
     /// [`IllegalTransition`] when the seat is not held.
@@ -166,7 +167,7 @@ impl Table {
         self.progress.apply(Event::Released { seat })
     }
 
-    /// Answers so far: the version of what is shown.
+    /// Answers so far; serves as the version of the shown table.
     pub fn answers(&self) -> u32 {
         self.answers
     }
@@ -176,24 +177,24 @@ impl Table {
         self.arrays.iter().map(Vec::len).sum()
     }
 
-    /// An offer by its number, if it is shown: its seat and its quote.
+    /// A shown offer by its number, with its seat.
     pub fn offer(&self, number: u16) -> Option<(&Arc<SeatTemplate>, &Quote)> {
         let offer = self.arrays.iter().flatten().find(|offer| offer.number == number)?;
         Some((&self.seats[usize::from(offer.seat)], &offer.quote))
     }
 
-    /// The numbers of the offers that are shown.
+    /// The numbers of the shown offers.
     pub fn numbers(&self) -> impl Iterator<Item = u16> {
         self.arrays.iter().flatten().map(|offer| offer.number)
     }
 
-    /// Every offer that is shown: its seat and its quote.
+    /// Every shown offer with its seat.
     pub fn shown(&self) -> impl Iterator<Item = (&Arc<SeatTemplate>, &Quote)> {
         let offers = self.arrays.iter().flatten();
         offers.map(|offer| (&self.seats[usize::from(offer.seat)], &offer.quote))
     }
 
-    /// The offers that are shown, by array, in the order of the specification and of their rank.
+    /// The shown offers by array, in the order of the specification and of rank.
     pub fn arrays(&self) -> impl Iterator<Item = (&'static str, &[Offer])> {
         ARRAYS.into_iter().zip(self.arrays.iter().map(Vec::as_slice))
     }

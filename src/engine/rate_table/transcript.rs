@@ -1,82 +1,83 @@
-//! What a partner was sent about a lead and what came back, for the partners whose file wants that kept: a person's data, without secrets.
+//! Messages exchanged with a partner about a lead, kept if the partner file asks for it. Personal data,
+//! without secrets.
 
 use serde::{Deserialize, Serialize};
 
-/// The calls of one ask, or one that came when it had ended. Holds a person's data, so it is not `Debug`.
+/// The calls of one ask, or a call that arrived after it ended. Holds personal data, so it is not `Debug`.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Transcript {
-    /// How long it was to be kept when it was written, milliseconds.
+    /// Retention when it was written, milliseconds.
     pub keep_ms: i64,
-    /// The calls in their order.
+    /// The calls in order.
     pub calls: Vec<TranscribedCall>,
-    /// Further calls that there was no room for.
+    /// Further calls that did not fit.
     pub left_out: u32,
 }
 
-/// A call and its end.
+/// A call and its result.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct TranscribedCall {
-    /// When it began, Unix milliseconds.
+    /// When the call started, Unix milliseconds.
     pub at: i64,
-    /// How long it took, milliseconds.
+    /// The duration of the call, milliseconds.
     pub took_ms: u32,
-    /// Who made it.
+    /// The caller.
     pub by: CalledBy,
-    /// The step that it is of, by its key in the partner file, where there are several.
+    /// The key of the step in the partner file, if there are several steps.
     pub step: Option<String>,
-    /// The method.
+    /// The HTTP method.
     pub method: String,
-    /// Where to; of a partner's call the path.
+    /// The URL; for a call by the partner, the path.
     pub url: String,
-    /// What was sent with it.
+    /// The request.
     pub sent: Message,
-    /// How it ended.
+    /// The result.
     pub end: CallEnd,
 }
 
-/// Who makes a call.
+/// The caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CalledBy {
-    /// We do.
+    /// offerd.
     Offerd,
-    /// The partner does, with its answer.
+    /// The partner, with its answer.
     Partner,
-    /// The partner does, when the ask has ended.
+    /// The partner, after the ask ended.
     PartnerLate,
 }
 
-/// How a call ended.
+/// The result of a call.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub enum CallEnd {
-    /// With an answer.
+    /// The call was answered.
     Answered {
-        /// Its status.
+        /// The status code.
         status: u16,
-        /// The rest of it.
+        /// The headers and body.
         came: Message,
     },
-    /// Without one: why.
+    /// The call failed, with the cause.
     Failed(String),
-    /// A partner's was taken in.
+    /// The partner's call was accepted.
     Taken,
 }
 
-/// The headers and the body of a request or an answer.
+/// Headers and body of a request or response.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Names and values; no value of one that carries a secret.
+    /// Names and values; the value is left out where it is a secret.
     pub headers: Vec<(String, Option<String>)>,
-    /// The body, as far as it is kept.
+    /// The kept part of the body.
     pub body: Vec<u8>,
-    /// How long the whole body is.
+    /// Length of the whole body.
     pub bytes: u64,
-    /// Whether the end of it is not kept.
+    /// Whether the kept body is truncated.
     pub cut: bool,
 }
 
 impl Transcript {
-    /// Whether something of it is not kept.
+    /// Whether any part is not kept.
     pub fn is_cut(&self) -> bool {
         let cut = |call: &TranscribedCall| {
             call.sent.cut || matches!(&call.end, CallEnd::Answered { came, .. } if came.cut)

@@ -1,4 +1,5 @@
-//! What experiments change of a rate table: written with its head, and in force to its end, whatever becomes of the rules.
+//! Experiment treatments of a rate table: stored in its head and in force until it is complete, even if the
+//! rules change.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,38 +8,38 @@ use serde::{Deserialize, Serialize};
 
 use offerd_partners::SeatTemplate;
 
-/// The variant that a table's lead has of a rule which ran when the table was made.
+/// The variant of an experiment rule that a table's lead drew.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Treatment {
-    /// The rule, by name.
+    /// Name of the rule.
     pub rule: String,
-    /// The variant, by name.
+    /// Name of the variant.
     pub variant: String,
-    /// What it changes; nothing of the control.
+    /// The changes; empty for the control.
     pub changes: Vec<Change>,
 }
 
-/// One thing that a variant changes. Stored by position: a new one goes behind the others.
+/// A change that a variant makes. Stored by position: append new variants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {
-    /// How long the table may take.
+    /// The time limit of the table.
     Deadline {
         /// Milliseconds.
         ms: u64,
     },
-    /// Nobody is asked but these partners, by key.
+    /// Only these partners are asked, by key.
     OnlyPartners(Vec<String>),
     /// These partners are not asked, by key.
     WithoutPartners(Vec<String>),
-    /// Whether partners with second look are asked when no other had a loan offer.
+    /// Whether second look runs when no first-look partner had a loan offer.
     SecondLook(bool),
-    /// By which ranking of the settings offers have their scores.
+    /// The ranking, from the settings, that scores the offers.
     Ranking(String),
 }
 
 impl Change {
-    /// What it is about: two rules that change the same cannot be told apart.
+    /// What it changes: the effects of two rules with the same subject cannot be separated.
     pub fn subject(&self) -> &'static str {
         match self {
             Self::Deadline { .. } => "the deadline",
@@ -53,7 +54,7 @@ impl Change {
             Self::Deadline { .. } | Self::SecondLook(true) | Self::Ranking(_) => false,
             Self::OnlyPartners(partners) => !partners.contains(&seat.key),
             Self::WithoutPartners(partners) => partners.contains(&seat.key),
-            // Of a lead that wants no loan everybody is asked at once.
+            // A lead that wants no loan has no second look: all seats are asked at once.
             Self::SecondLook(false) => seat.second_look && wants_loans,
         }
     }
@@ -75,12 +76,12 @@ impl fmt::Display for Change {
 }
 
 impl Treatment {
-    /// The rule with its variant, as reports name it.
+    /// The rule and variant, as named in reports.
     pub fn label(&self) -> String {
         format!("{}/{}", self.rule, self.variant)
     }
 
-    /// What it changes, in words.
+    /// The changes in words.
     pub fn about(&self) -> String {
         if self.changes.is_empty() {
             return "nothing is different".to_owned();
@@ -89,7 +90,7 @@ impl Treatment {
     }
 }
 
-/// The deadline that a table has by its treatments, if they give one.
+/// The deadline set by the treatments, if any.
 pub fn deadline(treatments: &[Treatment]) -> Option<Duration> {
     treatments.iter().flat_map(|treatment| &treatment.changes).find_map(|change| match change {
         Change::Deadline { ms } => Some(Duration::from_millis(*ms)),
@@ -97,7 +98,7 @@ pub fn deadline(treatments: &[Treatment]) -> Option<Duration> {
     })
 }
 
-/// The name of the ranking that a table has by its treatments, if they give one.
+/// The name of the ranking set by the treatments, if any.
 pub fn ranking(treatments: &[Treatment]) -> Option<&str> {
     treatments.iter().flat_map(|treatment| &treatment.changes).find_map(|change| match change {
         Change::Ranking(name) => Some(name.as_str()),
@@ -105,7 +106,7 @@ pub fn ranking(treatments: &[Treatment]) -> Option<&str> {
     })
 }
 
-/// The treatment that leaves a seat out, if one does.
+/// The treatment that leaves a seat out, if any.
 pub fn leaving_out<'t>(
     treatments: &'t [Treatment],
     seat: &SeatTemplate,

@@ -1,4 +1,4 @@
-//! Rate tables and leads as the store has them.
+//! Reads rate tables and leads from the store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,21 +20,21 @@ use offerd_partners::{Facts, SeatTemplate};
 use offerd_store::entities::LeadRecord;
 use offerd_store::{FeedKey, ReadError, Scan, Store, Tree};
 
-/// How far the clock may have stepped back since a lead came, milliseconds.
+/// How far the clock may have stepped back since a lead arrived, milliseconds.
 const CLOCK_STEPS: i64 = 60 * 60 * 1000;
 
-/// A table, folded from its records; `None` when there is none, or its lead is erased.
+/// Folds a table from its records; `None` when it does not exist or its lead is erased.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when a part of it cannot be read.
+/// [`Unavailable`] when a record cannot be read; the cause is logged.
 pub fn table(records: &Records, table: Uuid) -> Result<Option<Table>, Unavailable> {
     table_with(records, table, |_| {})
 }
 
-/// The same, and each of its answers.
+/// Like [`table`], and passes each answer to `tell`.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when it cannot be read.
+/// [`Unavailable`] when a record cannot be read; the cause is logged.
 pub fn table_with(
     Records { store, templates }: &Records,
     table: Uuid,
@@ -59,18 +59,18 @@ pub fn table_with(
             }
         }
     }
-    // Who has an answer that can be read is not erased.
+    // A lead with a readable answer is not erased.
     if folded.answers() == 0 && store.is_erased(lead).map_err(broken)? {
         return Ok(None);
     }
     Ok(Some(folded))
 }
 
-/// The table and the number of an offer, by the offer's uuid; `None` when there is none. Whether the table shows an offer of
-/// this number is not looked at.
+/// The table and offer number behind an offer's UUID; `None` when the table does not exist. Does not check
+/// that the table shows the offer.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when that cannot be read.
+/// [`Unavailable`] when the store cannot be read; the cause is logged.
 pub fn offer(
     Records { store, templates }: &Records,
     offer: Uuid,
@@ -80,7 +80,7 @@ pub fn offer(
     for record in store.scan(Tree::RateTables, whole_bytes) {
         let (key, _) = record.map_err(broken)?;
         let table = Uuid::from_slice(&key).map_err(broken)?;
-        // The uuid is one that is given out; another spelling of the same offer would be an offer twice.
+        // Only the UUID that we give out counts: another spelling would make two of one offer.
         if templates.ids.offer(table, number) == offer {
             return Ok(Some((table, number)));
         }
@@ -88,21 +88,21 @@ pub fn offer(
     Ok(None)
 }
 
-/// The table of a uuid, or that of the offer of a uuid with the offer's number; `None` when there is none. Whether the table shows the
-/// offer is not looked at.
+/// The table with this UUID, or the table and number of the offer with it; `None` when neither exists. Does
+/// not check that the table shows the offer.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when that cannot be read.
+/// [`Unavailable`] when a record cannot be read; the cause is logged.
 pub fn named(records: &Records, uuid: Uuid) -> Result<Option<(Table, Option<u16>)>, Unavailable> {
     let offer = offer(records, uuid)?;
     let (uuid, number) = offer.map_or((uuid, None), |(table, number)| (table, Some(number)));
     Ok(table(records, uuid)?.map(|table| (table, number)))
 }
 
-/// The table that a seat is of under whose uuid a partner calls back; `None` when it is none of ours.
+/// The table of the seat that a partner calls back under this UUID; `None` when it is not one of ours.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when that cannot be read.
+/// [`Unavailable`] when the store cannot be read; the cause is logged.
 pub fn table_of_callback(
     Records { store, templates }: &Records,
     callback: Uuid,
@@ -112,45 +112,46 @@ pub fn table_of_callback(
     found.map(|(key, _)| Uuid::from_slice(&key).map_err(broken)).transpose()
 }
 
-/// What is counted in a tree under a key, such as clicks on an offer by its [place](super::public_ids::place); `None` where nothing is.
+/// A stored counter, such as the clicks on an offer by its [place](super::public_ids::place); `None` before
+/// the first count.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when that cannot be read.
+/// [`Unavailable`] when the counter cannot be read; the cause is logged.
 pub fn count(store: &Store, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<u64>, Unavailable> {
     let count = |bytes: Vec<u8>| bytes.try_into().map(u64::from_be_bytes);
     let bytes = store.get(tree, key).map_err(broken)?;
     bytes.map(|bytes| count(bytes).map_err(|_| broken("a count has eight bytes"))).transpose()
 }
 
-/// A table without its answers; `None` when there is none.
+/// A table's head, without answers; `None` when the table does not exist.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when it cannot be read.
+/// [`Unavailable`] when the head cannot be read; the cause is logged.
 pub fn head(store: &Store, table: Uuid) -> Result<Option<TableHead>, Unavailable> {
     store.read(Tree::RateTables, table).map_err(broken)
 }
 
-/// Whether a table is not shown because its lead is erased.
+/// Whether a table is hidden because its lead is erased.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when that cannot be read.
+/// [`Unavailable`] when the store cannot be read; the cause is logged.
 pub fn was_erased(store: &Store, table: Uuid) -> Result<bool, Unavailable> {
     let Some(head) = head(store, table)? else { return Ok(false) };
     store.is_erased(head.lead).map_err(broken)
 }
 
-/// Who of a table's seats was asked, where its head does not say so.
+/// The asks of a table that its head does not record.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when that cannot be read.
+/// [`Unavailable`] when the record cannot be read; the cause is logged.
 pub fn asks(store: &Store, table: Uuid) -> Result<Asks, Unavailable> {
     Ok(store.read(Tree::Asks, table).map_err(broken)?.unwrap_or_default())
 }
 
-/// How far the calls of a table's asks had come, by seat.
+/// The progress of a table's multi-call asks, by seat.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when that cannot be read.
+/// [`Unavailable`] when a record cannot be read; the cause is logged.
 pub fn calls(store: &Store, table: Uuid) -> Result<HashMap<u16, CallRecord>, Unavailable> {
     let record = |record: Result<(Vec<u8>, Vec<u8>), _>| {
         let (key, payload) = record.map_err(broken)?;
@@ -160,10 +161,10 @@ pub fn calls(store: &Store, table: Uuid) -> Result<HashMap<u16, CallRecord>, Una
     store.scan(Tree::Calls, table.as_bytes()).map(record).collect()
 }
 
-/// Whether a table has sold its lead to a seat of it, which then pays by its bid and not as its file says.
+/// Whether a table has sold its lead to this seat, which then pays its bid instead of the price in its file.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when that cannot be read.
+/// [`Unavailable`] when the store cannot be read; the cause is logged.
 pub fn is_sold(store: &Store, table: &Table, seat: &SeatTemplate) -> Result<bool, Unavailable> {
     let calls = calls(store, table.head().uuid)?;
     let paying = calls.iter().filter(|(_, call)| call.bid.is_some_and(|bid| bid > 0.0));
@@ -171,40 +172,40 @@ pub fn is_sold(store: &Store, table: &Table, seat: &SeatTemplate) -> Result<bool
     Ok(paying.any(|paying| paying.is_of(&seat.key, seat.product_type)))
 }
 
-/// Position of a table's next answer record: one behind the last, whether that can be read or not.
+/// Position of a table's next answer record: one after the last, readable or not.
 pub fn next_answer(store: &Store, table: Uuid) -> u16 {
     let keys = store.scan(Tree::Answers, table.as_bytes()).filter_map(Result::ok).map(|(key, _)| key);
     keys.filter_map(|key| position(&key)).max().map_or(0, |last| last + 1)
 }
 
-/// The position that stands in a key behind the uuid of a table.
+/// The position behind the table's UUID in a key.
 fn position(key: &[u8]) -> Option<u16> {
     Some(u16::from_be_bytes(key.get(16..18)?.try_into().ok()?))
 }
 
-/// A lead; `None` when there is none, or none any more.
+/// A lead; `None` when it does not exist or is erased.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when it cannot be read.
+/// [`Unavailable`] when the lead cannot be read; the cause is logged.
 pub fn lead(store: &Store, lead: Uuid) -> Result<Option<LeadRecord>, Unavailable> {
     store.read_json(Tree::Leads, lead).map_err(broken)
 }
 
-/// What the store has of a lead.
+/// The state of a lead in the store.
 #[derive(Debug)]
 pub enum Held {
-    /// Its record.
+    /// The lead's record.
     Whole(Box<LeadRecord>),
-    /// No record that can be read, though its data key is there.
+    /// The data key exists, but the record cannot be read.
     Damaged,
-    /// Nothing, or nothing any more.
+    /// No lead, or an erased one.
     Nothing,
 }
 
-/// A lead, told from one whose record is damaged.
+/// Like [`lead`], but distinguishes a damaged record from a missing one.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when the store cannot be read.
+/// [`Unavailable`] when the store cannot be read; the cause is logged.
 pub fn held(store: &Store, lead: Uuid) -> Result<Held, Unavailable> {
     match store.read_json(Tree::Leads, lead) {
         Ok(Some(record)) => Ok(Held::Whole(record)),
@@ -216,7 +217,7 @@ pub fn held(store: &Store, lead: Uuid) -> Result<Held, Unavailable> {
     }
 }
 
-/// What the rules of partners read of a lead, as of a moment.
+/// The facts about a lead that partner rules evaluate, at a given time.
 pub fn facts(record: &LeadRecord, at: DateTime<Utc>) -> Facts<'_> {
     let facts = Facts::new(&record.lead, at, record.bands);
     let mut facts = facts.with_newer_values(record.newer_values).submitted_by(record.company);
@@ -224,9 +225,9 @@ pub fn facts(record: &LeadRecord, at: DateTime<Utc>) -> Facts<'_> {
     facts
 }
 
-/// The credit rating of a lead: as given, or that of its score.
+/// The credit rating of a lead: the declared one, or the one of its score.
 pub fn rating(record: &LeadRecord) -> Band {
-    // The time does not matter to it.
+    // The rating does not depend on the time.
     Facts::new(&record.lead, DateTime::default(), record.bands).rating()
 }
 
@@ -235,7 +236,7 @@ pub fn tables_of(store: &Store, lead: &LeadRecord) -> Vec<Uuid> {
     lead.first_table.into_iter().chain(listed_tables(store, lead.uuid)).collect()
 }
 
-/// The tables of a lead that its own record does not name, oldest first.
+/// The tables of a lead after its first, which the lead's own record names; oldest first.
 pub fn listed_tables(store: &Store, lead: Uuid) -> impl Iterator<Item = Uuid> {
     let keys = store.scan(Tree::LeadTables, lead.as_bytes()).filter_map(Result::ok);
     keys.filter_map(|(key, _)| Uuid::from_slice(key.get(16..32)?).ok())
@@ -246,18 +247,18 @@ pub fn actions(store: &Store, lead: Uuid) -> Vec<LeadAction> {
     of_scan(store, Tree::LeadActions, store.scan(Tree::LeadActions, lead)).collect()
 }
 
-/// The records of a tree that a scan meets, kept as JSON. Broken ones are reported by the store, and left out.
+/// Decodes the JSON records of a scan. Skips broken ones, which the store logs.
 pub fn of_scan<T: DeserializeOwned>(store: &Store, tree: Tree, scan: Scan) -> impl Iterator<Item = T> {
     let decoded = move |(key, bytes): (Vec<u8>, Vec<u8>)| store.decode_json(tree, &key, &bytes).ok();
     scan.filter_map(Result::ok).filter_map(decoded)
 }
 
-/// The answer records of a table, in the order in which they were written.
+/// The answer records of a table, in the order of writing.
 pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Result<Vec<Answer>, Unavailable>> {
     answer_records(store, table).map(|record| record.map(|record| record.answers))
 }
 
-/// Like [`answers`], with how each was asked for.
+/// Like [`answers`], with the ask behind each answer.
 pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Result<AnswerRecord, Unavailable>> {
     store.scan(Tree::Answers, table.as_bytes()).map(|record| {
         let (key, bytes) = record.map_err(broken)?;
@@ -266,25 +267,27 @@ pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Result
     })
 }
 
-/// An answer in a table, as it is told.
+/// An answer with its table, seat and timing.
 #[derive(Debug, Clone, Copy)]
 pub struct Told<'t> {
-    /// Its table.
+    /// The head of its table.
     pub head: &'t TableHead,
-    /// Whose it is.
+    /// The seat that answered.
     pub seat: &'t SeatTemplate,
-    /// How many milliseconds after the table was made the seat was asked; where that is not recorded, when second look began.
+    /// Milliseconds from the creation of the table to the ask; where that is not recorded, to the start of
+    /// second look.
     pub after_ms: u64,
-    /// After how many more its answer was recorded.
+    /// Milliseconds from the ask to the recording of the answer.
     pub elapsed_ms: u64,
-    /// How many it had, where that is recorded.
+    /// The budget of the ask in milliseconds, if recorded.
     pub budget_ms: Option<u64>,
-    /// What it was.
+    /// How the ask ended.
     pub outcome: &'t Outcome,
 }
 
 impl Told<'_> {
-    /// How long its answer was waited for, milliseconds: what our own code takes when time has run out is none of it.
+    /// How long we waited for the partner, milliseconds. A timeout is capped at the budget, to exclude the
+    /// time that our own code takes after it.
     pub fn waited_ms(&self) -> u64 {
         match (self.outcome, self.budget_ms) {
             (Outcome::TimedOut, Some(budget)) => self.elapsed_ms.min(budget),
@@ -293,11 +296,11 @@ impl Told<'_> {
     }
 }
 
-/// Hands over each answer in the tables made since, those of a table one after the other.
-/// Broken records are reported, and left out.
+/// Passes every answer of the tables made since `since` (Unix milliseconds) to `tell`, table by table. Skips
+/// broken records and logs them.
 ///
 /// # Errors
-/// That the store cannot be read.
+/// [`ReadError`] when the store cannot be read.
 pub fn each_answer(records: &Records, since: i64, mut tell: impl FnMut(Told<'_>)) -> Result<(), ReadError> {
     let asks = made_since(&records.store, Tree::Asks, since);
     let asks: HashMap<Uuid, Asks> = asks.collect::<Result<_, _>>()?;
@@ -340,8 +343,8 @@ fn of_table(
     Ok(())
 }
 
-/// The records under UUIDv7 keys made since a time in Unix milliseconds, of a tree that keeps them as the codec does.
-/// Broken ones are reported, and left out; the errors are those of the disk.
+/// Records made since `since` (Unix milliseconds), of a tree with UUIDv7 keys and the binary codec. Skips
+/// broken records, which the store logs; the errors are those of the disk.
 pub fn made_since<T: DeserializeOwned>(
     store: &Store,
     tree: Tree,
@@ -354,8 +357,8 @@ pub fn made_since<T: DeserializeOwned>(
     store.scan_from(tree, first.as_bytes(), []).read_by(read)
 }
 
-/// The records of a company's feed since a lead of it was made, Unix milliseconds, of all leads. A broken one is reported by the store,
-/// and left out.
+/// The records of a company's feed since the creation of a lead (Unix milliseconds), about all leads. Skips
+/// broken ones, which the store logs.
 pub fn feed_since<T: DeserializeOwned>(
     store: &Store,
     feed: Tree,
@@ -366,7 +369,7 @@ pub fn feed_since<T: DeserializeOwned>(
     records.flat_map(|(_, listed): (_, Vec<T>)| listed)
 }
 
-/// The records of a lead in a feed that is sealed by lead.
+/// The records about one lead in a feed that is sealed by lead.
 pub fn sealed_feed_of<T: DeserializeOwned>(
     store: &Store,
     feed: Tree,
@@ -377,18 +380,18 @@ pub fn sealed_feed_of<T: DeserializeOwned>(
     records.filter_map(Result::ok).flat_map(|(_, listed): (_, Vec<T>)| listed)
 }
 
-/// The least key that records in a feed may have of a lead of a company that was made then, Unix milliseconds.
+/// The lowest feed key that a record about a lead created at this time (Unix milliseconds) can have.
 pub fn arrived_since(company: Uuid, created_at: i64) -> Vec<u8> {
     FeedKey::first_at(company, made_since_us(created_at)).to_bytes().to_vec()
 }
 
-/// The least time of what is recorded of a lead that was made then, Unix milliseconds; in Unix microseconds. The clock may have stepped
-/// back a little since.
+/// The earliest time, Unix microseconds, of a record about a lead created at `created_at` (Unix
+/// milliseconds). Allows for a clock that stepped back.
 pub fn made_since_us(created_at: i64) -> u64 {
     u64::try_from(created_at - CLOCK_STEPS).unwrap_or(0) * 1000
 }
 
-/// A record that cannot be read is reported by whoever finds it, and is no reason to fail for others.
+/// Logs a record that cannot be read; readers of other records are not affected.
 fn broken(cause: impl std::fmt::Display) -> Unavailable {
     error!(%cause, "a stored record cannot be read");
     Unavailable
@@ -403,7 +406,7 @@ mod tests {
     use offerd_partners::{Fingerprint, Quote, Template, Terms};
     use offerd_store::codec;
 
-    /// What a record ends with cannot be left out, and nothing can follow it.
+    /// No trailing field may be missing, and no bytes may follow.
     #[test]
     fn a_record_that_is_shorter_or_longer_is_refused() {
         let answer = Answer { seat: 0, at: 5, outcome: Outcome::TimedOut, cause: None };

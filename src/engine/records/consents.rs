@@ -1,14 +1,16 @@
-//! What people agreed to, and when: a lead that states something else than before keeps what it stated, with the texts that were shown.
+//! The consents that a person stated, and when. When a lead's statement changes, the earlier one is kept,
+//! with the texts shown.
 
 use offerd_model::{Lead, LeadLegalInformation};
 use offerd_store::entities::{LeadRecord, StatedConsents};
 
-/// Everything that was stated of a lead's consents, the oldest first; what it says now is the last.
+/// Every statement of consents of a lead, oldest first; the last is the current one.
 pub fn stated(record: &LeadRecord) -> Vec<StatedConsents> {
     record.earlier_consents.iter().cloned().chain([latest(record)]).collect()
 }
 
-/// A lead that has grown, with what it stated before kept where that has changed: so many statements at most, of which the first is one.
+/// A lead that has grown, keeping its earlier statement if it changed. Keeps at most `most` earlier
+/// statements, always including the first.
 #[must_use]
 pub fn kept(earlier: &LeadRecord, grown: LeadRecord, most: usize) -> LeadRecord {
     if of_lead(&earlier.lead) == of_lead(&grown.lead) {
@@ -20,7 +22,7 @@ pub fn kept(earlier: &LeadRecord, grown: LeadRecord, most: usize) -> LeadRecord 
     LeadRecord { consents_stated_at: Some(grown.updated_at), earlier_consents, ..grown }
 }
 
-/// How many statements a lead that has grown keeps no more.
+/// How many earlier statements a lead that has grown dropped.
 pub fn cut(earlier: &LeadRecord, grown: &LeadRecord) -> usize {
     let has_changed = of_lead(&earlier.lead) != of_lead(&grown.lead);
     if has_changed { earlier.earlier_consents.len() + 1 - grown.earlier_consents.len() } else { 0 }
@@ -31,7 +33,7 @@ fn latest(record: &LeadRecord) -> StatedConsents {
     StatedConsents { stated_at, legal_information: of_lead(&record.lead) }
 }
 
-/// What a lead says of consents, wherever it says so.
+/// The consents in a lead, from every field that holds them.
 fn of_lead(lead: &Lead) -> LeadLegalInformation {
     let stated = lead.legal_information.clone().unwrap_or_default();
     LeadLegalInformation {
@@ -66,7 +68,7 @@ mod tests {
         }
     }
 
-    /// A lead that states one text after the other, each at the time of its place.
+    /// A lead that states these texts one after the other, at times 1, 2, ….
     fn grown(texts: &[&str], most: usize) -> LeadRecord {
         let mut now = record(texts[0], 1);
         for (text, at) in texts.iter().zip(1..).skip(1) {

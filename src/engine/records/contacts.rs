@@ -1,4 +1,4 @@
-//! What a lead is found by: the mail addresses and telephone numbers that it has.
+//! The contacts by which a lead is found: its mail addresses and telephone numbers.
 
 use super::writing;
 use offerd_model::{Lead, SuppressionDigest, SuppressionKind};
@@ -6,15 +6,15 @@ use offerd_store::contacts::ContactsOf;
 use offerd_store::entities::LeadRecord;
 use offerd_store::{Commit, Store};
 
-/// The kinds of contacts that leads are found by.
+/// The kinds of contacts.
 pub const KINDS: [SuppressionKind; 2] = [SuppressionKind::Email, SuppressionKind::Phone];
 
-/// A contact as the index has it: a [keyed hash](Store::blind) of its kind and of the digest of its normal form.
+/// A contact in the index: a [keyed hash](Store::blind) of its kind and the digest of its normal form.
 pub fn contact(store: &Store, kind: SuppressionKind, digest: &SuppressionDigest) -> [u8; 32] {
     store.blind("contact", &[kind.word().as_bytes(), b"\0", digest].concat())
 }
 
-/// Every contact of a lead.
+/// The contacts of a lead.
 pub fn contacts(store: &Store, lead: &Lead) -> Vec<[u8; 32]> {
     let of_kind = |kind: SuppressionKind| {
         kind.normal_of_lead(lead).into_iter().map(move |digest| contact(store, kind, &digest))
@@ -22,14 +22,14 @@ pub fn contacts(store: &Store, lead: &Lead) -> Vec<[u8; 32]> {
     KINDS.into_iter().flat_map(of_kind).collect()
 }
 
-/// Has a lead be found by the contacts that it was made with; `None` where it has none.
+/// The commit that indexes a new lead by its contacts; `None` where it has none.
 pub fn found_by(store: &Store, record: &LeadRecord) -> Option<Commit> {
     let contacts = contacts(store, &record.lead);
     let found_by = |commit: Commit, contact: &[u8; 32]| commit.found_by(*contact, record.created_at);
     (!contacts.is_empty()).then(|| contacts.iter().fold(Commit::new().about(record.uuid), found_by))
 }
 
-/// A lead that has grown, found also by contacts that it has now; its earlier ones stay.
+/// The commit of a lead that has grown, which also indexes its new contacts; the earlier ones stay.
 pub fn grown(store: &Store, (earlier, grown): (&LeadRecord, &LeadRecord)) -> Commit {
     let known = contacts(store, &earlier.lead);
     let new = contacts(store, &grown.lead).into_iter().filter(|contact| !known.contains(contact));
@@ -38,7 +38,7 @@ pub fn grown(store: &Store, (earlier, grown): (&LeadRecord, &LeadRecord)) -> Com
     })
 }
 
-/// What a lead is found by, for who erases it.
+/// The contacts to remove when the lead is erased.
 pub fn contacts_of(store: &Store, record: &LeadRecord) -> ContactsOf {
     ContactsOf {
         lead: record.uuid,

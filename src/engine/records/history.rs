@@ -1,5 +1,5 @@
-//! What became of a lead: the institutions' decisions, read from the records of its rate tables, and the actions that
-//! were recorded since.
+//! The history of a lead: the institutions' decisions, derived from its rate tables, and the actions recorded
+//! since.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use offerd_model::{LeadAction, LeadActionType, LeadStatus, Timestamp};
 use offerd_partners::{Fingerprint, SeatTemplate};
 use offerd_store::entities::LeadRecord;
 
-/// Clicks of one kind that are shown of a lead at most.
+/// Most clicks of a kind that a lead shows.
 const MOST_CLICKS_SHOWN: usize = 200;
 
-/// The lead actions of a lead, in the order in which they were recorded.
+/// The actions of a lead, in the order of recording.
 ///
 /// # Errors
 /// [`Unavailable`] when a record cannot be read.
@@ -44,7 +44,7 @@ pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Result<Vec<LeadActi
     Ok(actions)
 }
 
-/// Without all but the last clicks of each kind: builds that kept every click may have left very many.
+/// Keeps only the latest clicks of each kind: older builds recorded every click, which may be very many.
 fn without_old_clicks(mut actions: Vec<LeadAction>) -> Vec<LeadAction> {
     let mut shown: HashMap<LeadActionType, usize> = HashMap::new();
     actions.reverse();
@@ -57,7 +57,7 @@ fn without_old_clicks(mut actions: Vec<LeadAction>) -> Vec<LeadAction> {
     actions
 }
 
-/// A step that was done with a seat's institution, of which the service learnt when it was done.
+/// An action at a seat's institution, dated when the service learned of it.
 pub fn action_at(seat: &SeatTemplate, uuid: Uuid, action_type: LeadActionType, at: Timestamp) -> LeadAction {
     LeadAction {
         uuid,
@@ -74,13 +74,13 @@ pub fn action_at(seat: &SeatTemplate, uuid: Uuid, action_type: LeadActionType, a
     }
 }
 
-/// The furthest step of the funnel that the actions reach which were not taken back (facts, Events).
+/// The furthest funnel step among the actions that were not reversed (facts, Events).
 pub fn status(actions: &[LeadAction]) -> LeadStatus {
     let standing = actions.iter().filter(|action| action.deleted_at.is_none());
     standing.fold(LeadStatus::INITIALIZED, |status, action| status.after(action.action_type))
 }
 
-/// A seat decides once per table, so table and seat name the action.
+/// A seat decides once per table, so table and seat identify the action.
 fn action_uuid(table: Uuid, seat: u16) -> Uuid {
     Uuid::new_v8(Fingerprint::of(&format!("lead action {table} {seat}")).0)
 }

@@ -1,12 +1,13 @@
-//! Who a lead is, for the company's duplicate look-back: a keyed hash, so that the record names nobody.
+//! The identity of a lead for the company's duplicate look-back: a keyed hash, so that the record names
+//! nobody.
 
 use offerd_model::{ProductType, name_in_lists};
 use offerd_store::Store;
 use offerd_store::entities::LeadRecord;
 
-/// The identity of a lead: a [keyed hash](Store::blind) of the normalised social security number, or else e-mail and date of
-/// birth, or else primary phone and last name, with the set of product types (facts, Duplicates). `None` for a lead without any
-/// of them, which is never a duplicate.
+/// The identity of a lead: a [keyed hash](Store::blind) of the normalised social security number, or else
+/// e-mail and date of birth, or else primary phone and last name, with the set of product types (facts,
+/// Duplicates). `None` for a lead without any of them, which is never a duplicate.
 pub fn identity_of(store: &Store, record: &LeadRecord) -> Option<[u8; 32]> {
     let LeadRecord { test, lead, .. } = record;
     let person = lead.personal_information.as_ref()?;
@@ -27,7 +28,7 @@ pub fn identity_of(store: &Store, record: &LeadRecord) -> Option<[u8; 32]> {
     products.sort_unstable();
     products.dedup();
 
-    // A test and a lead in earnest do not duplicate each other.
+    // Test leads and live leads do not duplicate each other.
     let mut text = if *test { format!("test\0{identity}") } else { identity };
     for product in products {
         text.push('\0');

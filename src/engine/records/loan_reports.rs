@@ -1,8 +1,8 @@
-//! Reports of approval probability, kept so that who asked can read them again.
+//! Reports of approval probability, kept so that the requesting client can read them again.
 //!
-//! They are of nobody: there is no name in them, and no lead. Their number is bounded by company, the oldest making room for one
-//! more, and one is not shown any more when it is older than they are kept; what is then left of it goes with the company's
-//! next report, or with the store's retention.
+//! They contain no name and no lead. Each company has a maximum number; a new report displaces the oldest. A
+//! report past its retention is no longer shown; it is removed with the company's next report or by the
+//! store's retention.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -17,15 +17,15 @@ use offerd_base::ids;
 use offerd_model::{LoanReport, Viewer};
 use offerd_store::{Commit, Store, Tree, codec};
 
-/// Most reports that one commit removes, so that a limit that was lowered costs nobody much.
+/// Most reports that one commit removes, so that lowering the limit makes no single commit expensive.
 const REMOVED_AT_ONCE: usize = 32;
 
-/// How many reports of a company are kept, and how long.
+/// Retention of reports.
 #[derive(Debug, Clone, Copy)]
 pub struct Kept {
-    /// How long.
+    /// How long each is kept.
     pub time: Duration,
-    /// Of one company.
+    /// How many of a company are kept.
     pub per_company: usize,
 }
 
@@ -33,33 +33,33 @@ pub struct Kept {
 #[derive(Debug)]
 pub struct LoanReports {
     store: Store,
-    /// The reports of the companies that have asked for one since the start, the oldest first; nothing where other processes make
-    /// some too.
+    /// The reports, oldest first, of the companies that requested one since the start; `None` where other
+    /// processes share the store.
     made: Option<Mutex<HashMap<Uuid, VecDeque<Uuid>>>>,
 }
 
 /// A report as it is stored.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
-    /// Whether it was made by a test token.
+    /// Whether a test token requested it.
     test: bool,
     report: LoanReport,
 }
 
 impl LoanReports {
-    /// Those of a store.
+    /// The reports of a store.
     pub fn of(store: Store) -> Self {
         let made = (!store.is_shared()).then(Mutex::default);
         Self { store, made }
     }
 
-    /// An id for a report that is made now.
+    /// An id for a new report.
     pub fn next_uuid(&self) -> Uuid {
         ids::timed_at(self.store.now_ms().cast_unsigned())
     }
 
-    /// Writes a report of a company, and removes those that make room for it. Gives the commit, and how many of the removed could
-    /// still be read.
+    /// Writes a company's report and removes the ones that it displaces. Returns the commit and how many of
+    /// the removed were still readable.
     pub fn keep(&self, viewer: Viewer, report: &LoanReport, kept: Kept) -> (Commit, u64) {
         let Viewer { company, test } = viewer;
         let record = Record { test, report: report.clone() };
@@ -73,7 +73,7 @@ impl LoanReports {
         (commit, displaced)
     }
 
-    /// The reports of a company that make room for a new one.
+    /// The reports that a company's new one displaces.
     fn in_the_way(&self, company: Uuid, new: Uuid, kept: Kept) -> Vec<Uuid> {
         let take_out = |reports: &mut VecDeque<Uuid>| {
             reports.push_back(new);
@@ -94,10 +94,10 @@ impl LoanReports {
         take_out(made.entry(company).or_insert_with(|| self.stored(company, usize::MAX)))
     }
 
-    /// A report that the viewer sees; `None` when there is none, or it is older than reports are kept.
+    /// A report that the viewer may see; `None` when it does not exist or is past its retention.
     ///
     /// # Errors
-    /// [`Unavailable`] when it cannot be read.
+    /// [`Unavailable`] when the report cannot be read.
     pub fn find(
         &self,
         viewer: Viewer,
@@ -110,7 +110,7 @@ impl LoanReports {
         Ok(viewer.sees_kind(record.test).then_some(record.report))
     }
 
-    /// So many of a company at most that are in the store, the oldest first.
+    /// Up to `most` stored reports of a company, oldest first.
     fn stored(&self, company: Uuid, most: usize) -> VecDeque<Uuid> {
         let records = self.store.scan(Tree::LoanReports, company.as_bytes()).filter_map(Result::ok);
         records.filter_map(|(key, _)| Uuid::from_slice(key.get(16..)?).ok()).take(most).collect()

@@ -1,10 +1,13 @@
-//! The records of leads and rate tables: what is written of them when, and how it is read again.
+//! The records of leads and rate tables: what is written when, and how it is read.
 //!
-//! [`writing`] has the commits of a lead and of its tables, [`reading`] folds them; tables are shown with their [`templates`],
-//! their offers and pages by [`public_ids`], which a keyed permutation makes. A [`posting`](postings) is a payout
-//! as it counts towards a budget, an [`identity`] who a lead is for the look-back. [`history`] finds what became of a lead, [`shown`]
-//! whether an offer that is named was ever shown. [`transcripts`] are kept for a time of their own and read as [`shown_transcript`]s, [`loan_reports`] are of no lead.
-//! [`contacts`] are what leads are found by, [`projection`] how something is made of the feeds in the background.
+//! - [`writing`] has the commits of leads and tables; [`reading`] folds them back.
+//! - [`templates`] and [`public_ids`] turn tables into what clients see; a keyed permutation makes the ids.
+//! - [`postings`] count payouts towards budgets. [`identity`] identifies a lead for the duplicate look-back,
+//!   [`contacts`] find leads by mail address and telephone number.
+//! - [`history`] derives what became of a lead; [`shown`] checks that a named offer was shown.
+//! - [`transcripts`] have a retention of their own and are read as [`shown_transcript`]s; [`loan_reports`]
+//!   belong to no lead.
+//! - [`projection`] keeps views of the feeds up to date.
 
 pub mod consents;
 pub mod contacts;
@@ -26,22 +29,22 @@ pub mod writing;
 use self::templates::Templates;
 use offerd_store::Store;
 
-/// Where the records are: the store, and the templates that tables are shown with. Cheap to clone.
+/// The store, and the templates of its tables. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Records {
     /// The store.
     pub store: Store,
-    /// Prepared templates, and the uuids of offers and pages.
+    /// Templates, and the public UUIDs.
     pub templates: Templates,
 }
 
 impl Records {
-    /// The records of a store, no template of them in memory yet.
+    /// The records of a store, with no template in memory yet.
     pub fn of(store: Store) -> Self {
         Self { templates: Templates::new(store.clone()), store }
     }
 }
 
-/// A record exists but cannot be read now, or not be written.
+/// A record cannot currently be read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unavailable;

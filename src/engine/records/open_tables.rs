@@ -1,4 +1,4 @@
-//! The rate tables that are pending, and whose they are: the process that sees to one is named beside its deadline.
+//! The pending rate tables, each with its deadline and the node that owns it.
 
 use std::collections::BTreeSet;
 
@@ -6,29 +6,29 @@ use uuid::Uuid;
 
 use offerd_store::{Commit, ReadError, Store, Tree, codec};
 
-/// Who sees to a pending table.
+/// A pending table and its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenTable {
-    /// Its uuid.
+    /// The table's UUID.
     pub uuid: Uuid,
-    /// Its deadline, Unix milliseconds.
+    /// The table's deadline, Unix milliseconds.
     deadline: i64,
-    /// The process on the store that sees to it.
+    /// The node that owns it.
     pub node: Uuid,
 }
 
 impl OpenTable {
-    /// One that a process begins.
+    /// A table that a node starts.
     pub fn new(uuid: Uuid, deadline: i64, node: Uuid) -> Self {
         Self { uuid, deadline, node }
     }
 
-    /// What is kept of it.
+    /// The stored form.
     pub fn to_bytes(self) -> Vec<u8> {
         codec::encode(&(self.deadline, self.node))
     }
 
-    /// Every pending table. A record that does not decode is reported and left out.
+    /// Every pending table. Skips records that do not decode, which the store logs.
     pub fn all(store: &Store) -> impl Iterator<Item = Result<Self, ReadError>> + use<> {
         let reader = store.clone();
         store.scan(Tree::OpenTables, []).read_by(move |key, kept| {
@@ -37,14 +37,15 @@ impl OpenTable {
         })
     }
 
-    /// How many of some processes come before one of them when it is to be taken over. Each finds the same, so not all try at once.
+    /// The rank of `node` among others for taking this table over. All nodes compute the same ranks, so they
+    /// do not all try at once.
     pub fn rank(&self, node: Uuid, among: &BTreeSet<Uuid>) -> usize {
-        // The low bits of both are random; the high ones of a table are the time.
+        // The low bits of both are random; the high bits of a table's UUID are its time.
         let distance = |node: Uuid| (node.as_u128() ^ self.uuid.as_u128()) as u64;
         among.iter().filter(|other| distance(**other) < distance(node)).count()
     }
 
-    /// Has another process see to it, unless somebody else was quicker, or it is complete by now.
+    /// The commit by which another node takes over, unless the table was taken over or completed first.
     pub fn taken_over_by(self, node: Uuid) -> Commit {
         let taken = Self { node, ..self };
         let guarded = Commit::new().unchanged(Tree::OpenTables, self.uuid, self.to_bytes());

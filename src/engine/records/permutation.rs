@@ -1,21 +1,20 @@
-//! A keyed permutation of uuids: what it makes of one tells nothing of it to who has not the key, leads back to it for who has, and
-//! no two uuids become one.
+//! A keyed permutation of UUIDs: reversible with the key, opaque without, and free of collisions.
 //!
-//! It works on the 122 bits of a uuid that are free. [`public_ids`](super::public_ids) are made by it, each kind under a key of its own.
+//! It works on the 122 free bits of a UUID. [`public_ids`](super::public_ids) use it, each kind under a key
+//! of its own.
 
 use siphasher::sip::SipHasher24;
 use siphasher::sip128::SipHasher24 as SipHasher24Wide;
 use uuid::Uuid;
 
-/// Bits of a half of the block.
+/// Bits of half a block.
 const HALF_BITS: u32 = 61;
 const HALF: u64 = (1 << HALF_BITS) - 1;
 
-/// Rounds of the permutation. Four make one that cannot be distinguished from a random one (Luby and Rackoff); twice as many cost
-/// nothing that could be measured.
+/// Rounds of the permutation. Four are indistinguishable from a random permutation (Luby and Rackoff); eight
+/// cost nothing measurable.
 const ROUNDS: u8 = 8;
 
-/// The permutation under a key.
 #[derive(Clone)]
 pub struct Permutation([u8; 16]);
 
@@ -26,7 +25,6 @@ impl std::fmt::Debug for Permutation {
 }
 
 impl Permutation {
-    /// Under this key.
     pub fn new(key: [u8; 16]) -> Self {
         Self(key)
     }
@@ -36,17 +34,17 @@ impl Permutation {
         &self.0
     }
 
-    /// Under a key that follows from this one and leads not back to it.
+    /// A permutation under a derived key, which does not reveal this one.
     pub fn derived(&self, purpose: &str) -> Self {
         Self(SipHasher24Wide::new_with_key(&self.0).hash(purpose.as_bytes()).as_bytes())
     }
 
-    /// The UUIDv8 that a UUIDv7 becomes.
+    /// Maps a UUIDv7 to a UUIDv8.
     pub fn hide(&self, uuid: Uuid) -> Uuid {
         Uuid::new_v8(unpacked(self.permuted(packed(uuid.as_u128()))).to_be_bytes())
     }
 
-    /// The UUIDv7 that became a UUIDv8; `None` of any other version.
+    /// Maps a UUIDv8 back to its UUIDv7; `None` for any other version.
     pub fn reveal(&self, uuid: Uuid) -> Option<Uuid> {
         let revealed = || Uuid::from_u128(unpacked(self.restored(packed(uuid.as_u128()))));
         (uuid.get_version_num() == 8).then(revealed)
@@ -68,7 +66,7 @@ impl Permutation {
         u128::from(left) << HALF_BITS | u128::from(right)
     }
 
-    /// SipHash is made to be a keyed function of short inputs whose outputs reveal nothing of its key.
+    /// SipHash is designed as a keyed function of short inputs whose outputs reveal nothing about its key.
     fn round(&self, round: u8, half: u64) -> u64 {
         let mut input = [0; 9];
         input[0] = round;
@@ -82,12 +80,12 @@ fn halves(block: u128) -> (u64, u64) {
     (half(block >> HALF_BITS), half(block))
 }
 
-/// The bits of a uuid without those of version and variant: 48, 12 and 62 of them.
+/// The bits of a UUID without version and variant: 48, 12 and 62 of them.
 fn packed(uuid: u128) -> u128 {
     (uuid >> 80) << 74 | (uuid >> 64 & 0xfff) << 62 | (uuid & ((1 << 62) - 1))
 }
 
-/// The UUIDv7 of which these are the bits.
+/// The UUIDv7 with these bits.
 fn unpacked(bits: u128) -> u128 {
     (bits >> 74) << 80 | 7 << 76 | (bits >> 62 & 0xfff) << 64 | 2 << 62 | (bits & ((1 << 62) - 1))
 }

@@ -1,4 +1,5 @@
-//! Projections: what is made of the feeds and kept up with them in the background, and at which pace.
+//! Projections: views derived from the feeds and kept up to date in the background, with a bounded share of
+//! the CPU.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -12,38 +13,39 @@ use uuid::Uuid;
 use offerd_store::entities::Happening;
 use offerd_store::{Commit, CommitError, FeedKey, Store, Tree, codec};
 
-/// The feeds of what becomes of leads.
+/// The feeds of lead activity.
 pub const FEEDS: [Tree; 2] = [Tree::LeadEvents, Tree::LeadPayouts];
 
-/// Records of a feed that a step reads at most: a few milliseconds, in which leads do without a core.
+/// Most feed records per step: a few milliseconds during which leads have one core less.
 pub const STEP: usize = 64;
 
-/// Between two looks at the feeds when everything is read.
+/// Poll interval once all feeds are read.
 pub const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// How long new work may queue before projections make room, and how often as long as a step took they rest then.
+/// Queueing time of new work above which projections make room, and the rest in that case, as a multiple of
+/// the step's duration.
 pub const BUSY: Duration = Duration::from_millis(1);
 const REST_WHEN_BUSY: u32 = 19;
 
-/// Something that is made from the feeds: counts, an index, events that are pushed.
+/// A view derived from the feeds: counts, an index, pushed events.
 pub trait Projection: Send {
-    /// What the log says when it cannot go on.
+    /// Log message for a failure.
     const TROUBLE: &'static str;
 
-    /// Waits until this process keeps it up: of several that share a store, the one that leads.
+    /// Waits until this process maintains the projection: the leader, where several share a store.
     fn begin(&mut self) -> impl Future<Output = ()> + Send {
         async {}
     }
 
-    /// Folds in the next records; whether there may be more.
+    /// Folds in the next records; returns whether there may be more.
     ///
     /// # Errors
-    /// Why the store failed; it is tried again.
+    /// The failure of the store; the fold is retried.
     fn fold(&mut self) -> impl Future<Output = Result<bool, CommitError>> + Send;
 }
 
-/// Keeps a projection up for as long as the store takes commits. While it catches up it rests for as long as a step took, so that it has
-/// half a core at most; while new work queues it has a twentieth, since the leads of the moment come first.
+/// Runs a projection until the store closes. While it catches up, it rests as long as each step took, so it
+/// uses at most half a core; while new work queues, it uses a twentieth, because current leads come first.
 pub async fn keep<P: Projection>(mut projection: P, queueing: impl Fn() -> Duration) {
     projection.begin().await;
     loop {
@@ -61,7 +63,7 @@ pub async fn keep<P: Projection>(mut projection: P, queueing: impl Fn() -> Durat
     }
 }
 
-/// How long to rest after a step that took so long.
+/// The rest after a step of this duration.
 fn rest(more: bool, took: Duration, queueing: Duration) -> Duration {
     match more {
         true if queueing > BUSY => (took * REST_WHEN_BUSY).min(LOOK_AGAIN),
@@ -70,11 +72,12 @@ fn rest(more: bool, took: Duration, queueing: Duration) -> Duration {
     }
 }
 
-/// Takes a step through the lead events of each company, for a projection whose place the store keeps under its name. `fold` gets the next
-/// events, of so many records at most, and a commit that moves the place, unless somebody else has moved it. Whether there may be more.
+/// Takes a step through each company's lead events, for a projection that stores its position under its name.
+/// `fold` gets the next events, from at most `most` records, and a commit that moves the position, guarded
+/// against concurrent moves. Returns whether there may be more.
 ///
 /// # Errors
-/// Why the store failed; what was folded before stays so.
+/// The failure of the store; what was folded before stays folded.
 pub async fn step<F: Future<Output = Result<(), CommitError>>>(
     store: &Store,
     (name, most): (&'static str, usize),
@@ -93,7 +96,7 @@ pub async fn step<F: Future<Output = Result<(), CommitError>>>(
     Ok(more)
 }
 
-/// The next lead events of a company for a projection of that name, and a commit that moves its place behind them.
+/// The next lead events of a company, and a commit that moves the projection's position past them.
 fn read(
     store: &Store,
     name: &str,
@@ -110,21 +113,21 @@ fn read(
     Ok((next, moved))
 }
 
-/// The next records of a feed.
+/// A batch of feed records.
 #[derive(Debug)]
 pub struct Next<T> {
-    /// The entries of the records that can be read, each with its arrival in microseconds.
+    /// The entries of the readable records, each with its arrival in microseconds.
     pub listed: Vec<(u64, T)>,
-    /// How many records there are.
+    /// The number of records read.
     pub records: usize,
-    /// Where to go on behind them, in microseconds.
+    /// The arrival to continue from, in microseconds.
     pub next_us: u64,
 }
 
-/// The next records of a company's feed from an arrival on, so many at most. A broken one is reported by the store, and left out.
+/// Up to `most` records of a company's feed, from an arrival on. Skips broken ones, which the store logs.
 ///
 /// # Errors
-/// That the store cannot be read.
+/// [`CommitError`] when the store cannot be read.
 pub fn next<T: DeserializeOwned>(
     store: &Store,
     (feed, company, from_us): (Tree, Uuid, u64),
@@ -134,14 +137,14 @@ pub fn next<T: DeserializeOwned>(
     for record in store.feed_from::<T>(feed, company, from_us).take(most) {
         let (FeedKey { arrival_us, .. }, listed) = record.map_err(unreadable)?;
         next.records += 1;
-        // No two records share an arrival.
+        // Arrivals are unique.
         next.next_us = arrival_us + 1;
         next.listed.extend(listed.into_iter().map(|listed| (arrival_us, listed)));
     }
     Ok(next)
 }
 
-/// The companies that have a feed, each found by one look behind the one before.
+/// The companies that have a feed. Seeks from each company to the next.
 pub fn companies(store: &Store) -> Vec<Uuid> {
     let mut found = BTreeSet::new();
     for feed in FEEDS {
@@ -155,29 +158,29 @@ pub fn companies(store: &Store) -> Vec<Uuid> {
     found.into_iter().collect()
 }
 
-/// The first record of a feed from a key on, within a prefix.
+/// The first record of a feed at or after a key, within a prefix.
 pub fn first(store: &Store, feed: Tree, start: impl AsRef<[u8]>, prefix: &[u8]) -> Option<FeedKey> {
     let (key, _) = store.scan_from(feed, start, prefix).next()?.ok()?;
     FeedKey::parse(&key)
 }
 
-/// How work goes on that takes long. Beside leads it rests between two steps for as long as the last one took, so that it has
-/// half a core at most.
+/// Paces long work in steps. If it `rests`, it sleeps before each step as long as the last one took, so it
+/// uses at most half a core.
 pub struct Steps {
     rests: bool,
     took: Duration,
 }
 
 impl Steps {
-    /// Nothing was done yet.
+    /// A pacer before its first step.
     pub fn new(rests: bool) -> Self {
         Self { rests, took: Duration::ZERO }
     }
 
-    /// Takes one step, on a thread that may block.
+    /// Runs one step on a blocking thread.
     ///
     /// # Errors
-    /// That it panicked.
+    /// [`CommitError`] when the step panicked.
     pub async fn take<T: Send + 'static>(
         &mut self,
         step: impl FnOnce() -> T + Send + 'static,
@@ -192,10 +195,10 @@ impl Steps {
     }
 }
 
-/// Reads on a thread that may block.
+/// Runs `read` on a blocking thread.
 ///
 /// # Errors
-/// That it panicked.
+/// [`CommitError`] when it panicked.
 pub async fn blocking<T: Send + 'static>(
     read: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, CommitError> {

@@ -1,16 +1,17 @@
-//! The uuids that are given out: of offers, of offer pages and of callbacks. Each leads to its rate table for whoever has the store's
-//! key, and for nobody else; no index is written, and each is the same after a restart.
+//! Public UUIDs: of offers, offer pages and callbacks. With the store's key, each leads to its rate table;
+//! without it, they are opaque. They need no index and survive restarts.
 //!
-//! - An offer's uuid stands in click addresses, goes to partners, and is public in effect; the uuid of its table is not, since
-//!   it opens the table to a publishable token. So the 122 bits of a uuid that are free hold the time of the table, the first
-//!   62 of its random bits and the offer's number (12 bits), put through a keyed permutation: no two offers share an id, and without
-//!   the key an id reveals neither its table nor its siblings. Of the table's last 12 bits nothing is in it; the table is looked up
-//!   by the rest.
-//! - A page's address is the whole right to see the offers of a table, and goes where addresses go: into mails, histories, logs of
-//!   proxies. So it tells nothing of the table's uuid, which opens more to a token; and it follows neither from that nor from the
-//!   uuids of offers, which go to partners. It is all 122 free bits of the table's uuid, permuted under a key of its own.
-//! - A callback's address is the whole right to answer for a seat. Its uuid is the [`place`] of the seat, permuted under a key of its
-//!   own.
+//! - An offer's UUID appears in click addresses and goes to partners, so it is in effect public. Its table's
+//!   UUID is not, since it opens the table to a publishable token. The 122 free bits of the offer's UUID hold
+//!   the table's time, the first 62 of its random bits and the offer's number (12 bits), put through a keyed
+//!   permutation. No two offers share an id, and without the key an id reveals neither its table nor its
+//!   siblings. The last 12 bits of the table's UUID are left out; the table is looked up by the rest.
+//! - A page's address grants the right to see the offers of a table, and ends up in mails, histories and
+//!   proxy logs. So it must not reveal the table's UUID, which grants more to a token, and must not follow
+//!   from it or from the offer UUIDs that partners get. It is all 122 free bits of the table's UUID, permuted
+//!   under a separate key.
+//! - A callback's address grants the right to answer for a seat. Its UUID is the [`place`] of the seat,
+//!   permuted under a separate key.
 
 use siphasher::sip::SipHasher24 as SipHasher24Short;
 use siphasher::sip128::SipHasher24;
@@ -21,26 +22,26 @@ use crate::rate_table::record::NUMBER_BITS;
 use offerd_model::ProductType;
 use offerd_store::{Store, Tree};
 
-/// What the keys of pages and of callbacks are derived for.
+/// Purposes of the keys of pages and callbacks.
 const PAGES: &str = "offer pages";
 const CALLBACKS: &str = "callbacks";
 
-/// Bytes of a table's uuid that the places of its offers and seats begin with.
+/// Bytes of the table's UUID that start the places of its offers and seats.
 const TABLE_BYTES: usize = 14;
 
-/// Under which an imported store keeps the key of the store that its offers' uuids were given out by.
+/// Key in [`Tree::Meta`] where an imported store keeps the key behind the offer UUIDs of its source.
 pub const KEPT_AS: &[u8] = b"offer_ids";
 
-/// What the key is derived for.
+/// Purpose of the key of offers.
 const PURPOSE: &str = "offer ids";
 
-/// What the key of proofs in the addresses of previews is derived for.
+/// Purpose of the key that signs preview addresses.
 const PREVIEW_ENDS: &str = "ends of previews";
 
-/// The last bits of a [`place`], where the number of the offer is.
+/// The low bits of a [`place`], which hold the number.
 const NUMBER: u128 = (1 << NUMBER_BITS) - 1;
 
-/// Makes these uuids, and reads them.
+/// Makes and reads public UUIDs.
 #[derive(Debug, Clone)]
 pub struct PublicIds {
     offers: Permutation,
@@ -49,14 +50,14 @@ pub struct PublicIds {
 }
 
 impl PublicIds {
-    /// Under the key of a store: the one that came with an import, or else the store's own.
+    /// Uses the key that came with an import, or else the store's own.
     pub fn of(store: &Store) -> Self {
         let kept = store.get(Tree::Meta, KEPT_AS).ok().flatten();
         let kept = kept.and_then(|kept| kept.try_into().ok());
         Self::under(kept.unwrap_or_else(|| Self::derived(store)))
     }
 
-    /// Under a key. The others follow from it, so that addresses lead to what was exported and imported.
+    /// Derives all keys from one, so that addresses still work after an export and import.
     pub(crate) fn under(key: [u8; 16]) -> Self {
         let offers = Permutation::new(key);
         Self { pages: offers.derived(PAGES), callbacks: offers.derived(CALLBACKS), offers }
@@ -77,52 +78,53 @@ impl PublicIds {
         self.offers.hide(place(table, number))
     }
 
-    /// The uuid of an offer in previews: always the same, and no table's, since it is of another version. It is keyed so that nobody
-    /// finds out by it which offers there are.
+    /// The UUID of an offer in previews: constant, and of a version that no table's offer has. Keyed, so that
+    /// nobody can probe which offers exist.
     pub fn preview(&self, partner: &str, product_type: ProductType, offer: &str) -> Uuid {
         let name = format!("{partner}\0{product_type}\0{offer}");
         let hash = SipHasher24::new_with_key(self.offers.key()).hash(name.as_bytes());
         Builder::from_random_bytes(hash.as_bytes()).into_uuid()
     }
 
-    /// What proves that the address of a preview's offer leads on until then, Unix milliseconds. Nobody makes one without the key.
+    /// Proof that a preview offer's address is valid until `until_ms` (Unix milliseconds). Cannot be forged
+    /// without the key.
     pub fn preview_end(&self, offer: Uuid, until_ms: i64) -> u64 {
         let told = [&offer.as_bytes()[..], &until_ms.to_be_bytes()].concat();
         SipHasher24Short::new_with_key(self.offers.derived(PREVIEW_ENDS).key()).hash(&told)
     }
 
-    /// The table's uuid, its last 12 bits zero, and the offer's number, by an offer's uuid; `None` when no offer has it. Whether
-    /// there is such a table is for the caller to find out.
+    /// The table's UUID, with its last 12 bits zero, and the offer's number; `None` for a UUID that is no
+    /// offer's. The caller checks that the table exists.
     pub fn read_offer(&self, offer: Uuid) -> Option<(Uuid, u16)> {
         let place = self.offers.reveal(offer)?.as_u128();
         let number = u16::try_from(place & NUMBER).expect("12 bits are left");
         (number > 0).then_some((Uuid::from_u128(place & !NUMBER), number))
     }
 
-    /// The uuid of a table's page.
+    /// The UUID of a table's page.
     pub fn page(&self, table: Uuid) -> Uuid {
         self.pages.hide(table)
     }
 
-    /// The table that a page shows, if the uuid is of this store. Whether there is such a table is for the caller to find out.
+    /// The table behind a page's UUID, if this store issued it. The caller checks that the table exists.
     pub fn read_page(&self, page: Uuid) -> Option<Uuid> {
         self.pages.reveal(page)
     }
 
-    /// The uuid under which a seat of a table is answered for.
+    /// The callback UUID of a seat.
     pub fn callback(&self, table: Uuid, seat: u16) -> Uuid {
         self.callbacks.hide(place(table, seat))
     }
 
-    /// What the uuid of the seat's table begins with, if the uuid is of this store. Whether there is such a table is for the caller to
-    /// find out.
+    /// The start of the table's UUID behind a callback's UUID, if this store issued it. The caller checks
+    /// that the table exists.
     pub fn read_callback(&self, callback: Uuid) -> Option<[u8; TABLE_BYTES]> {
         self.callbacks.reveal(callback)?.as_bytes().first_chunk().copied()
     }
 }
 
-/// Under which what is kept of an offer lies in the store: the table's uuid with the number in the place of its last bits, so
-/// that the time is the table's. It is not given out.
+/// The internal key of an offer's records: the table's UUID with the number in its last bits, so it sorts by
+/// the table's time. Never given out.
 pub fn place(table: Uuid, number: u16) -> Uuid {
     Uuid::from_u128(table.as_u128() & !NUMBER | u128::from(number))
 }
@@ -170,7 +172,8 @@ mod tests {
         assert_eq!(under(1).read_offer(offerd_base::ids::random()), None);
     }
 
-    /// One bit more or less of a table, a number or a key makes half of all bits others: an id is no help with the next.
+    /// Flipping one bit of the table, number or key flips half of all bits on average: one id is no help in
+    /// guessing the next.
     #[test]
     fn a_small_change_changes_everything() {
         let distance = |one: Uuid, other: Uuid| (one.as_u128() ^ other.as_u128()).count_ones();

@@ -1,4 +1,4 @@
-//! Whether a lead, a rate table and an offer that somebody names exist and belong together.
+//! Checks that a lead, a rate table and an offer named by a client exist and belong together.
 
 use uuid::Uuid;
 
@@ -6,7 +6,7 @@ use super::{Records, Unavailable, reading};
 use crate::rate_table::table::Table;
 use offerd_model::Viewer;
 
-/// An offer as whoever displays it names it.
+/// An offer, as named by the client that displays it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shown {
     /// The lead.
@@ -28,7 +28,7 @@ pub enum Unknown {
     Offer,
 }
 
-/// Everything in `shown` that names nothing that the viewer sees; empty when all three exist and belong together.
+/// The parts of `shown` that name nothing the viewer may see; empty when all three exist and belong together.
 ///
 /// # Errors
 /// [`Unavailable`] when the store cannot be read.
@@ -44,7 +44,7 @@ pub fn unknown(records: &Records, viewer: Viewer, shown: Shown) -> Result<Vec<Un
     let table = own(rate_table)?;
     let table_exists = table.is_some();
     let of_lead = table.as_ref().is_some_and(|table| table.head().lead == shown.lead);
-    // The offer is looked for in its own table, so that a wrong table does not make it wrong, too.
+    // The offer is checked in its own table, so a wrong table does not make the offer wrong too.
     let named = reading::offer(records, offer)?;
     let in_table = named.is_some_and(|(of, _)| of == rate_table);
     let is_shown = match named {
@@ -61,7 +61,7 @@ pub fn unknown(records: &Records, viewer: Viewer, shown: Shown) -> Result<Vec<Un
     Ok(parts.into_iter().filter(|(is_known, _)| !is_known).map(|(_, part)| part).collect())
 }
 
-/// The company whose lead, rate table and offer these are; `None` unless all exist and belong together.
+/// The company of a lead, rate table and offer; `None` unless all three exist and belong together.
 ///
 /// # Errors
 /// [`Unavailable`] when the store cannot be read.

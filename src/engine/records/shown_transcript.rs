@@ -1,4 +1,4 @@
-//! A transcript as it is read: bodies as texts.
+//! A transcript in readable form: bodies as text.
 
 use super::transcripts::Kept;
 use crate::rate_table::transcript::{CallEnd, CalledBy, Message, TranscribedCall, Transcript};
@@ -7,57 +7,57 @@ use offerd_model::{ProductType, Timestamp, record};
 record! { plain
     /// The transcript of an ask.
     AskTranscript {
-        /// Key of the partner.
+        /// The partner's key.
         partner: String,
-        /// What it was asked about.
+        /// The requested product type.
         product_type: ProductType,
-        /// When it was written down.
+        /// When it was written.
         written_at: Timestamp,
-        /// The calls in their order.
+        /// The calls in order.
         calls: Vec<ShownCall>,
-        /// Further calls that there was no room for.
+        /// Further calls that did not fit.
         left_out: u32,
     }
 
-    /// A call as it is shown.
+    /// A call.
     ShownCall {
-        /// When it began.
+        /// When it started.
         at: Timestamp,
-        /// Who made it.
+        /// The caller.
         by: CalledBy,
-        /// The step that it is of, where there are several.
+        /// The step, if there are several.
         step: Option<String>,
-        /// The method.
+        /// The HTTP method.
         method: String,
-        /// Where to.
+        /// The URL.
         url: String,
-        /// What was sent.
+        /// The request.
         sent: ShownMessage,
-        /// The status of its answer, if one came.
+        /// The status code, if it was answered.
         status: Option<u16>,
-        /// The answer.
+        /// The response.
         came: Option<ShownMessage>,
-        /// Why none came.
+        /// Why there is no response.
         failure: Option<String>,
-        /// How long it took, milliseconds.
+        /// The duration, milliseconds.
         took_ms: u32,
     }
 
-    /// The headers and the body of a request or an answer.
+    /// Headers and body of a request or response.
     ShownMessage {
-        /// Names and values; none of those that were not kept, or are masked.
+        /// Names and values; `null` for values that were not kept or are masked.
         headers: Vec<(String, Option<String>)>,
-        /// The body; a redacted one as JSON, whatever it was.
+        /// The body; always JSON if redacted.
         body: String,
-        /// How long the whole body is, bytes.
+        /// Length of the whole body, bytes.
         bytes: u64,
-        /// Whether it was longer than is kept.
+        /// Whether the kept body is truncated.
         cut: bool,
     }
 }
 
 impl AskTranscript {
-    /// What was kept of an ask of a partner.
+    /// The kept transcript of an ask.
     pub fn of(partner: String, product_type: ProductType, kept: Kept) -> Self {
         let Transcript { calls, left_out, .. } = kept.transcript;
         let calls = calls.into_iter().map(ShownCall::from).collect();

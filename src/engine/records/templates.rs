@@ -1,5 +1,5 @@
-//! What rate tables are shown with. Prepared templates by fingerprint: those of the book in memory, and older ones read back from
-//! the store; and the uuids that are given out.
+//! Templates by fingerprint, and public UUIDs: what rate tables are rendered with. Templates of the current
+//! book are in memory; older ones are read back from the store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,33 +12,33 @@ use crate::rate_table::record::TableHead;
 use offerd_partners::{Book, Fingerprint, Quote, SeatTemplate, Template};
 use offerd_store::{Commit, CommitError, Store, Tree};
 
-/// The templates that rate tables are shown with. Shared by all tables; grows only when an older one is asked for.
+/// The templates of rate tables. Shared by all tables; grows only when an older template is requested.
 #[derive(Debug, Clone)]
 pub struct Templates {
     store: Store,
-    /// The uuids of offers, pages and callbacks, which their addresses are made of.
+    /// Makes the public UUIDs of offers, pages and callbacks.
     pub ids: PublicIds,
     offers: Arc<Known<Template>>,
     seats: Arc<Known<SeatTemplate>>,
 }
 
-/// Those in memory, by fingerprint.
+/// Templates in memory, by fingerprint.
 type Known<T> = RwLock<HashMap<Fingerprint, Arc<T>>>;
 
 /// Templates written in one commit when a book is opened.
 const TEXTS_PER_COMMIT: usize = 256;
 
 impl Templates {
-    /// Templates of a store, none of them in memory yet.
+    /// The templates of a store, with none in memory yet.
     pub fn new(store: Store) -> Self {
         let ids = PublicIds::of(&store);
         Self { ids, store, offers: Arc::default(), seats: Arc::default() }
     }
 
-    /// Takes in a book: once this returns, the store has every template of it.
+    /// Stores and caches every template of a book.
     ///
     /// # Errors
-    /// Why the store did not take them.
+    /// [`CommitError`] when the store did not take them.
     pub async fn keep(&self, book: &Book) -> Result<(), CommitError> {
         let is_missing =
             |text: &&Template| self.store.get(Tree::Templates, text.fingerprint.0).ok().flatten().is_none();
@@ -50,22 +50,22 @@ impl Templates {
             self.store.commit(templates.iter().fold(Commit::new(), put)).await?;
         }
 
-        // Templates of earlier books are read back when they are asked for.
+        // Templates of earlier books are read back on demand.
         let offers = book.seats().iter().flat_map(|seat| &seat.offers).map(|offer| &offer.text);
         let offers = offers.map(|text| (text.fingerprint, Arc::new(text.clone()))).collect();
         *self.offers.write() = offers;
         Ok(())
     }
 
-    /// The template that a quote is shown with: its own, or that of its offer.
+    /// The template of a quote: its own, or that of its offer.
     ///
     /// # Errors
-    /// The fingerprint of what neither memory nor store has.
+    /// The fingerprint, when neither memory nor store has the template.
     pub fn of(&self, quote: &Quote) -> Result<Arc<Template>, Fingerprint> {
         quote.own.as_ref().map_or_else(|| self.offer(quote.text), |own| Ok(Arc::clone(own)))
     }
 
-    /// The template of an offer of a file.
+    /// The template of a partner file's offer.
     ///
     /// # Errors
     /// The fingerprint, when neither memory nor store has the template.
@@ -73,14 +73,14 @@ impl Templates {
         cached(&self.offers, fingerprint, || self.stored(fingerprint))
     }
 
-    /// The name that an offer had in its partner's file; its fingerprint where the template is lost.
+    /// An offer's name in its partner file, or its fingerprint if the template is lost.
     pub fn offer_name(&self, fingerprint: Fingerprint) -> String {
         let text = self.offer(fingerprint).ok();
         let name = text.and_then(|text| Some(text.imprint.as_ref()?.name.clone()));
         name.unwrap_or_else(|| format!("{fingerprint:?}"))
     }
 
-    /// A seat, from its template.
+    /// The template of a seat.
     ///
     /// # Errors
     /// The fingerprint, when neither memory nor store has the template.
@@ -89,12 +89,13 @@ impl Templates {
         cached(&self.seats, fingerprint, read)
     }
 
-    /// The seats of a table whose templates are there.
+    /// The seats of a table whose templates exist.
     pub fn seats(&self, head: &TableHead) -> Vec<Arc<SeatTemplate>> {
         head.seats.iter().filter_map(|seat| self.seat(*seat).ok()).collect()
     }
 
-    /// The seats that limits kept out of a table, with what kept each out. One whose template is lost has been reported, and is left out.
+    /// The seats that limits kept out of a table, with the reasons. Skips lost templates, which have been
+    /// reported.
     pub fn kept_out(&self, head: &TableHead) -> Vec<(Arc<SeatTemplate>, Option<Denied>)> {
         head.kept_out.iter().filter_map(|one| Some((self.seat(one.seat).ok()?, one.by))).collect()
     }
@@ -106,7 +107,7 @@ impl Templates {
     }
 }
 
-/// One that is in memory, or else is read and in memory then.
+/// A cached template, loading it on a miss.
 fn cached<T>(
     known: &Known<T>,
     fingerprint: Fingerprint,

@@ -1,4 +1,5 @@
-//! What partners were sent and answered, where their file wants it kept: sealed with the lead, and for a time of its own.
+//! Messages exchanged with partners, kept if the partner file asks for it: sealed with the lead and limited
+//! to a retention of their own.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,9 +12,9 @@ use super::writing::key_in;
 use crate::rate_table::transcript::Transcript;
 use offerd_store::{Commit, RetentionError, SealingError, Store, Tree, codec};
 
-/// A transcript where it lies.
+/// A stored transcript.
 pub struct Kept {
-    /// The seat of the table.
+    /// Position of the seat.
     pub seat: u16,
     /// When it was written, Unix milliseconds.
     pub at: i64,
@@ -21,10 +22,10 @@ pub struct Kept {
     pub transcript: Transcript,
 }
 
-/// The commit that writes the transcript of a seat's ask. May wait for the disk.
+/// The commit that writes the transcript of a seat's ask. May block on the disk.
 ///
 /// # Errors
-/// That the key of its time could not be begun.
+/// [`SealingError`] when the key of its time span could not be created.
 pub fn written(
     store: &Store,
     lead: Uuid,
@@ -36,10 +37,10 @@ pub fn written(
     Ok(Commit::new().about(lead).put(Tree::Transcripts, key, sealed))
 }
 
-/// The transcripts of a table, by seat and time; those that are older than they are kept are not there any more.
+/// The transcripts of a table, by seat and time, that are within their retention.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when one cannot be read.
+/// [`Unavailable`] when a transcript cannot be read; the cause is logged.
 pub fn of_table(store: &Store, table: Uuid, kept: Duration) -> Result<Vec<Kept>, Unavailable> {
     if is_old(store, table, kept) {
         return Ok(Vec::new());
@@ -55,7 +56,7 @@ pub fn of_table(store: &Store, table: Uuid, kept: Duration) -> Result<Vec<Kept>,
     Ok(found)
 }
 
-/// The seats of a table of whose asks there are transcripts, and of each how many.
+/// The seats of a table that have transcripts.
 pub fn seats(store: &Store, table: Uuid, kept: Duration) -> BTreeSet<u16> {
     if is_old(store, table, kept) {
         return BTreeSet::new();
@@ -64,15 +65,15 @@ pub fn seats(store: &Store, table: Uuid, kept: Duration) -> BTreeSet<u16> {
     keys.filter_map(|(key, _)| Some(place(&key)?.0)).collect()
 }
 
-/// How many there are of a seat's ask.
+/// The number of transcripts of a seat's ask.
 pub fn count(store: &Store, table: Uuid, seat: u16) -> usize {
     store.scan(Tree::Transcripts, key_in(table, seat)).filter(Result::is_ok).count()
 }
 
-/// Removes those that are older than they are kept, and counts them.
+/// Removes transcripts past their retention; returns how many.
 ///
 /// # Errors
-/// Why not all are. Trying again goes on with it.
+/// [`RetentionError`] when some remain; a retry continues.
 pub async fn forget(store: &Store, kept: Duration) -> Result<u64, RetentionError> {
     store.remove_before(Tree::Transcripts, begin_ms(store, kept)).await
 }
@@ -81,7 +82,7 @@ fn is_old(store: &Store, table: Uuid, kept: Duration) -> bool {
     u64::try_from(table.as_u128() >> 80).unwrap_or(0) < begin_ms(store, kept)
 }
 
-/// The tables of before have no transcripts any more.
+/// Tables made before this time have no transcripts left.
 fn begin_ms(store: &Store, kept: Duration) -> u64 {
     let kept_ms = u64::try_from(kept.as_millis()).unwrap_or(u64::MAX);
     store.now_ms().cast_unsigned().saturating_sub(kept_ms)

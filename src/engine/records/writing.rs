@@ -1,4 +1,4 @@
-//! What is written when: the commits of a rate table's life.
+//! The commits in the life of a rate table.
 
 use std::collections::BTreeSet;
 
@@ -18,24 +18,24 @@ use offerd_partners::SeatTemplate;
 use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, Payout, Tag};
 use offerd_store::{Commit, ReadError, Store, Tree, codec};
 
-/// How an identity is looked up for duplicates.
+/// A duplicate look-up by identity.
 #[derive(Debug, Clone, Copy)]
 pub struct IdentityLookBack {
     /// Hash of the identity.
     pub identity: [u8; 32],
-    /// A lead of this identity that was made at most so long ago is duplicated, milliseconds.
+    /// How far back a lead of this identity counts as a duplicate, milliseconds.
     pub look_back_ms: i64,
 }
 
-/// A new lead and that it was created, guarded against duplicates.
+/// Creates a lead with its `created` event, guarded against duplicates.
 pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
     with_event(new_lead(lead, identity), lead.company, created(&About::of(lead)))
 }
 
-/// A new lead, guarded against duplicates; that it was created is recorded with its [first table](table).
+/// Creates a lead, guarded against duplicates. Its `created` event is recorded with its [first table](table).
 pub fn new_lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
     let mut commit = match lead.lead.uuid {
-        // A client may choose one twice.
+        // A client may reuse a UUID that it chose.
         Some(_) => Commit::new().about(lead.uuid).absent(Tree::Leads, lead.uuid.as_bytes()),
         None => Commit::new().about_new(lead.uuid),
     };
@@ -48,7 +48,7 @@ pub fn new_lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commi
     with_all(commit, Tree::LeadClientTags, lead.company, &new_tags(lead, None))
 }
 
-/// A lead that has grown, unless it has changed meanwhile.
+/// Writes a lead that has grown, guarded against concurrent changes.
 pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
     let commit = Commit::new()
         .about(grown.uuid)
@@ -57,23 +57,23 @@ pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
     with_all(commit, Tree::LeadClientTags, grown.company, &new_tags(grown, Some(earlier)))
 }
 
-/// Counts one more in a tree under a key, unless another was counted since `before` was.
+/// Increments a counter, guarded against increments since `before` was read.
 pub fn one_more(commit: Commit, tree: Tree, key: impl AsRef<[u8]>, before: Option<u64>) -> Commit {
     let count = before.unwrap_or(0).saturating_add(1).to_be_bytes();
     commit.as_found(tree, &key, before.map(u64::to_be_bytes)).put(tree, key, count.to_vec())
 }
 
-/// Adds to a feed of the company what is new at one instant, if anything is.
+/// Appends entries of one instant to a feed of the company, if there are any.
 fn with_all<T: Serialize>(commit: Commit, feed: Tree, company: Uuid, new: &[T]) -> Commit {
     if new.is_empty() { commit } else { commit.append(feed, company, codec::encode(new)) }
 }
 
-/// Adds something that happened to a lead of the company.
+/// Appends an event to the company's lead events.
 pub fn with_event(commit: Commit, company: Uuid, happening: Happening) -> Commit {
     with_all(commit, Tree::LeadEvents, company, &[happening])
 }
 
-/// The lead that something happens to, as the feeds record it.
+/// The lead of an event, as the feeds record it.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     lead: Uuid,
@@ -82,12 +82,12 @@ pub struct About {
 }
 
 impl About {
-    /// A lead.
+    /// From the record of a lead.
     pub fn of(lead: &LeadRecord) -> Self {
         Self { lead: lead.uuid, created_at: lead.created_at, test: lead.test }
     }
 
-    /// Something that happened to it, tied to no institution.
+    /// An event of the lead that is tied to no institution.
     pub fn happening(&self, event_type: EventType, at: i64) -> Happening {
         Happening {
             event_type,
@@ -109,19 +109,20 @@ fn created(about: &About) -> Happening {
     about.happening(EventType::LeadCreated, about.created_at)
 }
 
-/// A lead's commit, to which a table is added.
+/// The commit of a lead, to be extended with a table.
 #[derive(Debug)]
 pub struct LeadCommit {
-    /// What is written of the lead and beside it.
+    /// The writes for the lead itself.
     pub commit: Commit,
-    /// Whether it makes the lead, whose record names the table then; the feeds record that too.
+    /// Whether it creates the lead: then the lead's record names the table, and the feeds record the
+    /// creation.
     pub is_new: bool,
-    /// The process on the store that sees to the table.
+    /// The node that owns the table.
     pub node: Uuid,
 }
 
-/// What a table writes next: itself with its lead at first, answers and what they mean for the feeds, who is asked, and, with the
-/// last answer, that it is complete.
+/// The next write of a table: at first its head with the lead; then answers, their feed records and the asks;
+/// with the last answer, its completion.
 pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, write: &Write) -> Commit {
     let head = table.head();
     let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
@@ -133,7 +134,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
             let submitted = about.happening(EventType::AppSubmitted, head.created_at);
             happened.push(Happening { cause: Some(head.uuid), ..submitted });
             let commit = with_head(commit.about(head.lead), head, (!write.settles).then_some(node));
-            // The record of a lead names its first table only.
+            // The lead's record names only its first table.
             let key = key_under(head.lead, head.uuid);
             if is_new { commit } else { commit.put(Tree::LeadTables, key, Vec::new()) }
         }
@@ -154,17 +155,17 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
     commit
 }
 
-/// Whether a write of a table, of which the store did not say what became, is on the disk. One without answers may be written again: it
-/// changes nothing then.
+/// Whether a write with an unknown result is on the disk. A write without answers may simply be repeated,
+/// since it then changes nothing.
 ///
 /// # Errors
-/// That it cannot be read.
+/// [`ReadError`] when the store cannot be read.
 pub fn is_written(store: &Store, table: Uuid, write: &Write) -> Result<bool, ReadError> {
     let answers = !write.record.answers.is_empty();
     Ok(answers && store.get(Tree::Answers, key_in(table, write.sequence))?.is_some())
 }
 
-/// Adds what partners pay for the lead by their bids: a payout each, and what it counts towards the partner's budget.
+/// Adds the payouts for sales at the partners' bids, and their counts towards the budgets.
 fn with_sales(commit: Commit, table: &Table, sales: &[Sale]) -> Commit {
     let head = table.head();
     sales.iter().filter(|_| !head.test).fold(commit, |commit, sale| {
@@ -176,12 +177,12 @@ fn with_sales(commit: Commit, table: &Table, sales: &[Sale]) -> Commit {
     })
 }
 
-/// Adds a payout of the company.
+/// Appends a payout to the company's feed.
 pub fn with_payout(commit: Commit, company: Uuid, payout: Payout) -> Commit {
     with_all(commit, Tree::LeadPayouts, company, &[payout])
 }
 
-/// The institution of a seat: uuid and name.
+/// The UUID and name of a seat's institution.
 pub fn institution(seat: &SeatTemplate) -> (Uuid, String) {
     (seat.institution, seat.partner.name.clone())
 }
@@ -200,7 +201,7 @@ pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &SeatTemplate), booked_at: Timest
     }
 }
 
-/// Adds a table to the commit of its lead, and who sees to it. One that is complete as it is was never open.
+/// Adds a table's head to the commit of its lead, and its owner unless it is already complete.
 fn with_head(commit: Commit, head: &TableHead, seen_to_by: Option<Uuid>) -> Commit {
     let commit = commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head));
     seen_to_by.into_iter().fold(commit, |commit, node| {
@@ -209,13 +210,13 @@ fn with_head(commit: Commit, head: &TableHead, seen_to_by: Option<Uuid>) -> Comm
     })
 }
 
-/// How far the calls of an ask have come.
+/// Writes the progress of an ask's calls.
 pub fn call(head: &TableHead, seat: u16, record: &CallRecord) -> Commit {
     Commit::new().about(head.lead).put(Tree::Calls, key_in(head.uuid, seat), codec::encode(record))
 }
 
-/// What came of the ask of a seat when it had ended, unless its calls have come further than `before`; with what happened to the lead
-/// by it, and its sale.
+/// Writes what happened to a seat's ask after it ended, guarded by the call record `before`, with the
+/// resulting event and sale.
 pub fn later(
     (table, lead_created_at): (&Table, i64),
     seat: u16,
@@ -233,22 +234,22 @@ pub fn later(
     with_sales(commit, table, sale.as_slice())
 }
 
-/// What happened at the institution of a seat.
+/// An event at a seat's institution.
 pub fn at_seat(seat: &SeatTemplate, happening: Happening) -> Happening {
     Happening { institution: Some(institution(seat)), product_type: Some(seat.product_type), ..happening }
 }
 
-/// Key of what is kept of a table by position: the table, then the seat of a call, or which answer record it is.
+/// Key of a record by table and position: the seat of a call, or the number of an answer record.
 pub fn key_in(table: Uuid, position: u16) -> Vec<u8> {
     [&table.as_bytes()[..], &position.to_be_bytes()].concat()
 }
 
-/// Key of what is kept of something, such as a lead, under uuids of its own.
+/// Key of a record by owner, such as a lead, and its own UUID.
 pub fn key_under(owner: Uuid, own: Uuid) -> Vec<u8> {
     [owner.as_bytes(), &own.as_bytes()[..]].concat()
 }
 
-/// Each value of a lead's tags that it did not have earlier, once.
+/// Each tag value of a lead that its earlier version did not have, once.
 fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
     let pairs = |record: &'_ LeadRecord| -> BTreeSet<(String, String)> {
         let pairs = record.lead.client_tags.iter().flat_map(|tags| tags.pairs());
@@ -260,7 +261,7 @@ fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
     new.map(|(key, value)| Tag { lead: lead.uuid, key, value, created_at_ms }).collect()
 }
 
-/// An institution's decision, as the feeds record it.
+/// The feed event of an institution's decision.
 fn of_answer(table: &Table, about: &About, answer: &Answer) -> Option<Happening> {
     let event_type = answer.outcome.decision()?.event()?;
     let seat = &table.seats()[usize::from(answer.seat)];

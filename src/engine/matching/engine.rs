@@ -1,4 +1,4 @@
-//! What the rate tables share: the records, the configuration of the day, the tables that are live.
+//! The shared state of all rate tables: records, current configuration, live tables.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -38,39 +38,40 @@ use offerd_store::{Clock, Commit, CommitError, Tree, Turn};
 
 /// Shared by the matchmaker and every rate-table actor.
 pub struct Engine {
-    /// What is stored of leads and rate tables.
+    /// The records of leads and rate tables.
     pub records: Records,
-    /// What new tables are computed under.
+    /// The configuration of new tables.
     configuration: RwLock<Arc<Configuration>>,
-    /// Who may be asked, and who was.
+    /// Limits and counts of asks.
     pub limiter: Limiter,
-    /// About whom partners are not asked.
+    /// The suppression lists of partners.
     pub suppressions: Suppressions,
-    /// How the asks of partners have ended lately.
+    /// Recent results of asks.
     pub statistics: AskStatistics,
-    /// Where clicks go, and where the pages of rate tables are.
+    /// The base of click and page addresses.
     pub base_url: BaseUrl,
-    /// Follows leads, where there is a collector of traces.
+    /// Traces of leads, if there is a trace collector.
     pub traces: Traces,
-    /// The tables that have an actor.
+    /// The tables with an actor.
     pub live: LiveTables,
-    /// Complete tables as they are shown.
+    /// Complete tables, as shown.
     pub kept: KeptTables,
     /// Reports of approval probability.
     pub loan_reports: LoanReports,
-    /// The asks that wait to be called back.
+    /// Asks that wait for a callback.
     pub callbacks: Callbacks,
-    /// What partners are sent and answer, where that is kept.
+    /// Messages exchanged with partners, where kept.
     pub transcripts: Transcripts,
-    /// What offers are ranked by, where that is known.
+    /// The rankings of offers, if set up.
     pub rankings: Option<Rankings>,
-    /// The tables that were shown, where that has somebody posted.
+    /// Shown tables whose leads may have to be posted.
     pub shown: ShownTables,
 }
 
 impl Engine {
-    /// An engine without live tables, rankings and traces, that keeps no complete table in memory and has partners call back at its own
-    /// address. Counts what the store says was asked lately, by a clock that is the store's but in tests.
+    /// An engine without live tables, rankings or traces, with no cache of complete tables, whose partners
+    /// call back at its own address. Restores the recent counts of asks from the store. Outside tests,
+    /// `clock` is the store's.
     pub fn new(
         clock: Clock,
         records: Records,
@@ -100,32 +101,32 @@ impl Engine {
         }
     }
 
-    /// What the offers of a company's table are ranked by: the ranking that is `named`, or else the one that the settings say; `None`
-    /// where none is.
+    /// The ranking of a company's table: the `named` one, or else the one in the settings; `None` without
+    /// one.
     pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<RankedBy>> {
         self.rankings.as_ref()?.ranked_by(company, test, named)
     }
 
-    /// Commits for somebody who waits for it: no longer than a lead may take, and not at all while the disk does not answer.
+    /// Commits within the time that a lead may take, and not at all while the disk does not respond.
     ///
     /// # Errors
-    /// [`CommitError::Late`] then; it may still be written.
+    /// [`CommitError::Late`] when that time has passed; the commit may still be written.
     pub async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
         let longest = self.configuration().rules.matching.deadline;
         self.records.store.commit_within(longest, commit).await
     }
 
-    /// Waits for the turn to change a record by what it holds, no longer than a lead may take.
+    /// Waits for the record lock for a read-modify-write, at most as long as a lead may take.
     ///
     /// # Errors
-    /// As [`Store::turn`](offerd_store::Store::turn).
+    /// See [`Store::turn`](offerd_store::Store::turn).
     pub async fn turn(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<Turn, CommitError> {
         let longest = self.configuration().rules.matching.deadline;
         self.records.store.turn(longest, tree, key).await
     }
 
-    /// What keeps each of some seats from being asked about a lead, beside what is counted: suppression lists, and of leads that
-    /// are no tests its share.
+    /// What keeps each seat from being asked about a lead, apart from counted limits: suppression lists and,
+    /// for live leads, the seat's share.
     pub fn left_out(&self, test: bool, uuid: Uuid, lead: &Lead, seats: &[&Seat]) -> Vec<Option<Denied>> {
         let (lists, digests) = (self.suppressions.now(), Digests::new(lead));
         let against_all = lists.against_all(lead);
@@ -138,7 +139,7 @@ impl Engine {
         left_out.collect()
     }
 
-    /// Which suppression lists the partners of a book name that are not there, a sentence for each.
+    /// The missing suppression lists of a book's partners, a sentence for each.
     pub fn missing_lists(&self, book: &Book) -> Vec<String> {
         let lists = self.suppressions.now();
         let missing = book.seats().iter().filter_map(|seat| {
@@ -151,7 +152,7 @@ impl Engine {
         sentences
     }
 
-    /// Where every seat stands now, by its limits and by the breaker of its line.
+    /// The current state of every seat, by its limits and its circuit breaker.
     pub fn standings(&self) -> Vec<SeatStanding> {
         let Configuration { book, clients, .. } = &*self.configuration();
         let mut standings = self.limiter.standings(book);
@@ -176,14 +177,14 @@ impl Engine {
                 State::PausedByFile | State::PausedByCommand | State::OutsideSchedule => {
                     Judgement { health: Health::NotAsked, cause: None }
                 }
-                // Who is at a cap may be asked again in the next minute.
+                // A seat at its cap may be asked again in the next minute.
                 _ => self.statistics.judgement(&seat.identity.key, seat.product_type),
             };
         }
         standings
     }
 
-    /// Measures how much of every limit is used, and how well every seat is.
+    /// Exports the use of every limit and the health of every seat as metrics.
     pub fn measure(&self) {
         let standings = self.standings();
         standings.iter().for_each(SeatStanding::measure);
@@ -194,24 +195,25 @@ impl Engine {
         self.statistics.measure_health(|partner, product_type| health.get(&(partner, product_type)).copied());
     }
 
-    /// The configuration as of now; who holds it keeps it, whatever is loaded later.
+    /// The current configuration. A holder keeps this version across reloads.
     pub fn configuration(&self) -> Arc<Configuration> {
         Arc::clone(&self.configuration.read())
     }
 
-    /// The book as of now.
+    /// The current book.
     pub fn book(&self) -> Arc<Book> {
         Arc::clone(&self.configuration().book)
     }
 
-    /// Swaps all of the configuration for the leads to come. The templates of its book must be kept already.
+    /// Replaces the whole configuration for new leads. The book's templates must be stored already.
     pub fn configure(&self, configuration: Configuration) {
         self.statistics.begin(&configuration.book);
         self.limiter.look_back(&self.records, &configuration.book);
         *self.configuration.write() = Arc::new(configuration);
     }
 
-    /// Shows a table to a client: like [`snapshot`](Self::snapshot), and who is sent the lead when its offers are shown is.
+    /// Shows a table to a client: a [`snapshot`](Self::snapshot), and posts the lead to partners that take it
+    /// when their offers are shown.
     pub fn show(&self, table: &Table) -> Option<Snapshot> {
         let snapshot = self.snapshot(table)?;
         if self.configuration().posts_when_shown {
@@ -220,7 +222,7 @@ impl Engine {
         Some(snapshot)
     }
 
-    /// What a table looks like; `None`, once reported, when the store has lost a template of it.
+    /// The rendered table; `None`, with the cause logged, when the store has lost one of its templates.
     pub fn snapshot(&self, table: &Table) -> Option<Snapshot> {
         match render(table, &self.base_url, &self.records.templates) {
             Ok(json) => Some(Snapshot {
@@ -240,11 +242,11 @@ impl Engine {
     }
 }
 
-/// The actors of the tables that are pending, or complete and lingering, by table, with whose each is.
+/// The actors of tables that are pending, or complete and lingering.
 #[derive(Debug, Default)]
 pub struct LiveTables(RwLock<HashMap<Uuid, Live>>);
 
-/// A live table: whose it is, and its actor.
+/// A live table: its owner and its actor.
 #[derive(Debug)]
 struct Live {
     lead: Uuid,
@@ -262,14 +264,14 @@ impl LiveTables {
         gauge!(LIVE_TABLES).set(tables.len() as f64);
     }
 
-    /// Forgets a table's actor.
+    /// Removes a table's actor.
     pub fn remove(&self, table: Uuid) {
         let mut tables = self.0.write();
         tables.remove(&table);
         gauge!(LIVE_TABLES).set(tables.len() as f64);
     }
 
-    /// The actor of a table that the viewer sees; `Some(None)` when the table is live but not the viewer's to see.
+    /// The actor of a table; `Some(None)` when the table is live but not visible to the viewer.
     pub fn get(&self, table: Uuid, viewer: Viewer) -> Option<Option<Addr<RateTableActor>>> {
         let tables = self.0.read();
         tables.get(&table).map(|live| viewer.sees(live.company, live.test).then(|| live.actor.clone()))
@@ -285,7 +287,7 @@ impl LiveTables {
         self.0.read().values().map(|live| live.lead).collect()
     }
 
-    /// The actors of the tables of these leads.
+    /// The actors of these leads' tables.
     pub fn of_leads(&self, leads: &BTreeSet<Uuid>) -> Vec<Addr<RateTableActor>> {
         let tables = self.0.read();
         let theirs = tables.values().filter(|live| leads.contains(&live.lead));

@@ -1,4 +1,4 @@
-//! The matchmaker: takes leads in, starts their rate tables, and shows them.
+//! The matchmaker: accepts leads, starts their rate tables and shows them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ use offerd_partners::Fit;
 use offerd_store::entities::LeadRecord;
 use offerd_store::{Commit, CommitError, Health, Tree, codec};
 
-/// Takes leads in, and shows rate tables. Cheap to clone.
+/// Accepts leads and shows rate tables. Cheap to clone.
 #[derive(Clone)]
 pub struct Matchmaker {
     engine: Arc<Engine>,
@@ -51,45 +51,45 @@ pub struct Matchmaker {
     under_way: UnderWay,
 }
 
-/// A lead that is about to be written with a rate table.
+/// A lead about to be written with a rate table.
 struct Arrival<'r> {
     record: LeadRecord,
-    /// What is written beside the table.
+    /// The commit of the lead.
     lead: LeadCommit,
-    /// The uuid that was made for the table.
+    /// The UUID of the new table.
     table: Uuid,
     idempotency_key: Option<&'r IdempotencyKey>,
-    /// The client's key, from whoever else sends it.
+    /// The lock on the idempotency key against concurrent requests.
     held: Option<Held>,
     trace: LeadTrace,
     permit: Permit,
 }
 
-/// A table whose actor has been started.
+/// A table whose actor is running.
 struct Begun {
     actor: Addr<RateTableActor>,
-    /// Its lead, but for what was sent.
+    /// The lead's record, without the submitted data.
     record: LeadRecord,
     table: Uuid,
     deadline: Instant,
     submit_wait: Duration,
-    /// Told once lead and table are on the disk.
+    /// Resolves once lead and table are on the disk.
     acknowledgement: Acknowledgement,
     permit: Permit,
 }
 
-/// What became of a table that a crash has left pending.
+/// The result of resuming a table that a crash left pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resumed {
-    /// It is being built.
+    /// An actor is building it.
     GoesOn,
-    /// Its lead is erased, so that it is not pending any more.
+    /// Its lead is erased, so it is no longer pending.
     Erased,
 }
 
 impl Matchmaker {
-    /// A matchmaker whose actors run on the thread that took their lead in, where that runs actors; else on `arbiters`, at least one, in
-    /// turn.
+    /// A matchmaker whose actors run on the thread that accepted the lead, if it runs actors; else on
+    /// `arbiters` in turn, of which there is at least one.
     pub fn new(engine: Engine, arbiters: Vec<ArbiterHandle>) -> Self {
         assert!(!arbiters.is_empty(), "actors need an arbiter to run on");
         Self {
@@ -101,19 +101,19 @@ impl Matchmaker {
         }
     }
 
-    /// Takes a lead in: once this returns a snapshot, lead and rate table survive a crash, and the table will be
-    /// complete by its deadline.
+    /// Submits a lead. Once this returns a snapshot, lead and rate table survive a crash, and the table
+    /// completes by its deadline.
     ///
-    /// With [`Until::Prompt`] it returns when the partners that answer at once have, or after `submit_wait`; with
-    /// [`Until::Settled`] when all have. Dropping the future after its first poll loses nothing that was written, but
-    /// may leave the table to recovery; callers run it in a task of its own.
+    /// [`Until::Prompt`] returns when all partners that answer at once have, or after `submit_wait`;
+    /// [`Until::Settled`] when all partners have. Dropping the future after its first poll loses nothing that
+    /// was written, but may leave the table to recovery; callers run it in a task of its own.
     ///
     /// # Errors
-    /// [`Refused`]; nothing is written then, unless the store fails in the middle of it.
+    /// [`Refused`]; then nothing is written, unless the store fails halfway.
     pub async fn submit(&self, mut submission: Submission, until: Until) -> Result<Snapshot, Refused> {
         let key = submission.idempotency_key.clone();
         let held = key.as_ref().map(|key| self.under_way.hold(key).ok_or(Refused::UnderWay)).transpose();
-        // The one that is under way may be waiting for the disk.
+        // The request that holds the key may be waiting for the disk.
         let is_stalled = || self.engine.records.store.is_stalled();
         let held = held.map_err(|refused| if is_stalled() { Refused::late() } else { refused })?;
         let viewer = submission.viewer();
@@ -139,7 +139,7 @@ impl Matchmaker {
                 note_drawn(drawn);
                 Ok(shown)
             }
-            // What is in the way may be the same submit, which another process on the store has taken in meanwhile.
+            // The duplicate may be this very request, accepted by another node.
             Err(Refused::Duplicate(lead)) => {
                 let answer = self.answered_before(viewer, key.as_ref()).await;
                 self.settled(answer.unwrap_or(Err(Refused::Duplicate(lead)))?, viewer, until).await
@@ -148,7 +148,7 @@ impl Matchmaker {
         }
     }
 
-    /// The answer to a submit that was made before with this key, if one was.
+    /// The response to an earlier submit with this idempotency key, if any.
     async fn answered_before(
         &self,
         viewer: Viewer,
@@ -164,7 +164,7 @@ impl Matchmaker {
         }
     }
 
-    /// What was shown, once it is complete where that is waited for.
+    /// The snapshot; the completed one where the caller waits for that.
     async fn settled(&self, shown: Snapshot, viewer: Viewer, until: Until) -> Result<Snapshot, Refused> {
         if until != Until::Settled || !shown.pending {
             return Ok(shown);
@@ -173,7 +173,7 @@ impl Matchmaker {
         completed.filter(|table| !table.pending).ok_or(Refused::StoreFailed)
     }
 
-    /// Takes a lead in without a rate table: once this returns, it survives a crash.
+    /// Accepts a lead without a rate table. Once this returns, the lead survives a crash.
     ///
     /// # Errors
     /// [`Refused`], with nothing written.
@@ -187,8 +187,8 @@ impl Matchmaker {
         Ok(record)
     }
 
-    /// Merges something into a lead; `None` when there is no such lead for who asks. Changes at once are made one after the other, and none
-    /// is lost. The permit rests while others have their turn.
+    /// Merges attributes into a lead; `None` when the viewer has no such lead. Concurrent merges are
+    /// serialised, so none is lost. The permit is paused while it waits for its turn.
     ///
     /// # Errors
     /// [`Refused`], with nothing written.
@@ -218,8 +218,8 @@ impl Matchmaker {
         Err(Refused::by(&earlier, CommitError::Crowded))
     }
 
-    /// Merges something into a lead and builds a new rate table for it, like [`submit`](Self::submit); `None` when there is
-    /// no such lead for who asks.
+    /// Merges attributes into a lead and builds a new rate table, like [`submit`](Self::submit); `None` when
+    /// the viewer has no such lead.
     ///
     /// # Errors
     /// [`Refused`].
@@ -246,7 +246,7 @@ impl Matchmaker {
         }
     }
 
-    /// A lead, and what it becomes.
+    /// The lead before and after a merge.
     fn merged(&self, growth: Growth<'_>) -> Result<Option<(LeadRecord, LeadRecord)>, Refused> {
         let Growth { viewer, lead, later, newer_values, made_since } = growth;
         let found = reading::lead(&self.engine.records.store, lead).map_err(|_| Refused::StoreFailed)?;
@@ -259,7 +259,7 @@ impl Matchmaker {
         let updated_at = self.engine.limiter.now();
         let grown = LeadRecord {
             lead: earlier.lead.merged(later),
-            // Whoever asks next need not know what another has asked for.
+            // The flag belongs to one request, not to the lead's next one.
             newer_values,
             updated_at,
             ..earlier.clone()
@@ -274,7 +274,7 @@ impl Matchmaker {
         Ok(Some((earlier, grown)))
     }
 
-    /// Refuses what is new while the disk does not answer, or is nearly full.
+    /// Refuses new work while the disk does not respond or is nearly full.
     fn room(&self) -> Result<(), Refused> {
         let store = &self.engine.records.store;
         if store.is_stalled() {
@@ -291,7 +291,7 @@ impl Matchmaker {
         self.admission.admit(company, configuration.rules.matching)
     }
 
-    /// Writes a table of a lead with the lead's own commit, builds it, and keeps it as it is shown if it is complete.
+    /// Writes a table with its lead's commit, builds it, and caches it if it is complete.
     async fn build(
         &self,
         configuration: Arc<Configuration>,
@@ -305,7 +305,7 @@ impl Matchmaker {
         Ok(shown)
     }
 
-    /// Seats those who fit a lead, and starts the actor of its table, which writes both.
+    /// Seats the partners for a lead and starts its table's actor, which writes both.
     fn begin(
         &self,
         configuration: Arc<Configuration>,
@@ -328,7 +328,7 @@ impl Matchmaker {
             lead.commit = key.remember(&self.engine.records.store, lead.commit, head.uuid);
         }
 
-        // From here on the table has its time, whatever the store takes.
+        // The table's time runs from here, however long the store takes.
         let deadline = begun + longest;
         let (acknowledged, acknowledgement) = oneshot::channel();
         let seats: Vec<_> = seating.plan.fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
@@ -352,7 +352,7 @@ impl Matchmaker {
         Begun { actor, record, table, deadline, submit_wait, acknowledgement, permit }
     }
 
-    /// Builds a table that a crash has left pending, under its original deadline.
+    /// Resumes a table that a crash left pending, under its original deadline.
     ///
     /// # Errors
     /// [`Unavailable`] when the store has lost a part of it.
@@ -361,7 +361,7 @@ impl Matchmaker {
             return self.drop_erased(table).await;
         };
         let head = Arc::clone(stored.head());
-        // Without its lead nobody can be asked any more, but the table still completes.
+        // Without its lead no partner can be asked, but the table still completes.
         let record = reading::lead(&self.engine.records.store, head.lead).ok().flatten();
 
         let configuration = self.engine.configuration();
@@ -372,7 +372,7 @@ impl Matchmaker {
             let same = |fit: &Fit| fit.seat.is_of(&seat.key, seat.product_type);
             fitting.iter().position(same).map(|position| fitting.swap_remove(position))
         });
-        // A clock that stepped back gives nobody more time than the table had when it was new.
+        // A clock that stepped back gives no table more time than it had when it was new.
         let left = u64::try_from(head.deadline - self.engine.limiter.now()).unwrap_or(0);
         let left = Duration::from_millis(left).min(head.longest());
         let store = &self.engine.records.store;
@@ -388,9 +388,9 @@ impl Matchmaker {
             held: None,
             begun: None,
             deadline: Instant::now() + left,
-            // A table that was taken in stays in, even where more are recovered than are admitted.
+            // An accepted table stays accepted, even if recovery exceeds the limit for new ones.
             place: self.admission.readmit(head.company, configuration.rules.matching),
-            // What was begun before the crash has no end; the rest is a trace of its own.
+            // Spans that began before the crash never end; the resumed part is a trace of its own.
             trace: self.engine.traces.lead(None),
             configuration,
         };
@@ -399,7 +399,7 @@ impl Matchmaker {
         Ok(Resumed::GoesOn)
     }
 
-    /// A table was being started while its lead was erased.
+    /// Handles a table whose lead was erased while the table was starting.
     async fn drop_erased(&self, table: Uuid) -> Result<Resumed, Unavailable> {
         if !reading::was_erased(&self.engine.records.store, table)? {
             return Err(Unavailable);
@@ -409,15 +409,15 @@ impl Matchmaker {
         Ok(Resumed::Erased)
     }
 
-    /// Lets every actor leave; what is pending is recovered at the next start.
+    /// Stops every actor; pending tables are recovered at the next start.
     pub async fn drain(&self) {
         self.admission.close();
-        // An actor that is gone has nothing to leave.
+        // An actor that has stopped needs no message.
         join_all(self.engine.live.all().iter().map(|actor| actor.send(Leave))).await;
         self.engine.transcripts.written().await;
     }
 
-    /// A lead as it will be kept, with the variants that it draws.
+    /// The record of a lead, with its experiment variants.
     fn record(&self, submission: Submission, configuration: &Configuration) -> LeadRecord {
         let record = submission.record(self.engine.limiter.now());
         let tags = record.lead.client_tags.as_ref();
@@ -426,20 +426,19 @@ impl Matchmaker {
         LeadRecord { experiments, ..record }
     }
 
-    /// What the tables share.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
 
-    /// Whom a lead is about, where the company looks back for it.
+    /// The lead's identity, if the company looks back for duplicates.
     fn identity(&self, record: &LeadRecord, look_back_minutes: Option<u32>) -> Option<IdentityLookBack> {
         let look_back_ms = i64::from(look_back_minutes.filter(|minutes| *minutes > 0)?) * 60_000;
         let identity = identity_of(&self.engine.records.store, record)?;
         Some(IdentityLookBack { identity, look_back_ms })
     }
 
-    /// Starts a table's actor here, or on the next arbiter: with who was asked later than at first, and the position of its next answer
-    /// record where it is not to be written first.
+    /// Starts a table's actor here or on the next arbiter. `sequence` is the position of its next answer
+    /// record; `None` for a new table.
     fn start(
         &self,
         here: Option<ArbiterHandle>,
@@ -457,11 +456,11 @@ impl Matchmaker {
 }
 
 impl Begun {
-    /// Waits until the disk has taken lead and table, then until the table has come as far as is wanted.
+    /// Waits until lead and table are on the disk, then until the table has come as far as `until`.
     async fn shown(self, engine: &Engine, until: Until) -> Result<Snapshot, Refused> {
         let Self { actor, record, table, deadline, submit_wait, acknowledgement, permit } = self;
         let shown = match timeout_at(deadline, acknowledgement).await {
-            // The table goes on when the disk has taken it.
+            // The table continues once the disk has taken it.
             Err(_) => return Err(Refused::late()),
             Ok(Err(_)) => return Err(Refused::StoreFailed),
             Ok(Ok(Err(failure))) => return Err(Refused::by(&record, failure)),
@@ -478,28 +477,28 @@ impl Begun {
         let shown = tokio::select! {
             biased;
             shown = await_table(&actor, until, submit_wait) => shown,
-            // What is missing of the table waits for the disk.
+            // The rest of the table waits for the disk.
             () = too_late => return Err(Refused::late()),
         };
         if let Some(snapshot) = shown {
             return Ok(snapshot);
         }
-        // An actor that has left meanwhile has written what it had; the lead is taken in either way. Who waits for the
-        // complete table is not told a pending one.
+        // An actor that has stopped has written its answers, and the lead is accepted either way. A caller
+        // that waits for the complete table does not get a pending one.
         let viewer = Viewer { company: record.company, test: record.test };
         let stored = rate_table(engine, viewer, table).await.ok().flatten();
         stored.filter(|table| until != Until::Settled || !table.pending).ok_or(Refused::StoreFailed)
     }
 }
 
-/// Counts the variants of a lead that was taken in.
+/// Counts the variants drawn by an accepted lead.
 fn note_drawn(variants: BTreeMap<String, String>) {
     for (rule, variant) in variants {
         counter!(EXPERIMENT_LEADS, "rule" => rule, "variant" => variant).increment(1);
     }
 }
 
-/// What is written of a table before anybody is asked.
+/// The head of a table, before any partner is asked.
 fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) -> TableHead {
     let created_at = seating.round.at;
     let deadline = created_at + deadline.as_millis() as i64;
@@ -519,7 +518,8 @@ fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) 
     }
 }
 
-/// Waits until a table has come so far, or for `submit_wait` where that is not to the end; `None` when its actor has left.
+/// Waits until a table has come as far as `until`, at most `submit_wait` unless that is completion; `None`
+/// when its actor has stopped.
 async fn await_table(actor: &Addr<RateTableActor>, until: Until, submit_wait: Duration) -> Option<Snapshot> {
     let come = actor.send(AwaitTable(until));
     if until == Until::Settled {

@@ -1,8 +1,8 @@
-//! The clients to partners that are asked over HTTP: how a seat's request gets there and what its answer means.
+//! Clients of partners that are asked over HTTP: how a seat's request is sent and its answer interpreted.
 //!
-//! A client is the seat's endpoint on the wire, with its breaker, and the token of its authorization server. Each book has clients
-//! of its own; those where what reaches the partner has not changed are handed on, so that a breaker stays open and
-//! connections stay warm.
+//! A client combines the seat's endpoint on the wire, its circuit breaker and the token of its authorization
+//! server. Each book has its own clients. A reload reuses those whose wire settings are unchanged, so
+//! breakers stay open and connections warm.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,10 +35,10 @@ use offerd_partners::{Book, Seat};
 pub use offerd_wire::{BreakerState, EndpointState};
 use offerd_wire::{Call, CallError, Endpoint, EndpointRules, LateEar, PanelRules, PoolRules, Reply, Wire};
 
-/// Longest time that a late answer is watched for.
+/// Longest wait for a late answer.
 const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
 
-/// Who a client leads to.
+/// The seat of a client: partner key and product type.
 type SeatKey = (String, ProductType);
 
 /// The clients of one book.
@@ -47,19 +47,19 @@ pub struct PartnerClients {
     clients: HashMap<SeatKey, PartnerClient>,
 }
 
-/// The client to one seat. Cheap to clone.
+/// A client of one seat. Cheap to clone.
 #[derive(Clone)]
 pub struct PartnerClient {
     pub(super) wired: Arc<Wired>,
-    /// With which it declines that its file does not know, since that was read.
+    /// Unknown decline reasons since the file was read.
     words: Arc<UndeclaredWords>,
 }
 
-/// What stays of a client as long as what reaches the partner does.
+/// The part of a client that survives reloads while the wire settings are unchanged.
 pub(super) struct Wired {
     pub(super) endpoint: Endpoint,
     rules: declared::Wire,
-    /// By whether leads are tests: the sandbox gives tokens of its own.
+    /// Indexed by whether the lead is a test: the sandbox issues its own tokens.
     pub(super) tokens: [TokenCache; 2],
     pub(super) calls: Histogram,
     mappings: Histogram,
@@ -72,15 +72,15 @@ impl PartnerClients {
         Self { wire: Wire::new(panel_rules(settings)), clients: HashMap::new() }
     }
 
-    /// Other limits for the breakers of all books' clients, from now on.
+    /// Changes the breaker limits of all clients of all books.
     pub fn set_rules(&self, settings: WireSettings) {
         self.wire.set_rules(panel_rules(settings));
     }
 
-    /// The clients of a book; those that it has in common with these are the same.
+    /// Opens the clients of a book, reusing unchanged ones.
     ///
     /// # Errors
-    /// Every client that cannot be opened, with the key and the line of its partner's file.
+    /// Every client that cannot be opened, with the key and line in its partner's file.
     pub fn opened(&self, book: &Book) -> Result<Self, Vec<Fault>> {
         let mut clients = HashMap::new();
         let mut faults = Vec::new();
@@ -89,7 +89,7 @@ impl PartnerClients {
             let place = (seat.identity.key.clone(), seat.product_type);
             let same = self.of(seat).filter(|client| client.wired.rules == source.wire);
             match same.map_or_else(|| self.client(seat, source), Ok) {
-                // New mappings may be wrong in new ways.
+                // New mappings have new unknown words.
                 Ok(client) => {
                     let words = Arc::new(UndeclaredWords::of(seat));
                     drop(clients.insert(place, PartnerClient { words, ..client }))
@@ -105,12 +105,12 @@ impl PartnerClients {
         if faults.is_empty() { Ok(Self { wire: self.wire.clone(), clients }) } else { Err(faults) }
     }
 
-    /// The client to a seat.
+    /// The client of a seat.
     pub fn of(&self, seat: &Seat) -> Option<PartnerClient> {
         self.clients.get(&(seat.identity.key.clone(), seat.product_type)).cloned()
     }
 
-    /// The client; or the keys that say what it cannot do, each with why.
+    /// Opens a client; the error pairs each offending key with the reason.
     fn client(&self, seat: &Seat, source: &HttpSource) -> Result<PartnerClient, Vec<(String, String)>> {
         let rules = &source.wire;
         let pool = PoolRules {
@@ -126,7 +126,8 @@ impl PartnerClients {
         };
         let endpoint = EndpointRules {
             concurrency: rules.concurrency,
-            // As long again as an ask may take: what twice the timeout would have won is seen.
+            // As long again as an ask may take, which shows the answers that twice the timeout would have
+            // caught.
             late_patience: seat.timeout.min(LATE_PATIENCE_MAX),
             ..EndpointRules::default()
         };
@@ -162,18 +163,18 @@ fn panel_rules(settings: WireSettings) -> PanelRules {
 }
 
 impl PartnerClient {
-    /// Makes a connection to one of the partner's hosts as an ask would, and drops it: nothing is asked.
+    /// Connects to one of the partner's hosts as an ask would, then disconnects without sending a request.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The failure of the connection.
     pub async fn reach(&self, url: &str) -> Result<(), CallError> {
         self.wired.endpoint.reach(url).await
     }
 
-    /// Asks a seat what its answers are read by, with its `rendered` request or one that is made now. Whatever goes wrong is told with
-    /// its cause, without a word of what was sent or answered.
+    /// Asks a seat, with its `rendered` request or by rendering one now, and reads its answer by `reader`. A
+    /// failure has a cause that quotes nothing of what was sent or answered.
     ///
-    /// The partner is told the span of the ask, so that it can go on with the `trace`.
+    /// The partner gets the ask's span, so that it can continue the `trace`.
     pub async fn ask(
         &self,
         reader: &AnswerReader,
@@ -184,11 +185,11 @@ impl PartnerClient {
         end.unwrap_or_else(|trouble| trouble.outcome().because(trouble.to_string()))
     }
 
-    /// Makes the calls of a seat and hands back the last answer, for whoever wants to look at it; `None` for a test lead of
-    /// a partner that has no sandbox. `seen` is shown every answer, with how far the calls were.
+    /// Makes a seat's calls and returns the last answer for inspection; `None` for a test lead of a partner
+    /// without a sandbox. `seen` gets every answer with the progress of the calls.
     ///
     /// # Errors
-    /// The cause, without a word of what was sent or answered.
+    /// The cause, which quotes nothing of what was sent or answered.
     pub async fn fetch(
         &self,
         source: &HttpSource,
@@ -202,10 +203,11 @@ impl PartnerClient {
         conversed.map_err(|trouble| trouble.to_string())
     }
 
-    /// Sends a lead whose offers were shown, by calls that were as far as `exchange`; whether the partner takes it.
+    /// Posts a lead whose offers were shown, resuming its calls at `exchange`. Returns whether the partner
+    /// accepts it.
     ///
     /// # Errors
-    /// Why that is not known, without a word of what was sent or answered.
+    /// Why the result is unknown; quotes nothing of what was sent or answered.
     pub async fn post(
         &self,
         source: &HttpSource,
@@ -224,17 +226,17 @@ impl PartnerClient {
         taken
     }
 
-    /// The last asks that ran out of time and whose answer was waited for all the same.
+    /// Recent asks that timed out but whose answers were still awaited.
     pub fn late(&self) -> Vec<LateAsk> {
         self.wired.late.list()
     }
 
-    /// The words with which it declines that its file does not know.
+    /// The partner's unknown decline reasons.
     pub fn undeclared_words(&self) -> Vec<UndeclaredWord> {
         self.words.counted()
     }
 
-    /// How the endpoint stands, for display.
+    /// The state of the endpoint, for display.
     pub fn state(&self) -> EndpointState {
         self.wired.endpoint.state()
     }
@@ -271,7 +273,7 @@ impl PartnerClient {
         facts.mapped = mapping;
         let answered =
             answered.map_err(|error| Trouble::Answer(source.places.locate(&error)).in_call(source, &reached));
-        // A partner that declines is well; one that answers with garbage or an error is not.
+        // Declining is healthy; an error or an unreadable answer is not.
         self.wired
             .endpoint
             .judged(matches!(&answered, Ok(reading) if !matches!(reading.answered, Answered::Failed(_))));
@@ -297,7 +299,7 @@ impl PartnerClient {
         Ok(AskEnd { pays: bid.filter(|bid| is_sold && !when_shown && *bid > 0.0), ..end })
     }
 
-    /// The token of the partner's authorization server, where it wants one.
+    /// The token from the partner's authorization server, if it needs one.
     pub(super) async fn token(
         &self,
         source: &HttpSource,
@@ -328,30 +330,30 @@ impl PartnerClient {
         late: impl FnOnce() -> Option<LateEar>,
     ) -> Result<Reply, CallError> {
         let HttpRequest { method, url, headers, body, .. } = request;
-        // To look again does no harm (RFC 9110, 9.2.2).
+        // Repeating a safe request does no harm (RFC 9110, 9.2.2).
         let idempotent = !once && (self.wired.rules.idempotent == Some(true) || method.is_idempotent());
         let call = Call { method, url, headers, body, idempotent };
         self.wired.endpoint.call_heard(call, deadline, late).await
     }
 }
 
-/// What the last answer says.
+/// Reads the last answer.
 fn reading(reader: &AnswerReader, conversed: Conversed) -> Result<Reading, MappingError> {
     let Some(source) = &reader.seat.http else { return Ok(Answered::Declined(None).into()) };
     conversed.reading(source, &reader.question, &reader.offers())
 }
 
-/// A seat's request, not sent yet. It holds a person's data and secrets, so it is not `Debug`.
+/// A seat's request before it is sent. Holds personal data and secrets, so it is not `Debug`.
 pub struct Rendered {
-    /// `None` for a test lead of a partner that has no sandbox.
+    /// `None` for a test lead of a partner without a sandbox.
     pub(super) request: Result<Option<HttpRequest>, Trouble>,
     took: Duration,
 }
 
 impl Rendered {
-    /// The request that puts a question to a seat; `None` when it is not asked over HTTP.
+    /// Renders the request of a question to a seat; `None` when it is not asked over HTTP.
     pub fn of(seat: &Seat, question: &Question) -> Option<Self> {
-        // Where a partner may call us is known when it is asked.
+        // The callback address is known only when the partner is asked.
         let source = seat.http.as_ref().filter(|source| !source.has_callback());
         source.map(|source| Self::by(source, &Exchange::default(), question))
     }
@@ -364,22 +366,22 @@ impl Rendered {
     }
 }
 
-/// Why there is no answer that could be used. No part of what was sent or answered stands in it.
+/// Why there is no usable answer. Quotes nothing of what was sent or answered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
     /// The partner has bid, and is not sent the lead.
     #[error("{1}")]
     NotSent(NoOfferReason, String),
-    /// A call that is made but once may have been sent before a restart.
+    /// An at-most-once call may have been sent before a restart.
     #[error("a call that is made but once may have been sent before a restart")]
     Unsure,
-    /// The partner was to call us, and has not.
+    /// The partner did not call back.
     #[error("the partner has not called back")]
     NotCalled,
-    /// Time ran out, and the partner has called, or who pretends to be it, without its signature.
+    /// Time ran out after a callback without a valid signature.
     #[error("the partner has called, but not signed as `verify` wants it, so that it was not believed")]
     Unsigned,
-    /// It could not be recorded that such a call is sent, so it was not.
+    /// The store could not record the at-most-once call, so it was not made.
     #[error("the store could not take down that it is sent the lead, so it was not")]
     Unrecorded,
     #[error("{0}")]
@@ -398,7 +400,7 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    /// Whether nothing went wrong but that time ran out.
+    /// Whether time ran out and nothing else failed.
     pub(super) fn is_timeout(&self) -> bool {
         use CallError::{NoTime, TimedOut};
         match self {
@@ -409,8 +411,8 @@ impl Trouble {
         }
     }
 
-    /// The same, with the call that an exchange had come to where there are several: whoever reads it wants to know whether the partner
-    /// was about to be sent the person.
+    /// Adds the current call where there are several, so that the reader sees whether the partner was about
+    /// to be sent the person.
     pub(super) fn in_call(self, source: &HttpSource, exchange: &Exchange) -> Self {
         match (self, source.step_key(exchange)) {
             (trouble @ (Self::NotSent(..) | Self::Unsure | Self::In(..)), _) | (trouble, None) => trouble,
@@ -427,7 +429,7 @@ impl Trouble {
         }
     }
 
-    /// How the ask ends.
+    /// The outcome of the ask.
     fn outcome(&self) -> Outcome {
         match self {
             Self::NotSent(reason, _) => Outcome::NoOffers(*reason),

@@ -1,7 +1,7 @@
-//! Of a cap that several processes count towards, each has a batch: asks that it may make without asking the others, since they are handed
-//! out to it in a record that all of them change under a guard. What is handed out is never more than the cap.
+//! Batches of a cap that several nodes share. A node may use its batch without asking the others, because a
+//! record that all nodes change under a guard grants it. The grants never exceed the cap.
 //!
-//! Pure: `matching/cap_sharing.rs` reads and writes the records, `Meter` takes from the batches.
+//! Pure: `matching/cap_sharing.rs` reads and writes the records; `Meter` draws from the batches.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,11 +13,11 @@ use uuid::Uuid;
 use offerd_model::ProductType;
 use offerd_partners::Limits;
 
-/// Into so many batches for each process what is left of a cap is divided: the more, the less one that asks nothing keeps from others, and
-/// the more often one that asks much comes back.
+/// Batches per node into which the remaining cap is divided. More batches leave less stranded with an idle
+/// node, but send a busy one to the record more often.
 const BATCHES_PER_NODE: u32 = 4;
 
-/// Over what a cap counts that is handed out in batches.
+/// The period of a cap that is shared in batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Period {
     /// A local day.
@@ -29,10 +29,9 @@ pub enum Period {
 }
 
 impl Period {
-    /// Every period.
     pub const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
 
-    /// Most asks in one.
+    /// The cap per period.
     pub fn cap(self, limits: &Limits) -> Option<u32> {
         match self {
             Self::Day => limits.per_day,
@@ -41,7 +40,7 @@ impl Period {
         }
     }
 
-    /// The one of a time, all in Unix milliseconds.
+    /// The period that contains `at`, all in Unix milliseconds.
     pub fn span(self, limits: &Limits, at: i64) -> Range<i64> {
         let at = DateTime::from_timestamp_millis(at).unwrap_or_default();
         match self {
@@ -60,21 +59,21 @@ impl Period {
     }
 }
 
-/// A cap of a seat in one period.
+/// A seat's cap in one period.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Capped {
     /// Key of the partner.
     pub partner: String,
-    /// What it is asked about.
+    /// The product type of the seat.
     pub product_type: ProductType,
-    /// Over what it counts.
+    /// The kind of period.
     pub period: Period,
-    /// From when to when that is, Unix milliseconds.
+    /// The period, Unix milliseconds.
     pub span: Range<i64>,
 }
 
 impl Capped {
-    /// The key of its record. A partner's key is the name of a file, so it holds no zero byte.
+    /// The record's key. A partner's key is a file name, so it holds no zero byte.
     pub fn key(&self) -> Vec<u8> {
         let mut key = format!("{}\0{}\0", self.partner, self.product_type.as_str()).into_bytes();
         key.push(self.period.letter());
@@ -83,48 +82,48 @@ impl Capped {
     }
 }
 
-/// What of a cap is handed out. JSON, by what is capped.
+/// The grants of a cap. Stored as JSON under [`Capped::key`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HandedOut {
-    /// When the period ends, Unix milliseconds.
+    /// End of the period, Unix milliseconds.
     pub until: i64,
-    /// Asks of processes that hold nothing any more.
+    /// Asks by nodes that no longer hold a grant.
     pub asked: u32,
-    /// What processes hold.
+    /// The grants of the nodes.
     pub held: Vec<Holding>,
 }
 
-/// What a process holds.
+/// A node's grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Holding {
-    /// Its id on the store.
+    /// The node's id on the store.
     pub node: Uuid,
-    /// Asks that it may make in all.
+    /// Asks granted in total.
     pub granted: u32,
-    /// Asks that it had made when it wrote this.
+    /// Asks made when it last wrote this.
     pub asked: u32,
 }
 
-/// What a process would like to hold.
+/// A node's request for a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wish {
-    /// Most asks of all processes.
+    /// The cap across all nodes.
     pub cap: u32,
-    /// How many processes there are.
+    /// Number of nodes.
     pub nodes: u32,
-    /// Whether it needs more soon, or needed more than it had.
+    /// Whether it needs more soon, or ran out.
     pub wants: bool,
-    /// Whether it has asked nothing for a while.
+    /// Whether it has made no ask for a while.
     pub is_idle: bool,
 }
 
 impl Wish {
-    /// How much of what is free one should hold.
+    /// The size of a node's batch, given the free part of the cap.
     fn batch(self, free: u32) -> u32 {
         match self.nodes {
-            // Who is alone has nobody to leave some to.
+            // A lone node shares with no one.
             0 | 1 => free,
             nodes => (free / BATCHES_PER_NODE.saturating_mul(nodes)).max(1).min(free),
         }
@@ -132,34 +131,35 @@ impl Wish {
 }
 
 impl HandedOut {
-    /// What may be asked no more, since it was asked or is held.
+    /// Asks that are used up or granted.
     pub fn total(&self) -> u32 {
         self.held.iter().fold(self.asked, |total, held| total.saturating_add(held.granted.max(held.asked)))
     }
 
-    /// What others than a process have asked, as far as they have said.
+    /// Asks made by other nodes, as last recorded.
     pub fn asked_by_others(&self, node: Uuid) -> u32 {
         let others = self.held.iter().filter(|held| held.node != node);
         others.fold(self.asked, |asked, held| asked.saturating_add(held.asked))
     }
 
-    /// What a process may ask in all.
+    /// Asks granted to a node in total.
     pub fn granted(&self, node: Uuid) -> u32 {
         self.held.iter().find(|held| held.node == node).map_or(0, |held| held.granted)
     }
 
-    /// Whether it is held by others than these.
+    /// Whether any other node holds a grant.
     pub fn is_held_by_others_than(&self, nodes: &BTreeSet<Uuid>) -> bool {
         self.held.iter().any(|held| !nodes.contains(&held.node))
     }
 
-    /// Takes note of how often a process that holds something has asked by now.
+    /// Records the asks so far of a node with a grant.
     pub fn note(&mut self, node: Uuid, asked: u32) {
         let held = self.held.iter_mut().filter(|held| held.node == node);
         held.for_each(|held| held.asked = held.asked.max(asked));
     }
 
-    /// Takes back what ended processes held. Of what they have asked there is a count of the records, after which they asked nothing.
+    /// Revokes the grants of dead nodes. `counted` is the count of asks from the records, taken after the
+    /// nodes stopped.
     pub fn end(&mut self, alive: &BTreeSet<Uuid>, counted: u32) {
         let ended = self.held.extract_if(.., |held| !alive.contains(&held.node));
         let said = ended.fold(self.asked, |asked, held| asked.saturating_add(held.asked));
@@ -167,7 +167,7 @@ impl HandedOut {
         self.asked = said.max(counted.saturating_sub(of_alive));
     }
 
-    /// Gives a process what it should hold that has asked so often by now, and takes the rest back.
+    /// Sets a node's grant by its wish, given its asks so far, and frees the rest.
     pub fn hold(&mut self, node: Uuid, asked: u32, wish: Wish) {
         let granted = self.granted(node).max(asked);
         self.held.retain(|held| held.node != node);
@@ -178,7 +178,7 @@ impl HandedOut {
         let left = if excess > 0 {
             left.saturating_sub(excess)
         } else if wish.is_idle && rest == 0 && wish.nodes > 1 {
-            // Somebody else may need the last ones.
+            // Leave the last ones to other nodes.
             0
         } else {
             let is_short = wish.wants && left <= batch / 2;
@@ -188,57 +188,57 @@ impl HandedOut {
         self.held.push(Holding { node, granted: asked.saturating_add(left), asked });
     }
 
-    /// Takes back all that a process holds that has asked so often.
+    /// Returns a node's whole grant, given its asks so far.
     pub fn give_back(&mut self, node: Uuid, asked: u32) {
         self.held.retain(|held| held.node != node);
         self.asked = self.asked.saturating_add(asked);
     }
 }
 
-/// What this process holds of a cap.
+/// This node's share of a cap.
 #[derive(Debug, Clone)]
 pub struct Batch {
-    /// Over what the cap counts.
+    /// The kind of period.
     pub period: Period,
-    /// From when to when that is, Unix milliseconds.
+    /// The period, Unix milliseconds.
     pub span: Range<i64>,
-    /// Asks that may be made here in all.
+    /// Asks granted here in total.
     pub granted: u32,
-    /// Asks that were made here.
+    /// Asks made here.
     pub asked: u32,
-    /// Asks that others had made when their word was read last.
+    /// Asks made by others, as of the last read.
     pub by_others: u32,
-    /// Whether more is needed soon, or was needed.
+    /// Whether more is needed soon, or was.
     pub is_wanted: bool,
-    /// When something was asked last, Unix milliseconds.
+    /// Time of the last ask, Unix milliseconds.
     pub asked_at: i64,
-    /// As of when the record was read last.
+    /// The state at the last read of the record.
     pub read: Option<Read>,
 }
 
-/// As of when a record was read.
+/// The state when a record was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Read {
     /// When, Unix milliseconds.
     pub at: i64,
-    /// The cap then.
+    /// The cap.
     pub cap: u32,
-    /// How many processes there were.
+    /// The number of nodes.
     pub nodes: u32,
-    /// Asks that had been made here, by the record.
+    /// Asks made here, by the record.
     pub asked: u32,
-    /// What was left here then.
+    /// Asks left here.
     pub left: u32,
 }
 
-/// How long nothing is asked by who is idle, and how long what others do not know of may be old, in ms.
+/// After this time without an ask a node is idle; other nodes' counts may be this old. Milliseconds.
 const SOON: i64 = 10_000;
 
-/// How long nothing is looked for by who has found nothing, in ms.
+/// Pause after a read that granted nothing, milliseconds.
 const IN_VAIN: i64 = 1_000;
 
 impl Batch {
-    /// Nothing held yet of what is capped.
+    /// An empty batch of a cap.
     pub fn empty(capped: &Capped, at: i64) -> Self {
         let Capped { period, ref span, .. } = *capped;
         let (granted, asked, by_others) = (0, 0, 0);
@@ -254,29 +254,29 @@ impl Batch {
         }
     }
 
-    /// Asks that may still be made.
+    /// Asks left.
     pub fn left(&self) -> u32 {
         self.granted.saturating_sub(self.asked)
     }
 
-    /// Whether it holds what may be asked at a time.
+    /// Whether this is the batch of a period at a time.
     pub fn is_of(&self, period: Period, at: i64) -> bool {
         self.period == period && self.span.contains(&at)
     }
 
-    /// Counts asks of a time; less than none are given back.
+    /// Counts asks at a time; a negative number returns some.
     pub fn count(&mut self, at: i64, asks: i64) {
         let asked = i64::from(self.asked).saturating_add(asks).max(0);
         (self.asked, self.asked_at) = (u32::try_from(asked).unwrap_or(u32::MAX), at);
         self.is_wanted |= self.read.is_none_or(|read| self.left() <= read.left / 2);
     }
 
-    /// Whether there is to be looked for more at once.
+    /// Whether to request more at once.
     pub fn is_short(&self) -> bool {
         self.is_wanted && self.read.is_none_or(|read| read.left > 0)
     }
 
-    /// What it should hold, if the record is to be read at a time.
+    /// The wish to send, if the record is due to be read.
     pub fn wish(&self, at: i64, cap: u32, nodes: u32) -> Option<Wish> {
         let Some(read) = self.read else { return Some(Wish { cap, nodes, wants: true, is_idle: false }) };
         let wish = Wish { cap, nodes, wants: self.is_wanted, is_idle: at - self.asked_at >= SOON };

@@ -1,4 +1,4 @@
-//! What is counted of one seat: asks by the minute and by the quarter of an hour, and what its leads have earned.
+//! The counts of one seat: asks per minute and per quarter of an hour, and earnings of its leads.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -10,42 +10,42 @@ use super::batch::{Batch, Period};
 use crate::rate_table::denied::Denied;
 use offerd_partners::Limits;
 
-/// Milliseconds of a minute.
+/// A minute, milliseconds.
 pub const MINUTE: i64 = 60_000;
 
-/// Milliseconds of a quarter of an hour: the days of every time zone begin and end with one.
+/// A quarter of an hour, milliseconds: local days start and end on one in every time zone.
 pub const QUARTER: i64 = 15 * MINUTE;
 
-/// How far back asks are kept by the minute, so that a clock that steps back a little loses none.
+/// Retention of the counts per minute, so that a clock that steps back a little loses none.
 const MINUTES_KEPT: i64 = 60 * MINUTE;
 
-/// How far back a local day can have begun, with an hour for a change of clocks and one to spare.
+/// The longest a local day can reach back, with an hour for a change of clocks and one to spare.
 pub const DAY_KEPT: i64 = 26 * 60 * MINUTE;
 
-/// The same of a local week.
+/// The same for a local week.
 pub const WEEK_KEPT: i64 = 6 * 24 * 60 * MINUTE + DAY_KEPT;
 
-/// The same of a local month.
+/// The same for a local month.
 pub const MONTH_KEPT: i64 = 30 * 24 * 60 * MINUTE + DAY_KEPT;
 
-/// Parts of a cent that are counted; whole ones, so that a sum does not depend on its order.
+/// Units per cent; integers make a sum independent of its order.
 const PER_CENT: f64 = 1e6;
 
 /// The counts of one seat.
 #[derive(Debug, Clone, Default)]
 pub struct Meter {
-    /// Since when it is paused from the command line, Unix milliseconds.
+    /// Since when the seat is paused from the command line, Unix milliseconds.
     pub paused_since: Option<i64>,
     minutes: Periods,
     quarters: Periods,
     posted: Periods,
-    /// By [`Period`].
+    /// Indexed by [`Period`].
     running: [Option<Running>; Period::ALL.len()],
-    /// What of its caps is held here, where other processes ask it too.
+    /// This node's shares of the caps, where other nodes ask the seat too.
     pub batches: Vec<Batch>,
 }
 
-/// The asks of the local day, week or month that was looked at last: too many quarters to add up for each lead.
+/// Cached asks of the current local day, week or month: the quarters are too many to sum for each lead.
 #[derive(Debug, Clone)]
 struct Running {
     zone: Tz,
@@ -54,7 +54,8 @@ struct Running {
 }
 
 impl Meter {
-    /// What keeps a seat with these limits from being asked, if anything. Where several processes ask it, `nodes` is how many.
+    /// What keeps a seat with these limits from being asked. `nodes` is the number of nodes, where several
+    /// ask it.
     pub fn denial(&mut self, limits: &Limits, at: i64, nodes: Option<u32>) -> Option<Denied> {
         if !limits.runs_at(moment(at)) {
             return Some(Denied::Dates);
@@ -85,19 +86,19 @@ impl Meter {
         (self.owed_today(limits, at) >= budget).then_some(Denied::Budget)
     }
 
-    /// Whether one more may be asked of what is held here; that none may is noted.
+    /// Whether this node's batch has an ask left; notes when it is exhausted.
     fn has_left(&mut self, period: Period, at: i64) -> bool {
         let Some(batch) = self.batches.iter_mut().find(|batch| batch.is_of(period, at)) else { return false };
         batch.is_wanted |= batch.left() == 0;
         batch.left() > 0
     }
 
-    /// Whether more of a cap is to be looked for at once.
+    /// Whether to request more of a cap at once.
     pub fn is_short(&self) -> bool {
         self.batches.iter().any(Batch::is_short)
     }
 
-    /// Asks of the period of a time, of all processes as far as they have said.
+    /// Asks in the period at `at`, of all nodes as last recorded.
     pub fn asked(&mut self, period: Period, limits: &Limits, at: i64) -> u32 {
         match self.batches.iter().find(|batch| batch.is_of(period, at)) {
             Some(batch) => batch.by_others.saturating_add(batch.asked),
@@ -105,12 +106,12 @@ impl Meter {
         }
     }
 
-    /// Takes what was earned from another count.
+    /// Takes over the earnings of another count.
     pub fn take_posted(&mut self, other: Self) {
         self.posted = other.posted;
     }
 
-    /// Counts asks of a time, of which so many milliseconds are kept; less than none are given back.
+    /// Counts asks at a time, with a retention of `kept` milliseconds; a negative number returns some.
     pub fn count(&mut self, at: i64, asks: i64, kept: i64) {
         self.minutes.add(at.div_euclid(MINUTE), asks, MINUTES_KEPT / MINUTE);
         self.quarters.add(at.div_euclid(QUARTER), asks, kept / QUARTER);
@@ -123,35 +124,35 @@ impl Meter {
         }
     }
 
-    /// Adds asks of before a time, in place of what is counted of them.
+    /// Replaces the counts before a time with older ones.
     pub fn add_older(&mut self, older: Self, before: i64) {
         self.quarters.replace_before(before.div_euclid(QUARTER), older.quarters);
         self.running = Default::default();
     }
 
-    /// Books cents at a time; less than none are taken back.
+    /// Books cents at a time; a negative amount reverses some.
     pub fn book(&mut self, at: i64, cents: f64) {
         self.posted.add(at.div_euclid(QUARTER), (cents * PER_CENT).round() as i64, DAY_KEPT / QUARTER);
     }
 
-    /// Asks in the minute of a time.
+    /// Asks in the minute of `at`.
     pub fn asked_in_minute(&self, at: i64) -> u32 {
         let minute = at.div_euclid(MINUTE);
         count(self.minutes.sum(minute..minute + 1))
     }
 
-    /// Asks in a span of quarters.
+    /// Asks in a span, by quarters.
     pub fn asked_in(&self, span: &Range<i64>) -> u32 {
         count(self.quarters.sum(quarters(span)))
     }
 
-    /// Cents booked in the local day of a time.
+    /// Cents booked in the local day of `at`.
     pub fn owed_today(&mut self, limits: &Limits, at: i64) -> f64 {
         let day = quarters(&self.running(Period::Day, limits, at).span);
         self.posted.sum(day) as f64 / PER_CENT
     }
 
-    /// What runs on at a time, begun anew where that is in another span.
+    /// The cached count at a time, recomputed when the period has changed.
     fn running(&mut self, period: Period, limits: &Limits, at: i64) -> &Running {
         let zone = limits.time_zone;
         let running = &mut self.running[period as usize];
@@ -163,7 +164,7 @@ impl Meter {
     }
 }
 
-/// Most asks of a minute here, where so many processes ask.
+/// This node's part of a cap per minute.
 fn share_of_minute(cap: u32, nodes: Option<u32>) -> u32 {
     nodes.map_or(cap, |nodes| (cap / nodes.max(1)).max(cap.min(1)))
 }
@@ -180,12 +181,12 @@ fn count(sum: i64) -> u32 {
     u32::try_from(sum).unwrap_or(if sum < 0 { 0 } else { u32::MAX })
 }
 
-/// Amounts by period, the newest last.
+/// Amounts by period, newest last.
 #[derive(Debug, Clone, Default)]
 struct Periods(VecDeque<(i64, i64)>);
 
 impl Periods {
-    /// Adds to a period, and forgets those more than `kept` behind the newest.
+    /// Adds to a period and drops those more than `kept` behind the newest.
     fn add(&mut self, period: i64, amount: i64, kept: i64) {
         let behind = self.0.iter().rev().take_while(|(other, _)| *other > period).count();
         let place = self.0.len() - behind;
@@ -199,7 +200,7 @@ impl Periods {
         }
     }
 
-    /// Takes the periods before one from another count.
+    /// Replaces the periods before `first` with those of another count.
     fn replace_before(&mut self, first: i64, other: Self) {
         let own = self.0.iter().filter(|(period, _)| *period >= first);
         self.0 = other.0.iter().filter(|(period, _)| *period < first).chain(own).copied().collect();
@@ -259,7 +260,7 @@ mod tests {
         assert_eq!(meter.denial(&limits, capped.span.end, Some(2)), Some(Denied::PerDay));
     }
 
-    /// One thing that is counted, in quarters of a minute from a start, or looked at.
+    /// An event, in quarters of a minute from a start.
     #[derive(Debug, Clone, Copy)]
     enum Step {
         Ask,
@@ -268,7 +269,7 @@ mod tests {
     }
 
     fn step() -> impl Strategy<Value = (i64, Step)> {
-        // Mostly on, now and then a little back, and far on to another day.
+        // Mostly forward, sometimes a little back, sometimes far ahead to another day.
         let passed = prop_oneof![8 => 0..8_i64, 1 => -8..0_i64, 1 => 1000..6000_i64];
         let step = prop_oneof![
             6 => Just(Step::Ask),
@@ -279,7 +280,7 @@ mod tests {
     }
 
     proptest! {
-        /// It denies what a list of everything that was ever counted denies, through days that change their clocks.
+        /// Denies what a full list of all events denies, across changes of the clocks.
         #[test]
         fn it_counts_as_a_list_of_everything_does(
             caps in (0_u32..6, 0_u32..12, -100..900_i32, 0_u32..30, 0_u32..40),
@@ -315,7 +316,7 @@ mod tests {
                 let sum = |of: &[(i64, i64)], within: Range<i64>| -> i64 {
                     of.iter().filter(|(at, _)| within.contains(at)).map(|(_, amount)| amount).sum()
                 };
-                // What is given back was asked in a minute before.
+                // A returned ask may have been made in an earlier minute.
                 let asked = |within| sum(&asks, within).max(0);
                 let denied = if asked(minute..minute + MINUTE) >= i64::from(caps.0) {
                     Some(Denied::PerMinute)

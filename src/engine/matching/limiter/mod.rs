@@ -1,12 +1,13 @@
-//! The limiter: which of the seats that a lead fits are asked, and how often they were.
+//! The limiter: decides which fitting seats are asked, and counts the asks.
 //!
-//! A seat at a table counts once: when its table is written with the seat among those who are asked, or when second look
-//! begins ([`asks`](crate::rate_table::asks)); not when it was held and never needed, and not when there was no time to ask it. What is
-//! counted is derived from the records (`recount`), so a restart counts the same. All seats of a lead are looked at
-//! under one lock, which is held for no more than that.
+//! A seat counts once per table: when the table is written with the seat asked, or when second look starts
+//! ([`asks`](crate::rate_table::asks)). A seat that was held and not needed, or skipped for lack of time,
+//! does not count. Counts derive from the records (`recount`), so a restart restores them. One short lock
+//! covers all seats of a lead.
 //!
-//! Where several processes share a store, each has a [`batch`] of every cap by day, week and month, an equal part of one by the minute, and
-//! sums budgets up again each second ([`cap_sharing`](super::cap_sharing)). Where one has the store for itself, nothing of that is there.
+//! Where several nodes share a store, each has a [`batch`] of every daily, weekly and monthly cap and an
+//! equal part of every cap per minute, and recomputes budgets each second
+//! ([`cap_sharing`](super::cap_sharing)). A single node does none of this.
 
 pub mod batch;
 mod meter;
@@ -35,51 +36,52 @@ use offerd_partners::{Book, Limits, Seat};
 use offerd_store::pauses::{Pause, Pauses};
 use offerd_store::{Clock, ReadError};
 
-/// Counts what seats are asked and what their leads earn. Shared by everything that asks.
+/// Counts the asks of seats and what their leads earn. Shared by everything that asks.
 #[derive(Debug)]
 pub struct Limiter {
     counts: Mutex<Counts>,
-    /// Held to read the pauses and to put them in force, so that who has read later does so later.
+    /// Serialises read-then-publish of pauses, so a stale read never overwrites a newer one.
     pausing: Mutex<()>,
-    /// Told when more of a cap is needed soon.
+    /// Notified when more of a cap is needed soon.
     short: Notify,
-    /// Held by who changes what is held of caps: one at a time.
+    /// Serialises changes to the grants of caps.
     settling: Semaphore,
     clock: Clock,
 }
 
-/// Seats that were looked at together, and when: what they count for.
+/// Seats that were judged together, and the time that their asks count for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Round {
     /// When, Unix milliseconds.
     pub at: i64,
-    /// Whether the lead is a test: it is not counted, and only pauses, exclusive partners and suppression lists keep it from a seat.
+    /// Whether the lead is a test: not counted, and limited only by pauses, exclusive partners and
+    /// suppression lists.
     pub test: bool,
 }
 
-/// What is counted.
+/// The counts of all partners.
 #[derive(Debug)]
 struct Counts {
-    /// By partner.
+    /// Keyed by partner.
     partners: HashMap<String, OfPartner>,
-    /// How far back asks are kept, milliseconds.
+    /// Retention of asks, milliseconds.
     kept: i64,
-    /// How many processes ask, where several may.
+    /// Number of nodes that ask, if several may.
     nodes: Option<u32>,
-    /// What was booked and taken back since budgets began to be summed up, where they are.
+    /// Postings since a running recount of budgets began, if there is one.
     booked: Option<Vec<Posting>>,
 }
 
-/// What is counted of a partner.
+/// The counts of one partner.
 #[derive(Debug, Default)]
 struct OfPartner {
-    /// Since when all of it is paused from the command line, Unix milliseconds.
+    /// Since when the whole partner is paused from the command line, Unix milliseconds.
     paused_since: Option<i64>,
     meters: [Meter; ProductType::ALL.len()],
 }
 
 impl Limiter {
-    /// A limiter that has counted what a store holds, as far back as the caps of a book reach.
+    /// A limiter with the counts restored from the store, as far back as the book's caps reach.
     pub fn of(records: &Records, book: &Book, clock: Clock) -> Self {
         let limiter = Self {
             counts: Mutex::new(recount::recount(records, now(&clock), reach(book))),
@@ -92,8 +94,8 @@ impl Limiter {
         limiter
     }
 
-    /// Counts what lies further back than was counted so far, where the caps of a book reach there. Takes as long as reading
-    /// the tables of that time; asks go on meanwhile.
+    /// Counts older asks where the caps of a new book reach further back. Takes as long as reading those
+    /// tables; asks go on meanwhile.
     pub fn look_back(&self, records: &Records, book: &Book) {
         let reach = reach(book);
         let counted = {
@@ -109,13 +111,13 @@ impl Limiter {
         }
     }
 
-    /// What the clock shows, Unix milliseconds.
+    /// The current time, Unix milliseconds.
     pub fn now(&self) -> i64 {
         now(&self.clock)
     }
 
-    /// Tells of each seat whether it is asked about a lead, and counts those that are, `most` at most. Of seats that are asked
-    /// together an exclusive one is asked alone. `left_out` is what keeps each of them out whatever is counted.
+    /// Decides which seats are asked about a lead, at most `most`, and counts them. Of seats asked together,
+    /// an exclusive one is asked alone. `left_out` holds the reasons that do not depend on counts.
     pub fn admit(
         &self,
         test: bool,
@@ -125,7 +127,7 @@ impl Limiter {
         left_out: &[Option<Denied>],
     ) -> (Round, Vec<Verdict>) {
         let mut counts = self.counts.lock();
-        // The time is read under the lock, so that no minute is counted from after the next has begun.
+        // The time is read under the lock, so no ask counts for a minute that has already ended.
         let round = Round { at: self.now(), test };
         let denied = seats.iter().zip(left_out).map(|(seat, by)| counts.denial(seat, round).or(*by));
         let denied = denied.collect();
@@ -143,7 +145,7 @@ impl Limiter {
         (round, verdicts)
     }
 
-    /// Gives back what asks counted that came to nothing.
+    /// Returns the counts of asks that were never made.
     pub fn give_back<'a>(&self, round: Round, seats: impl IntoIterator<Item = (&'a str, ProductType)>) {
         if round.test {
             return;
@@ -154,12 +156,12 @@ impl Limiter {
         }
     }
 
-    /// Books a payout that was recorded.
+    /// Books a recorded payout.
     pub fn book(&self, posting: &Posting) {
         self.counts.lock().book(Posting { at: self.known(posting.at), ..posting.clone() });
     }
 
-    /// Takes a payout back, on the day on which it was booked.
+    /// Reverses a payout on the day of its booking.
     pub fn take_back(&self, posting: &Posting) {
         let (at, cents) = (self.known(posting.at), -posting.cents);
         self.counts.lock().book(Posting { at, cents, ..posting.clone() });
@@ -172,22 +174,22 @@ impl Limiter {
         partner.is_some_and(|partner| partner.paused_since(seat.product_type).is_some())
     }
 
-    /// A time that somebody else's clock told: what is counted at a time to come would push today's out.
+    /// Caps a foreign timestamp at now: a count in the future would displace today's.
     fn known(&self, at: i64) -> i64 {
         at.min(self.now())
     }
 
-    /// Takes in who is paused from the command line, as the store says. May wait for it.
+    /// Reads the pauses from the store and applies them. May block.
     ///
     /// # Errors
-    /// That the store cannot be read; who was paused stays so.
+    /// [`ReadError`] when the store cannot be read; the pauses stay as they were.
     pub fn take_in_pauses(&self, pauses: &Pauses) -> Result<(), ReadError> {
         let _pausing = self.pausing.lock();
         self.set_pauses(&pauses.read()?);
         Ok(())
     }
 
-    /// Who is paused from the command line from now on.
+    /// Replaces the pauses.
     fn set_pauses(&self, pauses: &[Pause]) {
         let mut counts = self.counts.lock();
         for partner in counts.partners.values_mut() {
@@ -207,7 +209,7 @@ fn now(clock: &Clock) -> i64 {
     i64::try_from(clock.now_us() / 1000).unwrap_or(i64::MAX)
 }
 
-/// How far back the asks lie that the caps of a book count.
+/// How far back the caps of a book count asks.
 fn reach(book: &Book) -> i64 {
     let of_seat = |limits: &Limits| match (limits.per_month, limits.per_week) {
         (Some(_), _) => MONTH_KEPT,
@@ -218,12 +220,11 @@ fn reach(book: &Book) -> i64 {
 }
 
 impl Counts {
-    /// Nothing counted yet.
     fn keeping(kept: i64) -> Self {
         Self { partners: HashMap::new(), kept, nodes: None, booked: None }
     }
 
-    /// Adds what was asked before a time, which is not counted yet or only in part.
+    /// Adds asks from before a time that were not, or only partly, counted.
     fn add_older(&mut self, older: Self, before: i64) {
         for (partner, counted) in older.partners {
             let own = self.partner(&partner);
@@ -233,7 +234,6 @@ impl Counts {
         }
     }
 
-    /// Books a payout.
     fn book(&mut self, posting: Posting) {
         self.meter(&posting.partner, posting.product_type).book(posting.at, posting.cents);
         if let Some(booked) = &mut self.booked {
@@ -241,20 +241,20 @@ impl Counts {
         }
     }
 
-    /// Whether more of a seat's caps is needed soon.
+    /// Whether a seat needs more of a shared cap soon.
     fn is_short(&self, seat: &Seat) -> bool {
         let partner = self.partners.get(&seat.identity.key);
         partner.is_some_and(|partner| partner.meters[usize::from(seat.product_type.ordinal())].is_short())
     }
 
-    /// Counts asks of a time; less than none are given back.
+    /// Counts asks at a time; a negative number returns some.
     fn count(&mut self, partner: &str, product_type: ProductType, at: i64, asks: i64) {
         let kept = self.kept;
         self.meter(partner, product_type).count(at, asks, kept);
     }
 
     fn partner(&mut self, partner: &str) -> &mut OfPartner {
-        // Most are known, and looking is cheaper than making a key.
+        // Most partners are known, and a look-up is cheaper than a new key.
         if !self.partners.contains_key(partner) {
             self.partners.insert(partner.to_owned(), OfPartner::default());
         }
@@ -265,7 +265,7 @@ impl Counts {
         &mut self.partner(partner).meters[usize::from(product_type.ordinal())]
     }
 
-    /// What keeps a seat from being asked, if anything but others.
+    /// What keeps a seat from being asked, apart from other seats.
     fn denial(&mut self, seat: &Seat, round: Round) -> Option<Denied> {
         let nodes = self.nodes;
         let partner = self.partner(&seat.identity.key);
@@ -278,7 +278,7 @@ impl Counts {
 }
 
 impl OfPartner {
-    /// Since when it is not asked about a product type, because the command line said so.
+    /// Since when a product type is paused from the command line.
     fn paused_since(&self, product_type: ProductType) -> Option<i64> {
         self.paused_since.or(self.meters[usize::from(product_type.ordinal())].paused_since)
     }

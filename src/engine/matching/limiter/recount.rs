@@ -1,4 +1,4 @@
-//! What was asked and earned lately, counted from the records.
+//! Recent asks and earnings, counted from the records.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,27 +16,28 @@ use crate::records::postings::Posting;
 use crate::records::reading::made_since;
 use offerd_store::{ReadError, Tree};
 
-/// How much older than its first ask a table's uuid may be: its longest deadline, and clocks that stepped back.
+/// How much older than its first ask a table's UUID may be: the longest deadline, and clocks that stepped
+/// back.
 const SLACK: i64 = 60 * 60 * 1000;
 
-/// The first moment from which on all asks are counted where so many milliseconds of them are kept.
+/// The start of the first quarter whose asks are all within the retention `kept`.
 pub fn first_kept(now: i64, kept: i64) -> i64 {
     ((now - kept).div_euclid(QUARTER) + 1) * QUARTER
 }
 
-/// Counts the asks that lie so many milliseconds back at most, and what was earned no longer ago than a local day can have begun. A
-/// record that cannot be read counts nothing.
+/// Counts asks up to `kept` milliseconds back, and earnings as far back as a local day can reach. Unreadable
+/// records count nothing.
 pub fn recount(records: &Records, now: i64, kept: i64) -> Counts {
-    // What a clock of the future told is of no day that there has been.
+    // Timestamps further in the future come from a wrong clock and belong to no day so far.
     let (mut counts, _) = recount_asks(records, now - kept..now + SLACK, kept);
     let _ = recount_postings(records, now, &mut counts);
     counts
 }
 
-/// Counts what was earned no longer ago than a local day can have begun.
+/// Counts the earnings as far back as a local day can reach.
 ///
 /// # Errors
-/// That the store could not be read to the end.
+/// [`ReadError`] when the store could not be read to the end.
 pub fn recount_postings(records: &Records, now: i64, counts: &mut Counts) -> Whole {
     let (since, mut whole) = (now - DAY_KEPT, Ok(()));
     for posting in made_since::<Posting>(&records.store, Tree::Postings, since - SLACK) {
@@ -48,20 +49,21 @@ pub fn recount_postings(records: &Records, now: i64, counts: &mut Counts) -> Who
     whole
 }
 
-/// Counts the asks since a time, for who shares them with others.
+/// Counts the asks since a time, for sharing with other nodes.
 pub fn recount_since(records: &Records, since: i64, now: i64) -> (Counts, Whole) {
     recount_asks(records, since..now + SLACK, now - since + 2 * SLACK)
 }
 
-/// Whether a count is whole; why the store could not be read to the end, where it is not.
+/// Whether a count is complete, or why the store could not be read to the end.
 type Whole = Result<(), ReadError>;
 
-/// What was found, unless the store could not be read on.
+/// The record found, unless reading failed, which is noted.
 fn note<T>(whole: &mut Whole, found: Result<T, ReadError>) -> Option<T> {
     found.map_err(|failure| *whole = Err(failure)).ok()
 }
 
-/// Counts the asks of a time, of which so many milliseconds are kept; and whether these are all.
+/// Counts the asks of a time span, with a retention of `kept` milliseconds, and reports whether they are
+/// complete.
 pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (Counts, Whole) {
     let (since, mut whole) = (lately.start, Ok(()));
     let differing = made_since(&records.store, Tree::Asks, since - SLACK);

@@ -1,4 +1,4 @@
-//! What of caps and budgets this process holds and knows, where others on the store ask too.
+//! This node's shares of caps and budgets, where other nodes use the same store.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,33 +15,33 @@ use offerd_model::ProductType;
 use offerd_partners::Book;
 use offerd_store::ReadError;
 
-/// How long before a period begins its batch is taken, in ms.
+/// How long before a period its batch is requested, milliseconds.
 const AHEAD: i64 = 5_000;
 
-/// How long after a period has ended its batch is kept, for what is given back, in ms.
+/// How long after a period its batch is kept for returned asks, milliseconds.
 const BEHIND: i64 = 60_000;
 
-/// Asks that were counted from the records.
+/// Asks counted from the records.
 #[derive(Debug)]
 pub struct Counted(Counts);
 
 impl Counted {
-    /// Of what is capped.
+    /// The asks of a cap.
     pub fn of(&mut self, Capped { partner, product_type, span, .. }: &Capped) -> u32 {
         self.0.meter(partner, *product_type).asked_in(span)
     }
 }
 
 impl Limiter {
-    /// Has caps shared from now on among so many processes.
+    /// Shares caps among this many nodes from now on.
     pub fn share_among(&self, nodes: u32) {
         self.counts.lock().nodes = Some(nodes.max(1));
     }
 
-    /// The caps whose records are to be read, with what is wished of each. Forgets what is held of periods that are over.
+    /// The caps whose records are due to be read, with the wish for each. Drops the batches of past periods.
     pub fn due(&self, book: &Book, nodes: u32) -> Vec<(Capped, Wish)> {
         let at = self.now();
-        // Days of time zones are looked up before leads have to wait.
+        // Look up days in time zones before taking the lock that leads wait for.
         let caps = caps_at(book, [at, at + AHEAD]);
         let mut counts = self.counts.lock();
         let meters = counts.partners.values_mut().flat_map(|partner| &mut partner.meters);
@@ -53,22 +53,22 @@ impl Limiter {
         caps.into_values().filter_map(wish).collect()
     }
 
-    /// Notes in a record how often was asked here.
+    /// Records how many asks were made here.
     pub fn note(&self, capped: &Capped, node: Uuid, record: &mut HandedOut) {
         record.note(node, self.counts.lock().batch(capped, self.now()).asked);
     }
 
-    /// Changes a record to what should be held here. What is to be given back is asked no more from now on.
+    /// Sets this node's grant in a record. Asks to be returned stop counting as granted at once.
     pub fn wish(&self, capped: &Capped, wish: Wish, node: Uuid, record: &mut HandedOut) {
         let mut counts = self.counts.lock();
         let batch = counts.batch(capped, self.now());
-        // The record knows it better, should the answer to a change have been lost.
+        // The record is authoritative if the response to an earlier change was lost.
         batch.granted = record.granted(node);
         record.hold(node, batch.asked, wish);
         batch.granted = batch.granted.min(record.granted(node));
     }
 
-    /// Takes in a record that is in the store.
+    /// Applies a record that is in the store.
     pub fn hold(&self, capped: &Capped, wish: Wish, node: Uuid, record: &HandedOut) {
         let now = self.now();
         let mut counts = self.counts.lock();
@@ -78,11 +78,11 @@ impl Limiter {
         let asked = record.held.iter().find(|held| held.node == node).map_or(0, |held| held.asked);
         let left = batch.left();
         batch.read = Some(Read { at: now, cap: wish.cap, nodes: wish.nodes, asked, left });
-        // Who asks on in vain wants it again.
+        // The next exhausted ask sets it again.
         batch.is_wanted = false;
     }
 
-    /// Lets go of all that is held, with how often was asked of each.
+    /// Drops all batches; returns each with its asks.
     pub fn let_go(&self) -> Vec<(Capped, u32)> {
         let mut counts = self.counts.lock();
         let mut held = Vec::new();
@@ -102,15 +102,15 @@ impl Limiter {
         self.short.notified().await;
     }
 
-    /// The right to change what is held of caps.
+    /// The exclusive right to change grants of caps.
     pub async fn settling(&self) -> SemaphorePermit<'_> {
         self.settling.acquire().await.expect("it is never closed")
     }
 
-    /// Counts from the records what was asked in spans. Takes as long as reading the tables of that time.
+    /// Counts the asks in spans from the records. Takes as long as reading the tables of that time.
     ///
     /// # Errors
-    /// That the store cannot be read.
+    /// [`ReadError`] when the store cannot be read.
     pub fn counted<'s>(
         &self,
         records: &Records,
@@ -122,10 +122,11 @@ impl Limiter {
         whole.map(|()| Counted(counts))
     }
 
-    /// Sums budgets up again from the records, those of other processes among them. Takes as long as reading the payouts of a day.
+    /// Recomputes budgets from the records, including those of other nodes. Takes as long as reading the
+    /// payouts of a day.
     ///
     /// # Errors
-    /// That the store cannot be read; budgets stay as they were.
+    /// [`ReadError`] when the store cannot be read; budgets stay as they were.
     pub fn sum_up(&self, records: &Records) -> Result<(), ReadError> {
         self.counts.lock().booked = Some(Vec::new());
         let mut summed = Counts::keeping(0);
@@ -141,13 +142,13 @@ impl Limiter {
             let own = counts.partner(&partner);
             own.meters.iter_mut().zip(other.meters).for_each(|(own, other)| own.take_posted(other));
         }
-        // Some of it may have been summed up, and counts twice until the next time.
+        // Some may be in the sum already and count twice until the next recount.
         booked.into_iter().for_each(|posting: Posting| counts.book(posting));
         Ok(())
     }
 }
 
-/// The caps of a book at some times, by the keys of their records.
+/// The caps of a book at some times, by record key.
 fn caps_at(book: &Book, times: [i64; 2]) -> BTreeMap<Vec<u8>, (Capped, u32)> {
     let mut caps = BTreeMap::new();
     for seat in book.seats() {
@@ -162,7 +163,7 @@ fn caps_at(book: &Book, times: [i64; 2]) -> BTreeMap<Vec<u8>, (Capped, u32)> {
 }
 
 impl Counts {
-    /// What is held here of what is capped.
+    /// This node's batch of a cap.
     fn batch(&mut self, capped: &Capped, now: i64) -> &mut Batch {
         let batches = &mut self.meter(&capped.partner, capped.product_type).batches;
         let is_it = |batch: &Batch| batch.period == capped.period && batch.span == capped.span;

@@ -1,4 +1,4 @@
-//! Where every seat of the book stands: what `offerd partners list` shows.
+//! The state of every seat of the book, as shown by `offerd partners list`.
 
 use chrono::{DateTime, Utc};
 use metrics::gauge;
@@ -17,44 +17,44 @@ use offerd_partners::{Book, Seat};
 record! {
     plain
 
-    /// A seat with its figures.
+    /// A seat with its state and usage.
     SeatStanding {
-        /// Key of the partner.
+        /// The partner's key.
         partner: String,
-        /// What it is asked about.
+        /// The seat's product type.
         product_type: ProductType,
-        /// Whether it is asked.
+        /// Whether it is asked, or why not.
         state: State,
-        /// How well it is, where a daemon runs.
+        /// The seat's health, where a daemon runs.
         #[serde(default)]
         health: Judgement,
-        /// Since when it is paused from the command line, or kept out by its breaker.
+        /// Since when it is paused from the command line or its circuit breaker is open.
         since?: DateTime<Utc>,
-        /// When it will be asked again, or, of an open one, when its schedule closes; nothing where that is not known.
+        /// When it will be asked again; for an active seat, when its schedule closes. Unset if unknown.
         until?: DateTime<Utc>,
-        /// Asks in this minute of the clock.
+        /// Asks in the current minute.
         asked_this_minute: u32,
-        /// Most asks in one.
+        /// Cap of asks per minute.
         per_minute?: u32,
-        /// Asks today, in its time zone.
+        /// Asks today, in the seat's time zone.
         asked_today: u32,
-        /// Most asks in a day.
+        /// Cap of asks per day.
         per_day?: u32,
-        /// Asks this week, from Monday in its time zone, where they are capped.
+        /// Asks this week, from Monday in the seat's time zone, if capped.
         asked_this_week?: u32,
-        /// Most asks in a week.
+        /// Cap of asks per week.
         per_week?: u32,
-        /// Asks this month, in its time zone, where they are capped.
+        /// Asks this month, in the seat's time zone, if capped.
         asked_this_month?: u32,
-        /// Most asks in a month.
+        /// Cap of asks per month.
         per_month?: u32,
-        /// Share of the leads that it is asked about, where that is not all.
+        /// Share of leads about which the seat is asked, if not all.
         share?: f64,
-        /// Dollars of payouts booked today.
+        /// Payouts booked today, dollars.
         owed_today: f64,
-        /// Dollars of payouts in a day from which on it is not asked.
+        /// Daily payout budget, dollars; at or above it the seat is not asked.
         per_day_budget?: f64,
-        /// The words with which it declines that its file does not know, where a daemon runs.
+        /// Decline reasons that the partner file does not declare, where a daemon runs.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         undeclared_words: Vec<UndeclaredWord>,
     }
@@ -66,31 +66,31 @@ worded! {
     #[serde(rename_all = "camelCase")]
     pub enum State;
 
-    /// The words for it.
+    /// The state in words.
     fn words;
 
-    /// It is asked.
+    /// The seat is asked.
     Active "active";
-    /// Its file says so.
+    /// Paused in the partner file.
     PausedByFile "paused by file";
-    /// The command line said so.
+    /// Paused from the command line.
     PausedByCommand "paused by command";
-    /// Its schedule is closed.
+    /// Outside its schedule.
     OutsideSchedule "outside its schedule";
-    /// It has been asked as often as it may be.
+    /// At one of its caps.
     Capped "capped";
-    /// Its payouts have reached its budget.
+    /// At its payout budget.
     OverBudget "over budget";
-    /// It has failed too often lately.
+    /// Its circuit breaker is open.
     BreakerOpen "kept out by its breaker";
-    /// Its first day is still to come, or its last has passed.
+    /// Before its first day or after its last.
     OutsideDays "outside its days";
     /// A suppression list that it names is missing.
     ListMissing "without its suppression list";
 }
 
 impl Limiter {
-    /// Where every seat of a book stands now.
+    /// The current state of every seat of a book.
     pub fn standings(&self, book: &Book) -> Vec<SeatStanding> {
         book.seats().iter().map(|seat| self.standing(seat)).collect()
     }
@@ -151,7 +151,7 @@ impl Limiter {
 }
 
 impl SeatStanding {
-    /// Measures how much of every limit is used.
+    /// Exports the use of every limit as a metric.
     pub fn measure(&self) {
         let used = |asked: Option<u32>, cap: Option<u32>| Some(f64::from(asked?) / f64::from(cap?));
         for (limit, used) in [
@@ -168,7 +168,7 @@ impl SeatStanding {
         }
     }
 
-    /// Its state in words, with the time that goes with it.
+    /// The state in words, with its time.
     pub fn told(&self) -> String {
         let words = self.state.words();
         let moment = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%M UTC");

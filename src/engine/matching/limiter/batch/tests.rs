@@ -2,12 +2,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A cap that some processes count towards, each with its batch, as in memory, and the record that they share.
+/// Nodes that share a cap, each with its batch in memory, and their shared record.
 struct Several {
     cap: u32,
     record: HandedOut,
     nodes: Vec<Node>,
-    /// Asks of all, as their records would be counted.
+    /// Asks of all nodes, as counted from the records.
     asked: u32,
 }
 
@@ -19,7 +19,7 @@ struct Node {
     wants: bool,
 }
 
-/// What happens, to the process of this place among those that live.
+/// An event, at the live node with this index.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Asks(usize, u32),
@@ -41,7 +41,7 @@ impl Several {
         self.nodes.push(Node { id: offerd_base::ids::random(), granted: 0, asked: 0, wants: true });
     }
 
-    /// How many of these asks are let through.
+    /// Returns how many of these asks are admitted.
     fn ask(&mut self, place: usize, asks: u32) -> u32 {
         let node = &mut self.nodes[place];
         let let_through = asks.min(node.granted.saturating_sub(node.asked));
@@ -80,7 +80,7 @@ impl Several {
         }
     }
 
-    /// Asks that may still be made of all batches.
+    /// Asks left in all batches.
     fn held(&self) -> u32 {
         self.nodes.iter().map(|node| node.granted.saturating_sub(node.asked)).sum()
     }
@@ -97,7 +97,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whoever asks, settles, crashes, leaves and joins.
+    /// For every sequence of asks, settlements, crashes, departures and joins.
     #[test]
     fn all_together_never_ask_more_than_the_cap(
         cap in 0..300_u32,
@@ -111,7 +111,7 @@ proptest! {
         }
     }
 
-    /// A reload may lower a cap below what is held: then all together exceed it by what they held at most.
+    /// A reload may lower a cap below what is granted: then the excess is at most those grants.
     #[test]
     fn a_cap_that_is_lowered_is_exceeded_by_one_batch_of_each_at_most(
         caps in (0..300_u32, 0..300_u32),
@@ -126,7 +126,7 @@ proptest! {
         prop_assert!(several.asked <= most, "{} asked of {} and of {most}", several.asked, caps.1);
     }
 
-    /// Who needs the last ones gets them, also those that others hold who ask nothing.
+    /// A node that needs the last asks gets them, even those granted to idle nodes.
     #[test]
     fn who_goes_on_asking_asks_all_of_the_cap(
         cap in 0..300_u32,

@@ -1,7 +1,9 @@
-//! Partners that answer by calling us: where each ask that waits for that is found, until it has been answered or has ended.
+//! Callbacks: a partner may answer by calling us. This maps each callback address to its waiting ask until
+//! that is answered or over.
 //!
-//! The address of an ask is its own, unguessable, and taken once: by a call that can be read, so that a partner whose call could not may
-//! call again. It is there from when the ask begins, since a partner may call before its own answer to the ask has come.
+//! Each ask has its own unguessable address, used up by the first readable call, so a partner whose call was
+//! unreadable may call again. The address exists from the start of the ask, since a partner may call before
+//! its response to the ask arrives.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,79 +19,79 @@ use uuid::Uuid;
 use offerd_base::telemetry::metrics::CALLBACKS;
 use offerd_partners::Seat;
 
-/// The asks that wait to be called back.
+/// The asks that wait for a callback.
 #[derive(Debug)]
 pub struct Callbacks {
-    /// Where the integrations listener is reached, without a slash at its end.
+    /// Base URL of the integrations listener, without a trailing slash.
     base_url: String,
     waiting: Arc<Waiting>,
 }
 
 type Waiting = Mutex<HashMap<Uuid, Expected>>;
 
-/// What waits under an address.
+/// The ask behind an address.
 #[derive(Debug)]
 struct Expected {
     seat: Arc<Seat>,
-    /// `None` once it has been taken.
+    /// `None` once a call was accepted.
     taker: Option<mpsc::Sender<Delivered>>,
-    /// Whether a call came that was not signed as it should be.
+    /// Whether a call without a valid signature arrived.
     unsigned: bool,
 }
 
-/// What a partner has called us with, a person's data. So it is not `Debug`.
+/// A callback. Personal data, so it is not `Debug`.
 #[derive(Clone)]
 pub struct Called {
-    /// Its headers.
+    /// The headers.
     pub headers: HeaderMap,
-    /// Its body.
+    /// The body.
     pub body: Bytes,
 }
 
-/// A call, and whom to tell what has become of it.
+/// A call, and the channel for its verdict.
 type Delivered = (Called, oneshot::Sender<Heed>);
 
-/// What an ask makes of a call.
+/// An ask's verdict on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heed {
-    /// It is the answer, and on the disk once the partner is told so.
+    /// The call is the answer. It is on the disk before the partner is told.
     Taken,
-    /// It says that the partner is still at work.
+    /// The partner is still at work.
     Waits,
-    /// It cannot be read.
+    /// The call cannot be read.
     Unreadable {
-        /// Why, as the partner is told: by the paths of its file, without what was called.
+        /// The reason for the partner: names paths of its file, quotes nothing of the call.
         told: String,
-        /// The same with the place in the partner's file.
+        /// The reason with the place in the partner file.
         located: String,
     },
 }
 
-/// What becomes of a call.
+/// The result of a call.
 #[derive(Debug, Clone)]
 pub enum Delivery {
-    /// It was taken in.
+    /// Accepted.
     Taken,
-    /// It cannot be read, as [`Heed::Unreadable`] says; the ask of the seat goes on.
+    /// Unreadable, see [`Heed::Unreadable`]; the seat's ask continues.
     Unreadable {
-        /// Who has called.
+        /// The calling seat.
         seat: Arc<Seat>,
-        /// Why, as the partner is told.
+        /// The reason for the partner.
         told: String,
-        /// Why, with the place in its file.
+        /// The reason with the place in the partner file.
         located: String,
     },
-    /// It is not signed as the partner's file wants it.
+    /// Not signed as the partner file demands.
     Unsigned,
-    /// It has been called before.
+    /// A call was accepted here before.
     Again,
-    /// Nobody waits under this address.
+    /// No ask has this address.
     Nobody,
-    /// Its ask has ended.
+    /// The ask is over.
     Late,
 }
 
-/// An ask's own address, until it is dropped.
+/// The callback address of an ask; freed on drop.
 #[derive(Debug)]
 pub struct Callback {
     id: Uuid,
@@ -99,12 +101,12 @@ pub struct Callback {
 }
 
 impl Callbacks {
-    /// None yet, under this address.
+    /// No callbacks yet, under this base URL.
     pub fn at(base_url: &str) -> Self {
         Self { base_url: base_url.trim_end_matches('/').to_owned(), waiting: Arc::default() }
     }
 
-    /// An ask of a seat waits under an id.
+    /// Registers a seat's ask under an id.
     pub fn expect(&self, id: Uuid, seat: &Arc<Seat>) -> Callback {
         let (taker, called) = mpsc::channel(1);
         let expected = Expected { seat: Arc::clone(seat), taker: Some(taker), unsigned: false };
@@ -113,7 +115,7 @@ impl Callbacks {
         Callback { id, waiting: Arc::clone(&self.waiting), url, called: Some(called) }
     }
 
-    /// Gives a call to who waits under an id. Once it is taken it is on the disk.
+    /// Delivers a call to the ask with this id. An accepted call is on the disk.
     pub async fn deliver(&self, id: Uuid, called: Called) -> Delivery {
         let delivery = self.delivered(id, called).await;
         let result = match &delivery {
@@ -148,7 +150,7 @@ impl Callbacks {
             None => return Delivery::Nobody,
         };
         let (heed, heeded) = oneshot::channel();
-        // Calls of one ask are read one after the other. One that is taken, or has ended, hears no more.
+        // Calls for one ask are read in turn. After acceptance or the end of the ask, the channel is closed.
         let heard = taker.send((called, heed)).await.is_ok();
         match heeded.await.ok().filter(|_| heard) {
             Some(Heed::Taken | Heed::Waits) => Delivery::Taken,
@@ -159,28 +161,28 @@ impl Callbacks {
     }
 }
 
-/// Counts a call by what has become of it.
+/// Counts a call by its result.
 pub fn count(result: &'static str) {
     counter!(CALLBACKS, "result" => result).increment(1);
 }
 
 impl Callback {
-    /// Where the partner calls.
+    /// The address that the partner calls.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Waits for a call, and who is to be told what becomes of it; `None` once it is [closed](Self::close).
+    /// The next callback, with the channel for its verdict; `None` once [closed](Self::close).
     pub async fn called(&mut self) -> Option<(Called, oneshot::Sender<Heed>)> {
         self.called.as_mut()?.recv().await
     }
 
-    /// Whether a call came that was not signed as it should be.
+    /// Whether a call without a valid signature arrived.
     pub fn was_unsigned(&self) -> bool {
         self.waiting.lock().get(&self.id).is_some_and(|expected| expected.unsigned)
     }
 
-    /// A call was taken, so that no other will be.
+    /// Accepts no further calls.
     pub fn close(&mut self) {
         if let Some(expected) = self.waiting.lock().get_mut(&self.id) {
             expected.taker = None;

@@ -1,5 +1,4 @@
-//! What an ask of several calls needs beside its question: what is on the disk of them, its part in the bidding, and what the partner
-//! calls us with.
+//! The parts of a multi-call ask besides its question: its journal, its bid and the partner's callbacks.
 
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
@@ -21,43 +20,43 @@ use offerd_model::RejectReason;
 use offerd_partners::http::{Awaited, Exchange, HttpSource, Post};
 use offerd_wire::{Phases, Reply};
 
-/// The calls of one ask. One that is only tried has none of it. They hold what partners have answered, so they are not `Debug`.
+/// The calls of one ask; all empty for a dry run. Holds partner answers, so it is not `Debug`.
 #[derive(Default)]
 pub struct Calls {
-    /// What is on the disk of them.
+    /// The journal on disk.
     pub journal: Option<CallJournal>,
-    /// Its part in the bidding, until it has bid.
+    /// The bidder, until it has bid.
     pub bidder: Option<Bidder>,
-    /// Where the partner may call us.
+    /// The address of the partner's callback.
     pub callback: Option<Callback>,
-    /// Keeps what is sent and what comes back.
+    /// Records the transcript.
     pub transcript: Option<Recorder>,
     /// Whether the partner is paused from the command line.
     pub is_paused: Option<IsPaused>,
-    /// Why the partner's last call could not be read.
+    /// Why the partner's last callback could not be read.
     pub unreadable: Option<String>,
-    /// Where it is taken down what comes of it too late.
+    /// Records what happens after the ask ended.
     pub afterwards: Option<Afterwards>,
 }
 
 impl Calls {
-    /// Where they begin, or go on after a restart; `None` at their beginning.
+    /// The point at which to resume after a restart; `None` for a new ask.
     ///
     /// # Errors
-    /// That a call which is made but once may have been sent.
+    /// [`Trouble::Unsure`] when an at-most-once call may have been sent.
     pub(super) fn taken_up(&self, source: &HttpSource) -> Result<Option<Exchange>, Trouble> {
         let found = self.journal.as_ref().and_then(|journal| journal.found.as_ref());
         let Some(found) = found else { return Ok(None) };
-        // A file that has changed meanwhile may have other steps; what was sent before is not sent again.
+        // A changed file may have other steps; an at-most-once call is never repeated.
         let exchange = source.taken_up(&found.progress()).filter(|_| !found.sent).ok_or(Trouble::Unsure)?;
-        // Where they are shown before it is posted, its offers were in the answer to the ping.
+        // When offers are shown before the post, they came with the answer to the ping.
         Ok((!source.post.when_shown()).then_some(exchange))
     }
 
-    /// Waits for a call of the partner's that is its answer, as the reader reads it; `None` when it is time to ask.
+    /// Waits for the partner's callback, as `reader` interprets it; `None` when it is time to ask.
     ///
     /// # Errors
-    /// That the time for it has run out.
+    /// [`Trouble::NotCalled`] when the time has run out.
     pub(super) async fn called(
         &mut self,
         (exchange, step): (&Exchange, Option<&str>),
@@ -65,7 +64,7 @@ impl Calls {
         deadline: Instant,
         reader: Option<&AnswerReader>,
     ) -> Result<Option<Reply>, Trouble> {
-        // It may have called before a restart.
+        // The callback may have arrived before a restart.
         let found = self.journal.as_mut().and_then(|journal| journal.found.as_mut());
         if let Some(heard) = found.and_then(|found| found.heard.take()) {
             return Ok(Some(self.heard(step, heard)));
@@ -97,13 +96,13 @@ impl Calls {
                     if let Heed::Unreadable { located, .. } = &heed {
                         self.unreadable = Some(located.clone());
                     }
-                    // Who has hung up calls again, and is told that it was taken.
+                    // A partner that hung up calls again and learns that its call was accepted.
                     let _ = heeded.send(heed);
                     if is_taken {
                         return Ok(Some(reply));
                     }
                 }
-                // Nobody can call any more: an ask that is only tried has no address.
+                // A dry run has no callback address.
                 Ok(None) if awaited == Awaited::Call => return Err(Trouble::NotCalled),
                 Ok(None) => sleep_until(until).await,
                 Err(_) => {}
@@ -114,8 +113,7 @@ impl Calls {
         }
     }
 
-    /// Why an ask has come to nothing: where its time ran out, that what the partner called with could not be read, or was not
-    /// signed.
+    /// The cause of a failed ask. If it timed out, an unreadable or unsigned callback is the cause.
     pub(super) fn cause(&mut self, trouble: Trouble) -> Trouble {
         let was_unsigned = self.callback.as_ref().is_some_and(Callback::was_unsigned);
         match self.unreadable.take() {
@@ -126,7 +124,7 @@ impl Calls {
         }
     }
 
-    /// A partner's call as an answer, which the transcript takes down too.
+    /// Turns a callback into an answer and records it in the transcript.
     fn heard(&mut self, step: Option<&str>, heard: Heard) -> Reply {
         let reply = reply(heard);
         if let Some(transcript) = &mut self.transcript {
@@ -135,18 +133,20 @@ impl Calls {
         reply
     }
 
-    /// Has it on the disk how far they are.
+    /// Writes the progress of the calls to disk.
     ///
     /// # Errors
-    /// That it is not.
+    /// [`Trouble`] when it is not written.
     pub(super) async fn note(&self, exchange: &Exchange, deadline: Instant) -> Result<(), Trouble> {
         self.write(exchange, false, None, deadline).await
     }
 
-    /// Has it on the disk that the call that they have come to is about to be sent, which is made but once for the ask, or for the lead.
+    /// Writes to disk that the current at-most-once call is about to be sent; `once_a_lead` limits it to once
+    /// per lead instead of per ask.
     ///
     /// # Errors
-    /// That it is not, or that the partner has it already or is paused, so that nothing may be sent.
+    /// [`Trouble`] when nothing may be sent: the write failed, the partner already has the lead, or it is
+    /// paused.
     pub(super) async fn send(
         &self,
         exchange: &Exchange,
@@ -188,13 +188,13 @@ impl Calls {
         }
     }
 
-    /// Waits until it is decided whether a bid, dollars, is chosen.
+    /// Waits for the decision on a bid, in dollars.
     ///
     /// # Errors
-    /// That it is not, and why.
+    /// [`Trouble`] with the reason when the bid is not chosen.
     pub(super) async fn choose(&mut self, post: Post, bid: f64, deadline: Instant) -> Result<(), Trouble> {
         let Post { floor, best, wait, .. } = post;
-        // Who is paused leaves its place to others.
+        // A paused partner leaves its place to others.
         self.go_on_unless_paused()?;
         let its_bid = in_words(bid);
         if let Some(floor) = floor.filter(|floor| bid < *floor) {
@@ -219,7 +219,7 @@ impl Calls {
     }
 }
 
-/// That a bid at a place is not among the best.
+/// The cause for a bid that is not among the best.
 fn not_among(place: Place, best: usize) -> String {
     let number = place.before() + 1;
     let equal = match place.equal {
@@ -238,7 +238,7 @@ pub(super) fn heard(Called { headers, body }: Called) -> Heard {
     Heard { headers: texts.collect(), body: body.to_vec() }
 }
 
-/// A partner's call as an answer.
+/// A callback as an answer.
 pub(super) fn reply(Heard { headers, body }: Heard) -> Reply {
     let header = |(name, value): (String, String)| {
         Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))

@@ -1,8 +1,9 @@
-//! Sharing the caps and budgets of seats with the other processes on a store, beside the leads.
+//! Shares the caps and budgets of seats with other nodes on the store, in the background.
 //!
-//! What of a cap is handed out to whom is a record ([`HandedOut`]) that each changes under a guard, so that together they never ask more than
-//! the cap. A process that has ended without giving back what it held is seen to by whoever reads the record next: what it had asked is
-//! counted from the rate tables, as at a start. Where the store is this process's alone, nothing is done.
+//! Each cap has a record of grants ([`HandedOut`]) that nodes change under a guard, so together they never
+//! exceed the cap. When a node dies without returning its grant, the next reader of the record revokes it:
+//! the node's asks are counted from the rate tables, as at a start. Without a shared store, this does
+//! nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,37 +20,37 @@ use super::limiter::batch::{Capped, HandedOut, Wish};
 use offerd_partners::Book;
 use offerd_store::{Commit, CommitError, ReadError, Topic, Tree, codec};
 
-/// Between two looks at what is held.
+/// Interval between checks of the grants.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// How often a record is read again that others have changed meanwhile, before that waits for the next look.
+/// Attempts per check to change a record that others also change.
 const TRIES: usize = 16;
 
-/// How long a record is kept after its period, in ms.
+/// Retention of a record after its period, milliseconds.
 const KEPT: i64 = 24 * 60 * 60 * 1000;
 
-/// Between two looks for records whose periods are long over.
+/// Interval between sweeps of expired records.
 const SWEEP: Duration = Duration::from_secs(60 * 60);
 
-/// Of the time, so much may be spent with summing budgets up: one in so many.
+/// At most one part in this many of the time goes into recomputing budgets.
 const SUMMING: u32 = 20;
 
 /// A cap whose record was read.
 struct Found {
     capped: Capped,
     wish: Wish,
-    /// The payload, if there was one.
+    /// The stored record, if any.
     known: Option<Vec<u8>>,
-    /// Whether there was none that says anything.
+    /// Whether there is no readable record.
     is_new: bool,
     record: HandedOut,
 }
 
-/// Takes what this process should hold of the caps of a book, and gives back what it should not: once this returns, its seats are asked as
-/// often as that.
+/// Adjusts this node's grants to the book: requests more where it needs them and returns the excess. Once
+/// this returns, its seats are asked within the grants.
 ///
 /// # Errors
-/// Why nothing, or not all, was taken.
+/// Why some or all grants could not be adjusted.
 pub async fn share_out(engine: &Arc<Engine>, book: &Book) -> Result<(), String> {
     let store = &engine.records.store;
     if !store.is_shared() {
@@ -67,14 +68,14 @@ pub async fn share_out(engine: &Arc<Engine>, book: &Book) -> Result<(), String> 
         let found = spawn_blocking(move || find(&reading, due)).await.map_err(|panic| panic.to_string())?;
         let found = found.map_err(|failure| failure.to_string())?;
         for outcome in join_all(found.into_iter().map(|found| take(engine, found))).await {
-            // Who has lost is due again.
+            // A lost race is due again.
             outcome.map_err(|failure| failure.to_string())?;
         }
     }
     Ok(())
 }
 
-/// Does that for the book of the day, and sums budgets up, for ever.
+/// Runs [`share_out`] for the current book, and sweeps old records, for ever.
 pub async fn keep(engine: Arc<Engine>) {
     let store = engine.records.store.clone();
     if !store.is_shared() {
@@ -101,7 +102,8 @@ pub async fn keep(engine: Arc<Engine>) {
     }
 }
 
-/// Sums budgets up again each second, or as often as a twentieth of the time is enough for, where others earn too, for ever.
+/// Recomputes budgets for ever, where other nodes earn too: each second, or less often to stay within a
+/// twentieth of the time.
 pub async fn follow_budgets(engine: Arc<Engine>) {
     let store = engine.records.store.clone();
     if !store.is_shared() {
@@ -112,7 +114,7 @@ pub async fn follow_budgets(engine: Arc<Engine>) {
         let (changes, alone) = (store.changes_of(Topic::Nodes), store.known_alive() == 1);
         let has_budget = engine.book().seats().iter().any(|seat| seat.limits.per_day_budget.is_some());
         let begun = Instant::now();
-        // Who is alone has booked all that was earned since nobody else was there.
+        // A node that has been alone since the last recount has booked all earnings itself.
         if has_budget && !(alone && alone_since == Some(changes)) {
             let summing = Arc::clone(&engine);
             let summed = spawn_blocking(move || summing.limiter.sum_up(&summing.records)).await;
@@ -127,7 +129,8 @@ pub async fn follow_budgets(engine: Arc<Engine>) {
     }
 }
 
-/// Gives back all that this process holds of caps, which asks no more. What cannot be given back is counted from the rate tables later.
+/// Returns all grants; this node must ask no more. Grants that cannot be returned are recounted from the rate
+/// tables later.
 pub async fn give_back(engine: &Engine) {
     if engine.records.store.is_shared() {
         let _settling = engine.limiter.settling().await;
@@ -155,7 +158,7 @@ async fn give_one_back(engine: &Engine, capped: Capped, asked: u32) {
     }
 }
 
-/// Reads the records that are due, and sees to what ended processes held. May wait for the store.
+/// Reads the due records and revokes the grants of dead nodes. May block.
 fn find(engine: &Engine, due: Vec<(Capped, Wish)>) -> Result<Vec<Found>, ReadError> {
     let store = &engine.records.store;
     let read = |(capped, wish): (Capped, Wish)| {
@@ -171,7 +174,8 @@ fn find(engine: &Engine, due: Vec<(Capped, Wish)>) -> Result<Vec<Found>, ReadErr
     if !found.iter().any(|found| found.is_new || found.record.is_held_by_others_than(&me)) {
         return Ok(found);
     }
-    // Asked for behind the records: who is in one of them and is not alive has ended, and all that it has asked can be counted.
+    // Checked after reading the records: a node in a record that is not alive now is dead, and all its asks
+    // can be counted.
     let alive = store.alive()?;
     let is_unknown = |found: &Found| found.is_new || found.record.is_held_by_others_than(&alive);
     if found.iter().any(is_unknown) {
@@ -180,7 +184,7 @@ fn find(engine: &Engine, due: Vec<(Capped, Wish)>) -> Result<Vec<Found>, ReadErr
     Ok(found)
 }
 
-/// Counts from the rate tables what was asked in periods that nobody has begun, or by processes that have ended.
+/// Counts from the rate tables the asks in new periods and those of dead nodes.
 fn count(engine: &Engine, alive: &BTreeSet<Uuid>, mut unknown: Vec<&mut Found>) -> Result<(), ReadError> {
     let node = engine.records.store.node();
     unknown.iter_mut().for_each(|found| engine.limiter.note(&found.capped, node, &mut found.record));
@@ -193,7 +197,7 @@ fn count(engine: &Engine, alive: &BTreeSet<Uuid>, mut unknown: Vec<&mut Found>) 
     Ok(())
 }
 
-/// Changes a record to what should be held here, and holds that once the store has taken it.
+/// Changes a record to the wished grant, and applies it once it is stored.
 async fn take(engine: &Engine, found: Found) -> Result<(), CommitError> {
     let Found { capped, wish, known, mut record, .. } = found;
     let node = engine.records.store.node();
@@ -201,7 +205,7 @@ async fn take(engine: &Engine, found: Found) -> Result<(), CommitError> {
     engine.limiter.wish(&capped, wish, node, &mut record);
     if known.is_none() || record != before {
         match write(engine, &capped, known, &record).await {
-            // It is due still, and what is in the record by then counts.
+            // It is still due and will be read again.
             Err(CommitError::Guard { .. }) => return Ok(()),
             written => written?,
         }
@@ -221,7 +225,7 @@ async fn write(
     engine.records.store.commit(commit.put(Tree::Caps, &key, codec::encode_json(record))).await
 }
 
-/// Removes the records of periods that are long over.
+/// Removes expired records.
 async fn sweep(engine: &Arc<Engine>) {
     let store = engine.records.store.clone();
     let before = engine.limiter.now() - KEPT;

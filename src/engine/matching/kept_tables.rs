@@ -1,10 +1,11 @@
-//! Complete rate tables as they are shown, kept in memory: each is put together once, and its seals are opened once.
+//! A cache of complete rate tables as shown: each is rendered and decrypted once.
 //!
-//! A complete table never changes, so nothing of it is looked up again, but for what makes it disappear: an erasure
-//! ([`forget`](KeptTables::forget)) and retention ([`forget_all`](KeptTables::forget_all)). Who has read the store before one of
-//! them keeps nothing after it ([`Moment`]). What is least asked for makes room, least of all what was asked for again.
+//! A complete table never changes, so entries are never refreshed; only an erasure
+//! ([`forget`](KeptTables::forget)) or retention ([`forget_all`](KeptTables::forget_all)) removes them. A
+//! table that was read before a removal is not cached after it ([`Moment`]). The least requested tables are
+//! evicted first.
 //!
-//! Beside the table itself stand its further [renditions](Rendition): in the words of another edition, or compressed.
+//! Each table may have further [renditions](Rendition): in the words of another edition, or compressed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,35 +21,35 @@ use super::messages::Snapshot;
 use offerd_base::telemetry::metrics::{COMPLETE_TABLES_SHOWN, KEPT_TABLE_BYTES};
 use offerd_model::Viewer;
 
-/// What a usual table weighs, by which the cache is laid out.
+/// Typical size of a table, used to size the cache.
 const USUAL_BYTES: u64 = 16 * 1024;
 
-/// What an entry takes beside its bytes, roughly.
+/// Approximate overhead per entry.
 const ENTRY_BYTES: u64 = 256;
 
-/// In whose words a table is given, and in which content coding; neither in its first rendition.
+/// The edition and the content coding of a rendition; both empty for the first.
 pub type Rendition = (&'static str, &'static str);
 
-/// The tables that are kept. What they show is not `Debug`.
+/// The cached tables. Their contents are not `Debug`.
 pub struct KeptTables {
-    /// `None` keeps none.
+    /// `None` disables the cache.
     tables: Option<Cache<Uuid, Arc<KeptTable>, Weight>>,
-    /// How often something was forgotten.
+    /// Number of removals.
     forgotten: AtomicU64,
-    /// Held to keep something or to forget it.
+    /// Serialises insertions and removals.
     changing: Mutex<()>,
     bytes: Gauge,
     kept: Counter,
     made: Counter,
 }
 
-/// A time between two forgettings. What was read from the store after it may be kept until the next one.
+/// A time between two removals. What was read after it may be cached until the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment(u64);
 
 struct KeptTable {
     shown: Snapshot,
-    /// Those beside the first.
+    /// Further renditions.
     renditions: Vec<(Rendition, Bytes)>,
 }
 
@@ -63,7 +64,7 @@ impl Weighter<Uuid, Arc<KeptTable>> for Weight {
 }
 
 impl KeptTables {
-    /// Keeps so many bytes at most; 0 keeps no table.
+    /// Caches at most this many bytes; 0 disables the cache.
     pub fn with_room(bytes: u64) -> Self {
         let items = usize::try_from(bytes / USUAL_BYTES).unwrap_or(usize::MAX).max(1);
         let shown = |from| counter!(COMPLETE_TABLES_SHOWN, "from" => from);
@@ -77,12 +78,12 @@ impl KeptTables {
         }
     }
 
-    /// As of now. To be asked for before the store is read.
+    /// The current moment. Take it before reading the store.
     pub fn moment(&self) -> Moment {
         Moment(self.forgotten.load(Ordering::Acquire))
     }
 
-    /// A table that the viewer sees, if it is kept.
+    /// A cached table that the viewer may see.
     pub fn get(&self, viewer: Viewer, table: Uuid) -> Option<Snapshot> {
         let kept = self.tables.as_ref()?.get(&table)?;
         if !viewer.sees(kept.shown.company, kept.shown.test) {
@@ -92,12 +93,12 @@ impl KeptTables {
         Some(kept.shown.clone())
     }
 
-    /// A rendition beside the first of a table, if it is kept. Whether who asks sees the table is for the caller to know.
+    /// A cached rendition of a table. The caller checks that the viewer may see it.
     pub fn rendition(&self, table: Uuid, rendition: Rendition) -> Option<Bytes> {
         self.tables.as_ref()?.peek(&table)?.find(rendition)
     }
 
-    /// Keeps a table that was put together, if it is complete and nothing was forgotten since.
+    /// Caches a table if it is complete and nothing was removed since `since`.
     pub fn keep(&self, since: Moment, shown: &Snapshot) {
         if shown.pending {
             return;
@@ -106,14 +107,14 @@ impl KeptTables {
         let Some(tables) = self.tables.as_ref().filter(|tables| !tables.contains_key(&shown.table)) else {
             return;
         };
-        // A copy has no room for more, which is not weighed.
+        // A copy has no spare capacity, which the weight would miss.
         let shown = Snapshot { json: Bytes::copy_from_slice(&shown.json), ..*shown };
         let Some(_changing) = self.changing_since(since) else { return };
         tables.insert(shown.table, Arc::new(KeptTable { shown, renditions: Vec::new() }));
         self.bytes.set(tables.weight() as f64);
     }
 
-    /// Keeps a rendition beside a table that is kept, unless something was forgotten since.
+    /// Adds a rendition to a cached table, unless something was removed since `since`.
     pub fn add(&self, since: Moment, table: Uuid, rendition: Rendition, bytes: &Bytes) {
         let Some(tables) = &self.tables else { return };
         let Some(_changing) = self.changing_since(since) else { return };
@@ -124,12 +125,12 @@ impl KeptTables {
         self.bytes.set(tables.weight() as f64);
     }
 
-    /// Forgets tables, once the store has.
+    /// Removes tables, after their removal from the store.
     pub fn forget(&self, forgotten: &[Uuid]) {
         self.forget_by(|tables| forgotten.iter().for_each(|table| drop(tables.remove(table))));
     }
 
-    /// Forgets every table.
+    /// Removes every table.
     pub fn forget_all(&self) {
         self.forget_by(Cache::clear);
     }
@@ -142,7 +143,7 @@ impl KeptTables {
         self.bytes.set(tables.weight() as f64);
     }
 
-    /// The right to keep something, as long as nothing was forgotten since.
+    /// The lock for insertions, unless something was removed since `since`.
     fn changing_since(&self, since: Moment) -> Option<MutexGuard<'_, ()>> {
         let changing = self.changing.lock();
         (self.moment() == since).then_some(changing)

@@ -1,8 +1,9 @@
-//! Asks whose answer was waited for beyond their time: a sample of those that ran out of it, and what came of each. Nobody is shown the
-//! answer, and no table takes it in; what is kept is when it came and whether it held offers.
+//! Asks that were watched beyond their budget: a sample of the timed-out ones, and how each ended. The answer
+//! is not shown and enters no table; only its time and whether it held offers are kept.
 //!
-//! They are kept in memory, the last 2000 of a seat in 24 bytes each, as long as the client of the seat ([`super::partner_clients`]), and so
-//! over reloads that leave its wire alone. A restart forgets them.
+//! The last 2000 per seat are kept in memory, 24 bytes each, with the seat's client
+//! ([`super::partner_clients`]), and so survive reloads that leave its wire settings unchanged. A restart
+//! drops them.
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -24,56 +25,56 @@ use offerd_partners::catalog::CatalogOffer;
 use offerd_partners::http::{Answered, Exchange, MappingError, Next, Reading, Received};
 use offerd_wire::{CallError, LateEar, Reply};
 
-/// An answer of more bytes is read aside: its mappings may take some milliseconds.
+/// Answers longer than this are read on a blocking thread: their mappings may take milliseconds.
 const LONG_ANSWER: usize = 32 * 1024;
 
-/// Asks that are kept of a seat, the last ones.
+/// Asks kept per seat.
 const KEPT: usize = 2000;
 
-/// An ask whose answer was waited for beyond its time.
+/// An ask that was watched beyond its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LateAsk {
-    /// When that ended, Unix milliseconds.
+    /// When the watch ended, Unix milliseconds.
     pub at: i64,
     /// Whether its lead is a test.
     pub test: bool,
-    /// Its time, microseconds.
+    /// Its budget, microseconds.
     pub budget_us: u32,
-    /// How long it took, or was waited for in vain, in all.
+    /// Total time until the answer or the end of the watch, microseconds.
     pub elapsed_us: u32,
     /// How it ended.
     pub end: Ending,
 }
 
 impl LateAsk {
-    /// The ask beyond its time, within which it is counted among those that timed out.
+    /// The observation after the budget; the time before it is counted with the timed-out asks.
     pub fn observed(&self) -> Observed {
         Observed { from_us: Some(self.budget_us), to_us: self.elapsed_us, end: self.end, count: 1 }
     }
 }
 
-/// Those of one seat, oldest first. Cheap to clone.
+/// The late asks of one seat, oldest first. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct LateAsks(Arc<Mutex<VecDeque<LateAsk>>>);
 
-/// What the answers to an ask are read with: in time, too late, and where the partner calls us with them.
+/// Reads the answers to one ask: in time, late or by callback.
 #[derive(Clone)]
 pub struct AnswerReader {
-    /// Who is asked.
+    /// The seat.
     pub(super) seat: Arc<Seat>,
-    /// Its offers that fit the lead, by position.
+    /// The seat's offers that fit the lead, by position.
     offers: Vec<usize>,
-    /// What it is asked.
+    /// The question.
     pub(super) question: Arc<Question>,
-    /// When.
+    /// Start of the ask.
     begun: Instant,
-    /// Until when it may answer.
+    /// Deadline of the answer.
     pub(super) deadline: Instant,
-    /// Where it is taken down what comes later.
+    /// Records what happens after the ask ended.
     afterwards: Option<Afterwards>,
 }
 
-/// How an ask ended that was waited for beyond its time.
+/// How a watched ask ended.
 fn seen(outcome: Option<&Outcome>) -> Ending {
     match outcome {
         None => Ending::TimedOut,
@@ -83,10 +84,10 @@ fn seen(outcome: Option<&Outcome>) -> Ending {
     }
 }
 
-/// What an answer comes to.
+/// The outcome of an answer.
 ///
 /// # Errors
-/// Why it is none that could be used.
+/// The cause, when the answer is unusable.
 pub(super) fn outcome_of(answered: Answered) -> Result<Outcome, String> {
     Ok(match answered {
         Answered::Offers(quotes) if !quotes.is_empty() => Outcome::Offers(quotes),
@@ -97,22 +98,22 @@ pub(super) fn outcome_of(answered: Answered) -> Result<Outcome, String> {
 }
 
 impl LateAsks {
-    /// The asks that are kept.
+    /// The kept asks.
     pub fn list(&self) -> Vec<LateAsk> {
         self.0.lock().iter().copied().collect()
     }
 
-    /// Hears of an ask whose calls were as far as `exchange`.
+    /// A listener for the late answer to an ask whose calls are at `exchange`.
     pub fn ear(&self, reader: AnswerReader, mut exchange: Exchange) -> LateEar {
         let asks = self.clone();
         Box::new(move |came| {
             let (at, elapsed_us) = (Utc::now().timestamp_millis(), micros(reader.begun.elapsed()));
-            // Reading may take some milliseconds, and nobody waits for it.
+            // Reading may take milliseconds, and no caller waits for it.
             drop(tokio::spawn(async move {
                 let (test, budget_us) = (reader.question.asked.test, micros(reader.deadline - reader.begun));
                 let afterwards = reader.afterwards.clone();
                 let read = spawn_blocking(move || (reader.outcome(&mut exchange, came), exchange.progress()));
-                // A mapping that panics has failed.
+                // A panic in a mapping is a failure.
                 let Ok((outcome, progress)) = read.await else { return };
                 let end = seen(outcome.as_ref());
                 push(&mut asks.0.lock(), KEPT, LateAsk { at, test, budget_us, elapsed_us, end });
@@ -125,7 +126,7 @@ impl LateAsks {
 }
 
 impl AnswerReader {
-    /// Of an ask that begins now.
+    /// A reader for an ask that starts now.
     pub fn new(
         seat: Arc<Seat>,
         offers: Vec<usize>,
@@ -136,8 +137,8 @@ impl AnswerReader {
         Self { seat, offers, question, begun: Instant::now(), deadline, afterwards }
     }
 
-    /// Reads something of so many bytes. A long one is read aside, since that takes longer than other leads of the thread may wait; `None`
-    /// when the process ends.
+    /// Reads `bytes` of input. Long input is read on a blocking thread, because other leads share this one;
+    /// `None` when the process is ending.
     pub(super) async fn aside<T: Send + 'static>(
         &self,
         bytes: usize,
@@ -154,12 +155,11 @@ impl AnswerReader {
         }
     }
 
-    /// The offers that fit the lead.
     pub(super) fn offers(&self) -> Vec<&CatalogOffer> {
         self.offers.iter().map(|offer| &self.seat.offers[*offer]).collect()
     }
 
-    /// What became of an ask that was waited for beyond its time; `None` where nothing came of it.
+    /// The outcome of a watched ask; `None` where no answer came.
     fn outcome(&self, exchange: &mut Exchange, came: Option<Result<Reply, CallError>>) -> Option<Outcome> {
         came.and_then(|came| match came {
             Ok(reply) => self.late(exchange, &reply),
@@ -167,14 +167,14 @@ impl AnswerReader {
         })
     }
 
-    /// What an answer that comes too late says; `None` where there would have been more calls, which nobody makes.
+    /// The outcome of a late answer; `None` where more calls would have followed, which are not made.
     pub(super) fn late(&self, exchange: &mut Exchange, reply: &Reply) -> Option<Outcome> {
         let reading = self.reading(exchange, reply).transpose()?;
         let outcome = reading.ok().and_then(|reading| outcome_of(reading.answered).ok());
         Some(outcome.unwrap_or(Outcome::Failed(Failure::Answer)))
     }
 
-    /// What an answer says; `None` where it is not the last.
+    /// Reads an answer; `None` where it is not the last.
     fn reading(&self, exchange: &mut Exchange, reply: &Reply) -> Result<Option<Reading>, MappingError> {
         let Some(source) = &self.seat.http else { return Ok(None) };
         let received = || Received { status: reply.status, headers: &reply.headers, body: &reply.body };
@@ -188,7 +188,7 @@ impl AnswerReader {
         }
     }
 
-    /// What a partner's call says to calls that are as far as `exchange`.
+    /// How a callback affects calls that are at `exchange`.
     pub(super) async fn heed(&self, exchange: &Exchange, reply: &Reply) -> Heed {
         let (mut exchange, reply) = (exchange.clone(), reply.clone());
         let heed = self.aside(reply.body.len(), move |reader| reader.says(&mut exchange, &reply)).await;
@@ -206,7 +206,7 @@ impl AnswerReader {
             Ok(Some(Reading { answered: Answered::Failed(cause), is_error: false, .. })) => {
                 Heed::Unreadable { told: cause.clone(), located: cause }
             }
-            // It says only that the partner is still at work.
+            // The partner is still at work.
             Ok(None) if exchange.progress().step == step => Heed::Waits,
             Ok(_) => Heed::Taken,
         }

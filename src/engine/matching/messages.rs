@@ -1,4 +1,4 @@
-//! Every message of the rate-table actor.
+//! The messages of the rate-table actor.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use uuid::Uuid;
 
 use crate::rate_table::outcome::AskEnd;
 
-/// To the rate-table actor, as an item of the stream of its [replies](super::replies): a seat has its outcome.
+/// A seat has its outcome. Arrives as an item of the [replies](super::replies) stream.
 #[derive(Debug)]
 pub struct PartnerAnswered {
     /// Position of the seat.
     pub seat: usize,
-    /// How the ask ended.
+    /// The end of the ask.
     pub end: AskEnd,
     /// When it ended, Unix milliseconds.
     pub at: i64,
-    /// How long it took.
+    /// Its duration.
     pub elapsed: Duration,
 }
 
-/// To the rate-table actor: show the table as it is.
+/// Requests the table as it is.
 #[derive(Debug)]
 pub struct GetRateTable;
 
@@ -29,7 +29,7 @@ impl Message for GetRateTable {
     type Result = Option<Snapshot>;
 }
 
-/// To the rate-table actor: tell that the table is still one of these versions, which the client holds; nothing when it is not.
+/// Asks whether the table is still at one of these versions, which the client holds; `None` when it is not.
 #[derive(Debug)]
 pub struct LookForChange(pub Vec<u32>);
 
@@ -37,7 +37,7 @@ impl Message for LookForChange {
     type Result = Option<Unchanged>;
 }
 
-/// To the rate-table actor: show the table once it has come this far.
+/// Requests the table once it has come this far.
 #[derive(Debug)]
 pub struct AwaitTable(pub Until);
 
@@ -45,18 +45,18 @@ impl Message for AwaitTable {
     type Result = Option<Snapshot>;
 }
 
-/// How far a table is to come before it is shown.
+/// How far a table must come before it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// Every partner that answers at once has answered.
+    /// All partners that answer at once have answered.
     Prompt,
-    /// Every partner has its outcome.
+    /// All partners have their outcomes.
     Settled,
-    /// It is not the version that the client has any more.
+    /// The table differs from this version, which the client holds.
     After(u32),
 }
 
-/// To the rate-table actor: the daemon stops, or the lead is erased; leave what is pending to recovery.
+/// Stops the actor, because the daemon stops or the lead is erased; pending seats are left to recovery.
 #[derive(Debug)]
 pub struct Leave;
 
@@ -64,41 +64,41 @@ impl Message for Leave {
     type Result = ();
 }
 
-/// A rate table as a client sees it, durable.
+/// A durable rate table, as clients see it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The table.
     pub table: Uuid,
-    /// Whose it is.
+    /// Its company.
     pub company: Uuid,
-    /// Of a test lead.
+    /// Whether its lead is a test.
     pub test: bool,
     /// The specification's RateTable as JSON.
     pub json: Bytes,
-    /// Grows by one with each answer; the table is the same while it is.
+    /// Grows by one with each answer; equal versions mean equal tables.
     pub version: u32,
-    /// Whether a partner is still outstanding.
+    /// Whether a partner is still pending.
     pub pending: bool,
-    /// When the table will be complete at the latest, Unix milliseconds.
+    /// The deadline of the table, Unix milliseconds.
     pub deadline: i64,
 }
 
-/// A rate table that is what the client holds.
+/// Confirms that the client's version is current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unchanged {
-    /// The version that it holds.
+    /// The version.
     pub version: u32,
-    /// Whether a partner is still outstanding.
+    /// Whether a partner is still pending.
     pub pending: bool,
-    /// When the table will be complete at the latest, Unix milliseconds.
+    /// The deadline of the table, Unix milliseconds.
     pub deadline: i64,
 }
 
-/// What a poll finds.
+/// The result of a poll.
 #[derive(Debug, Clone)]
 pub enum Polled {
-    /// What the client holds.
+    /// The version that the client holds.
     Unchanged(Unchanged),
-    /// Something else.
+    /// Another version.
     Shown(Snapshot),
 }

@@ -1,4 +1,4 @@
-//! One partner's side of one rate table: a seat that answers, fails, panics, or stays silent.
+//! Asks one partner for one rate table: the seat answers, fails, panics or stays silent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,36 +20,36 @@ use offerd_base::telemetry::traces::TraceContext;
 use offerd_partners::declared::{FailureKind, Simulate};
 use offerd_partners::{Quote, Seat};
 
-/// The cause of what the client tag `sandbox` brings about.
+/// The cause of an outcome set by the client tag `sandbox`.
 const TRIGGERED: &str = "as the client tag `sandbox` of the lead says";
 
-/// Asks one partner about one product type for one rate table, and ends with its outcome. A panic in it drops the reply, which is an
-/// outcome too.
+/// Asks one partner about one product type for one rate table, and ends with its outcome. A panic drops the
+/// reply, which is an outcome too.
 pub struct PartnerActor;
 
-/// What a partner is asked, and within which time.
+/// A request to a partner.
 pub struct RequestOffers {
     /// The seat.
     pub seat: Arc<Seat>,
-    /// Offers whose rules fit the lead, by position.
+    /// The offers whose rules fit the lead, by position.
     pub offers: Vec<usize>,
-    /// Most offers it may answer with.
+    /// Most offers in its answer.
     pub most: usize,
-    /// How it is reached, when it lives elsewhere.
+    /// The client of a remote partner.
     pub client: Option<PartnerClient>,
-    /// What is asked.
+    /// The question.
     pub question: Arc<Question>,
-    /// Its request, when that was made before and the partner is asked over HTTP.
+    /// The rendered request, if an HTTP partner's was prepared.
     pub rendered: Option<Rendered>,
-    /// What its calls need, where there are several.
+    /// The state of a multi-call ask.
     pub calls: Calls,
-    /// Drawn from the table's own id; decides what a simulated partner does.
+    /// Drawn from the table's id; decides how a simulated partner behaves.
     pub draw: u64,
-    /// Time to answer in.
+    /// The time to answer.
     pub budget: Duration,
-    /// The span of the ask, for a partner that goes on with its trace.
+    /// The span of the ask, for a partner that continues the trace.
     pub trace: Option<TraceContext>,
-    /// What the answer is given to.
+    /// Receives the answer.
     pub reply: Reply,
 }
 
@@ -70,7 +70,7 @@ impl Handler<RequestOffers> for PartnerActor {
 }
 
 impl RequestOffers {
-    /// Has the answer given: at once, or when what it waits for has come.
+    /// Sends the reply: at once, or after a trigger's delay.
     async fn answered(mut self) {
         let Self { question, seat, .. } = &self;
         let trigger = question.asked.test.then(|| Trigger::of(&question.lead, &seat.identity.key)).flatten();
@@ -92,7 +92,7 @@ impl RequestOffers {
         }
     }
 
-    /// Has a partner answer that lives elsewhere.
+    /// Calls a remote partner.
     async fn call(self, client: PartnerClient) {
         let Self { seat, offers, most, question, rendered, calls, budget, trace, mut reply, .. } = self;
         let deadline = Instant::now() + budget;
@@ -107,7 +107,7 @@ impl RequestOffers {
         reply.send(AskEnd { outcome, ..end });
     }
 
-    /// Has the catalog answer, when and as the partner's file says that it is simulated.
+    /// Answers from the catalog, with the delay and failures that the partner file simulates.
     async fn simulate(self) {
         let Self { seat, offers, most, question, draw, budget, reply, .. } = self;
         let answer = catalog_answer(&seat, &offers, most, &question);
@@ -125,7 +125,7 @@ impl RequestOffers {
     }
 }
 
-/// The answer of a seat's catalog with offers of it that fit, `most` at most.
+/// The catalog's answer: at most `most` of the fitting offers.
 pub(super) fn catalog_answer(seat: &Seat, offers: &[usize], most: usize, question: &Question) -> Outcome {
     let facts = question.facts();
     let quotes = offers.iter().filter_map(|offer| seat.offers[*offer].quote(&facts));
@@ -133,7 +133,7 @@ pub(super) fn catalog_answer(seat: &Seat, offers: &[usize], most: usize, questio
     if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
 }
 
-/// As many quotes as a seat may have, those with the highest score.
+/// At most `most` quotes of a seat, those with the highest scores; counts the rest as cut.
 fn best(seat: &Seat, quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
     if quotes.len() > most {
         let cut = quotes.len() - most;
@@ -142,7 +142,7 @@ fn best(seat: &Seat, quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
     highest(quotes, most)
 }
 
-/// So many of the quotes, those with the highest score.
+/// At most `most` quotes, those with the highest scores.
 pub fn highest(mut quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
     if quotes.len() > most {
         quotes.sort_by(|one, two| two.score.total_cmp(&one.score));
@@ -151,7 +151,7 @@ pub fn highest(mut quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
     quotes
 }
 
-/// What a simulated partner does with one ask: the same for the same draw, so that a table can be told again.
+/// How a simulated partner treats one ask. Depends only on the draw, so a table can be replayed.
 struct Fate {
     delay: Duration,
     fails: bool,
@@ -159,7 +159,7 @@ struct Fate {
 
 impl Fate {
     fn drawn(simulate: &Simulate, draw: u64) -> Self {
-        // Two fractions from 0 to 1 out of one draw.
+        // Two fractions between 0 and 1 from one draw.
         let fraction = |bits: u64| (bits & 0xffff_ffff) as f64 / f64::from(u32::MAX);
         let spread = simulate.delay_max.map_or(Duration::ZERO, |longest| longest - simulate.delay);
         Self {

@@ -1,8 +1,10 @@
-//! The rate-table actor: feeds what happens to a lead's [rate table](crate::rate_table::machine) into it, and carries out what it says.
+//! The rate-table actor: feeds events into a lead's [state machine](crate::rate_table::machine) and carries
+//! out its effects.
 //!
-//! It writes a new table with its lead, asks every partner, takes in each outcome, and shows the table. While nobody may see the
-//! table before it is complete, and no second look waits for them, answers [gather](super::replies) for a moment and are written
-//! together: what a crash takes was shown to nobody, and its partners are asked again.
+//! It writes a new table with its lead, asks every partner, records each outcome and shows the table. Answers
+//! [gather](super::replies) briefly and are written together while nobody may see the table before completion
+//! and no second look depends on them. A crash loses only answers that nobody saw, and their partners are
+//! asked again.
 
 mod answering;
 mod asking;
@@ -39,66 +41,67 @@ use offerd_partners::Fit;
 use offerd_partners::ranking::RankedBy;
 use offerd_store::CommitError;
 
-/// What an actor needs to be started with.
+/// The parameters of an actor.
 pub struct Start {
-    /// What it is computed under, to its end.
+    /// The configuration of the table, until it is complete.
     pub configuration: Arc<Configuration>,
-    /// The lead, as the partners see it.
+    /// The lead as sent to partners.
     pub lead: Arc<Lead>,
     /// When the lead was made, Unix milliseconds.
     pub lead_created_at: i64,
-    /// How scores become ratings.
+    /// Maps scores to ratings.
     pub bands: CreditBands,
-    /// What its offers are ranked by, to its end; by what the partner files say without.
+    /// The ranking of its offers, until it is complete; `None` scores them by the partner files.
     pub ranked_by: Option<Arc<RankedBy>>,
-    /// Per seat of the table, the seat in the book and its fitting offers; `None` for one that left the book.
+    /// For each seat of the table, the book's seat and its fitting offers; `None` if it left the book.
     pub fits: Vec<Option<Fit>>,
-    /// What is on the disk of the calls of its seats.
+    /// The journaled calls of its seats.
     pub calls: HashMap<u16, CallRecord>,
-    /// Of a new table, what it is written with, and who waits for that.
+    /// The first write of a new table.
     pub first: Option<First>,
-    /// When its lead had been read; `None` when it goes on after a restart.
+    /// When the lead had been read; `None` after a restart.
     pub begun: Option<Instant>,
-    /// When the table must be complete.
+    /// Deadline of the table.
     pub deadline: Instant,
-    /// The client's key, from whoever else sends it, until the table is written.
+    /// The lock on the client's idempotency key, until the table is written.
     pub held: Option<Held>,
-    /// Held until the table is settled.
+    /// The table's place among live tables, until it is settled.
     pub place: Option<LivePlace>,
     /// The trace of the lead, until the table is settled.
     pub trace: LeadTrace,
 }
 
-/// Is told that a lead is on the disk, with its table where that has come as far as is wanted; or why it is not taken in.
+/// Resolves when the lead is on the disk, with the snapshot if the table has come far enough, or with the
+/// reason why it was not accepted.
 pub type Acknowledged = oneshot::Sender<Result<Option<Snapshot>, CommitError>>;
 
-/// Where that is told.
+/// The receiver of [`Acknowledged`].
 pub type Acknowledgement = oneshot::Receiver<Result<Option<Snapshot>, CommitError>>;
 
 /// The first write of a table.
 #[derive(Debug)]
 pub struct First {
-    /// What is written of its lead.
+    /// The commit of the lead.
     pub lead: LeadCommit,
-    /// How far the table is to come for who waits.
+    /// How far the table must come for the waiting caller.
     pub until: Until,
-    /// Who waits.
+    /// The waiting caller.
     pub acknowledged: Acknowledged,
 }
 
-/// One lead's rate table while it is being built, and a little longer.
+/// Builds one lead's rate table, and lingers a little after completion.
 pub struct RateTableActor {
     engine: Arc<Engine>,
     start: Start,
     table: Machine,
     budget: Budget,
-    /// What those are asked who live elsewhere, made while the disk is busy with the lead.
+    /// Requests to remote partners, prepared while the disk is busy with the lead.
     prepared: Option<Prepared>,
-    /// Who waits for the first write, and how far the table is to come for it.
+    /// The caller of the first write, and how far the table must come for it.
     waiting: Option<(Until, Acknowledged)>,
-    /// Where partners reply to, once one is asked that does not answer at once.
+    /// The replies of partners, once one is asked that does not answer at once.
     replies: Option<Replies>,
-    /// How long the slowest partner took, of first look and of second.
+    /// The time of the slowest partner, for first and second look.
     slowest: [Duration; 2],
     audience: Audience,
 }
@@ -168,8 +171,8 @@ impl Handler<AwaitTable> for RateTableActor {
 impl Handler<Leave> for RateTableActor {
     type Result = ();
 
-    /// Leaves: what is pending stays recorded as pending, for recovery. The store writes what it was given before it
-    /// closes.
+    /// Stops the actor: pending seats stay recorded as pending, for recovery. The store finishes its accepted
+    /// writes before it closes.
     fn handle(&mut self, _: Leave, ctx: &mut Context<Self>) {
         self.take_in_gathered();
         self.drive(ctx);
@@ -178,7 +181,7 @@ impl Handler<Leave> for RateTableActor {
 }
 
 impl RateTableActor {
-    /// An actor that is ready to be started on an arbiter.
+    /// An actor, ready to start on an arbiter.
     pub fn new(engine: Arc<Engine>, start: Start, beginning: Beginning) -> Self {
         let deadline = beginning.table.head().longest();
         let rules = MatchingSettings { deadline, ..start.configuration.rules.matching };
@@ -195,7 +198,7 @@ impl RateTableActor {
         }
     }
 
-    /// Carries out all that is to be done now.
+    /// Carries out all current effects.
     fn drive(&mut self, ctx: &mut Context<Self>) {
         while let Some(effect) = self.table.poll(self.engine.limiter.now()) {
             match effect {
@@ -214,12 +217,12 @@ impl RateTableActor {
         self.table.table()
     }
 
-    /// From now on the table is found by its uuid, and its time runs out.
+    /// Makes the table findable by its UUID, and starts its deadline.
     fn go_live(&mut self, ctx: &mut Context<Self>) {
         self.engine.live.add(self.shown().head(), ctx.address());
         let left = self.start.deadline.saturating_duration_since(Instant::now());
         ctx.run_later(left, |actor, ctx| {
-            // What has come in time and still gathers has come in time.
+            // Replies that are still gathering at the deadline were in time.
             actor.take_in_gathered();
             actor.time_out();
             actor.drive(ctx);
@@ -227,7 +230,7 @@ impl RateTableActor {
     }
 }
 
-/// However the actor ends, a panic included, it is not live any more.
+/// However the actor ends, even by a panic, it is no longer live.
 impl Drop for RateTableActor {
     fn drop(&mut self) {
         self.engine.live.remove(self.shown().head().uuid);

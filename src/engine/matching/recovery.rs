@@ -1,8 +1,9 @@
-//! After a restart, when a failed disk or database works again, or when another process that shared it has ended: every table that was
-//! pending and that nobody sees to goes on, under its original deadline, through the same machine.
+//! Recovery of pending tables: after a restart, after a failure of the disk or database, or after the death
+//! of another node. Every pending table without an owner resumes in the same state machine, under its
+//! original deadline.
 //!
-//! What was answered stays as it was recorded. Who had not answered is asked again, by the book of the day, but for whoever may be posted only
-//! once; who has left the book has failed.
+//! Recorded answers stay. Pending seats are asked again by the current book, except posts that may happen
+//! only once. A seat that has left the book has failed.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -19,30 +20,30 @@ use crate::records::open_tables::OpenTable;
 use offerd_base::telemetry::metrics::TABLES_RECOVERED;
 use offerd_store::{CommitError, ReadError, Topic};
 
-/// How long a table may be without an actor because it is only now being taken in.
+/// How long a table may have no actor because it is only just being accepted.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// How many tables are taken over at once.
+/// Tables taken over at a time.
 const AT_ONCE: usize = 256;
 
-/// Of all processes that see that a table is left behind so many try to take it over, by [rank](OpenTable::rank); each time that it is
-/// looked again so many times more.
+/// Number of nodes, by [rank](OpenTable::rank), that try to take over a left-behind table at once, and how
+/// many more join on each retry.
 const FIRST: usize = 1;
 const MORE: usize = 4;
 
-/// The pending tables that nobody sees to.
+/// Pending tables without an owner.
 #[derive(Default)]
 struct Unattended {
-    /// Those of processes that have ended.
+    /// Tables of dead nodes.
     left_behind: Vec<OpenTable>,
-    /// The processes that are alive.
+    /// The live nodes.
     alive: BTreeSet<Uuid>,
-    /// Those of this one that have no actor: it was left, or is just being started.
+    /// Tables of this node without an actor: abandoned, or just being started.
     own: HashSet<Uuid>,
 }
 
-/// Resumes the pending tables of processes that have ended and that this one is the first to take over; returns how many. Those past
-/// their deadline complete at once, with what they have.
+/// Takes over and resumes the pending tables of dead nodes for which this node ranks first; returns how many.
+/// Tables past their deadline complete at once with the answers they have.
 pub async fn recover(matchmaker: &Matchmaker) -> usize {
     match unattended(matchmaker).await {
         Ok(unattended) => take_over(matchmaker, unattended.of_ranks_below(FIRST, matchmaker)).await,
@@ -53,19 +54,20 @@ pub async fn recover(matchmaker: &Matchmaker) -> usize {
     }
 }
 
-/// Why it is looked which tables nobody sees to.
+/// Why recovery runs.
 #[derive(PartialEq, Eq)]
 enum Look {
-    /// Something may be left of the look before.
+    /// The last run may have left some.
     Again,
-    /// A process has begun or ended.
+    /// A node has started or ended.
     Nodes,
-    /// The store works again after a failure: it may hold the table of a lead that it could not say to have taken in.
+    /// The store recovered from a failure: it may hold the table of a lead whose acceptance it could not
+    /// confirm.
     Mended,
 }
 
-/// Does that whenever a process that shares the store has ended, for ever; and goes on with this one's own whenever the store works
-/// again after a failure.
+/// Runs recovery for ever: whenever a node that shares the store ends, and for this node's own tables
+/// whenever the store recovers from a failure.
 pub async fn recover_for_ever(matchmaker: &Matchmaker) {
     let store = &matchmaker.engine().records.store;
     let mut nodes = store.changes_of(Topic::Nodes);
@@ -88,7 +90,7 @@ pub async fn recover_for_ever(matchmaker: &Matchmaker) {
         if look == Look::Nodes {
             continue;
         }
-        // Whoever is not seen to now either has been left, or its actor was just being started.
+        // A table without an owner now is abandoned, or its actor was just being started.
         let (left, new): (HashSet<_>, HashSet<_>) =
             unattended.own.into_iter().partition(|table| waiting.contains(table));
         resume_all(matchmaker, left).await;
@@ -97,7 +99,7 @@ pub async fn recover_for_ever(matchmaker: &Matchmaker) {
 }
 
 impl Unattended {
-    /// Of what was left behind that for which this process is among so many to take it over.
+    /// The left-behind tables for which this node ranks below `ranks`.
     fn of_ranks_below(&self, ranks: usize, matchmaker: &Matchmaker) -> Vec<OpenTable> {
         let me = matchmaker.engine().records.store.node();
         let tables = self.left_behind.iter().copied();
@@ -105,11 +107,12 @@ impl Unattended {
     }
 }
 
-/// Reads which tables are pending, aside, and then who is alive: in this order, since who has begun a table was alive before.
+/// Reads the pending tables on a blocking thread, then the live nodes. In this order, the owner of a new
+/// table was alive before.
 async fn unattended(matchmaker: &Matchmaker) -> Result<Unattended, ReadError> {
     let engine = Arc::clone(matchmaker.engine());
     let read = tokio::task::spawn_blocking(move || read_unattended(&engine)).await;
-    // It is ended by a panic only, or by the end of the process.
+    // Fails only by a panic or at the end of the process.
     read.unwrap_or_else(|_| Ok(Unattended::default()))
 }
 
@@ -130,7 +133,7 @@ fn read_unattended(engine: &Engine) -> Result<Unattended, ReadError> {
     Ok(found)
 }
 
-/// Takes tables over and resumes those that nobody else was quicker with.
+/// Takes tables over, and resumes those that no other node took first.
 async fn take_over(matchmaker: &Matchmaker, tables: Vec<OpenTable>) -> usize {
     let store = &matchmaker.engine().records.store;
     let mut recovered = 0;

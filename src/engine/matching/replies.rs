@@ -1,8 +1,8 @@
-//! The replies of a table's partners, on their way to the table.
+//! The replies of a table's partners.
 //!
-//! A reply comes on whatever thread the partner's answer came to. To wake the table's thread for each of them costs more than
-//! what is then done with it. So, while nobody is in a hurry, replies gather here until the last one has come, or for as long
-//! as `matching.gather_answers` says, and the table takes in all of them together.
+//! Replies arrive on many threads, and waking the table's thread for each costs more than handling it. So,
+//! unless the table is in a hurry, replies gather here until the last has arrived or
+//! `matching.gather_answers` has passed, and the table handles them together.
 
 use std::mem;
 use std::sync::Arc;
@@ -20,10 +20,11 @@ use super::messages::PartnerAnswered;
 use crate::rate_table::outcome::{AskEnd, Failure, Outcome};
 use offerd_base::telemetry::traces::AskTrace;
 
-/// By how much a reply may come after its budget and still count: an answer that came in time may have to wait for a core.
+/// How much later than its budget a reply may arrive and still count: an answer in time may have waited for a
+/// core.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// Where the replies of one table arrive; cheap to clone.
+/// The reply queue of one table. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Replies(Arc<Shared>);
 
@@ -43,13 +44,13 @@ struct State {
 }
 
 impl Replies {
-    /// A seat's ask begins, or goes on that began so long `before` a restart, and will be replied to within its budget.
+    /// Registers an ask that starts now, or that started `before` a restart; it must reply within its budget.
     pub fn expect(&self, seat: usize, (before, budget): (Duration, Duration), trace: AskTrace) -> Reply {
         self.0.state.lock().outstanding += 1;
         Reply { replies: self.clone(), seat, asked_at: Instant::now(), before, budget, trace: Some(trace) }
     }
 
-    /// From now on somebody is, or nobody is any more, in a hurry for each reply.
+    /// Sets whether the table needs each reply at once.
     pub fn hurry(&self, hurried: bool) {
         let mut state = self.0.state.lock();
         state.hurried = hurried;
@@ -60,22 +61,21 @@ impl Replies {
         }
     }
 
-    /// Those that are there, however long they may still gather.
+    /// Takes the arrived replies without further gathering.
     pub fn take(&self) -> Vec<PartnerAnswered> {
         mem::take(&mut self.0.state.lock().arrived)
     }
 
-    /// The replies as the table takes them in, each time those that are there, gathered for `longest` at most. It never ends.
+    /// The replies in batches, each gathered for at most `longest`. Never ends.
     pub fn gathered(&self, longest: Duration) -> impl Stream<Item = Vec<PartnerAnswered>> + use<> {
         unfold(self.clone(), move |replies| async move {
             replies.until(|state| !state.arrived.is_empty()).await;
-            // When that is over, what is there is taken in as it is.
+            // After a timeout, take what has arrived.
             let _ = timeout(longest, replies.until(State::is_due)).await;
             Some((replies.take(), replies))
         })
     }
 
-    /// Waits until the replies have come so far.
     async fn until(&self, has_come: impl Fn(&State) -> bool) {
         while !has_come(&self.0.state.lock()) {
             self.0.wanted.notified().await;
@@ -87,7 +87,7 @@ impl Replies {
         let first = state.arrived.is_empty();
         state.arrived.push(answered);
         state.outstanding -= 1;
-        // The first has the gathering begin.
+        // The first reply starts the gathering.
         let is_wanted = first || state.is_due();
         drop(state);
         if is_wanted {
@@ -102,28 +102,28 @@ impl State {
     }
 }
 
-/// What is owed to a table about one seat. However it is dropped, the table hears of it.
+/// The obligation to reply for one seat. Dropping it replies with a failure.
 #[derive(Debug)]
 pub struct Reply {
     replies: Replies,
     seat: usize,
     asked_at: Instant,
-    /// What of its time had passed before a restart.
+    /// Time used before a restart.
     before: Duration,
     budget: Duration,
-    /// Taken when the reply is given.
+    /// Taken when the reply is sent.
     trace: Option<AskTrace>,
 }
 
 impl Reply {
-    /// Tells of its calls, for whoever looks at its trace.
+    /// Adds facts about the calls to the trace.
     pub fn tell(&mut self, facts: CallFacts) {
         if let Some(trace) = &mut self.trace {
             facts.tell(trace);
         }
     }
 
-    /// Tells how the ask has ended.
+    /// Sends the end of the ask.
     pub fn send(mut self, end: impl Into<AskEnd>) {
         self.give(end.into());
     }
@@ -131,7 +131,7 @@ impl Reply {
     fn give(&mut self, end: AskEnd) {
         let Some(mut trace) = self.trace.take() else { return };
         let (at, elapsed) = (Utc::now().timestamp_millis(), self.asked_at.elapsed());
-        // Whoever replies keeps to the budget by itself; what our own code takes for it counts too.
+        // The partner's side enforces the budget itself; our own processing counts too.
         let is_late = elapsed > self.budget + GRACE && !end.outcome.is_failure();
         let end = match end {
             AskEnd { outcome: Outcome::TimedOut, cause: None, .. } => self.timed_out(),
@@ -154,7 +154,7 @@ impl Reply {
 }
 
 impl Drop for Reply {
-    /// Whoever was to reply has panicked, or is gone.
+    /// The sender panicked or is gone.
     fn drop(&mut self) {
         self.give(Outcome::Failed(Failure::Panicked).into());
     }

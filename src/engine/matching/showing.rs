@@ -1,4 +1,4 @@
-//! Showing rate tables to those whose they are: from what is kept, from the actor, or from the records.
+//! Shows rate tables to their owners: from the cache, the actor or the records.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use super::rate_table_actor::RateTableActor;
 use crate::records::{Unavailable, reading};
 use offerd_model::Viewer;
 
-/// After how long a pending table is looked at again that has no actor: its lead is being erased, or the daemon stops.
+/// Poll interval for a pending table without an actor: its lead is being erased, or the daemon is stopping.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
-/// How long after its deadline a table is still waited for whose process has ended: another completes it after the lease, 5 s unless
-/// set otherwise, and a look.
+/// How long after its deadline to wait for a table of a dead node: another node completes it after the lease,
+/// 5 s by default, and a poll.
 const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(10);
 
 /// A rate table as it is now; `None` when the viewer has no such table.
@@ -35,9 +35,9 @@ pub async fn rate_table(
     match engine.live.get(table, viewer) {
         Some(None) => return Ok(None),
         Some(Some(actor)) => {
-            // A table that has just left is complete, or left to recovery; either way the store has it.
+            // A table whose actor just stopped is complete or left to recovery; either way the store has it.
             if let Ok(Some(snapshot)) = actor.send(GetRateTable).await {
-                // Unless it has forgotten it, of which the actor need not know.
+                // The store may have erased it without the actor's knowledge.
                 if !snapshot.pending && complete_at(engine, viewer, table, &[snapshot.version]).is_some() {
                     engine.kept.keep(since, &snapshot);
                 }
@@ -56,8 +56,8 @@ pub async fn rate_table(
     Ok(Some(shown))
 }
 
-/// A rate table for a client that holds these versions of it. While it is the one that the client holds, which is told
-/// without an answer being read or the table being put together, the client waits, at most `longest`.
+/// Polls a rate table for a client that holds these versions of it. While the client's version is current,
+/// the client waits, at most `longest`; that check neither reads answers nor renders the table.
 ///
 /// # Errors
 /// [`Unavailable`] when the store cannot be read.
@@ -80,8 +80,8 @@ pub async fn poll(
     }
 }
 
-/// A rate table once it is complete; as it is where it still is not when its deadline has passed long enough for another process to have
-/// gone on with it.
+/// A rate table once it is complete, or as it is when it is still pending long enough after its deadline for
+/// another node to have completed it.
 ///
 /// # Errors
 /// [`Unavailable`] when the store cannot be read.
@@ -105,7 +105,7 @@ pub async fn completed(
     Ok(shown)
 }
 
-/// Looks once, and waits where the table has an actor that says when it changes.
+/// Polls once; waits if the table has an actor that reports changes.
 async fn look(
     engine: &Engine,
     viewer: Viewer,
@@ -130,7 +130,7 @@ async fn look(
 }
 
 impl Snapshot {
-    /// What it is to a client that holds these versions of it.
+    /// The poll result for a client that holds these versions.
     fn polled(self, held: &[u32]) -> Polled {
         let Self { version, pending, deadline, .. } = self;
         if held.contains(&version) {
@@ -141,8 +141,8 @@ impl Snapshot {
     }
 }
 
-/// Whether a rate table of the viewer's is complete for who holds these versions of it: an answer of every seat. Told by
-/// the head alone, without reading an answer; `None` also when that cannot be read, or the lead is erased.
+/// Whether a table that the viewer may see is complete at one of these versions, that is, has an answer of
+/// every seat. Reads only the head; also `None` when that cannot be read or the lead is erased.
 fn complete_at(engine: &Engine, viewer: Viewer, table: Uuid, held: &[u32]) -> Option<Unchanged> {
     let head = reading::head(&engine.records.store, table).ok().flatten()?;
     let version = u32::try_from(head.seats.len()).ok().filter(|version| held.contains(version))?;
@@ -151,8 +151,8 @@ fn complete_at(engine: &Engine, viewer: Viewer, table: Uuid, held: &[u32]) -> Op
     is_there.then_some(Unchanged { version, pending: false, deadline: head.deadline })
 }
 
-/// Whether a table is still what a client holds, after it has waited for that to change; `None` once it has changed, or its
-/// actor has left.
+/// Waits for a change from the versions that a client holds; `None` once the table has changed or its actor
+/// has stopped.
 async fn unchanged(actor: &Addr<RateTableActor>, held: &[u32], longest: Duration) -> Option<Unchanged> {
     let look = || async { actor.send(LookForChange(held.to_vec())).await.ok().flatten() };
     let unchanged = look().await?;

@@ -1,4 +1,4 @@
-//! Suppression lists in memory: whether whom a lead is about is on a list of a partner, looked up before the partner is asked.
+//! Suppression lists in memory: before a partner is asked, checks whether the person is on one of its lists.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -16,27 +16,27 @@ use offerd_store::left_alone::{Doubt, EVERYWHERE, LeftAlone, MAY_LACK};
 use offerd_store::suppressions::{SuppressionList, SuppressionLists};
 use offerd_store::{ReadError, Store};
 
-/// The lists of a store, as of now. Shared by everything that asks.
+/// The current lists. Shared by everything that asks.
 #[derive(Debug, Default)]
 pub struct Suppressions {
     lists: RwLock<Arc<Lists>>,
-    /// Held to read the lists and to put them in force, so that who has read later does so later.
+    /// Serialises read-then-publish of the lists, so a stale read never overwrites a newer one.
     loading: Mutex<()>,
-    /// Where the key of who asked to be left alone lies.
+    /// The file with the key of the opt-outs.
     pub key_file: PathBuf,
 }
 
-/// The lists of one moment.
+/// A snapshot of the lists.
 #[derive(Debug, Default)]
 pub struct Lists {
     named: BTreeMap<String, List>,
-    /// Who asked to be left alone by everybody.
+    /// People who opted out of all partners.
     pub left_alone: LeftAlone,
-    /// Why none of them could be read, if that is so; a sentence.
+    /// Why the lists could not be read, if so; a sentence.
     pub unread: Option<String>,
-    /// What a salvage has left open of them.
+    /// Uncertainty that a salvage left about them.
     doubt: Option<Doubt>,
-    /// Whether damage of the store may have cost entries.
+    /// Whether damage to the store may have lost entries.
     may_lack: bool,
 }
 
@@ -44,46 +44,47 @@ pub struct Lists {
 #[derive(Debug)]
 struct List {
     about: SuppressionList,
-    /// In order, each once.
+    /// Sorted, without duplicates.
     digests: Vec<SuppressionDigest>,
 }
 
-/// What a list has against asking a partner.
+/// Why a partner may not be asked about a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Suppressed {
-    /// Whom the lead is about is on it.
+    /// The person is on this list.
     Listed(String),
-    /// The partner names it, and nobody has added anything to it, so that nobody knows who is on it.
+    /// The partner names this list, but nothing was ever added to it, so its entries are unknown.
     Missing(String),
-    /// Whom the lead is about asked to be left alone by everybody.
+    /// The person opted out of all partners.
     LeftAlone,
-    /// Some have asked that, and nobody knows who: the key is not there, or damage or a salvage may have lost some; a sentence.
+    /// There are opt-outs, but they are unknown: the key is missing, or damage or a salvage may have lost
+    /// some; a sentence.
     Locked(String),
 }
 
-/// The digests by which lists may name whom a lead is about, each made when it is first asked for.
+/// The digests of a lead's person by kind, each computed on first use.
 #[derive(Debug)]
 pub struct Digests<'l> {
     lead: &'l Lead,
     by_kind: [OnceCell<Vec<SuppressionDigest>>; SuppressionKind::ALL.len()],
 }
 
-/// On which lists somebody is, and which there are: what a command that judges a lead asks for.
+/// The lists that a person is on, and all known lists: the input of a command that checks a lead.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OnLists {
-    /// The lists that somebody is on.
+    /// The lists with the person.
     pub listed: Vec<String>,
     /// Every list.
     pub known: Vec<String>,
-    /// Whether they asked to be left alone by everybody.
+    /// Whether the person opted out of all partners.
     #[serde(default)]
     pub left_alone: bool,
 }
 
 impl Suppressions {
-    /// The lists of a store. The key of who asked to be left alone lies in a file. Of a store that cannot be read nobody is asked about
-    /// anybody until the lists were [loaded](Self::load).
+    /// The lists of a store; `key_file` holds the key of the opt-outs. If the store cannot be read, no
+    /// partner is asked about anyone until the lists are [loaded](Self::load).
     pub fn of(store: &Store, key_file: PathBuf) -> Self {
         let suppressions = Self { key_file, ..Self::default() };
         if let Err(failure) = suppressions.load(store) {
@@ -99,15 +100,15 @@ impl Suppressions {
         suppressions
     }
 
-    /// Whether the key that is in force still lies in its file, where there is one in force.
+    /// Whether the key in use, if any, is still in its file.
     pub fn has_key(&self) -> bool {
         self.now().left_alone.is_known_by(&self.key_file)
     }
 
-    /// Takes in what the store has by now. Reads all of it, so it may take a second for some millions.
+    /// Reloads all lists from the store; a second for some millions of entries.
     ///
     /// # Errors
-    /// That the store cannot be read; what was in force stays so.
+    /// [`ReadError`] when the store cannot be read; the current lists stay in force.
     pub fn load(&self, store: &Store) -> Result<(), ReadError> {
         let _loading = self.loading.lock();
         let read = SuppressionLists::of(store.clone()).read()?.into_iter();
@@ -133,13 +134,13 @@ impl Suppressions {
         Ok(())
     }
 
-    /// Why nobody is asked about anybody, if the key of who asked to be left alone cannot be used, or a salvage may have lost some of
-    /// them; a sentence.
+    /// Why no partner is asked about anyone, if the opt-outs cannot be read or a salvage may have lost some;
+    /// a sentence.
     pub fn locked(&self) -> Option<String> {
         self.now().locked().map(str::to_owned)
     }
 
-    /// What to know of the lists although they are respected; a sentence.
+    /// A caveat about lists that are in force nevertheless; a sentence.
     pub fn remark(&self) -> Option<String> {
         match &self.now().doubt {
             Some(Doubt::OfBackup(told)) => Some(told.clone()),
@@ -147,7 +148,7 @@ impl Suppressions {
         }
     }
 
-    /// The lists as of now; who holds them keeps them, whatever is added later.
+    /// The current lists. A holder keeps this version across changes.
     pub fn now(&self) -> Arc<Lists> {
         Arc::clone(&self.lists.read())
     }
@@ -161,7 +162,7 @@ impl Lists {
         }
     }
 
-    /// What keeps every partner from being asked about somebody, if anything.
+    /// What keeps every partner from being asked about a person.
     pub fn against_all(&self, lead: &Lead) -> Option<Suppressed> {
         if let Some(told) = self.locked() {
             return Some(Suppressed::Locked(told.to_owned()));
@@ -170,7 +171,7 @@ impl Lists {
         SuppressionKind::ALL.into_iter().any(asked).then_some(Suppressed::LeftAlone)
     }
 
-    /// What keeps a partner from being asked about somebody, if anything.
+    /// What keeps this partner from being asked about a person.
     pub fn against(&self, seat: &Seat, digests: &Digests) -> Option<Suppressed> {
         if self.may_lack && !seat.identity.suppress.is_empty() {
             return Some(Suppressed::Locked(MAY_LACK.to_owned()));
@@ -180,12 +181,12 @@ impl Lists {
         })
     }
 
-    /// The first list that a partner names and that is not there.
+    /// The first list that a partner names and that is missing.
     pub fn missing<'s>(&self, seat: &'s Seat) -> Option<&'s str> {
         seat.identity.suppress.iter().find(|name| !self.named.contains_key(*name)).map(String::as_str)
     }
 
-    /// The lists that somebody is on, and all of them.
+    /// The lists that a person is on, and all known lists.
     pub fn naming(&self, digests: &Digests) -> OnLists {
         let is_on = |list: &List| list.has_any(digests.of(list.about.kind));
         let listed = self.named.iter().filter(|(_, list)| is_on(list)).map(|(name, _)| name.clone());
@@ -193,12 +194,12 @@ impl Lists {
         OnLists { listed: listed.collect(), known: self.named.keys().cloned().collect(), left_alone }
     }
 
-    /// Every list, with how many are on it.
+    /// Every list with its number of entries.
     pub fn all(&self) -> impl Iterator<Item = (&SuppressionList, usize)> {
         self.named.values().map(|list| (&list.about, list.digests.len()))
     }
 
-    /// How many are on a list.
+    /// The number of entries of a list.
     pub fn entries(&self, name: &str) -> usize {
         self.named.get(name).map_or(0, |list| list.digests.len())
     }
@@ -211,7 +212,7 @@ impl List {
 }
 
 impl<'l> Digests<'l> {
-    /// Of whom a lead is about.
+    /// The digests of a lead's person.
     pub fn new(lead: &'l Lead) -> Self {
         Self { lead, by_kind: Default::default() }
     }
@@ -222,7 +223,7 @@ impl<'l> Digests<'l> {
 }
 
 impl OnLists {
-    /// What is against asking a partner.
+    /// What keeps a partner from being asked.
     pub fn against(&self, seat: &Seat) -> Option<Suppressed> {
         if self.left_alone {
             return Some(Suppressed::LeftAlone);
@@ -232,7 +233,7 @@ impl OnLists {
 }
 
 impl Suppressed {
-    /// By the lists that a partner names, where `is_on` is whether somebody is on one; `None` of one that is missing.
+    /// Checks the lists that a partner names; `is_on` returns `None` for a missing list.
     fn by(seat: &Seat, is_on: impl Fn(&String) -> Option<bool>) -> Option<Self> {
         seat.identity.suppress.iter().find_map(|name| match is_on(name) {
             None => Some(Self::Missing(name.clone())),
@@ -240,7 +241,7 @@ impl Suppressed {
         })
     }
 
-    /// What is wanted, and what was found instead.
+    /// What was wanted, and what was found instead.
     pub fn told(&self) -> (&'static str, String) {
         match self {
             Self::Listed(name) => {

@@ -1,5 +1,5 @@
-//! What partners are sent and what comes back, for those whose file wants it kept: gathered while an ask goes on, and written when it
-//! has ended, aside, so that nobody waits for it.
+//! Records transcripts for partners whose file asks for it: collected during an ask, and written in the
+//! background after it.
 
 use std::mem;
 use std::sync::Arc;
@@ -24,30 +24,30 @@ use offerd_partners::http::{Exchange, HttpRequest, HttpSource};
 use offerd_store::{Commit, CommitError, Store};
 use offerd_wire::{CallError, Reply};
 
-/// Most calls of an ask that are kept.
+/// Most calls kept per ask.
 const CALLS_MAX: usize = 256;
 
-/// How many times `transcripts.call_bytes` the calls of an ask may have together.
+/// Size limit of an ask's calls together, as a multiple of `transcripts.call_bytes`.
 const ASK_SHARE: usize = 8;
 
-/// How much longer than it is kept a body is looked through for secrets, so that none is kept by half.
+/// Bytes beyond the kept part of a body that are searched for secrets, so that none is kept in part.
 const SLACK: usize = 8 * 1024;
 
-/// Longest wait for the disk at the end of the process.
+/// Longest wait for the disk at shutdown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Longest URL that is kept.
+/// Longest kept URL.
 const URL_BYTES: usize = 4096;
 
-/// Where transcripts are written. Cheap to clone.
+/// Writes transcripts. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Transcripts {
     store: Store,
-    /// How many are being written.
+    /// Number of writes in flight.
     pending: Arc<watch::Sender<usize>>,
 }
 
-/// The calls of one ask. They are written when it is dropped, a panic included.
+/// The calls of one ask. Written on drop, even on a panic.
 pub struct Recorder {
     transcripts: Transcripts,
     lead: Uuid,
@@ -56,23 +56,23 @@ pub struct Recorder {
     withheld: Withheld,
     drafts: Vec<Draft>,
     left_out: u32,
-    /// How many bytes there is room for.
+    /// Bytes left.
     room: usize,
 }
 
-/// A call whose secrets are still in it, and how much of its bodies is kept.
+/// A call with its secrets still in it, and the kept length of its bodies.
 struct Draft {
     call: TranscribedCall,
     limits: [usize; 2],
 }
 
 impl Transcripts {
-    /// Those of a store.
+    /// Transcripts in a store.
     pub fn of(store: Store) -> Self {
         Self { store, pending: Arc::new(watch::channel(0).0) }
     }
 
-    /// One for an ask of a seat, about a lead.
+    /// A recorder for an ask of a seat about a lead.
     pub fn record(
         &self,
         lead: Uuid,
@@ -92,7 +92,7 @@ impl Transcripts {
         }
     }
 
-    /// Waits until what was gathered is written, unless the disk takes long for it.
+    /// Waits for the writes in flight, unless the disk takes too long.
     pub async fn written(&self) {
         let mut pending = self.pending.subscribe();
         let _ = timeout(PATIENCE, pending.wait_for(|pending| *pending == 0)).await;
@@ -100,7 +100,7 @@ impl Transcripts {
 }
 
 impl Recorder {
-    /// A call of ours that took so long and has ended.
+    /// Records our call, with its duration and result.
     pub fn made(
         &mut self,
         source: &HttpSource,
@@ -115,7 +115,7 @@ impl Recorder {
         let kept = source.kept_request(&sent, exchange, question.given(), &mut self.withheld);
         let limit = self.settings.call_bytes;
         let (mut message, of_request) = self.message(kept.headers, &kept.body, limit);
-        // What could not be told from its secrets is not kept at all.
+        // A body whose secrets cannot be located is not kept at all.
         message.cut |= kept.body.is_empty() && !sent.body.is_empty();
         message.bytes = sent.body.len() as u64;
         let (end, of_answer) = match reply {
@@ -140,7 +140,7 @@ impl Recorder {
         self.drafts.push(Draft { call, limits: [of_request, of_answer] });
     }
 
-    /// A call of the partner's, with its answer or when its ask had ended.
+    /// Records a callback, as the answer or after the ask ended.
     pub fn heard(&mut self, by: CalledBy, step: Option<&str>, headers: &HeaderMap, body: &[u8]) {
         if !self.has_room() {
             return;
@@ -152,7 +152,7 @@ impl Recorder {
             by,
             step: step.map(str::to_owned),
             method: Method::POST.to_string(),
-            // Whose call it is its address says, which is good for this one call.
+            // The full address would authorise further calls.
             url: "/callbacks/".to_owned(),
             sent,
             end: CallEnd::Taken,
@@ -166,7 +166,7 @@ impl Recorder {
         has_room
     }
 
-    /// As much of a message as there is room for, and how much of its body is to be kept.
+    /// The part of a message that fits, and the length of its body to keep.
     fn message(
         &mut self,
         mut headers: Vec<(String, Option<String>)>,
@@ -192,7 +192,7 @@ impl Recorder {
     }
 }
 
-/// Without secrets, and no longer than it may be.
+/// Removes secrets and truncates.
 fn finished(withheld: &mut Withheld, mut drafts: Vec<Draft>, left_out: u32, keep_ms: i64) -> Transcript {
     for Draft { call, .. } in &mut drafts {
         messages(call).for_each(|message| withheld.learn(&message.body));
@@ -230,14 +230,14 @@ impl Drop for Recorder {
 }
 
 impl Recorder {
-    /// Writes what was gathered. Once this returns it is on the disk, or lost, which is counted.
+    /// Writes the transcript. Once this returns, it is on the disk or counted as lost.
     pub async fn write(mut self) {
         if let Some(writing) = self.take() {
             writing.await;
         }
     }
 
-    /// Takes what was gathered out, to be written.
+    /// Takes the collected calls, to be written.
     fn take(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
         if self.drafts.is_empty() {
             return None;
@@ -261,7 +261,7 @@ impl Recorder {
     }
 }
 
-/// One that is being written, until it is dropped.
+/// Counts a write in flight until it is dropped.
 struct Pending(Arc<watch::Sender<usize>>);
 
 impl Pending {
@@ -282,7 +282,7 @@ impl Transcripts {
         let written = match commit {
             Ok((commit, is_cut)) => match self.store.commit(commit).await {
                 Ok(()) => Ok(is_cut),
-                // Nothing is to be kept of the person any more.
+                // The person's data is erased.
                 Err(CommitError::Erased) => return,
                 Err(error) => Err(error.to_string()),
             },

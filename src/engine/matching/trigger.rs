@@ -1,54 +1,53 @@
-//! Trigger values: how a client tries each way in which a partner can answer, without waiting for it to happen.
+//! Trigger values: let a client test every kind of partner answer on demand.
 //!
-//! A lead of a test token that has the client tag `sandbox` says how partners answer it. A value is an outcome for every
-//! partner, or `partner_key=outcome` for one:
+//! In a lead of a test token, the client tag `sandbox` sets how partners answer. A value is an outcome for
+//! all partners, or `partner_key=outcome` for one:
 //!
 //! | outcome | the partner |
 //! |---|---|
 //! | `approved` | answers as it would |
 //! | `declined` | declines the person |
 //! | `declined:low_fico` | declines the person for a reason of the specification's RejectReason |
-//! | `slow` | answers as it would, and begins to after half of its time |
+//! | `slow` | starts its usual answer after half of its time |
 //! | `timed_out` | never answers |
 //! | `unreachable` | cannot be reached |
-//! | `malformed` | answers with something that cannot be read |
+//! | `malformed` | sends an unreadable answer |
 //!
-//! What is none of these, or names a partner that is not there, is counted and passed over, unless the client prefers strict
-//! handling; the tag on a live lead always is.
+//! Unknown outcomes and partners are counted and ignored, unless the client prefers strict handling. On a
+//! live lead the tag is always ignored.
 
 use crate::rate_table::outcome::{Failure, NoOfferReason, Outcome};
 use offerd_model::{ApiError, ErrorType, Lead, RejectReason};
 
-/// The client tag.
 const TAG: &str = "sandbox";
 
-/// Faults that are told of one lead: each lists all values.
+/// Most faults reported per lead: each lists all values.
 const MOST_FAULTS: usize = 20;
 
-/// As a partner answers where nothing else is said.
+/// The default outcome.
 const APPROVED: &str = "approved";
 
 /// How a partner is to answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Trigger {
-    /// As it would, after half of its time.
+    /// Its usual answer, after half of its time.
     Slow,
-    /// Never.
+    /// No answer.
     Silence,
-    /// Like this.
+    /// This outcome.
     Ends(Outcome),
 }
 
-/// What is wrong with a value that brings nothing about.
+/// Why a value has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wrong {
-    /// It names no outcome.
+    /// The outcome is unknown.
     Outcome,
-    /// It names a partner that is not there.
+    /// The partner is unknown.
     Partner,
 }
 
-/// What of the tag brings nothing about, each with what there is, where these are the partners.
+/// Unknown values of the `sandbox` tag, each with the valid ones.
 pub fn faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> Vec<ApiError> {
     let reasons = RejectReason::ALL.iter().map(|reason| format!("declined:{reason}")).collect::<Vec<_>>();
     let words = [APPROVED, "declined", "slow", "timed_out", "unreachable", "malformed"];
@@ -66,7 +65,7 @@ pub fn faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> Vec<ApiError> {
     wrong(lead, is_partner).take(MOST_FAULTS).map(fault).collect()
 }
 
-/// How many values of the tag bring nothing about, where these are the partners.
+/// The number of values without effect.
 pub fn count_faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> usize {
     wrong(lead, is_partner).count()
 }
@@ -86,7 +85,7 @@ fn wrong(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> impl Iterator<Item =
 }
 
 impl Trigger {
-    /// How a lead wants a partner to answer, if it says so. What is said of one partner goes before what is said of all.
+    /// The answer that a lead requests of a partner, if any. A value for one partner overrides one for all.
     pub fn of(lead: &Lead, partner: &str) -> Option<Self> {
         let tags = lead.client_tags.as_ref()?;
         let values = || tags.pairs().filter(|(key, _)| *key == TAG).map(|(_, value)| value);

@@ -1,8 +1,9 @@
-//! Adaptive timeouts: shortened to where only a chosen share of answers would be lost.
+//! Adaptive timeouts: shortened so far that only a chosen share of answers is lost.
 //!
-//! A time-out counts as an answer that would have taken for ever. The timeout is the time within which all but the chosen share of
-//! the last asks ended, so it never shortens itself further: once more asks run out of time than may, the time that was waited for
-//! them is not enough, and the whole timeout holds again. Tests, and what failed, say nothing of how long answers take.
+//! A timed-out ask counts as an answer that takes for ever. The timeout is the time within which all but the
+//! chosen share of recent asks ended, so it never shrinks by its own effect: once more asks time out than the
+//! share allows, no shorter time is enough and the full timeout applies again. Tests and failed asks are
+//! ignored.
 
 use std::time::Duration;
 
@@ -10,26 +11,26 @@ use super::ask::EndedAsk;
 use offerd_base::partner_health::Ending;
 use offerd_partners::declared::AdaptiveTimeout;
 
-/// Fewest asks that say anything.
+/// Fewest asks for an estimate.
 const ASKS_ENOUGH: usize = 200;
 
-/// Asks between which a timeout stays the same.
+/// Asks between two estimates.
 const ASKS_BETWEEN: usize = 50;
 
-/// What an ask that ran out of time took, microseconds.
+/// The duration of a timed-out ask, microseconds.
 const FOR_EVER: u32 = u32::MAX;
 
-/// The time that is enough for a seat, as of some asks ago.
+/// A seat's estimated timeout, which is some asks old.
 #[derive(Debug, Default)]
 pub(super) struct Estimate {
-    /// Asks since it was made.
+    /// Asks since the estimate.
     pub(super) age: usize,
-    /// The time that is enough for all but the allowed share, once that is known.
+    /// The time within which all but the allowed share ended, if known.
     enough: Option<Duration>,
 }
 
 impl Estimate {
-    /// How long a seat is waited for that ended these asks last, and whose whole timeout is `whole`.
+    /// The timeout of a seat with these recent asks, whose full timeout is `whole`.
     pub(super) fn timeout<'a>(
         &mut self,
         asks: impl IntoIterator<Item = &'a EndedAsk>,
@@ -40,13 +41,13 @@ impl Estimate {
             *self = Self { age: 0, enough: enough_for(asks, rule.false_timeouts) };
         }
         let ceiling = rule.ceiling.unwrap_or(whole).min(whole);
-        // It only ever shortens, whatever floor and ceiling say.
+        // Never longer than the full timeout, whatever floor and ceiling are.
         self.enough.map_or(whole, |enough| enough.clamp(rule.floor.min(ceiling), ceiling))
     }
 }
 
-/// The time, in whole milliseconds, within which all but a share of the asks ended, half of them at most; `None` when there are too
-/// few.
+/// The time, in whole milliseconds, within which all but a share (at most half) of the asks ended; `None`
+/// with too few asks.
 fn enough_for<'a>(asks: impl IntoIterator<Item = &'a EndedAsk>, share: f64) -> Option<Duration> {
     let mut times: Vec<u32> = asks.into_iter().filter_map(took).collect();
     if times.len() < ASKS_ENOUGH {
@@ -57,7 +58,7 @@ fn enough_for<'a>(asks: impl IntoIterator<Item = &'a EndedAsk>, share: f64) -> O
     Some(Duration::from_millis(u64::from(*enough / 1000)))
 }
 
-/// How long the answer to an ask took, if that says anything.
+/// The time that an ask's answer took; `None` for tests and failures.
 fn took(ask: &EndedAsk) -> Option<u32> {
     match ask.end {
         _ if ask.test => None,

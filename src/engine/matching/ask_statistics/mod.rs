@@ -1,15 +1,16 @@
-//! How the asks of each seat have ended lately: one statistic, and what follows from it.
+//! Recent results of each seat's asks, and what follows from them.
 //!
-//! Of each seat the last asks are kept, with how they ended and how long they took, and its last failures with their cause. The
-//! adaptive timeout follows from them, and the [`Summary`] that people are shown; how well the seat is, is judged by how they end
-//! ([`offerd_base::partner_health`]). The same summary is made of the stored tables, as
-//! far back as these reach (`hindsight::timing`).
+//! Each seat keeps its last asks, with result and duration, and its last failures with their causes. They
+//! drive the adaptive timeout and the [`Summary`] that people see; the results also decide the seat's health
+//! ([`offerd_base::partner_health`]). `hindsight::timing` makes the same summary from the stored tables, as
+//! far back as they reach.
 //!
-//! It takes 16 KiB of a seat that has been asked often (`ASKS_KEPT`, eight bytes each), 20 KiB more at most for its health, and as much again of one that has failed
-//! often ([`TROUBLES_KEPT`], each with a bounded cause). A seat that has left the book keeps its own until the daemon ends.
+//! A busy seat takes 16 KiB for its asks (`ASKS_KEPT`, eight bytes each), at most 20 KiB for its health, and
+//! as much again for failures ([`TROUBLES_KEPT`], each with a bounded cause). A seat that has left the book
+//! keeps its memory until the daemon stops.
 //!
-//! Every ask is noted, on every thread of the engine. So a seat is found without a lock, each has a lock of its own, and its metrics
-//! are counted under the same one.
+//! Every ask is recorded, on every engine thread. So finding a seat takes no lock, each seat has a lock of
+//! its own, and that lock also covers its metrics.
 
 mod adaptive_timeout;
 mod ask;
@@ -47,13 +48,13 @@ use offerd_base::telemetry::metrics::{PARTNER_ANSWER_SECONDS, PARTNER_HEALTH, PA
 use offerd_model::ProductType;
 use offerd_partners::{Book, Seat, SeatTemplate};
 
-/// Asks that are kept of a seat.
+/// Asks kept per seat.
 const ASKS_KEPT: usize = 2000;
 
-/// Those of them, since the start, that people are shown.
+/// Most of them that people see, all since the start.
 pub const ASKS_SHOWN: usize = 1000;
 
-/// Failures that are kept of a seat.
+/// Failures kept per seat.
 pub const TROUBLES_KEPT: usize = 50;
 
 /// How far back stored tables are read at the start, milliseconds.
@@ -62,11 +63,11 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// The statistics of all seats.
 #[derive(Debug)]
 pub struct AskStatistics {
-    /// By partner. The map is exchanged when a partner is asked for the first time.
+    /// Keyed by partner. The map is replaced when a partner is first asked.
     partners: ArcSwap<HashMap<String, Arc<OfPartner>>>,
-    /// What times are told from where health is judged.
+    /// Origin of the times by which health is judged.
     begun: Instant,
-    /// What failed, for the log.
+    /// Failures, for the log.
     pub failures: FailureLog,
 }
 
@@ -76,71 +77,72 @@ impl Default for AskStatistics {
     }
 }
 
-/// The statistics of a partner's seats, by the ordinals of product types.
+/// The statistics of a partner's seats, indexed by product type.
 type OfPartner = [Mutex<SeatStatistic>; ProductType::ALL.len()];
 
-/// How the asks of one seat have ended.
+/// The recent results of one seat.
 #[derive(Debug, Default)]
 struct SeatStatistic {
     /// The last asks, oldest first.
     asks: VecDeque<EndedAsk>,
-    /// How many of them, the newest, people are shown: none that was recalled, since a stored table tells times less exactly.
+    /// How many of the newest people see. Restored asks are excluded, since stored tables have less exact
+    /// times.
     shown: usize,
     /// The last failures, oldest first.
     troubles: VecDeque<Trouble>,
-    /// What its timeout may be shortened to.
+    /// The adaptive timeout.
     enough: Estimate,
-    /// How its asks of live leads ended by time.
+    /// Results of live asks over time.
     history: AskHistory,
-    /// Time from ask to outcome. It is registered when it is first told, and held from then on, so that telling it takes no look-up.
+    /// Time from ask to outcome. Registered on first use and then held, to avoid look-ups.
     answer_seconds: Option<Histogram>,
-    /// By the word for the outcome; there are few. Those of a seat in the book are told from the start on, as 0: of one that is
-    /// first seen as 1 no growth is seen.
+    /// Counters by outcome word. Seats in the book export them from the start as 0, since a counter that
+    /// first appears as 1 shows no increase.
     outcomes: BTreeMap<&'static str, Counter>,
 }
 
-/// An ask that ended without an answer that could be used.
+/// An ask that ended without a usable answer.
 #[derive(Debug, Clone, Serialize)]
 pub struct Trouble {
     /// When, Unix milliseconds.
     pub at: i64,
-    /// Of which rate table.
+    /// The rate table.
     pub rate_table: Uuid,
-    /// The word for the outcome.
+    /// The word of the outcome.
     pub outcome: &'static str,
-    /// Why, without a word of what was sent or answered.
+    /// The cause; quotes nothing of what was sent or answered.
     pub cause: Option<Cause>,
-    /// How long it took; written in seconds.
+    /// Duration, serialized in seconds.
     #[serde(serialize_with = "seconds")]
     pub elapsed: Duration,
 }
 
-/// The end of an ask as it is noted.
+/// An ended ask to record.
 #[derive(Debug, Clone, Copy)]
 pub struct Noted<'n> {
-    /// Of which rate table.
+    /// The rate table.
     pub rate_table: Uuid,
     /// Whether its lead is a test.
     pub test: bool,
-    /// How it ended.
+    /// The end of the ask.
     pub end: &'n AskEnd,
-    /// How long it took.
+    /// Its duration.
     pub elapsed: Duration,
-    /// Whether its time was over before.
+    /// Whether it ended after its budget.
     pub late: bool,
 }
 
-/// How a seat has behaved since the start, for people who look on.
+/// A seat's recent behaviour since the start.
 #[derive(Debug, Default)]
 pub struct Lately {
-    /// Its last asks, oldest first.
+    /// The last asks, oldest first.
     pub asks: Vec<EndedAsk>,
-    /// Its last failures, oldest first.
+    /// The last failures, oldest first.
     pub troubles: Vec<Trouble>,
 }
 
 impl AskStatistics {
-    /// The statistics that the stored tables of the last day tell, where the book asks for adaptive timeouts.
+    /// Restores the statistics from the last day's stored tables, if any seat has an adaptive timeout.
     pub fn recalled(records: &Records, book: &Book, now: i64) -> Self {
         let statistics = Self::default();
         if book.seats().iter().any(|seat| seat.adaptive_timeout.is_some()) {
@@ -157,7 +159,7 @@ impl AskStatistics {
         statistics
     }
 
-    /// Tells the counters of every seat of a book, as 0 where nothing has happened.
+    /// Exports the counters of every seat of a book, starting at 0.
     pub fn begin(&self, book: &Book) {
         for seat in book.seats() {
             self.with(&seat.identity.key, seat.product_type, |statistic| {
@@ -166,7 +168,7 @@ impl AskStatistics {
         }
     }
 
-    /// Notes that a partner has replied, in time or late.
+    /// Records a partner's reply, in time or late.
     pub fn replied(&self, seat: &SeatTemplate, noted: Noted<'_>) {
         let at = self.begun.elapsed();
         self.with(&seat.key, seat.product_type, |statistic| {
@@ -176,14 +178,14 @@ impl AskStatistics {
         self.tell(seat, noted);
     }
 
-    /// Notes that an ask has ended without a reply.
+    /// Records an ask that ended without a reply.
     pub fn unanswered(&self, seat: &SeatTemplate, noted: Noted<'_>) {
         let at = self.begun.elapsed();
         self.with(&seat.key, seat.product_type, |statistic| statistic.note(seat, noted, at));
         self.tell(seat, noted);
     }
 
-    /// Has the log tell of a failure.
+    /// Logs a failure.
     fn tell(&self, seat: &SeatTemplate, Noted { rate_table, end, late, .. }: Noted<'_>) {
         if end.outcome.is_failure() && end.outcome.was_asked() && !late {
             let (word, cause) = (end.outcome.word(), end.cause.as_ref());
@@ -196,7 +198,7 @@ impl AskStatistics {
         self.with(&seat.key, seat.product_type, |statistic| statistic.counted(seat, outcome, 1));
     }
 
-    /// How long a seat is waited for.
+    /// The timeout of a seat.
     pub fn timeout(&self, seat: &Seat) -> Duration {
         let Some(rule) = seat.adaptive_timeout else { return seat.timeout };
         self.with(&seat.identity.key, seat.product_type, |statistic| {
@@ -204,13 +206,14 @@ impl AskStatistics {
         })
     }
 
-    /// How well a seat is, by its asks of live leads: those of tests, which may ask it to fail, say nothing.
+    /// The health of a seat, from live leads only: test leads may ask for failures.
     pub fn judgement(&self, partner: &str, product_type: ProductType) -> Judgement {
         let at = self.begun.elapsed();
         self.with(partner, product_type, |statistic| statistic.history.judgement(at))
     }
 
-    /// Measures how well every seat is that was ever asked: `health` of those that are in the book, and nothing against others.
+    /// Exports the health of every seat ever asked; seats without a value from `health`, because they left
+    /// the book, export as healthy.
     pub fn measure_health(&self, health: impl Fn(&str, ProductType) -> Option<Health>) {
         for (partner, seats) in &**self.partners.load() {
             for (product_type, seat) in ProductType::ALL.iter().zip(&**seats) {
@@ -226,7 +229,7 @@ impl AskStatistics {
         }
     }
 
-    /// How a seat has behaved since the start.
+    /// A seat's recent behaviour since the start.
     pub fn lately(&self, partner: &str, product_type: ProductType) -> Lately {
         self.with(partner, product_type, |SeatStatistic { asks, shown, troubles, .. }| {
             let asks = asks.range(asks.len() - *shown..).copied().collect();
@@ -234,7 +237,7 @@ impl AskStatistics {
         })
     }
 
-    /// Does something with the statistic of a seat, which begins if it has none.
+    /// Runs `act` on a seat's statistics, which are created if missing.
     fn with<T>(
         &self,
         partner: &str,
@@ -292,7 +295,7 @@ impl SeatStatistic {
         counted.increment(more);
     }
 
-    /// Keeps an ask of before the start.
+    /// Restores an ask from before the start.
     fn recall(&mut self, ask: EndedAsk) {
         self.keep(ask);
         if let Some(ending) = ask.live_ending() {
@@ -307,7 +310,7 @@ impl SeatStatistic {
     }
 }
 
-/// Adds a value to the last ones, of which so many are kept.
+/// Appends to a ring of at most `most` values.
 pub(super) fn push<T>(ring: &mut VecDeque<T>, most: usize, value: T) {
     if ring.len() == most {
         ring.pop_front();

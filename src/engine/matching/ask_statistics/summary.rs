@@ -1,4 +1,4 @@
-//! What asks came to, in figures: those of the last asks of a seat, or of all that the stored tables tell of.
+//! Aggregate figures of asks: of a seat's last asks, or of all stored tables.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,39 +8,38 @@ use serde::{Serialize, Serializer};
 use super::ask::EndedAsk;
 use super::survival::{Ending, Observed, Survival};
 
-/// Ended asks, counted by how they ended and after how many microseconds. It grows with the times that are told apart, not with the
-/// asks: the stored tables tell milliseconds, of which a timeout has few.
+/// Ended asks, counted by result and duration in microseconds. Its size depends on the number of distinct
+/// durations, not of asks: stored tables have milliseconds, of which a timeout has few.
 #[derive(Debug, Clone, Default)]
 pub struct AskTally(BTreeMap<(Option<Ending>, u32), u64>);
 
-/// What asks came to.
+/// The figures.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Summary {
-    /// Asks that have ended.
+    /// Ended asks.
     pub asked: u64,
-    /// Those that were answered in time.
+    /// Answered in time.
     pub answered: u64,
-    /// Those that were answered with offers.
+    /// Answered with offers.
     pub offered: u64,
-    /// Those that failed.
+    /// Failed.
     pub failed: u64,
-    /// Those that ran out of time.
+    /// Timed out.
     pub timed_out: u64,
-    /// Share of the asks that were answered.
+    /// Share of asks that were answered.
     pub answer_rate: Option<f64>,
-    /// Share of the answers that held offers.
+    /// Share of answers with offers.
     pub offer_rate: Option<f64>,
-    /// Time within which half of the asks are answered, those counted that ran out of it; `None` where that is later than anybody has
-    /// waited.
+    /// Median time to an answer, counting timed-out asks as unanswered; `None` beyond the longest wait.
     #[serde(serialize_with = "seconds")]
     pub p50: Option<Duration>,
-    /// Time within which 95 of a hundred are.
+    /// 95th percentile of the time to an answer.
     #[serde(serialize_with = "seconds")]
     pub p95: Option<Duration>,
-    /// Time within which 99 of a hundred are.
+    /// 99th percentile of the time to an answer.
     #[serde(serialize_with = "seconds")]
     pub p99: Option<Duration>,
-    /// The longest that an answer was waited for.
+    /// The longest wait for an answer.
     #[serde(serialize_with = "seconds")]
     pub seen_to: Option<Duration>,
 }
@@ -54,22 +53,21 @@ impl FromIterator<EndedAsk> for AskTally {
 }
 
 impl AskTally {
-    /// Counts an ask.
     pub fn count(&mut self, ask: EndedAsk) {
         *self.0.entry((ask.end, ask.elapsed_us)).or_default() += 1;
     }
 
-    /// Whether none is counted.
+    /// Whether no ask is counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The figures, as far as the asks themselves tell them.
+    /// The figures, from these asks alone.
     pub fn summary(&self) -> Summary {
         self.summary_of(&self.survival([]))
     }
 
-    /// The figures, where this is known of how the asks ended as time went by.
+    /// The figures, given the course of the asks over time.
     pub fn summary_of(&self, survival: &Survival) -> Summary {
         let of = |end: Ending| self.times(end).map(|(_, count)| count).sum::<u64>();
         let (offered, declined) = (of(Ending::Offered), of(Ending::Declined));
@@ -93,22 +91,22 @@ impl AskTally {
         }
     }
 
-    /// How the asks ended as time went by, with what became of those of them that were watched for `beyond` their time.
+    /// The course of the asks over time, with the ones that were watched `beyond` their budget.
     pub fn survival(&self, beyond: impl IntoIterator<Item = Observed>) -> Survival {
         let asks = self.0.iter().filter_map(|((end, micros), count)| {
-            // One that came later is counted among those that timed out.
+            // A late answer is counted as a timed-out ask already.
             Some(Observed { from_us: None, to_us: *micros, end: (*end)?, count: *count })
         });
         asks.chain(beyond).collect()
     }
 
-    /// The times after which asks ended so, each with how many did.
+    /// The durations of asks with a result, each with its count.
     fn times(&self, end: Ending) -> impl Iterator<Item = (u32, u64)> {
         self.0.range((Some(end), 0)..=(Some(end), u32::MAX)).map(|((_, micros), count)| (*micros, *count))
     }
 }
 
-/// Writes a time, if there is one, as seconds.
+/// Serializes an optional duration as seconds.
 pub(super) fn seconds<S: Serializer>(
     time: &(impl Into<Option<Duration>> + Copy),
     serializer: S,

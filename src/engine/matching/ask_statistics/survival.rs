@@ -1,16 +1,18 @@
-//! What a partner would have answered, had it been waited for: an estimate from asks that were waited for so long and no longer.
+//! What a partner would have answered with more time: an estimate from asks that were awaited for limited
+//! times.
 //!
-//! An ask that ran out of time says that its answer takes longer than that, and nothing more: it is censored. To leave it out, or to
-//! take it for a refusal, makes a slow partner look quick. So the time to an answer is estimated by the product limit of Kaplan
-//! and Meier (Nonparametric estimation from incomplete observations, J. Am. Stat. Assoc. 53, 1958). An ask ends with offers,
-//! declined, or with an error, and of these the share that has ended with offers by a time is the cumulative incidence of Aalen
-//! and Johansen (Scand. J. Stat. 5, 1978), which is Kaplan and Meier's where there is one way to end. An answer that was
-//! watched for beyond the timeout comes in as an ask that is under observation from the timeout on (late entry), beside the
-//! same ask, censored there; the asks that were not watched need no guess.
+//! An ask that timed out only shows that its answer takes longer: it is censored. Leaving it out, or counting
+//! it as a refusal, makes a slow partner look quick. So the time to an answer is estimated by the product
+//! limit of Kaplan and Meier (Nonparametric estimation from incomplete observations, J. Am. Stat. Assoc. 53,
+//! 1958). An ask ends with offers, a decline or an error; the share that ended with offers by a time is the
+//! cumulative incidence of Aalen and Johansen (Scand. J. Stat. 5, 1978), which equals Kaplan and Meier's with
+//! a single way to end. An ask that was watched beyond its timeout enters as an observation from the timeout
+//! on (late entry), beside the same ask censored there; asks that were not watched need no guess.
 //!
-//! Intervals are of 95 %, by Greenwood's variance (The natural duration of cancer, 1926), with the ways to end told apart by the
-//! delta method (Marubini and Valsecchi, Analysing Survival Data, 1995, ch. 10), on the scale of log(−log) of what
-//! is left (Kalbfleisch and Prentice, 1980), which keeps them between 0 and 1. Where none has ended the interval is the exact one of none out of so many.
+//! Intervals are 95 %, by Greenwood's variance (The natural duration of cancer, 1926), extended to several
+//! ways to end by the delta method (Marubini and Valsecchi, Analysing Survival Data, 1995, ch. 10), on the
+//! log(−log) scale of the remaining share (Kalbfleisch and Prentice, 1980), which keeps them between 0 and 1.
+//! Where no ask ended, the interval is the exact one for zero out of n.
 
 use std::collections::BTreeMap;
 
@@ -18,47 +20,48 @@ use serde::{Deserialize, Serialize};
 
 pub use offerd_base::partner_health::Ending;
 
-/// Standard deviations on each side of 95 %.
+/// Standard deviations on each side of a 95 % interval.
 const Z: f64 = 1.959_964;
 
-/// What is left on each side of 95 %.
+/// Probability in each tail of a 95 % interval.
 const TAIL: f64 = 0.025;
 
-/// By how much of it a time may lie beyond the last observation, and count as seen: a watch ends when its clock says.
+/// A time this fraction (1 / `SLACK`) beyond the last observation still counts as seen, because a watch ends
+/// by its clock.
 const SLACK: u32 = 100;
 
-/// What was seen of asks, so many of the same.
+/// `count` asks with the same observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observed {
-    /// From when on they were under observation, microseconds from the ask; `None` when from the ask on.
+    /// Start of the observation, microseconds from the ask; `None` for the ask itself.
     pub from_us: Option<u32>,
-    /// Until when.
+    /// End of the observation, microseconds from the ask.
     pub to_us: u32,
-    /// How they ended then. Those that ran out of time have no end: it comes later, or never.
+    /// How the asks ended then. A timed-out ask has no end: it comes later, or never.
     pub end: Ending,
-    /// How many.
+    /// The number of asks.
     pub count: u64,
 }
 
-/// An estimate, with its interval of 95 %.
+/// An estimate with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Estimated {
     /// The estimate.
     pub share: f64,
-    /// The least that it may be.
+    /// The lower bound.
     pub low: f64,
-    /// The most.
+    /// The upper bound.
     pub high: f64,
 }
 
-/// How asks ended as time went by.
+/// How asks ended over time.
 #[derive(Debug, Clone, Default)]
 pub struct Survival {
     steps: Vec<Step>,
-    /// When the last observation ended, microseconds.
+    /// End of the last observation, microseconds.
     pub seen_to_us: u32,
-    /// Under observation at each time at which some left it, from then on.
+    /// The number under observation from each time at which it changed.
     at_risk: Vec<(u32, u64)>,
 }
 
@@ -68,23 +71,22 @@ struct Step {
     at_us: u32,
     /// Asks under observation just before.
     at_risk: f64,
-    /// Share of them that ended with offers.
+    /// Share of those that ended with offers.
     offered: f64,
-    /// Share that ended in another way.
+    /// Share that ended otherwise.
     other: f64,
-    /// Share that did not end, exactly 0 where all of them did.
+    /// Share that did not end; exactly 0 if all ended.
     stays: f64,
     /// Share that ended with an answer.
     answered: f64,
-    /// Share of all that had not ended before.
+    /// Share of all asks still pending before.
     pending_before: f64,
-    /// Share of all that has ended with offers by then.
+    /// Share of all asks that ended with offers so far.
     incidence: f64,
-    /// Share that has not answered by then, were there no errors.
+    /// Share without an answer so far, disregarding errors.
     unanswered: f64,
 }
 
-/// What happens at one time.
 #[derive(Debug, Default)]
 struct Tick {
     entered: u64,
@@ -122,7 +124,7 @@ impl Survival {
         let mut survival = Self { at_risk: vec![(0, at_risk)], ..Self::default() };
         for (&at_us, tick) in ticks {
             let ended = tick.offered + tick.declined + tick.failed;
-            // Who enters at the time at which others end was not under observation before.
+            // An ask that enters at the time at which others end was not under observation before.
             if ended > 0 && at_risk > 0 {
                 let of = at_risk as f64;
                 let offered = tick.offered as f64 / of;
@@ -152,33 +154,33 @@ impl Survival {
         survival
     }
 
-    /// Asks that were under observation at a time, and had not ended.
+    /// Asks under observation at a time, still pending.
     pub fn at_risk(&self, at_us: u32) -> u64 {
         let before = self.at_risk.partition_point(|(from, _)| *from <= at_us);
         before.checked_sub(1).map_or(0, |last| self.at_risk[last].1)
     }
 
-    /// The time within which a share of the asks is answered, microseconds; `None` where that is later than anybody has waited. Asks
-    /// that failed would have been answered like the others.
+    /// The time within which a share of the asks is answered, microseconds; `None` beyond the longest wait.
+    /// Treats failed asks as if they would have been answered like the others.
     pub fn answered_within(&self, share: f64) -> Option<u32> {
-        // A hair's breadth for the rounding of the product.
+        // Tolerates rounding of the product.
         let reached = |step: &&Step| 1.0 - step.unanswered >= share - 1e-12;
         self.steps.iter().filter(|step| step.answered > 0.0).find(reached).map(|step| step.at_us)
     }
 
-    /// The share of asks that have not ended by a time.
+    /// The share of asks still pending at a time.
     pub fn pending(&self, at_us: u32) -> f64 {
         let last = self.until(at_us).last();
         last.map_or(1.0, |step| step.pending_before * step.stays)
     }
 
-    /// Whether anything is known of a time.
+    /// Whether the observations reach a time.
     pub fn reaches(&self, at_us: u32) -> bool {
         let seen = self.seen_to_us.saturating_add(self.seen_to_us / SLACK);
         seen >= at_us || self.pending(self.seen_to_us) <= 0.0
     }
 
-    /// The share of asks that end with offers within a time; `None` where nobody has waited so long.
+    /// The share of asks that end with offers within a time; `None` beyond the longest wait.
     pub fn offered(&self, within_us: u32) -> Option<Estimated> {
         if !self.reaches(within_us) || self.asks() <= 0.0 {
             return None;
@@ -188,8 +190,8 @@ impl Survival {
         Some(Estimated { share, low, high })
     }
 
-    /// The offers that come within a time, as a share of those that come within another one: 0.9 where a tenth is lost. `None` where
-    /// nobody has waited so long, or no offer came.
+    /// Offers within one time as a share of those within another: 0.9 where a tenth is lost. `None` beyond
+    /// the longest wait, or without any offer.
     pub fn offers_against(&self, within_us: u32, now_us: u32) -> Option<Estimated> {
         let (then, now) = (self.incidence(within_us), self.incidence(now_us));
         if !self.reaches(within_us) || !self.reaches(now_us) || now <= 0.0 {
@@ -205,12 +207,12 @@ impl Survival {
             [of_then[0] / then - of_now[0] / now, of_then[1] / then - of_now[1] / now]
         });
         let (low, high) = (share * (-Z * log_error).exp(), share * (Z * log_error).exp());
-        // A longer wait loses nothing, and a shorter one wins nothing.
+        // A longer wait loses nothing, and a shorter one gains nothing.
         let (low, high) = if shorter { (low, high.min(1.0)) } else { (low.max(1.0), high) };
         Some(Estimated { share, low, high })
     }
 
-    /// None between two times, or none before the first: what none out of so many allows.
+    /// The exact interval where no offer came between the two times, or none before the first.
     fn boundary(&self, share: f64, within_us: u32, now_us: u32) -> Estimated {
         let none_of = |asks: f64| if asks < 1.0 { 1.0 } else { 1.0 - TAIL.powf(1.0 / asks) };
         let now = self.incidence(now_us);
@@ -242,7 +244,7 @@ impl Survival {
         (1.0 - rest.powf(1.0 / spread), 1.0 - rest.powf(spread))
     }
 
-    /// Asks that were under observation from the beginning.
+    /// Asks observed from their start.
     fn asks(&self) -> f64 {
         self.at_risk.first().map_or(0.0, |(_, asks)| *asks as f64)
     }
@@ -255,7 +257,7 @@ impl Survival {
         self.until(within_us).last().map_or(0.0, |step| step.incidence)
     }
 
-    /// By how much an incidence changes with the share that ends at a step with offers, and with that which ends there otherwise.
+    /// The derivatives of an incidence by the shares that end at a step with offers and otherwise.
     fn slope(&self, step: &Step, within_us: u32, incidence: f64) -> [f64; 2] {
         if step.at_us > within_us {
             return [0.0, 0.0];
@@ -264,7 +266,8 @@ impl Survival {
         [step.pending_before - lost, -lost]
     }
 
-    /// The standard error of what changes so with the shares that end at each step, which are those of a multinomial.
+    /// The standard error of an estimate with these derivatives by the shares at each step, which are
+    /// multinomial.
     fn error(&self, slope: impl Fn(&Step) -> [f64; 2]) -> f64 {
         let variance = |step: &Step| {
             let [offered, other] = slope(step);
@@ -286,8 +289,8 @@ mod tests {
         Observed { from_us: None, to_us, end, count: 1 }
     }
 
-    /// The weeks in remission of the 21 patients who were given 6-mercaptopurine (Freireich and others, Blood 21, 1963), the example of
-    /// most textbooks.
+    /// Weeks in remission of the 21 patients given 6-mercaptopurine (Freireich et al., Blood 21, 1963), the
+    /// standard textbook example.
     fn remissions() -> Survival {
         let relapsed = [6, 6, 6, 7, 10, 13, 16, 22, 23].map(|week| observed(week, Ending::Offered));
         let left =
@@ -305,7 +308,7 @@ mod tests {
         for (week, pending) in [(5, 1.0), (6, 0.857), (7, 0.807), (10, 0.753), (16, 0.627), (23, 0.448)] {
             assert!(near(remissions.pending(week), pending), "{week}: {}", remissions.pending(week));
         }
-        // As R has them, by `survfit` with `conf.type = "log-log"`.
+        // From R: `survfit` with `conf.type = "log-log"`.
         for (week, low, high) in [(6, 0.620, 0.952), (23, 0.188, 0.680)] {
             let relapsed = remissions.offered(week).unwrap();
             assert!(near(1.0 - relapsed.high, low) && near(1.0 - relapsed.low, high), "{relapsed:?}");
@@ -328,7 +331,7 @@ mod tests {
     fn a_late_answer_that_was_watched_for_is_one_of_those_that_ran_out_of_time() {
         let mut asks = vec![Observed { count: 60, ..observed(10, Ending::Offered) }];
         asks.push(Observed { count: 40, ..observed(50, Ending::TimedOut) });
-        // Of four that were watched, one answered, and without offers.
+        // Of the four that were watched, one ended with offers and one declined.
         let watched = |end, to_us, count| Observed { from_us: Some(50), to_us, end, count };
         asks.extend([
             watched(Ending::Declined, 70, 1),
@@ -352,7 +355,7 @@ mod tests {
             let silent = Observed { count: asks, ..observed(50, Ending::TimedOut) };
             let watched = Observed { from_us: Some(50), count: asks, ..observed(100, Ending::TimedOut) };
             let survival: Survival = [offered, silent, watched].into_iter().collect();
-            // Just before those that were watched were left.
+            // Just before the watches ended.
             (survival.offers_against(40, 50).unwrap(), survival.offers_against(99, 50).unwrap())
         };
         let ((lost_of_few, won_of_few), (lost_of_many, won_of_many)) = (none(10), none(1000));
@@ -375,7 +378,7 @@ mod tests {
             let came = asks.iter().filter(|ask| ask.end == Ending::Offered && ask.to_us <= within).count();
             let (survival, all) = (asks.iter().copied().collect::<Survival>(), asks.len() as f64);
             let offered = survival.offered(within);
-            // Later than the last of them all have ended.
+            // All have ended after the last of them.
             let offered = offered.expect("all is known");
             let share = came as f64 / all;
             prop_assert!((offered.share - share).abs() < 1e-9);

@@ -1,6 +1,6 @@
-//! What a partner's report is about: the lead, the partner's seat and the offer behind the ids that it names.
+//! Attribution of partner reports: the lead, seat and offer behind the ids in a report.
 //!
-//! A partner reports on what it was asked about, and on nothing else: everything else is unknown to it.
+//! A partner can only report on what it was asked about; everything else is unknown to it.
 
 use std::sync::Arc;
 
@@ -14,32 +14,32 @@ use offerd_partners::declared::Payout;
 use offerd_partners::{SeatTemplate, Terms};
 use offerd_store::entities::LeadRecord;
 
-/// Behind the ids of a report.
+/// What a report refers to.
 #[derive(Debug, Clone)]
 pub struct Attribution {
     /// The lead.
     pub lead: LeadRecord,
-    /// The seat of the partner.
+    /// The partner's seat.
     pub seat: Arc<SeatTemplate>,
-    /// The offer, when the report names one.
+    /// The offer, if the report names one.
     pub offer: Option<Uuid>,
-    /// The product; `None` when only the lead is named and the partner was asked about several.
+    /// The product type; `None` when only the lead is named and the partner was asked about several.
     pub product_type: Option<ProductType>,
-    /// The finer kind of the offer.
+    /// The offer's product sub-type.
     pub product_sub_type: Option<ProductSubType>,
-    /// Whether it is about a special offer.
+    /// Whether the report is about a special offer.
     pub special: bool,
-    /// What the offer earns; without an offer, what all offers of the partner to the lead earn alike. Not what a partner pays that has
-    /// bid for the lead.
+    /// The payout of the offer; without an offer, the payout shared by all of the partner's offers to the
+    /// lead. Excludes what the partner pays by its bid.
     pub payout: Option<Payout>,
-    /// The lead's loan amount when it was asked about, dollars.
+    /// The lead's loan amount at the time of the ask, dollars.
     pub loan_amount: Option<i32>,
 }
 
-/// Finds what `partner` names.
+/// Resolves a partner's reference.
 ///
 /// # Errors
-/// That the partner was asked about no such thing, or that the store cannot be read.
+/// [`ReportRefused`] when the partner was not asked about it, or the store cannot be read.
 pub fn attribute(
     engine: &Engine,
     partner: &str,

@@ -1,7 +1,7 @@
-//! A click on an offer: recorded, then sent on to the partner.
+//! A click on an offer: recorded, then redirected to the partner.
 //!
-//! The first clicks on an offer are kept, each as a lead event and a lead action; all are counted. So an address that is opened
-//! for ever, by whoever, makes neither the lead nor its feed any longer.
+//! The first clicks on an offer are stored, each as a lead event and a lead action; all are counted. So
+//! repeated clicks on one address do not grow the lead or its feed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,21 +28,22 @@ use offerd_partners::{Template, Terms};
 use offerd_store::entities::{HappeningDetails, LeadRecord};
 use offerd_store::{Commit, CommitError, Tree};
 
-/// The first guard of a click's commit.
+/// Index of the counter's guard in a click's commit.
 const CLICKS_COUNTED: usize = 0;
 
-/// What an address names that is opened.
+/// What a click address refers to.
 #[derive(Debug)]
 pub enum Click {
     /// An offer.
     Offer(Box<Opened>),
-    /// Nothing: there is no such offer.
+    /// No offer has this address.
     Unknown,
-    /// Nothing any more: the offer's table, of this company, is older than 31 days, or than the partner lets the offer stand.
+    /// The offer has expired: its table, of this company, is older than 31 days, or the partner limited its
+    /// validity.
     Expired(Uuid),
 }
 
-/// An offer that is being opened.
+/// A clicked offer.
 #[derive(Debug)]
 pub struct Opened {
     offer: Uuid,
@@ -56,7 +57,7 @@ pub struct Opened {
 pub enum Unrecorded {
     /// The store cannot be read or written.
     Unavailable,
-    /// As many clicks on the offer wait for each other as may.
+    /// Too many clicks on the offer are waiting.
     Crowded,
 }
 
@@ -75,7 +76,7 @@ impl From<CommitError> for Unrecorded {
     }
 }
 
-/// Looks for the offer of an address. An offer's uuid is its click id.
+/// Finds the offer of an address. An offer's UUID is its click id.
 ///
 /// # Errors
 /// [`Unavailable`] when the store cannot be read.
@@ -98,7 +99,7 @@ pub fn click(engine: &Engine, offer: Uuid) -> Result<Click, Unavailable> {
     Ok(Click::Offer(Box::new(Opened { offer, number, table, text })))
 }
 
-/// When a click on each offer of a table begins to be answered [`Click::Expired`], Unix milliseconds, by the offer's uuid.
+/// When each offer of a table starts to be [`Click::Expired`], Unix milliseconds, by the offer's UUID.
 ///
 /// # Errors
 /// [`Unavailable`] when the store cannot be read.
@@ -115,7 +116,8 @@ pub fn ends(engine: &Engine, table: Uuid) -> Result<HashMap<Uuid, i64>, Unavaila
 }
 
 impl Opened {
-    /// Records the click; once this returns where it leads, it is kept or counted. Clicks on one offer are written one after the other.
+    /// Records the click and returns the partner's address. Once this returns, the click is stored or
+    /// counted. Clicks on one offer are serialised.
     ///
     /// # Errors
     /// [`Unrecorded`].
@@ -131,7 +133,7 @@ impl Opened {
         Err(Unrecorded::Crowded)
     }
 
-    /// Where it leads.
+    /// The address to redirect to.
     fn url(&self, base_url: &str) -> String {
         let (_, quote) = self.table.offer(self.number).expect("an opened offer is shown");
         let declared = self.text.imprint.as_ref().map(|imprint| &imprint.landing_url);
@@ -140,7 +142,7 @@ impl Opened {
         url.replace("{leadUuid}", &self.table.head().lead.to_string())
     }
 
-    /// Writes one click more, kept as long as there are few.
+    /// Counts a click, and stores it while the offer has few.
     async fn write(&self, engine: &Engine, lead: &LeadRecord) -> Result<(), CommitError> {
         let place = place(self.table.head().uuid, self.number);
         let before = reading::count(&engine.records.store, Tree::Clicks, place);
@@ -155,7 +157,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Writes a click that is kept, with its payout where the offer earns one by its first click. Test leads earn nothing.
+    /// Stores a click, with the payout if the offer earns one by its first click. Test leads earn nothing.
     async fn write_kept(
         &self,
         engine: &Engine,
@@ -186,7 +188,7 @@ impl Opened {
             let (partner, at) = (seat.key.clone(), action.action_date.millis());
             let posting = Posting { partner, product_type: seat.product_type, at, cents };
             match engine.commit(posting.write(paid, action.uuid)).await {
-                // It has earned its payout before.
+                // The payout was earned by an earlier click.
                 Err(CommitError::Guard { index, .. }) if index != CLICKS_COUNTED => {}
                 written => return written.map(|()| engine.limiter.book(&posting)),
             }
@@ -195,7 +197,7 @@ impl Opened {
     }
 }
 
-/// One click more on an offer, unless another was counted meanwhile.
+/// Increments the clicks of an offer, guarded against concurrent increments.
 fn counted_click(lead: &LeadRecord, place: Uuid, before: Option<u64>) -> Commit {
     one_more(Commit::new().about(lead.uuid), Tree::Clicks, place, before)
 }
@@ -204,7 +206,7 @@ fn unreadable(what: &str) -> CommitError {
     CommitError::Failed(format!("{what} cannot be read"))
 }
 
-/// The lead action of opening an offer, by the array that it stands in.
+/// The lead action for a click, by the kind of offer.
 fn action_of(terms: &Terms) -> LeadActionType {
     match terms {
         Terms::Loan(_) => LeadActionType::ClickedReferralLink,

@@ -1,6 +1,6 @@
-//! What happens to an offer afterwards: a [`click`] on it, and what its partner reports ([`partner_events`]), which [`attribution`]
-//! ties to the lead. Each is one commit ([`writing`]): a lead event, a lead action, and what it earns. A [`preview_click`] is
-//! counted, and no more.
+//! What happens to an offer after it is shown: a [`click`], and the partner's reports ([`partner_events`]),
+//! which [`attribution`] ties to the lead. Each is one commit ([`writing`]): a lead event, a lead action and
+//! a payout. A [`preview_click`] is only counted.
 
 pub mod attribution;
 pub mod click;

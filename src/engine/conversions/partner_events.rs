@@ -1,8 +1,8 @@
-//! What partners report: each report becomes, in one commit, a lead event, a lead action and a payout, and can be taken
-//! back.
+//! Partner reports: each becomes, in one commit, a lead event, a lead action and a payout, and can be
+//! revoked.
 //!
-//! A report is known by the partner's own transaction id: sent again it changes nothing and is answered as it was the
-//! first time; with other content it is refused. Test leads earn nothing.
+//! A report is identified by the partner's transaction id. A repeated report changes nothing and gets the
+//! first answer; the same id with other content is refused. Test leads earn nothing.
 
 use chrono::{DateTime, Duration, Utc};
 use futures_util::future::join_all;
@@ -26,52 +26,52 @@ use offerd_partners::declared::PayoutStep;
 use offerd_store::entities::Happening;
 use offerd_store::{CommitError, Store, Tree};
 
-/// How far a partner's clock may be ahead of ours.
+/// Most that a partner's clock may be ahead of ours.
 pub const CLOCKS_APART: Duration = Duration::minutes(5);
 
 record! { plain
-    /// A report as it is kept. JSON, by partner and transaction id.
+    /// A stored report. JSON, keyed by partner and transaction id.
     ReportRecord {
-        /// Key of the partner.
+        /// The partner's key.
         partner: String,
-        /// The company whose lead it is about.
+        /// The company of the lead.
         company: Uuid,
-        /// What was reported.
+        /// The reported event.
         event: PartnerEvent,
-        /// The lead action that it became, if any.
+        /// The resulting lead action, if any.
         action: Option<LeadAction>,
-        /// The lead event that it became, if any.
+        /// The resulting lead event, if any.
         happening?: Happening,
-        /// When it happened as reports count it, Unix milliseconds, where that is not when it came.
+        /// When it happened for reporting, Unix milliseconds, if that differs from its arrival.
         earned_at?: i64,
-        /// What the partner was answered.
+        /// The answer to the partner.
         receipt: PartnerEventReceipt,
     }
 }
 
-/// A report that was taken in, now or before.
+/// An accepted report.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Recorded {
-    /// Now.
+    /// Accepted now.
     New(PartnerEventReceipt),
-    /// It had been taken in before.
+    /// Accepted before.
     Known(PartnerEventReceipt),
 }
 
-/// Why a report was not taken in.
+/// Why a report was refused.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReportRefused {
-    /// Something about it is wrong.
+    /// The report has a fault.
     Fault(ApiError),
-    /// Its transaction id came with another report.
+    /// The transaction id was used for another report.
     OtherReport,
-    /// There is no report of this transaction id that could be taken back.
+    /// No report with this transaction id can be revoked.
     NothingToRevoke,
     /// The store cannot be read or written.
     Unavailable,
 }
 
-/// Takes in what `partner` reports: once this returns a receipt, it survives a crash.
+/// Accepts a report by `partner`. Once this returns a receipt, the report survives a crash.
 ///
 /// # Errors
 /// [`ReportRefused`], with nothing written.
@@ -94,7 +94,7 @@ pub async fn report(
     outcome
 }
 
-/// Takes in reports, each by its partner, in their order; those between two revocations are written together.
+/// Accepts reports, each by its partner, in order; consecutive events are written together.
 pub async fn report_all(
     engine: &Engine,
     reports: &[(String, PartnerReport)],
@@ -132,7 +132,7 @@ async fn record(
             let gone = ApiError::unknown_uuid("leadUuid", "Lead", new.receipt.lead_uuid);
             Err(ReportRefused::Fault(gone))
         }
-        // The same report came at the same time, on another connection.
+        // The same report arrived concurrently on another connection.
         Err(CommitError::Guard { found, .. }) => read(engine, key, &found)?.answer_to(event),
         Err(_) => Err(ReportRefused::Unavailable),
     }
@@ -196,20 +196,20 @@ impl ReportRecord {
             event: event.clone(),
             action,
             happening: writing::happening(&receipt, about),
-            // Nothing happens to a lead before there is one, whatever the partner says.
+            // Nothing happens to a lead before its creation, whatever the partner says.
             earned_at: Some(occurred_at.millis().max(about.lead.created_at)).filter(|at| *at != now.millis()),
             receipt,
         }
     }
 
-    /// The institution that it was booked with. Not every report becomes an event that says so; such a one is about the same seat still.
+    /// The institution of the booking. A report without an event that names it is still about the same seat.
     fn institution(&self, engine: &Engine) -> Option<(Uuid, String)> {
         let of_event = self.happening.as_ref().and_then(|event| event.institution.clone());
         let of_seat = || attribute(engine, &self.partner, &self.event.reference).ok();
         of_event.or_else(|| of_seat().map(|about| institution(&about.seat)))
     }
 
-    /// What it counts towards the budget of the seat that it is about.
+    /// The posting towards the seat's budget.
     fn posting(&self, about: &Attribution) -> Option<Posting> {
         let cents = self.receipt.payout_in_cents?.0;
         let product_type = self.receipt.product_type.unwrap_or(about.seat.product_type);
@@ -221,7 +221,7 @@ impl ReportRecord {
         })
     }
 
-    /// What whoever sends the report again is answered.
+    /// The answer to a repeated report.
     fn answer_to(self, event: &PartnerEvent) -> Result<Recorded, ReportRefused> {
         if self.event == *event { Ok(Recorded::Known(self.receipt)) } else { Err(ReportRefused::OtherReport) }
     }
@@ -235,7 +235,8 @@ impl ReportRecord {
     }
 }
 
-/// What the supply partner earns by a report, in cents: what the partner says, or else what its file says of the step.
+/// The supply partner's earnings from a report, in cents: as reported, or else by the partner file's payout
+/// for the step.
 fn payout_cents(event: &PartnerEvent, about: &Attribution, amount: Option<f64>) -> f64 {
     if about.lead.test {
         return 0.0;
@@ -258,7 +259,7 @@ fn occurred_at(event: &PartnerEvent, now: DateTime<Utc>) -> Result<Timestamp, Ap
     }
 }
 
-/// Under which a report is kept. A partner's key is the name of a file, so it holds no zero byte.
+/// The key of a report. A partner's key is a file name, so it holds no zero byte.
 pub fn key(store: &Store, partner: &str, transaction_id: &str) -> [u8; 32] {
     store.blind("report", format!("{partner}\0{transaction_id}").as_bytes())
 }
@@ -273,7 +274,7 @@ fn read(engine: &Engine, key: &[u8], bytes: &[u8]) -> Result<ReportRecord, Repor
 }
 
 impl ReportRefused {
-    /// What whoever reports is told.
+    /// The error for the reporting partner.
     pub fn error(self) -> ApiError {
         match self {
             Self::Fault(fault) => fault,

@@ -1,7 +1,7 @@
-//! A click on an offer of a preview: counted, then sent on to the partner.
+//! A click on a preview offer: counted, then redirected to the partner.
 //!
-//! A preview is of nobody, so there is no lead that the click could be of, no event and no payout: only how often the previews of
-//! each partner were opened, day by day.
+//! A preview has no lead, so the click has no event and no payout; only the daily number of clicks on each
+//! partner's previews is counted.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use offerd_store::{Commit, CommitError, Store, Tree};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// An offer of a preview that is being opened.
+/// A clicked preview offer.
 pub struct OpenedPreview {
     configuration: Arc<Configuration>,
     seat: usize,
@@ -29,7 +29,7 @@ pub struct OpenedPreview {
     id: Uuid,
 }
 
-/// Looks for the previewed offer of an address; `None` when the book in force has none.
+/// Finds the preview offer of an address; `None` when the current book has none.
 pub fn preview_click(engine: &Engine, id: Uuid) -> Option<OpenedPreview> {
     let configuration = engine.configuration();
     let (seat, offer) = configuration.previews.find(id)?;
@@ -37,13 +37,14 @@ pub fn preview_click(engine: &Engine, id: Uuid) -> Option<OpenedPreview> {
 }
 
 impl OpenedPreview {
-    /// Whether the offer stands for a while of its own.
+    /// Whether the offer has a validity of its own.
     pub fn is_brief(&self) -> bool {
         let imprint = self.seat().offers[self.offer].text.imprint.as_ref();
         imprint.is_some_and(|imprint| imprint.valid_for_ms.is_some())
     }
 
-    /// Counts the click, and says where it leads. One that cannot be written leads on all the same: nobody is owed anything for it.
+    /// Counts the click and returns the partner's address. Redirects even if the count cannot be written,
+    /// since no payout depends on it.
     pub async fn record(&self, engine: &Engine) -> String {
         let seat = self.seat();
         let labels =
@@ -76,7 +77,7 @@ impl OpenedPreview {
     }
 }
 
-/// How often the previews of a partner's offers of a product type were opened in the last days, today among them.
+/// Clicks on a partner's previews of a product type over the last `days` days, including today.
 pub fn preview_clicks(store: &Store, partner: &str, product_type: ProductType, days: u32) -> u64 {
     let now_ms = store.now_ms();
     let start = day(now_ms).saturating_sub(days.saturating_sub(1)).to_be_bytes();
@@ -86,7 +87,7 @@ pub fn preview_clicks(store: &Store, partner: &str, product_type: ProductType, d
     of_it.map(|(_, bytes)| bytes.try_into().map_or(0, u64::from_be_bytes)).sum()
 }
 
-/// What keys of a day and a seat begin with.
+/// The prefix of a day and seat.
 fn place(now_ms: i64, seat: &Seat) -> Vec<u8> {
     [&day(now_ms).to_be_bytes()[..], &of_seat(&seat.identity.key, seat.product_type)].concat()
 }

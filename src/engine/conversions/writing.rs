@@ -1,4 +1,4 @@
-//! What is written when: the commits of a click and of a report.
+//! The commits of clicks and reports.
 
 use uuid::Uuid;
 
@@ -10,7 +10,7 @@ use offerd_partners::SeatTemplate;
 use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, Payout};
 use offerd_store::{Commit, Tree, codec};
 
-/// Adds that a click on an offer of a seat is kept: the lead event and the lead action.
+/// Adds a stored click: the lead event and the lead action.
 pub fn with_click(
     commit: Commit,
     lead: &LeadRecord,
@@ -24,7 +24,7 @@ pub fn with_click(
     with_event(commit, lead.company, Happening { cause: Some(action.uuid), details, ..event })
 }
 
-/// Adds to the commit of a click that it has earned its payout, unless one has before.
+/// Adds a click's payout, guarded against an earlier payout for the offer.
 pub fn with_click_payout(
     commit: Commit,
     lead: &LeadRecord,
@@ -38,8 +38,8 @@ pub fn with_click_payout(
     with_payout(commit, lead.company, payout(action.uuid, (lead.uuid, seat), action.action_date, cents))
 }
 
-/// What a partner reported, with the lead event, the lead action and the payout that it becomes, unless it has reported
-/// under the same key before.
+/// Writes a report with its lead event, lead action and payout, guarded against an earlier report under the
+/// same key.
 pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit {
     let receipt = &report.receipt;
     let earned = receipt.payout_in_cents.map(|cents| Payout {
@@ -51,7 +51,7 @@ pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit 
     with_report(guarded, key, report, (report.happening.clone(), earned))
 }
 
-/// The lead event that a report becomes, if any.
+/// The lead event of a report, if any.
 pub fn happening(receipt: &PartnerEventReceipt, about: &Attribution) -> Option<Happening> {
     let event_type = receipt.event_type.event_type()?;
     let event = About::of(&about.lead).happening(event_type, receipt.occurred_at.millis());
@@ -70,8 +70,8 @@ pub fn happening(receipt: &PartnerEventReceipt, about: &Attribution) -> Option<H
     })
 }
 
-/// A report that was taken back, unless it has changed meanwhile: its action is deleted, its event and its payout, which was of
-/// a product type and an institution, are taken back.
+/// Revokes a report, guarded against concurrent changes: deletes its action, and reverses its event and its
+/// payout, which belonged to this product type and institution.
 pub fn revoked_report(
     key: &[u8],
     earlier: &ReportRecord,
@@ -96,7 +96,7 @@ pub fn revoked_report(
     with_report(guarded, key, revoked, (happening, taken_back))
 }
 
-/// Adds a report, with what it makes of its lead.
+/// Adds a report and its effects on the lead.
 fn with_report(
     commit: Commit,
     key: &[u8],

@@ -1,4 +1,4 @@
-//! From a file to a [`Rule`], or to every fault of it.
+//! Parses a file into a [`Rule`], or lists its faults.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use offerd_base::declaration::{Checker, Fault, Source, did_you_mean, nearest};
 use offerd_partners::Book;
 use offerd_store::tokens::company_uuid;
 
-/// The least share in percent, one lead of a million: of less nobody learns anything.
+/// The smallest share in percent, one lead in a million: a smaller one teaches nothing.
 const PERCENT_MIN: f64 = 0.0001;
 
-/// The rule of a file.
+/// The rule in a file.
 ///
 /// # Errors
-/// Every fault of it.
+/// Every fault of the file.
 pub(super) fn rule(
     name: &str,
     source: &Source,
@@ -25,7 +25,7 @@ pub(super) fn rule(
     book: Option<&Book>,
 ) -> Result<Rule, Vec<Fault>> {
     let (declared, mut checker) = Checker::begin::<Declared>(name, source)?;
-    // Nothing is known of partners whose files are faulty.
+    // Partners cannot be checked while their files are faulty.
     let partners: Option<BTreeSet<&str>> =
         book.map(|book| book.partners().into_iter().map(|partner| partner.key.as_str()).collect());
     leads(&declared, &mut checker);
@@ -48,7 +48,7 @@ pub(super) fn rule(
     checker.end(rule)
 }
 
-/// Which leads are drawn.
+/// Checks which leads are drawn.
 fn leads(declared: &Declared, checker: &mut Checker<'_>) {
     if let (Some(starts), Some(ends)) = (declared.starts, declared.ends)
         && ends <= starts
@@ -65,7 +65,7 @@ fn leads(declared: &Declared, checker: &mut Checker<'_>) {
     checker.tags(&declared.tags);
 }
 
-/// What share each variant gets, and how it is called.
+/// Checks the names and shares of the variants.
 fn shares(variants: &[DeclaredVariant], most: usize, checker: &mut Checker<'_>) {
     if variants.len() > most {
         let message =
@@ -96,7 +96,7 @@ fn shares(variants: &[DeclaredVariant], most: usize, checker: &mut Checker<'_>) 
     }
 }
 
-/// A variant with what it changes.
+/// Checks a variant and its changes.
 fn checked(
     declared: &DeclaredVariant,
     settings: &Settings,
@@ -127,7 +127,7 @@ fn checked(
     Variant { name: declared.name.clone(), percent: declared.percent, changes }
 }
 
-/// A deadline that a table can have.
+/// Checks that a table can have this deadline.
 fn deadline_of(deadline: Duration, settings: &MatchingSettings, checker: &mut Checker<'_>) -> Duration {
     let MatchingSettings { response_margin, least_budget, .. } = *settings;
     let (least, most) = (response_margin + least_budget, MatchingSettings::DEADLINE_MAX);
@@ -143,7 +143,7 @@ fn deadline_of(deadline: Duration, settings: &MatchingSettings, checker: &mut Ch
     deadline
 }
 
-/// A ranking that the settings name.
+/// Checks that the settings define this ranking.
 fn ranking_of(ranking: &str, settings: &Settings, checker: &mut Checker<'_>) {
     let named = &settings.ranking.named;
     if named.contains_key(ranking) {
@@ -156,7 +156,7 @@ fn ranking_of(ranking: &str, settings: &Settings, checker: &mut Checker<'_>) {
     checker.at("ranking", format!("{wanted}, of which there are: {there_are}; got `{ranking}`{near}"));
 }
 
-/// Partners that have files.
+/// Checks that these partners have files.
 fn known(key: &str, named: &[String], partners: Option<&BTreeSet<&str>>, checker: &mut Checker<'_>) {
     if named.is_empty() {
         checker.at(key, "must name at least one partner, by the name of its file");

@@ -1,4 +1,5 @@
-//! The shape of `<name>.toml` in `experiments.path`, as an operator writes it. The file's name is that of the rule.
+//! The format of `<name>.toml` in `experiments.path`, as written by the operator. The file's name is the
+//! rule's.
 
 use std::collections::BTreeMap;
 
@@ -11,39 +12,38 @@ table! {
     /// A whole file.
     #[derive(Debug)]
     pub(super) struct Declared {
-        /// From when on leads are drawn; always when absent.
+        /// When drawing starts; always by default.
         starts: Option<DateTime<Utc>> = if_any(moment) => optional,
-        /// Until when they are, and until when tables are made by it; without end when absent.
+        /// When drawing ends, and with it the rule's effect on new tables; never by default.
         ends: Option<DateTime<Utc>> = if_any(moment) => optional,
-        /// Names of the companies whose leads are drawn; all when absent.
+        /// Names of the companies whose leads are drawn; all by default.
         companies: Option<Vec<String>>,
         /// Client tags that the lead must have, each with one of these values.
         tags: BTreeMap<String, Vec<String>> => optional,
-        /// What is tried. The leads that none of them gets are the control.
+        /// The variants. Leads that draw none are the control.
         variants: Vec<DeclaredVariant>,
     }
 
     /// One variant.
     #[derive(Debug)]
     pub(super) struct DeclaredVariant {
-        /// Its name.
         name: String,
-        /// Of a hundred leads, how many get it.
+        /// Share of leads, in percent.
         percent: f64,
-        /// How long its rate tables may take, instead of `matching.deadline`.
+        /// Time limit of its rate tables, instead of `matching.deadline`.
         deadline: Option<HumanDuration>,
-        /// A ranking of the settings, instead of the company's.
+        /// A ranking from the settings, instead of the company's.
         ranking: Option<String>,
-        /// Keys of the only partners that are asked.
+        /// The only partners to ask, by key.
         partners: Option<Vec<String>>,
-        /// Keys of partners that are not asked.
+        /// Partners not to ask, by key.
         without_partners: Option<Vec<String>>,
-        /// `false` leaves out the partners with second look.
+        /// `false` leaves out second-look partners.
         second_look: Option<bool>,
     }
 }
 
-/// A moment, as RFC 3339 has it, as a text or as TOML's own.
+/// An RFC 3339 time, as a string or a TOML datetime.
 fn moment(value: toml::Value) -> Result<DateTime<Utc>, Refusal> {
     let text = match value {
         toml::Value::String(text) => text,

@@ -1,4 +1,4 @@
-//! A rule: which leads it draws, and what each of its variants changes.
+//! A rule: which leads it covers, and what each variant changes.
 
 use offerd_base::worded;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::rate_table::treatment::Change;
 use offerd_model::ClientTags;
 use offerd_partners::drawn;
 
-/// The variant of the leads that get no other.
+/// The variant of leads that draw no other.
 pub const CONTROL: &str = "control";
 
 /// A rule, as its file declares it.
@@ -20,28 +20,28 @@ pub const CONTROL: &str = "control";
 pub struct Rule {
     /// The name of its file.
     pub name: String,
-    /// From when on leads are drawn.
+    /// When drawing starts.
     pub starts: Option<DateTime<Utc>>,
-    /// Until when, that moment not included.
+    /// When drawing ends, exclusive.
     pub ends: Option<DateTime<Utc>>,
-    /// Names of the companies whose leads are drawn, with their uuids; all without any.
+    /// The companies whose leads are drawn, with their names; empty for all.
     pub companies: BTreeMap<Uuid, String>,
     /// Client tags that the lead must have, each with one of these values.
     pub tags: BTreeMap<String, Vec<String>>,
-    /// What is tried, in the order of the file; the rest is the control.
+    /// The variants in the order of the file; the rest is the control.
     pub variants: Vec<Variant>,
-    /// Its file.
+    /// The path of its file.
     pub(super) file: PathBuf,
 }
 
-/// What a share of the leads gets.
+/// A variant of a share of the leads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
-    /// Its name.
+    /// The variant's name.
     pub name: String,
-    /// Of a hundred leads, how many get it.
+    /// Its share, in percent.
     pub percent: f64,
-    /// What is different for them.
+    /// Its changes.
     pub changes: Vec<Change>,
 }
 
@@ -51,21 +51,21 @@ worded! {
     #[serde(rename_all = "camelCase")]
     pub enum RuleState;
 
-    /// Its words for people.
+    /// The state in words.
     fn words;
 
-    /// Not yet.
+    /// Before its start.
     NotStarted "not started";
-    /// Now.
+    /// Draws leads.
     Running "running";
-    /// Not any more.
+    /// After its end.
     Ended "ended";
-    /// Its file is gone; what was drawn by it is kept.
+    /// Its file is gone; earlier draws are kept.
     Removed "removed";
 }
 
 impl Rule {
-    /// Whether it draws leads at a moment.
+    /// The state at a time.
     pub fn state(&self, at: DateTime<Utc>) -> RuleState {
         if self.ends.is_some_and(|ends| at >= ends) {
             RuleState::Ended
@@ -76,7 +76,7 @@ impl Rule {
         }
     }
 
-    /// Whether it holds for the leads of a company with such tags.
+    /// Whether the rule covers leads of a company with these tags.
     pub fn holds_for(&self, company: Uuid, tags: Option<&ClientTags>) -> bool {
         let has = |(key, wanted): (&String, &Vec<String>)| {
             let values = tags.and_then(|tags| tags.0.get(key));
@@ -85,7 +85,8 @@ impl Rule {
         (self.companies.is_empty() || self.companies.contains_key(&company)) && self.tags.iter().all(has)
     }
 
-    /// The variant of a lead, the same in every build: nothing but the rule's name, the shares and the uuid counts.
+    /// The variant of a lead. Depends only on the rule's name, the shares and the UUID, so it is the same in
+    /// every build.
     pub fn draw(&self, lead: Uuid) -> &str {
         let mut left = drawn(&["experiment", &self.name], lead) * 100.0;
         for variant in &self.variants {
@@ -97,7 +98,7 @@ impl Rule {
         CONTROL
     }
 
-    /// What a variant changes; nothing of the control. `None` for one that is not declared any more.
+    /// The changes of a variant; empty for the control, `None` for an unknown variant.
     pub fn changes(&self, variant: &str) -> Option<&[Change]> {
         if variant == CONTROL {
             return Some(&[]);
@@ -105,7 +106,7 @@ impl Rule {
         self.variants.iter().find(|known| known.name == variant).map(|known| known.changes.as_slice())
     }
 
-    /// Every variant with its share in percent, the control first.
+    /// Every variant with its share in percent, control first.
     pub fn shares(&self) -> impl Iterator<Item = (&str, f64)> {
         let given: f64 = self.variants.iter().map(|variant| variant.percent).sum();
         let others = self.variants.iter().map(|variant| (variant.name.as_str(), variant.percent));
@@ -137,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Six standard deviations of a count of so many, each with this chance, and some where few are expected.
+    /// Six standard deviations of a count with this chance, plus slack for small expectations.
     fn bound(leads: f64, chance: f64) -> f64 {
         6.0 * (leads * chance * (1.0 - chance)).sqrt() + 10.0
     }
@@ -187,7 +188,7 @@ mod tests {
         }
     }
 
-    /// Whoever draws otherwise gives leads other variants from one build to the next.
+    /// A changed draw would give leads other variants from one build to the next.
     #[test]
     fn a_draw_is_the_same_in_every_build() {
         let rule = rule("deadline_5s", &[50.0]);

@@ -1,4 +1,5 @@
-//! The rules in force. No two may change the same thing of the same leads: what either does could not be told from what the other does.
+//! The rules in force. No two may change the same thing for the same leads, since their effects could not be
+//! separated.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,13 +15,13 @@ use offerd_base::declaration::{DeclarationsDiff, Fault, Source, declared_in};
 use offerd_model::ClientTags;
 use offerd_partners::Book;
 
-/// Every rule, by name.
+/// All rules, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rules(Vec<Rule>);
 
 impl Rules {
-    /// Reads every `*.toml` of `experiments.path`. A directory that is not there has none. Names of partners are looked up in a book,
-    /// where there is a good one.
+    /// Reads every `*.toml` in `experiments.path`; a missing directory has none. Checks partner names against
+    /// a book, if there is a valid one.
     ///
     /// # Errors
     /// Every fault of every file.
@@ -30,7 +31,7 @@ impl Rules {
         Self::of(all, faults)
     }
 
-    /// The rules of these texts, each with its name, as if they were the files of a directory.
+    /// Parses these texts, each with its name, like the files of a directory.
     ///
     /// # Errors
     /// Every fault of every text.
@@ -52,28 +53,29 @@ impl Rules {
         if faults.is_empty() { Ok(Self(all)) } else { Err(faults) }
     }
 
-    /// What is different in `after`.
+    /// The differences to `after`.
     pub fn diff(&self, after: &Self) -> DeclarationsDiff {
         DeclarationsDiff::between(&self.0, &after.0, |rule| &rule.name)
     }
 
-    /// What they say, wherever their files are: the same for the same rules.
+    /// A canonical text: equal for equal rules, wherever their files are.
     pub fn text(&self) -> String {
         let rules = self.0.iter().map(|rule| Rule { file: PathBuf::new(), ..rule.clone() });
         format!("{:?}", rules.collect::<Vec<_>>())
     }
 
-    /// All of them.
+    /// All rules.
     pub fn all(&self) -> &[Rule] {
         &self.0
     }
 
-    /// The one of this name.
+    /// The rule with this name.
     pub fn named(&self, name: &str) -> Option<&Rule> {
         self.0.iter().find(|rule| rule.name == name)
     }
 
-    /// The variants of a lead that is taken in at a moment, Unix milliseconds: one of each rule that runs and holds for it.
+    /// The variants drawn by a lead accepted at a time, Unix milliseconds: one for each running rule that
+    /// covers it.
     pub fn draw(
         &self,
         lead: Uuid,
@@ -85,7 +87,8 @@ impl Rules {
         drawn.map(|rule| (rule.name.clone(), rule.draw(lead).to_owned())).collect()
     }
 
-    /// What the variants of a lead change at a table that is made at a moment, Unix milliseconds: those of rules that still run.
+    /// The treatments of a table made at a time, Unix milliseconds, given its lead's variants: those of rules
+    /// that still run.
     pub fn treatments(&self, variants: &BTreeMap<String, String>, at_ms: i64) -> Vec<Treatment> {
         if variants.is_empty() {
             return Vec::new();
@@ -103,7 +106,7 @@ impl Rules {
         self.0.iter().filter(move |rule| rule.state(at) == RuleState::Running)
     }
 
-    /// Files that name a company which has no token, a sentence each: no lead will be drawn for it.
+    /// Files that name a company without a token, a sentence each: no lead will be drawn for it.
     pub fn without_token(&self, holders: &BTreeSet<String>) -> Vec<String> {
         let named =
             self.0.iter().flat_map(|rule| rule.companies.values().map(move |company| (rule, company)));
@@ -115,7 +118,7 @@ impl Rules {
     }
 }
 
-/// A fault for each two rules that overlap.
+/// A fault for each pair of overlapping rules.
 fn overlaps(rules: &[Rule]) -> Vec<Fault> {
     let pairs =
         rules.iter().enumerate().flat_map(|(nth, one)| rules[..nth].iter().map(move |other| (one, other)));
@@ -136,7 +139,7 @@ fn overlap(one: &Rule, other: &Rule) -> Option<Fault> {
     if ends_before(one, other) || ends_before(other, one) || !of_one_company {
         return None;
     }
-    // Whatever tags two rules want, a lead may have them all.
+    // Tags cannot separate two rules: a lead may have those of both.
     let message = format!(
         "changes {same} of leads of which `{}` may change it too: let one end before the other starts, or give them other `companies`",
         other.name

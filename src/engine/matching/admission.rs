@@ -1,7 +1,7 @@
-//! Admission: how many rate tables are built at once, over all companies and of each.
+//! Admission: limits the live rate tables, in total and per company.
 //!
-//! The limits may change while tables are built. Where one shrinks, those that have a place keep it, and no one comes in
-//! until enough have left.
+//! The limits may change while tables are built. When one shrinks, existing tables keep their places, and new
+//! ones wait until enough have completed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,14 +14,14 @@ use offerd_base::config::MatchingSettings;
 use offerd_base::shares::{Share, Shares};
 use offerd_base::telemetry::metrics::OPEN_TABLES;
 
-/// Counts the tables that are being built. Cheap to clone.
+/// Counts live tables. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Admission {
     taken: Arc<AtomicUsize>,
     shares: Shares,
 }
 
-/// A table's place among them, given back when it is dropped.
+/// A table's place, returned on drop.
 #[derive(Debug)]
 pub struct LivePlace {
     _seat: Seat,
@@ -31,14 +31,14 @@ pub struct LivePlace {
 #[derive(Debug)]
 struct Seat(Arc<AtomicUsize>);
 
-/// Set in the count when nobody comes in any more: with it the count is beyond any limit.
+/// Flag in the count that closes admission: with it the count exceeds any limit.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
 impl Admission {
-    /// A place for a new table of a company, by the rules of the day.
+    /// A place for a company's new table, under the current limits.
     ///
     /// # Errors
-    /// That there is none.
+    /// [`Refused`] when there is none.
     pub fn admit(&self, company: Uuid, rules: MatchingSettings) -> Result<LivePlace, Refused> {
         let share = self.shares.take(company, 1, rules.live_tables_per_company);
         let share = share.ok_or_else(|| Refused::Full.counted("company_full"))?;
@@ -46,13 +46,13 @@ impl Admission {
         Ok(LivePlace { _seat: seat, _share: Some(share) })
     }
 
-    /// A place for a table that was taken in before a crash, even where its company has more than it may begin.
+    /// A place for a table that was accepted before a crash, even if its company is over its limit.
     pub fn readmit(&self, company: Uuid, rules: MatchingSettings) -> Option<LivePlace> {
         let seat = self.seat(rules.live_tables)?;
         Some(LivePlace { _seat: seat, _share: self.shares.take(company, 1, rules.live_tables_per_company) })
     }
 
-    /// Lets nobody in any more.
+    /// Admits no more tables.
     pub fn close(&self) {
         self.taken.fetch_or(CLOSED, Ordering::AcqRel);
     }

@@ -1,5 +1,5 @@
-//! What comes of an ask when it has ended: an answer that came too late is kept with the calls of the ask, sealed with the lead, and the
-//! feed tells of it where the partner's file says so. No table takes it in.
+//! Late answers: stored with the calls of their ask, sealed with the lead, and reported in the feed if the
+//! partner file asks for it. They enter no table.
 
 use chrono::Utc;
 use tracing::warn;
@@ -11,25 +11,24 @@ use crate::records::{Records, reading, writing};
 use offerd_partners::http::Progress;
 use offerd_store::CommitError;
 
-/// Where that is taken down of one ask. Cheap to clone.
+/// Records the late answer of one ask. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Afterwards {
-    /// The records.
     pub records: Records,
-    /// Of which table.
+    /// The table.
     pub table: Uuid,
-    /// Of which seat.
+    /// Position of the seat.
     pub seat: u16,
-    /// Whether the feed tells of it.
+    /// Whether the feed reports it.
     pub is_event: bool,
 }
 
 impl Afterwards {
-    /// Takes down an answer that came too late; the first of an ask. Nobody waits for it: where that fails the log tells.
+    /// Records the first late answer of an ask. Logs a failure, since no caller waits.
     pub async fn came_late(self, outcome: Outcome, progress: Progress) {
         let table = self.table;
         match self.write(outcome, progress).await {
-            // Its lead is erased, or another answer came before.
+            // The lead is erased, or another answer came first.
             Ok(()) | Err(CommitError::Erased | CommitError::Guard { .. }) => {}
             Err(failure) => warn!(rate_table = %table, %failure, "a late answer could not be kept"),
         }

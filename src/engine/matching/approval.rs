@@ -1,5 +1,5 @@
-//! Approval probability: what the rules of the book say of somebody, without asking anybody and without anything being stored of
-//! them ([`estimate`] has the formula). Seats that are paused say nothing.
+//! Approval probability: estimated from the book's rules, without asking partners or storing anything about
+//! the person ([`estimate`] has the formula). Paused seats are left out.
 
 use chrono::Utc;
 use uuid::Uuid;
@@ -9,7 +9,7 @@ use offerd_model::{LoanReport, LoanReportCreateData, Timestamp};
 use offerd_partners::approval::estimate;
 use offerd_partners::base_url::absolute;
 
-/// The report of somebody, under this id, as of now. Takes as long as it takes to walk every loan of the book.
+/// Builds a report with this id, as of now. Walks every loan of the book.
 pub fn report(engine: &Engine, asked: LoanReportCreateData, uuid: Uuid) -> LoanReport {
     let book = engine.book();
     let seats = book.seats().iter().filter(|seat| !engine.limiter.is_paused(seat));

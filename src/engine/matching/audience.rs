@@ -1,31 +1,31 @@
-//! Who looks at a rate table while it is being built: what they were shown, and who waits for more.
+//! The viewers of a rate table under construction: what they were shown, and who is waiting.
 
 use tokio::sync::oneshot;
 
 use super::messages::{Snapshot, Until};
 
-/// Those who look at one table.
+/// The viewers of one table.
 #[derive(Debug, Default)]
 pub struct Audience {
-    /// What was shown last, as long as it holds. It is kept once it is wanted again: most versions are shown once, and the
-    /// text of an open table is as large as all else that it takes.
+    /// The current snapshot. Cached on its second use: most versions are shown once, and the text of an open
+    /// table is as large as the rest of its state.
     shown: Option<Snapshot>,
     /// Whether this version was shown already.
     wanted_again: bool,
-    /// Whether anybody was shown the table while it was pending, and so will come back.
+    /// Whether a viewer saw the table pending, and so will return.
     told_pending: bool,
-    /// Whether anybody was shown it complete.
+    /// Whether a viewer saw it complete.
     told_complete: bool,
     waiters: Vec<(Until, oneshot::Sender<Snapshot>)>,
 }
 
 impl Audience {
-    /// The table has changed, so that what was shown holds no longer.
+    /// Invalidates the snapshot after a change.
     pub fn changed(&mut self) {
         (self.shown, self.wanted_again) = (None, false);
     }
 
-    /// What is shown now, made twice per version at most; `None` when it cannot be made.
+    /// The current snapshot, rendered at most twice per version; `None` when it cannot be rendered.
     pub fn show(&mut self, make: impl FnOnce() -> Option<Snapshot>) -> Option<Snapshot> {
         let snapshot = self.shown.take().or_else(make)?;
         self.looked(snapshot.pending);
@@ -35,36 +35,36 @@ impl Audience {
         Some(snapshot)
     }
 
-    /// Somebody was told whether the table is pending, and nothing of it that was not told before.
+    /// Records that a viewer learnt whether the table is pending, without a new snapshot.
     pub fn looked(&mut self, pending: bool) {
         self.told_pending |= pending;
         self.told_complete |= !pending;
     }
 
-    /// Whether anybody looks before the table is complete.
+    /// Whether anyone sees the table before it is complete.
     pub fn watches(&self) -> bool {
         self.told_pending || self.waiters.iter().any(|(until, _)| *until != Until::Settled)
     }
 
-    /// Lets somebody wait.
+    /// Adds a waiter.
     pub fn wait(&mut self, until: Until) -> oneshot::Receiver<Snapshot> {
         let (sender, receiver) = oneshot::channel();
         self.waiters.push((until, sender));
         receiver
     }
 
-    /// Those whose wait is over.
+    /// Takes the waiters whose condition holds.
     pub fn served(&mut self, has_come: impl Fn(Until) -> bool) -> Vec<oneshot::Sender<Snapshot>> {
         let come = self.waiters.extract_if(.., |(until, _)| has_come(*until));
         come.map(|(_, waiter)| waiter).collect()
     }
 
-    /// Whether nobody will come any more: the first who was shown the table was shown it complete.
+    /// Whether no viewer will return: all of them saw the table complete.
     pub fn is_done(&self) -> bool {
         self.told_complete && !self.told_pending
     }
 
-    /// Lets nobody wait any longer.
+    /// Drops all waiters.
     pub fn dismiss(&mut self) {
         self.waiters.clear();
     }

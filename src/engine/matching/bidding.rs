@@ -1,7 +1,8 @@
-//! The bids of the partners that are asked together, compared before anybody is sent the lead.
+//! A bidding round: compares the bids of partners that are asked together before any is sent the lead.
 //!
-//! Who bids waits until everybody has bid or withdrawn, or until its own patience ends: then the bidding is over for all, so that no
-//! two of them are told that they are the best. Who is paused by then has withdrawn, and leaves its place to the next.
+//! A bidder waits until all have bid or withdrawn, or until its own limit, which ends the round for all, so
+//! that two cannot both be the best. A partner that is paused by then counts as withdrawn and leaves its
+//! place to the next.
 
 use std::sync::Arc;
 
@@ -11,26 +12,26 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::rate_table::bids::{Bids, Place};
 
-/// One round of bids; cheap to clone.
+/// A bidding round. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Bidding {
     round: Arc<Mutex<Round>>,
     over: Arc<watch::Sender<bool>>,
 }
 
-/// Whether a seat is paused from the command line now.
+/// Whether a seat is currently paused from the command line.
 pub type IsPaused = Arc<dyn Fn() -> bool + Send + Sync>;
 
 #[derive(Default)]
 struct Round {
-    /// Who has neither bid nor withdrawn.
+    /// Bidders that have neither bid nor withdrawn.
     outstanding: usize,
     bids: Bids,
-    /// Those that have bid and may be paused until it is over.
+    /// Bidders that may be paused before the end.
     may_be_paused: Vec<(usize, IsPaused)>,
 }
 
-/// A seat's part in a bidding. Dropped without a bid, it has withdrawn.
+/// A seat's part in a round. Dropping it without a bid withdraws.
 pub struct Bidder {
     bidding: Bidding,
     seat: usize,
@@ -38,13 +39,13 @@ pub struct Bidder {
 }
 
 impl Bidding {
-    /// A seat takes part. All do before the first bids.
+    /// Adds a bidder. All must join before the first bids.
     pub fn join(&self, seat: usize) -> Bidder {
         self.round.lock().outstanding += 1;
         Bidder { bidding: self.clone(), seat, has_bid: false }
     }
 
-    /// A seat was sent the lead before a restart: no bid stands before its own.
+    /// Records that a seat was sent the lead before a restart: no bid ranks above it.
     pub fn was_chosen(&self, seat: usize) {
         self.round.lock().bids.add(seat, f64::INFINITY);
     }
@@ -60,7 +61,7 @@ impl Bidding {
         }
     }
 
-    /// It is over, for all at once.
+    /// Ends the round for all bidders.
     fn end(&self, round: &mut Round) {
         if self.over.send_replace(true) {
             return;
@@ -73,22 +74,22 @@ impl Bidding {
 }
 
 impl Bidder {
-    /// Bids, and waits until the bidding is over, until then at the latest. Where this one stands; `None` when it came after the
-    /// bidding was over, or is paused when it is.
+    /// Bids, and waits for the end of the round, at most until `until`. Returns the bid's place; `None` when
+    /// the bid came after the end or the partner is paused by then.
     pub async fn bid(mut self, dollars: f64, is_paused: Option<IsPaused>, until: Instant) -> Option<Place> {
         self.has_bid = true;
         let seat = self.seat;
         self.bidding.round.lock().may_be_paused.extend(is_paused.map(|is_paused| (seat, is_paused)));
         self.bidding.leave(Some((self.seat, dollars)));
         let mut over = self.bidding.over.subscribe();
-        // The sender lives as long as this does.
+        // The sender lives as long as `self`.
         let _ = timeout_at(until, over.wait_for(|over| *over)).await;
         let mut round = self.bidding.round.lock();
         self.bidding.end(&mut round);
         round.bids.place(self.seat)
     }
 
-    /// Bids without waiting for anybody.
+    /// Bids without waiting.
     pub fn bid_alone(mut self, dollars: f64) {
         self.has_bid = true;
         self.bidding.leave(Some((self.seat, dollars)));

@@ -1,4 +1,4 @@
-//! Time as a budget that is handed down and only shrinks.
+//! Time budgets, which only shrink as they are passed down.
 
 use std::time::Duration;
 
@@ -19,11 +19,11 @@ impl Budget {
         Self { deadline, rules }
     }
 
-    /// What a partner gets: the smaller of its own timeout and what is left less what is kept back; `None` when that is
-    /// less than an ask is worth.
+    /// A partner's budget: its own timeout, or the remaining time less the reserves if that is smaller;
+    /// `None` when too little is left for an ask.
     pub fn for_partner(&self, timeout: Duration, second_look_to_come: bool) -> Option<Duration> {
         let left = self.deadline.saturating_duration_since(Instant::now());
-        // First look always has at least half of the time.
+        // First look always gets at least half of the time.
         let reserve = self.rules.second_look_reserve.min(self.rules.deadline / 2);
         let reserve = if second_look_to_come { reserve } else { Duration::ZERO };
         let budget = timeout.min(left.saturating_sub(self.rules.response_margin).saturating_sub(reserve));

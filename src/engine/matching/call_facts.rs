@@ -1,4 +1,4 @@
-//! What a trace tells of the calls of an ask, in the words of OpenTelemetry's conventions where these have one.
+//! Trace attributes of an ask's calls, named by OpenTelemetry's conventions where these have a name.
 
 use std::time::Duration;
 
@@ -10,22 +10,22 @@ use offerd_wire::{Phases, Reply};
 /// The calls of one ask.
 #[derive(Debug, Default)]
 pub struct CallFacts {
-    /// Who was called: scheme and host, as the partner's file says.
+    /// The called scheme and host, as in the partner file.
     pub host: Option<String>,
-    /// How many answers came.
+    /// Number of answers.
     pub answers: u32,
-    /// The status of the last.
+    /// Status of the last answer.
     pub status: Option<StatusCode>,
-    /// How long the calls took, waiting between them included.
+    /// Total duration of the calls, including waits between them.
     pub waited: Duration,
-    /// The phases of all calls that were answered.
+    /// Phase durations, summed over answered calls.
     phases: Phases,
-    /// How long mappings took.
+    /// Total duration of the mappings.
     pub mapped: Duration,
 }
 
 impl CallFacts {
-    /// Takes in an answer.
+    /// Adds an answer.
     pub fn answered(&mut self, reply: &Reply) {
         self.answers += 1;
         self.status = Some(reply.status);
@@ -34,7 +34,7 @@ impl CallFacts {
         self.phases.read += reply.took.read;
     }
 
-    /// Has the trace of the ask tell of them.
+    /// Writes the facts to the ask's trace.
     pub fn tell(self, trace: &mut AskTrace) {
         let milliseconds = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
         let microseconds = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
@@ -57,7 +57,7 @@ impl CallFacts {
     }
 }
 
-/// Notes who was called, part by part; whole where the file makes a part of it of the lead.
+/// Writes the server's address in parts; unparsed where the file builds a part of it from the lead.
 fn note_server(host: &str, trace: &mut AskTrace) {
     let uri = host.parse::<Uri>().ok().filter(|uri| uri.host().is_some());
     let Some(uri) = uri else { return trace.note("server.address", host.to_owned()) };

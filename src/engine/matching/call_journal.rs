@@ -1,4 +1,4 @@
-//! What is on the disk of the calls of an ask, so that a restart makes none again that may be made but once.
+//! The journal of an ask's calls, which keeps a restart from repeating at-most-once calls.
 
 use std::sync::Arc;
 
@@ -9,27 +9,26 @@ use crate::records::{Records, writing};
 use offerd_partners::http::{Exchange, Progress};
 use offerd_store::CommitError;
 
-/// How often it is tried to be the first table of a lead that sends it.
+/// Attempts to be the first table of a lead to send a once-per-lead call.
 const CLAIMS: usize = 8;
 
-/// The calls of one seat's ask.
+/// The journal of one seat's ask.
 #[derive(Clone)]
 pub struct CallJournal {
-    /// Where they are.
     pub records: Records,
     /// The table.
     pub head: Arc<TableHead>,
     /// Position of the seat.
     pub seat: u16,
-    /// What a restart has found of them.
+    /// The record found by a restart.
     pub found: Option<CallRecord>,
 }
 
 impl CallJournal {
-    /// Writes how far the calls are: about to make the one that they have come to, or only that it is next.
+    /// Writes the progress: whether the current call is about to be sent, or only next.
     ///
     /// # Errors
-    /// Why it may not be on the disk; then nothing may be sent.
+    /// [`CommitError`] when it may not be on the disk; then nothing may be sent.
     pub async fn write(
         &self,
         exchange: &Exchange,
@@ -40,10 +39,11 @@ impl CallJournal {
         self.records.store.commit(writing::call(&self.head, self.seat, &record)).await
     }
 
-    /// Writes that a call is about to be made which is made but once for a lead; false where another table of the lead has made it.
+    /// Writes that a once-per-lead call is about to be sent; false where another table of the lead has sent
+    /// it.
     ///
     /// # Errors
-    /// Why it may not be on the disk; then nothing may be sent.
+    /// [`CommitError`] when it may not be on the disk; then nothing may be sent.
     pub async fn claim(&self, exchange: &Exchange) -> Result<bool, CommitError> {
         let record = self.record(exchange, true, None);
         for _ in 0..CLAIMS {
@@ -52,7 +52,7 @@ impl CallJournal {
             let unreadable = |_| CommitError::Failed("the tables of the lead cannot be read".to_owned());
             let Some(claim) = claim.map_err(unreadable)? else { return Ok(false) };
             match self.records.store.commit(claim).await {
-                // Another table is about to send it too.
+                // Another table is about to send it.
                 Err(CommitError::Guard { .. }) => {}
                 end => return end.map(|()| true),
             }

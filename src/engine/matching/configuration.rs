@@ -1,7 +1,7 @@
-//! What a rate table is computed under: everything that a reload swaps, in one piece.
+//! The configuration of a rate table: everything that a reload replaces, as one unit.
 //!
-//! A table takes one configuration when its lead comes in and keeps it to its end, so that it never mixes an old book with
-//! new limits, or asks a partner of one book over the client of another.
+//! A table takes the current configuration when its lead arrives and keeps it until it is complete, so it
+//! never mixes an old book with new limits or asks a partner of one book through a client of another.
 
 use std::sync::Arc;
 
@@ -13,24 +13,24 @@ use crate::records::public_ids::PublicIds;
 use offerd_base::config::{MatchingSettings, Settings, TranscriptSettings};
 use offerd_partners::Book;
 
-/// The panel and the rules of the day.
+/// A configuration: the panel and its rules.
 pub struct Configuration {
     /// The panel.
     pub book: Arc<Book>,
-    /// The lines to those of its partners that live elsewhere.
+    /// The clients of its remote partners.
     pub clients: PartnerClients,
-    /// Limits and times.
+    /// Limits and timeouts.
     pub rules: Rules,
-    /// The experiments of the day.
+    /// The experiments.
     pub experiments: Experiments,
-    /// What the panel shows in previews.
+    /// The offers of previews.
     pub previews: PreviewIds,
-    /// Whether anybody is posted when its offers are shown.
+    /// Whether any partner is posted the lead when its offers are shown.
     pub posts_when_shown: bool,
 }
 
 impl Configuration {
-    /// A configuration, whose previews have the ids of a store.
+    /// A configuration, whose preview ids are derived from a store's key.
     pub fn new(
         book: Arc<Book>,
         clients: PartnerClients,
@@ -49,17 +49,17 @@ impl Configuration {
 pub struct Rules {
     /// `matching.*` in the settings.
     pub matching: MatchingSettings,
-    /// Most clicks on one offer that are kept.
+    /// Most clicks stored per offer.
     pub clicks_kept_per_offer: u64,
-    /// Most displays of one offer that are kept where images tell of them.
+    /// Most displays stored per offer, as reported by tracking images.
     pub displays_kept_per_offer: u64,
-    /// Most statements of a lead's consents that are kept beside the latest.
+    /// Most earlier consent statements kept per lead.
     pub consents_kept_per_lead: usize,
-    /// Bytes of a stored lead, beyond which nothing is merged into it.
+    /// Size in bytes beyond which nothing is merged into a lead.
     pub bytes_per_lead: usize,
-    /// Reports of approval probability that are kept.
+    /// Retention of reports of approval probability.
     pub loan_reports: Kept,
-    /// How much of what partners are sent and answer is kept, and how long.
+    /// Size limits and retention of transcripts.
     pub transcripts: TranscriptSettings,
 }
 

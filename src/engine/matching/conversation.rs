@@ -1,4 +1,4 @@
-//! The calls of an ask, one after the other, until one has the last answer or the partner ends them.
+//! The calls of an ask, made in turn until one has the final answer or the partner ends them.
 
 use std::time::Duration;
 
@@ -15,20 +15,20 @@ use offerd_partners::catalog::CatalogOffer;
 use offerd_partners::http::{Answered, Exchange, HttpSource, MappingError, Next, Reading, Received};
 use offerd_wire::Reply;
 
-/// What the calls of an ask have in common.
+/// The shared state of an ask's calls.
 pub(super) struct Conversation<'a> {
     pub(super) client: &'a PartnerClient,
     pub(super) source: &'a HttpSource,
     pub(super) question: &'a Question,
     pub(super) trace: Option<&'a TraceContext>,
     pub(super) deadline: Instant,
-    /// Reads what comes too late, or by a call of the partner's; `None` where an ask is only tried.
+    /// Reads late answers and callbacks; `None` in a dry run.
     pub(super) reader: Option<&'a AnswerReader>,
 }
 
 impl Conversation<'_> {
-    /// Makes the calls, the first as it is `rendered` where it was made before; `None` for a test lead of a partner that has no
-    /// sandbox. `seen` is shown every answer, with how far the calls were.
+    /// Makes the calls, starting with the `rendered` request if there is one; `None` for a test lead of a
+    /// partner without a sandbox. `seen` gets every answer with the progress of the calls.
     pub(super) async fn come_to_an_end(
         &self,
         rendered: Option<Rendered>,
@@ -44,7 +44,7 @@ impl Conversation<'_> {
         Ok(ended.map(|(reply, ended)| Conversed { exchange, reply, ended }))
     }
 
-    /// Makes one call after the other, until one has the last answer, or that which ends them, with how it is read.
+    /// Makes calls until one has the final answer, or an answer ends them; returns it with its reading.
     async fn converse(
         &self,
         mut rendered: Option<Rendered>,
@@ -74,7 +74,7 @@ impl Conversation<'_> {
                         return Ok(Some((reply, None)));
                     }
                 }
-                // Who may call us is waited for in its turn.
+                // A step with a callback waits for that instead.
                 Next::Again(wait) if awaited.is_none() => self.wait(wait).await?,
                 _ => {}
             }
@@ -84,7 +84,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// The answer to the call that an exchange has come to, be it made by us or by the partner.
+    /// The answer to the current call, whether made by us or by the partner.
     pub(super) async fn answer(
         &self,
         exchange: &Exchange,
@@ -127,7 +127,7 @@ impl Conversation<'_> {
         Ok(Some(reply))
     }
 
-    /// Waits before a call is made again, unless there would be no time for it.
+    /// Waits before repeating a call, unless the deadline comes first.
     async fn wait(&self, wait: Duration) -> Result<(), Trouble> {
         let again = Instant::now() + wait;
         if again >= self.deadline {
@@ -138,21 +138,22 @@ impl Conversation<'_> {
     }
 }
 
-/// The last answer of a partner, and what its calls have come to.
+/// A partner's final answer, with the state of the calls.
 pub struct Conversed {
-    /// How far they were, and what they have kept.
+    /// The progress of the calls and the values they kept.
     pub exchange: Exchange,
-    /// The last answer.
+    /// The final answer.
     pub reply: Reply,
-    /// What it means, where it ended the calls before the last one.
+    /// Its reading, if it ended the calls early.
     pub(super) ended: Option<Reading>,
 }
 
 impl Conversed {
-    /// What the partner said, its offers sold for what it has bid. `offers` are those of the catalog that fit the lead.
+    /// Reads the answer, with its offers sold at the partner's bid. `offers` are the catalog's offers that
+    /// fit the lead.
     ///
     /// # Errors
-    /// The first mapping that could not be run.
+    /// The first mapping that failed.
     pub fn reading(
         self,
         source: &HttpSource,

@@ -1,8 +1,8 @@
-//! Failures of partners in the log: a line a minute and partner, however many there are.
+//! Failures of partners in the log: at most one line per minute and partner.
 //!
-//! The first failure of a partner is told at once. Those that come within a minute of a line are counted by the word for how the ask
-//! ended, and told together, with the last cause, when the minute is over. Each single one is told at the level debug. No line
-//! has a word of what was sent or answered.
+//! The first failure is logged at once. Those within a minute of a line are counted by outcome word and
+//! logged together, with the last cause, when the minute is over. Each failure is also logged at debug level.
+//! No line quotes what was sent or answered.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,31 +15,31 @@ use uuid::Uuid;
 use crate::rate_table::cause::Cause;
 use offerd_model::ProductType;
 
-/// Time between two lines of a partner.
+/// Interval between two lines of a partner.
 const EVERY: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether a line is due.
+/// Interval between checks for due lines.
 const LOOKED_AFTER: Duration = Duration::from_secs(5);
 
-/// What is told in one line.
+/// A log line.
 #[derive(Debug, Clone, PartialEq)]
 struct Line {
     partner: String,
-    /// How many failed.
+    /// Number of failures.
     failed: u64,
-    /// Of which how many of each word.
+    /// Counts by outcome word.
     outcomes: String,
-    /// Of the last one.
+    /// Of the last failure.
     product_type: ProductType,
     rate_table: Uuid,
     cause: Option<Cause>,
 }
 
-/// What failed lately, by partner.
+/// Recent failures by partner.
 #[derive(Debug, Default)]
 pub struct FailureLog(Mutex<BTreeMap<String, Lately>>);
 
-/// What failed of a partner since its last line.
+/// A partner's failures since its last line.
 #[derive(Debug, Default)]
 struct Lately {
     told_at: Option<Instant>,
@@ -47,11 +47,11 @@ struct Lately {
     last: Option<Last>,
 }
 
-/// The last failure: what was asked about, for which rate table, and why it failed where that is known.
+/// The last failure: product type, rate table and cause, if known.
 type Last = (ProductType, Uuid, Option<Cause>);
 
 impl FailureLog {
-    /// Notes a failed ask about a product type, by the word for how it ended, and logs it unless its partner had a line within the last
+    /// Records a failed ask by its outcome word, and logs it unless the partner had a line within the last
     /// minute.
     pub fn note(
         &self,
@@ -73,7 +73,7 @@ impl FailureLog {
         self.count(partner, word, last).into_iter().for_each(Line::tell);
     }
 
-    /// Tells what is left, whenever it is due, for ever.
+    /// Logs due lines for ever.
     pub async fn keep(&self) {
         let mut ticks = interval(LOOKED_AFTER);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -83,12 +83,12 @@ impl FailureLog {
         }
     }
 
-    /// Tells all that is left.
+    /// Logs everything pending.
     pub fn flush(&self) {
         self.lines(|_| true).into_iter().for_each(Line::tell);
     }
 
-    /// Counts a failure; the line that is due with it.
+    /// Counts a failure; returns the line if one is due.
     fn count(&self, partner: &str, word: &'static str, last: Last) -> Option<Line> {
         let mut partners = self.0.lock();
         if !partners.contains_key(partner) {
@@ -112,7 +112,7 @@ impl Lately {
         self.told_at.is_none_or(|told_at| told_at.elapsed() >= EVERY)
     }
 
-    /// What failed since the last line, if anything did.
+    /// The line about failures since the last one, if any.
     fn line(&mut self, partner: &str) -> Option<Line> {
         let (product_type, rate_table, cause) = self.last.take()?;
         let counts = std::mem::take(&mut self.counts);

@@ -1,4 +1,4 @@
-//! A submit that is sent again because nobody saw the answer: with the same `Idempotency-Key` it is done once.
+//! Idempotent submits: a request repeated with the same `Idempotency-Key` takes effect once.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,33 +11,33 @@ use uuid::Uuid;
 use offerd_model::Viewer;
 use offerd_store::{Commit, Store, Tree};
 
-/// How long a key is remembered.
+/// Retention of keys.
 const REMEMBERED_HOURS: i64 = 24;
 
-/// A client's key for one submit, with what it was sent with.
+/// A client's idempotency key, with the body of its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey {
-    /// Digests, as they are in memory; what is kept are keyed hashes of them.
+    /// Digests in memory; the store keeps keyed hashes of them.
     key: Vec<u8>,
     body: [u8; 32],
 }
 
-/// What is known of a key.
+/// The state of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
-    /// Nothing: the submit is new.
+    /// The key is new.
     New,
-    /// It made this table.
+    /// The key made this table.
     Done(Uuid),
-    /// It came with another body.
+    /// The key was used with another body.
     OtherBody,
 }
 
 impl IdempotencyKey {
-    /// A key of who sends it, as sent with `body`.
+    /// A viewer's key, sent with `body`.
     pub fn new(viewer: Viewer, key: &str, body: &[u8]) -> Self {
         let digest: [u8; 32] = Sha256::digest(key.as_bytes()).into();
-        // What a test has sent is no repeat of what was sent in earnest, nor the other way round.
+        // Test and live requests have separate keys.
         let kind: &[u8] = if viewer.test { b"test" } else { b"" };
         Self {
             key: [&viewer.company.as_bytes()[..], &digest, kind].concat(),
@@ -45,7 +45,7 @@ impl IdempotencyKey {
         }
     }
 
-    /// Looks the key up: eight bytes of time, the body's digest, the table.
+    /// Looks the key up. The record is eight bytes of time, the body's digest, and the table.
     pub(super) fn look_up(&self, store: &Store) -> Known {
         self.known(store).unwrap_or(Known::New)
     }
@@ -59,7 +59,7 @@ impl IdempotencyKey {
         (at >= forgotten_before(store)).then_some(known)
     }
 
-    /// Adds to the commit of a submit that this key made `table`, unless it has made one.
+    /// Adds the key and its `table` to a submit's commit, guarded against earlier use.
     pub(super) fn remember(&self, store: &Store, commit: Commit, table: Uuid) -> Commit {
         let now = store.now_ms().to_be_bytes();
         let record = [&now[..], &self.kept_body(store), table.as_bytes()].concat();
@@ -80,12 +80,12 @@ fn forgotten_before(store: &Store) -> i64 {
     store.now_ms() - Duration::hours(REMEMBERED_HOURS).num_milliseconds()
 }
 
-/// The keys whose submits are under way here. Of two that another process on the store has under way too, one is taken in, and the other
-/// finds what it made.
+/// Keys in flight on this node. If two nodes have the same key in flight, the store accepts one request, and
+/// the other finds its table.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UnderWay(Arc<Mutex<HashSet<Vec<u8>>>>);
 
-/// Holds a key for as long as its submit is under way.
+/// Holds a key while its request is in flight.
 #[derive(Debug)]
 pub struct Held {
     under_way: UnderWay,
@@ -93,7 +93,7 @@ pub struct Held {
 }
 
 impl UnderWay {
-    /// Holds a key; `None` when it is held.
+    /// Holds a key; `None` when it is already held.
     pub(super) fn hold(&self, key: &IdempotencyKey) -> Option<Held> {
         let mut keys = self.0.lock();
         keys.insert(key.key.clone()).then(|| Held { under_way: self.clone(), key: key.key.clone() })

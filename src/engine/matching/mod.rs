@@ -1,16 +1,24 @@
 //! Matching: how a lead becomes a rate table, while it is live.
 //!
-//! [`matchmaker`] takes a [`submission`] in ([`admission`]) under one [`configuration`], or says why not ([`refused`]). It seats those
-//! who fit the lead ([`seating`], [`limiter`]), has their requests [`prepared`] while the lead is written, and starts a
-//! [`rate_table_actor`], which has an actor of its own ask each seat ([`partner_actor`]) within its [`budget`], gathers their [`replies`] and moves the pure
-//! [`rate_table`](crate::rate_table). [`partner_clients`] lead to the partners that live elsewhere, with what those need beside that are asked by several [`calls`]: a journal of them, a
-//! part in the bidding, an address to call us at ([`callbacks`]); what they were sent and answered is gathered as [`transcripts`] where their file wants it. [`suppressions`] name people about whom a partner is not asked. How the asks of each seat have ended
-//! lately is kept in [`ask_statistics`], and what became of some that ran out of time in [`late_asks`]; those that fail are told by [`failure_log`]. The actor's [`messages`] stand on one page. [`showing`] shows tables to those whose they are; what is complete is shown from memory ([`kept_tables`]). [`recovery`] goes on
-//! with what a crash has left pending.
+//! - [`matchmaker`] accepts a [`submission`] ([`admission`]) under one [`configuration`], or refuses it
+//!   ([`refused`]).
+//! - It seats the partners that fit ([`seating`], [`limiter`]), has their requests [`prepared`] while the
+//!   lead is written, and starts a [`rate_table_actor`].
+//! - The actor starts a [`partner_actor`] per seat, within its [`budget`], gathers their [`replies`] and
+//!   drives the pure [`rate_table`](crate::rate_table). [`messages`] lists what it handles.
+//! - [`partner_clients`] reach remote partners. An ask of several [`calls`] also has a journal, a part in the
+//!   bidding and an address for [`callbacks`]. [`transcripts`] record the messages where the partner file
+//!   asks for it.
+//! - [`suppressions`] name people about whom a partner is not asked; [`pausing`] takes a partner out from the
+//!   command line.
+//! - [`ask_statistics`] keeps the recent results of each seat's asks, [`late_asks`] the answers that came
+//!   after a timeout; [`failure_log`] logs failures.
+//! - [`showing`] shows tables, complete ones from memory ([`kept_tables`]).
+//! - [`recovery`] resumes tables that a crash left pending.
 //!
-//! The [`limiter`] counts from the records whom a table asked ([`asks`](crate::rate_table::asks)) and what its leads earned
-//! ([`postings`](crate::records::postings)); [`pausing`] is how the command line takes a partner out. A [`preview`] asks nobody,
-//! nor does an estimate of [`approval`].
+//! The [`limiter`] counts from the records the seats that a table asked ([`asks`](crate::rate_table::asks))
+//! and what its leads earned ([`postings`](crate::records::postings)). A [`preview`] and an estimate of
+//! [`approval`] ask no partner.
 
 pub mod admission;
 mod afterwards;

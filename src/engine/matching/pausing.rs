@@ -1,4 +1,4 @@
-//! Pausing partners while they run, from the command line: what may be paused, and how it takes effect.
+//! Pausing partners from the command line.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,19 +8,19 @@ use offerd_partners::Book;
 use offerd_store::pauses::{Pause, Pauses, Resumed};
 use offerd_store::{Commit, CommitError, ReadError};
 
-/// What is to be paused or resumed.
+/// A partner, or one of its products, to pause or resume.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pausable {
-    /// Key of the partner.
+    /// The partner's key.
     pub partner: String,
-    /// One product type of it; all of it when absent.
+    /// One product type; the whole partner when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product_type: Option<ProductType>,
 }
 
 impl Pausable {
-    /// Why there is nothing of it in a book: the attribute, and what is wrong with it.
+    /// The fault if a book does not have it: the attribute and what is wrong with it.
     pub fn fault(&self, book: &Book) -> Option<(&'static str, String)> {
         let partner = &self.partner;
         let of_partner = || book.seats().iter().filter(|seat| seat.identity.key == *partner);
@@ -41,10 +41,11 @@ impl Pausable {
     }
 }
 
-/// Pauses, by what `commit` does: once this returns it holds for every lead to come, now and after a restart. Who was asked may still answer.
+/// Pauses, using `commit` to write. Once this returns, the pause applies to every new lead, also after a
+/// restart. Partners already asked may still answer.
 ///
 /// # Errors
-/// What the store said.
+/// The failure of the store.
 pub async fn pause(
     engine: &Engine,
     what: &Pausable,
@@ -56,10 +57,11 @@ pub async fn pause(
     Ok(pause)
 }
 
-/// Ends a pause, by what `commit` does: once this returns the partner is asked again, unless something else is against it.
+/// Ends a pause, using `commit` to write. Once this returns, the partner is asked again, unless something
+/// else keeps it out.
 ///
 /// # Errors
-/// What the store said.
+/// The failure of the store.
 pub async fn resume(
     engine: &Engine,
     what: &Pausable,
@@ -71,7 +73,7 @@ pub async fn resume(
     Ok(resumed)
 }
 
-/// What is written is written; that it is not in force here is said.
+/// Applies the written pauses; a failure means that they are stored but not in force here.
 fn take_in(engine: &Engine, pauses: &Pauses) -> Result<(), CommitError> {
     let taken_in = engine.limiter.take_in_pauses(pauses);
     taken_in.map_err(|failure: ReadError| CommitError::Failed(format!("pauses cannot be read: {failure}")))

@@ -1,8 +1,8 @@
-//! What partners are sent, made while the disk is busy with the lead.
+//! Requests to partners, rendered while the disk is busy with the lead.
 //!
-//! Nobody is asked before the lead is durable, but what they will be asked is known before. So their requests are made while
-//! the lead's commit is under way, as many as that leaves time for; the others are made when they are sent. A lead that is then
-//! refused has had them made for nothing.
+//! No partner is asked before the lead is durable, but the requests are known earlier. So as many as possible
+//! are rendered while the lead's commit is in flight; the rest are rendered when sent. If the lead is then
+//! refused, the work is wasted.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,25 +14,24 @@ use super::partner_clients::Rendered;
 use super::question::Question;
 use offerd_partners::Seat;
 
-/// Requests that are made in one go, some half a millisecond's, before others have this thread.
+/// Most requests rendered before yielding to other tasks on this thread, about half a millisecond.
 const MOST: usize = 32;
 
-/// The question of a lead, and requests that ask it.
+/// The question of a lead, and its rendered requests.
 pub struct Prepared {
     /// What is asked.
     pub question: Arc<Question>,
-    /// Of the first seats, each once.
+    /// One for each of the first seats.
     requests: Vec<Option<Rendered>>,
 }
 
 impl Prepared {
-    /// A question without requests.
     pub fn without_requests(question: Question) -> Self {
         Self { question: Arc::new(question), requests: Vec::new() }
     }
 
-    /// Waits for what is under way, and meanwhile makes the requests of the seats that are there to be asked, one after the
-    /// other; `None` stands for a seat that needs none. A request whose mapping panics is left to its own ask, which can fail alone.
+    /// Awaits `under_way`, and meanwhile renders the requests of `seats` in turn; `None` is a seat that needs
+    /// none. If a mapping panics, that seat's own ask renders it again and fails alone.
     pub async fn meanwhile<T>(
         under_way: impl Future<Output = T>,
         question: Arc<Question>,
@@ -60,7 +59,7 @@ impl Prepared {
         (under_way.await, Self { question, requests })
     }
 
-    /// Takes the request of the seat at a position, if it was made.
+    /// Takes the request of a seat, if it was rendered.
     pub fn take(&mut self, seat: usize) -> Option<Rendered> {
         self.requests.get_mut(seat).and_then(Option::take)
     }
@@ -92,7 +91,7 @@ mod tests {
         Arc::new(Question::new(Arc::new(Lead::default()), CreditBands::Current, asked))
     }
 
-    /// Is done when it has been looked at so often.
+    /// Completes after this many polls.
     async fn looks(count: usize) -> &'static str {
         for _ in 1..count {
             tokio::task::yield_now().await;

@@ -1,9 +1,9 @@
-//! Offer previews: what anyone like this could be offered, before anybody is asked.
+//! Offer previews: what people like this could be offered, before any partner is asked.
 //!
-//! From the same catalogue as rate tables, and shaped like their offers. A condition on what is not given counts as met,
-//! since a preview knows almost nothing of the person; prices are static. Nothing is stored. An offer has the same uuid in every
-//! preview, by which [`PreviewIds`](super::preview_ids::PreviewIds) find it when somebody clicks on it; the partner is sent that uuid as `{clickId}` and nothing
-//! as `{leadUuid}`.
+//! Uses the catalogs of rate tables and the same shape of offers. A condition on a missing attribute counts
+//! as met, since a preview knows almost nothing about the person; prices are static. Nothing is stored. An
+//! offer has the same UUID in every preview, so [`PreviewIds`](super::preview_ids::PreviewIds) finds it on a
+//! click; the partner gets that UUID as `{clickId}` and an empty `{leadUuid}`.
 
 use bytes::Bytes;
 use chrono::Utc;
@@ -17,22 +17,22 @@ use offerd_partners::catalog::CatalogOffer;
 use offerd_partners::offer_json::{OfferPlace, write_offer};
 use offerd_partners::{Facts, Fit, Quote, Seat, zip_state};
 
-/// What is to be previewed.
+/// A preview request.
 #[derive(Debug)]
 pub struct Preview {
-    /// Of which product.
+    /// The product type.
     pub product_type: ProductType,
-    /// All that is known of the person.
+    /// The known attributes of the person.
     pub lead: Lead,
-    /// Leaves out savings products that want a deposit above this, dollars.
+    /// Excludes savings products with a higher minimum deposit, dollars.
     pub max_deposit: Option<i64>,
-    /// Whether who asks says to know values that the specification lacks.
+    /// Whether the client declares that it knows values beyond the specification.
     pub newer_values: bool,
-    /// Who asks.
+    /// The company.
     pub company: Uuid,
 }
 
-/// The offers as a JSON array, highest score first; as many of each partner as one answer may have.
+/// The offers as a JSON array, highest score first, with at most as many per partner as an answer may have.
 pub fn show(engine: &Engine, preview: Preview) -> Bytes {
     let Preview { product_type, lead, max_deposit, newer_values, company } = preview;
     let lead = placed(Lead { product_types: Some(vec![product_type]), ..lead });
@@ -52,7 +52,7 @@ pub fn show(engine: &Engine, preview: Preview) -> Bytes {
     write(engine, &offers, now.timestamp_millis())
 }
 
-/// The best previews of a seat.
+/// The best preview offers of a seat.
 fn best<'a>(
     fit: &'a Fit,
     facts: &Facts,
@@ -71,7 +71,7 @@ fn best<'a>(
     quoted
 }
 
-/// The lead with the state of its postal code.
+/// Adds the state of the lead's postal code.
 fn placed(mut lead: Lead) -> Lead {
     if let Some(person) = &mut lead.personal_information {
         let by_zipcode = || person.zipcode.as_ref().and_then(zip_state::state_of);

@@ -1,22 +1,22 @@
-//! Until when the address of a preview's offer leads on.
+//! The expiry of preview addresses.
 //!
-//! Nothing is stored of a preview, so its address tells that itself, with a proof under the store's key: who takes the end out of an
-//! address, or writes a later one, has none. Addresses that were given out without a proof lead on as they did, but for
-//! offers that stand for a while of their own (`valid_for`): of such a one nobody knows when its address was given out.
+//! Previews are not stored, so the address itself holds the expiry, with a proof under the store's key:
+//! removing or extending it invalidates the proof. Addresses issued without a proof still work, except for
+//! offers with their own validity (`valid_for`), since it is unknown when such an address was issued.
 
 use uuid::Uuid;
 
 use crate::records::public_ids::PublicIds;
 
-/// The parameter of the address.
+/// The query parameter.
 pub const UNTIL: &str = "until";
 
-/// What stands behind [`UNTIL`] in the address of an offer that stands until then, Unix milliseconds: that, and its proof.
+/// The value of [`UNTIL`] for an expiry in Unix milliseconds: the expiry and its proof.
 pub fn told(ids: &PublicIds, offer: Uuid, until_ms: i64) -> String {
     format!("{until_ms}-{:016x}", ids.preview_end(offer, until_ms))
 }
 
-/// Whether an address in which this stands behind [`UNTIL`] leads on no more. `is_brief` is an offer that has a `valid_for`.
+/// Whether an address with this value of [`UNTIL`] has expired. `is_brief` marks an offer with a `valid_for`.
 pub fn is_over(ids: &PublicIds, offer: Uuid, told: Option<&str>, is_brief: bool, now_ms: i64) -> bool {
     let told = told.unwrap_or_default();
     let (until, proof) = told.rsplit_once('-').unwrap_or((told, ""));

@@ -1,4 +1,4 @@
-//! The offers of previews by their uuids, for who clicks on one.
+//! Finds preview offers by their UUIDs, for clicks.
 
 use std::collections::HashMap;
 
@@ -8,15 +8,15 @@ use crate::records::public_ids::PublicIds;
 use offerd_model::ProductType;
 use offerd_partners::Book;
 
-/// The product types that there are previews of.
+/// The product types with previews.
 pub const PREVIEWED: [ProductType; 3] = [ProductType::Loan, ProductType::CreditCard, ProductType::Savings];
 
-/// The offers of a book by the uuids that they have in previews, each as the positions of its seat and of itself there.
+/// The offers of a book by preview UUID, as positions of seat and offer.
 #[derive(Debug, Default)]
 pub struct PreviewIds(HashMap<Uuid, (usize, usize)>);
 
 impl PreviewIds {
-    /// Those of a book.
+    /// The preview offers of a book.
     pub fn of(book: &Book, ids: &PublicIds) -> Self {
         let seats =
             book.seats().iter().enumerate().filter(|(_, seat)| PREVIEWED.contains(&seat.product_type));
@@ -27,7 +27,7 @@ impl PreviewIds {
         Self(offers.collect())
     }
 
-    /// The seat and the offer that a uuid names.
+    /// The positions of the seat and offer with this UUID.
     pub fn find(&self, id: Uuid) -> Option<(usize, usize)> {
         self.0.get(&id).copied()
     }

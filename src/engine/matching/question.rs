@@ -1,4 +1,4 @@
-//! What the partners of a rate table are asked, owned, so that it can be taken to any thread.
+//! The question to the partners of a rate table, owned so that it can move between threads.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,11 +10,11 @@ use offerd_partners::Facts;
 use offerd_partners::http::{Asked, Given};
 use offerd_partners::ranking::RankedBy;
 
-/// One lead's question, the same for every partner. It holds a person's data, so it is not `Debug`.
+/// A lead's question, the same for every partner. Holds personal data, so it is not `Debug`.
 pub struct Question {
     /// The lead.
     pub lead: Arc<Lead>,
-    /// The ids, and whether it is a test.
+    /// The ids, and whether the lead is a test.
     pub asked: Asked,
     bands: CreditBands,
     given: OnceLock<Given>,
@@ -22,29 +22,29 @@ pub struct Question {
 }
 
 impl Question {
-    /// A question about `lead`, priced as of when it is asked, with scores that become ratings by `bands`.
+    /// A question about `lead`, priced at the time in `asked`; `bands` map scores to ratings.
     pub fn new(lead: Arc<Lead>, bands: CreditBands, asked: Asked) -> Self {
         Self { lead, asked, bands, given: OnceLock::new(), ranked_by: None }
     }
 
-    /// What those are asked now who have a seat at a table.
+    /// The question to a table's seats, as of now.
     pub fn of(table: &TableHead, lead: Arc<Lead>, bands: CreditBands) -> Self {
         let TableHead { uuid: rate_table, lead: uuid, test, .. } = *table;
         Self::new(lead, bands, Asked { lead: uuid, rate_table, test, now: Utc::now() })
     }
 
-    /// The same, whose answers are ranked.
+    /// Sets the ranking of the answers.
     #[must_use]
     pub fn ranked_by(self, ranked_by: Option<Arc<RankedBy>>) -> Self {
         Self { ranked_by, ..self }
     }
 
-    /// The lead as rules see it.
+    /// The lead as seen by rules.
     pub fn facts(&self) -> Facts<'_> {
         Facts::new(&self.lead, self.asked.now, self.bands).ranked_by(self.ranked_by.as_deref())
     }
 
-    /// The lead as mappings see it; made when the first mapping needs it.
+    /// The lead as seen by mappings; built on first use.
     pub fn given(&self) -> &Given {
         self.given.get_or_init(|| Given::of(&self.facts(), &self.asked))
     }

@@ -1,4 +1,4 @@
-//! What becomes of a partner's call: taken by the ask that waits for it, told when it cannot be read, or late.
+//! Handles a partner's callback: accepted by the waiting ask, unreadable, or late.
 
 use std::sync::Arc;
 
@@ -24,16 +24,16 @@ use offerd_partners::Seat;
 use offerd_partners::http::Exchange;
 use offerd_store::Tree;
 
-/// The word of the log for a call that cannot be read.
+/// The log word for an unreadable callback.
 const UNREADABLE: &str = "unreadable_callback";
 
-/// Most transcripts of a seat's ask, beyond which a late call is not kept.
+/// Most transcripts per seat's ask; further late calls are not kept.
 const KEPT_MAX: usize = 4;
 
-/// Gives a call to the ask that its address is of. Once it is taken it is on the disk.
+/// Delivers a call to the ask with this address. An accepted call is on the disk.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when it cannot be read whose address it was.
+/// [`Unavailable`] when the address cannot be looked up; the cause is logged.
 pub async fn receive(engine: &Engine, id: Uuid, called: Called) -> Result<Delivery, Unavailable> {
     let delivery = engine.callbacks.deliver(id, called.clone()).await;
     if let Delivery::Unreadable { seat, located, .. } = &delivery {
@@ -51,8 +51,8 @@ pub async fn receive(engine: &Engine, id: Uuid, called: Called) -> Result<Delive
     Ok(delivery)
 }
 
-/// Keeps a call that comes when its ask has ended, if it is signed as it should be: as a transcript where the partner's file wants that, and
-/// what it says where the ask ended without an answer.
+/// Keeps a correctly signed call that arrives after its ask ended: as a transcript if the partner file asks
+/// for it, and as a late answer if the ask ended without one.
 async fn keep_late(engine: &Engine, id: Uuid, table: Uuid, called: Called) -> Result<Delivery, Unavailable> {
     let Some(table) = reading::table(&engine.records, table)? else { return Ok(Delivery::Late) };
     let (lead, table_uuid) = (table.head().lead, table.head().uuid);
@@ -68,7 +68,8 @@ async fn keep_late(engine: &Engine, id: Uuid, table: Uuid, called: Called) -> Re
     let is_signed = source.is_signed(&called.headers, &called.body);
     let place = (table_uuid, position);
     if is_signed && source.transcripts && seat.second_look == asked.second_look {
-        // Who calls often at once is counted all the same; where too many wait, there is enough.
+        // The lock keeps concurrent calls within the limit; with too many waiting, there are transcripts
+        // enough.
         if let Ok(_turn) = engine.turn(Tree::Transcripts, id.as_bytes()).await
             && transcripts::count(&engine.records.store, table_uuid, position) < KEPT_MAX
         {
@@ -94,8 +95,8 @@ async fn keep_late(engine: &Engine, id: Uuid, table: Uuid, called: Called) -> Re
     Ok(Delivery::Late)
 }
 
-/// How far the calls of an ask were that ended without an answer, and what reads one that comes later; `None` where it was answered, or
-/// nothing can be read any more.
+/// The progress of an ask that ended without an answer, and a reader for a late one; `None` where it was
+/// answered or can no longer be read.
 fn unanswered(
     engine: &Engine,
     table: &Table,
@@ -115,7 +116,7 @@ fn unanswered(
         return Ok(None);
     };
     let question = Arc::new(Question::of(head, Arc::new(lead.lead), lead.bands));
-    // Which of them fitted then is not known any more; an offer is told apart by its key.
+    // Which offers fitted then is unknown; an offer is identified by its key.
     let offers = (0..seat.offers.len()).collect();
     Ok(Some((exchange, AnswerReader::new(Arc::clone(seat), offers, question, Instant::now(), None))))
 }

@@ -1,4 +1,4 @@
-//! Why a lead is not taken in.
+//! Why a lead is not accepted.
 
 use metrics::counter;
 use tracing::debug;
@@ -8,31 +8,31 @@ use offerd_base::telemetry::metrics::SUBMITS_REFUSED;
 use offerd_store::entities::LeadRecord;
 use offerd_store::{CommitError, Tree};
 
-/// Why a lead was not taken in.
+/// Why a lead is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
     /// It duplicates this lead.
     Duplicate(Uuid),
-    /// A lead of this uuid is erased.
+    /// A lead with this UUID is erased.
     Erased(Uuid),
-    /// It would be longer than this many bytes with what was to be merged into it.
+    /// The merged lead would exceed this many bytes.
     TooLarge(usize),
-    /// Its key came with another body before.
+    /// The idempotency key was used with another body.
     OtherBody,
-    /// Its key is that of a submit under way.
+    /// A request with the same idempotency key is in flight.
     UnderWay,
-    /// As many rate tables as there may be are being built, or as many changes of the lead wait for each other.
+    /// The limit of live rate tables, or of concurrent changes to the lead, is reached.
     Full,
-    /// There is hardly room on the disk.
+    /// The disk is nearly full.
     DiskFull,
     /// The store cannot take it, or has failed since.
     StoreFailed,
-    /// The store's disk does not answer. What was given to it before that was seen may be there later.
+    /// The disk does not respond. Earlier writes may still succeed.
     StoreStalled,
 }
 
 impl Refused {
-    /// The disk has not taken a lead, or all of its table, by the deadline.
+    /// The disk did not take the lead, or its whole table, by the deadline.
     pub(super) fn late() -> Self {
         Self::StoreStalled.counted("store_stalled")
     }
@@ -43,22 +43,23 @@ impl Refused {
         self
     }
 
-    /// What a failed commit means to who sent the lead.
+    /// The refusal for a failed commit.
     pub(super) fn by(record: &LeadRecord, failure: CommitError) -> Self {
         let (reason, refused) = match failure {
             CommitError::Guard { found, .. } => {
-                // What is known of an identity is eight bytes of time, then the lead; else the lead itself is in the way.
+                // An identity record is eight bytes of time and the lead; otherwise the conflict is the lead
+                // itself.
                 let known = <[u8; 24]>::try_from(found).ok();
                 let lead = known.and_then(|known| Uuid::from_slice(&known[8..]).ok());
                 return Self::Duplicate(lead.unwrap_or(record.uuid));
             }
-            // A lead that was erased is not taken in again under its uuid.
+            // An erased lead cannot be submitted again under its UUID.
             CommitError::Erased => return Self::Erased(record.uuid),
             CommitError::Late => ("store_stalled", Self::StoreStalled),
             CommitError::Busy => ("store_busy", Self::Full),
             CommitError::Crowded => ("lead_busy", Self::Full),
             failure => {
-                // That the store failed is told once by itself, and these are counted.
+                // The store logs its failure once; these are only counted.
                 debug!(lead = %record.uuid, %failure, tree = Tree::Leads.name(), "a lead could not be stored");
                 ("store_failed", Self::StoreFailed)
             }

@@ -1,4 +1,5 @@
-//! A rate table as the specification's RateTable: prepared text, joined to the few figures that a table keeps.
+//! Renders a rate table as the specification's RateTable, by joining prepared templates with the few values
+//! that a table stores.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -11,11 +12,11 @@ use offerd_partners::Fingerprint;
 use offerd_partners::base_url::absolute_in;
 use offerd_partners::offer_json::{OfferPlace, write_offer};
 
-/// The specification's RateTable as JSON. `base_url` is where clicks go, where the table's page is, and what URLs of partner files may
-/// begin with.
+/// The specification's RateTable as JSON. `base_url` is the base of click and page addresses, and of relative
+/// URLs in partner files.
 ///
 /// # Errors
-/// The fingerprint of a text that the store does not have (any more).
+/// The fingerprint of a template that the store does not have.
 pub fn render(table: &Table, base_url: &BaseUrl, templates: &Templates) -> Result<Bytes, Fingerprint> {
     let mut out = Vec::with_capacity(1024 + table.offers() * 2048);
     write_json(&mut out, &Head::of(table, base_url, templates));
@@ -45,7 +46,7 @@ pub fn render(table: &Table, base_url: &BaseUrl, templates: &Templates) -> Resul
     Ok(absolute_in(out, base_url).into())
 }
 
-/// The loan partners still outstanding, each once (facts, v1 edition).
+/// The pending loan partners, each once (facts, v1 edition).
 fn pending_originators(table: &Table) -> Vec<&Originator> {
     let pending = table.progress().pending().map(|seat| &table.seats()[seat]);
     let loans = pending.filter(|seat| seat.product_type == ProductType::Loan);
@@ -54,7 +55,7 @@ fn pending_originators(table: &Table) -> Vec<&Originator> {
     originators
 }
 
-/// The partners still outstanding, each once with its product types.
+/// The pending partners, each once with its product types.
 fn pending_responses(table: &Table) -> Vec<PendingResponse<'_>> {
     let mut pending: Vec<PendingResponse> = Vec::new();
     for seat in table.progress().pending().map(|seat| &table.seats()[seat]) {

@@ -1,4 +1,4 @@
-//! Seating: the [plan](SeatingPlan) of a table that is about to be written, with its limits counted.
+//! Seating: makes the [plan](SeatingPlan) of a new table and counts its asks.
 
 use chrono::Utc;
 use metrics::counter;
@@ -16,21 +16,21 @@ use offerd_model::ProductType;
 use offerd_partners::{Fingerprint, Fit, Seat};
 use offerd_store::entities::LeadRecord;
 
-/// The seats of a table that is about to be written.
+/// The seats of a new table.
 #[derive(Debug)]
 pub struct Seating {
-    /// Who has a place, and who not.
+    /// The plan.
     pub plan: SeatingPlan,
-    /// What those count for who are asked.
+    /// The round that the asks count for.
     pub round: Round,
-    /// The partner files that it was made with.
+    /// The fingerprint of the partner files.
     pub book: Fingerprint,
-    /// What experiments change.
+    /// The changes by experiments.
     pub treatments: Vec<Treatment>,
 }
 
 impl Seating {
-    /// Seats those who fit a lead, and counts those who are asked at once.
+    /// Seats the partners that fit a lead, and counts those asked at once.
     pub fn of(engine: &Engine, configuration: &Configuration, record: &LeadRecord) -> Self {
         let facts = reading::facts(record, Utc::now());
         let (book, most) = (&configuration.book, configuration.rules.matching.partners_per_lead);
@@ -56,7 +56,7 @@ impl Seating {
         Self { plan, round: round.expect("a plan is judged once"), book: book.fingerprint, treatments }
     }
 
-    /// Those who have no place, as it is recorded.
+    /// The seats without a place, as recorded.
     pub fn kept_out(&self) -> Vec<KeptOut> {
         let kept_out = self.plan.kept_out.iter().take(MAX_KEPT_OUT);
         kept_out.map(|(fit, by)| KeptOut { seat: fit.seat.text.fingerprint, by: *by }).collect()

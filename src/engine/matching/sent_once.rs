@@ -1,4 +1,4 @@
-//! What a partner is sent but once for a lead, however many rate tables the lead has.
+//! Once-per-lead calls, however many rate tables the lead has.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::rate_table::record::TableHead;
 use crate::records::{Records, Unavailable, reading, writing};
 use offerd_store::{Commit, Tree};
 
-/// Why a partner is not sent it again.
+/// The cause when a partner is not sent the lead again.
 pub const SENT_BEFORE: &str = "it was sent the lead before, for another rate table, and is sent it but once";
 
-/// A commit that has the call of a step sent, good only as long as the same partner was not sent it for another table of the lead; `None`
-/// where it was.
+/// A commit that records the call of a step as sent, guarded against the same call for another table of the
+/// lead; `None` where that was made.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when that cannot be read.
+/// [`Unavailable`] when the records cannot be read; the cause is logged.
 pub async fn alone(
     records: &Records,
     (head, position): (&Arc<TableHead>, u16),
@@ -26,11 +26,11 @@ pub async fn alone(
 ) -> Result<Option<Commit>, Unavailable> {
     let (records, head) = (records.clone(), Arc::clone(head));
     let looked = spawn_blocking(move || guarded(&records, &head, position, step, commit)).await;
-    // It is ended by a panic only, or by the end of the process.
+    // Fails only by a panic or at the end of the process.
     looked.unwrap_or(Err(Unavailable))
 }
 
-/// The same, which may wait for the disk.
+/// The blocking part of [`alone`].
 fn guarded(
     records: &Records,
     head: &TableHead,

@@ -1,9 +1,10 @@
-//! Partners that are sent the lead when their offers are shown: their answer to the ping has the offers, and the post goes out, once,
-//! when a client has been given a table with them.
+//! Partners that are posted the lead when their offers are shown: the answer to the ping contains the offers,
+//! and the post is sent once, when a client first gets a table with them.
 //!
-//! Whoever puts a table together for a client says so here, and does not wait. That a post goes out is on the disk before it does, under
-//! a guard that only one can pass, so that neither two clients nor a kill have anybody posted twice. What the partner says to it is kept
-//! with the calls of its ask: whether it takes the lead is an event of the lead, and its bid is booked then.
+//! The code that shows a table queues it here without waiting. The post is on the disk before it is sent,
+//! under a guard that only one sender can pass, so neither two clients nor a kill cause a second post. The
+//! partner's response is stored with the calls of its ask: acceptance is an event of the lead, and the bid is
+//! booked then.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,21 +32,21 @@ use offerd_partners::http::HttpSource;
 use offerd_store::CommitError;
 use offerd_store::entities::LeadRecord;
 
-/// The word of the log for a post that came to nothing.
+/// The log word for a failed post.
 const FAILED: &str = "failed_post";
 
-/// The tables that were shown and may have somebody posted.
+/// A queue of shown tables that may need posts.
 #[derive(Debug)]
 pub struct ShownTables {
     shown: UnboundedSender<Shown>,
-    /// Until somebody looks after them.
+    /// Held until [`keep`] starts.
     waiting: Mutex<Option<UnboundedReceiver<Shown>>>,
 }
 
-/// A table, and the seats of which it had offers when it was shown.
+/// A table, and the seats whose offers were shown.
 type Shown = (Uuid, BTreeSet<u16>);
 
-/// A post that is to be made.
+/// A post to make.
 struct DuePost {
     seat: Arc<Seat>,
     position: u16,
@@ -60,18 +61,18 @@ impl Default for ShownTables {
 }
 
 impl ShownTables {
-    /// A client is given a table as it is now.
+    /// Queues a table that a client is given.
     pub fn add(&self, table: &Table) {
         let offers = table.arrays().flat_map(|(_, offers)| offers);
         let seats: BTreeSet<u16> = offers.map(|offer| offer.seat).collect();
         if !seats.is_empty() {
-            // Once nobody looks after them the daemon ends.
+            // Without a receiver, the daemon is stopping.
             let _ = self.shown.send((table.head().uuid, seats));
         }
     }
 }
 
-/// Posts to whom tables that are shown have offers of, for ever.
+/// Makes the posts for shown tables, for ever.
 pub async fn keep(engine: Arc<Engine>) {
     let Some(mut shown) = engine.shown.waiting.lock().take() else { return };
     while let Some(table) = shown.recv().await {
@@ -89,7 +90,7 @@ pub async fn keep(engine: Arc<Engine>) {
     }
 }
 
-/// The posts that a table still owes the partners whose offers were shown.
+/// The posts still due for the offers shown of a table.
 fn due(engine: &Engine, (table, seats): &Shown) -> Result<(Table, LeadRecord, Vec<DuePost>), Unavailable> {
     let table = reading::table(&engine.records, *table)?.ok_or(Unavailable)?;
     let lead = reading::lead(&engine.records.store, table.head().lead)?.ok_or(Unavailable)?;
@@ -109,22 +110,22 @@ fn due(engine: &Engine, (table, seats): &Shown) -> Result<(Table, LeadRecord, Ve
     Ok((table, lead, due))
 }
 
-/// Makes a post, unless it is made by somebody else.
+/// Makes a post, unless another task or node does.
 async fn make(engine: &Engine, table: &Table, lead: &LeadRecord, post: DuePost) -> Result<(), CommitError> {
     let DuePost { seat, position, before } = post;
     let Some(source) = &seat.http else { return Ok(()) };
     let whose = (table, lead.created_at);
     let at = Utc::now().timestamp_millis();
-    // So it stays where a kill comes before the answer.
+    // The record if a kill precedes the response.
     let unanswered = Later { at, end: LaterEnd::Unclear(Cause::new("its answer has not come")) };
     let sent = CallRecord { sent: true, at, later: Some(unanswered), ..before.clone() };
     let claim = writing::later(whose, position, (Some(&before), &sent), (None, None));
     let claim = sent_once::alone(&engine.records, (table.head(), position), before.step, claim).await;
-    // Where another table of the lead has it sent, it is not sent again.
+    // Another table of the lead has posted it.
     let Ok(Some(claim)) = claim else { return Ok(()) };
     match engine.records.store.commit(claim).await {
         Ok(()) => {}
-        // Somebody else makes it, or the lead is erased.
+        // Another sender won, or the lead is erased.
         Err(CommitError::Guard { .. } | CommitError::Erased) => return Ok(()),
         Err(failure) => return Err(failure),
     }
@@ -145,7 +146,7 @@ async fn make(engine: &Engine, table: &Table, lead: &LeadRecord, post: DuePost) 
     Ok(())
 }
 
-/// Sends a post, and reads what the partner says to it.
+/// Sends a post and reads the response.
 async fn send(
     engine: &Engine,
     (seat, source): (&Seat, &HttpSource),

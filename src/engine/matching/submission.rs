@@ -1,4 +1,4 @@
-//! A lead as it comes in: new, or to be merged into one that is there.
+//! An incoming lead: a new one, or one to merge into an existing lead.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +11,34 @@ use offerd_base::telemetry::traces::TraceContext;
 use offerd_model::{CreditBands, Lead, Viewer};
 use offerd_store::entities::LeadRecord;
 
-/// A lead on its way in.
+/// A new lead.
 pub struct Submission {
-    /// Whose it is.
+    /// The company.
     pub company: Uuid,
-    /// Made with a test token.
+    /// Whether it was sent with a test token.
     pub test: bool,
     /// The company's duplicate look-back in minutes.
     pub look_back_minutes: Option<u32>,
-    /// How scores become ratings.
+    /// Maps scores to ratings.
     pub bands: CreditBands,
-    /// Whether who sends it says to know values that the specification lacks.
+    /// Whether the client declares that it knows values beyond the specification.
     pub newer_values: bool,
-    /// The client's key for this submit.
+    /// The client's idempotency key.
     pub idempotency_key: Option<IdempotencyKey>,
-    /// The trace that the client goes on with.
+    /// The trace that the client continues.
     pub trace: Option<TraceContext>,
-    /// Leave to take it in, given back once its commit is acknowledged.
+    /// The permit of the load shedder, returned once its commit is acknowledged.
     pub permit: Permit,
-    /// What was sent.
+    /// The submitted lead.
     pub lead: Lead,
 }
 
 impl Submission {
-    /// Who sends it.
     pub(super) fn viewer(&self) -> Viewer {
         Viewer { company: self.company, test: self.test }
     }
 
-    /// The lead as it will be kept.
+    /// The record to store.
     pub(super) fn record(self, now: i64) -> LeadRecord {
         let Self { company, test, bands, newer_values, lead, .. } = self;
         LeadRecord {
@@ -59,17 +58,17 @@ impl Submission {
     }
 }
 
-/// What is to become of a lead that is there already.
+/// A merge into an existing lead.
 #[derive(Debug, Clone, Copy)]
 pub struct Growth<'a> {
-    /// Who asks.
+    /// The caller.
     pub viewer: Viewer,
     /// The lead.
     pub lead: Uuid,
-    /// What is merged into it.
+    /// The attributes to merge.
     pub later: &'a Lead,
-    /// Whether who asks says to know values that the specification lacks.
+    /// Whether the client declares that it knows values beyond the specification.
     pub newer_values: bool,
-    /// A lead that was made before this is left alone, as if it were not there, Unix milliseconds.
+    /// Leads older than this, Unix milliseconds, are treated as missing.
     pub made_since: Option<i64>,
 }

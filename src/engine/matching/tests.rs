@@ -1,4 +1,5 @@
-//! Time and failure, on a paused clock: an hour passes in a moment, and no test depends on how fast the machine is.
+//! Time and failures on a paused clock: an hour passes at once, and no test depends on the speed of the
+//! machine.
 
 use std::time::Duration;
 
@@ -23,7 +24,8 @@ pub(crate) mod world;
 
 pub(crate) use self::world::*;
 
-/// As it is while its lead is being erased, or the daemon stops: nobody says that the table has changed, since it has not.
+/// The state while a lead is being erased or the daemon is stopping: no change is reported, since there is
+/// none.
 #[test]
 fn who_waits_for_a_pending_table_that_has_no_actor_waits() {
     paused(async {
@@ -40,7 +42,7 @@ fn who_waits_for_a_pending_table_that_has_no_actor_waits() {
     });
 }
 
-/// Nothing can be under an id that was made for a lead just now; under one that a client has chosen there may be another.
+/// A generated id cannot exist yet; an id chosen by a client can.
 #[test]
 fn only_a_lead_whose_uuid_the_client_chose_is_looked_for() {
     paused(async {
@@ -53,7 +55,7 @@ fn only_a_lead_whose_uuid_the_client_chose_is_looked_for() {
         let lead = LEAD.replacen('{', r#"{"uuid": "01a20550-6693-7bf0-a5ed-9a8dd2717a08", "#, 1);
         let before = Store::look_ups();
         world.try_submit_lead(&lead, Until::Settled).await.unwrap();
-        // For it in the base and in the last volume, and twice for its data key, which tells where it lies.
+        // Looks the lead up in the base and the last volume, and its data key, which names its volume, twice.
         assert_eq!(Store::look_ups() - before, 4);
         let again = world.try_submit_lead(&lead, Until::Settled).await;
         assert!(matches!(again, Err(Refused::Duplicate(_))), "{again:?}");
@@ -322,7 +324,7 @@ fn what_was_answered_while_the_disk_failed_is_kept_and_nobody_is_asked_again_for
         assert!(world.matchmaker.engine().live.has(uuid(&before)));
         world.disk.set(false);
         world.submit(Until::Prompt).await;
-        // Nobody recovers it: what was answered is written.
+        // No recovery needed: the answers are written.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let after = world.poll(uuid(&before)).await;
         assert_eq!((loan_offers(&after), after.pending), (2, false));
@@ -384,8 +386,8 @@ fn a_partner_that_left_the_book_meanwhile_is_not_waited_for() {
 proptest! {
     #![proptest_config(crate::cases::cases(24))]
 
-    /// Whatever the partners do: pending responses only shrink, offers shown stay shown, the table is complete by its
-    /// deadline, and then it never changes, neither in memory nor in the store.
+    /// For every behaviour of the partners: pending responses only shrink, shown offers stay, the table
+    /// completes by its deadline and then never changes, in memory or in the store.
     #[test]
     fn every_table_completes_by_its_deadline_and_only_ever_grows(
         partners in (0..6_usize).prop_flat_map(|count| (0..count).map(any_partner).collect::<Vec<_>>()),

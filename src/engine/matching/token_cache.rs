@@ -1,4 +1,4 @@
-//! A token that many need and one fetches.
+//! A shared token: many callers need it, one fetches it.
 
 use std::time::Duration;
 
@@ -8,25 +8,25 @@ use tokio::time::Instant;
 
 use offerd_partners::http::auth::BearerToken;
 
-/// How long before its end a token is fetched anew, at most.
+/// How long before its expiry a token is refreshed, at most.
 const MARGIN_MAX: Duration = Duration::from_secs(30);
 
-/// The same, of a token that does not live long: this part of its life.
+/// For short-lived tokens: the fraction of the lifetime.
 const MARGIN_OF: u32 = 2;
 
 /// The token of a partner's authorization server, until it expires.
 #[derive(Debug)]
 pub struct TokenCache {
     kept: Mutex<Option<Kept>>,
-    /// Whose turn it is to fetch.
+    /// Serialises fetches.
     turn: Semaphore,
 }
 
-/// A token that was fetched.
+/// A fetched token.
 #[derive(Debug)]
 struct Kept {
     token: BearerToken,
-    /// When it came.
+    /// When it was fetched.
     since: Instant,
     until: Instant,
 }
@@ -38,7 +38,7 @@ impl Default for TokenCache {
 }
 
 impl TokenCache {
-    /// The token: the kept one, or one that is fetched now; who comes meanwhile waits for that one.
+    /// The cached token, or a fetched one; concurrent callers share one fetch.
     ///
     /// # Errors
     /// Those of `fetch`.
@@ -63,7 +63,7 @@ impl TokenCache {
         Ok(token)
     }
 
-    /// Forgets a token that was not taken, so that the next is fetched.
+    /// Drops a rejected token, so that the next call fetches one.
     pub fn forget(&self, refused: &BearerToken) {
         let mut kept = self.kept.lock();
         if kept.as_ref().is_some_and(|kept| kept.token == *refused) {
@@ -71,7 +71,7 @@ impl TokenCache {
         }
     }
 
-    /// The token that is good now, or was fetched for those who `came` meanwhile, however short it lives.
+    /// The token, if it is valid, or if it was fetched after the caller `came`, however short-lived.
     fn kept(&self, came: Instant) -> Option<BearerToken> {
         let kept = self.kept.lock();
         let kept = kept.as_ref().filter(|kept| Instant::now() < kept.until || came <= kept.since);

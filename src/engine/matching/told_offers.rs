@@ -1,4 +1,4 @@
-//! What is told of the offers of an answer that are not shown, or that may be wrong.
+//! Diagnostics of offers in an answer that are not shown or may be wrong.
 
 use metrics::counter;
 use tracing::warn;
@@ -7,7 +7,7 @@ use offerd_base::telemetry::metrics::{OFFERS_DOUBTED, OFFERS_NOT_SHOWN};
 use offerd_partners::Seat;
 use offerd_partners::http::{Answered, Reading};
 
-/// Logs and counts them, and sums them up in a sentence.
+/// Logs and counts them, and summarises them in a sentence.
 pub(super) fn tell(seat: &Seat, reading: &Reading) -> Option<String> {
     let (partner, product_type) = (&seat.identity.key, seat.product_type.as_str());
     for offer in &reading.dropped {

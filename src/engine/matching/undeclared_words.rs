@@ -1,5 +1,5 @@
-//! The words with which a partner declines and that its file does not know, counted: a file that is out of date shows here, and
-//! not as leads that the partner merely has nothing for.
+//! Counts the decline reasons that a partner's file does not declare, so that an outdated file shows up here
+//! and not just as declined leads.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use offerd_base::telemetry::metrics::PARTNER_UNDECLARED_WORDS;
 use offerd_model::{Attribute, AttributeValue, Lead};
 use offerd_partners::Seat;
 
-/// Most words that are kept apart.
+/// Most distinct words.
 const WORDS_MAX: usize = 32;
 
-/// What the others are counted as.
+/// The label of further words.
 const OTHERS: &str = "(others)";
 
-/// What a word is counted as that a lead has too, or that is a secret of ours.
+/// The label of words that also occur in the lead, or are secrets of ours.
 pub const UNNAMED: &str = "(a text)";
 
-/// Whether a word is part of what a lead says of its person.
+/// Whether a word is part of a lead's personal data.
 pub fn is_of(lead: &Lead, word: &str) -> bool {
     let bare = |text: &str| -> String {
         text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -38,39 +38,39 @@ pub fn is_of(lead: &Lead, word: &str) -> bool {
     })
 }
 
-/// A word, as far as it may be shown.
+/// A word that is safe to show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndeclaredWord {
-    /// The word, or in brackets what stands for several.
+    /// The word, or a label in brackets for several.
     pub word: String,
-    /// How often it came since the file was read.
+    /// Occurrences since the file was read.
     pub count: u64,
-    /// When it came last.
+    /// The last occurrence.
     pub last: DateTime<Utc>,
 }
 
 impl UndeclaredWord {
-    /// What gives it a meaning under `answer.reasons`, but for the meaning; nothing where it is not the word itself.
+    /// The key that declares it under `answer.reasons`; `None` for a label.
     pub fn key(&self) -> Option<String> {
         (!self.word.starts_with('(')).then(|| quoted(&self.word))
     }
 }
 
-/// The words of one seat, since its file was read.
+/// The words of one seat since its file was read.
 pub struct UndeclaredWords {
     words: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
     all: Counter,
 }
 
 impl UndeclaredWords {
-    /// None yet, of a seat whose counter is there from now on.
+    /// No words yet; exports the seat's counter.
     pub fn of(seat: &Seat) -> Self {
         let labels =
             [("partner", seat.identity.key.clone()), ("product_type", seat.product_type.as_str().to_owned())];
         Self { words: Mutex::default(), all: counter!(PARTNER_UNDECLARED_WORDS, &labels) }
     }
 
-    /// Counts a word, which may be shown.
+    /// Counts a word that is safe to show.
     pub fn count(&self, word: String) {
         self.all.increment(1);
         let mut words = self.words.lock();
@@ -80,7 +80,7 @@ impl UndeclaredWords {
         (*count, *last) = (*count + 1, Utc::now());
     }
 
-    /// Each word, the most frequent first.
+    /// The words, most frequent first.
     pub fn counted(&self) -> Vec<UndeclaredWord> {
         let words = self.words.lock();
         let counted = words.iter().map(|(word, (count, last))| UndeclaredWord {

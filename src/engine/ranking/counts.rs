@@ -1,4 +1,4 @@
-//! The counts in memory: of each day how often each offer was clicked on, and how many of the clicks converted.
+//! The counts in memory: for each day, the clicks on each offer and how many converted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,18 +16,18 @@ use offerd_store::{CommitError, Store, Tree};
 #[derive(Debug, Default)]
 pub struct Counts {
     days: BTreeMap<u32, HashMap<Whose, Vec<Cohort>>>,
-    /// Which offer of whose file a number means; each text is held once.
+    /// Numbers of (partner, offer, rating) keys, so that each text is held once.
     names: BTreeMap<At, u32>,
     cohorts: usize,
-    /// The first day that counts; earlier ones made room.
+    /// The first day that is kept; earlier ones were evicted.
     first: u32,
-    /// Days that made room, and whose they were: the store has them until they are too old.
+    /// Evicted days and their owners: the store keeps them until they expire.
     dropped: BTreeMap<u32, BTreeSet<Whose>>,
-    /// Whose counts have changed since they were summed up last.
+    /// Owners whose counts changed since the last sum.
     changed: BTreeSet<Whose>,
 }
 
-/// The clicks of one day on one offer, by people of one rating.
+/// One day's clicks on one offer by people of one rating.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cohort {
     at: u32,
@@ -36,10 +36,10 @@ struct Cohort {
 }
 
 impl Counts {
-    /// The counts that a store has.
+    /// Loads the counts from a store.
     ///
     /// # Errors
-    /// That they cannot be read.
+    /// [`CommitError`] when they cannot be read.
     pub fn load(store: &Store, most: usize) -> Result<Self, CommitError> {
         let mut counts = Self::default();
         for record in store.scan(Tree::Ranking, []) {
@@ -51,7 +51,7 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Takes a day as it is now. With more than so many cohorts the oldest days make room.
+    /// Sets a day's counts. Evicts the oldest days beyond `most` cohorts.
     pub fn put(&mut self, whose: Whose, day: u32, now: &Day, most: usize) {
         if day < self.first {
             self.dropped.entry(day).or_default().insert(whose);
@@ -86,7 +86,7 @@ impl Counts {
         );
     }
 
-    /// Forgets what is older than so many days; the keys of what the store has of it.
+    /// Drops the days before `day`; returns the keys of their records.
     pub fn forget_before(&mut self, day: u32) -> Vec<Vec<u8>> {
         let kept = self.days.split_off(&day);
         let old = std::mem::replace(&mut self.days, kept);
@@ -97,17 +97,17 @@ impl Counts {
         old.flat_map(|(day, whose)| whose.into_iter().map(move |whose| key::day(whose, day))).collect()
     }
 
-    /// Whose counts there are, or were.
+    /// The owners with counts.
     pub fn whose(&self) -> BTreeSet<Whose> {
         self.days.values().flat_map(HashMap::keys).copied().collect()
     }
 
-    /// Whose counts have changed since this was asked last.
+    /// The owners whose counts changed since the last call.
     pub fn take_changed(&mut self) -> BTreeSet<Whose> {
         std::mem::take(&mut self.changed)
     }
 
-    /// What somebody's clicks have shown by a time in Unix milliseconds.
+    /// The sum of an owner's counts as of a time in Unix milliseconds.
     pub fn sum(&self, whose: Whose, rules: &RankingSettings, now: i64) -> Conversions {
         let mut sums: BTreeMap<u32, Seen> = BTreeMap::new();
         let today = day_of(now);
@@ -121,7 +121,7 @@ impl Counts {
             }
         }
         let mut conversions = Conversions::nothing_seen(super::prior(rules));
-        // In the order of their names, so that the same counts give the same figures to the last bit.
+        // In the order of names, so that equal counts give bit-identical sums.
         for (at, number) in &self.names {
             if let Some(seen) = sums.get(number) {
                 conversions.add(&at.place(), at.band, *seen);
@@ -140,13 +140,13 @@ impl Counts {
     }
 }
 
-/// Whether the clicks of a day count: they are old enough to have converted, and not too old.
+/// Whether a day counts: old enough to have converted, and within the window.
 fn counts(day: u32, today: u32, rules: &RankingSettings) -> bool {
     let age = u128::from(today - day) * u128::from(DAY_MS.unsigned_abs());
     age >= rules.matures_after.as_millis() && age <= rules.window.as_millis()
 }
 
-/// How much a click of a day counts.
+/// The weight of a day's clicks.
 fn weight(day: u32, today: u32, rules: &RankingSettings) -> f64 {
     let age = f64::from(today - day) * 86_400.0;
     rules.half_life.map_or(1.0, |half_life| (-age / half_life.as_secs_f64()).exp2())

@@ -1,7 +1,8 @@
-//! A day: the clicks on the offers of the rate tables of one day, and which of them converted.
+//! One day's record: the clicks on offers of that day's rate tables, and which converted.
 //!
-//! An offer counts once, however often it is clicked on or reported: it is known by a fingerprint of four bytes, which tells of nobody.
-//! Two of one offer and day that are alike by chance count as one, which is once in some millions of pairs.
+//! An offer counts once, however often it is clicked or reported: it is identified by a four-byte
+//! fingerprint, which identifies no person. Two fingerprints of the same offer and day that collide count as
+//! one, about once in some millions of pairs.
 
 use std::collections::BTreeSet;
 
@@ -13,70 +14,69 @@ use offerd_partners::Fingerprint;
 use offerd_partners::ranking::Place;
 use offerd_partners::ranking::estimate::Band;
 
-/// The offers of one day that were clicked on.
+/// The clicked offers of one day.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
-    /// By offer of a partner's file, and by rating.
+    /// By offer in the partner's file, and by rating.
     pub cells: Vec<Cell>,
 }
 
-/// What one offer of a partner's file came to with people of one rating.
+/// The results of one offer of a partner's file with people of one rating.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Which.
+    /// The offer and rating.
     pub at: At,
-    /// Fingerprints of the offers that were clicked on.
+    /// Fingerprints of the clicked offers.
     clicked: BTreeSet<u32>,
-    /// Those of them that converted.
+    /// Fingerprints of those that converted.
     converted: BTreeSet<u32>,
 }
 
-/// An offer of a partner's file, to people of a rating.
+/// An offer of a partner's file, shown to people of a rating.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct At {
     /// The product type of the seat.
     pub product_type: ProductType,
-    /// Key of the partner.
+    /// The partner's key.
     pub partner: String,
-    /// Key of the offer.
+    /// The offer's key.
     pub offer: String,
     /// The rating.
     pub band: Band,
 }
 
-/// What became of an offer.
+/// What happened to an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Became {
-    /// It was clicked on.
+    /// It was clicked.
     Clicked,
-    /// The click has earned its payout.
+    /// The click earned its payout.
     Converted,
-    /// It has not, after all.
+    /// The payout was reversed.
     TakenBack,
 }
 
 impl At {
-    /// The offer.
     pub fn place(&self) -> Place<'_> {
         Place { product_type: self.product_type, partner: &self.partner, offer: &self.offer }
     }
 }
 
 impl Cell {
-    /// Offers that were clicked on.
+    /// Number of clicked offers.
     pub fn clicks(&self) -> u32 {
         self.clicked.len() as u32
     }
 
-    /// Those of them that converted.
+    /// Number of those that converted.
     pub fn conversions(&self) -> u32 {
         self.converted.len() as u32
     }
 }
 
 impl Day {
-    /// Notes what became of an offer; whether that changes anything. What was not clicked on does not convert: the one would count
-    /// among those that might have, and the others not.
+    /// Records what happened to an offer; returns whether that changed anything. An offer that was not
+    /// clicked cannot convert, or it would count as a conversion without counting as a click.
     pub fn note(&mut self, at: &At, offer: u32, became: Became) -> bool {
         let place = match self.cells.iter().position(|cell| cell.at == *at) {
             Some(place) => place,
@@ -95,7 +95,7 @@ impl Day {
         }
     }
 
-    /// Whether an offer was clicked on.
+    /// Whether an offer was clicked.
     pub fn has(&self, at: &At, offer: u32) -> bool {
         self.cells.iter().any(|cell| cell.at == *at && cell.clicked.contains(&offer))
     }

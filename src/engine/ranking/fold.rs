@@ -1,4 +1,4 @@
-//! The fold: follows the feed of lead events of a company, and notes which offers were clicked on, and which of these converted.
+//! Folds a company's lead events into days of clicked and converted offers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,31 +17,31 @@ use offerd_partners::{Quote, SeatTemplate};
 use offerd_store::entities::Happening;
 use offerd_store::{CommitError, Tree};
 
-/// Days, and whose they are.
+/// Days by owner and date.
 pub type Days = BTreeMap<(Whose, u32), Day>;
 
-/// Reads what a feed tells.
+/// Folds feed entries.
 pub struct Fold<'r> {
     records: &'r Records,
     days: Days,
     changed: Vec<(Whose, u32)>,
 }
 
-/// An offer that something happened with.
+/// An offer with an event.
 struct Named {
     whose: Whose,
     day: u32,
     at: At,
     fingerprint: u32,
-    /// The step that earns its payout.
+    /// The step that earns the payout.
     on: PayoutStep,
 }
 
 impl<'r> Fold<'r> {
-    /// The days that these events change, as they are then.
+    /// The days that these events change, in their new state.
     ///
     /// # Errors
-    /// That the store cannot be read.
+    /// [`CommitError`] when the store cannot be read.
     pub fn changed(records: &'r Records, happenings: &[Happening]) -> Result<Days, CommitError> {
         let mut fold = Self { records, days: Days::new(), changed: Vec::new() };
         happenings.iter().try_for_each(|happening| fold.happened(happening))?;
@@ -50,7 +50,7 @@ impl<'r> Fold<'r> {
         Ok(days)
     }
 
-    /// Notes what happened to a lead, or takes it back.
+    /// Records an event of a lead, or its reversal.
     fn happened(&mut self, happening: &Happening) -> Result<(), CommitError> {
         let Some(step) = step_of(happening.event_type) else { return Ok(()) };
         let became = match (step, happening.taken_back_at) {
@@ -59,7 +59,7 @@ impl<'r> Fold<'r> {
             (_, Some(_)) => Became::TakenBack,
         };
         for named in self.named(happening)? {
-            // Where the click earns the payout there is nothing to learn.
+            // An offer that is paid per click has no conversions to learn.
             if named.on != PayoutStep::Click && (step == PayoutStep::Click || named.on == step) {
                 let Named { whose, day, at, fingerprint, .. } = named;
                 if self.day(whose, day)?.note(&at, fingerprint, became) {
@@ -70,8 +70,8 @@ impl<'r> Fold<'r> {
         Ok(())
     }
 
-    /// The offers that something happened with: the one that is named, or else those that were clicked on of the institution's, of
-    /// which a report that names the lead alone can only mean all. None of a lead that is erased.
+    /// The offers of an event: the named one, or else all clicked offers of the institution, which is all
+    /// that a report naming only the lead can mean. Empty for an erased lead.
     fn named(&mut self, happening: &Happening) -> Result<Vec<Named>, CommitError> {
         let Some(lead) = reading::lead(&self.records.store, happening.lead).ok().flatten() else {
             return Ok(Vec::new());
@@ -128,7 +128,7 @@ impl<'r> Fold<'r> {
         })
     }
 
-    /// A day as it is, with what this step has changed.
+    /// A day, including the changes of this fold.
     fn day(&mut self, whose: Whose, day: u32) -> Result<&mut Day, CommitError> {
         if !self.days.contains_key(&(whose, day)) {
             let found = self.records.store.read(Tree::Ranking, key::day(whose, day)).map_err(unreadable)?;
@@ -138,7 +138,7 @@ impl<'r> Fold<'r> {
     }
 }
 
-/// The step that an event is; `None` of one that earns nothing anywhere.
+/// The payout step of an event; `None` where no offer can earn by it.
 fn step_of(event: EventType) -> Option<PayoutStep> {
     match event {
         EventType::OfferClicked => Some(PayoutStep::Click),

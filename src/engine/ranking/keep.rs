@@ -1,4 +1,4 @@
-//! Learning goes on beside the leads.
+//! Keeps learning in the background.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use offerd_base::config::RankingSettings;
 use offerd_store::entities::Happening;
 use offerd_store::{Commit, CommitError, Tree, codec};
 
-/// The name under which the store keeps how far it has come.
+/// Name of the projection, for its position in the store.
 const NAME: &str = "ranking";
 
-/// Learns from the feeds while a ranking is named; before this process leads, it sums up what the one that does has learnt.
+/// Learns from the feeds while a ranking is set up. A node that does not lead sums up what the leader has
+/// learnt.
 pub struct Learning {
     rankings: Rankings,
     due: Due,
 }
 
 impl Learning {
-    /// For these rankings.
     pub fn new(rankings: Rankings) -> Self {
         Self { rankings, due: Due::now() }
     }
@@ -36,14 +36,14 @@ impl Projection for Learning {
     async fn begin(&mut self) {
         let store = self.rankings.0.records.store.clone();
         while !store.leads() {
-            // The one that leads may have written more.
+            // The leader may have written more.
             self.rankings.drop_counts();
             if let Err(failure) = self.rankings.refresh(&mut self.due).await {
                 error!(%failure, "what was learnt of clicks could not be read; it is tried again");
             }
             let _ = tokio::time::timeout(LOOK_AGAIN, store.until_it_leads()).await;
         }
-        // What was read before may not be all that the last one has written.
+        // The last read may predate the final writes of the previous leader.
         self.rankings.drop_counts();
         self.due = Due::now();
     }
@@ -54,7 +54,7 @@ impl Projection for Learning {
     }
 }
 
-/// When is summed up next, and what the last sum was by.
+/// The time of the next sum, and the inputs of the last.
 pub(super) struct Due {
     at: tokio::time::Instant,
     day: Option<u32>,
@@ -62,12 +62,11 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// At once.
     pub(super) fn now() -> Self {
         Self { at: tokio::time::Instant::now(), day: None, rules: None }
     }
 
-    /// Whether it is time by these settings: also when they are others.
+    /// Whether a sum is due: by time, or because the settings changed.
     fn is_due(&self, rules: &RankingSettings) -> bool {
         rules.is_on() && (tokio::time::Instant::now() >= self.at || self.is_by_others(rules))
     }
@@ -78,10 +77,10 @@ impl Due {
 }
 
 impl Rankings {
-    /// Takes a step for each company, of so many records at most; whether there may be more.
+    /// Takes a step for each company, of at most `most` records; returns whether there may be more.
     ///
     /// # Errors
-    /// Why the store failed; what was noted before that stays noted.
+    /// The failure of the store; what was noted before stays noted.
     pub async fn round(&self, most: usize) -> Result<bool, CommitError> {
         let store = &self.0.records.store;
         step(store, (NAME, most), |happenings, moved| self.learn_from(happenings, moved)).await
@@ -94,7 +93,7 @@ impl Rankings {
             commit.put(Tree::Ranking, key::day(*whose, *day), codec::encode(now))
         });
         if let Err(failure) = self.0.records.store.commit(commit).await {
-            // What has become of it nobody knows: the counts are read again.
+            // The result of the commit is unknown, so the counts are read again.
             self.drop_counts();
             return Err(failure);
         }
@@ -102,11 +101,12 @@ impl Rankings {
         let put = move |counts: &mut Counts| {
             days.iter().for_each(|((whose, day), now)| counts.put(*whose, *day, now, most));
         };
-        // They may have to be read from the store first.
+        // The counts may have to be loaded first.
         blocking(move || rankings.with_counts(put)).await?
     }
 
-    /// Sums up where it is time: what has changed, or all when the day or the settings are others, or another process learns.
+    /// Sums up if due: the changed counts, or all when the day or the settings changed or another node
+    /// learns.
     pub(super) async fn refresh(&self, due: &mut Due) -> Result<(), CommitError> {
         let (rules, store) = (self.rules(), &self.0.records.store);
         if !due.is_due(&rules) {

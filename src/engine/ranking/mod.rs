@@ -1,17 +1,19 @@
-//! Ranking: what a company's own clicks teach, and by what its offers are ranked.
+//! Ranking: learns from a company's own clicks, and ranks its offers.
 //!
-//! A `fold` follows the feed of lead events of each company, in the order of arrival, and notes of each `day` which offers were
-//! clicked on and which of these earned their payout; in the same commit it notes how far it has come, so that each record counts once,
-//! whatever crashes. A click counts on the day of its rate table, and so does what comes of it weeks later: only days that are old enough
-//! to have converted are summed up (`ranking.matures_after`). The `counts` are in memory too; a `snapshot` is their sum by a time, and
-//! all that a rate table reads. [`offerd_partners::ranking`] makes scores of it.
+//! A `fold` follows each company's lead events in order of arrival and records for each `day` which offers
+//! were clicked and which of those earned their payout. The same commit moves its position, so each record
+//! counts once, even across crashes. A click and its later results count on the day of the rate table; only
+//! days old enough to have converted are summed up (`ranking.matures_after`). The `counts` are also in
+//! memory; a `snapshot` is their sum as of a time, and all that a rate table reads.
+//! [`offerd_partners::ranking`] turns it into scores.
 //!
-//! Where several processes share a store, the one that leads follows the feeds; the others sum up anew what it has written, every
+//! Where several nodes share a store, the leader follows the feeds; the others sum up its records every
 //! `ranking.refresh`.
 //!
-//! Nothing is followed where the settings name no ranking. When they begin to, the feed is read from its beginning.
+//! Without a ranking in the settings, no feed is followed. When one is added, the feed is read from its
+//! start.
 //!
-//! Days name no lead; those of companies lie apart, and so do those of test leads.
+//! Days name no lead. They are separate for each company, and for test and live leads.
 
 mod counts;
 mod day;
@@ -50,17 +52,17 @@ pub struct Rankings(Arc<Shared>);
 struct Shared {
     records: Records,
     rules: RwLock<Arc<RankingSettings>>,
-    /// `None` until something is to be learnt.
+    /// `None` until first needed.
     counts: Mutex<Option<Counts>>,
-    /// `None` where no ranking is named.
+    /// `None` without a ranking in the settings.
     snapshot: RwLock<Option<Arc<Snapshot>>>,
 }
 
 impl Rankings {
-    /// The rankings of a store by these settings, with what was learnt before.
+    /// The rankings of a store under these settings, with everything learnt before.
     ///
     /// # Errors
-    /// That it cannot be read.
+    /// [`CommitError`] when it cannot be read.
     pub fn of(records: Records, rules: RankingSettings) -> Result<Self, CommitError> {
         let rankings = Self(Arc::new(Shared {
             records,
@@ -72,12 +74,12 @@ impl Rankings {
         Ok(rankings)
     }
 
-    /// The settings in force.
+    /// The current settings.
     pub fn rules(&self) -> Arc<RankingSettings> {
         Arc::clone(&self.0.rules.read())
     }
 
-    /// Goes by other settings from now on; what was learnt is summed up by them soon.
+    /// Changes the settings; the next sum uses them.
     pub fn change(&self, rules: RankingSettings) {
         let rules = Arc::new(rules);
         *self.0.rules.write() = Arc::clone(&rules);
@@ -87,8 +89,8 @@ impl Rankings {
         self.show(rules.is_on().then(|| Snapshot::new(rules, &self.companies(), learnt, learnt_at)));
     }
 
-    /// What the offers of a company's table are ranked by: the ranking that is `named`, or else the one that the settings say; `None`
-    /// where none is.
+    /// The ranking of a company's table: the `named` one, or else the one in the settings; `None` without
+    /// one.
     pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<RankedBy>> {
         let snapshot = self.snapshot()?;
         snapshot.ranked_by(Whose { company, test }, named).map(Arc::new)
@@ -102,7 +104,7 @@ impl Rankings {
         *self.0.snapshot.write() = snapshot.map(Arc::new);
     }
 
-    /// Sums up all that was learnt.
+    /// Sums up everything learnt.
     fn learn_again(&self) -> Result<(), CommitError> {
         let rules = self.rules();
         if !rules.is_on() {
@@ -116,7 +118,7 @@ impl Rankings {
         self.learn(&whose, HashMap::new())
     }
 
-    /// Sums up what somebody's clicks have shown, beside what is known of others.
+    /// Sums up the counts of these owners, keeping the sums of the others.
     fn learn(
         &self,
         whose: &BTreeSet<Whose>,
@@ -131,7 +133,7 @@ impl Rankings {
         Ok(())
     }
 
-    /// Does something with the counts, which are read from the store when they are wanted first.
+    /// Runs `with` on the counts, loading them on first use.
     fn with_counts<T>(&self, with: impl FnOnce(&mut Counts) -> T) -> Result<T, CommitError> {
         let mut counts = self.0.counts.lock();
         let counts = match &mut *counts {
@@ -141,7 +143,7 @@ impl Rankings {
         Ok(with(counts))
     }
 
-    /// Has the counts read again before they are used.
+    /// Makes the next use reload the counts.
     fn drop_counts(&self) {
         *self.0.counts.lock() = None;
     }
@@ -152,7 +154,7 @@ impl Rankings {
     }
 }
 
-/// What the settings say is believed before anything was seen.
+/// The prior from the settings.
 fn prior(rules: &RankingSettings) -> Prior {
     let RankingSettings { prior_rate: rate, prior_strength: strength, least, most, .. } = *rules;
     Prior { rate, strength, least, most }

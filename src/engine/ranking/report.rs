@@ -1,4 +1,4 @@
-//! What was learnt, to be looked at.
+//! A report of what was learnt.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use offerd_partners::ranking::estimate::Known;
 use offerd_partners::ranking::{ConversionFrom, Estimate, Prior, Weights};
 use offerd_store::tokens::Tokens;
 
-/// Rows that are told at most.
+/// Most rows in a report.
 pub const ROWS_MAX: usize = 10_000;
 
-/// How sure an interval is.
+/// The quantiles of the reported interval.
 const INTERVAL: [f64; 2] = [0.05, 0.95];
 
-/// What is looked at; all without.
+/// A filter of the report; matches everything by default.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// The company, by its name.
+    /// The company's name.
     pub company: Option<String>,
-    /// Key of the partner.
+    /// The partner's key.
     pub partner: Option<String>,
-    /// Test leads rather than live ones.
+    /// Test leads instead of live ones.
     pub test: bool,
 }
 
@@ -34,57 +34,57 @@ record! {
 
     /// The rankings in force, and what was learnt.
     RankingReport {
-        /// The ranking of companies that none names.
+        /// The default ranking, for companies that no ranking names.
         default: Option<String>,
-        /// The rankings, by their names.
+        /// The rankings by name.
         rankings: BTreeMap<String, Named>,
-        /// What is believed before anything was seen.
+        /// The belief before any observation.
         prior: Prior,
-        /// When it was summed up, where a ranking is named.
+        /// When it was summed up, if a ranking is set up.
         learnt_at: Option<Timestamp>,
-        /// What was learnt: of partners, of their offers, and of these to people of one rating.
+        /// What was learnt: by partner, by offer, and by offer and rating.
         rows: Vec<Row>,
-        /// How many more rows there are.
+        /// Number of further rows.
         rows_cut: usize,
     }
 
     /// A ranking.
     Named {
-        /// What its parts count.
+        /// The weights of its score components.
         weights: Weights,
-        /// The companies that it is of, by their names.
+        /// The names of its companies.
         companies: Vec<String>,
     }
 
-    /// What was learnt of a partner's offers, of one of them, or of that to people of one rating.
+    /// What was learnt of a partner's offers, of one offer, or of one offer with people of one rating.
     Row {
-        /// The company; its uuid where it has no name.
+        /// The company's name, or its UUID if it has none.
         company: String,
         /// The product type.
         product_type: ProductType,
-        /// Key of the partner.
+        /// The partner's key.
         partner: String,
-        /// Key of the offer; none for all of the partner.
+        /// The offer's key; none for all of the partner.
         offer: Option<String>,
-        /// The rating, `(none)` of people without one; none for all.
+        /// The rating, `(none)` for people without one; none for all ratings.
         rating: Option<String>,
-        /// Clicks; older ones count for less than one.
+        /// Clicks; older ones weigh less.
         clicks: f64,
-        /// Those of them that earned their payout.
+        /// The clicks that earned their payout.
         conversions: f64,
-        /// What is believed: of all offers of a partner, of one that nobody has clicked on.
+        /// The estimated conversion rate; in a partner's row, that of an offer without clicks.
         estimate: f64,
-        /// With a probability of 90 % it is from this
+        /// The lower bound of the 90 % interval.
         low: f64,
-        /// to this.
+        /// The upper bound of the 90 % interval.
         high: f64,
-        /// What knows most of it.
+        /// The level that contributes most to the estimate.
         from: ConversionFrom,
     }
 }
 
 impl Rankings {
-    /// What was learnt. Blocks for as long as it takes, some microseconds a row.
+    /// Builds the report. Blocks for some microseconds per row.
     pub fn report(&self, wanted: &Wanted) -> RankingReport {
         let rules = self.rules();
         let snapshot = self.snapshot();
@@ -137,7 +137,7 @@ impl Row {
     }
 }
 
-/// The figure below which such a share of a Beta distribution lies.
+/// A quantile of a Beta distribution.
 fn quantile((alpha, beta): (f64, f64), share: f64) -> Option<f64> {
     Some(Beta::new(alpha, beta).ok()?.inverse_cdf(share)).filter(|figure| figure.is_finite())
 }
@@ -152,7 +152,7 @@ impl From<&NamedRanking> for Named {
 mod tests {
     use super::*;
 
-    /// Figures of Beta(1, 1), which is even, and of Beta(2, 38), by a table.
+    /// Table values of Beta(1, 1), which is uniform, and of Beta(2, 38).
     #[test]
     fn an_interval_has_nine_tenths_of_what_is_believed_in_it() {
         let close = |found: Option<f64>, wanted: f64| (found.unwrap() - wanted).abs() < 1e-3;

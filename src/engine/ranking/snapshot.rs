@@ -1,5 +1,5 @@
-//! A snapshot: the rankings of the settings, with what was learnt by a time. It is exchanged as a whole, and a rate table keeps the one
-//! that it began with.
+//! A snapshot: the rankings in the settings, with what was learnt as of a time. Replaced as a whole; a rate
+//! table keeps the one that it started with.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,23 +10,23 @@ use super::key::Whose;
 use offerd_base::config::{NamedRanking, RankingSettings};
 use offerd_partners::ranking::{Conversions, RankedBy, Ranking, Weights};
 
-/// What offers are ranked by.
+/// A snapshot of the rankings.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The settings.
     pub rules: Arc<RankingSettings>,
     /// When it was made, Unix milliseconds.
     pub learnt_at: i64,
-    /// What was learnt, by whose clicks.
+    /// The learnt conversions, by owner.
     pub learnt: HashMap<Whose, Arc<Conversions>>,
     nothing: Arc<Conversions>,
     rankings: BTreeMap<String, Arc<Ranking>>,
-    /// The rankings of companies that have one of their own.
+    /// Companies with a ranking of their own.
     of_companies: HashMap<Uuid, String>,
 }
 
 impl Snapshot {
-    /// One of these settings; `companies` are those that there are, by their names.
+    /// A snapshot with these settings. `companies` maps the names of all companies.
     pub fn new(
         rules: Arc<RankingSettings>,
         companies: &HashMap<String, Uuid>,
@@ -52,7 +52,7 @@ impl Snapshot {
         }
     }
 
-    /// The ranking of a company: that which is named, or its own, or the default; `None` where none is.
+    /// The ranking of a company: the `named` one, or its own, or the default; `None` without one.
     pub fn ranked_by(&self, whose: Whose, named: Option<&str>) -> Option<RankedBy> {
         let own = || self.of_companies.get(&whose.company).map(String::as_str);
         let name = named.or_else(own).or(self.rules.default.as_deref())?;
@@ -62,13 +62,13 @@ impl Snapshot {
         })
     }
 
-    /// What somebody's clicks have taught.
+    /// What an owner's clicks have shown.
     pub fn conversions(&self, whose: Whose) -> &Arc<Conversions> {
         self.learnt.get(&whose).unwrap_or(&self.nothing)
     }
 }
 
-/// How much each part of a score counts by a ranking.
+/// The weights of a ranking's score components.
 pub(super) fn weights(ranking: &NamedRanking) -> Weights {
     let NamedRanking { interest, conversion, payout, consumer_rating, .. } = *ranking;
     Weights { interest, conversion, payout, consumer_rating }

@@ -1,4 +1,5 @@
-//! Whatever happens, in whatever order, and wherever learning is stopped, what was learnt is what was done.
+//! Whatever is done, in any order and with learning interrupted anywhere, what was learnt matches what was
+//! done.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,24 +29,24 @@ use offerd_partners::ranking::{ConversionFrom, Place};
 
 const COMPANIES: [Uuid; 2] = [COMPANY, Uuid::from_u128(8)];
 
-/// What happens.
+/// An action of the test.
 #[derive(Debug, Clone)]
 enum Deed {
-    /// A lead comes in.
+    /// A lead is submitted.
     Submit { company: usize, test: bool, rating: &'static str },
-    /// Somebody opens an offer.
+    /// An offer is clicked.
     Click { table: usize, number: u16 },
     /// A partner reports on an offer.
     Report { table: usize, number: u16, event_type: PartnerEventType },
-    /// The partner takes a report back.
+    /// The partner revokes a report.
     Revoke { report: usize },
-    /// Learning goes on.
+    /// Learning continues.
     Learn,
-    /// Two learn at once.
+    /// Two nodes learn at once.
     LearnTwice,
-    /// The disk fails while it is written, and the daemon starts again.
+    /// The disk fails during a write, and the daemon restarts.
     FailInLearning,
-    /// The daemon stops, and starts again.
+    /// The daemon restarts.
     Restart,
 }
 
@@ -69,11 +70,12 @@ fn any_deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// The partner that pays for applications, and the one that pays for clicks, which teach nothing; a world names them by their numbers.
+/// The partners that pay for applications and for clicks (which teach nothing). A world names partners by
+/// number.
 const BROKER: &str = "p1";
 const SHOP: &str = "p2";
 
-/// One pays for fundings, one for applications, and one for clicks.
+/// One partner pays for fundings, one for applications and one for clicks.
 fn partners() -> Vec<PartnerFile> {
     let paid_for = |key: &str, step: &str| {
         partner(key).loan("").replaced("on = \"funded\"", &format!("on = \"{step}\""))
@@ -81,19 +83,19 @@ fn partners() -> Vec<PartnerFile> {
     vec![paid_for("p0", "funded").savings(""), paid_for(BROKER, "applied"), paid_for(SHOP, "click")]
 }
 
-/// What is learnt of at once, and never forgotten.
+/// Settings that learn at once and never forget.
 fn rules() -> RankingSettings {
     let rules = Settings::from_layers(None, [("OFFERD__RANKING__DEFAULT".into(), "expected_value".into())]);
     RankingSettings { matures_after: Duration::ZERO, half_life: None, ..rules.unwrap().ranking }
 }
 
-/// Company, whether a test, partner, offer and rating.
+/// Company, test flag, partner, offer and rating.
 type Counted = (Uuid, bool, String, String, String);
 
-/// By where they count: offers that were clicked on, and whether they have converted.
+/// The clicked offers by where they count, with whether they converted.
 type Truth = BTreeMap<Counted, BTreeMap<Uuid, bool>>;
 
-/// A world in which deeds are done.
+/// The state of the test.
 struct Story {
     world: World,
     rankings: Rankings,
@@ -118,7 +120,7 @@ impl Story {
         let Self { world, rankings, .. } = self;
         drop(rankings);
         world.matchmaker.drain().await;
-        // The actors are gone before the store is opened again.
+        // The actors must be gone before the store is reopened.
         tokio::time::sleep(Duration::from_millis(1)).await;
         let world = world.crash(&partners()).await;
         recover(&world.matchmaker).await;
@@ -135,7 +137,7 @@ impl Story {
             Deed::LearnTwice => {
                 let other = rankings_of(&self.world);
                 let _ = tokio::join!(self.rankings.round(3), other.round(3));
-                // Of two that write at once only one has counted what both have read.
+                // Of two concurrent writers, only one has counted what both read.
                 self.rankings = rankings_of(&self.world);
             }
             Deed::FailInLearning => {
@@ -169,7 +171,7 @@ impl Story {
         self.tables.push((uuid(&shown), company, test, rating));
     }
 
-    /// An offer of one of the tables, if it shows that many, and where it counts.
+    /// An offer of a table and where it counts, if the table shows that many.
     fn offer(&self, nth: usize, number: u16) -> Option<(Uuid, String, Counted)> {
         let (table, company, test, rating) = *self.tables.get(nth.checked_rem(self.tables.len())?)?;
         let engine = self.world.matchmaker.engine();
@@ -224,7 +226,7 @@ impl Story {
         }
     }
 
-    /// What was learnt, when all is.
+    /// The counts once everything is learnt.
     async fn learnt(&self) -> BTreeMap<Counted, (usize, usize)> {
         while self.rankings.round(3).await.unwrap() {}
         self.rankings.learn_again().unwrap();
@@ -260,7 +262,7 @@ proptest! {
                 (place.clone(), (offers.len(), offers.values().filter(|converted| **converted).count()))
             });
             assert_eq!(story.learnt().await, counted.collect());
-            // And anew, from the records alone.
+            // And again, from the records alone.
             let (truth, again) = (story.learnt().await, story.restart().await);
             assert_eq!(again.learnt().await, truth);
         });
@@ -333,7 +335,7 @@ fn beyond_the_limit_the_oldest_days_make_room() {
     for age in [3, 1, 2, 0] {
         counts.put(WHOSE, 100 - age, &day("loan", 1, 0), 2);
     }
-    // What has made room does not come back.
+    // An evicted day does not return.
     counts.put(WHOSE, 97, &day("loan", 5, 0), 2);
     let sum = counts.sum(WHOSE, &rules(), 101 * 86_400_000 - 1);
     assert_eq!(sum.known().last().unwrap().estimate.seen.clicks, 2.0);

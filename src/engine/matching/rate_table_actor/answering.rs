@@ -1,4 +1,4 @@
-//! What comes back: replies, and the deadline.
+//! Handles replies and the deadline.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::rate_table::outcome::{AskEnd, Outcome};
 use offerd_base::telemetry::metrics::LATE_ANSWERS;
 
 impl RateTableActor {
-    /// Takes in what has come and still gathers.
+    /// Takes the replies that are still gathering.
     pub(super) fn take_in_gathered(&mut self) {
         let gathered = self.replies.as_ref().map(Replies::take).unwrap_or_default();
         gathered.into_iter().for_each(|answered| self.take_in_reply(answered));
     }
 
-    /// Takes in what a partner has replied, unless its seat has an outcome already, and notes how long it took.
+    /// Records a reply and its duration, unless its seat already has an outcome.
     pub(super) fn take_in_reply(&mut self, PartnerAnswered { seat, end, at, elapsed }: PartnerAnswered) {
         let slowest = &mut self.slowest[usize::from(self.table.released_at(seat).is_some())];
         *slowest = elapsed.max(*slowest);
@@ -31,15 +31,15 @@ impl RateTableActor {
         self.table.handle(Event::Answered { seat, end, at });
     }
 
-    /// How an ask has ended, as the statistic of its seat has it.
+    /// The end of an ask, for its seat's statistics.
     pub(super) fn noted<'n>(&self, seat: usize, end: &'n AskEnd, elapsed: Duration) -> Noted<'n> {
         let head = self.shown().head();
         Noted { rate_table: head.uuid, test: head.test, end, elapsed, late: self.table.has_outcome(seat) }
     }
 
-    /// Every seat without an outcome has timed out.
+    /// Times out every seat without an outcome.
     pub(super) fn time_out(&mut self) {
-        // Of a table that goes on after a restart only the clock tells when it was begun.
+        // After a restart, only the clock tells the age of the table.
         let since = (self.engine.limiter.now() - self.shown().head().created_at).max(0);
         let elapsed = self.start.begun.map_or(Duration::from_millis(since as u64), |begun| begun.elapsed());
         let end = Outcome::TimedOut.into();
@@ -49,8 +49,7 @@ impl RateTableActor {
         self.table.handle(Event::DeadlinePassed { at: self.engine.limiter.now() });
     }
 
-    /// Replies are wanted one by one where somebody sees the table before it is complete, and where second look may be begun
-    /// by any of them.
+    /// Requests replies one by one where a viewer sees the pending table or a reply may start second look.
     pub(super) fn look_to_hurry(&self) {
         if let Some(replies) = &self.replies {
             replies.hurry(self.table.second_look_to_come() || self.audience.watches());

@@ -1,4 +1,4 @@
-//! Whom the actor asks: catalogs here and now, who lives elsewhere by a task of its own, and whom the limits let.
+//! Asks seats: catalogs inline, remote partners in their own tasks, held seats within their limits.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -62,13 +62,13 @@ impl RateTableActor {
         }
     }
 
-    /// Whether a seat answers in the process, without a pretence.
+    /// Whether a seat answers in the process, without simulation.
     pub(super) fn answers_at_once(&self, seat: &Seat) -> bool {
         let is_triggered = || Trigger::of(&self.start.lead, &seat.identity.key).is_some();
         seat.answers_at_once() && !(self.shown().head().test && is_triggered())
     }
 
-    /// Has a catalog answer here and now.
+    /// Asks a catalog inline.
     pub(super) fn ask_catalog(&mut self, seat: usize, fit: &Fit, question: &Question) {
         let asked_at = Instant::now();
         let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
@@ -81,7 +81,7 @@ impl RateTableActor {
         self.take_in_reply(PartnerAnswered { seat, end: outcome.into(), at, elapsed });
     }
 
-    /// Has a partner answer that takes its time, and has had some `before` a restart.
+    /// Asks a partner that takes time, some of which may have passed `before` a restart.
     pub(super) fn ask_partner(
         &mut self,
         seat: usize,
@@ -114,7 +114,7 @@ impl RateTableActor {
         PartnerActor.start().do_send(request);
     }
 
-    /// What the calls of a seat need: what is on the disk of them, its part in the bidding, who keeps what is sent.
+    /// The journal, bidder and recorder of a seat's calls.
     fn calls(&self, seat: usize, fit: &Fit, bidding: &Bidding) -> Calls {
         let Some(source) = &fit.seat.http else { return Calls::default() };
         let head = self.shown().head();
@@ -151,7 +151,7 @@ impl RateTableActor {
         }
     }
 
-    /// An ask that has its budget from now on, and began so long `before`.
+    /// An ask with this budget from now on, which started `before` ago.
     pub(super) fn asked(&self, at: i64, before: Duration, budget: Duration) -> Ask {
         let after = at - self.shown().head().created_at - before.as_millis() as i64;
         Ask {
@@ -160,20 +160,20 @@ impl RateTableActor {
         }
     }
 
-    /// What is asked now.
+    /// The current question.
     pub(super) fn question(&self) -> Question {
         let question = Question::of(self.shown().head(), Arc::clone(&self.start.lead), self.start.bands);
         question.ranked_by(self.start.ranked_by.clone())
     }
 
-    /// A number that is the same for the same seat of the same table.
+    /// A number that depends only on the table and the seat.
     pub(super) fn draw(&self, seat: usize) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.shown().head().uuid, seat).hash(&mut hasher);
         hasher.finish()
     }
 
-    /// Has the limits say which held seats are asked.
+    /// Lets the limits decide which held seats are asked.
     pub(super) fn admit(&mut self, held: &[usize]) {
         let in_book = held.iter().filter_map(|seat| Some((*seat, self.start.fits[*seat].as_ref()?)));
         let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
@@ -189,7 +189,7 @@ impl RateTableActor {
         self.table.handle(Event::Admitted { at: round.at, verdicts });
     }
 
-    /// Gives back what seats counted that were not asked after all.
+    /// Returns the counts of seats that were not asked after all.
     pub(super) fn give_back(&self, seats: &[usize]) {
         let head = self.shown().head();
         for &seat in seats {

@@ -1,4 +1,4 @@
-//! What the actor has the store write, and what it does when that is on the disk.
+//! Writes the actor's commits, and handles their results.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,17 +15,18 @@ use crate::records::writing;
 use offerd_base::telemetry::metrics::OFFERS_CUT;
 use offerd_store::{CommitError, Health};
 
-/// Pause before a commit is tried again that the store's queue had no room for.
+/// Pause before retrying a commit for which the store's queue had no room.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
-/// What becomes of answers that could not be written.
+/// Log message for answers that could not be written.
 const KEPT: &str = "answers could not be stored; they are kept until the store takes them";
 
-/// Pause before it is looked whether a store that failed works again.
+/// Interval between checks of a failed store.
 const FAILED_PAUSE: Duration = Duration::from_millis(250);
 
 impl RateTableActor {
-    /// Writes what is in flight. Requests of partners who live elsewhere are made while the disk is busy with the lead.
+    /// Starts the write in flight, and renders requests to remote partners while the disk is busy with the
+    /// lead.
     pub(super) fn write(&mut self, ctx: &mut Context<Self>) {
         let Some(write) = self.table.in_flight() else { return };
         if write.cut > 0 {
@@ -54,7 +55,7 @@ impl RateTableActor {
         }));
     }
 
-    /// The store has answered the first write: the lead is taken in, or refused.
+    /// Handles the result of the first write: the lead is accepted or refused.
     pub(super) fn first_written(&mut self, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
         let Some((until, acknowledged)) = self.waiting.take() else { return };
         self.start.held = None;
@@ -62,7 +63,7 @@ impl RateTableActor {
             let counted: Vec<usize> = self.table.counted().collect();
             self.give_back(&counted);
             std::mem::take(&mut self.start.trace).fail("not taken in");
-            // Who has hung up is told nothing.
+            // The caller may have hung up.
             let _ = acknowledged.send(Err(failure));
             ctx.stop();
             return;
@@ -76,11 +77,11 @@ impl RateTableActor {
         self.drive(ctx);
     }
 
-    /// The store has answered: the answers are shown, or the actor gives up.
+    /// Handles the result of a write: shows the answers, or stops the actor.
     pub(super) fn written(&mut self, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
         match result {
             Ok(()) => self.take_in_written(),
-            // Only many tables recovered at once can fill the queue; the answers keep until there is room.
+            // Only the recovery of many tables can fill the queue; the answers wait until there is room.
             Err(CommitError::Busy) => {
                 self.table.handle(Event::PutOff);
                 ctx.run_later(BUSY_PAUSE, |actor, ctx| {
@@ -88,11 +89,11 @@ impl RateTableActor {
                     actor.drive(ctx);
                 });
             }
-            // With its lead the table has gone; and who ends leaves it to the next start.
+            // An erased lead takes its table along; a stopping daemon leaves it to the next start.
             Err(CommitError::Erased | CommitError::Closed) => return self.leave(ctx),
             Err(failure) => {
                 let rate_table = self.shown().head().uuid;
-                // That the store failed is told once, not for each of very many tables.
+                // The store logs its failure once, so many tables need not.
                 match self.engine.records.store.health() {
                     Health::Failed(_) | Health::Stalled(_) => debug!(%rate_table, %failure, "{KEPT}"),
                     Health::Sound | Health::Short(_) => error!(%rate_table, %failure, "{KEPT}"),
@@ -103,8 +104,8 @@ impl RateTableActor {
         self.drive(ctx);
     }
 
-    /// Keeps what was in flight until the store works again, and writes it then, unless it is on the disk after all. Polls are answered
-    /// meanwhile, and nobody is asked twice.
+    /// Keeps the write in flight until the store works again, then writes it, unless it turns out to be on
+    /// the disk. Polls continue meanwhile, and no partner is asked twice.
     fn await_store(&self, ctx: &mut Context<Self>) {
         ctx.run_later(FAILED_PAUSE, |actor, ctx| {
             let store = &actor.engine.records.store;
@@ -127,7 +128,7 @@ impl RateTableActor {
         });
     }
 
-    /// What was in flight is on the disk; what was earned with it counts towards the budgets of the seats.
+    /// Handles a completed write: counts its sales towards the seats' budgets.
     fn take_in_written(&mut self) {
         let sales = self.table.in_flight().map(|write| write.sales.clone()).unwrap_or_default();
         for sale in sales.iter().filter(|_| !self.shown().head().test) {

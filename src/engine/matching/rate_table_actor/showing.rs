@@ -1,4 +1,4 @@
-//! Who sees the table, how far it has come for them, and when the actor leaves.
+//! Shows the table to its viewers, and decides when the actor stops.
 
 use actix::prelude::*;
 use metrics::{counter, histogram};
@@ -17,12 +17,12 @@ impl RateTableActor {
         }
     }
 
-    /// The table as it is stored.
+    /// The table as stored.
     pub(super) fn snapshot(&mut self) -> Option<Snapshot> {
         self.audience.show(|| self.engine.show(self.table.table()))
     }
 
-    /// Wakes those whose wait is over.
+    /// Wakes the waiters whose condition holds.
     pub(super) fn show(&mut self) {
         self.audience.changed();
         let mut audience = std::mem::take(&mut self.audience);
@@ -33,13 +33,13 @@ impl RateTableActor {
         }
         if let Some(snapshot) = self.snapshot() {
             for waiter in served {
-                // A client that has hung up does not wait any more.
+                // The client may have hung up.
                 let _ = waiter.send(snapshot.clone());
             }
         }
     }
 
-    /// The table is complete: the place is free, and the actor lingers for those who will come.
+    /// Handles completion: frees the place, and lingers for returning viewers.
     pub(super) fn settle(&mut self, ctx: &mut Context<Self>) {
         let word = |is: bool| if is { "yes" } else { "no" };
         let (test, offers) = (word(self.shown().head().test), word(self.shown().offers() > 0));

@@ -1,4 +1,4 @@
-//! Limits, whatever is submitted, refused, interrupted and restarted, on a clock that the test moves.
+//! Limits under submits, refusals, interruptions and restarts, on a clock that the test moves.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::matching::pausing::{self, Pausable};
 use crate::matching::preview::{self, Preview};
 use crate::rate_table::seating::Verdict;
 
-/// A clock in the past, where it can be moved on without overtaking the uuids that tables are given.
+/// A clock in the past, so that moving it never overtakes the UUIDs of tables.
 #[derive(Clone)]
 pub(super) struct Hand(Arc<AtomicI64>);
 
@@ -22,13 +22,13 @@ impl Hand {
         Self(Arc::new(AtomicI64::new(moment.parse::<DateTime<Utc>>().unwrap().timestamp_millis())))
     }
 
-    /// Days before today, at this time of the day.
+    /// This time of day, some days ago.
     pub(super) fn days_ago(days: i64, time: &str) -> Self {
         let day = Utc::now().date_naive() - chrono::Days::new(days.unsigned_abs());
         Self::at(&format!("{day}T{time}Z"))
     }
 
-    /// A day of the month before this one.
+    /// A day of last month.
     fn last_month(day: u32, time: &str) -> Self {
         let today = Utc::now().date_naive();
         let month = today.with_day(1).unwrap() - chrono::Months::new(1);
@@ -138,7 +138,7 @@ fn the_first_cap_of_a_month_that_a_reload_brings_counts_what_was_asked_before() 
         let with = |limits: &str| [limited(partner("capped").loan(""), "loan", limits)];
         let world = World::with_clock(&with(""), rules(), hand.clock()).await;
         let asked = async || loan_offers(&world.submit(Until::Settled).await);
-        // What lies further back than a day is not kept while no cap asks for it.
+        // Without a cap that needs them, asks older than a day are not kept.
         assert_eq!((asked().await, asked().await), (1, 1));
         hand.advance_days(3);
         assert_eq!(asked().await, 1);
@@ -259,7 +259,7 @@ fn changed_files_change_limits_and_keep_what_was_counted() {
         assert_eq!((asked().await, asked().await), (1, 0));
         world.configure(&with("per_day = 2"), rules()).await;
         assert_eq!((asked().await, asked().await), (1, 0));
-        // Where it is another day by now, the day begins later, and what came before it does not count.
+        // In a time zone where it is already tomorrow, the day starts later, and earlier asks do not count.
         hand.advance(Duration::from_secs(6 * 3600));
         assert_eq!(asked().await, 0);
         world.configure(&with("per_day = 2\ntime_zone = 'Asia/Tokyo'"), rules()).await;
@@ -296,20 +296,20 @@ fn a_paused_partner_is_not_previewed() {
     });
 }
 
-/// What happens to the service.
+/// An event of the test.
 #[derive(Debug, Clone)]
 enum Step {
-    /// Leads come, as many at once.
+    /// This many leads are submitted concurrently.
     Submit(usize),
-    /// A lead comes that was there before.
+    /// An earlier lead is submitted again.
     Duplicate,
-    /// The disk fails for one submit, and the process with it.
+    /// The disk fails during a submit, and the process with it.
     DiskFails,
     /// Time passes.
     Pass(Duration),
-    /// The process is killed and started again, with whatever was under way.
+    /// The process is killed and restarted, with work in flight.
     Crash,
-    /// Whatever was under way comes to its end.
+    /// All work in flight finishes.
     Settle,
 }
 
@@ -332,14 +332,14 @@ const NAMED: &str = r#"{"uuid":"7d9f2c1e-33aa-4c7f-8b5d-0a1b2c3d4e5f","productTy
 proptest! {
     #![proptest_config(crate::cases::cases(8))]
 
-    /// Whatever comes: in no minute and no day is a partner asked more often than it may be, at first look and at
-    /// second; it is asked as often as it may; and a restart counts what was counted before it.
+    /// For every sequence of events: in no minute and on no day is a partner asked more often than its cap,
+    /// at first or second look; it is asked up to its cap; and a restart restores the counts.
     #[test]
     fn no_window_ever_holds_more_asks_than_its_cap(steps in prop::collection::vec(any_step(), 1..25)) {
         paused(async {
             let hand = Hand::days_ago(30, "04:58:20");
             let caps = format!("per_minute = {MINUTE_CAP}\nper_day = {DAY_CAP}\ntime_zone = 'America/New_York'");
-            // Both are slow, so that a crash finds them asked and without an answer.
+            // Both are slow, so that a crash finds them asked but unanswered.
             let slow = simulate("2s");
             let partners = [
                 limited(partner("lender").loan(&slow), "loan", &caps),
@@ -368,7 +368,7 @@ proptest! {
                                 *by_day.entry(day).or_default() += 1;
                                 continue;
                             }
-                            // Nobody at first look, so that second look began at once.
+                            // No first-look partner was asked, so second look started at once.
                             let second = second_by_day.entry(utc_day).or_default();
                             prop_assert_eq!(asked.contains(&"second".to_owned()), *second < 3);
                             *second += u32::from(*second < 3);
@@ -386,7 +386,7 @@ proptest! {
                         prop_assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::StoreFailed);
                         prop_assert_eq!(world.standings(), before);
                         world.disk.set(false);
-                        // Whether a commit survives that was never acknowledged is not known: it is as if it did.
+                        // It is unknown whether an unacknowledged commit survives: here it does.
                         world = world.crash(&partners).await;
                         let lender = world.standing(0);
                         if lender.asked_today > *by_day.entry(day).or_default() {
@@ -403,7 +403,7 @@ proptest! {
                         world = world.crash(&partners).await;
                         prop_assert_eq!(world.standings(), before.clone());
                         recover(&world.matchmaker).await;
-                        // Where no time was left for a lender's answer, second look has begun.
+                        // Where no time was left for a lender's answer, second look has started.
                         tokio::time::sleep(Duration::from_secs(20)).await;
                         prop_assert_eq!(world.standing(0), before[0].clone(), "what is asked again counts once");
                         second_by_day.insert(utc_day, world.standing(1).asked_today);

@@ -1,4 +1,4 @@
-//! Several matchmakers on one store, as the processes that share a database have them.
+//! Several matchmakers on one store, like nodes that share a database.
 
 use std::sync::Barrier;
 
@@ -16,7 +16,7 @@ use crate::matching::submission::Submission;
 use offerd_model::CreditBands;
 use offerd_store::pauses::Pauses;
 
-/// Runs a test on an actix system whose clock goes on, since a database does not wait for another.
+/// Runs a test on an actix system with a real clock, since a database does not wait for a paused one.
 fn system<T>(test: impl Future<Output = T>) -> T {
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     System::with_tokio_rt(runtime).block_on(test)
@@ -47,18 +47,18 @@ async fn two(partners: &[PartnerFile], hand: &Hand) -> Option<([Matchmaker; 2], 
     Some(([first, matchmaker(second, partners, rules(), &clock).await], directory))
 }
 
-/// A time of day at which no day ends while a test goes on.
+/// A time of day at which no day ends during a test.
 fn morning() -> Hand {
     Hand::days_ago(3, "10:00:00")
 }
 
-/// What the node does each time that some seconds have passed.
+/// Advances the clock and lets the node adjust its grants.
 async fn settle(node: &Matchmaker, hand: &Hand) {
     hand.advance(Duration::from_secs(2));
     share_out(node.engine(), &node.engine().book()).await.unwrap();
 }
 
-/// How many loan offers so many leads get one after the other.
+/// Number of loan offers that this many consecutive leads get.
 async fn asked(node: &Matchmaker, leads: usize) -> usize {
     let mut offers = 0;
     for _ in 0..leads {
@@ -112,7 +112,7 @@ fn what_a_node_leaves_is_the_others_and_a_start_counts_the_same() {
             offers += asked(&second, 1).await;
         }
         assert_eq!(offers, 11);
-        // Another engine of the same process counts from the records, as a start does.
+        // Another engine of the same process counts from the records, as at a start.
         let store = second.engine().records.store.clone();
         let again = matchmaker(store, &partners, rules(), &hand.clock()).await;
         assert_eq!(again.engine().limiter.standings(&again.engine().book())[0].asked_today, 12);

@@ -1,4 +1,4 @@
-//! Another configuration while tables are being built: each table keeps its own to its end.
+//! Reloads while tables are being built: each table keeps its configuration.
 
 use super::*;
 

@@ -1,16 +1,16 @@
-//! Second look, whatever the partners do: asked only without a loan offer, and of its answers the best of each product
-//! sub-type.
+//! Second look, for every behaviour of the partners: asked only without a loan offer, and showing the best
+//! answer of each product sub-type.
 
 use std::collections::BTreeMap;
 
 use super::*;
 
-/// What a partner of the test does.
+/// How a partner behaves.
 #[derive(Debug, Clone)]
 struct Plan {
     /// The product sub-type of a second-look partner; `None` for a first-look lender.
     second_look: Option<&'static str>,
-    /// What its offer is worth, in cents.
+    /// The value of its offer, in cents.
     worth: u32,
     delay: u32,
     fails: bool,
@@ -79,7 +79,7 @@ proptest! {
             });
             prop_assert_eq!(shown.clone().count(), best.len());
             prop_assert_eq!(shown.collect::<BTreeMap<&str, u32>>(), best);
-            // Who was not needed was not asked.
+            // A partner that was not needed was not asked.
             let engine = world.matchmaker.engine();
             for standing in engine.limiter.standings(&engine.book()) {
                 let first_look = standing.product_type == offerd_model::ProductType::Loan;

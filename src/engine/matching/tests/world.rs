@@ -1,4 +1,4 @@
-//! A matchmaker to be tried, on a paused clock. The tests of other crates include this file too.
+//! A matchmaker under test, on a paused clock. The tests of other crates include this file too.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) const LEAD: &str = r#"{
 
 pub(crate) const COMPANY: Uuid = Uuid::from_u128(7);
 
-/// A matchmaker on a store of its own, whose commits need no thread, and so no time.
+/// A matchmaker with its own store, whose commits take no thread and so no time.
 pub(crate) struct World {
     pub(crate) matchmaker: Matchmaker,
     pub(crate) directory: tempfile::TempDir,
@@ -110,7 +110,7 @@ impl World {
         Self { matchmaker: matchmaker(store, partners, rules, &clock).await, directory, disk, space, clock }
     }
 
-    /// What a reload does: another book and other rules, over the same lines as far as they are the same.
+    /// Reloads with another book and other rules; unchanged clients are reused.
     pub(crate) async fn configure(&self, partners: &[PartnerFile], rules: Rules) {
         let engine = self.matchmaker.engine();
         let book = Arc::new(book(partners));
@@ -152,12 +152,12 @@ impl World {
             .expect("the table is there")
     }
 
-    /// As a crash leaves it: the actors are gone with what they knew, the records are there.
+    /// Simulates a crash: the actors and their memory are gone, the records remain.
     pub(crate) async fn crash(self, partners: &[PartnerFile]) -> Self {
         let Self { matchmaker: gone, directory, clock, .. } = self;
         gone.drain().await;
         drop(gone);
-        // The actors let go of the store when they have stopped.
+        // The actors release the store when they have stopped.
         while let Err(locked) = Store::open_inline(directory.path().join("store")) {
             assert!(matches!(locked, offerd_store::StoreError::Locked { .. }), "{locked}");
             tokio::task::yield_now().await;
@@ -196,14 +196,14 @@ pub(crate) fn failing(kind: &str) -> String {
     format!(r#"simulate = {{ delay = "10ms", failure_rate = 1.0, failure = "{kind}" }}"#)
 }
 
-/// Runs a test on an actix system whose clock stands still while anything is to be done.
+/// Runs a test on an actix system whose clock only advances when all tasks are idle.
 pub(crate) fn paused<T>(test: impl Future<Output = T>) -> T {
     let runtime =
         || tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     System::with_tokio_rt(runtime).block_on(test)
 }
 
-/// Anything that a partner can do.
+/// A partner with any behaviour.
 pub(crate) fn any_partner(nth: usize) -> impl Strategy<Value = PartnerFile> {
     let behaviour = prop_oneof![
         3 => Just(String::new()),

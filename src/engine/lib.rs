@@ -1,13 +1,13 @@
-//! How a lead becomes a rate table, and what is written of it.
+//! The engine: how a lead becomes a rate table, and how both are stored.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`rate_table`] | one table as a pure state machine: seats, answers, second look; no actor, clock or store |
-//! | [`records`] | what is written of leads and tables, how it is read again, and the feeds that projections follow |
+//! | [`rate_table`] | one table as a pure state machine, without actors, clock or store |
+//! | [`records`] | the records of leads and tables, and projections of the feeds |
 //! | [`ranking`] | learns conversions from a company's clicks, and ranks offers |
 //! | [`experiments`] | which leads draw which variant, and what a variant changes |
-//! | [`conversions`] | clicks, and what partners report |
-//! | [`matching`] | the live part: actors, seating, budgets, limits, recovery; the only module that names actix |
+//! | [`conversions`] | clicks and partner reports |
+//! | [`matching`] | the live part: actors, seating, limits, recovery; alone uses actix |
 
 #[cfg(test)]
 extern crate self as offerd_engine; // so that other crates' tests can include `matching/tests/world.rs`

@@ -133,7 +133,6 @@ impl Opened {
         Err(Unrecorded::Crowded)
     }
 
-    /// The address to redirect to.
     fn url(&self, base_url: &str) -> String {
         let (_, quote) = self.table.offer(self.number).expect("an opened offer is shown");
         let declared = self.text.imprint.as_ref().map(|imprint| &imprint.landing_url);

@@ -92,7 +92,7 @@ fn place(now_ms: i64, seat: &Seat) -> Vec<u8> {
     [&day(now_ms).to_be_bytes()[..], &of_seat(&seat.identity.key, seat.product_type)].concat()
 }
 
-/// A partner's key is the name of a file, so it holds no zero byte.
+/// A partner's key is a file name, so it holds no zero byte.
 fn of_seat(partner: &str, product_type: ProductType) -> Vec<u8> {
     format!("{partner}\0{product_type}\0").into_bytes()
 }

@@ -96,7 +96,6 @@ fn shares(variants: &[DeclaredVariant], most: usize, checker: &mut Checker<'_>) 
     }
 }
 
-/// Checks a variant and its changes.
 fn checked(
     declared: &DeclaredVariant,
     settings: &Settings,
@@ -143,7 +142,6 @@ fn deadline_of(deadline: Duration, settings: &MatchingSettings, checker: &mut Ch
     deadline
 }
 
-/// Checks that the settings define this ranking.
 fn ranking_of(ranking: &str, settings: &Settings, checker: &mut Checker<'_>) {
     let named = &settings.ranking.named;
     if named.contains_key(ranking) {
@@ -156,7 +154,6 @@ fn ranking_of(ranking: &str, settings: &Settings, checker: &mut Checker<'_>) {
     checker.at("ranking", format!("{wanted}, of which there are: {there_are}; got `{ranking}`{near}"));
 }
 
-/// Checks that these partners have files.
 fn known(key: &str, named: &[String], partners: Option<&BTreeSet<&str>>, checker: &mut Checker<'_>) {
     if named.is_empty() {
         checker.at(key, "must name at least one partner, by the name of its file");

@@ -30,7 +30,6 @@ pub struct Rule {
     pub tags: BTreeMap<String, Vec<String>>,
     /// The variants in the order of the file; the rest is the control.
     pub variants: Vec<Variant>,
-    /// The path of its file.
     pub(super) file: PathBuf,
 }
 

@@ -14,6 +14,7 @@ use offerd_store::CommitError;
 /// Records the late answer of one ask. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Afterwards {
+    /// The records.
     pub records: Records,
     /// The table.
     pub table: Uuid,

@@ -1,4 +1,4 @@
-//! The viewers of a rate table under construction: what they were shown, and who is waiting.
+//! The viewers of a rate table under construction: their snapshots and waiters.
 
 use tokio::sync::oneshot;
 
@@ -10,11 +10,9 @@ pub struct Audience {
     /// The current snapshot. Cached on its second use: most versions are shown once, and the text of an open
     /// table is as large as the rest of its state.
     shown: Option<Snapshot>,
-    /// Whether this version was shown already.
     wanted_again: bool,
     /// Whether a viewer saw the table pending, and so will return.
     told_pending: bool,
-    /// Whether a viewer saw it complete.
     told_complete: bool,
     waiters: Vec<(Until, oneshot::Sender<Snapshot>)>,
 }

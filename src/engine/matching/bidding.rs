@@ -61,7 +61,6 @@ impl Bidding {
         }
     }
 
-    /// Ends the round for all bidders.
     fn end(&self, round: &mut Round) {
         if self.over.send_replace(true) {
             return;

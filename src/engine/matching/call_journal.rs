@@ -15,6 +15,7 @@ const CLAIMS: usize = 8;
 /// The journal of one seat's ask.
 #[derive(Clone)]
 pub struct CallJournal {
+    /// The records.
     pub records: Records,
     /// The table.
     pub head: Arc<TableHead>,

@@ -29,7 +29,6 @@ pub struct Callbacks {
 
 type Waiting = Mutex<HashMap<Uuid, Expected>>;
 
-/// The ask behind an address.
 #[derive(Debug)]
 struct Expected {
     seat: Arc<Seat>,
@@ -54,7 +53,7 @@ type Delivered = (Called, oneshot::Sender<Heed>);
 /// An ask's verdict on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heed {
-    /// The call is the answer. It is on the disk before the partner is told.
+    /// The call is the answer. It is on the disk before the partner gets its response.
     Taken,
     /// The partner is still at work.
     Waits,

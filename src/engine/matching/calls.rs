@@ -238,7 +238,6 @@ pub(super) fn heard(Called { headers, body }: Called) -> Heard {
     Heard { headers: texts.collect(), body: body.to_vec() }
 }
 
-/// A callback as an answer.
 pub(super) fn reply(Heard { headers, body }: Heard) -> Reply {
     let header = |(name, value): (String, String)| {
         Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))

@@ -39,7 +39,6 @@ const SUMMING: u32 = 20;
 struct Found {
     capped: Capped,
     wish: Wish,
-    /// The stored record, if any.
     known: Option<Vec<u8>>,
     /// Whether there is no readable record.
     is_new: bool,

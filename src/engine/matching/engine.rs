@@ -40,7 +40,6 @@ use offerd_store::{Clock, Commit, CommitError, Tree, Turn};
 pub struct Engine {
     /// The records of leads and rate tables.
     pub records: Records,
-    /// The configuration of new tables.
     configuration: RwLock<Arc<Configuration>>,
     /// Limits and counts of asks.
     pub limiter: Limiter,

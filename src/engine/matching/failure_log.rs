@@ -21,11 +21,9 @@ const EVERY: Duration = Duration::from_secs(60);
 /// Interval between checks for due lines.
 const LOOKED_AFTER: Duration = Duration::from_secs(5);
 
-/// A log line.
 #[derive(Debug, Clone, PartialEq)]
 struct Line {
     partner: String,
-    /// Number of failures.
     failed: u64,
     /// Counts by outcome word.
     outcomes: String,

@@ -11,7 +11,6 @@ use uuid::Uuid;
 use offerd_model::Viewer;
 use offerd_store::{Commit, Store, Tree};
 
-/// Retention of keys.
 const REMEMBERED_HOURS: i64 = 24;
 
 /// A client's idempotency key, with the body of its request.

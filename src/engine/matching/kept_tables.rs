@@ -34,7 +34,6 @@ pub type Rendition = (&'static str, &'static str);
 pub struct KeptTables {
     /// `None` disables the cache.
     tables: Option<Cache<Uuid, Arc<KeptTable>, Weight>>,
-    /// Number of removals.
     forgotten: AtomicU64,
     /// Serialises insertions and removals.
     changing: Mutex<()>,
@@ -49,7 +48,6 @@ pub struct Moment(u64);
 
 struct KeptTable {
     shown: Snapshot,
-    /// Further renditions.
     renditions: Vec<(Rendition, Bytes)>,
 }
 

@@ -60,15 +60,12 @@ pub struct LateAsks(Arc<Mutex<VecDeque<LateAsk>>>);
 /// Reads the answers to one ask: in time, late or by callback.
 #[derive(Clone)]
 pub struct AnswerReader {
-    /// The seat.
     pub(super) seat: Arc<Seat>,
     /// The seat's offers that fit the lead, by position.
     offers: Vec<usize>,
-    /// The question.
     pub(super) question: Arc<Question>,
     /// Start of the ask.
     begun: Instant,
-    /// Deadline of the answer.
     pub(super) deadline: Instant,
     /// Records what happens after the ask ended.
     afterwards: Option<Afterwards>,

@@ -54,9 +54,7 @@ pub struct Matchmaker {
 /// A lead about to be written with a rate table.
 struct Arrival<'r> {
     record: LeadRecord,
-    /// The commit of the lead.
     lead: LeadCommit,
-    /// The UUID of the new table.
     table: Uuid,
     idempotency_key: Option<&'r IdempotencyKey>,
     /// The lock on the idempotency key against concurrent requests.
@@ -426,6 +424,7 @@ impl Matchmaker {
         LeadRecord { experiments, ..record }
     }
 
+    /// The shared state of all tables.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
@@ -456,7 +455,7 @@ impl Matchmaker {
 }
 
 impl Begun {
-    /// Waits until lead and table are on the disk, then until the table has come as far as `until`.
+    /// Waits until lead and table are on the disk, then until the table reaches `until`.
     async fn shown(self, engine: &Engine, until: Until) -> Result<Snapshot, Refused> {
         let Self { actor, record, table, deadline, submit_wait, acknowledgement, permit } = self;
         let shown = match timeout_at(deadline, acknowledgement).await {
@@ -518,8 +517,8 @@ fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) 
     }
 }
 
-/// Waits until a table has come as far as `until`, at most `submit_wait` unless that is completion; `None`
-/// when its actor has stopped.
+/// Waits until a table reaches `until`, at most `submit_wait` unless that is completion; `None` when its
+/// actor has stopped.
 async fn await_table(actor: &Addr<RateTableActor>, until: Until, submit_wait: Duration) -> Option<Snapshot> {
     let come = actor.send(AwaitTable(until));
     if until == Until::Settled {

@@ -337,7 +337,6 @@ impl PartnerClient {
     }
 }
 
-/// Reads the last answer.
 fn reading(reader: &AnswerReader, conversed: Conversed) -> Result<Reading, MappingError> {
     let Some(source) = &reader.seat.http else { return Ok(Answered::Declined(None).into()) };
     conversed.reading(source, &reader.question, &reader.offers())
@@ -369,7 +368,7 @@ impl Rendered {
 /// Why there is no usable answer. Quotes nothing of what was sent or answered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
-    /// The partner has bid, and is not sent the lead.
+    /// The partner bid, but is not sent the lead.
     #[error("{1}")]
     NotSent(NoOfferReason, String),
     /// An at-most-once call may have been sent before a restart.
@@ -429,7 +428,6 @@ impl Trouble {
         }
     }
 
-    /// The outcome of the ask.
     fn outcome(&self) -> Outcome {
         match self {
             Self::NotSent(reason, _) => Outcome::NoOffers(*reason),

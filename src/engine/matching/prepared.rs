@@ -19,13 +19,13 @@ const MOST: usize = 32;
 
 /// The question of a lead, and its rendered requests.
 pub struct Prepared {
-    /// What is asked.
+    /// The question.
     pub question: Arc<Question>,
-    /// One for each of the first seats.
     requests: Vec<Option<Rendered>>,
 }
 
 impl Prepared {
+    /// A question without rendered requests.
     pub fn without_requests(question: Question) -> Self {
         Self { question: Arc::new(question), requests: Vec::new() }
     }

@@ -52,7 +52,6 @@ pub fn show(engine: &Engine, preview: Preview) -> Bytes {
     write(engine, &offers, now.timestamp_millis())
 }
 
-/// The best preview offers of a seat.
 fn best<'a>(
     fit: &'a Fit,
     facts: &Facts,

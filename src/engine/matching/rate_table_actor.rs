@@ -198,7 +198,6 @@ impl RateTableActor {
         }
     }
 
-    /// Carries out all current effects.
     fn drive(&mut self, ctx: &mut Context<Self>) {
         while let Some(effect) = self.table.poll(self.engine.limiter.now()) {
             match effect {

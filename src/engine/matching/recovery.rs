@@ -36,7 +36,6 @@ const MORE: usize = 4;
 struct Unattended {
     /// Tables of dead nodes.
     left_behind: Vec<OpenTable>,
-    /// The live nodes.
     alive: BTreeSet<Uuid>,
     /// Tables of this node without an actor: abandoned, or just being started.
     own: HashSet<Uuid>,

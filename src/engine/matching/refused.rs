@@ -37,7 +37,6 @@ impl Refused {
         Self::StoreStalled.counted("store_stalled")
     }
 
-    /// Counts it under a reason.
     pub(super) fn counted(self, reason: &'static str) -> Self {
         counter!(SUBMITS_REFUSED, "reason" => reason).increment(1);
         self

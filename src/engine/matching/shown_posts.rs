@@ -46,7 +46,6 @@ pub struct ShownTables {
 /// A table, and the seats whose offers were shown.
 type Shown = (Uuid, BTreeSet<u16>);
 
-/// A post to make.
 struct DuePost {
     seat: Arc<Seat>,
     position: u16,

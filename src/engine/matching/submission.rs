@@ -38,7 +38,6 @@ impl Submission {
         Viewer { company: self.company, test: self.test }
     }
 
-    /// The record to store.
     pub(super) fn record(self, now: i64) -> LeadRecord {
         let Self { company, test, bands, newer_values, lead, .. } = self;
         LeadRecord {

@@ -40,7 +40,6 @@ pub struct Lists {
     may_lack: bool,
 }
 
-/// One list.
 #[derive(Debug)]
 struct List {
     about: SuppressionList,

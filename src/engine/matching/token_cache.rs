@@ -22,11 +22,9 @@ pub struct TokenCache {
     turn: Semaphore,
 }
 
-/// A fetched token.
 #[derive(Debug)]
 struct Kept {
     token: BearerToken,
-    /// When it was fetched.
     since: Instant,
     until: Instant,
 }

@@ -24,7 +24,6 @@ const TAG: &str = "sandbox";
 /// Most faults reported per lead: each lists all values.
 const MOST_FAULTS: usize = 20;
 
-/// The default outcome.
 const APPROVED: &str = "approved";
 
 /// How a partner is to answer.

@@ -146,7 +146,6 @@ fn counts(day: u32, today: u32, rules: &RankingSettings) -> bool {
     age >= rules.matures_after.as_millis() && age <= rules.window.as_millis()
 }
 
-/// The weight of a day's clicks.
 fn weight(day: u32, today: u32, rules: &RankingSettings) -> f64 {
     let age = f64::from(today - day) * 86_400.0;
     rules.half_life.map_or(1.0, |half_life| (-age / half_life.as_secs_f64()).exp2())

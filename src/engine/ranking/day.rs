@@ -57,6 +57,7 @@ pub enum Became {
 }
 
 impl At {
+    /// The offer.
     pub fn place(&self) -> Place<'_> {
         Place { product_type: self.product_type, partner: &self.partner, offer: &self.offer }
     }

@@ -25,6 +25,7 @@ pub struct Learning {
 }
 
 impl Learning {
+    /// Learning for these rankings.
     pub fn new(rankings: Rankings) -> Self {
         Self { rankings, due: Due::now() }
     }

@@ -104,7 +104,6 @@ impl Rankings {
         *self.0.snapshot.write() = snapshot.map(Arc::new);
     }
 
-    /// Sums up everything learnt.
     fn learn_again(&self) -> Result<(), CommitError> {
         let rules = self.rules();
         if !rules.is_on() {
@@ -154,7 +153,6 @@ impl Rankings {
     }
 }
 
-/// The prior from the settings.
 fn prior(rules: &RankingSettings) -> Prior {
     let RankingSettings { prior_rate: rate, prior_strength: strength, least, most, .. } = *rules;
     Prior { rate, strength, least, most }

@@ -137,7 +137,6 @@ impl Row {
     }
 }
 
-/// A quantile of a Beta distribution.
 fn quantile((alpha, beta): (f64, f64), share: f64) -> Option<f64> {
     Some(Beta::new(alpha, beta).ok()?.inverse_cdf(share)).filter(|figure| figure.is_finite())
 }

@@ -68,7 +68,6 @@ impl Snapshot {
     }
 }
 
-/// The weights of a ranking's score components.
 pub(super) fn weights(ranking: &NamedRanking) -> Weights {
     let NamedRanking { interest, conversion, payout, consumer_rating, .. } = *ranking;
     Weights { interest, conversion, payout, consumer_rating }

@@ -29,7 +29,6 @@ use offerd_partners::ranking::{ConversionFrom, Place};
 
 const COMPANIES: [Uuid; 2] = [COMPANY, Uuid::from_u128(8)];
 
-/// An action of the test.
 #[derive(Debug, Clone)]
 enum Deed {
     /// A lead is submitted.
@@ -95,7 +94,6 @@ type Counted = (Uuid, bool, String, String, String);
 /// The clicked offers by where they count, with whether they converted.
 type Truth = BTreeMap<Counted, BTreeMap<Uuid, bool>>;
 
-/// The state of the test.
 struct Story {
     world: World,
     rankings: Rankings,

@@ -118,7 +118,6 @@ pub struct Beginning {
 /// A rate table under construction.
 #[derive(Debug)]
 pub struct Machine {
-    /// The table as written to disk.
     table: Table,
     /// The progress once everything that arrived is written.
     ahead: Progress,
@@ -143,7 +142,6 @@ struct Seat {
     at_once: bool,
     /// Asked before a restart.
     asked_before: bool,
-    /// To be asked.
     due: bool,
     ask: Option<Ask>,
     /// What the partner pays for the lead, dollars.
@@ -402,7 +400,6 @@ mod tests {
     use crate::rate_table::record::TableHead;
     use offerd_partners::{Book, Fingerprint, SeatTemplate};
 
-    /// The kinds of seats in a test.
     #[derive(Debug, Clone, Copy, PartialEq)]
     enum Kind {
         Catalog,
@@ -518,7 +515,7 @@ mod tests {
             self.table.handle(Event::Written);
         }
 
-        /// Asserts that the disk holds what is shown, with one outcome per seat.
+        /// Asserts that the disk holds the shown answers, with one outcome per seat.
         fn holds(&self) {
             let mut folded = empty(&self.kinds);
             for answer in &self.on_disk {
@@ -584,8 +581,8 @@ mod tests {
     proptest! {
         #![proptest_config(crate::cases::cases(64))]
 
-        /// For every order of events: the disk holds what is shown, each seat has one outcome, and the table
-        /// is complete once the deadline has passed and the write in flight is done.
+        /// For every order of events: the disk holds the shown answers, each seat has one outcome, and the
+        /// table is complete once the deadline has passed and the write in flight is done.
         #[test]
         fn it_comes_to_its_end_by_the_deadline(
             kinds in prop::collection::vec(prop::sample::select(vec![Kind::Catalog, Kind::Afar, Kind::SecondLook]), 0..6),

@@ -143,6 +143,7 @@ impl Progress {
         self.seats.get(seat).map(|place| place.standing)
     }
 
+    /// Whether a seat has no outcome yet.
     pub fn is_pending(&self, seat: usize) -> bool {
         self.at(seat).is_some_and(|standing| standing != Standing::Ended)
     }

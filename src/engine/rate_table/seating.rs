@@ -132,7 +132,6 @@ mod tests {
         Book::from_texts(files).unwrap()
     }
 
-    /// The keys of the asked seats.
     fn asked(book: &Book, most: usize, lead: u128) -> String {
         let seats: Vec<&Seat> = book.seats().iter().map(|seat| &**seat).collect();
         let verdicts = verdicts(&seats, most, Uuid::from_u128(lead), vec![None; seats.len()]);

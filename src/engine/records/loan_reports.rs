@@ -38,7 +38,6 @@ pub struct LoanReports {
     made: Option<Mutex<HashMap<Uuid, VecDeque<Uuid>>>>,
 }
 
-/// A report as it is stored.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     /// Whether a test token requested it.

@@ -7,7 +7,6 @@ use siphasher::sip::SipHasher24;
 use siphasher::sip128::SipHasher24 as SipHasher24Wide;
 use uuid::Uuid;
 
-/// Bits of half a block.
 const HALF_BITS: u32 = 61;
 const HALF: u64 = (1 << HALF_BITS) - 1;
 
@@ -15,6 +14,7 @@ const HALF: u64 = (1 << HALF_BITS) - 1;
 /// cost nothing measurable.
 const ROUNDS: u8 = 8;
 
+/// A keyed permutation of UUIDs.
 #[derive(Clone)]
 pub struct Permutation([u8; 16]);
 
@@ -25,6 +25,7 @@ impl std::fmt::Debug for Permutation {
 }
 
 impl Permutation {
+    /// The permutation under a key.
     pub fn new(key: [u8; 16]) -> Self {
         Self(key)
     }

@@ -73,7 +73,7 @@ impl PublicIds {
         self.offers.key()
     }
 
-    /// The uuid of a table's offer.
+    /// The UUID of a table's offer.
     pub fn offer(&self, table: Uuid, number: u16) -> Uuid {
         self.offers.hide(place(table, number))
     }

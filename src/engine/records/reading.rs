@@ -31,7 +31,7 @@ pub fn table(records: &Records, table: Uuid) -> Result<Option<Table>, Unavailabl
     table_with(records, table, |_| {})
 }
 
-/// Like [`table`], and passes each answer to `tell`.
+/// Like [`table`]; also passes each answer to the callback.
 ///
 /// # Errors
 /// [`Unavailable`] when a record cannot be read; the cause is logged.
@@ -296,8 +296,8 @@ impl Told<'_> {
     }
 }
 
-/// Passes every answer of the tables made since `since` (Unix milliseconds) to `tell`, table by table. Skips
-/// broken records and logs them.
+/// Passes every answer of the tables made since `since` (Unix milliseconds) to the callback, table by table.
+/// Skips broken records and logs them.
 ///
 /// # Errors
 /// [`ReadError`] when the store cannot be read.

@@ -23,7 +23,6 @@ const FOR_EVER: u32 = u32::MAX;
 /// A seat's estimated timeout, which is some asks old.
 #[derive(Debug, Default)]
 pub(super) struct Estimate {
-    /// Asks since the estimate.
     pub(super) age: usize,
     /// The time within which all but the allowed share ended, if known.
     enough: Option<Duration>,

@@ -48,7 +48,6 @@ use offerd_base::telemetry::metrics::{PARTNER_ANSWER_SECONDS, PARTNER_HEALTH, PA
 use offerd_model::ProductType;
 use offerd_partners::{Book, Seat, SeatTemplate};
 
-/// Asks kept per seat.
 const ASKS_KEPT: usize = 2000;
 
 /// Most of them that people see, all since the start.
@@ -80,7 +79,6 @@ impl Default for AskStatistics {
 /// The statistics of a partner's seats, indexed by product type.
 type OfPartner = [Mutex<SeatStatistic>; ProductType::ALL.len()];
 
-/// The recent results of one seat.
 #[derive(Debug, Default)]
 struct SeatStatistic {
     /// The last asks, oldest first.

@@ -53,6 +53,7 @@ impl FromIterator<EndedAsk> for AskTally {
 }
 
 impl AskTally {
+    /// Counts an ask.
     pub fn count(&mut self, ask: EndedAsk) {
         *self.0.entry((ask.end, ask.elapsed_us)).or_default() += 1;
     }

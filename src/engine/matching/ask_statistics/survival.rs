@@ -73,11 +73,9 @@ struct Step {
     at_risk: f64,
     /// Share of those that ended with offers.
     offered: f64,
-    /// Share that ended otherwise.
     other: f64,
     /// Share that did not end; exactly 0 if all ended.
     stays: f64,
-    /// Share that ended with an answer.
     answered: f64,
     /// Share of all asks still pending before.
     pending_before: f64,

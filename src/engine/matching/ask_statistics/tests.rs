@@ -1,4 +1,4 @@
-//! What the statistic keeps, what follows from it, and which metrics are told beside it.
+//! The kept asks, the figures derived from them, and the exported metrics.
 
 use std::thread;
 
@@ -13,7 +13,7 @@ use offerd_partners::declared::AdaptiveTimeout;
 
 const WHOLE: Duration = Duration::from_secs(10);
 
-/// The savings seat of a bank whose timeout may adapt.
+/// A bank's savings seat with an adaptive timeout.
 fn seat() -> Arc<Seat> {
     let rule = "adaptive_timeout = { false_timeouts = 0.01, floor = \"500ms\" }";
     Arc::clone(&book(&[partner("bank").savings(rule)]).seats()[0])
@@ -187,7 +187,7 @@ fn a_late_answer_is_no_other_ask() {
     assert_eq!((summary.asked, summary.answered, summary.offered), (104, 101, 100));
     assert_eq!((summary.failed, summary.timed_out), (1, 2));
     let millis = |time: u64| Some(Duration::from_millis(time));
-    // Of 103 that were answered or ran out of time.
+    // Of the 103 that were answered or timed out.
     assert_eq!((summary.p50, summary.p95), (millis(510), millis(970)));
     assert_eq!(serde_json::to_value(&summary).unwrap()["p95"], 0.97);
     assert_eq!((summary.p99, summary.seen_to), (None, millis(1000)), "two ran out of time");

@@ -29,6 +29,7 @@ pub enum Period {
 }
 
 impl Period {
+    /// Every period.
     pub const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
 
     /// The cap per period.

@@ -189,7 +189,6 @@ impl Limiter {
         Ok(())
     }
 
-    /// Replaces the pauses.
     fn set_pauses(&self, pauses: &[Pause]) {
         let mut counts = self.counts.lock();
         for partner in counts.partners.values_mut() {

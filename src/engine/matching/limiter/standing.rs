@@ -85,7 +85,7 @@ worded! {
     BreakerOpen "kept out by its breaker";
     /// Before its first day or after its last.
     OutsideDays "outside its days";
-    /// A suppression list that it names is missing.
+    /// A suppression list that the seat names is missing.
     ListMissing "without its suppression list";
 }
 

@@ -37,9 +37,8 @@ impl RateTableActor {
         Noted { rate_table: head.uuid, test: head.test, end, elapsed, late: self.table.has_outcome(seat) }
     }
 
-    /// Times out every seat without an outcome.
     pub(super) fn time_out(&mut self) {
-        // After a restart, only the clock tells the age of the table.
+        // After a restart, only the clock gives the age of the table.
         let since = (self.engine.limiter.now() - self.shown().head().created_at).max(0);
         let elapsed = self.start.begun.map_or(Duration::from_millis(since as u64), |begun| begun.elapsed());
         let end = Outcome::TimedOut.into();

@@ -160,7 +160,6 @@ impl RateTableActor {
         }
     }
 
-    /// The current question.
     pub(super) fn question(&self) -> Question {
         let question = Question::of(self.shown().head(), Arc::clone(&self.start.lead), self.start.bands);
         question.ranked_by(self.start.ranked_by.clone())

@@ -17,7 +17,6 @@ impl RateTableActor {
         }
     }
 
-    /// The table as stored.
     pub(super) fn snapshot(&mut self) -> Option<Snapshot> {
         self.audience.show(|| self.engine.show(self.table.table()))
     }

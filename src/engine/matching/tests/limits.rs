@@ -296,7 +296,6 @@ fn a_paused_partner_is_not_previewed() {
     });
 }
 
-/// An event of the test.
 #[derive(Debug, Clone)]
 enum Step {
     /// This many leads are submitted concurrently.

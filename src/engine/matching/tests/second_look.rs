@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-/// How a partner behaves.
 #[derive(Debug, Clone)]
 struct Plan {
     /// The product sub-type of a second-look partner; `None` for a first-look lender.

@@ -1,4 +1,4 @@
-//! What a mapping looked for in an answer and did not find. Shows names of the answer, and no values.
+//! A path that a mapping looked up in vain. Shows names of the answer, but no values.
 
 use std::fmt;
 
@@ -6,29 +6,29 @@ use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::expression::Expression;
 
-/// Most names that are shown of what is there instead.
+/// Maximum number of names shown in place of the missing one.
 const NAMES_MAX: usize = 12;
 
-/// Longest name that is shown whole, letters.
+/// Maximum length of a name before it is shortened, in characters.
 const NAME_MAX: usize = 40;
 
 /// A mapping that found nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Absent {
-    /// The mapping's key in the partner file.
+    /// Key of the mapping in the partner file.
     pub key: String,
-    /// What it looks for, as it is written.
+    /// The expression as written.
     pub wanted: String,
-    /// The first offer of the answer that lacks it, from 0; `None` when it is about the whole answer.
+    /// The first offer of the answer that lacks it, from 0; `None` if it concerns the whole answer.
     pub offer: Option<usize>,
-    /// How far its path leads: `response`, `response.RateResponse`.
+    /// The existing prefix of its path: `response`, `response.RateResponse`.
     reached: String,
-    /// What stands there.
+    /// Description of the value there.
     there: String,
 }
 
 impl Absent {
-    /// What a mapping that found nothing in `context` met there.
+    /// Describes the failed lookup of an expression in `context`.
     pub(super) fn of(expression: &Expression, context: &Mapped) -> Self {
         let of_answer = |path: &String| path.starts_with("response") || path.starts_with("offer");
         let path = expression.path().map(str::to_owned);
@@ -53,7 +53,7 @@ impl Absent {
         }
     }
 
-    /// What was looked for and how far that leads, by the words of the file alone: names in an answer may be anybody's.
+    /// The mapping and the existing prefix of its path, without names of the answer, which may be personal.
     pub(super) fn brief(&self) -> String {
         let place = self.offer.map_or_else(String::new, |position| format!("offer {position}: "));
         let reached = match self.reached.as_str() {
@@ -63,13 +63,13 @@ impl Absent {
         format!("{place}`{}` (`{}`) is not in the answer{reached}", self.key, self.wanted)
     }
 
-    /// The same, of one offer of the answer.
+    /// Attributes it to one offer of the answer.
     pub(super) fn in_offer(self, position: usize) -> Self {
         Self { offer: Some(position), ..self }
     }
 }
 
-/// What a value is made of.
+/// Describes the structure of a value.
 fn described(value: &Mapped) -> String {
     match value.kind() {
         ValueKind::Map => {

@@ -1,4 +1,4 @@
-//! From a partner's answer to quotes, or to what else it means.
+//! Reads a partner's answer: quotes, a decline or a failure.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,31 +22,31 @@ use crate::catalog::{CatalogOffer, Unfit};
 use crate::{Facts, Quote};
 use offerd_model::RejectReason;
 
-/// What an answer means.
+/// The meaning of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answered {
-    /// Offers to the person; none when there are none, or none that could be shown.
+    /// Offers for the person; empty when there are none, or none that can be shown.
     Offers(Vec<Quote>),
     /// The partner declines the person.
     Declined(Option<RejectReason>),
-    /// The partner failed: the cause, without what it sent.
+    /// The partner failed. Holds the cause, without anything the partner sent.
     Failed(String),
 }
 
-/// What an answer means, and what whoever wrote the mappings should know of it.
+/// A read answer, with diagnostics for the author of the mappings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// What it means.
+    /// The meaning of the answer.
     pub answered: Answered,
     /// Offers that are not shown.
     pub dropped: Vec<Unfit>,
-    /// What mappings looked for and did not find, each mapping once.
+    /// Paths that mappings looked up in vain, one entry per mapping.
     pub absent: Vec<Absent>,
-    /// A word that says why the partner declines and that its file does not know, as far as it may be shown.
+    /// A decline reason that the partner file does not know, redacted for display.
     pub undeclared: Option<String>,
-    /// What `answer.error` says, for whoever may see what was answered.
+    /// The text of `answer.error`, for readers that may see answers.
     pub said: Option<String>,
-    /// Whether it is an error that the partner tells of, and not one in reading it.
+    /// Whether the partner itself reported the error, rather than reading its answer failed.
     pub is_error: bool,
 }
 
@@ -63,27 +63,27 @@ impl From<Answered> for Reading {
     }
 }
 
-/// An answer as it came.
+/// A raw answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Received<'a> {
-    /// Its status.
+    /// HTTP status.
     pub status: StatusCode,
-    /// Its headers.
+    /// HTTP headers.
     pub headers: &'a HeaderMap,
-    /// Its body, uncompressed.
+    /// Body, uncompressed.
     pub body: &'a [u8],
 }
 
 impl Received<'_> {
-    /// The variables of mappings about it, which name these `attributes` of XML.
+    /// The variables of answer mappings, which use these `attributes` of XML.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Why the answer cannot be read.
     pub(super) fn context(self, asked: Mapped, attributes: &BTreeSet<String>) -> Result<Mapped, String> {
         let named = |name: &str| attributes.contains(name);
         let response = match document::read(self.content_type(), self.body, named) {
             Ok(response) => response,
-            // Who fails does not always care for its own format.
+            // A failing partner often answers in another format.
             Err(_) if !self.status.is_success() => Mapped::UNDEFINED,
             Err(fault) => return Err(format!("the answer {fault}")),
         };
@@ -95,7 +95,6 @@ impl Received<'_> {
         Ok(minijinja::context! { ..of_answer, ..asked })
     }
 
-    /// Whether its body is XML.
     fn is_xml(self) -> bool {
         document::is_xml(self.content_type(), self.body)
     }
@@ -104,7 +103,6 @@ impl Received<'_> {
         self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok())
     }
 
-    /// That its status says no offers.
     pub(super) fn bad_status(self) -> Answered {
         let later = match self.status {
             StatusCode::ACCEPTED => ": what it has comes later, and no step with `pending` asks for it",
@@ -114,13 +112,13 @@ impl Received<'_> {
     }
 }
 
-/// Headers by their lower-case names, as mappings see them: of several lines one, with commas (RFC 9110, 5.3).
+/// Headers by lower-case name, as mappings see them. Repeated headers are joined with commas (RFC 9110, 5.3).
 pub fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in headers {
         let text = match std::str::from_utf8(value.as_bytes()) {
             Ok(text) => Cow::Borrowed(text),
-            // What all but ASCII was meant to be at first.
+            // The original encoding of non-ASCII header values.
             Err(_) => decode_latin1(value.as_bytes()),
         };
         match texts.get_mut(name.as_str()) {
@@ -132,13 +130,13 @@ pub fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
 }
 
 impl Reading {
-    /// That the answer lacks what a mapping looks for.
+    /// A failure because the answer lacks what a mapping looks up.
     pub(super) fn lacking(absent: Absent, advice: &str) -> Self {
         let cause = format!("{}{advice}", absent.brief());
         Self { absent: vec![absent], ..Answered::Failed(cause).into() }
     }
 
-    /// That the partner failed, with what it says of that.
+    /// A failure that the partner reported, with its text.
     pub(super) fn error(status: StatusCode, said: &Mapped) -> Self {
         let said = said.as_str().map(str::to_owned);
         let cause = match status.is_success() {
@@ -150,10 +148,10 @@ impl Reading {
 }
 
 impl AnswerMapping {
-    /// That the partner declines, where the expression says so, and why: in words that are known, or in others.
+    /// The decline that the expression yields, if any, with a known or unknown reason.
     ///
     /// # Errors
-    /// It says so in nothing that could be a word, so that something else may be meant.
+    /// The value cannot be a reason, so the mapping may be wrong.
     pub(super) fn declined(
         &self,
         by: &Option<Expression>,
@@ -184,7 +182,7 @@ impl AnswerMapping {
     }
 }
 
-/// Whether a value says in words why a partner declines, or merely that it does.
+/// Whether a value is one or more decline reasons, or a mere yes.
 fn are_words(said: &Mapped) -> bool {
     let is_word = |word: &Mapped| match word.kind() {
         ValueKind::Bool | ValueKind::Number => true,
@@ -200,11 +198,11 @@ fn are_words(said: &Mapped) -> bool {
 }
 
 impl HttpSource {
-    /// What the last answer of an exchange means, of a lead that mappings see as `given` and rules as `facts`. `offers` are
-    /// those of the catalog whose rules fit the lead. A figure that cannot be used costs its offer, and no other.
+    /// Reads the last answer of an exchange. `given` is the lead as mappings see it, `facts` as rules see it;
+    /// `offers` are the catalog offers whose rules fit it. An invalid figure drops only its own offer.
     ///
     /// # Errors
-    /// The first mapping that could not be run, where that cost the whole answer.
+    /// The first mapping that could not be run, if that made the whole answer unreadable.
     pub fn answer(
         &self,
         exchange: &Exchange,
@@ -261,7 +259,7 @@ impl HttpSource {
                 Err(unfit) => dropped.push(Unfit { position, ..unfit }),
             }
         }
-        // Where no offer at all can be read it is the answer that cannot, or the mapping.
+        // If no offer can be read, the answer or the mapping is wrong as a whole.
         if failures.len() == dropped.len() && quotes.is_empty() && !failures.is_empty() {
             return Err(failures.swap_remove(0));
         }

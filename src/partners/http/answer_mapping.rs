@@ -1,4 +1,4 @@
-//! What an answer means, compiled.
+//! The compiled `answer` of a partner file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,43 +14,40 @@ use crate::Facts;
 use crate::catalog::{Figure, Figures, MoneyRules, Unfit};
 use offerd_model::RejectReason;
 
-/// What an answer means, compiled.
+/// The compiled `answer` of a partner file.
 #[derive(Debug)]
 pub struct AnswerMapping {
     pub(super) error: Option<Expression>,
     pub(super) declined: Option<Expression>,
-    /// Why a partner declines, by its own words.
+    /// The API's decline reasons by the partner's own.
     pub(super) reasons: BTreeMap<String, RejectReason>,
     pub(super) offers: Expression,
-    /// Whether an answer without a list of offers declines.
+    /// Whether an answer without a list of offers is a decline.
     pub(super) empty_declines: bool,
     pub(super) inner: Option<Expression>,
     pub(super) offer: Vec<FigureMapping>,
-    /// The keys of the catalog's offers.
     pub(super) keys: Vec<String>,
-    /// By what the figures are judged.
+    /// The plausibility rules for figures.
     pub(super) money: Arc<MoneyRules>,
 }
 
-/// A figure of an offer, and what says it.
 #[derive(Debug)]
 pub(super) struct FigureMapping {
     pub(super) figure: Figure,
     pub(super) expression: Expression,
 }
 
-/// An offer as it stands in an answer; and what it stands in, where lists stand in a list.
+/// An offer in an answer, and its enclosing element in nested lists.
 pub(super) type ListedOffer = (Mapped, Option<Mapped>);
 
 impl AnswerMapping {
-    /// Its mappings.
     pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let said = [self.error.as_ref(), self.declined.as_ref(), Some(&self.offers), self.inner.as_ref()];
         said.into_iter().flatten().chain(self.offer.iter().map(|figure| &figure.expression))
     }
 
-    /// The offers of an answer, of `xml` or not; none where the partner says that there are none. The inner error is what stands where
-    /// they are looked for and are not, so that nobody knows what the partner says.
+    /// The offers of an answer, XML or not; empty if the partner has none. The inner error describes what
+    /// stands in place of the list, so that the answer's meaning is unknown.
     pub(super) fn listed(
         &self,
         context: &Mapped,
@@ -76,7 +73,6 @@ impl AnswerMapping {
         Ok(Ok(offers))
     }
 
-    /// The figures of one offer.
     pub(super) fn figures<'f>(
         &self,
         position: usize,
@@ -87,7 +83,7 @@ impl AnswerMapping {
         let mut figures = Figures::under(Arc::clone(&self.money), facts);
         for FigureMapping { figure, expression } in &self.offer {
             let value = expression.run(context)?;
-            // What is computed may well come to nothing; what is only looked up was meant to be there.
+            // A computed value may be undefined on purpose; a plain lookup was expected to find something.
             let is_new = !absent.iter().any(|known| known.key == expression.key);
             if value.is_undefined() && expression.path().is_some() && is_new {
                 absent.push(Absent::of(expression, context).in_offer(position));
@@ -104,7 +100,7 @@ impl AnswerMapping {
     }
 }
 
-/// A value as it was answered; `None` when nothing was.
+/// The answered value; `None` if absent or empty.
 fn given(value: &Mapped) -> Option<Value> {
     match value.kind() {
         ValueKind::Undefined | ValueKind::None => None,
@@ -116,7 +112,7 @@ fn given(value: &Mapped) -> Option<Value> {
     }
 }
 
-/// The elements of the list that an expression gives, or what it met where there is none.
+/// The elements of the list that an expression yields, or a description of the missing list.
 fn elements(
     expression: &Expression,
     context: &Mapped,
@@ -128,14 +124,14 @@ fn elements(
         ValueKind::Undefined => return Ok(Err(Absent::of(expression, context))),
         ValueKind::None => Vec::new(),
         ValueKind::String if xml && list.as_str() == Some("") => Vec::new(),
-        // In XML a list of one is no list.
+        // In XML, a list of one element is not an array.
         ValueKind::Map => vec![list],
         ValueKind::Seq | ValueKind::Iterable => list.try_iter().into_iter().flatten().collect(),
         _ => return Err(MappingError::new(&expression.key, "is no list")),
     }))
 }
 
-/// Whether what an expression looks for would stand in an element that is there and has no other in it: `<Offers/>`.
+/// Whether the path's parent element exists but has no child elements: `<Offers/>`.
 fn stands_in_empty(expression: &Expression, context: &Mapped) -> bool {
     let Some((parent, _)) = expression.path().and_then(|path| path.rsplit_once('.')) else { return false };
     let found = parent.split('.').try_fold(context.clone(), |value, name| value.get_attr(name));

@@ -1,5 +1,5 @@
-//! How we show a partner who we are, beside headers: HTTP basic (RFC 7617), OAuth 2 client credentials (RFC 6749, 4.4), with a secret
-//! or a signed assertion (RFC 7523), and what servers want in their place.
+//! Client authentication besides headers: HTTP basic (RFC 7617), and OAuth 2 client credentials (RFC 6749,
+//! 4.4) with a secret, a signed assertion (RFC 7523), or custom parameters.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,26 +20,26 @@ use super::secret::{MASKED, Secrets};
 use super::source::{Auth, ClientProof, HttpSource};
 use offerd_model::Timestamp;
 
-/// How long a token is kept whose answer does not say.
+/// Lifetime of a token whose response states none.
 const TOKEN_LIFE: Duration = Duration::from_secs(300);
 
-/// A token is fetched anew after this time, however long the far side says that it lives.
+/// Maximum lifetime of a token, whatever the server states.
 const TOKEN_LIFE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What an assertion in place of a client's secret is called (RFC 7523, 2.2).
+/// Type of a client assertion (RFC 7523, 2.2).
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/// A token that a partner's authorization server has given.
+/// A token from a partner's authorization server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BearerToken {
-    /// What is sent.
+    /// Value of the `Authorization` header.
     pub authorization: HeaderValue,
-    /// How long it is good for.
+    /// Remaining lifetime.
     pub life: Duration,
 }
 
 impl HttpSource {
-    /// The request that fetches a token; `None` when none is needed.
+    /// The token request; `None` if no token is needed.
     ///
     /// # Errors
     /// The mapping that could not be run.
@@ -74,19 +74,19 @@ impl HttpSource {
         }))
     }
 
-    /// The credentials of HTTP basic, where they are asked for.
+    /// The HTTP basic credentials, if configured.
     pub(super) fn basic(&self, context: &Mapped) -> Result<Option<HeaderValue>, MappingError> {
         let Some(Auth::Basic { user, password }) = &self.auth else { return Ok(None) };
         credentials("auth.basic", &given(user, context)?, &given(password, context)?).map(Some)
     }
 
-    /// The names of the secrets that could not be read; only a paused seat may have any.
+    /// Names of the secrets that could not be read; only a paused seat may lack any.
     pub fn missing_secrets(&self) -> Vec<&str> {
         let missing = self.secrets.iter().filter(|(_, secret)| secret.is_none());
         missing.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Whether the far side is shown the same secrets, certificate and authorities.
+    /// Whether both use the same secrets, client certificate and authorities.
     pub fn same_credentials(&self, other: &Self) -> bool {
         let certificates =
             |source: &Self| (source.wire.client_certificate.clone(), source.wire.authorities.clone());
@@ -108,7 +108,7 @@ impl HttpSource {
 }
 
 impl ClientProof {
-    /// Adds to a form who the client is and what proves it, or gives the header that does.
+    /// Adds the client's id and credentials to a form, or returns the header that holds them.
     fn add_to(
         &self,
         form: &mut Vec<(&str, String)>,
@@ -116,7 +116,7 @@ impl ClientProof {
         context: &Mapped,
     ) -> Result<Option<HeaderValue>, MappingError> {
         if let Self::Basic(secret) = self {
-            // Each as in a form, so that the first colon divides them (RFC 6749, 2.3.1).
+            // Both form-encoded, so that the first colon separates them (RFC 6749, 2.3.1).
             let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
             let (user, password) = (encoded(&client_id), encoded(&given(secret, context)?));
             return credentials("auth.oauth2.client_secret", &user, &password).map(Some);
@@ -135,7 +135,7 @@ impl ClientProof {
     }
 }
 
-/// Never shows the token.
+/// Hides the token.
 impl std::fmt::Debug for BearerToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "BearerToken(***, {:?})", self.life)
@@ -143,10 +143,10 @@ impl std::fmt::Debug for BearerToken {
 }
 
 impl BearerToken {
-    /// Reads the answer of an authorization server (RFC 6749, 5.1).
+    /// Reads a token response (RFC 6749, 5.1).
     ///
     /// # Errors
-    /// What is wrong with it, without what it says.
+    /// The fault, without values of the response.
     pub fn read(status: StatusCode, body: &[u8]) -> Result<Self, String> {
         let said: Value = document::text_of(None, body)
             .ok()
@@ -174,7 +174,6 @@ impl BearerToken {
     }
 }
 
-/// The header of HTTP basic.
 fn credentials(key: &str, user: &str, password: &str) -> Result<HeaderValue, MappingError> {
     let value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))));
     let mut value = value.map_err(|_| MappingError::new(key, "makes no header"))?;
@@ -182,7 +181,7 @@ fn credentials(key: &str, user: &str, password: &str) -> Result<HeaderValue, Map
     Ok(value)
 }
 
-/// The advice for an error of an authorization server (RFC 6749, 5.2); its own words are not repeated.
+/// Advice for an error of an authorization server (RFC 6749, 5.2), without quoting its text.
 fn advice(error: &str) -> &'static str {
     match error {
         "invalid_client" => {

@@ -1,21 +1,20 @@
-//! What keeps a mapping from making much of little: its fuel bounds what it does, not how large the texts are that one
-//! step makes.
+//! Bounds on the output of mappings: fuel limits the number of instructions, but not the size of the text
+//! that one of them makes.
 
 use std::io;
 
 use minijinja::value::{Kwargs, Rest, StringInput, Value, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, filters};
 
-/// Longest text that a mapping may make, bytes.
+/// Maximum size of a text made by a mapping, bytes.
 pub(super) const TEXT_BYTES: usize = 1024 * 1024;
 
-/// Most digits of a width or a precision in a format.
+/// Maximum number of digits of a width or precision in a format.
 const WIDTH_DIGITS: usize = 3;
 
-/// Jinja's filters for the layout of pages, which make as much of anything as a number says.
+/// Jinja's layout filters, whose output grows with a number.
 const OF_PAGES: [&str; 3] = ["batch", "indent", "slice"];
 
-/// Bounds what the filters of an environment make.
 pub(super) fn bound(environment: &mut Environment<'static>) {
     OF_PAGES.iter().for_each(|name| environment.remove_filter(name));
     environment.add_filter("join", join);
@@ -23,7 +22,7 @@ pub(super) fn bound(environment: &mut Environment<'static>) {
     environment.add_filter("format", format);
 }
 
-/// A text that takes no more bytes than a mapping may make.
+/// A text buffer of at most `TEXT_BYTES`.
 #[derive(Default)]
 pub(super) struct BoundedText {
     bytes: Vec<u8>,
@@ -31,9 +30,8 @@ pub(super) struct BoundedText {
 }
 
 impl BoundedText {
-    /// The text.
     pub(super) fn into_text(self) -> String {
-        // A template writes whole strings.
+        // Templates write whole strings.
         String::from_utf8(self.bytes).unwrap_or_default()
     }
 }
@@ -85,7 +83,7 @@ fn replace(
     filters::replace(state, text, from, to)
 }
 
-/// `'%05d'|format(number)`, not wider than anyone needs.
+/// `'%05d'|format(number)`, with a bounded width.
 fn format(state: &mut State, format: &Value, values: Rest<ValueOrKwargs>) -> Result<Value, Error> {
     let text = format.as_str().unwrap_or_default();
     let is_wide =

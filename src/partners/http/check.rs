@@ -1,4 +1,4 @@
-//! From a declared HTTP source to a compiled one, or to every fault with file, line and key.
+//! Compiles a declared HTTP source, or reports every fault with file, line and key.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +12,11 @@ use crate::check::checker::Checker;
 use offerd_base::declaration::quoted;
 use offerd_model::ProductType;
 
-/// Most calls in a row.
 const STEPS_MAX: usize = 8;
 
 impl HttpSource {
-    /// Checks `[products.<type>.http]`; `None` when it has faults, which the checker then holds. The secrets of a
-    /// `paused` seat need not be there yet. `keys` are those of the catalog's offers.
+    /// Checks `[products.<type>.http]`; `None` when it has faults, which the checker collects. A `paused`
+    /// seat may lack its secrets. `keys` are those of the catalog's offers.
     pub(crate) fn declared(
         http: &Http,
         product_type: ProductType,
@@ -39,7 +38,7 @@ impl HttpSource {
             kept: Vec::new(),
             attributes: BTreeSet::new(),
             sends_callback: false,
-            // Who we are is told with each call.
+            // Every call carries the credentials, pings included.
             is_ping: http.steps.iter().any(|step| step.bid.is_some()),
         };
         let auth = http.auth.as_ref().map(|auth| mappings.auth(auth));
@@ -70,10 +69,10 @@ impl HttpSource {
     }
 }
 
-/// The calls of a source, or `None` where one has faults; and which of them are made but once.
+/// The calls of a source, with those marked that are made at most once; `None` if one has faults.
 fn steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
     let mut steps = declared_steps(http, mappings)?;
-    // Whoever takes a lead and answers later has it after a restart, too.
+    // A partner that takes the lead and answers later still has it after a restart.
     let answers_later = |step: &Step| step.polling.is_some() || step.callback;
     let made_once = match http.wire.idempotent {
         Some(true) => 0,
@@ -135,7 +134,7 @@ fn post(http: &Http, check: &mut Checker) {
     }
 }
 
-/// Scheme and host of every URL that does not leave them to a lead.
+/// Scheme and host of every URL in which they are constant.
 fn hosts(http: &Http) -> Vec<(String, String)> {
     let oauth2 = http.auth.as_ref().and_then(|auth| auth.oauth2.as_ref());
     let mut urls = vec![
@@ -159,7 +158,7 @@ fn hosts(http: &Http) -> Vec<(String, String)> {
     hosts.collect()
 }
 
-/// The secrets; a name whose secret a paused seat lacks stays empty, and is never sent.
+/// The secrets; `None` for those that a paused seat lacks, which are never sent.
 fn secrets(
     declared: &BTreeMap<String, declared::Secret>,
     paused: bool,

@@ -1,6 +1,7 @@
-//! Yes and no within mappings: where Jinja takes every text for true, `not response.Approved` and `… if response['Approved']` take `false`
-//! and its like for no, as conditions of the file do. Before a mapping is compiled each operand whose truth it asks for is marked with a
-//! filter, so that the value decides, however it is looked up.
+//! Truth of texts within mappings. Jinja takes every non-empty text for true; in `not response.Approved` and
+//! `… if response['Approved']`, `false` and similar texts must be false, as in conditions of the file. Before
+//! compilation, each operand that is used as a condition is marked with a filter, so the value decides,
+//! however it is looked up.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,31 +11,29 @@ use minijinja::value::Value;
 
 use super::truth::truth_of;
 
-/// The filter that an operand is marked with.
 const FILTER: &str = "unless_no";
 
-/// What is written behind an operand that is marked, before which a bracket opens.
+/// The text that follows a marked operand; an opening bracket precedes it.
 const MARK: &str = ")|unless_no";
 
-/// Operators of Jinja whose letters apart would be others.
+/// Operators of several characters, which the tokenizer keeps together.
 const LONG: [&str; 6] = ["==", "!=", "<=", ">=", "**", "//"];
 
-/// Operators whose value is true or false, so that there is no text in it.
+/// Operators with a boolean value, which is never a text.
 const COMPARING: [&str; 8] = ["==", "!=", "<=", ">=", "<", ">", "in", "is"];
 
-/// Words that are no names.
+/// Keywords, which are not names.
 const WORDS: [&str; 14] =
     ["not", "and", "or", "if", "elif", "else", "in", "is", "true", "false", "none", "True", "False", "None"];
 
-/// A word, a text in quotes or an operator, and where it begins.
+/// Offset and text of a word, a quoted text or an operator.
 type Token<'t> = (usize, &'t str);
 
-/// Adds the filter that marks conditions.
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter(FILTER, unless_no);
 }
 
-/// False for a value that says no; any other as it is.
+/// False for a text that means no; any other value unchanged.
 fn unless_no(value: &Value) -> Value {
     match value.is_true() && truth_of(value) == Some(false) {
         true => false.into(),
@@ -42,7 +41,7 @@ fn unless_no(value: &Value) -> Value {
     }
 }
 
-/// An expression with its conditions marked.
+/// Marks the conditions of an expression.
 pub(super) fn marked(expression: &str) -> String {
     let mut marking = Marking::default();
     (marking.tokens, _) = tokens(expression, 0, None);
@@ -50,7 +49,7 @@ pub(super) fn marked(expression: &str) -> String {
     marking.of(expression)
 }
 
-/// A template with the conditions of its tags marked.
+/// Marks the conditions in the tags of a template.
 pub(super) fn marked_template(template: &str) -> String {
     let mut marking = Marking::default();
     let mut at = 0;
@@ -75,13 +74,13 @@ pub(super) fn marked_template(template: &str) -> String {
     marking.of(template)
 }
 
-/// Where the next tag or comment begins, and with what.
+/// Offset and opening of the next tag or comment.
 fn next_tag(template: &str, from: usize) -> Option<(usize, &'static str)> {
     let found = |mark: &'static str| Some((from + template[from..].find(mark)?, mark));
     ["{{", "{%", "{#"].into_iter().filter_map(found).min()
 }
 
-/// Where the tag begins that ends what is not code.
+/// Offset of the tag that ends a raw block.
 fn end_of_raw(template: &str, from: usize) -> usize {
     let is_end = |at: &usize| {
         let tag = template[at + 2..].trim_start_matches(['-', '+']).trim_start();
@@ -91,7 +90,7 @@ fn end_of_raw(template: &str, from: usize) -> usize {
     tags.find(is_end).unwrap_or(template.len())
 }
 
-/// What code is made of, up to the `end` of its tag, and where that is.
+/// The tokens of code up to the `end` of its tag, and the offset of that end.
 fn tokens<'t>(text: &'t str, from: usize, end: Option<&str>) -> (Vec<Token<'t>>, usize) {
     let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let (mut tokens, mut at, mut depth) = (Vec::new(), from, 0_usize);
@@ -122,7 +121,7 @@ fn tokens<'t>(text: &'t str, from: usize, end: Option<&str>) -> (Vec<Token<'t>>,
     (tokens, at)
 }
 
-/// How long a text in quotes is, with them.
+/// Length of a quoted text, quotes included.
 fn length_of_text(rest: &str, quote: char) -> usize {
     let mut is_escaped = false;
     let end = rest[1..].find(|letter| {
@@ -133,13 +132,12 @@ fn length_of_text(rest: &str, quote: char) -> usize {
     end.map_or(rest.len(), |end| end + 2)
 }
 
-/// What is marked of a mapping.
+/// The marking of one mapping.
 struct Marking<'t> {
-    /// The tag at hand.
     tokens: Vec<Token<'t>>,
-    /// Names of a person's own data and of secrets, whose texts are never a no: a person may be called No.
+    /// Names bound to personal data or secrets, whose texts never mean no: a person may be called No.
     ours: BTreeSet<&'t str>,
-    /// What is written where.
+    /// Texts to insert, by offset.
     marks: Vec<(usize, &'static str)>,
 }
 
@@ -150,7 +148,7 @@ impl Default for Marking<'_> {
 }
 
 impl<'t> Marking<'t> {
-    /// The text with its marks.
+    /// Inserts the marks into the text.
     fn of(mut self, text: &str) -> String {
         self.marks.sort_by_key(|(at, _)| *at);
         let (mut marked, mut from) = (String::with_capacity(text.len()), 0);
@@ -166,7 +164,7 @@ impl<'t> Marking<'t> {
         self.tokens.get(nth).map_or("", |(_, word)| word)
     }
 
-    /// Whether a word is the name of an attribute, a filter or a test, whatever else it would mean.
+    /// Whether a word is the name of an attribute, filter or test in this position, even if it is a keyword.
     fn is_named(&self, nth: usize) -> bool {
         nth.checked_sub(1).is_some_and(|before| match self.word(before) {
             "." | "|" => true,
@@ -175,7 +173,7 @@ impl<'t> Marking<'t> {
         })
     }
 
-    /// Marks the conditions of a statement, and notes of which data the names are that it gives.
+    /// Marks the conditions of a statement, and records which names it binds to which data.
     fn statement(&mut self) {
         let end = self.tokens.len();
         match self.word(0) {
@@ -199,7 +197,7 @@ impl<'t> Marking<'t> {
         }
     }
 
-    /// Where the next `name = value` begins.
+    /// Start of the next `name = value`.
     fn next_pair(&self, from: usize, end: usize) -> usize {
         let mut at = from;
         while at < end && self.word(at) != "," {
@@ -208,7 +206,7 @@ impl<'t> Marking<'t> {
         at
     }
 
-    /// Notes whether names are those of a person's own data.
+    /// Records whether names are bound to personal data.
     fn bind(&mut self, names: Range<usize>, value: Range<usize>) {
         let is_ours = self.is_ours(value);
         for nth in names {
@@ -225,7 +223,7 @@ impl<'t> Marking<'t> {
         ["(", "[", "{"].contains(&self.word(nth))
     }
 
-    /// Where the bracket is that closes one.
+    /// The bracket that closes this one.
     fn closing(&self, open: usize) -> usize {
         let mut depth = 0_usize;
         for nth in open..self.tokens.len() {
@@ -241,7 +239,7 @@ impl<'t> Marking<'t> {
         self.tokens.len()
     }
 
-    /// Marks the operands that are conditions, all of them where the truth of the whole is asked for.
+    /// Marks the operands that are conditions; all of them if `is_asked`, the whole being a condition.
     fn operands(&mut self, of: Range<usize>, is_asked: bool) {
         let (mut begin, mut before, mut asks) = (of.start, "", is_asked);
         let mut at = of.start;
@@ -266,18 +264,18 @@ impl<'t> Marking<'t> {
         self.operand(begin..of.end, asks || before == "not");
     }
 
-    /// Whether an operand that begins with a word ends before another.
+    /// Whether the word separates two operands.
     fn divides(&self, at: usize, begin: usize) -> bool {
         match self.word(at) {
             _ if self.is_named(at) => false,
             "and" | "or" | "if" | "else" | "," | ":" | "=" => true,
-            // `a not in b` is one, and `*more` is an argument.
+            // `a not in b` is one operand, and `*more` is an argument.
             "not" | "*" | "**" => at == begin,
             _ => false,
         }
     }
 
-    /// Marks an operand, if it is a condition, and what stands in brackets within it.
+    /// Marks an operand if it is a condition, and the conditions in its brackets.
     fn operand(&mut self, of: Range<usize>, is_condition: bool) {
         let Some(last) = of.end.checked_sub(1).filter(|last| of.contains(last)) else { return };
         let is_group = self.word(of.start) == "(" && self.closing(of.start) == last;
@@ -298,7 +296,7 @@ impl<'t> Marking<'t> {
         }
     }
 
-    /// The name that a value is looked up by: `response` of `response.Offer[0]`.
+    /// The root name of a lookup: `response` of `response.Offer[0]`.
     fn root(&self, mut of: Range<usize>) -> Option<&'t str> {
         let is_name = |nth: &usize| {
             let word = self.word(*nth);
@@ -380,7 +378,7 @@ mod tests {
             let value = Expression::compile(text).unwrap().run(&context).unwrap();
             assert_eq!(serde_json::to_value(&value).unwrap(), made, "{text}");
         }
-        // However many there are.
+        // No limit on their number.
         let many: String = (0..200).map(|nth| format!("response.x{nth} or ")).collect();
         let value = Expression::compile(&format!("1 if {many}response.Ok else 2")).unwrap().run(&context);
         assert_eq!(value.unwrap().to_string(), "2");

@@ -15,116 +15,124 @@ use offerd_base::regular_file::{self, PEM_BYTES_MAX};
 use offerd_base::table;
 use offerd_model::State;
 
-/// The highest bid that is believed, dollars.
+/// Maximum plausible bid in dollars.
 pub(super) const BID_MAX: f64 = 1_000_000.0;
 
 table! {
-    /// `[products.<type>.http]`: how a partner is asked over HTTP, and what its answers mean.
+    /// `[products.<type>.http]`: how a partner is asked over HTTP, and how its answers are read.
     ///
-    /// Templates are expressions of the mapping language unless it says otherwise, so a fixed text stands in quotes of its own:
-    /// `channel = "'web'"`. They may use `lead` (the API's own attribute paths), `lead_uuid`, `rate_table_uuid`, `test`,
-    /// `now` (ISO 8601, UTC), `age`, `credit_score`, `credit_rating`, and `secret.<name>`.
+    /// Values are expressions of the mapping language unless stated otherwise, so a literal text needs quotes
+    /// of its own: `channel = "'web'"`. They may use `lead` (attribute paths of the API), `lead_uuid`,
+    /// `rate_table_uuid`, `test`, `now` (ISO 8601, UTC), `age`, `credit_score`, `credit_rating`, and
+    /// `secret.<name>`.
     #[derive(Debug)]
     pub struct Http {
         /// The method; `POST` when absent.
         method: Option<Method> = if_any(method) => optional,
-        /// Where live leads are sent: a template, in which a value of a path is written `{{ lead_uuid|urlencode }}`.
+        /// URL for live leads: a template; values in its path are written `{{ lead_uuid|urlencode }}`.
         url: Option<String>,
-        /// Where test leads are sent; without it the partner is not asked about them.
+        /// URL for test leads; without it the partner is not asked about them.
         sandbox_url: Option<String>,
-        /// Parameters of the query.
+        /// Query parameters.
         query: BTreeMap<String, String> => optional,
-        /// Headers beside `Content-Type`.
+        /// Headers in addition to `Content-Type`.
         headers: BTreeMap<String, String> => optional,
-        /// A body of JSON: tables and arrays as they are, numbers and flags as they are, texts as expressions. What an
-        /// expression leaves undefined is left out.
+        /// JSON body: tables, arrays, numbers and flags are sent as they are, texts are expressions.
+        /// Undefined values are omitted.
         json: Option<toml::Table>,
         /// A body of form fields.
         form: Option<BTreeMap<String, String>>,
         /// A body of XML: a template whose values are escaped.
         xml: Option<String>,
-        /// Several calls in a row in place of one, which then stand here and not above.
+        /// Several calls in sequence; they replace the request keys above.
         steps: Vec<Step> => optional,
-        /// Who of those that bid for a lead is sent it, where a step has a `bid`; who does, at whatever price, when absent.
+        /// Which bidders are sent the lead, if a step has a `bid`; every bidder at any price when absent.
         post: Post => optional,
-        /// Whether the feed tells of an answer that comes too late: `record` keeps it for `offerd explain` alone, and is what holds when absent.
+        /// Whether the feed reports a late answer; `record`, the default, keeps it for `offerd explain` only.
         late: Late => optional,
-        /// How we show who we are, beside headers.
+        /// Authentication besides headers.
         auth: Option<Auth>,
-        /// What must not stand in the file, by name.
+        /// Secrets by name, kept outside the file.
         secrets: BTreeMap<String, Secret> => optional,
-        /// What an answer means.
+        /// How an answer is read.
         answer: Answer,
-        /// Whether what it is sent and what it answers is kept, sealed with the lead, for `transcripts.kept`; not when absent.
+        /// Whether requests and answers are kept, sealed with the lead (`transcripts.kept`); default false.
         transcripts: bool => optional,
-        /// How the partner is reached.
+        /// Connection settings.
         wire: Wire => table,
     }
 
-    /// `steps`: one of several calls in a row, which share the ask's time, `auth`, `secrets` and `wire`. The last answer is what
-    /// `answer` is about. Its request is made as that of [`Http`], and may use `kept.<name>`.
+    /// `steps`: one of several calls in sequence, which share the ask's deadline, `auth`, `secrets` and
+    /// `wire`. `answer` reads the last answer. Requests have the same keys as in [`Http`], and may use
+    /// `kept.<name>`.
     #[derive(Debug, Clone, Default)]
     pub struct Step {
         /// The method; `POST` when absent.
         method: Option<Method> = if_any(method) => optional,
-        /// Where live leads are sent.
+        /// URL for live leads.
         url: Option<String>,
-        /// Where test leads are sent; all steps have one, or none.
+        /// URL for test leads; either all steps have one or none.
         sandbox_url: Option<String>,
-        /// Parameters of the query.
+        /// Query parameters.
         query: BTreeMap<String, String> => optional,
-        /// Headers beside `Content-Type`.
+        /// Headers in addition to `Content-Type`.
         headers: BTreeMap<String, String> => optional,
-        /// A body of JSON.
+        /// JSON body.
         json: Option<toml::Table>,
-        /// A body of form fields.
+        /// Form body.
         form: Option<BTreeMap<String, String>>,
-        /// A body of XML.
+        /// XML body.
         xml: Option<String>,
-        /// Whether the call is made at all: an expression that may use `kept`; always when absent.
+        /// Condition for making the call, which may use `kept`; always made when absent.
         when: Option<String>,
-        /// True while the answer says that the partner is still at work: then the call is made again.
+        /// True while the partner is still working on the answer: the call is then repeated.
         pending: Option<String>,
-        /// How long is waited before that, where `Retry-After` says no more; a second when absent.
+        /// Interval before the call is repeated, unless `Retry-After` asks for longer; default one second.
         every: Option<Duration> = if_any(wait) => optional,
-        /// True when the partner failed, so that no further call is made; the last step has `answer.error`.
+        /// True when the partner failed, which ends the calls; the last step uses `answer.error`.
         error: Option<String>,
-        /// True when the partner declines the person, or the reason; the last step has `answer.declined`.
+        /// True when the partner declines the person, or the reason; the last step uses `answer.declined`.
         declined: Option<String>,
-        /// What later steps and `answer` may use of the answer, as `kept.<name>`.
+        /// Values of the answer that later steps and `answer` may use as `kept.<name>`.
         keep: BTreeMap<String, String> => optional,
-        /// What the partner bids for the lead: dollars, or true where it only says that it wants it; nothing, 0 and false decline. Makes the
-        /// step a ping, which may name nothing that identifies a person. What follows is the post, and sent only to who is chosen.
+        /// The partner's bid for the lead: dollars, or true for acceptance without an amount; an absent
+        /// value, 0 and false decline. Makes the step a ping, which may not send anything that identifies a
+        /// person. The steps that follow are the post, sent only to chosen bidders.
         bid: Option<String>,
-        /// Whether the call is made at most once for a lead, also over a restart, after which its answer is not known. A post always is.
+        /// Whether the call is made at most once per lead, even across a restart; its answer is then unknown.
+        /// A post always is.
         once: bool => optional,
-        /// Whether the partner answers this step by calling us, at `callback_url`, which earlier steps may send. It has no `url` then, or one
-        /// that is asked every `every` while no call has come, with `pending`.
+        /// Whether the partner answers this step by calling `callback_url`, which earlier steps may send.
+        /// Such a step has no `url`, or one that is polled every `every` until the callback arrives, with
+        /// `pending`.
         callback: bool => optional,
-        /// True when such a call is signed as it should be: an expression that may use `header`, `body` (its text) and `secret`; without it
-        /// the address alone is the right to answer.
+        /// True when a callback is properly signed: an expression that may use `header`, `body` (as text) and
+        /// `secret`. Without it, knowing the URL is sufficient to answer.
         verify: Option<String>,
     }
 
-    /// `post`: who of those that bid for a lead is sent it.
+    /// `post`: which bidders are sent the lead.
     #[derive(Debug, Clone, Copy, Default, PartialEq)]
     pub struct Post {
-        /// The lowest bid that is taken, dollars.
+        /// Minimum accepted bid in dollars.
         floor: Option<f64> = if_any(figure(0.0, BID_MAX)) => optional,
-        /// Among how many of the highest bids for the lead this one must be, those of other partners counted.
+        /// The bid must be among this many highest bids for the lead, including those of other partners.
         best: Option<usize> = if_any(count(1, 1000)) => optional,
-        /// When it is sent: as soon as it is `chosen`, or when its offers are `shown`, which its answer to the ping has then.
+        /// When the lead is sent: once the bidder is `chosen`, or when its offers, taken from its answer to
+        /// the ping, are `shown`.
         when: Option<PostWhen>,
-        /// How long is waited for the bids of others where `best` compares them, from when this one has come; half of the ask's time when absent.
+        /// How long to wait for competing bids under `best`, from the arrival of this bid; half of the ask's
+        /// time when absent.
         wait: Option<Duration> = if_any(wait) => optional,
     }
 
-    /// `auth`: how we show who we are, one way or the other.
+    /// `auth`: client authentication, by one of two methods.
     #[derive(Debug)]
     pub struct Auth {
         /// HTTP basic.
         basic: Option<Basic>,
-        /// OAuth 2 client credentials (RFC 6749, 4.4): a token is fetched, kept until it expires, and sent as a bearer.
+        /// OAuth 2 client credentials (RFC 6749, 4.4): a token is fetched, cached until it expires, and sent
+        /// as a bearer token.
         oauth2: Option<OAuth2>,
     }
 
@@ -137,118 +145,127 @@ table! {
         password: String,
     }
 
-    /// `auth.oauth2`: where tokens are fetched, and as whom.
+    /// `auth.oauth2`: the token endpoint and the client's credentials.
     #[derive(Debug)]
     pub struct OAuth2 {
-        /// Where tokens are fetched.
+        /// Token endpoint.
         token_url: String,
-        /// Where tokens for test leads are fetched; `token_url` when absent.
+        /// Token endpoint for test leads; `token_url` when absent.
         sandbox_token_url: Option<String>,
         /// The client's id.
         client_id: String,
         /// The client's secret.
         client_secret: Option<String>,
-        /// How the secret is sent: in the body, `"post"`, which is meant when absent, or `"basic"`, as HTTP basic has it.
+        /// How the secret is sent: in the body, `"post"`, the default, or as HTTP basic, `"basic"`.
         client_auth: ClientAuth => optional,
-        /// A signed assertion in its place (RFC 7523, `private_key_jwt`): `{…}|jws('RS256', secret.key)`.
+        /// A signed assertion in place of the secret (RFC 7523, `private_key_jwt`): `{…}|jws('RS256',
+        /// secret.key)`.
         client_assertion: Option<String>,
-        /// What is asked for.
+        /// The requested scope.
         scope: Option<String>,
-        /// Further parameters, or others in place of those of client credentials: `{ grant_type = "'password'", username = "secret.user" }`.
+        /// Further parameters, or replacements of those of client credentials: `{ grant_type = "'password'",
+        /// username = "secret.user" }`.
         params: BTreeMap<String, String> => optional,
     }
 
-    /// `answer`: what an answer means. Expressions may use `status` (a number), `header` (by lower-case name), `response`
-    /// (JSON as it is; XML as its root element, each element a text or a table, repeated ones an array, attributes with an
-    /// `@`, of a text those that a mapping names, beside which it is `#text`; else a text), and all that requests may use but secrets.
-    /// Where yes or no is wanted, a text says it in words: true, yes, 1; false, no, 0, and nothing at all.
+    /// `answer`: how an answer is read. Expressions may use `status` (a number), `header` (by lower-case
+    /// name), `response`, and everything that requests may use except secrets. `response` is JSON as it is,
+    /// XML as its root element, or else a text. In XML each element is a text or a table, repeated elements
+    /// are an array, and attributes have an `@`; on a text element, only attributes that a mapping names are
+    /// read, and the text is `#text` beside them. Conditions accept texts: true, yes, 1; false, no, 0, and
+    /// the empty text.
     #[derive(Debug)]
     pub struct Answer {
-        /// True, or a text, when the partner failed; a status other than 2xx is a failure unless `declined` says otherwise.
+        /// True, or a text, when the partner failed; a status other than 2xx is a failure unless `declined`
+        /// applies.
         error: Option<String>,
-        /// True when the partner declines the person, or the reason as the API has it (`low_fico`) or as `reasons` has it; of several,
-        /// the first that is known.
+        /// True when the partner declines the person, or the reason, as the API names it (`low_fico`) or as a
+        /// key of `reasons`; of several, the first known one counts.
         declined: Option<String>,
-        /// The partner's words for why it declines, with what the API calls them: `{ SCORE_BELOW_MIN = "low_fico" }`.
+        /// The partner's decline reasons, mapped to those of the API: `{ SCORE_BELOW_MIN = "low_fico" }`.
         reasons: BTreeMap<String, String> => optional,
-        /// The list of offers; `response.offers` when absent, which a partner that is sent XML cannot mean.
+        /// The list of offers; `response.offers` when absent, required for a partner that is sent XML.
         offers: Option<String>,
-        /// What an answer without that list means: `"declines"`, or a failure when absent. An empty list declines.
+        /// What an answer without that list means: `"declines"`, or a failure when absent. An empty list
+        /// declines.
         empty: Option<Empty>,
-        /// The list of offers within each element of `offers`, where lists stand in a list: `offer.quotes`. The element is `outer` then.
+        /// The list of offers within each element of `offers`, for nested lists: `offer.quotes`. The element
+        /// is then `outer`.
         inner: Option<String>,
-        /// The figures of each offer, which may use `offer` too. `src/partners/catalog/answered/figure.rs` lists them.
+        /// The figures of each offer, which may also use `offer`. `src/partners/catalog/answered/figure.rs`
+        /// lists them.
         offer: BTreeMap<String, String>,
-        /// Offers of the partner's own, which need no offer of the catalog: what holds of all of them.
+        /// Common properties of offers that exist only in the partner's answers, not in the catalog.
         own: Option<Own>,
-        /// Longest text of an offer that has words of its own, bytes; 16 KiB when absent. A longer one is not shown.
+        /// Maximum size of an offer's own texts in bytes; 16 KiB when absent. A longer offer is not shown.
         max_text_bytes: usize = count(1024, 65_536) => or(MoneyRules::MAX_TEXT_BYTES),
-        /// Least and greatest value by the name of a figure, `apr` among them; an offer beyond them is not shown.
+        /// Minimum and maximum by name of a figure, `apr` among them; an offer out of bounds is not shown.
         bounds: BTreeMap<String, Range> => optional,
-        /// Greatest APR in percent by the lead's state (`{ NY = 25.0 }`), of a mortgage by the property's; an offer beyond it is not shown.
+        /// Maximum APR in percent by the lead's state (`{ NY = 25.0 }`), for a mortgage by the property's
+        /// state; an offer above it is not shown.
         rate_caps: BTreeMap<State, f64> => optional,
-        /// Whether a rate above 0 and below 1 percent is meant, and no fraction that is taken for a percentage.
+        /// Whether a rate above 0 and below 1 percent is meant, not a fraction mistaken for a percentage.
         low_apr: bool => optional,
-        /// By which rate a monthly payment of a loan is computed that is not answered: `apr` (when absent) or `note_rate`. Where it is
-        /// said, the offer says it too.
+        /// Rate from which a missing monthly loan payment is computed: `apr` (when absent) or `note_rate`.
+        /// When set, the offer states it, too.
         payment: Option<PaymentBy>,
     }
 
-    /// `wire`: how the partner is reached.
+    /// `wire`: how to connect to the partner.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Wire {
-        /// Longest time to connect.
+        /// Maximum time to connect.
         connect_timeout: Duration = wait => or(Duration::from_secs(2)),
-        /// Calls at once; beyond them the partner is not asked.
+        /// Maximum concurrent calls; beyond it the partner is not asked.
         concurrency: usize = count(1, 10_000) => or(64),
-        /// Whether sending a request twice does no harm, so that one may be tried again; where it is said that it does, none is made again
-        /// after a restart either.
+        /// Whether repeating a request is harmless, so that it may be retried. If explicitly false, it is not
+        /// repeated after a restart either.
         idempotent: Option<bool>,
         /// Whether the partner speaks HTTP/2.
         http2: bool => optional,
-        /// Whether compressed answers are asked for; they are read in any case.
+        /// Whether to request compressed answers; they are accepted in any case.
         gzip: bool => optional,
-        /// Longest answer, uncompressed, bytes.
+        /// Maximum size of an answer in bytes, uncompressed.
         max_response_bytes: usize = count(1024, 16 * 1024 * 1024) => or(256 * 1024),
-        /// Host names and addresses that may be private ones.
+        /// Host names and addresses that may resolve to private networks.
         allow_addresses: Vec<String> => optional,
-        /// PEM file with the certificate chain and the key that we show (mutual TLS).
+        /// PEM file with our client certificate chain and key (mutual TLS).
         client_certificate: Option<Vec<u8>> = if_any(pem) => optional,
-        /// PEM file with the authorities that the partner's certificate may be from, beside the public ones.
+        /// PEM file with certificate authorities trusted in addition to the public ones.
         authorities: Option<Vec<u8>> = if_any(pem) => optional,
     }
 }
 
-/// `late`: what becomes of an answer that comes too late.
+/// `late`: what happens to a late answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Late {
-    /// It is kept with the lead.
+    /// It is stored with the lead.
     #[default]
     Record,
-    /// It is an event of the lead, too.
+    /// It also becomes an event of the lead.
     Event,
 }
 
-/// `post.when`: when who is chosen is sent the lead.
+/// `post.when`: when a chosen bidder is sent the lead.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PostWhen {
-    /// At once; its answer has the offers.
+    /// Immediately; its answer has the offers.
     #[default]
     Chosen,
     /// When a client has been shown the offers of its answer to the ping.
     Shown,
 }
 
-/// `auth.oauth2.client_auth`: how a client's secret is sent (RFC 6749, 2.3.1).
+/// `auth.oauth2.client_auth`: how the client secret is sent (RFC 6749, 2.3.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientAuth {
-    /// In the body, beside the client's id.
+    /// In the body, with the client id.
     #[default]
     Post,
-    /// As user and password of HTTP basic, for which neither is in the body.
+    /// As user and password of HTTP basic; the body has neither.
     Basic,
 }
 
@@ -258,21 +275,20 @@ fn method(name: String) -> Result<Method, Refusal> {
     found.ok_or_else(|| vec![format!("must be POST, GET, PUT or PATCH, got `{name}`")])
 }
 
-/// What stands in a PEM file.
 fn pem(path: PathBuf) -> Result<Vec<u8>, Refusal> {
     let read = regular_file::bytes_of(&path, PEM_BYTES_MAX);
     read.map_err(|error| vec![format!("{} cannot be read: {error}", path.display())])
 }
 
 impl Post {
-    /// Whether it is sent the lead only when its offers, which the ping is answered with, are shown.
+    /// Whether the lead is sent only once the offers of the ping are shown.
     pub fn when_shown(&self) -> bool {
         self.when == Some(PostWhen::Shown)
     }
 }
 
 impl Http {
-    /// The one call of a partner that needs no steps.
+    /// The single call of a partner without steps.
     pub(super) fn only_call(&self) -> Step {
         Step {
             method: self.method.clone(),
@@ -289,7 +305,7 @@ impl Http {
 }
 
 impl Step {
-    /// The keys that are given of those of which its request is made.
+    /// The request keys that are set.
     pub(super) fn request_keys(&self) -> impl Iterator<Item = &'static str> {
         let given = [
             ("method", self.method.is_some()),
@@ -305,21 +321,21 @@ impl Step {
     }
 }
 
-/// Where a secret is: `{ env = "NAME" }` or `{ file = "PATH" }`.
+/// Location of a secret: `{ env = "NAME" }` or `{ file = "PATH" }`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Secret {
     /// In an environment variable.
     Env {
-        /// Its name.
+        /// Name of the variable.
         env: String,
     },
-    /// In a file, whose last line end does not count.
+    /// In a file; a final line break is ignored.
     File {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
     },
-    /// Nowhere that is known. What stood there is forgotten: it may be the secret itself.
+    /// Neither form. The value is discarded, since it may be the secret itself.
     Misplaced(IgnoredAny),
 }
 
@@ -327,6 +343,6 @@ pub enum Secret {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Empty {
-    /// That the partner has nothing for the lead.
+    /// The partner declines.
     Declines,
 }

@@ -1,4 +1,4 @@
-//! The body of an answer as a value: JSON as it is, XML as tables and texts, anything else as a text.
+//! Parses the body of an answer: JSON as it is, XML as tables and texts, anything else as a text.
 
 use std::borrow::Cow;
 
@@ -8,23 +8,22 @@ use minijinja::value::{Serde, Value as Mapped};
 use roxmltree::{Document, Error, Node, ParsingOptions};
 use serde_json::{Map, Value};
 
-/// Most elements and attributes of an answer in XML.
+/// Maximum number of elements and attributes of an XML answer.
 const NODES: u32 = 100_000;
 
-/// How deep elements may stand in each other.
 const DEPTH: usize = 64;
 
-/// The name of an element's own text, where it has elements or attributes as well.
+/// Key of an element's own text, if it also has elements or attributes.
 pub const TEXT: &str = "#text";
 
-/// How pages of HTML begin.
 const PAGES: [&str; 2] = ["<!doctype html", "<html"];
 
-/// Reads a body; an empty one is an empty text. What claims to be JSON or XML and is not gives the fault, without a byte of the body. Of a
-/// text in XML only the attributes that are `named` are read: then it is a table, with its text as `#text`.
+/// Parses a body; an empty one is an empty text. Invalid JSON or XML yields a fault without any byte of the
+/// body. An XML text element becomes a table with its text as `#text` if it has an attribute that is `named`;
+/// its other attributes are skipped.
 ///
 /// # Errors
-/// What is wrong, in general words.
+/// The fault, in general words.
 pub fn read(
     content_type: Option<&str>,
     body: &[u8],
@@ -51,7 +50,8 @@ pub fn read(
     }
 }
 
-/// JSON with U+FFFD for halves of letters, which JSON can say and no text can hold (RFC 8259, 8.2): `\ud83d` where a text was cut.
+/// Replaces unpaired surrogates with U+FFFD. JSON can escape them, but no text can hold them (RFC 8259, 8.2):
+/// `\ud83d` of a truncated text.
 fn mended(json: &str) -> String {
     let unit = |text: &str| {
         let digits = text.strip_prefix("\\u")?.get(..4)?;
@@ -89,10 +89,10 @@ fn is_json(content_type: Option<&str>) -> bool {
     media_type(content_type).ends_with("json")
 }
 
-/// The text of a body, in the encoding of its byte order mark, its content type or its XML declaration; else it is UTF-8.
+/// The text of a body, decoded by its byte order mark, content type or XML declaration; UTF-8 by default.
 ///
 /// # Errors
-/// What is wrong, in general words.
+/// The fault, in general words.
 pub fn text_of<'b>(content_type: Option<&str>, body: &'b [u8]) -> Result<Cow<'b, str>, String> {
     let (marked, body) = match Encoding::for_bom(body) {
         Some((encoding, mark)) => (Some(encoding), &body[mark..]),
@@ -100,7 +100,7 @@ pub fn text_of<'b>(content_type: Option<&str>, body: &'b [u8]) -> Result<Cow<'b,
     };
     let label = charset(content_type).or_else(|| declared(body));
     let encoding = marked.or_else(|| Encoding::for_label_no_replacement(label?.as_bytes()));
-    // Other encodings are UTF-8 by chance in plain letters alone, which are the same in them.
+    // Text in another encoding is valid UTF-8 only if it is plain ASCII, which both encode alike.
     if encoding.is_none_or(Encoding::is_ascii_compatible)
         && let Ok(text) = std::str::from_utf8(body)
     {
@@ -118,7 +118,7 @@ pub fn text_of<'b>(content_type: Option<&str>, body: &'b [u8]) -> Result<Cow<'b,
     }
 }
 
-/// UTF-16 without its mark, which begins with a plain letter.
+/// UTF-16 without a byte order mark, recognised by an ASCII first character.
 fn of_wide_letters(body: &[u8]) -> Option<&'static Encoding> {
     match body {
         [0, letter, ..] if *letter != 0 => Some(UTF_16BE),
@@ -127,7 +127,7 @@ fn of_wide_letters(body: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// The first letter of a body, where that is plain, behind a byte order mark and blanks.
+/// The first byte of the text, after a byte order mark and whitespace.
 fn first(body: &[u8]) -> Option<u8> {
     let skipped =
         |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0 | 0xEF | 0xBB | 0xBF | 0xFE | 0xFF);
@@ -143,17 +143,16 @@ fn media_type(content_type: Option<&str>) -> String {
     media_type.trim().to_ascii_lowercase()
 }
 
-/// The encoding that a content type names.
 fn charset(content_type: Option<&str>) -> Option<&str> {
     let mut parameters = content_type?.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
     let (_, label) = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))?;
     Some(label.trim().trim_matches(['"', '\'']))
 }
 
-/// The namespace of attributes such as `xsi:type` and `xsi:nil`, which say how an element is meant and are no part of it.
+/// The namespace of attributes such as `xsi:type` and `xsi:nil`, which describe the element and are skipped.
 const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
-/// The encoding that a declaration of XML names: `<?xml version="1.0" encoding="ISO-8859-1"?>`.
+/// The encoding of an XML declaration: `<?xml version="1.0" encoding="ISO-8859-1"?>`.
 fn declared(body: &[u8]) -> Option<&str> {
     let rest = body.trim_ascii_start().strip_prefix(b"<?xml")?;
     let declaration = std::str::from_utf8(&rest[..memmem::find(rest, b"?>")?]).ok()?;
@@ -169,7 +168,7 @@ fn xml(text: &str, named: impl Fn(&str) -> bool + Copy) -> Result<Value, String>
         Document::parse_with_options(text, options)
     };
     let document = match parsed(false) {
-        // One that declares nothing to be filled in.
+        // A DTD is allowed if it declares no entities.
         Err(Error::DtdDetected) if !text.contains("<!ENTITY") => parsed(true),
         parsed => parsed,
     };
@@ -184,7 +183,7 @@ fn xml(text: &str, named: impl Fn(&str) -> bool + Copy) -> Result<Value, String>
     root.ok_or_else(|| format!("nests deeper than {DEPTH} elements"))
 }
 
-/// An element: its text, or a table of its attributes and elements, and of its text if it has any. An empty one is the empty text.
+/// An element: its text, or a table of its attributes, elements and text. An empty element is the empty text.
 fn element(node: Node<'_, '_>, depth: usize, named: impl Fn(&str) -> bool + Copy) -> Option<Value> {
     let depth = depth.checked_sub(1)?;
     let mut table = Map::new();
@@ -217,7 +216,7 @@ fn element(node: Node<'_, '_>, depth: usize, named: impl Fn(&str) -> bool + Copy
     Some(Value::Object(table))
 }
 
-/// A value as it is sent or judged: of an element of XML with a text and attributes alone, the text.
+/// A value as it is sent or judged: an XML element with only text and attributes becomes the text.
 pub(super) fn leaf(value: Value) -> Value {
     let is_of_text = |name: &String| name == TEXT || name.starts_with('@');
     match value {
@@ -228,7 +227,7 @@ pub(super) fn leaf(value: Value) -> Value {
     }
 }
 
-/// The text of an element, which comments and the like may divide.
+/// The text of an element, which comments and the like may split.
 fn own_text<'d>(node: Node<'d, '_>) -> Cow<'d, str> {
     let texts = node.children().filter(Node::is_text).filter_map(|child| child.text());
     let mut texts = texts.filter(|text| !text.trim().is_empty());

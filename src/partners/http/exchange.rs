@@ -1,4 +1,4 @@
-//! The calls of an ask in their order: which comes next, and what the answers before have left for it.
+//! The sequence of calls of an ask: which call comes next, and which values earlier answers leave for it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,64 +19,64 @@ use super::source::HttpSource;
 use super::step::Step;
 use super::truth::{own_text, truth_of};
 
-/// How far the calls of an ask are. Holds what partners have answered, so it is not `Debug`.
+/// Progress of an ask through its calls. Not `Debug`, since it holds values that partners answered.
 #[derive(Clone, Default)]
 pub struct Exchange {
-    /// The step whose call is made.
+    /// The current step.
     pub(super) step: usize,
-    /// What mappings may use as `kept`.
+    /// Values that mappings may use as `kept`.
     pub(super) kept: BTreeMap<String, Mapped>,
-    /// What the partner has bid, dollars; 0 where it said only that it wants the lead.
+    /// The partner's bid in dollars; 0 when it accepted without an amount.
     pub bid: Option<f64>,
-    /// Where the partner may call us.
+    /// URL at which the partner may call back.
     pub callback_url: Option<String>,
 }
 
-/// How an answer comes that the partner calls us with.
+/// How an answer by callback arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaited {
-    /// Only so.
+    /// By callback only.
     Call,
-    /// So, or by asking after each such time without a call.
+    /// By callback, or by polling at this interval.
     CallOrAsk(Duration),
 }
 
-/// How far the calls of an ask are, as it can be kept. Holds what partners have answered, so it is not `Debug`.
+/// Progress of an ask in its stored form. Not `Debug`, since it holds values that partners answered.
 #[derive(Clone, PartialEq)]
 pub struct Progress {
-    /// The step whose call is to be made.
+    /// The next step to call.
     pub step: u8,
-    /// What mappings may use as `kept`, a JSON object.
+    /// Values that mappings may use as `kept`, as a JSON object.
     pub kept: String,
-    /// What the partner has bid, dollars.
+    /// The partner's bid in dollars.
     pub bid: Option<f64>,
 }
 
 impl Exchange {
-    /// As it can be kept.
+    /// The progress in its stored form.
     pub fn progress(&self) -> Progress {
         let kept = serde_json::to_string(&self.kept).unwrap_or_else(|_| "{}".to_owned());
         Progress { step: self.step as u8, kept, bid: self.bid }
     }
 }
 
-/// What an answer leads to.
+/// What follows from an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
-    /// The call of another step.
+    /// Make the call of the next step.
     Call,
-    /// The call of another step, which is the post: only if the partner's bid, dollars, is chosen.
+    /// The next step is the post, to be called only if the partner's bid (dollars) is chosen.
     Bid(f64),
-    /// The same call after this time.
+    /// Repeat the call after this time.
     Again(Duration),
-    /// It is the last answer: [`HttpSource::answer`] says what it means.
+    /// This was the last answer; [`HttpSource::answer`] interprets it.
     Read,
-    /// No more calls: this is what it means.
+    /// No more calls; this is the result.
     Ended(Reading),
 }
 
 impl HttpSource {
-    /// How the answer comes that an exchange has come to, where the partner calls us with it.
+    /// How the answer of the current step arrives, if by callback.
     pub fn awaited(&self, exchange: &Exchange) -> Option<Awaited> {
         let step = self.step(exchange);
         let polling = step.polling.as_ref().filter(|_| step.url.is_some());
@@ -84,7 +84,7 @@ impl HttpSource {
         step.callback.then_some(awaited)
     }
 
-    /// The exchange that was kept so far; `None` when the file has no such step any more.
+    /// Restores a stored exchange; `None` when the file no longer has that step.
     pub fn taken_up(&self, progress: &Progress) -> Option<Exchange> {
         let step = usize::from(progress.step);
         let kept: BTreeMap<String, serde_json::Value> = serde_json::from_str(&progress.kept).ok()?;
@@ -92,18 +92,18 @@ impl HttpSource {
         (step < self.steps.len()).then_some(Exchange { step, kept, bid: progress.bid, callback_url: None })
     }
 
-    /// The call that an exchange has come to.
+    /// The current step.
     pub fn step(&self, exchange: &Exchange) -> &Step {
         &self.steps[exchange.step]
     }
 
-    /// The call that an exchange has come to, by its key, where there are several.
+    /// Key of the current step, if there are several.
     pub fn step_key(&self, exchange: &Exchange) -> Option<&str> {
         let prefix = self.step(exchange).prefix.trim_end_matches('.');
         (!prefix.is_empty()).then_some(prefix)
     }
 
-    /// Takes in the answer to the call that an exchange has come to.
+    /// Processes the answer to the current call.
     ///
     /// # Errors
     /// The first mapping that could not be run.
@@ -127,7 +127,7 @@ impl HttpSource {
             Next::Bid(bid) => {
                 exchange.bid = Some(bid);
                 exchange.kept.insert("bid".to_owned(), Mapped::from(bid));
-                // The post always is one of those that follow.
+                // The post is always among the steps that follow.
                 let next = self.advance(exchange, &context, given)?;
                 Ok(if next == Next::Call { Next::Bid(bid) } else { next })
             }
@@ -135,13 +135,13 @@ impl HttpSource {
         }
     }
 
-    /// Whether a partner takes the lead that an exchange has posted to it, by its answer.
+    /// Whether the partner's answer to a post accepts the lead.
     ///
     /// # Errors
-    /// Why that is not known, without what it answered.
+    /// Why that is unknown, without the answer itself.
     pub fn takes(&self, exchange: &Exchange, received: Received<'_>, given: &Given) -> Result<bool, String> {
         let context = received.context(self.context(given, exchange), &self.attributes)?;
-        // A post is no ping, and none follows it.
+        // A post is not a ping, and no step follows it.
         let next = self.step(exchange).next(&context, received, false, &self.answer);
         match next.map_err(|error| self.places.locate(&error))? {
             Next::Ended(Reading { answered: Answered::Failed(cause), .. }) => Err(cause),
@@ -150,7 +150,7 @@ impl HttpSource {
         }
     }
 
-    /// Keeps what the answer leaves, and goes on to the next step that is wanted.
+    /// Stores what the answer leaves, and advances to the next step whose condition holds.
     fn advance(
         &self,
         exchange: &mut Exchange,
@@ -159,7 +159,7 @@ impl HttpSource {
     ) -> Result<Next, MappingError> {
         for (name, expression) in &self.step(exchange).keep {
             match expression.look_up(context)? {
-                // What is kept is needed: a path that leads to null leads to nothing.
+                // Kept values are required: a path to null counts as missing.
                 Ok(None) if expression.path().is_some() => {
                     return Ok(Next::lacking(Absent::of(expression, context)));
                 }
@@ -186,7 +186,7 @@ impl Next {
 }
 
 impl Step {
-    /// What an answer to its call leads to; [`Next::Call`] stands for whatever follows.
+    /// What follows from the answer to this step; [`Next::Call`] stands for any following step.
     fn next(
         &self,
         context: &Mapped,
@@ -226,16 +226,15 @@ impl Step {
     }
 }
 
-/// Whether a bid is a no. An empty text, a list and an object are neither a bid nor a no.
+/// Whether a bid declines. An empty text, a list or an object is neither a bid nor a refusal.
 fn says_no(bid: &Mapped) -> bool {
     let has_meaning = !matches!(bid.kind(), ValueKind::Seq | ValueKind::Map) && bid.as_str() != Some("");
     has_meaning && truth_of(bid) == Some(false)
 }
 
-/// What is wrong with what is no bid.
 const NO_BID: &str = "must be dollars from 0 to 1000000, or true or false";
 
-/// A bid in dollars: a number, or one in a text; `None` of who only says that it wants the lead. The outer `None` is no bid.
+/// A bid in dollars: a number, or a text with one; inner `None` has no amount, outer `None` is not a bid.
 fn dollars(bid: &Mapped) -> Option<Option<f64>> {
     let number = bid.to_string().trim().trim_start_matches('$').parse::<f64>();
     match number {
@@ -247,15 +246,15 @@ fn dollars(bid: &Mapped) -> Option<Option<f64>> {
     }
 }
 
-/// The longest time that a far side is believed to want to be left alone; longer than any ask.
+/// Upper bound of `Retry-After`; longer than any ask.
 const LEFT_ALONE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a far side wants to be left alone, where it says so in seconds or by a date (RFC 9110, 10.2.3).
+/// The wait that the remote side requests, in seconds or by date (RFC 9110, 10.2.3).
 pub fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
     let said = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let is_number = !said.is_empty() && said.bytes().all(|digit| digit.is_ascii_digit());
     let wait = match is_number {
-        // More seconds than there is a number for.
+        // The number overflows.
         true => said.parse().map_or(LEFT_ALONE_MAX, Duration::from_secs),
         false => {
             let date = httpdate::parse_http_date(said).map(DateTime::<Utc>::from);

@@ -1,4 +1,4 @@
-//! Expressions and templates of the mapping language, compiled once and run under a bound.
+//! Expressions and templates of the mapping language: compiled once, run within bounds.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -19,50 +19,47 @@ use super::truth::{own_text, truth_of};
 use super::xml;
 use offerd_base::declaration::{did_you_mean, nearest};
 
-/// What is wrong with a text that is no condition.
+/// The fault of a condition whose text is neither true nor false.
 const NO_TRUTH: &str = "gives a text that says neither yes nor no; compare it, as in `response.status == 'open'`, or ask for it by `is defined`";
 
-/// Instructions that one run may take.
+/// Maximum number of instructions per run.
 const FUEL: u64 = 50_000;
 
-/// Calls within calls within one expression.
 const RECURSION: usize = 32;
 
-/// The name of a template within its environment.
 pub(super) const TEMPLATE: &str = "template";
 
-/// What is wrong wherever it is found, so that it is a fault of the file: a filter's own words.
+/// Errors that no input avoids, in the filters' own words: they are faults of the file.
 const FAULTS: [&str; 5] =
     [moment::NO_FORMAT, moment::NO_ZONE, signing::NO_DIGEST, signing::NO_TEXT, jws::NO_ALGORITHM];
 
-/// What is wrong with a call of a filter.
+/// The fault of a filter call with the wrong number of arguments.
 const ARGUMENTS: &str = "gives a filter or a function fewer or more arguments than it takes";
 
 /// An expression: `lead.financialInformation.annualIncome / 12`.
 #[derive(Debug)]
 pub struct Expression {
-    /// The whole key in the partner file, which is named when it fails.
+    /// Full key in the partner file, which errors name.
     pub(super) key: String,
-    /// As it was written.
     pub(super) text: String,
     compiled: minijinja::Expression<'static, 'static>,
 }
 
-/// A text with expressions in it: `<Amount>{{ lead.loanInformation.loanAmount }}</Amount>`.
+/// A text with embedded expressions: `<Amount>{{ lead.loanInformation.loanAmount }}</Amount>`.
 #[derive(Debug)]
 pub struct Template {
-    /// The whole key in the partner file, which is named when it fails.
+    /// Full key in the partner file, which errors name.
     pub(super) key: String,
     environment: Environment<'static>,
 }
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(environment);
 
-/// Writes `value`, and fails where one was looked for and is not there.
+/// Renders `value`, and fails when it is undefined by a lookup rather than by an `if` without `else`.
 static STRICT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
-    // The template is known to be one.
+    // The template is valid.
     let _ = environment.add_template(TEMPLATE, "{{ value }}");
     environment
 });
@@ -71,9 +68,9 @@ impl Expression {
     /// Compiles an expression.
     ///
     /// # Errors
-    /// What is wrong with it, to follow its key.
+    /// The fault, worded to follow the key.
     pub fn compile(text: &str) -> Result<Self, String> {
-        // As it was written first, so that a fault is in the words of the file.
+        // The original text goes first, so that a fault quotes the words of the file.
         let compiled = |text: String| ENVIRONMENT.compile_expression_owned(text).map_err(syntax);
         compiled(text.to_owned())?;
         let compiled = compiled(conditions::marked(text))?;
@@ -84,17 +81,17 @@ impl Expression {
         Ok(expression)
     }
 
-    /// What it is made of: variables with their paths.
+    /// The variables that it uses, with their paths.
     pub fn variables(&self) -> BTreeSet<String> {
         self.compiled.undeclared_variables(true).into_iter().collect()
     }
 
-    /// Whether it looks at a variable.
+    /// Whether it uses a variable.
     pub fn uses(&self, name: &str) -> bool {
         self.variables().iter().any(|variable| variable.split('.').next() == Some(name))
     }
 
-    /// Runs it.
+    /// Evaluates the expression.
     ///
     /// # Errors
     /// [`MappingError`]
@@ -107,7 +104,7 @@ impl Expression {
         }
     }
 
-    /// What an expression says, if there is one and that is not no.
+    /// Value of an optional expression; `None` when there is no expression or its value is false.
     ///
     /// # Errors
     /// [`MappingError`]
@@ -116,10 +113,10 @@ impl Expression {
         Ok(said.filter(|said| truth_of(said) != Some(false)))
     }
 
-    /// Whether it says yes.
+    /// Evaluates the expression as a condition.
     ///
     /// # Errors
-    /// [`MappingError`], also of a text that says neither yes nor no.
+    /// [`MappingError`], also for a text that is neither true nor false.
     pub(super) fn holds(&self, context: &Value) -> Result<bool, MappingError> {
         truth_of(&self.run(context)?).ok_or_else(|| MappingError::new(&self.key, NO_TRUTH))
     }
@@ -132,8 +129,8 @@ impl Expression {
         }
     }
 
-    /// Runs it on an answer, which must hold what it looks for; `None` where the mapping itself says that there may be nothing, by
-    /// an `if` without `else`. The inner error is what it met there.
+    /// Evaluates the expression on an answer, which must contain the paths that it uses. `None` where the
+    /// mapping allows absence by an `if` without `else`. The inner error describes the missing value.
     ///
     /// # Errors
     /// [`MappingError`]
@@ -146,7 +143,7 @@ impl Expression {
         })
     }
 
-    /// The path that it is, if it is nothing but one: `response.offers`.
+    /// The path, if the expression is a single path: `response.offers`.
     pub fn path(&self) -> Option<&str> {
         let path = self.text.trim();
         let bare = |letter: char| letter.is_ascii_alphanumeric() || "_.".contains(letter);
@@ -154,7 +151,6 @@ impl Expression {
             .then_some(path)
     }
 
-    /// Every text in quotes in it.
     pub(super) fn quoted(&self) -> impl Iterator<Item = &str> {
         let mut rest = self.text.as_str();
         std::iter::from_fn(move || {
@@ -166,7 +162,7 @@ impl Expression {
         })
     }
 
-    /// The texts that it gives as they are written: both of `'a' if test else 'b'`.
+    /// The text literals that it can evaluate to: both of `'a' if test else 'b'`.
     pub fn literals(&self) -> Vec<&str> {
         let first = literal(&self.text).filter(|(_, rest)| rest.is_empty() || rest.starts_with("if "));
         let last = self.text.rsplit_once(" else ").and_then(|(_, text)| literal(text));
@@ -176,10 +172,10 @@ impl Expression {
 }
 
 impl Template {
-    /// Compiles a template, whose values are escaped as `escape` says.
+    /// Compiles a template; `escape` decides how values are escaped.
     ///
     /// # Errors
-    /// What is wrong with it, to follow its key.
+    /// The fault, worded to follow the key.
     pub fn compile(text: &str, escape: AutoEscape) -> Result<Self, String> {
         let mut environment = environment();
         environment.set_formatter(xml::format);
@@ -187,7 +183,7 @@ impl Template {
             xml::add_to(&mut environment);
         }
         environment.set_auto_escape_callback(move |_| escape.clone());
-        // As it was written first, so that a fault is in the words of the file.
+        // The original text goes first, so that a fault quotes the words of the file.
         for text in [text.to_owned(), conditions::marked_template(text)] {
             environment.add_template_owned(TEMPLATE, text).map_err(syntax)?;
         }
@@ -198,13 +194,13 @@ impl Template {
         Ok(template)
     }
 
-    /// What it is made of: variables with their paths.
+    /// The variables that it uses, with their paths.
     pub fn variables(&self) -> BTreeSet<String> {
         let template = self.environment.get_template(TEMPLATE);
         template.map(|template| template.undeclared_variables(true)).into_iter().flatten().collect()
     }
 
-    /// Fills it in.
+    /// Renders the template.
     ///
     /// # Errors
     /// [`MappingError`]
@@ -226,13 +222,13 @@ fn too_long(key: &str) -> MappingError {
     MappingError::new(key, format!("makes more than {TEXT_BYTES} bytes"))
 }
 
-/// Whether there is no value because an `if` without `else` gives none.
+/// Whether the value is undefined because of an `if` without `else`.
 fn is_left_out(value: &Value) -> bool {
     let template = STRICT.get_template(TEMPLATE);
     template.is_ok_and(|template| template.render(minijinja::context! { value }).is_ok())
 }
 
-/// The variables that a context lacks.
+/// The variables that are undefined in a context.
 fn not_given(variables: &BTreeSet<String>, context: &Value) -> Vec<String> {
     let given = |path: &String| {
         let found = path.split('.').try_fold(context.clone(), |value, name| value.get_attr(name));
@@ -241,7 +237,7 @@ fn not_given(variables: &BTreeSet<String>, context: &Value) -> Vec<String> {
     variables.iter().filter(|path| !given(path)).cloned().collect()
 }
 
-/// A text in quotes at the start, and what follows it.
+/// The quoted text at the start, and the rest.
 fn literal(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let quote = text.chars().next().filter(|first| matches!(first, '\'' | '"'))?;
@@ -249,12 +245,12 @@ fn literal(text: &str) -> Option<(&str, &str)> {
     (!literal.contains('\\')).then_some((literal, rest.trim_start()))
 }
 
-/// What every mapping may use beside Jinja's own words.
+/// The functions and filters of every mapping, on top of Jinja's own.
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_fuel(Some(FUEL));
     environment.set_recursion_limit(RECURSION);
-    // What is not given is left out, however deep it would stand.
+    // Paths through absent values are undefined at any depth, so they are left out.
     environment.set_undefined_behavior(UndefinedBehavior::Chainable);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     bounds::bound(&mut environment);
@@ -273,7 +269,7 @@ fn syntax(error: Error) -> String {
     }
 }
 
-/// Runs with nothing and with everything given find what is wrong with every lead; what only lacks values is no fault.
+/// Runs on an empty and a full context reveal what fails for every lead; missing values are no fault.
 fn never_right(error: &Option<Error>) -> Result<(), String> {
     use ErrorKind::{UnknownFilter, UnknownFunction, UnknownMethod, UnknownTest};
     let Some(error) = error else { return Ok(()) };
@@ -295,7 +291,7 @@ fn is_fault(detail: &str) -> bool {
     FAULTS.iter().any(|fault| detail.starts_with(fault))
 }
 
-/// Whether a fault repeats nothing of a mapping but a word of ours, or one that is nearly one: no part of a secret.
+/// Whether a fault quotes only our own words of a mapping or near misses, so that it cannot leak a secret.
 pub(super) fn is_of_known_words(fault: &str) -> bool {
     is_fault(fault) || fault == ARGUMENTS || fault.starts_with("filter `") && fault.contains("did you mean")
 }
@@ -304,7 +300,7 @@ fn empty() -> Value {
     Value::from(Serde(serde_json::Map::new()))
 }
 
-/// A value as text, of an element of XML its own; `None` when it is not given.
+/// The value as text, for an XML element its own text; `None` when it is absent.
 pub fn text(value: &Value) -> Option<String> {
     match value.kind() {
         ValueKind::Undefined | ValueKind::None => None,
@@ -447,7 +443,7 @@ mod tests {
             "{% for a in range(100000) %}{% for b in range(100000) %}x{% endfor %}{% endfor %}",
             AutoEscape::None,
         );
-        // The run that looks for unknown words is bounded too.
+        // Trial runs at compile time are bounded, too.
         let error = endless.unwrap().run(&empty()).unwrap_err();
         assert!(error.cause.starts_with(&ErrorKind::OutOfFuel.to_string()), "{error}");
         let long = Template::compile("{{ 'x' * 2000000 }}", AutoEscape::None).unwrap();

@@ -1,4 +1,4 @@
-//! The figures of answered offers as a file maps them, and by what it judges them.
+//! Compiles the figures of answered offers and their plausibility rules.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use offerd_base::declaration::{did_you_mean, nearest, quoted};
 use offerd_model::ProductType;
 
 impl Mappings<'_, '_> {
-    /// The figures of an offer of a product type, in whose catalog there are `keys`.
+    /// The figures of an offer of a product type; `keys` are those of its catalog.
     pub(super) fn figures(&mut self, keys: &[String]) -> Vec<FigureMapping> {
         let (declared, product_type) = (&self.http.answer.offer, self.product_type);
         let mut figures = Vec::new();
@@ -39,7 +39,6 @@ impl Mappings<'_, '_> {
         figures
     }
 
-    /// By what the figures are judged.
     pub(super) fn money_rules(&mut self) -> MoneyRules {
         let (declared, product_type) = (&self.http.answer, self.product_type);
         let mut bounds = BTreeMap::new();
@@ -73,7 +72,7 @@ impl Mappings<'_, '_> {
     }
 }
 
-/// That a name is of no figure, with those that there are.
+/// The fault of an unknown figure, with the known ones.
 fn no_figure(name: &str, product_type: ProductType) -> String {
     let names: Vec<&str> = Figure::names(product_type).collect();
     let dotted: Vec<String> = Figure::dotted_names(product_type).collect();

@@ -1,4 +1,5 @@
-//! The names of all filters of mappings, and those of ours that neither sign (`signing.rs`) nor know dates (`moment.rs`).
+//! The names of all filters of mappings, and our filters other than those for signing (`signing.rs`) and
+//! dates (`moment.rs`).
 
 use std::borrow::Cow;
 
@@ -7,7 +8,7 @@ use minijinja::{Environment, Error, State, filters};
 
 use super::truth::{own_text, truth_of};
 
-/// Every filter that a mapping may use, in the order of the alphabet.
+/// Every filter that a mapping may use, sorted.
 #[rustfmt::skip]
 pub(super) const NAMES: [&str; 60] = [
     "abs", "as_list", "attr", "base64", "base64url", "bool", "chain", "count", "date", "default", "dictsort", "digits",
@@ -17,7 +18,6 @@ pub(super) const NAMES: [&str; 60] = [
     "split", "string", "sum", "title", "tojson", "trim", "unique", "upper", "urlencode", "zip",
 ];
 
-/// Adds those of ours to an environment.
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("digits", digits);
     environment.add_filter("as_list", as_list);
@@ -37,7 +37,7 @@ fn says_yes(value: &Value) -> bool {
     truth_of(value).unwrap_or(true)
 }
 
-/// `flags|select` leaves out texts that say no.
+/// `flags|select` drops texts that mean no.
 fn select(
     state: &mut State,
     list: Value,
@@ -47,7 +47,7 @@ fn select(
     filters::select(state, list, test.or(Some(Cow::Borrowed("yes"))), arguments)
 }
 
-/// The others.
+/// The complement of `select`.
 fn reject(
     state: &mut State,
     list: Value,
@@ -57,7 +57,7 @@ fn reject(
     filters::reject(state, list, test.or(Some(Cow::Borrowed("yes"))), arguments)
 }
 
-/// `offers|selectattr('Eligible')` leaves out whose text says no.
+/// `offers|selectattr('Eligible')` drops elements whose text means no.
 fn selectattr(
     state: &mut State,
     list: Value,
@@ -68,7 +68,7 @@ fn selectattr(
     filters::selectattr(state, list, attribute, test.or(Some(Cow::Borrowed("yes"))), arguments)
 }
 
-/// The others.
+/// The complement of `selectattr`.
 fn rejectattr(
     state: &mut State,
     list: Value,
@@ -79,12 +79,12 @@ fn rejectattr(
     filters::rejectattr(state, list, attribute, test.or(Some(Cow::Borrowed("yes"))), arguments)
 }
 
-/// `response.Bid|float`, also where the element has an attribute that a mapping names.
+/// `response.Bid|float`, also for an element that has attributes.
 fn float(state: &State, value: &Value, default: Option<Value>, named: Kwargs) -> Result<Value, Error> {
     filters::float(state, own_text(value).as_ref().unwrap_or(value), default, named)
 }
 
-/// The same in whole numbers.
+/// Like `float`, for integers.
 fn int(
     state: &State,
     value: &Value,
@@ -104,7 +104,8 @@ fn digits(text: &Value) -> Value {
     }
 }
 
-/// `offer|as_list` is a list of that one offer, which a list of one in XML is not by itself; of nothing it is empty.
+/// `offer|as_list` wraps a single offer in a list, since a list of one in XML is not an array; an absent
+/// value yields an empty list.
 fn as_list(value: &Value) -> Value {
     match value.kind() {
         ValueKind::Seq | ValueKind::Iterable => value.clone(),
@@ -113,10 +114,10 @@ fn as_list(value: &Value) -> Value {
     }
 }
 
-/// `"Q/7 7"|urlencode` is `Q%2F7%207`: one part of a path or query, whatever is in it.
+/// `"Q/7 7"|urlencode` is `Q%2F7%207`: always a single segment of a path or query.
 fn urlencode(value: &Value) -> Result<String, Error> {
     filters::urlencode(own_text(value).as_ref().unwrap_or(value)).map(|text| match &*text {
-        // A way up, and no name.
+        // Not a name, but a relative path.
         "." | ".." => text.replace('.', "%2E"),
         _ => text.replace('/', "%2F"),
     })

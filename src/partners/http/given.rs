@@ -1,4 +1,4 @@
-//! What mappings may use of a lead.
+//! The variables that mappings may use of a lead.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,28 @@ use uuid::Uuid;
 use crate::Facts;
 use offerd_model::Timestamp;
 
-/// What a partner is asked about, beside what the lead says.
+/// The context of an ask, besides the lead's attributes.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
-    /// The lead.
+    /// Uuid of the lead.
     pub lead: Uuid,
-    /// The rate table.
+    /// Uuid of the rate table.
     pub rate_table: Uuid,
-    /// Whether the lead is a test, which only the sandbox side may see.
+    /// Whether it is a test lead, which only sandboxes may receive.
     pub test: bool,
-    /// When.
+    /// Time of the ask.
     pub now: DateTime<Utc>,
 }
 
-/// A lead as mappings see it, with what is derived from it and what the partner is asked about. Made once for all partners
-/// of a rate table: it costs as much as a request itself. Holds a person's data, so it is not `Debug`.
+/// A lead as mappings see it, with derived values and the context of the ask. Built once per rate table for
+/// all partners, since it costs as much as a request. Not `Debug`, since it holds personal data.
 pub struct Given {
-    /// What the partner is asked about.
     pub(super) asked: Asked,
     context: Mapped,
 }
 
 impl Given {
-    /// What is given when a partner is `asked` about the lead of `facts`.
+    /// The variables for a partner that is `asked` about the lead of `facts`.
     pub fn of(facts: &Facts, asked: &Asked) -> Self {
         let context = minijinja::context! {
             lead => Mapped::from(Serde(facts.lead())),
@@ -46,7 +45,7 @@ impl Given {
         Self { asked: *asked, context }
     }
 
-    /// The variables of a mapping, with what was `kept` of earlier answers.
+    /// The variables of a mapping, including values `kept` from earlier answers.
     pub(super) fn context(&self, kept: &BTreeMap<String, Mapped>) -> Mapped {
         minijinja::context! { kept => kept.clone(), ..self.context.clone() }
     }

@@ -1,5 +1,6 @@
-//! Signatures of JSON Web Signatures (RFC 7518, 3), by ring. Keys are PKCS#8 in PEM, as `openssl genpkey` writes them; the key of an HMAC is any text.
-//! `ES512` is left out: ring has no P-521, and the crate that has it brings 17 packages.
+//! Signature algorithms of JSON Web Signatures (RFC 7518, 3), by ring. Keys are PKCS#8 in PEM, as `openssl
+//! genpkey` writes them; an HMAC key is any text. `ES512` is not supported: ring lacks P-521, and the crate
+//! that has it brings 17 packages.
 
 use ring::hmac;
 use ring::rand::SystemRandom;
@@ -16,18 +17,14 @@ use rustls_pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 use spki::SubjectPublicKeyInfoRef;
 use spki::der::Decode;
 
-/// What is wrong with the name of an algorithm.
 pub(super) const NO_ALGORITHM: &str = "names an algorithm that is not known";
 
-/// How a signature is made, and looked at.
 pub(super) struct Algorithm {
-    /// Its name.
     pub(super) name: &'static str,
     kind: Kind,
     verifications: &'static [&'static dyn VerificationAlgorithm],
 }
 
-/// The algorithms there are.
 pub(super) static ALGORITHMS: [Algorithm; 12] = [
     by("HS256", Kind::Hmac(&hmac::HMAC_SHA256), &[]),
     by("HS384", Kind::Hmac(&hmac::HMAC_SHA384), &[]),
@@ -43,7 +40,7 @@ pub(super) static ALGORITHMS: [Algorithm; 12] = [
     by("EdDSA", Kind::Ed25519, &[&ED25519]),
 ];
 
-/// A signature by a curve may be two numbers of fixed length or ASN.1, which others write.
+/// An ECDSA signature is two numbers of fixed length or ASN.1; other implementations send the latter.
 const P256: &[&dyn VerificationAlgorithm] = &[&ECDSA_P256_SHA256_FIXED, &ECDSA_P256_SHA256_ASN1];
 const P384: &[&dyn VerificationAlgorithm] = &[&ECDSA_P384_SHA384_FIXED, &ECDSA_P384_SHA384_ASN1];
 
@@ -63,15 +60,14 @@ const fn by(
 }
 
 impl Algorithm {
-    /// The algorithm of a name.
     pub(super) fn named(name: &str) -> Option<&'static Self> {
         ALGORITHMS.iter().find(|algorithm| algorithm.name == name)
     }
 
-    /// Whether a text is signed so, by the private half of a public key (`BEGIN PUBLIC KEY`), or of the HMACs by the key.
+    /// Verifies a signature with a public key (`BEGIN PUBLIC KEY`), or with the key of an HMAC.
     ///
     /// # Errors
-    /// What is wrong with the key.
+    /// The fault of the key.
     pub(super) fn verify(&self, key: &[u8], text: &[u8], signature: &[u8]) -> Result<bool, String> {
         if let Kind::Hmac(algorithm) = self.kind {
             return Ok(hmac::verify(&hmac::Key::new(*algorithm, key), text, signature).is_ok());
@@ -86,10 +82,10 @@ impl Algorithm {
         Ok(self.verifications.iter().any(|algorithm| signed(*algorithm)))
     }
 
-    /// Signs a text. A signature with RSA takes about a millisecond.
+    /// Signs a text. An RSA signature takes about a millisecond.
     ///
     /// # Errors
-    /// What is wrong with the key, without a word of it.
+    /// The fault of the key, without quoting it.
     pub(super) fn sign(&self, key: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
         let random = SystemRandom::new();
         let no_key =
@@ -127,7 +123,7 @@ fn pkcs8(pem: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// Both halves of a key, PEM.
+    /// A key pair in PEM.
     fn of_curve(curve: &'static rcgen::SignatureAlgorithm) -> [String; 2] {
         let pair = rcgen::KeyPair::generate_for(curve).unwrap();
         [pair.serialize_pem(), pair.public_key_pem()]

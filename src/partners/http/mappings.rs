@@ -1,4 +1,4 @@
-//! The mappings of a declared HTTP source, compiled one by one; what is wrong with one is reported with its key.
+//! Compiles the mappings of a declared HTTP source one by one; faults are reported with their key.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,39 +22,33 @@ use crate::check::checker::Checker;
 use offerd_base::declaration::{did_you_mean, nearest, quoted};
 use offerd_model::{ProductType, RejectReason};
 
-/// How long is waited where nothing says it, before a partner is asked again.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// The shortest such time: what is asked more often is a busy loop.
+/// Minimum polling interval, against busy loops.
 const EVERY_MIN: Duration = Duration::from_millis(50);
 
-/// Compiles mappings, and looks at what they name.
+/// Compiles mappings and checks the names that they use.
 pub(super) struct Mappings<'m, 'c> {
     pub(super) check: &'m mut Checker<'c>,
-    /// What is compiled.
     pub(super) http: &'m Http,
-    /// Whose answers they read.
     pub(super) product_type: ProductType,
-    /// The keys of the catalog's offers.
     pub(super) keys: Vec<String>,
-    /// The names of the secrets.
     pub(super) secrets: &'m [&'m str],
-    /// Where those that were compiled stand.
+    /// Locations of the mappings compiled so far.
     pub(super) places: Places,
-    /// What the keys of the step that is compiled stand behind.
+    /// Key prefix of the current step.
     pub(super) prefix: String,
-    /// What the steps before have kept.
+    /// Names that earlier steps keep.
     pub(super) kept: Vec<String>,
-    /// The attributes of XML that they name.
+    /// The XML attributes that the mappings use.
     pub(super) attributes: BTreeSet<String>,
-    /// Whether a step before tells the partner where to call.
+    /// Whether an earlier step sends the callback URL.
     pub(super) sends_callback: bool,
-    /// Whether it is a ping that is compiled, or what comes before one or goes with it.
+    /// Whether the current step is a ping, or precedes or accompanies one.
     pub(super) is_ping: bool,
 }
 
 impl Mappings<'_, '_> {
-    /// One of several steps.
     pub(super) fn nth_step(&mut self, nth: usize, declared: &declared::Step) -> Option<Step> {
         let key = format!("steps[{nth}]");
         let is_last = nth + 1 == self.http.steps.len();
@@ -65,7 +59,7 @@ impl Mappings<'_, '_> {
         if nth == 0 && declared.when.is_some() {
             self.check.at("when", "is for later steps; the first call is always made");
         }
-        // Where the offers stand before the post, it says itself what becomes of it.
+        // If the offers come from the ping, the post has its own outcome keys.
         let step = self.step(declared, is_last && !self.http.post.when_shown());
         if declared.bid.is_some() && is_last {
             self.check.at("bid", "is of a ping, which the post must follow: a further step");
@@ -80,7 +74,7 @@ impl Mappings<'_, '_> {
         step.map(|step| Step { once: step.once || is_post, once_a_lead: step.once_a_lead || is_post, ..step })
     }
 
-    /// A call; what the `last` one says of its answer stands under `answer`.
+    /// Compiles a call; `answer` holds the outcome keys of the `last` one.
     pub(super) fn step(&mut self, declared: &declared::Step, last: bool) -> Option<Step> {
         let url = match &declared.url {
             Some(url) => self.url("url", url).map(Some),
@@ -216,7 +210,6 @@ impl Mappings<'_, '_> {
         self.template(key, url, AutoEscape::None)
     }
 
-    /// An expression, if there is one.
     fn optional(&mut self, key: &str, text: &Option<String>, stage: Stage) -> Option<Expression> {
         self.expression(key, text.as_ref()?, stage)
     }
@@ -235,7 +228,7 @@ impl Mappings<'_, '_> {
         Some(expression)
     }
 
-    /// A key with what it stands behind in the file.
+    /// A key with the prefix of its step.
     fn whole(&self, key: &str) -> String {
         format!("{}{key}", self.prefix)
     }
@@ -296,11 +289,11 @@ impl Mappings<'_, '_> {
         }
     }
 
-    /// A template that makes XML at least where everything is given.
+    /// Compiles a template and checks that it renders XML for a complete lead.
     fn xml(&mut self, text: &str) -> Option<Template> {
         let template = self.template("xml", text, AutoEscape::Html)?;
         let made = template.run(&specimen::context_with(self.secrets));
-        // What fails for want of better values may still be right for a real lead.
+        // A rendering error due to sample values may not occur for a real lead.
         if let Ok(made) = made
             && let Err(error) = roxmltree::Document::parse(made.trim())
         {
@@ -370,7 +363,7 @@ impl Mappings<'_, '_> {
         })
     }
 
-    /// What proves to an authorization server who the client is.
+    /// The client's credentials for the authorization server.
     fn client_proof(&mut self, declared: &declared::OAuth2) -> Option<ClientProof> {
         let is_basic = declared.client_auth == ClientAuth::Basic;
         match (&declared.client_secret, &declared.client_assertion) {
@@ -394,7 +387,6 @@ impl Mappings<'_, '_> {
         }
     }
 
-    /// What an answer means.
     pub(super) fn answer(&mut self) -> Option<AnswerMapping> {
         let (http, keys) = (self.http, self.keys.clone());
         let declared = &http.answer;
@@ -417,7 +409,7 @@ impl Mappings<'_, '_> {
         Some(AnswerMapping { error, declined, reasons, offers, empty_declines, inner, offer, keys, money })
     }
 
-    /// Wants words of the API, or of `answer.reasons`, where a mapping says why a partner declines.
+    /// Checks that literal decline reasons are those of the API or of `answer.reasons`.
     fn reject_words(&mut self, key: &str, declined: &Option<Expression>) {
         let own = &self.http.answer.reasons;
         for word in declined.iter().flat_map(Expression::literals).filter(|word| !own.contains_key(*word)) {
@@ -435,7 +427,7 @@ impl Mappings<'_, '_> {
         found
     }
 
-    /// What the API calls the partner's own reasons.
+    /// The API reason of each of the partner's reasons.
     fn reasons(&mut self, declared: &BTreeMap<String, String>) -> BTreeMap<String, RejectReason> {
         let known = declared.iter().filter_map(|(word, reason)| {
             let found = self.reject_word(&format!("answer.reasons.{}", quoted(word)), reason)?;
@@ -444,7 +436,7 @@ impl Mappings<'_, '_> {
         known.collect()
     }
 
-    /// Notes where a mapping stands, and looks at every name that it uses.
+    /// Records the location of a mapping, and checks every name that it uses.
     fn names(&mut self, key: &str, text: &str, variables: impl IntoIterator<Item = String>, stage: Stage) {
         self.places.note(&self.whole(key), self.check.line_of(key));
         let quoted = text.split(['\'', '"']).filter(|part| part.starts_with('@'));
@@ -459,7 +451,8 @@ impl Mappings<'_, '_> {
     }
 }
 
-/// A template with a letter for each of its expressions, which may hold what no URL may.
+/// Replaces each expression of a template with a letter, since expressions may contain characters that are
+/// invalid in URLs.
 fn without_expressions(template: &str) -> String {
     let mut parts = template.split("{{");
     let mut text = parts.next().unwrap_or_default().to_owned();

@@ -1,25 +1,26 @@
-//! Partners that live elsewhere: what is sent to them, and what their answers mean, written by an operator as mappings.
+//! Remote partners: an operator writes mappings from leads to requests, and from answers to offers.
 //!
 //! # The language
-//! Mappings are written in Jinja, by the crate `minijinja`: every leaf of a request, and every figure of an answer, is an
-//! expression (`lead.loanInformation.loanAmount * 100`), and a body of XML is a template. Chosen because lenders' APIs need
-//! arithmetic, dates, conditionals and defaults, and bodies that are not JSON; because it is bounded (each run has its
-//! `FUEL` and makes no long texts, and there is no recursion, no file, no environment and no clock to reach); and because
-//! of its cost.
-//! `cargo bench --bench engine` shows it beside reading a lead of 2.2 KB (6.0 µs): a request of the sample partners costs
-//! 0.9 times that in XML, 1.6 times as a form and 2.5 times in JSON; the quotes of an answer with six offers cost 5 to 7
-//! times that.
+//! Mappings are written in Jinja, by the crate `minijinja`: every leaf of a request and every figure of an
+//! answer is an expression (`lead.loanInformation.loanAmount * 100`), and an XML body is a template. Lenders'
+//! APIs need arithmetic, dates, conditionals, defaults, and bodies other than JSON. The language is bounded:
+//! each run has limited `FUEL` and text size, and cannot recurse or reach files, the environment or the
+//! clock. Its cost is acceptable. `cargo bench --bench engine` compares it with reading a lead of 2.2 KB (6.0
+//! µs): a request of the sample partners takes 0.9 times that in XML, 1.6 times as a form and 2.5 times in
+//! JSON; the quotes of an answer with six offers take 5 to 7 times that.
 //!
-//! # The way of a call
-//! [`declared`] is what `[products.<type>.http]` may say; [`check`] compiles it to an [`HttpSource`], or gives every fault
-//! with file, line and key: syntax, unknown attributes of the lead, unknown filters. [`HttpSource::request`] makes a request
-//! of a lead, [`document`] reads the body of an answer, [`HttpSource::answer`] makes [`Answered`] of it. All three are
-//! pure: who sends the request, and how long that may take, is the caller's. Partners that want several calls, or to be asked until
-//! they are done, have steps: an [`Exchange`] is how far they are, and [`HttpSource::take`] says what an answer leads to.
+//! # The path of a call
+//! [`declared`] is the shape of `[products.<type>.http]`. [`check`] compiles it to an [`HttpSource`], or
+//! reports every fault with file, line and key: syntax, unknown attributes of the lead, unknown filters.
+//! [`HttpSource::request`] builds a request from a lead, [`document`] parses the body of an answer,
+//! [`HttpSource::answer`] turns it into [`Answered`]. All three are pure: sending and deadlines are up to the
+//! caller. Partners that need several calls or polling have steps: an [`Exchange`] is their progress, and
+//! [`HttpSource::take`] decides what follows an answer.
 //!
-//! A partner answers with offers of its own catalog: an answer names one by its key (and term) and gives the figures; text,
-//! payout and what the law wants to be shown stand in the file, prepared and stored as those of any catalog offer. Where the file
-//! maps them the partner says these too, or offers what no catalog has (`answer.own`): then its words are kept with its answer.
+//! A partner answers with offers of its own catalog: the answer names one by key (and term) and gives its
+//! figures. Texts, payout and legal disclosures are declared in the file, rendered and stored as for any
+//! catalog offer. If the file maps them, the partner may answer these as well, or make offers without a
+//! catalog (`answer.own`); its texts are then stored with the answer.
 
 pub mod absent;
 pub mod answer;

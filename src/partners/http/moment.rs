@@ -1,4 +1,4 @@
-//! Dates and times of day in mappings: written in any format and zone, and read from any.
+//! Dates and times in mappings: formatted and parsed in any format and time zone.
 
 use chrono::format::StrftimeItems;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone, Utc};
@@ -8,20 +8,19 @@ use minijinja::{Environment, Error, ErrorKind};
 
 use offerd_model::Timestamp;
 
-/// What is wrong with a format that no date can be written in.
+/// The fault of an invalid date format.
 pub(super) const NO_FORMAT: &str = "has a format that no date can be written in; `'%m/%d/%Y'` is one";
 
-/// What is wrong with the name of a time zone.
 pub(super) const NO_ZONE: &str = "names a time zone that is not known; `'America/New_York'` is one";
 
-/// Has an environment know the filters.
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("date", written);
     environment.add_filter("read_date", read);
 }
 
-/// `"1990-02-28"|date("%m/%d/%Y")` is `02/28/1990`; `now|date("%s")` are Unix seconds, and `now|date("%H:%M", "America/New_York")` is a time
-/// of day there. A date-time is in UTC where no zone is named, a date in none. What is neither stays undefined.
+/// `"1990-02-28"|date("%m/%d/%Y")` is `02/28/1990`; `now|date("%s")` is Unix seconds, and `now|date("%H:%M",
+/// "America/New_York")` is the local time of day. A date-time is in UTC by default; a date has no zone. Other
+/// values are undefined.
 fn written(text: &Value, format: &str, zone: Option<&str>) -> Result<Value, Error> {
     let items = StrftimeItems::new(format).parse().map_err(|_| unfit(NO_FORMAT))?;
     let zone = zone_of(zone)?;
@@ -35,8 +34,8 @@ fn written(text: &Value, format: &str, zone: Option<&str>) -> Result<Value, Erro
         .map_or(Value::UNDEFINED, |moment| Value::from(moment.format_with_items(items.iter()).to_string())))
 }
 
-/// `"11/30/2026 5:00 PM"|read_date("%m/%d/%Y %I:%M %p", "America/New_York")` is `2026-11-30T22:00:00.000Z`, and without a time of day a date.
-/// What is not in the format stays undefined.
+/// `"11/30/2026 5:00 PM"|read_date("%m/%d/%Y %I:%M %p", "America/New_York")` is `2026-11-30T22:00:00.000Z`;
+/// without a time of day it is a date. Text that does not match the format is undefined.
 fn read(text: &Value, format: &str, zone: Option<&str>) -> Result<Value, Error> {
     StrftimeItems::new(format).parse().map_err(|_| unfit(NO_FORMAT))?;
     let zone = zone_of(zone)?;
@@ -45,7 +44,7 @@ fn read(text: &Value, format: &str, zone: Option<&str>) -> Result<Value, Error> 
     let whole = || DateTime::parse_from_str(text, format).ok().map(|moment| moment.with_timezone(&Utc));
     let local = || {
         let moment = NaiveDateTime::parse_from_str(text, format).ok()?;
-        // What comes twice is the first of both; what is skipped is none.
+        // A repeated local time is the first of both; a skipped one is undefined.
         Some(zone.from_local_datetime(&moment).earliest()?.with_timezone(&Utc))
     };
     let written = |moment: DateTime<Utc>| Value::from(Timestamp::from(moment).to_string());

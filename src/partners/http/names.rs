@@ -1,10 +1,9 @@
-//! What mappings may name, and what is wrong with a name that there is not.
+//! The names that mappings may use, and the faults of unknown ones.
 
 use super::expression::is_of_known_words;
 use offerd_base::declaration::{SECRET_TABLES, did_you_mean, nearest};
 use offerd_model::Attribute;
 
-/// What requests may use.
 const OF_REQUESTS: [&str; 12] = [
     "lead",
     "lead_uuid",
@@ -20,39 +19,39 @@ const OF_REQUESTS: [&str; 12] = [
     "secret",
 ];
 
-/// What headers may use of the `request` that they go with.
+/// Fields of the `request` variable, available to its headers.
 const OF_THE_REQUEST: [&str; 5] = ["method", "url", "path", "query", "body"];
 
-/// What the signature of a call to us may be held against.
+/// Variables of `verify`.
 const OF_CALLBACKS: [&str; 4] = ["header", "body", "now", "secret"];
 
-/// What the fetching of a token may use, which is for many leads.
+/// Variables of token requests, which serve many leads.
 const OF_TOKENS: [&str; 4] = ["test", "now", "nonce", "secret"];
 
-/// What expressions about an answer may use beside that, but for what is for requests only.
+/// Additional variables of answer mappings, which lack those specific to requests.
 const OF_ANSWERS: [&str; 3] = ["status", "header", "response"];
 
-/// The hint for whoever forgot the inner quotes.
+/// The hint for missing inner quotes.
 const QUOTES: &str = "a text needs quotes of its own: `\"'abc'\"`";
 
-/// Parts of a lead that have no list of attributes: `refinanceLoans.0.interestRate`, `clientTags.source`.
+/// Parts of a lead without a fixed list of attributes: `refinanceLoans.0.interestRate`, `clientTags.source`.
 const OPEN: [&str; 5] = ["clientTags", "sessionUuid", "uuid", "refinanceLoans", "productTypes"];
 
-/// Where an expression stands, and so what it may use.
+/// The place of an expression, which decides its variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Request,
-    /// A header, when the rest of the request is made.
+    /// A header; the rest of the request is complete.
     Header,
     Callback,
     Token,
     Answer,
-    /// An element of the list of offers, in which others stand.
+    /// An element of the outer list of offers.
     Inner,
     Offer,
 }
 
-/// What leads to the person of a lead, for whoever has a token of the company.
+/// Ids by which any holder of a company token finds the person.
 const OF_THE_PERSON: [&str; 2] = ["lead_uuid", "rate_table_uuid"];
 
 impl Stage {
@@ -80,22 +79,22 @@ impl Stage {
     }
 }
 
-/// What a file declares that mappings may name.
+/// The declared names that mappings may use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known<'a> {
     pub(super) secrets: &'a [&'a str],
-    /// What the steps before have kept.
+    /// Names that earlier steps keep.
     pub(super) kept: &'a [String],
-    /// Whether it is of a ping, which goes to who may not be sent the person.
+    /// Whether it belongs to a ping, whose recipient may not receive the person.
     pub(super) ping: bool,
 }
 
-/// Whether a mapping stands where its words may not be repeated.
+/// Whether the key holds secrets, so that its text may not be quoted.
 fn is_kept(key: &str) -> bool {
     key.split('.').next().is_some_and(|table| SECRET_TABLES.contains(&table))
 }
 
-/// A fault of a mapping that cannot be compiled, as far as it may be shown.
+/// The fault of a mapping that does not compile, redacted if necessary.
 pub(super) fn no_mapping(key: &str, fault: String) -> String {
     match is_kept(key) && !is_of_known_words(&fault) {
         true => format!("is no mapping, or names what there is not; {QUOTES}"),
@@ -103,7 +102,7 @@ pub(super) fn no_mapping(key: &str, fault: String) -> String {
     }
 }
 
-/// What is wrong with a name that the mapping `text` uses; `None` when it is known.
+/// The fault of a name that the mapping `text` uses; `None` if it is known.
 pub(super) fn fault(
     key: &str,
     text: &str,
@@ -121,7 +120,7 @@ pub(super) fn fault(
             ));
         }
         let bare = text.trim() == variable && rest.is_empty();
-        // A word on its own is a text without its quotes, whatever it says.
+        // A single word is usually a text without quotes.
         let near = nearest(first, known.iter().copied());
         let mut fault = match bare || is_kept(key) && near.is_none() {
             true => "uses a name that is not known here".to_owned(),
@@ -156,13 +155,13 @@ pub(super) fn fault(
     }
 }
 
-/// Whether a path is another one, or stands in it; each stands in the empty one.
+/// Whether a path equals another one or is inside it; the empty path contains all.
 fn within(long: &str, short: &str) -> bool {
     let rest = long.strip_prefix(short);
     short.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Wants a path of a ping to lead to nothing that identifies a person.
+/// The fault of a ping's path that identifies a person.
 fn personal(path: &str) -> Option<String> {
     let named = Attribute::all().iter().find(|attribute| attribute.personal && within(attribute.path, path));
     let is_open = OPEN.iter().any(|open| *open != "productTypes" && path.split('.').next() == Some(*open));
@@ -182,7 +181,7 @@ fn personal(path: &str) -> Option<String> {
     }
 }
 
-/// Wants a path to lead somewhere in a lead.
+/// The fault of a path that is no attribute of a lead.
 fn attribute(path: &str) -> Option<String> {
     let paths = || Attribute::all().iter().map(|attribute| attribute.path);
     let is_open = OPEN.iter().any(|open| path.split('.').next() == Some(*open));

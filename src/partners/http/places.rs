@@ -1,10 +1,10 @@
-//! Where the mappings of a partner stand, so that one that fails at run time is found as fast as one that does at load.
+//! Locations of mappings in their file, so that run-time errors have file and line as load-time faults do.
 
 use std::collections::BTreeMap;
 
 use super::mapping_error::MappingError;
 
-/// The lines of a partner file on which its mappings stand.
+/// The lines of a partner file at which its mappings are.
 #[derive(Debug, Default)]
 pub struct Places {
     file: String,
@@ -12,12 +12,12 @@ pub struct Places {
 }
 
 impl Places {
-    /// No places of a file yet.
+    /// Locations of a file, initially empty.
     pub fn of(file: String) -> Self {
         Self { file, lines: BTreeMap::new() }
     }
 
-    /// Notes the line of a mapping.
+    /// Records the line of a mapping.
     pub fn note(&mut self, key: &str, line: Option<usize>) {
         self.lines.extend(line.map(|line| (plain(key), line)));
     }
@@ -27,7 +27,7 @@ impl Places {
         self.lines.get(&plain(key)).copied()
     }
 
-    /// A failure with its place: the mapping's key, the file and the line, the cause.
+    /// Formats an error with its location: file, line, key and cause.
     pub fn locate(&self, error: &MappingError) -> String {
         let MappingError { key, cause, .. } = error;
         let file = &self.file;
@@ -38,7 +38,7 @@ impl Places {
     }
 }
 
-/// A key as both sides write it: names of headers are in lower case when they are sent, and need no quotes.
+/// A normalised key: without quotes, and in lower case, as header names are sent.
 fn plain(key: &str) -> String {
     key.replace('"', "").to_ascii_lowercase()
 }

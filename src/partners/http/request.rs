@@ -1,4 +1,4 @@
-//! From a lead to the request that a partner is sent.
+//! Builds the request to a partner from a lead.
 
 use bytes::Bytes;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -14,23 +14,23 @@ use super::secret::Secrets;
 use super::source::HttpSource;
 use super::step::{Body, Step};
 
-/// A request to a partner, ready to be sent. Holds a person's data and secrets, so it is not `Debug`.
+/// A request to a partner, ready to be sent. Not `Debug`, since it holds personal data and secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// The method.
+    /// HTTP method.
     pub method: Method,
-    /// Where to, query included.
+    /// URL, including the query.
     pub url: String,
-    /// All headers but those that show who we are.
+    /// Headers, except those for authentication.
     pub headers: HeaderMap,
-    /// The body.
+    /// Request body.
     pub body: Bytes,
-    /// What its mappings use as `nonce`.
+    /// The `nonce` of its mappings.
     pub nonce: Uuid,
 }
 
 impl HttpSource {
-    /// Makes the request of the call that an exchange has come to; `None` for a test lead of a partner that has no sandbox.
+    /// Builds the request of the exchange's current call; `None` for a test lead without a sandbox.
     ///
     /// # Errors
     /// The first mapping that could not be run.
@@ -104,7 +104,7 @@ impl Step {
     }
 }
 
-/// What headers may use of the request that they go with.
+/// The `request` variable of headers.
 fn signed_part(method: &Method, url: &str, body: &Bytes) -> Mapped {
     let (_, rest) = url.split_once("://").unwrap_or_default();
     let path_and_query = rest.find('/').map_or("/", |start| &rest[start..]);
@@ -113,7 +113,6 @@ fn signed_part(method: &Method, url: &str, body: &Bytes) -> Mapped {
     minijinja::context! { method => method.as_str(), url, path, query, body }
 }
 
-/// The fields that have a value.
 fn fields(fields: &[(String, Expression)], context: &Mapped) -> Result<Vec<(String, String)>, MappingError> {
     let mut filled = Vec::with_capacity(fields.len());
     for (name, expression) in fields {

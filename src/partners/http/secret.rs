@@ -1,5 +1,4 @@
-//! What must not stand in a partner file: read from the environment or from a file when the partners are loaded, never
-//! printed.
+//! Secrets of partner files: read from the environment or another file at load, never printed.
 
 use std::env::VarError;
 use std::fmt;
@@ -10,22 +9,22 @@ use super::declared;
 use offerd_base::ids;
 use offerd_base::regular_file;
 
-/// Longest secret that is read from a file, bytes; a private key with its chain takes a few thousand.
+/// Maximum size of a secret file in bytes; a private key with its chain takes a few thousand.
 const BYTES_MAX: u64 = 64 * 1024;
 
-/// Whether a request is made to be sent, or to be shown.
+/// Whether a request is built for sending or for display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Secrets {
-    /// With the secrets in it.
+    /// With the real secrets.
     Real,
-    /// With `***` in their places.
+    /// With `***` in their place.
     Masked,
-    /// So, and otherwise as the request with this nonce was that was sent.
+    /// Masked, but otherwise identical to the sent request with this nonce.
     Withheld(Uuid),
 }
 
 impl Secrets {
-    /// What no other request has.
+    /// A unique value per sent request.
     pub(super) fn nonce(self) -> Uuid {
         match self {
             Self::Real => ids::random(),
@@ -35,7 +34,7 @@ impl Secrets {
     }
 }
 
-/// What stands in the place of a secret that is not shown.
+/// The placeholder of a masked secret.
 pub(super) const MASKED: &str = "***";
 
 /// A secret.
@@ -43,11 +42,11 @@ pub(super) const MASKED: &str = "***";
 pub struct Secret(String);
 
 impl Secret {
-    /// Reads a secret from where it is.
+    /// Reads a secret from its location.
     ///
     /// # Errors
-    /// Why it cannot be read, to follow its key. Names a variable only where it looks like one, and no file: whoever
-    /// mixes things up writes the secret itself there.
+    /// Why it cannot be read, worded to follow the key. Quotes a variable's name only if it looks like one,
+    /// and never a file: the secret itself may have been written there by mistake.
     pub fn read(declared: &declared::Secret) -> Result<Self, String> {
         let (text, place) = match declared {
             declared::Secret::Env { env: name } => {
@@ -84,13 +83,13 @@ impl Secret {
         }
     }
 
-    /// The secret itself.
+    /// The secret in clear text.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-/// Whether a text looks like the name of an environment variable, and not like a key: `LENDER_PASSWORD`.
+/// Whether a text looks like the name of an environment variable rather than a key: `LENDER_PASSWORD`.
 fn is_variable(name: &str) -> bool {
     let fits = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
     name.contains('_') && name.chars().all(fits)

@@ -1,7 +1,7 @@
-//! What mappings sign requests with: digests, HMACs, JSON Web Signatures, and the encodings that make texts of their bytes.
+//! Signing for mappings: digests, HMACs, JSON Web Signatures, and text encodings of bytes.
 //!
-//! All of the arithmetic is ring's. What a partner calls its signature is a recipe of the file: which parts, in which order, under
-//! which key. Bytes are no text until an encoding has made one of them, so nothing is sent that was only forgotten.
+//! The cryptography is ring's. A partner's signature scheme is a recipe of its file: which parts, in which
+//! order, under which key. Bytes must be encoded explicitly: sending them as they are is an error.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -14,17 +14,15 @@ use super::jws;
 use super::secret::MASKED;
 use offerd_base::declaration::{did_you_mean, nearest};
 
-/// What is wrong with bytes where a text is wanted.
+/// The fault of bytes in place of a text.
 pub(super) const NO_TEXT: &str =
     "gives bytes, which are no text: `|hex`, `|base64` or `|base64url` makes one of them";
 
-/// What is wrong with the name of a digest.
 pub(super) const NO_DIGEST: &str = "names a digest that is not known";
 
-/// The digests that an HMAC may have.
+/// Digests available for HMACs.
 const DIGESTS: [&str; 4] = ["sha1", "sha256", "sha384", "sha512"];
 
-/// Has an environment know the filters.
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("md5", |text: &Value| {
         bytes_of(text).map_or(Value::UNDEFINED, |bytes| Value::from_bytes(Md5::digest(bytes).to_vec()))
@@ -47,7 +45,7 @@ pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("is_signed", is_signed);
 }
 
-/// The bytes of a text or of bytes; `None` of what is not given.
+/// The bytes of a value; `None` if absent.
 pub(super) fn bytes_of(value: &Value) -> Option<Vec<u8>> {
     match value.kind() {
         ValueKind::Undefined | ValueKind::None => None,
@@ -76,8 +74,8 @@ fn hmac_of(text: &Value, algorithm: &str, key: &Value) -> Result<Value, Error> {
     Ok(Value::from_bytes(hmac::sign(&hmac::Key::new(algorithm, &key), &text).as_ref().to_vec()))
 }
 
-/// `claims|jws('RS256', secret.key, kid='7', detached=true)` (RFC 7515, compact; of a table its JSON, as RFC 7519 has it). Further
-/// names go into the header.
+/// `claims|jws('RS256', secret.key, kid='7', detached=true)` (RFC 7515, compact serialisation; a table is
+/// signed as JSON, as in RFC 7519). Other named arguments go into the header.
 fn signed(payload: &Value, algorithm: &str, key: &Value, header: Kwargs) -> Result<Value, Error> {
     let algorithm = algorithm_named(algorithm)?;
     if payload.is_undefined() || payload.is_none() {
@@ -96,7 +94,7 @@ fn signed(payload: &Value, algorithm: &str, key: &Value, header: Kwargs) -> Resu
     let key = bytes_of(key).ok_or_else(|| unfit("has no key"))?;
     let header = URL_SAFE_NO_PAD.encode(serde_json::Value::Object(members).to_string());
     let payload = URL_SAFE_NO_PAD.encode(payload);
-    // What is made to be shown has no key to be signed with.
+    // A masked key cannot sign.
     let signature = match key == MASKED.as_bytes() {
         true => MASKED.to_owned(),
         false => {
@@ -119,8 +117,8 @@ fn sign(text: &Value, algorithm: &str, key: &Value) -> Result<Value, Error> {
     }
 }
 
-/// `text|is_signed('ES384', header['x-signature']|from_base64, secret.public)`: whether the signature, in bytes, was made
-/// with the other half of the key.
+/// `text|is_signed('ES384', header['x-signature']|from_base64, secret.public)`: whether the signature, in
+/// bytes, was made with the private key of this public key.
 fn is_signed(text: &Value, algorithm: &str, signature: &Value, key: &Value) -> Result<Value, Error> {
     let algorithm = algorithm_named(algorithm)?;
     let (Some(text), Some(signature)) = (bytes_of(text), bytes_of(signature)) else {
@@ -128,13 +126,13 @@ fn is_signed(text: &Value, algorithm: &str, signature: &Value, key: &Value) -> R
     };
     let key = bytes_of(key).ok_or_else(|| unfit("has no key"))?;
     match key == MASKED.as_bytes() {
-        // Of who signs with what is masked, too.
+        // The signer's key was masked as well.
         true => Ok(Value::from(signature == masked(algorithm, &text))),
         false => algorithm.verify(&key, &text, &signature).map(Value::from).map_err(unfit),
     }
 }
 
-/// What stands for a signature where keys are masked: of the same text by the same algorithm, and of no other.
+/// A stand-in signature for masked keys, specific to text and algorithm.
 fn masked(algorithm: &jws::Algorithm, text: &[u8]) -> Vec<u8> {
     digest::digest(&digest::SHA256, &[algorithm.name.as_bytes(), text].join(&0)).as_ref().to_vec()
 }
@@ -144,7 +142,7 @@ fn algorithm_named(name: &str) -> Result<&'static jws::Algorithm, Error> {
     jws::Algorithm::named(name).ok_or_else(|| unfit(unknown(jws::NO_ALGORITHM, name, &names)))
 }
 
-/// A value as JSON, without the escapes that pages need.
+/// Serialises to JSON, without HTML escapes.
 fn tojson(value: &Value) -> Result<Value, Error> {
     if value.is_undefined() { Ok(Value::UNDEFINED) } else { json(value).map(Value::from) }
 }
@@ -160,7 +158,7 @@ fn encoded(bytes: &Value, encode: impl Fn(&[u8]) -> String) -> Value {
 fn decoded(text: &Value, what: &str, decode: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Value, Error> {
     match text.as_str() {
         None => Ok(Value::UNDEFINED),
-        // What is made to be shown has no bytes.
+        // Masked text is not encoded.
         Some(MASKED) => Ok(text.clone()),
         Some(text) => {
             decode(text.trim()).map(Value::from_bytes).ok_or_else(|| unfit(format!("is no {what}")))
@@ -173,7 +171,8 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text.replace('+', "-").replace('/', "_")).ok()
 }
 
-/// What is wrong with a name: what was found, where that can be no key that was put in its place, and what there is.
+/// A fault of an unknown name, with the known ones. Quotes the name only if it resembles a known one, since
+/// it could be a misplaced key.
 fn unknown(fault: &str, found: &str, known: &[&str]) -> String {
     let near = nearest(&found.to_ascii_lowercase(), known.iter().copied())
         .or_else(|| nearest(&found.to_ascii_uppercase(), known.iter().copied()));
@@ -204,7 +203,7 @@ mod tests {
         Expression::compile(text).unwrap().run(&context).unwrap().to_string()
     }
 
-    /// The figures of RFC 4231, of the usual fox, and of another program.
+    /// Vectors of RFC 4231, of the usual quick brown fox, and of another implementation.
     #[test]
     fn digests_and_signatures_are_those_of_everybody_else() {
         for (text, made) in [

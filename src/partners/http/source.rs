@@ -1,4 +1,4 @@
-//! A partner that is asked over HTTP, compiled: how it is asked, how it is reached, what its answers mean.
+//! A partner that is asked over HTTP, compiled: its requests, its connection, and its answer mapping.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,46 +20,45 @@ use super::step::Step;
 use offerd_base::ids;
 use offerd_model::Timestamp;
 
-/// How a partner is asked over HTTP, and what its answers mean.
+/// How a partner is asked over HTTP, and how its answers are read.
 #[derive(Debug)]
 pub struct HttpSource {
-    /// Whose it is, as its asks are named by: the file, and the product type.
+    /// The partner file and the product type, from which ask ids are derived.
     pub(super) names: [String; 2],
-    /// Its calls in their order, at least one.
+    /// The calls in order, at least one.
     pub(super) steps: Vec<Step>,
-    /// Who of those that bid is sent the lead.
+    /// Which bidders are sent the lead.
     pub post: Post,
     pub(super) secrets: BTreeMap<String, Option<Secret>>,
     pub(super) answer: AnswerMapping,
-    /// The attributes of XML that its mappings name, `@months`.
+    /// The XML attributes that its mappings use, such as `@months`.
     pub(super) attributes: BTreeSet<String>,
-    /// Whether an answer that comes too late is an event of the lead.
+    /// Whether a late answer becomes an event of the lead.
     pub late_is_event: bool,
     pub(super) auth: Option<Auth>,
-    /// Where it is called, by key: scheme and host, as far as the file says them.
+    /// The hosts that it is called at, by key: scheme and host, if the file has them as literals.
     pub hosts: Vec<(String, String)>,
-    /// Where its mappings stand.
+    /// Locations of its mappings in the file.
     pub places: Places,
-    /// How the partner is reached.
+    /// Connection settings.
     pub wire: Wire,
-    /// Whether what it is sent and what it answers is kept.
+    /// Whether requests and answers are kept.
     pub transcripts: bool,
 }
 
 impl HttpSource {
-    /// What names its being asked about a rate table: always the same for the same, however often that has to be sent.
+    /// Id of the ask for a rate table: derived, so that every repetition of a request has the same id.
     pub fn ask_uuid(&self, rate_table: Uuid) -> Uuid {
         let [file, product_type] = &self.names;
         ids::derived("ask", &[&rate_table.to_string(), file, product_type])
     }
 
-    /// The variables of every mapping.
     pub(super) fn context(&self, given: &Given, exchange: &Exchange) -> Mapped {
         let ask_uuid = self.ask_uuid(given.asked.rate_table).to_string();
         minijinja::context! { ask_uuid, callback_url => exchange.callback_url.clone(), ..given.context(&exchange.kept) }
     }
 
-    /// The variables of what is sent.
+    /// The variables of requests.
     pub(super) fn secret_context(&self, secrets: Secrets, nonce: Uuid, context: Mapped) -> Mapped {
         minijinja::context! { secret => self.revealed(secrets), nonce => nonce.to_string(), ..context }
     }
@@ -69,21 +68,21 @@ impl HttpSource {
         self.steps.iter().any(|step| step.bid.is_some())
     }
 
-    /// Whether the partner answers one of its steps by calling us.
+    /// Whether the partner answers one of its steps by callback.
     pub fn has_callback(&self) -> bool {
         self.steps.iter().any(|step| step.callback)
     }
 
-    /// Whether a call that answers an ask is signed as its file wants it. One that cannot be looked at is not.
+    /// Whether a callback is signed as the file requires. An error in the rule counts as unsigned.
     pub fn is_signed(&self, headers: &HeaderMap, body: &[u8]) -> bool {
         let now = Timestamp::from(Utc::now()).to_string();
         self.verified(headers, body, (&now, Secrets::Real)).is_ok_and(|signed| signed)
     }
 
-    /// The same.
+    /// Like [`is_signed`](Self::is_signed), with the error.
     ///
     /// # Errors
-    /// The rule that could not look at it, which makes it unsigned.
+    /// The rule that could not be evaluated.
     pub fn verified(
         &self,
         headers: &HeaderMap,
@@ -102,12 +101,12 @@ impl HttpSource {
         Ok(true)
     }
 
-    /// Whether one of its calls is made at most once for a lead.
+    /// Whether one of its calls is made at most once per lead.
     pub fn has_once(&self) -> bool {
         self.steps.iter().any(|step| step.once)
     }
 
-    /// The words by which its mappings know answers: what stands there in quotes, reasons, and the keys of offers.
+    /// The words that its mappings compare answers with: quoted texts, decline reasons and offer keys.
     pub fn words(&self) -> Vec<String> {
         let of_steps = self.steps.iter().flat_map(Step::of_answers);
         let quoted =
@@ -121,7 +120,7 @@ impl HttpSource {
     }
 }
 
-/// How we show who we are, compiled.
+/// Client authentication, compiled.
 #[derive(Debug)]
 pub enum Auth {
     /// HTTP basic.
@@ -133,28 +132,28 @@ pub enum Auth {
     },
     /// OAuth 2 client credentials.
     OAuth2 {
-        /// Where tokens are fetched.
+        /// Token endpoint.
         token_url: String,
-        /// Where tokens for test leads are fetched; `token_url` when absent.
+        /// Token endpoint for test leads; `token_url` when absent.
         sandbox_token_url: Option<String>,
         /// The client's id.
         client_id: Expression,
-        /// The client's secret, or what proves it in place of that.
+        /// The client's secret, or an assertion in its place.
         proof: ClientProof,
-        /// What is asked for.
+        /// The requested scope.
         scope: Option<String>,
-        /// Further parameters, or others in place of those of client credentials.
+        /// Further parameters, or replacements of those of client credentials.
         params: Vec<(String, Expression)>,
     },
 }
 
-/// How a client proves to an authorization server who it is.
+/// How a client authenticates to an authorization server.
 #[derive(Debug)]
 pub enum ClientProof {
-    /// By its secret, in the body (RFC 6749, 2.3.1).
+    /// Secret in the body (RFC 6749, 2.3.1).
     Secret(Expression),
-    /// By its secret, as HTTP basic has it, which servers must take (the same).
+    /// Secret as HTTP basic, which servers must support (RFC 6749, 2.3.1).
     Basic(Expression),
-    /// By a signed assertion (RFC 7523, 2.2).
+    /// Signed assertion (RFC 7523, 2.2).
     Assertion(Expression),
 }

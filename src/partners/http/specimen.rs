@@ -1,4 +1,4 @@
-//! A made-up lead in which everything is given: what mappings are run on when a partner file is checked.
+//! A sample context with every attribute of a lead, on which mappings run when a partner file is checked.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use offerd_model::{Attribute, AttributeKind};
 
 static SPECIMEN: LazyLock<Mapped> = LazyLock::new(|| Mapped::from(Serde(specimen())));
 
-/// The variables of a mapping of requests, but for its secrets.
+/// The variables of request mappings, without secrets.
 pub(super) fn context() -> Mapped {
     SPECIMEN.clone()
 }
@@ -56,7 +56,7 @@ fn of_kind(kind: AttributeKind) -> Value {
     }
 }
 
-/// Puts a value at a path, and tables around it. An attribute that is a table of others stays that table.
+/// Sets a value at a path, creating tables as needed. An existing table is kept.
 fn put(table: &mut Map<String, Value>, path: &str, value: Value) {
     match path.split_once('.') {
         None => drop(table.entry(path).or_insert(value)),

@@ -11,18 +11,18 @@ use super::document::leaf;
 use super::expression::{Expression, Template};
 use super::mapping_error::MappingError;
 
-/// A call: how its request is made, and what its answer means for those that follow.
+/// A call: its request, and the mappings of its answer that decide what follows.
 #[derive(Debug)]
 pub struct Step {
-    /// What its keys stand behind in the partner file: nothing, or `steps[0].`.
+    /// Key prefix in the partner file: empty, or `steps[0].`.
     pub(super) prefix: String,
     pub(super) method: Method,
-    /// `None` where the partner only calls us.
+    /// `None` if the partner only calls back.
     pub(super) url: Option<Template>,
     pub(super) sandbox_url: Option<Template>,
     pub(super) query: Vec<(String, Expression)>,
     pub(super) headers: Vec<(HeaderName, Expression)>,
-    /// Whether a header is made of the rest of the request.
+    /// Whether a header is computed from the rest of the request.
     pub(super) signs: bool,
     pub(super) body: Body,
     pub(super) when: Option<Expression>,
@@ -30,19 +30,18 @@ pub struct Step {
     pub(super) error: Option<Expression>,
     pub(super) declined: Option<Expression>,
     pub(super) keep: Vec<(String, Expression)>,
-    /// What it says the partner bids; it is a ping then.
+    /// The partner's bid; makes the step a ping.
     pub bid: Option<Expression>,
-    /// Whether it is made at most once for an ask.
+    /// Whether it is made at most once per ask.
     pub once: bool,
-    /// Whether it is made at most once for a lead, however many tables that has.
+    /// Whether it is made at most once per lead, across all its tables.
     pub once_a_lead: bool,
-    /// Whether the partner answers it by calling us.
     pub(super) callback: bool,
-    /// Whether such a call is signed as it should be.
+    /// Whether a callback is properly signed.
     pub(super) verify: Option<Expression>,
 }
 
-/// How a call is made again while the partner is at work.
+/// How the call is repeated while the partner is working.
 #[derive(Debug)]
 pub(super) struct Polling {
     pub(super) pending: Expression,
@@ -50,32 +49,32 @@ pub(super) struct Polling {
 }
 
 impl Step {
-    /// The mappings that look at an answer.
+    /// The mappings that read the answer.
     pub(super) fn of_answers(&self) -> impl Iterator<Item = &Expression> {
         let pending = self.polling.as_ref().map(|polling| &polling.pending);
         [pending, self.error.as_ref(), self.declined.as_ref(), self.bid.as_ref()].into_iter().flatten()
     }
 }
 
-/// What is sent in the body.
+/// The body of a request.
 #[derive(Debug)]
 pub enum Body {
-    /// Nothing.
+    /// No body.
     Empty,
-    /// JSON.
+    /// A JSON value.
     Json(Shape),
-    /// Form fields.
+    /// URL-encoded form fields.
     Form(Vec<(String, Expression)>),
-    /// XML.
+    /// An XML document.
     Xml(Template),
 }
 
-/// A value of JSON to be.
+/// A JSON value to be filled in.
 #[derive(Debug)]
 pub enum Shape {
-    /// As it stands.
+    /// A constant.
     Fixed(Value),
-    /// What an expression gives; left out when undefined.
+    /// The value of an expression; omitted if undefined.
     Of(Expression),
     /// An object.
     Object(Vec<(String, Shape)>),
@@ -84,7 +83,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The value; `None` when it is left out.
+    /// The value; `None` if omitted.
     pub(super) fn fill(&self, context: &Mapped) -> Result<Option<Value>, MappingError> {
         Ok(match self {
             Self::Fixed(value) => Some(value.clone()),
@@ -103,7 +102,7 @@ impl Shape {
                         object.insert(name.clone(), value);
                     }
                 }
-                // A table of which nothing is given says nothing.
+                // A table without any given value is omitted.
                 (!object.is_empty() || entries.is_empty()).then_some(Value::Object(object))
             }
             Self::Array(elements) => {

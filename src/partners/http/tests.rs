@@ -1,4 +1,4 @@
-//! What is told of mappings that are wrong, when they are read and when they are run.
+//! Diagnostics of wrong mappings, at load and at run time.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,6 @@ conversion_probability = 0.05
 url = "https://lender.example/rates"
 "#;
 
-/// Mappings of an answer that are right.
 const ANSWER: &str = "answer = { offers = 'response.Rates.Rate', offer = { key = 'offer.Key', interest_rate = 'offer.Note' } }\n";
 
 fn load(http: &str) -> Result<Book, Vec<String>> {
@@ -51,7 +50,7 @@ fn load(http: &str) -> Result<Book, Vec<String>> {
     loaded.map_err(|faults| faults.iter().map(ToString::to_string).collect())
 }
 
-/// The one fault of some keys of `[products.mortgage.http]`.
+/// The only fault of some keys of `[products.mortgage.http]`.
 fn fault(http: &str) -> String {
     let answer = if http.contains("answer") { "" } else { ANSWER };
     let faults = load(&format!("{http}\n{answer}")).unwrap_err();
@@ -59,7 +58,7 @@ fn fault(http: &str) -> String {
     faults.concat()
 }
 
-/// What an answer in XML means with the mappings of `answer`.
+/// The reading of an XML answer with the mappings in `answer`.
 fn read(answer: &str, xml: &str) -> Reading {
     let book = load(answer).unwrap();
     let lead = include_bytes!("../../../tests/leads/mortgage_purchase.json");
@@ -106,7 +105,7 @@ fn a_secret_in_the_wrong_place_is_not_repeated() {
         let told = load(&format!("{misplaced}\n{ANSWER}")).unwrap_err().join("\n");
         assert!(!told.contains("hunter2"), "{told}");
     }
-    // Read from where it is only when the seat is not paused.
+    // Secrets are only required if the seat is not paused.
     let awake = FILE.replace("paused = true\n", "");
     for misplaced in ["{ env = 'hunter2' }", "{ file = 'hunter2' }", "{ env = 'HUNTER2' }"] {
         let text = format!("{awake}secrets = {{ password = {misplaced} }}\n{ANSWER}");
@@ -234,7 +233,7 @@ fn what_an_error_says_is_kept_apart_from_its_cause() {
     assert_eq!(reading.said.as_deref(), Some("Jane is unknown"));
 }
 
-/// Nobody has declined who only said something else than was expected.
+/// An unexpected answer is not a decline.
 #[test]
 fn what_looks_like_a_decline_and_is_none_is_a_bad_answer() {
     for (xml, missing) in [

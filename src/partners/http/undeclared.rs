@@ -1,15 +1,15 @@
-//! Words with which partners decline and which their files do not know: shown as far as they can be nobody's.
+//! Decline reasons that a partner file does not know, shown only if they cannot be personal.
 
-/// Longest word that is shown, letters.
+/// Maximum length of a displayed word in characters.
 const LETTERS_MAX: usize = 40;
 
-/// Most digits in a word that is shown: more could be a number of somebody's.
+/// Maximum number of digits in a displayed word; more could be a personal number.
 const DIGITS_MAX: usize = 4;
 
-/// What is shown in place of what may be anything.
+/// Placeholder for a text that may be personal.
 const A_TEXT: &str = "(a text)";
 
-/// The word as it may be listed and logged: itself where it looks like a code.
+/// The word as it may be listed and logged: unchanged if it looks like a code.
 pub fn shown(word: &str) -> String {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-.:".contains(letter);
     let digits = word.chars().filter(char::is_ascii_digit).count();

@@ -1,8 +1,8 @@
-//! What a transcript of a partner's calls never holds: secrets, what was made of them, and what partners give to be known by.
+//! Redaction of transcripts: secrets, values derived from them, and credentials that partners issue.
 //!
-//! A request is made once more with `***` in the place of each secret, and that is what is kept: whatever was made of a secret differs
-//! there by itself. Of a header that differs only the name is kept. What partners send may repeat a secret, or hold a new one, such as
-//! the token of a session: these are looked for in all texts, and replaced.
+//! The request is built a second time with `***` in place of each secret, and that version is kept, so
+//! derived values are redacted as well. Of a header that differs, only the name is kept. Texts from the
+//! partner may repeat a secret or contain a new one, such as a session token; these are found and replaced.
 
 use std::collections::BTreeSet;
 
@@ -21,33 +21,33 @@ use super::request::HttpRequest;
 use super::secret::{MASKED, Secret, Secrets};
 use super::source::HttpSource;
 
-/// Headers of which only the name is kept, whoever sends them.
+/// Headers of which only the name is kept, in either direction.
 const HEADERS: [HeaderName; 6] =
     [AUTHORIZATION, COOKIE, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, WWW_AUTHENTICATE];
 
-/// What the names of values have in them by which somebody is known, in lower case.
+/// Parts of names, in lower case, that mark a value as a credential.
 const NAMES: [&str; 8] =
     ["token", "secret", "password", "passwd", "assertion", "apikey", "api_key", "credential"];
 
-/// A shorter text may stand anywhere by chance.
+/// Shorter texts may occur by chance.
 const SHORTEST: usize = 6;
 
-/// A request as it may be kept.
+/// A redacted request.
 pub struct KeptRequest {
-    /// Where to.
+    /// The URL.
     pub url: String,
-    /// Names and values; no value of one that carries a secret.
+    /// Names and values; `None` for a header that carries a secret.
     pub headers: Vec<(String, Option<String>)>,
     /// The body.
     pub body: Bytes,
 }
 
-/// Texts that are not kept, wherever they stand. Not `Debug`, since they are secrets.
+/// Texts to redact. Not `Debug`, since they are secrets.
 #[derive(Default)]
 pub struct Withheld(BTreeSet<String>);
 
 impl HttpSource {
-    /// The request of the call that an exchange has come to as it may be kept; `withheld` learns what its headers give away.
+    /// The redacted request of the exchange's current call; adds the secret header values to `withheld`.
     pub fn kept_request(
         &self,
         sent: &HttpRequest,
@@ -71,14 +71,14 @@ impl HttpSource {
             if is_shown && !HEADERS.contains(name) && !of_session(name) {
                 return (name.to_string(), Some(value.to_owned()));
             }
-            // A bearer's token without the word before it, too.
+            // Also the bearer token without its scheme.
             value.split_whitespace().chain([value]).for_each(|text| withheld.add(text));
             (name.to_string(), None)
         });
         KeptRequest { headers: headers.collect(), url: shown.url, body: shown.body }
     }
 
-    /// The secrets, in the ways in which they may be written.
+    /// The secrets, in all their encodings.
     pub fn withheld(&self) -> Withheld {
         let mut withheld = Withheld::default();
         self.secrets.values().flatten().map(Secret::reveal).for_each(|secret| withheld.add(secret));
@@ -86,7 +86,7 @@ impl HttpSource {
     }
 }
 
-/// The headers of an answer, or of a partner's call, as they may be kept.
+/// The redacted headers of an answer or a callback.
 pub fn kept_headers(headers: &HeaderMap) -> Vec<(String, Option<String>)> {
     let is_kept = |name: &HeaderName| {
         !HEADERS.contains(name) && !NAMES.iter().any(|part| name.as_str().replace('-', "_").contains(part))
@@ -99,7 +99,7 @@ pub fn kept_headers(headers: &HeaderMap) -> Vec<(String, Option<String>)> {
 }
 
 impl Withheld {
-    /// Adds a text, in the ways in which it may be written.
+    /// Adds a text in all its encodings.
     pub fn add(&mut self, text: &str) {
         if text.len() < SHORTEST {
             return;
@@ -119,7 +119,7 @@ impl Withheld {
         ]);
     }
 
-    /// Adds the values in a body whose names say that somebody is known by them, be it JSON, XML or a form, whole or not.
+    /// Adds the values of a body whose names mark them as credentials, in JSON, XML or a form, even cut off.
     pub fn learn(&mut self, body: &[u8]) {
         let text = String::from_utf8_lossy(body);
         let lower = text.to_ascii_lowercase();
@@ -130,7 +130,7 @@ impl Withheld {
         }
     }
 
-    /// A text without them.
+    /// Redacts a text.
     pub fn out_of(&self, text: &str) -> String {
         // The longest first: one may be part of another.
         let mut found: Vec<&String> = self.0.iter().filter(|withheld| text.contains(*withheld)).collect();
@@ -138,11 +138,11 @@ impl Withheld {
         found.into_iter().fold(text.to_owned(), |text, withheld| text.replace(withheld, MASKED))
     }
 
-    /// A body without them.
+    /// Redacts a body.
     pub fn out_of_body(&self, body: &[u8]) -> Vec<u8> {
         match std::str::from_utf8(body) {
             Ok(text) => self.out_of(text).into_bytes(),
-            // The end may be within a letter.
+            // The body may be cut within a character.
             Err(error) if error.error_len().is_none() => self.out_of_body(&body[..error.valid_up_to()]),
             Err(_) if self.0.iter().any(|withheld| memmem::find(body, withheld.as_bytes()).is_some()) => {
                 MASKED.as_bytes().to_vec()
@@ -152,7 +152,7 @@ impl Withheld {
     }
 }
 
-/// The value behind a name at the start of a text: `token": "abc"`, `token>abc<`, `token=abc&`.
+/// The value after a name at the start of a text: `token": "abc"`, `token>abc<`, `token=abc&`.
 fn value_behind(text: &str) -> Option<&str> {
     let rest =
         text.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter));

@@ -1,17 +1,17 @@
-//! Values within XML: the five characters that would be read as markup are escaped, and no other; those that XML cannot say are left out.
+//! Escapes values in XML: only the five markup characters; characters that XML cannot represent are dropped.
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, Output, State, escape_formatter};
 
 use super::truth::own_text;
 
-/// Has an environment escape for XML where a mapping says so. Jinja's own way is that of HTML, which knows more entities.
+/// Enables XML escaping in an environment. Jinja's own escaping is for HTML and uses more entities.
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("escape", escape);
     environment.add_filter("e", escape);
 }
 
-/// Writes a value, of an element of XML its own text, escaped where the environment escapes; bytes are none that could be written.
+/// Writes a value, for an XML element its own text, escaped if the environment escapes; bytes are an error.
 pub(super) fn format(out: &mut Output, state: &mut State, value: &Value) -> Result<(), Error> {
     let text = own_text(value);
     let value = text.as_ref().unwrap_or(value);
@@ -40,7 +40,7 @@ fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&apos;"),
-            // XML has no way to say them.
+            // XML cannot represent these.
             '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}' => {}
             other => escaped.push(other),
         }

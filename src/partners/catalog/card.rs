@@ -15,20 +15,18 @@ use offerd_model::{CardPurpose, CreditCardOfferDetails, ProductSubType, ProductT
 pub struct Card {
     /// The declared details; the three firmness flags are in the quote.
     details: Box<CreditCardOfferDetails>,
-    /// Bit per ordinal of its purposes.
+    /// Its purposes, one bit per ordinal.
     purposes: u64,
     pre_select_from_score: Option<i32>,
     firmness: Firmness,
 }
 
-/// The sub-types of a credit card.
 const SUB_TYPES: &[ProductSubType] =
     &[ProductSubType::CreditCard, ProductSubType::SecuredCard, ProductSubType::StudentCard];
 
-/// Keys of the details that the service itself decides for each lead.
+/// Keys of the details that are decided per lead.
 const DECIDED: [&str; 3] = ["preQualified", "preApproved", "preSelected"];
 
-/// Checks a declared card.
 pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Option<Card> {
     check.sub_type(offer.sub_type, SUB_TYPES);
     check.given("card", offer.card.is_some());
@@ -45,7 +43,7 @@ pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Option<C
 }
 
 impl Card {
-    /// Who it is for by its nature: a purpose asked for, a fee accepted, a rating recommended.
+    /// Eligibility by kind of offer: a requested purpose, an accepted fee, a recommended rating.
     pub(super) fn rule(&self) -> Rule {
         let mut conditions = Vec::new();
         if self.purposes != 0 {
@@ -66,7 +64,6 @@ impl Card {
         Rule::always().and_all(&conditions)
     }
 
-    /// What does not depend on the lead.
     pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
         common_text(text, ProductType::CreditCard, offer, identity);
         text.open("details");
@@ -77,7 +74,7 @@ impl Card {
         }
     }
 
-    /// Firmness, and how well the card's purposes cover those asked for.
+    /// Firmness, and how well the card covers the requested purposes.
     pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> Quoted {
         let pre_selected = match (self.pre_select_from_score, facts.credit_score()) {
             (Some(wanted), Some(score)) => asked == Personal::Yes && score >= wanted,
@@ -96,7 +93,7 @@ impl Card {
         (Terms::Card(terms), suitability * self.coverage(facts), None)
     }
 
-    /// Share of the purposes asked for that the card serves; 1 when none are asked for, or the card names none.
+    /// Share of the requested purposes that the card covers; 1 when none are requested or the card has none.
     fn coverage(&self, facts: &Facts) -> f64 {
         if self.purposes == 0 {
             return 1.0;
@@ -114,8 +111,8 @@ impl Card {
     }
 }
 
-/// Whether the lead has what personalised cards need: name, address, income and date of birth (facts, Required fields
-/// belong to the partner).
+/// Whether the lead has what personalised cards require: name, address, income and date of birth (facts,
+/// Required fields belong to the partner).
 fn knows_person(facts: &Facts) -> bool {
     let person = facts.lead().personal_information.as_ref();
     let income = facts.lead().financial_information.as_ref().and_then(|financial| financial.annual_income);

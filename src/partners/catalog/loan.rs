@@ -23,16 +23,15 @@ pub struct Loan {
     /// Length in `unit`; 0 when open.
     pub term: i32,
     unit: TermUnit,
-    /// Dollars that can be borrowed.
+    /// Amount that can be borrowed, dollars.
     pub(super) amount: (f64, f64),
     firmness: Firmness,
     bands: Vec<Band>,
 }
 
-/// By which a term of days is counted in months.
+/// Days that count as one month of a term.
 const DAYS_A_MONTH: u32 = 30;
 
-/// The sub-types of a loan.
 const SUB_TYPES: &[ProductSubType] = &[
     ProductSubType::PersonalLoan,
     ProductSubType::SecuredLoan,
@@ -46,14 +45,14 @@ const SUB_TYPES: &[ProductSubType] = &[
     ProductSubType::CashAdvance,
 ];
 
-/// Those for which something is pledged.
+/// Sub-types with collateral.
 const SECURED: &[ProductSubType] = &[
     ProductSubType::SecuredLoan,
     ProductSubType::AutomobileRefinance,
     ProductSubType::HomeEquityLineOfCredit,
 ];
 
-/// Checks a declared loan; one for each of its terms.
+/// Checks a declared loan and returns one per term.
 pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut Checker) -> Vec<Loan> {
     let priced = figures == FiguresBy::Catalog;
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
@@ -89,7 +88,7 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
 }
 
 impl Loan {
-    /// Who it is for by its nature (facts, Required fields belong to the partner).
+    /// Eligibility that follows from the kind of offer (facts, Required fields belong to the partner).
     pub(super) fn rule(&self) -> Rule {
         let (min, max) = self.amount;
         let mut conditions =
@@ -126,7 +125,6 @@ impl Loan {
         Rule::always().and_all(&conditions)
     }
 
-    /// What does not depend on the lead.
     pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
         text.set("productType", &ProductType::Loan)
             .set("productSubType", &self.sub_type)
@@ -150,8 +148,8 @@ impl Loan {
             .set("conversionProbability", &Plain(offer.conversion_probability));
     }
 
-    /// Exact terms when the amount and the rating are known and the partner answers for the person; the spread over all
-    /// bands that may apply otherwise.
+    /// Exact terms if amount and rating are known and the partner answers for the person; otherwise the
+    /// spread over all bands that may apply.
     pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> Option<Quoted> {
         let rating = rating_bit(facts);
         let requested = facts.loan_amount();
@@ -191,7 +189,7 @@ impl Loan {
         Some((Terms::Loan(terms), suitability, Some(amount)))
     }
 
-    /// At its lowest figures and at its highest.
+    /// Prices a band at its lowest and at its highest figures.
     fn ends(&self, band: &Band, amount: f64) -> [Priced; 2] {
         [(band.rate.0, band.fee_rate.0), (band.rate.1, band.fee_rate.1)]
             .map(|(rate, fee_rate)| self.priced(band, amount, rate, fee_rate))
@@ -218,7 +216,7 @@ impl Loan {
         Priced { fee_rate, fee_fixed: band.fee_fixed, payment, total, apr }
     }
 
-    /// What its bands for an amount cost; where none is given, each in the middle of its own.
+    /// The cost of each band that fits the amount; without an amount, at the middle of each band.
     pub fn costs(&self, amount: Option<f64>) -> impl Iterator<Item = LoanCost> {
         let months = match self.unit {
             TermUnit::Day => self.term.unsigned_abs().div_ceil(DAYS_A_MONTH),
@@ -231,12 +229,12 @@ impl Loan {
         })
     }
 
-    /// How likely somebody is to get it whom it fits, by its firmness.
+    /// Likelihood of approval of a person who meets the conditions, by firmness.
     pub fn likelihood(&self) -> f64 {
         suitability(self.firmness == Firmness::PreApproved, self.firmness == Firmness::PreQualified, false)
     }
 
-    /// Monthly payments, unless the term is open or of days.
+    /// Number of monthly payments; `None` if the term is open or in days.
     pub(super) fn months(&self) -> Option<u32> {
         match self.unit {
             TermUnit::Month => Some(self.term.unsigned_abs()),
@@ -246,18 +244,18 @@ impl Loan {
     }
 }
 
-/// What a band of a loan costs, whoever asks.
+/// The cost of a band of a loan, for any person.
 #[derive(Debug, Clone, Copy)]
 pub struct LoanCost {
-    /// Bit per ordinal of the credit ratings that it is for.
+    /// Credit ratings that the band applies to, one bit per ordinal.
     pub ratings: u64,
-    /// APR with fees, percent.
+    /// APR including fees, percent.
     pub apr: Spread,
-    /// The term, in months; 0 when open.
+    /// Term in months; 0 when open.
     pub months: u32,
 }
 
-/// Figures of a loan at one rate.
+/// A loan priced at one rate.
 struct Priced {
     fee_rate: f64,
     fee_fixed: f64,

@@ -1,7 +1,7 @@
 //! Catalog offers: declared once, priced for each lead.
 //!
-//! One file a kind of offer, with the same verbs in the same order: `declared` checks what the partner file says,
-//! `rule` says which leads it is for, `text` prepares what does not depend on the lead, `quote` prices it for one lead.
+//! One file per kind of offer, with the same functions in the same order: `declared` checks the declaration,
+//! `rule` is its eligibility, `text` writes what does not depend on the lead, `quote` prices it for one lead.
 
 mod answered;
 mod card;
@@ -27,34 +27,32 @@ use crate::check::checker::Checker;
 pub use answered::{Figure, Figures, MoneyRules, PaymentBy, Unfit};
 use offerd_model::{MortgageLoanType, ProductSubType, ProductType};
 
-/// One offer of a catalog, checked. An offer with several terms stands here once per term.
+/// One checked offer of a catalog. An offer with several terms appears once per term.
 #[derive(Debug)]
 pub struct CatalogOffer {
     /// `key`, or `key/term` where the declaration lists terms.
     pub name: String,
-    /// Kind of product; `None` for insurance and other special offers that have none.
+    /// Product sub-type; `None` for insurance and other special offers without one.
     pub sub_type: Option<ProductSubType>,
-    /// Which leads it is for, the product's own rule included.
+    /// Eligibility, including the rule of the product.
     pub rule: Rule,
-    /// What does not depend on the lead.
+    /// The part that does not depend on the lead.
     pub text: Template,
-    /// What is earned, and when.
+    /// The payout and the step that earns it.
     pub payout: declared::Payout,
-    /// Share of shown offers that earn it.
+    /// Share of shown offers that earn the payout.
     pub conversion_probability: f64,
     /// How it is priced.
     pub pricing: Pricing,
-    /// What the file says of it and answers complete, where the partner is asked over HTTP.
+    /// The declaration that answers complete, for a partner that is asked over HTTP.
     said: Option<Arc<toml::Table>>,
-    /// Whose it is.
     identity: Arc<Identity>,
-    /// The product type of its seat.
     product_type: ProductType,
-    /// Rating by consumers out of 100, where the file says one.
+    /// Consumer rating out of 100, if declared.
     consumer_rating: Option<f64>,
 }
 
-/// Who says what an offer costs.
+/// The source of an offer's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FiguresBy {
     /// The bands of the file.
@@ -68,11 +66,11 @@ pub enum FiguresBy {
 pub(super) struct OfSeat<'f> {
     pub product_type: ProductType,
     pub identity: &'f Arc<Identity>,
-    /// Whom any of them is for.
+    /// Eligibility of the seat.
     pub rule: &'f Rule,
 }
 
-/// Terms, how likely somebody is to get them, and the amount that they are for.
+/// Terms, suitability, and the amount in dollars that they are for.
 type Quoted = (Terms, f64, Option<f64>);
 
 /// How an offer is priced, by kind.
@@ -88,12 +86,12 @@ pub enum Pricing {
     Savings(savings::Savings),
     /// A special offer.
     Special(special::Special),
-    /// Whatever the partner answers, with no offer of the file behind it.
+    /// Priced by the partner's answer alone, without an offer in the file.
     Own,
 }
 
 impl CatalogOffer {
-    /// Checks a declared offer; there is none when it has faults, which the checker then holds.
+    /// Checks a declared offer. Empty when it has faults; the checker collects them.
     pub(super) fn declared(
         offer: &declared::Offer,
         OfSeat { product_type, identity, rule }: OfSeat<'_>,
@@ -115,7 +113,7 @@ impl CatalogOffer {
         }
         let said = (figures == FiguresBy::Partner).then(|| check.table().cloned()).flatten();
         let said = said.map(|mut said| {
-            // Whom it is for is settled before anybody is asked.
+            // Eligibility is decided before any partner is asked.
             said.remove("eligibility");
             Arc::new(said)
         });
@@ -129,7 +127,7 @@ impl CatalogOffer {
         offers.collect()
     }
 
-    /// Checks what a file says of offers of a partner's own, whose figures are `answered`; `None` when it cannot be read.
+    /// Checks `answer.own`, whose figures the mappings in `answered` supply; `None` when it cannot be read.
     pub(super) fn own(
         own: &declared::Own,
         OfSeat { product_type, identity, rule }: OfSeat<'_>,
@@ -158,17 +156,17 @@ impl CatalogOffer {
         })
     }
 
-    /// Whether no offer of the file stands behind it.
+    /// Whether the offer comes from the partner's answer, without an offer in the file.
     pub fn is_own(&self) -> bool {
         matches!(self.pricing, Pricing::Own)
     }
 
-    /// Its key within the partner, which all its terms share.
+    /// Its key within the partner, shared by all its terms.
     pub fn key(&self) -> &str {
         self.name.split('/').next().unwrap_or_default()
     }
 
-    /// Where a click on it leads, as the file says.
+    /// The declared URL that a click leads to.
     pub fn landing_url(&self, click_id: &str, lead: &str) -> String {
         self.declared_url().replace("{clickId}", click_id).replace("{leadUuid}", lead)
     }
@@ -201,17 +199,17 @@ impl CatalogOffer {
         }
     }
 
-    /// The offer for one lead; `None` when the lead fits the rule but none of the bands.
+    /// Prices the offer for a lead; `None` when the lead fits the rule but none of the bands.
     pub fn quote(&self, facts: &Facts) -> Option<Quote> {
         self.quote_to(facts, Personal::Yes)
     }
 
-    /// The offer for anyone like the lead: static, whatever the partner would answer to the person.
+    /// Prices the offer as static, without personal firmness, for anyone like the lead.
     pub fn preview(&self, facts: &Facts) -> Option<Quote> {
         self.quote_to(facts, Personal::No)
     }
 
-    /// Least deposit in dollars, of a savings product.
+    /// Minimum deposit of a savings product, dollars.
     pub fn minimum_deposit(&self) -> Option<f64> {
         match &self.pricing {
             Pricing::Savings(savings) => Some(savings.minimum_deposit),
@@ -223,8 +221,8 @@ impl CatalogOffer {
         self.pricing.quote(facts, personal).map(|quoted| self.scored(facts, self, quoted))
     }
 
-    /// A quote with what it earns, as `said` of the offer, and its score: by the ranking that the lead's offers have, or else its expected
-    /// value in dollars.
+    /// Builds the quote with its payout, as `said` declares it, and its score: by the lead's ranking, or the
+    /// expected value in dollars without one.
     fn scored(&self, facts: &Facts, said: &Self, (mut terms, suitability, amount): Quoted) -> Quote {
         let payout = said.payout.dollars(amount);
         terms.pay(payout);
@@ -243,7 +241,7 @@ impl CatalogOffer {
     }
 }
 
-/// The ways in which a declared offer is priced, one for each of its terms; none when it has faults, which the checker then holds.
+/// The pricings of a declared offer, one per term. Empty when it has faults; the checker collects them.
 fn variants(
     offer: &declared::Offer,
     product_type: ProductType,
@@ -264,12 +262,11 @@ fn variants(
 }
 
 impl Pricing {
-    /// The term of a loan.
     fn term(&self) -> Option<i32> {
         if let Self::Loan(loan) = self { Some(loan.term) } else { None }
     }
 
-    /// Who it is for by its nature.
+    /// The eligibility that follows from the kind of offer.
     fn rule(&self) -> Rule {
         match self {
             Self::Loan(loan) => loan.rule(),
@@ -280,7 +277,7 @@ impl Pricing {
         }
     }
 
-    /// Prices it for a lead; `None` where no band of its terms fits.
+    /// Prices the offer for a lead; `None` when no band fits.
     fn quote(&self, facts: &Facts, personal: Personal) -> Option<Quoted> {
         match self {
             Self::Loan(loan) => loan.quote(facts, personal),
@@ -292,7 +289,7 @@ impl Pricing {
         }
     }
 
-    /// Writes what does not depend on the lead.
+    /// Writes the part that does not depend on the lead.
     fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
         match self {
             Self::Loan(loan) => loan.text(text, offer, identity),
@@ -305,7 +302,7 @@ impl Pricing {
     }
 }
 
-/// Writes what offers of cards, mortgages and savings products have in common.
+/// Writes what cards, mortgages and savings products have in common.
 fn common_text(
     text: &mut JsonObject<'_>,
     product_type: ProductType,
@@ -321,7 +318,7 @@ fn common_text(
         .set_some("consumerRating", offer.consumer_rating.map(Plain));
 }
 
-/// What is known of offers of a partner's own before any is answered: their name, and what they earn. It is never shown.
+/// The template of a partner's own offers before any answer: name and payout. It is never shown.
 fn own_text(own: &declared::Own, product_type: ProductType) -> Template {
     let landing_url = own.landing_url.clone().unwrap_or_default();
     let imprint =
@@ -332,17 +329,17 @@ fn own_text(own: &declared::Own, product_type: ProductType) -> Template {
     })
 }
 
-/// Whether a quote may be for the person: pre-qualified, pre-approved, pre-selected.
+/// Whether a quote may be personal: pre-qualified, pre-approved or pre-selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Personal {
     Yes,
     No,
 }
 
-/// Suitability of an offer that is not personal (facts, Firmness, counts 0.95 for pre-approved, 0.80 for pre-qualified).
+/// Suitability of a non-personal offer (facts, Firmness, counts 0.95 for pre-approved, 0.80 for
+/// pre-qualified).
 const STATIC_SUITABILITY: f64 = 0.5;
 
-/// Suitability by how firm an offer is.
 fn suitability(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> f64 {
     match (pre_approved, pre_qualified, pre_selected) {
         (true, _, _) => 0.95,
@@ -352,8 +349,8 @@ fn suitability(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> f
     }
 }
 
-/// The condition that who sent the lead knows the offer's values, where the specification lacks one. Special offers have always been
-/// of kinds that it lacks.
+/// For values beyond the specification: the condition that the client accepts them. Special offers are
+/// exempt, since they have always had kinds that the specification lacks.
 fn known_to(offer: &declared::Offer, pricing: &Pricing) -> Option<Condition> {
     let is_specified = match pricing {
         Pricing::Special(_) | Pricing::Own => true,
@@ -369,7 +366,6 @@ fn newer_values() -> Condition {
     Condition::new(Subject::of("newerValues"), Test::Flag(true))
 }
 
-/// Faults that any kind of offer can have.
 fn common_faults(offer: &declared::Offer, check: &mut Checker) {
     check.key("key", &offer.key);
     check.landing_url(&offer.landing_url);
@@ -386,7 +382,8 @@ fn common_faults(offer: &declared::Offer, check: &mut Checker) {
     }
 }
 
-/// The condition that the lead's rating, when known, falls into one of the bands, if there are any.
+/// The condition that the lead's rating, when known, falls into one of the bands; `None` when the bands
+/// exclude no rating.
 fn rated(bands: &[Band]) -> Option<Condition> {
     let ratings = bands.iter().fold(0, |all, band| all | band.ratings);
     (!bands.is_empty() && ratings != ALL_RATINGS).then(|| {
@@ -395,15 +392,13 @@ fn rated(bands: &[Band]) -> Option<Condition> {
     })
 }
 
-/// A bit for each credit rating.
 const ALL_RATINGS: u64 = (1 << offerd_model::ProvidedCreditRating::ALL.len()) - 1;
 
-/// The lead's rating as a bit.
 fn rating_bit(facts: &Facts) -> Option<u64> {
     facts.rating().map(|rating| 1 << rating.ordinal())
 }
 
-/// Where a score stands in the span of its band, 0 the lowest and 1 the highest: a better score gets a better rate.
+/// Relative position of the lead's score within the band, 0 to 1: a better score gets a better rate.
 fn standing(facts: &Facts, band: &Band) -> f64 {
     let Some(score) = facts.credit_score() else { return 0.0 };
     let spans = SCORE_SPANS.iter().filter(|(rating, _, _)| band.ratings >> rating.ordinal() & 1 == 1);
@@ -415,23 +410,23 @@ fn standing(facts: &Facts, band: &Band) -> f64 {
     }
 }
 
-/// The scores of each rating (facts, Credit rating and score; FICO ends at 850).
+/// The score range of each rating (facts, Credit rating and score; FICO ends at 850).
 const SCORE_SPANS: [(offerd_model::ProvidedCreditRating, i32, i32); 4] = {
     use offerd_model::ProvidedCreditRating::{Excellent, Fair, Good, Poor};
     [(Excellent, 720, 850), (Good, 660, 719), (Fair, 620, 659), (Poor, 300, 619)]
 };
 
-/// The figure at a standing: the highest at 0, the lowest at 1.
+/// Interpolates the figure: the highest at standing 0, the lowest at 1.
 fn at_standing((low, high): (f64, f64), standing: f64) -> f64 {
     high - (high - low) * standing
 }
 
-/// Rounded to cents, or to hundredths of a percent.
+/// Rounds to cents, or to hundredths of a percent.
 fn hundredths(figure: f64) -> f64 {
     (figure * 100.0).round() / 100.0
 }
 
-/// Rounded to the thousandths of a percent in which rates are quoted.
+/// Rounds to thousandths of a percent, the precision in which rates are quoted.
 fn thousandths(figure: f64) -> f64 {
     (figure * 1000.0).round() / 1000.0
 }

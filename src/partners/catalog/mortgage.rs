@@ -19,19 +19,17 @@ pub struct Mortgage {
     sub_type: ProductSubType,
     loan_type: MortgageLoanType,
     amount: (f64, f64),
-    /// Dollars that are lent to who names no amount.
+    /// Dollars assumed for a lead that names no amount.
     pub(super) reference_amount: f64,
     closing_costs: f64,
     bands: Vec<Band>,
 }
 
-/// The sub-types of a mortgage.
 const SUB_TYPES: &[ProductSubType] = &[ProductSubType::Purchase, ProductSubType::Refinance];
 
-/// Points or credit, in percent of the amount, up to which a mortgage counts as near par.
+/// Points or credit in percent of the amount, up to which a mortgage counts as par.
 const NEAR_PAR: f64 = 0.125;
 
-/// Checks a declared mortgage.
 pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut Checker) -> Option<Mortgage> {
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
     let amount = check.range("amount", offer.amount, 1.0, 100_000_000.0);
@@ -51,7 +49,7 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
 }
 
 impl Mortgage {
-    /// Who it is for by its nature: the mortgage type asked for, and an amount it is lent in.
+    /// Eligibility by kind of offer: the requested mortgage type, and an amount within range.
     pub(super) fn rule(&self) -> Rule {
         let wanted = match self.sub_type {
             ProductSubType::Refinance => MortgageType::Refinance,
@@ -69,12 +67,12 @@ impl Mortgage {
         Rule::always().and_all(&conditions)
     }
 
-    /// What does not depend on the lead: all its details do.
+    /// Writes the part that does not depend on the lead; all details do.
     pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
         common_text(text, ProductType::Mortgage, offer, identity);
     }
 
-    /// For the lead's amount, or the reference amount where the lead names none.
+    /// Prices the lead's amount, or the reference amount if the lead names none.
     pub(super) fn quote(&self, facts: &Facts) -> Option<Quoted> {
         let known = facts.mortgage_loan_amount();
         let amount = known.unwrap_or(self.reference_amount);
@@ -91,7 +89,7 @@ impl Mortgage {
             price_adjustment: band.price_adjustment,
             monthly_payment: hundredths(payment),
             net_closing_costs: hundredths(net_closing_costs),
-            // A lender credit beyond the costs is no negative finance charge.
+            // A lender credit beyond the costs is not a negative finance charge.
             apr: thousandths(finance::apr(amount - net_closing_costs.max(0.0), payment, months)),
             adjustment_type: adjustment(band.price_adjustment),
             ..self.terms()
@@ -99,7 +97,7 @@ impl Mortgage {
         Some((Terms::Mortgage(terms), STATIC_SUITABILITY, Some(amount)))
     }
 
-    /// What the file says of it, whoever says its figures.
+    /// The declared terms, without figures.
     pub(super) fn terms(&self) -> MortgageTerms {
         MortgageTerms {
             interest_rate: 0.0,
@@ -124,7 +122,7 @@ impl Mortgage {
     }
 }
 
-/// What points paid, or credit received, in percent make a mortgage.
+/// The adjustment type for points paid or credit received, in percent.
 pub(super) fn adjustment(price_adjustment: f64) -> MortgageAdjustmentType {
     match price_adjustment {
         points if points > NEAR_PAR => MortgageAdjustmentType::Points,

@@ -1,4 +1,4 @@
-//! Savings: accounts, certificates of deposit, and what stands beside them.
+//! Savings: accounts, certificates of deposit, and related products.
 
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
@@ -21,7 +21,6 @@ pub struct Savings {
     bands: Vec<Band>,
 }
 
-/// The sub-types of a savings product.
 const SUB_TYPES: &[ProductSubType] = &[
     ProductSubType::SavingsAccount,
     ProductSubType::MoneyMarketAccount,
@@ -32,7 +31,6 @@ const SUB_TYPES: &[ProductSubType] = &[
     ProductSubType::Checking,
 ];
 
-/// Checks a declared savings product.
 pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut Checker) -> Option<Savings> {
     check.sub_type(offer.sub_type, SUB_TYPES);
     check.given("compounding", offer.compounding.is_some());
@@ -48,7 +46,7 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
     })
 }
 
-/// Checks what only today's clients know of a savings product.
+/// Checks the details that only clients of the current edition see.
 fn new_details(offer: &declared::Offer, check: &mut Checker) {
     if offer.cd_term_length.is_some() != offer.cd_term_unit.is_some() {
         check.at("cd_term_length", "is one of two: a term has `cd_term_length` and `cd_term_unit`");
@@ -63,7 +61,7 @@ fn new_details(offer: &declared::Offer, check: &mut Checker) {
 }
 
 impl Savings {
-    /// Who it is for by its nature: a deposit that is enough.
+    /// Eligibility that follows from the kind of offer: a sufficient deposit.
     pub(super) fn rule(&self) -> Rule {
         let enough = Test::Range { min: self.minimum_deposit, max: f64::INFINITY };
         let mut conditions = vec![Condition::or_missing(deposit_subject().clone(), enough)];
@@ -71,7 +69,6 @@ impl Savings {
         Rule::always().and_all(&conditions)
     }
 
-    /// What does not depend on the lead.
     pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
         common_text(text, ProductType::Savings, offer, identity);
         text.open("details")
@@ -93,7 +90,7 @@ impl Savings {
             .set_some("impressionTrackingPixelUrls", offer.impression_tracking_pixel_urls.as_deref());
     }
 
-    /// Rate and yield for the lead's deposit; the first band's where the lead names none.
+    /// Rate and yield for the lead's deposit; those of the first band if the lead names none.
     pub(super) fn quote(&self, facts: &Facts) -> Option<Quoted> {
         let deposit = match facts.get(deposit_subject()) {
             Some(AttributeValue::Number(dollars)) => Some(dollars),
@@ -107,7 +104,6 @@ impl Savings {
     }
 }
 
-/// What is given for opening the account, as clients see it.
 fn incentives(declared: &[declared::Incentive]) -> Vec<IncentiveDetails> {
     let shown = |incentive: &declared::Incentive| IncentiveDetails {
         amount: incentive.amount,

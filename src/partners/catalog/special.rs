@@ -15,7 +15,6 @@ pub struct Special {
     policy: Option<Box<LifeInsuranceOfferDetails>>,
 }
 
-/// The sub-types of life insurance.
 const LIFE: &[ProductSubType] = &[
     ProductSubType::AccidentalDeathBenefits,
     ProductSubType::TermLife,
@@ -23,7 +22,6 @@ const LIFE: &[ProductSubType] = &[
     ProductSubType::WholeLife,
 ];
 
-/// Checks a declared special offer.
 pub(super) fn declared(
     offer: &declared::Offer,
     product_type: ProductType,
@@ -46,7 +44,6 @@ pub(super) fn declared(
 }
 
 impl Special {
-    /// What does not depend on the lead.
     pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
         text.set("productSubType", &self.sub_type.unwrap_or(ProductSubType::Uncategorized))
             .set_some("disclaimer", offer.disclaimer.as_deref())
@@ -58,7 +55,7 @@ impl Special {
             .set_some("details", self.policy.as_deref());
     }
 
-    /// The auction that the offer stands in; what it pays is not known yet.
+    /// The offer's auction; its payout is not known yet.
     pub(super) fn quote(&self) -> Quoted {
         let terms = SpecialTerms { payout: 0.0, lot: self.sub_type.map(ProductSubType::ordinal) };
         (Terms::Special(terms), STATIC_SUITABILITY, None)

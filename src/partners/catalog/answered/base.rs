@@ -1,4 +1,4 @@
-//! What a file says of an offer, completed by what its partner answers: read and checked as the file itself would be.
+//! Completes a declared offer with answered values, and checks the result like a declaration.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,21 +15,21 @@ use crate::template::Imprint;
 use offerd_base::declaration::{Fault, Source};
 use offerd_model::ProductType;
 
-/// Stands in the place of a file.
+/// The source of faults without a file.
 static NO_FILE: LazyLock<Source> =
     LazyLock::new(|| Source::parse(Path::new(""), "").expect("nothing is TOML"));
 
-/// Stands where a file leaves it to answers where a click leads; nobody is ever sent there.
+/// Stand-in for a landing URL that answers supply; never visited.
 const UNSAID_PLACE: &str = "https://unsaid.invalid/";
 
-/// The attributes that an object cannot do without, where no file says it.
+/// Required attributes of objects that answers may supply.
 const NEEDED: [(&str, [&str; 2]); 2] =
     [("card", ["cardImageUrl", "cardType"]), ("policy", ["policyAmount", "monthlyPremiumAmount"])];
 
-/// How faults begin that repeat no value before they tell what was found.
+/// Prefixes of faults that quote no value before the found one.
 const FAULTS_WITHOUT_VALUES: [&str; 4] = ["is missing", "must be", "is one of two", "is for"];
 
-/// What the file says of offers that are a partner's own, completed by stand-ins as if it were said of an offer of a catalog.
+/// The declaration of a partner's own offers, with stand-ins for what a catalog offer requires.
 pub(in crate::catalog) fn said_of_own(
     mut said: toml::Table,
     own: &declared::Own,
@@ -42,10 +42,10 @@ pub(in crate::catalog) fn said_of_own(
 }
 
 impl CatalogOffer {
-    /// The offer that answered figures make of it, of which the file says this.
+    /// The offer with its declaration `said` completed by answered figures.
     ///
     /// # Errors
-    /// Why they make none.
+    /// Why they make no valid offer.
     pub(super) fn completed(&self, said: &toml::Table, figures: &Figures<'_>) -> Result<Self, Unfit> {
         let mut said = said.clone();
         figures.put_into(&mut said);
@@ -75,8 +75,7 @@ impl CatalogOffer {
     }
 }
 
-/// What an offer of a partner's own lacks that no answer brings, whose figures are `answered`: where it would be said, and what
-/// is wrong.
+/// What a partner's own offer lacks and no figure in `answered` supplies: key and fault.
 pub(in crate::catalog) fn lacks(
     own: &declared::Own,
     said: &toml::Table,
@@ -120,7 +119,7 @@ pub(in crate::catalog) fn lacks(
     lacks
 }
 
-/// Reads and checks what is said.
+/// Parses and checks a declaration.
 fn read(said: toml::Table, product_type: ProductType) -> Result<(declared::Offer, Pricing), Vec<Fault>> {
     let fault = |key: String, message: &str| NO_FILE.fault(&key, message.trim());
     let offer = serde_path_to_error::deserialize::<_, declared::Offer>(said)
@@ -136,7 +135,7 @@ fn read(said: toml::Table, product_type: ProductType) -> Result<(declared::Offer
     }
 }
 
-/// What stands in an offer of a partner's own in the place of what a catalog must say and no answer needs.
+/// Stand-ins for what a catalog requires and answers do not need.
 fn stand_ins(product_type: ProductType) -> toml::Table {
     let stand_ins = match product_type {
         ProductType::Loan => "amount = { min = 1, max = 10_000_000 }",
@@ -146,7 +145,7 @@ fn stand_ins(product_type: ProductType) -> toml::Table {
     stand_ins.parse().expect("it is TOML")
 }
 
-/// Why what is answered makes no offer, as the first fault tells it.
+/// The reason from the first fault.
 fn unfit(faults: &[Fault]) -> Unfit {
     let Some(Fault { key, message, .. }) = faults.first() else { return "it is no whole offer".into() };
     let without_value = message.split(", got ").next().unwrap_or_default();

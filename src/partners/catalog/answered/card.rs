@@ -1,16 +1,14 @@
-//! What a partner may answer of a credit card: CreditCardOfferDetails, but for what is decided for each lead.
+//! Attributes of a credit card that a partner may answer: CreditCardOfferDetails without per-lead ones.
 
 use super::kind::{DOLLARS, Fields, Kind, PERCENT, TEXTS};
 use offerd_model::{AprType, CardPurpose, CardType, IntroOfferType, ProvidedCreditRating, TermUnit};
 
-/// The name of what these are the attributes of.
+/// Name of the type with these attributes.
 pub(super) const NOUN: &str = "CreditCardOfferDetails";
 
-/// A feature of a card in a few words.
 const PREVIEW_DETAIL: Kind =
     Kind::Object("PreviewDetail", Fields(&[(Kind::Text, &["description", "disclaimer"])]));
 
-/// Its attributes, by what they must be.
 #[rustfmt::skip]
 pub(super) const FIELDS: Fields = Fields(&[
     (Kind::Url, &["cardImageUrl", "ratesUrl"]),

@@ -1,4 +1,4 @@
-//! Every figure that a partner may answer for an offer, and what names it.
+//! The catalog of figures that a partner may answer for an offer, with their names.
 
 use super::kind::{DOLLARS, FEE_RATE, Fields, Kind, PERCENT};
 use super::{card, policy};
@@ -7,7 +7,7 @@ use offerd_model::{
     MortgageLoanType, ProductSubType, ProductType, TermUnit,
 };
 
-/// Figures that a partner may answer.
+/// Figures with the same rules.
 #[derive(Debug)]
 pub(super) struct Row {
     names: &'static [&'static str],
@@ -17,19 +17,19 @@ pub(super) struct Row {
     place: Place,
 }
 
-/// What becomes of figures.
+/// Where a figure goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// They stand in the quote, or choose the offer.
+    /// Into the quote, or it selects the offer.
     Quote,
-    /// They stand in place of what the file says under the same keys of an offer.
+    /// Into the offer, replacing the declared value of the same key.
     Offer,
 }
 
-/// A figure by its name: of the table, or an attribute of an object of it, as in `card.lateFee`.
+/// A figure by name: a row of the table, or an attribute of one of its objects, as in `card.lateFee`.
 #[derive(Debug, Clone, Copy)]
 pub struct Figure {
-    /// Its name in the table.
+    /// Name in the table.
     pub(super) name: &'static str,
     row: &'static Row,
     attribute: Option<(&'static str, &'static Kind)>,
@@ -48,7 +48,6 @@ const UNLENT: fn(ProductType) -> bool = |of| !LOAN(of);
 const UNNAMED: fn(ProductType) -> bool = |of| !of.is_special();
 const NAMED: fn(ProductType) -> bool = |of| SAVINGS(of) || of.is_special();
 
-/// Something that is given for opening an account.
 const INCENTIVE: Kind = Kind::Object(
     "IncentiveDetails",
     Fields(&[
@@ -59,54 +58,52 @@ const INCENTIVE: Kind = Kind::Object(
     ]),
 );
 
-/// Who makes the offer.
 const INSTITUTION: Fields = Fields(&[
     (Kind::Uuid, &["uuid"]),
     (Kind::Text, &["name", "description", "disclaimer"]),
     (Kind::Url, &["imageUrl"]),
 ]);
 
-/// Every figure there is.
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
-    // Which offer of the catalog it is; the only one where there is one.
+    // Selects the catalog offer; not needed if there is only one.
     Row { kind: Kind::Text, of: ALL, place: Place::Quote, names: &["key"] },
-    // Which of its terms; of a mortgage how many months.
+    // Selects the term; for a mortgage, the number of months.
     Row { kind: Kind::Whole(0, 600), of: LENT, place: Place::Quote, names: &["term"] },
-    // Where a click leads, in place of the offer's `landing_url`.
+    // Replaces the offer's `landing_url`.
     Row { kind: Kind::Text, of: ALL, place: Place::Quote, names: &["landing_url"] },
-    // Until when it stands, where that is not as long as others do.
+    // Expiry of the offer, if different from the default.
     Row { kind: Kind::Instant, of: ALL, place: Place::Quote, names: &["expires_at"] },
     Row { kind: Kind::Flag, of: FIRM, place: Place::Quote, names: &["pre_approved", "pre_qualified"] },
     Row { kind: Kind::Flag, of: CARD, place: Place::Quote, names: &["pre_selected"] },
-    // Dollars that are lent; what the lead asks for where only one or none is given.
+    // Lendable amount in dollars; without a maximum, the amount that the lead asks for.
     Row { kind: DOLLARS, of: LOAN, place: Place::Quote, names: &["min_amount", "max_amount"] },
-    // APR in percent: one figure, or its ends.
+    // APR in percent: one figure, or lowest and highest.
     Row { kind: PERCENT, of: LENT, place: Place::Quote, names: &["apr"] },
     Row { kind: PERCENT, of: LOAN, place: Place::Quote, names: &["min_apr", "max_apr"] },
-    // Origination fee, percent of the amount, and dollars: one figure, or its ends.
+    // Origination fee in percent of the amount and in dollars: one figure, or lowest and highest.
     Row { kind: FEE_RATE, of: LOAN, place: Place::Quote, names: &["fee_rate", "min_fee_rate", "max_fee_rate"] },
     Row { kind: DOLLARS, of: LOAN, place: Place::Quote, names: &["fee_fixed", "min_fee_fixed", "max_fee_fixed"] },
-    // Dollars a month; computed where it is not given.
+    // Dollars per month; computed if missing.
     Row { kind: DOLLARS, of: LENT, place: Place::Quote, names: &["monthly_payment"] },
     Row { kind: DOLLARS, of: LOAN, place: Place::Quote, names: &["min_monthly_payment", "max_monthly_payment"] },
-    // Dollars altogether; likewise.
+    // Total in dollars; computed if missing.
     Row { kind: DOLLARS, of: LOAN, place: Place::Quote, names: &["total_payment", "min_total_payment", "max_total_payment"] },
-    // Percent a year.
+    // Percent per year.
     Row { kind: PERCENT, of: MORTGAGE, place: Place::Quote, names: &["interest_rate"] },
     Row { kind: Kind::Number(-10.0, 10.0), of: MORTGAGE, place: Place::Quote, names: &["price_adjustment"] },
     Row { kind: Kind::Word(MortgageAdjustmentType::WIRE), of: MORTGAGE, place: Place::Quote, names: &["adjustment_type"] },
     Row { kind: Kind::Number(-10_000_000.0, 10_000_000.0), of: MORTGAGE, place: Place::Quote, names: &["net_closing_costs"] },
     Row { kind: PERCENT, of: SAVINGS, place: Place::Quote, names: &["rate", "annual_percent_yield"] },
 
-    // Who makes it, where the partner is a marketplace.
+    // The institution behind the offer, for a partner that is a marketplace.
     Row { kind: Kind::Object("who makes an offer", INSTITUTION), of: ALL, place: Place::Offer, names: &["institution"] },
     Row { kind: Kind::Word(ProductSubType::WIRE), of: ALL, place: Place::Offer, names: &["sub_type"] },
     Row { kind: Kind::Text, of: UNLENT, place: Place::Offer, names: &["disclaimer"] },
     Row { kind: Kind::Text, of: UNNAMED, place: Place::Offer, names: &["sub_type_disclaimer"] },
     Row { kind: Kind::Number(0.0, 100.0), of: RATED, place: Place::Offer, names: &["consumer_rating"] },
     Row { kind: Kind::Text, of: NAMED, place: Place::Offer, names: &["name", "description"] },
-    // What is earned at the step that the file says, in place of its `payout`: dollars.
+    // Dollars earned at the declared step, replacing the amount of `payout`.
     Row { kind: Kind::Number(0.0, 1_000_000.0), of: ALL, place: Place::Offer, names: &["payout"] },
     Row { kind: Kind::Number(0.0, 1.0), of: ALL, place: Place::Offer, names: &["conversion_probability"] },
 
@@ -142,7 +139,7 @@ const ROWS: &[Row] = &[
 ];
 
 impl Figure {
-    /// The figure of a name that offers of a product type have.
+    /// The figure with this name for a product type.
     pub fn named(name: &str, product_type: ProductType) -> Option<Self> {
         let (name, attribute) = name.split_once('.').map_or((name, None), |(row, name)| (row, Some(name)));
         let (name, row) = rows(product_type).find(|(known, _)| *known == name)?;
@@ -151,33 +148,33 @@ impl Figure {
         Some(Self { name, row, attribute: Some(found) })
     }
 
-    /// The names of the figures that offers of a product type have; those of attributes stand for themselves alone.
+    /// Names of the figures of a product type, without attributes of objects.
     pub fn names(product_type: ProductType) -> impl Iterator<Item = &'static str> {
         rows(product_type).map(|(name, _)| name)
     }
 
-    /// The names of the attributes of those that are objects.
+    /// Dotted names of the attributes of those figures that are objects.
     pub fn dotted_names(product_type: ProductType) -> impl Iterator<Item = String> {
         rows(product_type)
             .flat_map(|(name, row)| row.attributes().map(move |(attribute, _)| format!("{name}.{attribute}")))
     }
 
-    /// Its name within the object that it is an attribute of.
+    /// Name of the attribute within its object, if it is one.
     pub(super) fn attribute(self) -> Option<&'static str> {
         self.attribute.map(|(name, _)| name)
     }
 
-    /// What a value of it must be.
+    /// The kind of its values.
     pub(super) fn kind(self) -> &'static Kind {
         self.attribute.map_or(&self.row.kind, |(_, kind)| kind)
     }
 
-    /// Whether it stands in place of what the file says of an offer.
+    /// Whether it replaces a declared value of the offer.
     pub(super) fn is_of_offer(self) -> bool {
         self.row.place == Place::Offer
     }
 
-    /// Whether it is a number, which bounds can be set to.
+    /// Whether it is a number and can have bounds.
     pub fn is_number(self) -> bool {
         matches!(self.kind(), Kind::Number(..) | Kind::Whole(..))
     }

@@ -1,4 +1,4 @@
-//! What a value that a partner answers must be. What is refused is never repeated, since it may tell of a person.
+//! Kinds of answered values. Refused values are never quoted, since they may be personal.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -9,67 +9,61 @@ use crate::truth::truth;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_model::{Timestamp, one_of};
 
-/// Longest text that an answer may bring, bytes.
+/// Maximum size of an answered text in bytes.
 const TEXT_BYTES_MAX: usize = 4096;
 
-/// Longest list that an answer may bring.
 const LIST_MAX: usize = 64;
 
-/// What a value must be.
+/// The required kind of a value.
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// A number within bounds, both included; one in a text too.
+    /// A number within inclusive bounds, or a text with one.
     Number(f64, f64),
-    /// A whole number within bounds, both included.
+    /// An integer within inclusive bounds.
     Whole(i64, i64),
     Flag,
     Text,
-    /// An absolute http or https URL.
     Url,
     Uuid,
     /// A point in time, ISO 8601.
     Instant,
-    /// One of some words.
+    /// One of these words.
     Word(&'static [&'static str]),
-    /// A list; of what is no list, a list of it alone, as in XML.
+    /// A list; a single value counts as a list of one, as in XML.
     List(&'static Kind),
-    /// An object of these attributes, by the name of what it is.
+    /// An object with these attributes; the text names it in faults.
     Object(&'static str, Fields),
-    /// An object whose attributes nobody has settled.
+    /// An object with arbitrary attributes.
     Free,
 }
 
-/// The attributes of an object, by what they must be.
+/// The attributes of an object, grouped by kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields(pub(super) &'static [(Kind, &'static [&'static str])]);
 
 impl Fields {
-    /// Each attribute.
     pub(super) fn each(self) -> impl Iterator<Item = (&'static str, &'static Kind)> {
         self.0.iter().flat_map(|(kind, names)| names.iter().map(move |name| (*name, kind)))
     }
 }
 
-/// Why a value is not of its kind.
 type Refused<T> = Result<T, Unfit>;
 
-/// An amount of money.
 pub(super) const DOLLARS: Kind = Kind::Number(0.0, 100_000_000.0);
 
-/// A rate: percents are percents, 12.5 and not 0.125.
+/// A rate in percent: 12.5, not 0.125.
 pub(super) const PERCENT: Kind = Kind::Number(0.0, 400.0);
 
 /// An origination fee, percent of the amount.
 pub(super) const FEE_RATE: Kind = Kind::Number(0.0, 50.0);
 
-/// Several texts.
 pub(super) const TEXTS: Kind = Kind::List(&Kind::Text);
 
 impl Kind {
-    /// Reads a value.
+    /// Parses a value.
     ///
     /// # Errors
-    /// What is wanted, to follow the key.
+    /// The expected kind, worded to follow the key.
     pub(super) fn read(&self, value: &Value) -> Refused<toml::Value> {
         let read = match self {
             Self::Number(least, most) => {
@@ -99,7 +93,6 @@ impl Kind {
         read.ok_or_else(|| format!("must be {}", self.wanted(value)).into())
     }
 
-    /// What is wanted in place of a value.
     fn wanted(&self, value: &Value) -> String {
         match self {
             Self::Number(least, most) => format!("a number from {least} to {most}, got {}", found(value)),
@@ -116,7 +109,7 @@ impl Kind {
     }
 }
 
-/// What was found, without what may be somebody's: figures that no account has, and else what kind of value it is.
+/// Describes the value without personal data: figures too short for an account number, else the kind.
 fn found(value: &Value) -> String {
     match value {
         Value::Number(number) if number.as_f64().is_some_and(|number| number.abs() < 1e6) => {

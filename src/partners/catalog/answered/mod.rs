@@ -1,8 +1,9 @@
 //! Offers whose figures a partner answers.
 //!
-//! The catalog has their templates, and the partner says what they are for one person: what is of the quote ([`terms`]), and, where it
-//! wants, what stands in place of the words of the file ([`base`]). An offer of a partner's own has no offer of the catalog behind it.
-//! [`figure`] lists what may be answered, [`kind`] reads it, and [`money`] looks whether it can be right.
+//! The catalog has their templates; the answer has their figures for one person: those of the quote
+//! ([`terms`]), and optionally replacements of declared values ([`base`]). A partner's own offers have no
+//! catalog offer behind them. [`figure`] lists what may be answered, [`kind`] parses it, and [`money`] checks
+//! its plausibility.
 
 pub(super) mod base;
 mod card;
@@ -29,14 +30,14 @@ use crate::base_url::{SAMPLE_PAGES, is_absolute_url};
 use crate::quote::Quote;
 use offerd_model::{ProductType, Timestamp};
 
-/// The figures that an offer cannot do without, each in any of its ways.
+/// The figures that an offer requires; any one of the alternatives suffices.
 const REQUIRED: &[(ProductType, &[&str])] = &[
     (ProductType::Loan, &["apr", "min_apr", "max_apr"]),
     (ProductType::Mortgage, &["interest_rate"]),
     (ProductType::Savings, &["rate"]),
 ];
 
-/// The figures of one offer, as a partner answers them.
+/// The answered figures of one offer.
 #[derive(Debug, Clone)]
 pub struct Figures<'f> {
     rules: Arc<MoneyRules>,
@@ -45,7 +46,7 @@ pub struct Figures<'f> {
 }
 
 impl<'f> Figures<'f> {
-    /// None yet of an offer to a lead, to be judged by the rules of a file.
+    /// No figures yet, of an offer to a lead under the rules of a file.
     pub fn under(rules: Arc<MoneyRules>, facts: &'f Facts<'f>) -> Self {
         Self { rules, facts, given: Vec::new() }
     }
@@ -55,20 +56,20 @@ impl<'f> Figures<'f> {
         REQUIRED.iter().find(|(known, _)| *known == product_type).map_or(&[], |(_, figures)| figures)
     }
 
-    /// Takes in a figure.
+    /// Adds a figure.
     ///
     /// # Errors
-    /// What is wanted, to follow its name.
+    /// The expected kind, worded to follow its name.
     pub fn set(&mut self, figure: Figure, value: &Value) -> Result<(), Unfit> {
         self.given.push((figure, figure.kind().read(value)?));
         Ok(())
     }
 
-    /// The quote that they make with the offer of the catalog that they name, of those that are for the lead. `keys` are
-    /// those of the whole catalog.
+    /// Builds the quote from the catalog offer that the figures select among `offers`, those for the lead.
+    /// `keys` are those of the whole catalog.
     ///
     /// # Errors
-    /// Why they make none.
+    /// Why there is no quote.
     pub fn quote(&self, offers: &[&CatalogOffer], keys: &[String]) -> Result<Quote, Unfit> {
         let mut named = offers.iter().filter(|offer| self.name(offer, offers));
         let offer = named.next().ok_or_else(|| self.names_none(offers, keys))?;
@@ -88,7 +89,7 @@ impl<'f> Figures<'f> {
         Ok(quote)
     }
 
-    /// The offer that they complete, where they say more than what is of a quote.
+    /// The completed offer, if the figures go beyond a quote.
     fn completed(&self, offer: &CatalogOffer) -> Result<Option<CatalogOffer>, Unfit> {
         let is_loan = matches!(offer.pricing, Pricing::Loan(_));
         let is_wanted = offer.is_own()
@@ -98,7 +99,7 @@ impl<'f> Figures<'f> {
         said.map(|said| offer.completed(said, self)).transpose()
     }
 
-    /// Puts in what stands in place of the words of the file.
+    /// Replaces declared values with answered ones.
     fn put_into(&self, said: &mut toml::Table) {
         for (figure, value) in self.given.iter().filter(|(figure, _)| figure.is_of_offer()) {
             let name = figure.name;
@@ -117,7 +118,7 @@ impl<'f> Figures<'f> {
         }
     }
 
-    /// Why they name no offer.
+    /// Why the figures select no offer.
     fn names_none(&self, offers: &[&CatalogOffer], keys: &[String]) -> Unfit {
         let there = |names: &[String]| match names {
             [] => "there is none".to_owned(),
@@ -144,8 +145,8 @@ impl<'f> Figures<'f> {
         }
     }
 
-    /// Whether they name an offer; what they leave out fits every offer. Without a key they are the partner's own where the file has
-    /// such.
+    /// Whether the figures select an offer; a missing figure matches every offer. Without a key they select
+    /// the partner's own, if the file has such.
     fn name(&self, offer: &CatalogOffer, offers: &[&CatalogOffer]) -> bool {
         let Some(key) = self.text("key") else {
             return offer.is_own() || !offers.iter().any(|other| other.is_own()) && self.names_term_of(offer);
@@ -157,7 +158,7 @@ impl<'f> Figures<'f> {
         self.term().zip(offer.pricing.term()).is_none_or(|(wanted, term)| wanted == term)
     }
 
-    /// What they make of an offer that is priced so.
+    /// Prices the offer with the figures.
     fn quoted(&self, pricing: &Pricing, is_own: bool) -> Result<Quoted, Unfit> {
         match pricing {
             Pricing::Loan(loan) => self.loan(loan.months(), (!is_own).then_some(loan.amount)),
@@ -171,7 +172,7 @@ impl<'f> Figures<'f> {
         }
     }
 
-    /// Where a click leads: an absolute URL or, of a sample partner, the page that stands for it and that its file names.
+    /// The answered URL that a click leads to: absolute or, for a sample partner, the declared sample page.
     fn landing_url(&self, offer: &CatalogOffer) -> Result<Option<String>, Unfit> {
         let declared = offer.declared_url();
         let Some(url) = self.text("landing_url") else {
@@ -222,7 +223,7 @@ fn number_of(value: &toml::Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
-/// The table at a key, which is made where there is none.
+/// The table at a key, created if missing.
 fn table_in<'t>(said: &'t mut toml::Table, key: &str) -> &'t mut toml::Table {
     let found = said.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
     if !found.is_table() {

@@ -1,5 +1,5 @@
-//! Money that cannot be right is refused by name, and what may be wrong is told: APRs, payments that do not fit them, and bounds of the
-//! file's.
+//! Plausibility of answered money: refuses what cannot be right, with the name of the figure, and reports
+//! doubts. Checks APRs, payments against APRs, and the bounds of the file.
 
 use std::collections::BTreeMap;
 
@@ -13,34 +13,34 @@ use crate::template::Template;
 use crate::{Facts, finance};
 use offerd_model::State;
 
-/// By what a file judges the figures of answers.
+/// The plausibility rules of a partner file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MoneyRules {
-    /// Whether an APR below one percent is meant.
+    /// Whether an APR below one percent is taken literally.
     pub low_apr: bool,
-    /// Least and greatest value, by the name of the figure.
+    /// Minimum and maximum by figure name.
     pub bounds: BTreeMap<String, (f64, f64)>,
-    /// Greatest APR by the lead's state, percent.
+    /// Maximum APR by the lead's state, percent.
     pub rate_caps: BTreeMap<State, f64>,
-    /// By which rate a payment is computed that is not answered; where the file says it, the offer says it too.
+    /// Rate from which a missing payment is computed; if set in the file, the offer states it.
     pub payment: Option<PaymentBy>,
-    /// Longest text of an offer that has words of its own, bytes.
+    /// Maximum size of an offer's own texts in bytes.
     pub max_text_bytes: usize,
 }
 
-/// By which rate the monthly payment of a loan is computed.
+/// The rate from which the monthly payment of a loan is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PaymentBy {
-    /// The APR, as if it were interest on the whole amount: fees are inside the rate.
+    /// The APR, as if it were interest on the whole amount, so that it includes the fees.
     #[default]
     Apr,
-    /// The note rate that the APR and the fees make: fees are added, and kept back from what is paid out.
+    /// The note rate that follows from APR and fees: fees are added to the amount and withheld from the sum.
     NoteRate,
 }
 
 impl PaymentBy {
-    /// What an offer says of its payment.
+    /// The note on an offer's payment.
     const fn description(self) -> &'static str {
         match self {
             Self::Apr => "Computed from the APR as the rate of the whole amount, with fees inside it.",
@@ -49,29 +49,29 @@ impl PaymentBy {
     }
 }
 
-/// Share of the computed payment from which an answered one may differ without a word.
+/// Relative difference between computed and answered payment from which a doubt is reported.
 const PAYMENT_DOUBTED_BEYOND: f64 = 0.02;
 
-/// Share of the computed payment from which an answered one may differ at all.
+/// Relative difference between computed and answered payment from which the offer is refused.
 const PAYMENT_REFUSED_BEYOND: f64 = 0.10;
 
-/// Percent below which an APR looks like a fraction.
+/// Percentage below which an APR looks like a fraction.
 const LOW_APR: f64 = 1.0;
 
-/// What is told of such an APR.
+/// The fault of such an APR.
 const A_FRACTION: &str = "like a fraction that is taken for a percentage; `answer.low_apr = true` lets it";
 
-/// What is told of a payment that is shown although it does not quite fit.
+/// The doubt about a payment that roughly fits.
 const DOUBTED_PAYMENT: &str = "its monthly payment is more than 2 % from what its amount, rate and term make";
 
 impl MoneyRules {
-    /// The longest text of an offer where the file does not say it, bytes.
+    /// Default maximum size of an offer's own texts in bytes.
     pub const MAX_TEXT_BYTES: usize = 16 * 1024;
 
-    /// The monthly payment of a loan of an amount that says none.
+    /// Computes the monthly payment of a loan without an answered one.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why it cannot be computed.
     pub(super) fn payment(&self, terms: &LoanTerms, amount: f64, months: u32) -> Result<Spread, Unfit> {
         let fees = match self.payment.unwrap_or_default() {
             PaymentBy::Apr => Spread::exactly(0.0),
@@ -86,10 +86,10 @@ impl MoneyRules {
         })
     }
 
-    /// A text, where it is no longer than it may be.
+    /// Returns the text if it is within the size limit.
     ///
     /// # Errors
-    /// That it is.
+    /// It is too long.
     pub(super) fn bounded(&self, text: Template) -> Result<Template, Unfit> {
         let (bytes, most) = (text.json.len(), self.max_text_bytes);
         if bytes <= most {
@@ -100,7 +100,7 @@ impl MoneyRules {
 }
 
 impl Figures<'_> {
-    /// What may be wrong with an offer that is shown all the same.
+    /// Returns a doubt about an offer that is shown nevertheless, if any.
     ///
     /// # Errors
     /// What cannot be right.
@@ -181,7 +181,7 @@ impl Figures<'_> {
         })
     }
 
-    /// What is said of a monthly payment that is computed, where the file chooses by which rate.
+    /// The note on a computed monthly payment, if the file chooses the rate.
     pub(super) fn of_payment(&self) -> Option<&'static str> {
         self.rules.payment.filter(|_| !self.has_payment()).map(PaymentBy::description)
     }
@@ -193,15 +193,14 @@ impl Figures<'_> {
     }
 }
 
-/// The origination fees of a loan, dollars.
 fn fees(terms: &LoanTerms, amount: f64) -> Spread {
     let fixed = terms.fee_fixed.unwrap_or_default();
     let of = |rate: f64, fixed: f64| amount * rate / 100.0 + fixed;
     Spread { min: of(terms.fee_rate.min, fixed.min), max: of(terms.fee_rate.max, fixed.max) }
 }
 
-/// How far the payment of a loan is from what it can be, as a share: with fees inside the rate or added, of what the lead asks for or of
-/// all that it may have.
+/// Relative deviation of a loan payment from the plausible range: fees inside the rate or added, for the
+/// requested amount or the maximum.
 fn loan_payment_off(terms: &LoanTerms, amount: f64, months: u32) -> f64 {
     let Some(payment) = terms.monthly_payment else { return 0.0 };
     let amounts = [amount, f64::from(terms.max_amount)];
@@ -214,7 +213,7 @@ fn loan_payment_off(terms: &LoanTerms, amount: f64, months: u32) -> f64 {
     off[0].min(off[1])
 }
 
-/// The same of a mortgage, whose payment is of its interest rate or, in looser words, of its APR.
+/// The same for a mortgage, whose payment may be based on its interest rate or, loosely, its APR.
 fn mortgage_payment_off(terms: &MortgageTerms, amount: f64) -> f64 {
     let months = terms.loan_term.unsigned_abs();
     let (low, high) = (terms.interest_rate.min(terms.apr), terms.interest_rate.max(terms.apr));
@@ -222,14 +221,14 @@ fn mortgage_payment_off(terms: &MortgageTerms, amount: f64) -> f64 {
     off(Spread::exactly(terms.monthly_payment), Spread { min: payment(low), max: payment(high) })
 }
 
-/// By which share figures lie outside of a span; 0 within.
+/// Relative distance of figures from a span; 0 within.
 fn off(found: Spread, span: Spread) -> f64 {
     let below = if span.min > 0.0 { (span.min - found.min) / span.min } else { 0.0 };
     let above = if span.max > 0.0 { (found.max - span.max) / span.max } else { 0.0 };
     below.max(above).max(0.0)
 }
 
-/// Where the lead lives, or its property is.
+/// The state of the lead, or of its property.
 fn state(facts: &Facts, of_property: bool) -> Option<State> {
     let lead = facts.lead();
     let property = lead.mortgage_information.as_ref().and_then(|mortgage| mortgage.property_state.as_deref());

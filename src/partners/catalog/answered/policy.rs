@@ -1,12 +1,11 @@
-//! What a partner may answer of a policy of life insurance: LifeInsuranceOfferDetails.
+//! Attributes of a life insurance policy that a partner may answer: LifeInsuranceOfferDetails.
 
 use super::kind::{DOLLARS, Fields, Kind};
 use offerd_model::{CarrierDecisionType, MedicalExam, PackageType, TermUnit};
 
-/// The name of what these are the attributes of.
+/// Name of the type with these attributes.
 pub(super) const NOUN: &str = "LifeInsuranceOfferDetails";
 
-/// Its attributes, by what they must be.
 #[rustfmt::skip]
 pub(super) const FIELDS: Fields = Fields(&[
     (Kind::Whole(1, 1_000_000_000), &["policyAmount"]),

@@ -1,4 +1,4 @@
-//! What a quote has of answered figures.
+//! Builds the terms of a quote from answered figures.
 
 use super::super::{Quoted, STATIC_SUITABILITY, hundredths, mortgage, suitability, thousandths};
 use super::Figures;
@@ -8,7 +8,7 @@ use crate::quote::{CardTerms, LoanTerms, MortgageTerms, SavingsTerms, Spread, Te
 use offerd_model::{CompoundingMethod, MortgageAdjustmentType};
 
 impl Figures<'_> {
-    /// The terms of a loan, and the amount that they are for; `declared` is what the file says of that.
+    /// The terms of a loan, and the amount that they are for; `declared` is the amount range of the file.
     pub(super) fn loan(&self, months: Option<u32>, declared: Option<(f64, f64)>) -> Result<Quoted, Unfit> {
         let requested = self.facts.loan_amount();
         let max_amount = self.number("max_amount").or(requested).or(declared.map(|(_, most)| most));
@@ -19,7 +19,7 @@ impl Figures<'_> {
         let fee_rate = self.spread("fee_rate", "min_fee_rate", "max_fee_rate");
         let fee_rate = fee_rate.unwrap_or(Spread::exactly(0.0));
         let fee_fixed = self.spread("fee_fixed", "min_fee_fixed", "max_fee_fixed");
-        // Who is offered less than they asked for is shown what that costs.
+        // A person offered less than requested sees the cost of the offered amount.
         let amount = requested.map_or(max_amount, |requested| requested.min(max_amount));
         let mut terms = LoanTerms {
             pre_qualified: self.flag("pre_qualified"),
@@ -53,7 +53,6 @@ impl Figures<'_> {
         Ok((Terms::Loan(terms), suitability, Some(amount)))
     }
 
-    /// How firm a card is.
     pub(super) fn card(&self) -> Quoted {
         let [pre_qualified, pre_approved, pre_selected] =
             ["pre_qualified", "pre_approved", "pre_selected"].map(|name| self.flag(name));
@@ -91,7 +90,6 @@ impl Figures<'_> {
         Ok((Terms::Mortgage(terms), STATIC_SUITABILITY, Some(amount)))
     }
 
-    /// The terms of a savings product.
     pub(super) fn savings(&self, compounding: CompoundingMethod) -> Result<Quoted, Unfit> {
         let rate = self.number("rate").ok_or("it has no rate")?;
         let given = self.number("annual_percent_yield");

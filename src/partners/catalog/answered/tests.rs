@@ -1,4 +1,4 @@
-//! Offers as answers complete them: what is shown, what is not, and what is told of it.
+//! Offers completed by answers: shown, dropped, and diagnosed.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ image_url = "https://lender.example/logo.png"
 sub_account_id = 1
 "#;
 
-/// A loan of the catalog whose terms are answered.
+/// A catalog loan with answered terms.
 const CATALOG: &str = r#"
 [[products.loan.offers]]
 key = "personal"
@@ -46,7 +46,7 @@ fn file(product: &str, answer: &str, offers: &str) -> String {
     )
 }
 
-/// A file of offers of the partner's own, mapped as `offer` says.
+/// A file with offers of the partner's own, mapped by `offer`.
 fn own(product: &str, own: &str, offer: &str) -> String {
     let own =
         format!("own = {{ payout = {{ on = 'click', fixed = 5.0 }}, conversion_probability = 0.5, {own} }}");
@@ -58,7 +58,7 @@ fn load(file: &str) -> Result<Book, String> {
     loaded.map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
 }
 
-/// What an answer with these offers means to a lead, and each offer as a client sees it.
+/// The reading of an answer with these offers, and each offer as a client sees it.
 fn answered(file: &str, offers: &Value, lead: &Value) -> (Reading, Vec<Value>) {
     let book = load(file).unwrap_or_else(|faults| panic!("{faults}"));
     let lead = Lead::read(lead.to_string().as_bytes()).unwrap_or_else(|_| panic!("it is a lead"));
@@ -73,7 +73,7 @@ fn answered(file: &str, offers: &Value, lead: &Value) -> (Reading, Vec<Value>) {
     let given = Given::of(&facts, &asked);
     let source = seat.http.as_ref().unwrap();
     let reading = source.answer(&Exchange::default(), received, &given, &facts, &fitting).unwrap();
-    // Where none can be shown, the answer has failed.
+    // If none can be shown, the answer has failed.
     let quotes = if let Answered::Offers(quotes) = &reading.answered { &quotes[..] } else { &[] };
     let shown = quotes.iter().map(|quote| {
         let of_file = seat.offers.iter().find(|offer| offer.text.fingerprint == quote.text).unwrap();
@@ -90,7 +90,7 @@ fn ten_thousand() -> Value {
     json!({"loanInformation": {"loanAmount": 10000}, "personalInformation": {"state": "NY"}})
 }
 
-/// The reason why the only offer is not shown.
+/// The reason for which the only offer is not shown.
 fn dropped(file: &str, offer: Value) -> String {
     let (reading, shown) = answered(file, &json!([offer, {"good": true}]), &ten_thousand());
     let [Unfit { position: 0, reason, detail, .. }, ..] = &reading.dropped[..] else {
@@ -347,13 +347,13 @@ fn money_that_cannot_be_right_is_not_shown() {
         "{found}"
     );
     assert!(dropped(&plain, json!({"payment": 360})).contains("more than 10 % from what"));
-    // 10,000 at 9 % in 36 months is 318.00 a month.
+    // 10,000 at 9 % over 36 months is 318.00 per month.
     for (payment, doubted) in [(318.0, false), (322.0, false), (330.0, true), (300.0, true)] {
         let (reading, _) = answered(&plain, &json!([{"payment": payment}]), &ten_thousand());
         let Answered::Offers(quotes) = &reading.answered else { panic!("{reading:?}") };
         assert_eq!(quotes[0].doubt.is_some(), doubted, "{payment}");
     }
-    // With a fee of 5 % kept back, 302.10 has the same APR.
+    // With a fee of 5 % withheld, 302.10 has the same APR.
     let (reading, _) = answered(&plain, &json!([{"payment": 302.1, "fee": 5}, {"apr": 0}]), &ten_thousand());
     let Answered::Offers(quotes) = &reading.answered else { panic!("{reading:?}") };
     assert_eq!(

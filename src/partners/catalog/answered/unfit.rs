@@ -1,30 +1,30 @@
-//! Why what a partner answers is of no use.
+//! Why an answered offer is unusable.
 
 /// Why figures make no quote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unfit {
-    /// The place of their offer in the answer, from 0.
+    /// Position of the offer in the answer, from 0.
     pub position: usize,
-    /// Why, without what they say.
+    /// The reason, without answered values.
     pub reason: String,
-    /// Why, with what they say: for whoever may see it.
+    /// The reason with answered values, for readers that may see them.
     pub detail: String,
-    /// Whether there is nothing wrong with them: the offer is not meant for such leads.
+    /// Whether the figures are valid, but the offer is not for such leads.
     pub for_others: bool,
 }
 
 impl Unfit {
-    /// Why figures make no quote, without what they say and with it.
+    /// A fault, without answered values and with them.
     pub(super) fn told(reason: String, detail: String) -> Self {
         Self { reason, detail, ..Self::default() }
     }
 
-    /// Why an offer is not meant for such leads.
+    /// Marks an offer that is not for such leads.
     pub(super) fn for_others(reason: impl Into<Self>) -> Self {
         Self { for_others: true, ..reason.into() }
     }
 
-    /// The same of something at a place within what is told.
+    /// Prefixes the reason with a path.
     #[must_use]
     pub(super) fn within(self, place: &str) -> Self {
         let told = |why: String| match why.starts_with(['.', '[']) {

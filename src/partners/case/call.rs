@@ -13,9 +13,9 @@ use crate::http::HttpRequest;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
-    /// The method.
+    /// HTTP method.
     pub method: String,
-    /// Where to.
+    /// URL.
     pub url: String,
     #[serde(default)]
     headers: BTreeMap<String, String>,

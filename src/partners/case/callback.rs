@@ -1,4 +1,4 @@
-//! A call of the partner's own in a case: how it is signed, and what becomes of it. For the runner of the cases and for the simulator.
+//! A partner's callback in a case: its signature and the expected result. The simulator uses it, too.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,37 +11,36 @@ use serde::Deserialize;
 use crate::http::expression::{Expression, text};
 use offerd_base::declaration::{did_you_mean, nearest};
 
-/// What a recipe may use: the body of the call, its other headers, the time, and what only both sides know.
+/// The variables of a recipe: body and other headers of the call, the time, and shared secrets.
 const KNOWN: [&str; 4] = ["body", "header", "now", "secret"];
 
 /// `callback`
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Callback {
-    /// How long after its first answer the simulator makes the call, milliseconds.
+    /// Delay of the simulator's callback after its first answer, milliseconds.
     pub after_ms: u64,
-    /// How it is signed; not at all when absent.
+    /// How the callback is signed; unsigned when absent.
     pub sign: Option<Sign>,
-    /// What becomes of it.
     pub(super) expect: Word,
 }
 
-/// What becomes of a call, in the words of `offerd_callbacks_total`.
+/// The result of a callback, as `offerd_callbacks_total` labels it.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Word {
-    /// It is the answer.
+    /// Accepted as the answer.
     #[default]
     Taken,
-    /// It is not signed as the partner's file wants it.
+    /// Not signed as the partner file requires.
     Unsigned,
-    /// It is signed, and cannot be read.
+    /// Signed, but unreadable.
     Unreadable,
-    /// It was taken before.
+    /// A repetition of an accepted one.
     Again,
 }
 
-/// `sign`: expressions of the mapping language, as `verify` has them.
+/// `sign`: expressions of the mapping language, as in `verify`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Declared")]
 pub struct Sign {
@@ -50,7 +49,7 @@ pub struct Sign {
     secrets: BTreeMap<String, String>,
 }
 
-/// `sign` as it is written. `header` with `key` is short for the HMAC-SHA256 of the body in hexadecimal.
+/// `sign` as it is written. `header` with `key` is shorthand for a hexadecimal HMAC-SHA256 of the body.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Declared {
@@ -61,17 +60,17 @@ struct Declared {
     key: Option<String>,
 }
 
-/// What a header, or the body, is made of.
+/// The expression for a header or the body.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "String")]
 struct Recipe(std::sync::Arc<Expression>);
 
-/// What a call is signed with.
+/// The keys for signing.
 #[derive(Debug, Clone, Copy)]
 pub enum Keys<'a> {
-    /// What the simulator has for the partner, by name.
+    /// The simulator's keys of the partner, by name.
     Of(&'a BTreeMap<String, String>),
-    /// `***`, as in all that is only shown.
+    /// `***`, as in everything that is only displayed.
     Masked,
 }
 
@@ -118,14 +117,14 @@ impl TryFrom<Declared> for Sign {
     }
 }
 
-/// The name of the key that stands in the case itself.
+/// Name of the key that the case itself contains.
 const OF_THE_CASE: &str = "of_the_case";
 
 impl Sign {
-    /// Signs a call: gives its body and its headers.
+    /// Signs a callback and returns its headers and body.
     ///
     /// # Errors
-    /// What cannot be made, by its key.
+    /// What cannot be computed, by its key.
     pub fn signed(
         &self,
         said: (&HeaderMap, &[u8]),
@@ -133,7 +132,7 @@ impl Sign {
         keys: Keys<'_>,
     ) -> Result<(HeaderMap, Vec<u8>), String> {
         let (mut headers, mut body) = (said.0.clone(), said.1.to_vec());
-        // What other headers are signed with them is made after them.
+        // Headers that sign other headers are computed last.
         let (last, first): (Vec<_>, Vec<_>) =
             self.headers.iter().partition(|(_, recipe)| recipe.0.uses("header"));
         if let Some(recipe) = &self.body {
@@ -181,7 +180,6 @@ impl Sign {
 }
 
 impl Recipe {
-    /// The names of its secrets.
     fn secrets(&self) -> Vec<String> {
         let variables = self.0.variables().into_iter();
         variables.filter_map(|name| Some(name.strip_prefix("secret.")?.to_owned())).collect()

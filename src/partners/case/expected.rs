@@ -1,4 +1,4 @@
-//! The answer of a case, and what it is expected to mean.
+//! The response of a case, and the expected reading of it.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl Response {
     /// Status and headers.
     ///
     /// # Errors
-    /// What is none, by its key.
+    /// The invalid one, by its key.
     pub fn head(&self) -> Result<(StatusCode, HeaderMap), String> {
         let status = StatusCode::from_u16(self.status).map_err(|_| "`response.status` is no status")?;
         let kind = match (&self.json, &self.xml) {
@@ -110,7 +110,7 @@ impl Expected {
         }
     }
 
-    /// What would have to be expected of an answer.
+    /// The expectation that an answer would meet.
     fn found(seat: &Seat, answered: &Answered) -> Self {
         match answered {
             Answered::Offers(quotes) => Self::Offers(quotes.iter().map(|quote| shown(seat, quote)).collect()),
@@ -130,7 +130,7 @@ impl Expected {
     }
 }
 
-/// A quote as the offer that a client would see, but for its landing url, which is the partner's own.
+/// A quote as a client would see it, except that the landing URL is the partner's own.
 fn shown(seat: &Seat, quote: &Quote) -> Value {
     let offer = seat.offers.iter().find(|offer| offer.text.fingerprint == quote.text);
     let mut json = Vec::new();
@@ -144,7 +144,7 @@ fn shown(seat: &Seat, quote: &Quote) -> Value {
     shown
 }
 
-/// Compares what `expected` names.
+/// Compares the values that `expected` names.
 fn compare_part(path: &str, expected: &Value, found: &Value, wrong: &mut Vec<String>) {
     match expected {
         Value::Object(entries) => {

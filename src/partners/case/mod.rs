@@ -1,19 +1,23 @@
-//! The cases of partners that are asked over HTTP, as files: `<cases>/<key>/<case>.json`.
+//! Test cases of partners that are asked over HTTP, as files: `<cases>/<key>/<case>.json`.
 //!
-//! A case says what a lead makes of a partner's mappings and what an answer means:
+//! A case states the requests that a partner's mappings make, and the offers that they read from answers:
 //!
-//! | key | what it is |
+//! | key | meaning |
 //! |---|---|
-//! | `product` | the product type of the seat |
-//! | `lead` | the name of a lead's file, `<leads>/<name>.json`, or the lead itself; `with` is merged into it |
-//! | `test` | whether the lead is a test |
-//! | `call` | the expected request: `method`, `url`, `headers` (those that matter), and `json`, `form` or `xml` |
+//! | `product` | product type of the seat |
+//! | `lead` | the lead, or the name of its file `<leads>/<name>.json`; `with` is merged into it |
+//! | `test` | whether it is a test lead |
+//! | `call` | expected request: `method`, `url`, `headers` (a subset), `json` or `form` or `xml` |
 //! | `response` | the answer: `status`, `headers`, and `json`, `xml` or `text` |
-//! | `calls` | in place of both, where there are several: a list of `call` and `response`; one that the partner calls us with has `callback` in place of `call`: how it is signed, and what becomes of it |
-//! | `expect` | `offers` (of each the attributes that matter), `declined` (a reason or true), or `failed` (part of the cause) |
+//! | `calls` | in place of both for several calls: a list of `call` and `response` |
+//! | `expect` | `offers` (attributes to check), `declined` (reason or true) or `failed` (part of the cause) |
 //!
-//! Secrets are masked as `***`. Ids of lead, rate table and ask are `{lead_uuid}`, `{rate_table_uuid}` and `{ask_uuid}`, where it may call is `{callback_url}`, a `nonce` is all zeros. It is noon of
-//! 2026-11-21, UTC. Every offer of the file is for the lead.
+//! In `calls`, a call that the partner makes to us has `callback` in place of `call`: how it is signed, and
+//! the expected result.
+//!
+//! Secrets are masked as `***`. The ids of lead, rate table and ask are `{lead_uuid}`, `{rate_table_uuid}`
+//! and `{ask_uuid}`, the callback address is `{callback_url}`, and a `nonce` is all zeros. The time is noon
+//! of 2026-11-21, UTC. Every offer of the file counts as eligible.
 
 mod call;
 mod callback;
@@ -38,22 +42,20 @@ use crate::http::{Asked, Given};
 use crate::{Book, Facts, Seat};
 use offerd_model::{CreditBands, Lead};
 
-/// The lead of every case.
 const LEAD: Uuid = Uuid::from_u128(0x0198_c1f2_7d5e_7a11_9f3c_2b7d_4e6a_8c01);
 
-/// The rate table of every case.
 const RATE_TABLE: Uuid = Uuid::from_u128(0x0198_c1f2_7d5e_7a11_9f3c_2b7d_4e6a_8000);
 
-/// Where partners call back in every case.
+/// Callback address of every case.
 const CALLBACK: &str = "https://offerd.example/callbacks/0198c1f2-7d5e-8a11-9f3c-2b7d4e6a8c04";
 
-/// The same as mappings see it.
+/// `NOW` as mappings see it.
 const NOON: &str = "2026-11-21T12:00:00.000Z";
 
-/// When every case is asked, Unix seconds.
+/// Time of every case, Unix seconds.
 const NOW: i64 = 1_795_262_400;
 
-/// Where a case stands.
+/// Location of a case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CaseFile {
     /// Key of the partner.
@@ -63,7 +65,6 @@ pub struct CaseFile {
     path: PathBuf,
 }
 
-/// One case.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {
@@ -80,22 +81,22 @@ struct Case {
     expect: Option<Expected>,
 }
 
-/// A call and what is answered to it; or a call of the partner's own, and what it says.
+/// A call and its response, or a callback from the partner.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Turn {
-    /// What the partner is sent.
+    /// The expected request to the partner.
     pub call: Option<Call>,
-    /// How it calls us.
+    /// The partner's callback.
     pub callback: Option<Callback>,
-    /// What it answers, or says.
+    /// The partner's response, or the body of its callback.
     pub response: Option<Response>,
 }
 
-/// Reads a case, or what is of interest of it.
+/// Parses a case, or the part of it that `C` names.
 ///
 /// # Errors
-/// What is wrong, by its key, with the line.
+/// The fault, by key and line.
 pub fn read<C: DeserializeOwned>(text: &[u8]) -> Result<C, String> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     let read =
@@ -110,7 +111,7 @@ impl CaseFile {
     /// Every case of a directory, or those of one partner.
     ///
     /// # Errors
-    /// The directory that cannot be read.
+    /// A directory that cannot be read.
     pub fn all(directory: &Path, partner: Option<&str>) -> Result<Vec<Self>, String> {
         let mut files = Vec::new();
         for folder in entries(directory)?.into_iter().filter(|folder| folder.is_dir()) {
@@ -129,8 +130,8 @@ impl CaseFile {
         Ok(files)
     }
 
-    /// All that is not as the case says; `leads` is where the leads are that it names. Shows values of the case, which are
-    /// nobody's.
+    /// Runs the case and lists every difference from its expectations; `leads` is the directory of lead
+    /// files. Shows values of the case, which are fictitious.
     pub fn differences(&self, book: &Book, leads: &Path) -> Vec<String> {
         self.run(book, leads).unwrap_or_else(|fault| vec![fault])
     }
@@ -171,7 +172,6 @@ impl Case {
         Ok(if turns.len() > 1 { wrong.map(placed).collect() } else { wrong.collect() })
     }
 
-    /// Its calls and answers, taken out of it.
     fn turns(&mut self) -> Result<Vec<Turn>, String> {
         let only = Turn { call: self.call.take(), response: self.response.take(), callback: None };
         match (only.call.is_none() && only.response.is_none(), self.calls.is_empty()) {
@@ -199,7 +199,7 @@ impl Case {
     }
 }
 
-/// A text with the ids of the case in it.
+/// Fills the placeholders of a case with its ids.
 fn filled(ask: Uuid, text: &str) -> String {
     let text = text.replace("{ask_uuid}", &ask.to_string()).replace("{callback_url}", CALLBACK);
     text.replace("{lead_uuid}", &LEAD.to_string()).replace("{rate_table_uuid}", &RATE_TABLE.to_string())
@@ -208,14 +208,14 @@ fn filled(ask: Uuid, text: &str) -> String {
 /// The paths in a directory.
 ///
 /// # Errors
-/// That it cannot be read.
+/// The directory cannot be read.
 pub fn entries(directory: &Path) -> Result<Vec<PathBuf>, String> {
     let fault = |error| format!("{} cannot be read: {error}", directory.display());
     let entries = fs::read_dir(directory).map_err(fault)?;
     entries.map(|entry| entry.map(|entry| entry.path()).map_err(fault)).collect()
 }
 
-/// Merges objects; `null` takes out.
+/// Merges objects; `null` removes a key.
 fn merge(into: &mut Value, with: &Value) {
     let (Some(target), Some(source)) = (into.as_object_mut(), with.as_object()) else {
         if !with.is_null() {

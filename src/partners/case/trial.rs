@@ -1,4 +1,4 @@
-//! A case that is run: how far its calls are, and what its answers have come to.
+//! Runs a case: makes its calls and compares its results.
 
 use super::callback::{Callback, Keys, Word};
 use super::expected::{Expected, Response};
@@ -7,27 +7,26 @@ use crate::catalog::CatalogOffer;
 use crate::http::{Answered, Exchange, Given, HttpSource, MappingError, Next, Reading, Received, Secrets};
 use crate::{Facts, Seat};
 
-/// A case under way.
 pub(super) struct Trial<'a> {
     seat: &'a Seat,
     source: &'a HttpSource,
     given: &'a Given,
     facts: &'a Facts<'a>,
     exchange: Exchange,
-    /// How many of its calls have been made.
+    /// Number of calls made.
     pub(super) turns: usize,
-    /// Whether the partner has called.
+    /// Whether the partner has called back.
     called: bool,
-    /// Whether a further call follows what was answered last.
+    /// Whether another call must follow the last answer.
     goes_on: bool,
-    /// What the last answer means.
+    /// The reading of the last answer.
     reading: Option<Result<Reading, MappingError>>,
-    /// What is not as the case says.
+    /// Differences from the expectations.
     pub(super) wrong: Vec<String>,
 }
 
 impl<'a> Trial<'a> {
-    /// Nothing was asked yet.
+    /// A trial before its first call.
     pub(super) fn of(seat: &'a Seat, source: &'a HttpSource, given: &'a Given, facts: &'a Facts<'a>) -> Self {
         let mut exchange = Exchange::default();
         exchange.callback_url = Some(CALLBACK.to_owned());
@@ -38,7 +37,7 @@ impl<'a> Trial<'a> {
     /// Makes the next call.
     ///
     /// # Errors
-    /// What of the case cannot be used at all.
+    /// Why the case is unusable.
     pub(super) fn turn(&mut self, turn: &Turn) -> Result<(), String> {
         match &turn.callback {
             Some(callback) => {
@@ -61,12 +60,12 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Compares what it has come to.
+    /// Compares the final result.
     pub(super) fn end(&mut self, expected: Option<&Expected>) {
         let wrong = &mut self.wrong;
         match (&self.reading, expected) {
             (Some(reading), Some(expected)) => expected.compare(self.seat, reading, wrong),
-            // What else is wrong explains it.
+            // The other differences explain it.
             _ if !wrong.is_empty() => {}
             (None, _) if self.goes_on => {
                 wrong.push("a further call follows it, which the case lacks".to_owned());
@@ -91,7 +90,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Takes in a call of the partner's own, as the integrations listener does.
+    /// Processes a callback as the integrations listener does.
     fn called(&mut self, callback: &Callback, said: Option<&Response>) -> Result<(), String> {
         let said = said.ok_or("`callback` has no `response`, which is what the partner says")?;
         let (status, mut headers) = said.head()?;
@@ -113,10 +112,10 @@ impl<'a> Trial<'a> {
         if found == Word::Taken && self.wrong.len() == before {
             let step = self.exchange.progress().step;
             self.read(received);
-            // One that says only that the partner is at work leaves room for the next.
+            // A callback that only reports work in progress does not end the wait.
             self.called = self.reading.is_some() || self.exchange.progress().step != step;
         } else {
-            // Whoever waits goes on waiting; what could not be read counts where nothing else comes.
+            // The ask keeps waiting; an unreadable callback counts only if nothing else arrives.
             self.goes_on = false;
             if found == Word::Unreadable {
                 self.reading = self.meaning(&mut self.exchange.clone(), received);
@@ -125,7 +124,7 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    /// What becomes of a call of the partner's own.
+    /// The result of a callback.
     fn found(&self, signed: bool, received: Received<'_>) -> Word {
         match signed {
             false => Word::Unsigned,
@@ -135,7 +134,6 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Why an answer cannot be read.
     fn unreadable(&self, received: Received<'_>) -> Option<String> {
         match self.meaning(&mut self.exchange.clone(), received)? {
             Err(error) => Some(error.in_full()),
@@ -144,7 +142,6 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Takes in an answer.
     fn read(&mut self, received: Received<'_>) {
         let mut exchange = self.exchange.clone();
         self.reading = self.meaning(&mut exchange, received);
@@ -152,7 +149,7 @@ impl<'a> Trial<'a> {
         self.goes_on = self.reading.is_none();
     }
 
-    /// What an answer means; nothing while a further call follows.
+    /// The reading of an answer; `None` if another call must follow.
     fn meaning(
         &self,
         exchange: &mut Exchange,

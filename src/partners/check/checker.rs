@@ -4,17 +4,17 @@ use std::ops::{Deref, DerefMut};
 
 use offerd_base::declaration::{self, Fault, Source};
 
-/// A [`declaration::Checker`] with the checks of what only partner files declare.
+/// A [`declaration::Checker`] with checks specific to partner files.
 #[derive(Debug)]
 pub struct Checker<'s>(declaration::Checker<'s>);
 
 impl<'s> Checker<'s> {
-    /// Begins with a file that has no faults yet.
+    /// A checker of a file, without faults so far.
     pub fn new(source: &'s Source) -> Self {
         Self(declaration::Checker::new(source))
     }
 
-    /// Checks something that stands under `key`.
+    /// Runs checks under `key`.
     pub fn within<T>(&mut self, key: &str, what: impl FnOnce(&mut Self) -> T) -> T {
         self.enter(key);
         let result = what(self);
@@ -22,7 +22,7 @@ impl<'s> Checker<'s> {
         result
     }
 
-    /// The faults that were found.
+    /// The collected faults.
     pub fn into_faults(self) -> Vec<Fault> {
         self.0.into_faults()
     }

@@ -1,4 +1,4 @@
-//! Checks of needs and eligibility tables: from attribute paths and words to conditions.
+//! Checks needs and eligibility tables, and turns attribute paths and operators into conditions.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::zipcode_prefixes::ZipcodePrefixes;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_model::AttributeKind;
 
-/// What is said of a path that no lead has.
+/// The fault of an unknown attribute path.
 pub(super) const NO_ATTRIBUTE: &str = "is no attribute of a lead";
 
 impl Checker<'_> {
-    /// Checks the attributes that a lead must have.
+    /// Checks the required attributes.
     pub fn needs(&mut self, needs: &[String]) -> Rule {
         let subjects = needs.iter().enumerate();
         let subjects = subjects.filter_map(|(nth, path)| self.subject(&format!("needs[{nth}]"), path));
@@ -25,7 +25,7 @@ impl Checker<'_> {
         Rule::always().and_all(&given)
     }
 
-    /// Checks an eligibility table standing under `eligibility`; `None` when it has faults.
+    /// Checks the table under `eligibility`; `None` when it has faults.
     pub fn rule(&mut self, eligibility: &Eligibility) -> Option<Rule> {
         let before = self.count();
         let rule = self.within("eligibility", |check| check.conjunction(eligibility));
@@ -66,7 +66,6 @@ impl Checker<'_> {
         subject
     }
 
-    /// The conditions of one that is declared.
     fn condition(&mut self, subject: Subject, declared: &declared::Condition) -> Vec<Condition> {
         let (kind, zipcode) = (subject.kind(), subject.zipcode());
         let wanted: Vec<&str> = words_for(kind, zipcode.is_some()).collect();
@@ -83,14 +82,14 @@ impl Checker<'_> {
         tests.chain(begins).map(|(subject, test)| Condition { subject, test, or_missing }).collect()
     }
 
-    /// The tests of one declared condition on a value as a whole.
+    /// The tests of a declared condition on the value as a whole.
     fn tests(&mut self, kind: AttributeKind, declared: &declared::Condition) -> Vec<Test> {
         let declared::Condition { r#in, not_in, any_of, none_of, .. } = declared;
         let mut tests: Vec<Test> = declared.present.then_some(Test::Present).into_iter().collect();
         match kind {
             AttributeKind::Category(_) | AttributeKind::Text | AttributeKind::Uuid => {
                 tests.extend(self.one_of("in", r#in, kind));
-                // Of all categories, those that are not refused are wanted.
+                // For categories, refusing some equals requiring the others.
                 tests.extend(self.one_of("not_in", not_in, kind).map(|refused| match (refused, kind) {
                     (Test::Category(mask), AttributeKind::Category(names)) => {
                         Test::Category(!mask & (u64::MAX >> (64 - names.len())))
@@ -118,7 +117,7 @@ impl Checker<'_> {
         tests
     }
 
-    /// The tests of a declared condition on how a zipcode begins.
+    /// The tests of a declared condition on the prefix of a zipcode.
     fn prefixes(&mut self, declared: &declared::Condition) -> Vec<Test> {
         let mut read = |key: &str, prefixes: &Option<Vec<String>>| {
             let prefixes = prefixes.as_ref()?;
@@ -133,7 +132,7 @@ impl Checker<'_> {
         wanted.into_iter().chain(refused.map(Test::refused)).collect()
     }
 
-    /// Faults for words that do not go with the kind of attribute.
+    /// Reports operators that do not apply to the kind of attribute.
     fn wrong_words(&mut self, wanted: &[&str], declared: &declared::Condition) {
         let given = [
             ("in", declared.r#in.is_some()),
@@ -151,7 +150,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The test for one of the values that a word of a condition lists.
+    /// The test for one of the listed values.
     fn one_of(&mut self, word: &str, values: &Option<Vec<String>>, kind: AttributeKind) -> Option<Test> {
         let values = values.as_ref()?;
         Some(match kind {
@@ -178,7 +177,7 @@ impl Checker<'_> {
         ordinals.into_iter().fold(0, |mask, ordinal| mask | 1_u64 << ordinal)
     }
 
-    /// What is read of each of some values, and a fault for each other.
+    /// Parses each value, and reports those that fail.
     fn each<T>(&mut self, key: &str, values: &[String], read: impl Fn(&str) -> Result<T, String>) -> Vec<T> {
         let mut known = Vec::new();
         for (nth, value) in values.iter().enumerate() {

@@ -3,14 +3,12 @@
 use crate::check::checker::Checker;
 use crate::limits::{Limits, Schedule, Window, declared};
 
-/// Days as they are written, from Monday.
+/// Weekdays as written in partner files, from Monday.
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
-/// Minutes of a day.
 const DAY: u16 = 24 * 60;
 
 impl Checker<'_> {
-    /// The limits of a seat.
     pub(super) fn limits(&mut self, declared: &Limits) -> Limits {
         if let (Some(first), Some(last)) = (declared.starts_on, declared.ends_on)
             && first > last
@@ -41,7 +39,7 @@ impl Checker<'_> {
         Window { days: if declared.days.is_some() { days } else { 0b111_1111 }, from, to }
     }
 
-    /// A day, or a span of days that may go over Sunday, as bits.
+    /// Parses a day or a range of days, which may cross Sunday, to bits.
     fn days(&mut self, key: &str, text: &str) -> u8 {
         let (first, last) = text.split_once("..").unwrap_or((text, text));
         let day = |name: &str| DAYS.iter().position(|day| *day == name);
@@ -54,7 +52,7 @@ impl Checker<'_> {
         (0..=length).fold(0, |days, nth| days | 1 << ((first + nth) % 7))
     }
 
-    /// Minutes since midnight.
+    /// Parses a time of day to minutes since midnight.
     fn time_of_day(&mut self, key: &str, text: Option<&str>, default: u16) -> u16 {
         let Some(text) = text else { return default };
         let two_digits = |part: &str| {

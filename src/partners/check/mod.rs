@@ -1,4 +1,4 @@
-//! From a declared partner to a checked one, or to every fault with file, line and key.
+//! Checks a declared partner and returns its seats, or every fault with file, line and key.
 
 pub mod checker;
 mod conditions;
@@ -22,15 +22,15 @@ use super::template::Template;
 use offerd_base::declaration::{Fault, Reading, Source, is_key};
 use offerd_model::{Originator, OriginatorImage, Partner, ProductSubType, ProductType};
 
-/// Most offers a seat may have, terms counted.
+/// Maximum number of offers of a seat; each term counts.
 pub const MAX_OFFERS: usize = 100_000;
 
-/// What a partner file declares.
+/// The result of checking a partner file.
 #[derive(Debug, Default)]
 pub struct Declared {
-    /// Its seats; of a file with faults those that can be checked further.
+    /// Its seats; for a file with faults, those that can be checked further.
     pub seats: Vec<Seat>,
-    /// What is no fault, but may not be what was meant.
+    /// Warnings: legal declarations that may be unintended.
     pub remarks: Vec<Fault>,
     /// Every fault.
     pub faults: Vec<Fault>,
@@ -64,9 +64,9 @@ pub fn seats(key: &str, source: &Source) -> Declared {
         check.at("products", "must have at least one product type");
     }
     let remarks = check.remarks();
-    // Where something could not be read there are stand-ins, whose faults are left out.
+    // Unreadable values have stand-ins, whose faults are dropped.
     let stands_in = |fault: &Fault| {
-        // An attribute that is not known is the first fault of a condition, whatever else is wrong in it.
+        // An unknown attribute is the primary fault of a condition, so it is kept.
         let is_of_name = fault.message.contains(NO_ATTRIBUTE);
         let mut places = unread.iter().map(|known| &known.key).chain(&implied);
         places.any(|place| within(&fault.key, place) || !is_of_name && within(place, &fault.key))
@@ -80,13 +80,13 @@ pub fn seats(key: &str, source: &Source) -> Declared {
     Declared { seats, remarks, faults }
 }
 
-/// Whether a key path is another one, or stands in it.
+/// Whether a key path equals another one or is inside it.
 fn within(path: &str, other: &str) -> bool {
     path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 impl Checker<'_> {
-    /// Checks the texts of offers of the product type at the place that is being checked.
+    /// Checks the texts of the offers of the current product.
     fn shown_texts_of_offers(&mut self) {
         let Some(product) = self.table().cloned() else { return };
         if let Some(offers) = product.get("offers") {
@@ -219,7 +219,7 @@ impl Checker<'_> {
         })
     }
 
-    /// The offers of a seat, each under the rule of them all.
+    /// The offers of a seat, each under the seat's rule.
     fn offers(&mut self, shared: OfSeat<'_>, product: &declared::Product) -> Vec<CatalogOffer> {
         let figures = if product.http.is_some() { FiguresBy::Partner } else { FiguresBy::Catalog };
         let mut offers = Vec::new();
@@ -250,13 +250,13 @@ impl Checker<'_> {
     }
 }
 
-/// The condition that the lead asks for a product type. Who names none asks for all that the specification has.
+/// The condition that the lead asks for a product type. A lead that names none asks for all product types of
+/// the specification.
 fn asks_for(product_type: ProductType) -> Condition {
     let named = Test::AnyOf(1 << product_type.ordinal());
     Condition { subject: Subject::of("productTypes"), test: named, or_missing: product_type.is_specified() }
 }
 
-/// The finer kinds of offers, each once.
 fn sub_types(offers: &[CatalogOffer]) -> Vec<ProductSubType> {
     let sub_types: BTreeSet<ProductSubType> = offers.iter().filter_map(|offer| offer.sub_type).collect();
     sub_types.into_iter().collect()

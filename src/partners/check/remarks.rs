@@ -1,4 +1,4 @@
-//! What in a partner that is asked over HTTP is no fault, and may not be what was meant.
+//! Warnings about HTTP partners: legal declarations that may be unintended.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use crate::check::checker::Checker;
 use crate::http::declared::Http;
 
 impl Checker<'_> {
-    /// Looks at waits that there is no time for, at people's data that would go out in the clear, and at a missing sandbox.
+    /// Warns about waits longer than the timeout, personal data sent in clear text, and a missing sandbox.
     pub(super) fn remarks_on(&mut self, http: &Http, timeout: Duration, paused: bool) {
         for (nth, step) in http.steps.iter().enumerate() {
             self.remark_wait(&format!("steps[{nth}].every"), step.every, timeout);
         }
         self.remark_wait("post.wait", http.post.wait, timeout);
-        // Who is not asked is sent nothing.
+        // A paused partner is sent nothing.
         if paused {
             return;
         }
@@ -25,7 +25,7 @@ impl Checker<'_> {
         self.remark_sandbox(http);
     }
 
-    /// A source has a sandbox for each of its calls, or for none.
+    /// Either all calls have a sandbox or none has.
     fn remark_sandbox(&mut self, http: &Http) {
         let key = if http.steps.is_empty() { "sandbox_url" } else { "steps[0].sandbox_url" };
         if http.sandbox_url.is_none() && http.steps.iter().all(|step| step.sandbox_url.is_none()) {
@@ -52,7 +52,7 @@ impl Checker<'_> {
     }
 }
 
-/// The host of what follows the scheme of a URL.
+/// The host in a URL without its scheme.
 fn host(rest: &str) -> &str {
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     match authority.strip_prefix('[') {

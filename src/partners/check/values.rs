@@ -9,11 +9,10 @@ use crate::check::checker::Checker;
 use crate::declared;
 use offerd_model::{CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating};
 
-/// What is filled into a landing url.
 const LANDING_MACROS: [&str; 2] = ["clickId", "leadUuid"];
 
 impl Checker<'_> {
-    /// Wants an absolute URL, or one on the daemon's own address, which has a page for it where it is of the samples.
+    /// Checks a URL: absolute, or on the daemon's own address; the daemon must serve a sample URL.
     pub fn url(&mut self, key: &str, url: &str) {
         let path = url.strip_prefix(BASE_URL);
         if path.is_some_and(|path| !path.starts_with('/'))
@@ -25,14 +24,14 @@ impl Checker<'_> {
                 format!("must be an absolute http or https URL, or begin with `{BASE_URL}/`, got `{found}`"),
             );
         }
-        // What a partner answers is checked with no file behind it.
+        // Answered values have no file behind them.
         let is_of_file = !self.source.file().as_os_str().is_empty();
         if let Some(sample) = path.and_then(|path| path.strip_prefix(SAMPLES)).filter(|_| is_of_file) {
             self.sample(key, sample.split(['?', '#']).next().unwrap_or_default());
         }
     }
 
-    /// Wants a path below that of the samples to be one that the daemon serves for the partner.
+    /// Checks that the daemon serves this sample path for the partner.
     fn sample(&mut self, key: &str, sample: &str) {
         let file = self.file_name();
         let partner = file.strip_suffix(".toml").unwrap_or(&file);
@@ -52,7 +51,6 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether an offer of the file has this key.
     fn has_offer(&self, key: &str) -> bool {
         let products = self.source.table().get("products").and_then(toml::Value::as_table);
         let offers =
@@ -60,7 +58,7 @@ impl Checker<'_> {
         offers.flatten().any(|offer| offer.get("key").and_then(toml::Value::as_str) == Some(key))
     }
 
-    /// Wants a URL with no other macros than those that are filled in.
+    /// Checks a landing URL, including its macros.
     pub fn landing_url(&mut self, url: &str) {
         self.url("landing_url", url);
         let path = url.strip_prefix(BASE_URL).unwrap_or(url);
@@ -72,7 +70,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Wants one of some sub-types.
+    /// Checks a sub-type against the allowed ones.
     pub fn sub_type(
         &mut self,
         found: Option<ProductSubType>,
@@ -92,7 +90,7 @@ impl Checker<'_> {
         None
     }
 
-    /// Wants a range that is not empty, inside bounds; open ends take the bounds' values.
+    /// Checks that a range is non-empty and within bounds; missing ends default to the bounds.
     pub fn range(
         &mut self,
         key: &str,
@@ -113,7 +111,7 @@ impl Checker<'_> {
         Some((min, max))
     }
 
-    /// Checks bands; each with the terms that it is for. `amount` is what a band without an amount is for.
+    /// Checks bands and returns each with its terms. `amount` is the default range of a band.
     pub(crate) fn bands(
         &mut self,
         bands: &[declared::Band],
@@ -154,7 +152,7 @@ impl Checker<'_> {
         (low, high)
     }
 
-    /// Wants two figures within bounds. Where they are the same, it is said of one.
+    /// Checks that two figures are within bounds. Equal figures are reported once.
     fn both_between(&mut self, key: &str, (low, high): (f64, f64), least: f64, greatest: f64) {
         self.between(key, Some(low), least, greatest);
         if high.to_bits() != low.to_bits() {
@@ -162,7 +160,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Reads card details in the specification's words. `decided` are the keys that the service itself fills in.
+    /// Parses card details in the specification's attribute names. `decided` keys are set per lead, not here.
     pub fn card(&mut self, table: &toml::Table, decided: &[&str]) -> Option<CreditCardOfferDetails> {
         let mut table = table.clone();
         for key in decided {
@@ -178,7 +176,7 @@ impl Checker<'_> {
         Some(details)
     }
 
-    /// Reads what a policy of life insurance covers and costs, in the API's words.
+    /// Parses the details of a life insurance policy in the API's own attribute names.
     pub fn policy(&mut self, table: &toml::Table) -> Option<LifeInsuranceOfferDetails> {
         let details: LifeInsuranceOfferDetails =
             self.details("policy", "LifeInsuranceOfferDetails", table)?;
@@ -189,7 +187,7 @@ impl Checker<'_> {
         Some(details)
     }
 
-    /// Reads a table under `key` that says details in the API's own words.
+    /// Parses the details under `key` in the API's own attribute names.
     fn details<T: DeserializeOwned + Serialize>(
         &mut self,
         key: &str,
@@ -210,7 +208,7 @@ impl Checker<'_> {
         Some(details)
     }
 
-    /// Keys that the details did not take in, however deep they stand.
+    /// Reports keys that parsing ignored, at any depth.
     fn unknown_keys(&mut self, key: &str, noun: &str, given: &toml::Value, taken: &serde_json::Value) {
         match given {
             toml::Value::Table(table) => {
@@ -260,7 +258,7 @@ terms = [36]
 bands = [{ rate = 8.9 }]
 "#;
 
-    /// The faults of the file with something else in the place of a part.
+    /// The faults of the file with one part replaced.
     fn faults(part: &str, other: &str) -> Vec<String> {
         assert!(FILE.contains(part), "{part}");
         let loaded = Book::from_texts([(PathBuf::from("lender.toml"), FILE.replace(part, other))]);

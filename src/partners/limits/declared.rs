@@ -10,32 +10,32 @@ use offerd_base::table;
 table! {
     /// `[products.<type>.limits]`: when and how often the partner is asked.
     ///
-    /// Asks are counted when a lead's rate table is stored with the partner among those who are asked, and for second look
-    /// when it begins. Leads of test tokens are not counted, and only a pause, an exclusive partner
-    /// or a suppression list keeps them from one.
+    /// An ask counts when a lead's rate table is stored with the partner among the asked seats, or for second
+    /// look when that begins. Leads of test tokens do not count; only a pause, an exclusive partner or a
+    /// suppression list excludes a partner from them.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Limits {
-        /// Most asks in one minute of the clock.
+        /// Maximum asks per minute of the clock.
         per_minute: Option<u32> = if_any(cap) => optional,
-        /// Most asks in one day of `time_zone`.
+        /// Maximum asks per day of `time_zone`.
         per_day: Option<u32> = if_any(cap) => optional,
-        /// Most asks in one week of `time_zone`, from Monday.
+        /// Maximum asks per week of `time_zone`, starting on Monday.
         per_week: Option<u32> = if_any(cap) => optional,
-        /// Most asks in one month of `time_zone`.
+        /// Maximum asks per month of `time_zone`.
         per_month: Option<u32> = if_any(cap) => optional,
-        /// Dollars of payouts booked in one day of `time_zone` from which on it is not asked that day. A payout that is taken
-        /// back counts no more on the day on which it was booked.
+        /// Budget in dollars of payouts booked per day of `time_zone`; once reached, the partner is not asked
+        /// for the rest of the day. A reversed payout no longer counts on the day on which it was booked.
         per_day_budget: Option<f64> = if_any(cents) => optional,
-        /// Share of the leads that it is asked about, above 0 and at most 1: 0.25 is one in four. Which they are follows from the
-        /// uuids of the leads, so that a lead that comes again, or is replayed, is among them or is not, as before.
+        /// Share of leads that it is asked about, above 0 and at most 1: 0.25 is one in four. Chosen by lead
+        /// uuid, so that a repeated or replayed lead gets the same choice.
         share: Option<f64> = share => optional,
         /// First day of `time_zone` on which it is asked, such as `2026-12-01`.
         starts_on: Option<NaiveDate> = if_any(day) => optional,
         /// Last day of `time_zone` on which it is asked.
         ends_on: Option<NaiveDate> = if_any(day) => optional,
-        /// Whose days and hours these are, by its IANA name such as `America/New_York`; `UTC` when absent.
+        /// IANA time zone of these days and hours, such as `America/New_York`; `UTC` when absent.
         time_zone: Tz = time_zone => or(Tz::UTC),
-        /// When it is asked, by the clock on the wall; always when absent.
+        /// Opening hours in local time; always open when absent.
         schedule: Vec<Window> => optional,
         .. pub hours: Schedule
     }
@@ -43,16 +43,16 @@ table! {
     /// One window of `schedule`: `{ days = ["mon..fri", "sun"], from = "08:00", to = "20:00" }`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Window {
-        /// Days on which it begins, each one or a span; every day when absent.
+        /// Days on which the window begins, each a day or a range; every day when absent.
         days: Option<Vec<String>>,
-        /// When it begins; midnight when absent.
+        /// Start; midnight when absent.
         from: Option<String>,
-        /// When it ends, `24:00` when absent; not after `from` means on the next day.
+        /// End; `24:00` when absent. If not after `from`, it is on the next day.
         to: Option<String>,
     }
 }
 
-/// A number of asks. Nobody is asked more often than the greatest, so that is none.
+/// A cap on asks. Values above `u32::MAX` are clamped, which is as good as no cap.
 fn cap(asks: i64) -> Result<u32, Refusal> {
     if asks < 1 {
         return Err(vec!["must be at least 1; `paused = true` takes the partner out".to_owned()]);
@@ -60,13 +60,13 @@ fn cap(asks: i64) -> Result<u32, Refusal> {
     Ok(u32::try_from(asks).unwrap_or(u32::MAX))
 }
 
-/// Cents, of dollars.
+/// Converts dollars to cents.
 fn cents(dollars: f64) -> Result<f64, Refusal> {
     let is_some = dollars.is_finite() && dollars > 0.0;
     is_some.then_some(dollars * 100.0).ok_or_else(|| vec![format!("must be dollars above 0, got {dollars}")])
 }
 
-/// A share of the leads; all of them is none.
+/// A share of the leads; `None` for all of them.
 fn share(share: f64) -> Result<Option<f64>, Refusal> {
     if !(share > 0.0 && share <= 1.0) {
         let wanted = "must be above 0 and at most 1";
@@ -75,12 +75,12 @@ fn share(share: f64) -> Result<Option<f64>, Refusal> {
     Ok(Some(share).filter(|share| *share < 1.0))
 }
 
-/// A day, as a text or as TOML's own.
+/// A date, as a text or as a TOML date.
 fn day(value: toml::Value) -> Result<NaiveDate, Refusal> {
     date(&value).ok_or_else(|| vec![format!("must be a date `YYYY-MM-DD`, got `{value}`")])
 }
 
-/// A day, as a text or as TOML's own.
+/// A date, as a text or as a TOML date.
 pub fn date(value: &toml::Value) -> Option<NaiveDate> {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     text.parse().ok()
@@ -88,7 +88,7 @@ pub fn date(value: &toml::Value) -> Option<NaiveDate> {
 
 fn time_zone(name: String) -> Result<Tz, Refusal> {
     name.parse().map_err(|_| {
-        // People write the city: `New York` is meant to be `America/New_York`.
+        // Suggests zones by city: `New York` matches `America/New_York`.
         let wanted = name.to_lowercase().replace(' ', "_");
         let likeness = |known: &str| {
             let known = known.to_lowercase();
@@ -103,24 +103,24 @@ fn time_zone(name: String) -> Result<Tz, Refusal> {
     })
 }
 
-/// `exclusive`: among whom a seat takes a lead alone.
+/// `exclusive`: the seats among which one takes a lead exclusively.
 ///
-/// Of those who fit a lead, are asked together and are let through by their limits, the exclusive one is asked alone:
-/// with `true` among all of its product type, with a name only among those who name the same group. Of several the first
-/// by key takes the lead. The others are asked when it cannot: paused, closed, or at a limit. They are not asked
-/// afterwards, whatever it answers.
+/// The exclusive seat is asked alone, instead of the other seats that fit a lead, are asked at the same time
+/// and are within their limits: with `true` all seats of its product type, with a name only those of the same
+/// group. Among several exclusive seats the first by key takes the lead. The others are asked when it is
+/// paused, closed or at a limit. They are not asked later, whatever it answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exclusive {
     /// Among all seats of its product type.
     Product,
-    /// Among the seats of its product type that name this group too.
+    /// Among seats of its product type in this group.
     Group(String),
 }
 
-/// Reads `exclusive`: `true`, `false` or the name of a group.
+/// Parses `exclusive`: `true`, `false` or a group name.
 ///
 /// # Errors
-/// That it is none of them.
+/// The value is none of these.
 pub fn exclusive(value: toml::Value) -> Result<Option<Exclusive>, Refusal> {
     match value {
         toml::Value::Boolean(alone) => Ok(alone.then_some(Exclusive::Product)),

@@ -1,7 +1,7 @@
-//! What an operator allows a seat: asks a minute, a day, a week and a month, payouts a day, a share of the leads, days and hours,
-//! and leads for itself alone.
+//! The limits of a seat: asks per minute, day, week and month, payouts per day, a share of the leads, opening
+//! days and hours, and exclusivity.
 //!
-//! Pure: `matching::limiter` counts, this says what the counts may be.
+//! Pure: `matching::limiter` counts; this module only defines the bounds.
 
 pub mod declared;
 mod schedule;
@@ -15,14 +15,14 @@ pub use schedule::{Schedule, Window};
 use offerd_base::declaration::Table;
 
 impl Default for Limits {
-    /// None.
+    /// No limits.
     fn default() -> Self {
         Table::empty::<serde::de::value::Error>().expect("each of its keys may be left out")
     }
 }
 
 impl Limits {
-    /// Whether a time lies between its first day and its last.
+    /// Whether a time is within its first and last day.
     pub fn runs_at(&self, at: DateTime<Utc>) -> bool {
         if self.starts_on.is_none() && self.ends_on.is_none() {
             return true;
@@ -31,13 +31,13 @@ impl Limits {
         self.starts_on.is_none_or(|first| first <= today) && self.ends_on.is_none_or(|last| today <= last)
     }
 
-    /// When its first day begins, of one that is still to come, Unix milliseconds.
+    /// Start of its first day in Unix milliseconds, if in the future.
     pub fn starts_after(&self, at: DateTime<Utc>) -> Option<i64> {
         let today = at.with_timezone(&self.time_zone).date_naive();
         self.starts_on.filter(|first| today < *first).map(|first| self.begin(first))
     }
 
-    /// Its first day and its last in words; nothing where it has neither.
+    /// Its first and last day in words; `None` if it has neither.
     pub fn days(&self) -> Option<String> {
         let zone = self.time_zone;
         match (self.starts_on, self.ends_on) {
@@ -48,14 +48,14 @@ impl Limits {
         }
     }
 
-    /// Whether the schedule is open at a time.
+    /// Whether the schedule is open.
     pub fn open_at(&self, at: DateTime<Utc>) -> bool {
         self.hours.is_empty() || self.hours.open_at(at.with_timezone(&self.time_zone).naive_local())
     }
 
-    /// When the schedule opens or closes next; `None` when it does not within a fortnight.
+    /// The next time at which the schedule opens or closes; `None` if not within two weeks.
     pub fn next_change(&self, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        // By the minute, since that is how windows are written and how clocks change; only lists ask for it.
+        // By the minute, the granularity of windows and clock changes; only listings call this.
         const FORTNIGHT: i64 = 14 * 24 * 60;
         if self.hours.is_empty() {
             return None;
@@ -66,27 +66,27 @@ impl Limits {
         minutes.into_iter().find(|later| self.open_at(*later) != open)
     }
 
-    /// The local day of a time, Unix milliseconds; 23 to 25 hours long where clocks change.
+    /// The local day that contains a time, Unix milliseconds; 23 to 25 hours long where clocks change.
     pub fn day_of(&self, at: DateTime<Utc>) -> Range<i64> {
         let today = at.with_timezone(&self.time_zone).date_naive();
         self.begin(today)..today.checked_add_days(Days::new(1)).map_or(i64::MAX, |next| self.begin(next))
     }
 
-    /// The local week of a time, from Monday, Unix milliseconds.
+    /// The local week that contains a time, from Monday, Unix milliseconds.
     pub fn week_of(&self, at: DateTime<Utc>) -> Range<i64> {
         let week = at.with_timezone(&self.time_zone).date_naive().week(Weekday::Mon);
         let next = week.first_day().checked_add_days(Days::new(7));
         self.begin(week.first_day())..next.map_or(i64::MAX, |next| self.begin(next))
     }
 
-    /// The local month of a time, Unix milliseconds.
+    /// The local month that contains a time, Unix milliseconds.
     pub fn month_of(&self, at: DateTime<Utc>) -> Range<i64> {
         let today = at.with_timezone(&self.time_zone).date_naive();
         let first = today.with_day(1).unwrap_or(today);
         self.begin(first)..first.checked_add_months(Months::new(1)).map_or(i64::MAX, |next| self.begin(next))
     }
 
-    /// The first moment of a local day. Where clocks skip midnight that is the moment after the gap.
+    /// Start of a local day. Where clocks skip midnight, the moment after the gap.
     fn begin(&self, day: NaiveDate) -> i64 {
         const STEP: i64 = 15;
         let midnight = day.and_hms_opt(0, 0, 0).unwrap_or_default();
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn office_hours_follow_the_clock_on_the_wall_over_both_changes() {
         let limits = limits(NEW_YORK, &[(WORK_DAYS, 8, 20)]);
-        // The Fridays before and the Mondays after the changes of 2026: 8 March and 1 November.
+        // Fridays before and Mondays after the clock changes of 2026: 8 March and 1 November.
         for (opens, offset) in
             [("2026-03-06", 13), ("2026-03-09", 12), ("2026-10-30", 12), ("2026-11-02", 13)]
         {
@@ -137,7 +137,7 @@ mod tests {
             assert!(limits.open_at(opens), "{opens}");
             assert_eq!(limits.next_change(opens), Some(opens + Duration::hours(12)));
         }
-        // From Friday evening to Monday morning, one hour short in spring and one long in autumn.
+        // From Friday evening to Monday morning: one hour shorter in spring, one longer in autumn.
         assert_eq!(limits.next_change(at("2026-03-07T01:00:00Z")), Some(at("2026-03-09T12:00:00Z")));
         assert_eq!(limits.next_change(at("2026-10-31T00:00:00Z")), Some(at("2026-11-02T13:00:00Z")));
     }
@@ -155,17 +155,17 @@ mod tests {
     #[test]
     fn an_hour_that_comes_twice_is_open_twice_and_one_that_is_skipped_is_not() {
         let limits = limits(NEW_YORK, &[(&[6], 1, 3)]);
-        // 1 November 2026: 01:00 comes at 05:00 and at 06:00 UTC.
+        // 1 November 2026: 01:00 occurs at 05:00 and at 06:00 UTC.
         assert!(limits.open_at(at("2026-11-01T05:30:00Z")) && limits.open_at(at("2026-11-01T06:30:00Z")));
         assert_eq!(limits.next_change(at("2026-11-01T05:00:00Z")), Some(at("2026-11-01T08:00:00Z")));
-        // 8 March 2026: 02:00 is 03:00.
+        // 8 March 2026: 02:00 is skipped to 03:00.
         assert_eq!(limits.next_change(at("2026-03-08T06:00:00Z")), Some(at("2026-03-08T07:00:00Z")));
     }
 
     #[test]
     fn weeks_begin_on_monday_and_months_on_their_first_day_by_the_clock_on_the_wall() {
         let new_york = limits(NEW_YORK, &[]);
-        // A Sunday evening there, and Monday in UTC; clocks go back on the first.
+        // A Sunday evening in New York, Monday in UTC; clocks go back on the first.
         let (week, month) =
             (new_york.week_of(at("2026-11-02T03:00:00Z")), new_york.month_of(at("2026-11-02T03:00:00Z")));
         let began = |at: &str| self::at(at).timestamp_millis();

@@ -1,32 +1,31 @@
-//! The hours of a week in which a seat is asked, by the clock on the wall.
+//! The weekly opening hours of a seat, in local time.
 
 use chrono::{Datelike, NaiveDateTime, Timelike};
 
-/// Minutes of a day.
 const DAY: u16 = 24 * 60;
 
-/// Windows of a week, which may overlap; without any it is always open.
+/// Windows of a week, which may overlap; always open without any.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Schedule(pub Vec<Window>);
 
-/// One window, on some days of the week.
+/// A window on some days of the week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// Days on which it begins: bit 0 is Monday.
     pub days: u8,
     /// First minute of the day.
     pub from: u16,
-    /// Minute of the day before which it ends, up to 24:00; not after `from` when it ends on the next day.
+    /// Minute of the day at which it ends (exclusive), up to 24:00; on the next day if not after `from`.
     pub to: u16,
 }
 
 impl Schedule {
-    /// Whether there is no window at all.
+    /// Whether there are no windows.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it is open at a local time. An hour that comes twice is open twice, one that is skipped never.
+    /// Whether it is open at a local time. A repeated hour is open twice, a skipped one never.
     pub fn open_at(&self, local: NaiveDateTime) -> bool {
         let minute = (local.hour() * 60 + local.minute()) as u16;
         let today = local.weekday().num_days_from_monday();

@@ -1,16 +1,17 @@
-//! How likely partners are to lend to somebody of whom hardly anything is known, by their own rules.
+//! Estimates from partners' own rules how likely they are to lend to a person with few known attributes.
 //!
-//! An estimate, experimental, and no more than the catalogue says: no partner is asked, no credit file is read.
+//! Experimental, and limited to what the catalog declares: no partner is asked, no credit file is read.
 //!
-//! An offer's **bands** are its rows of terms, one for some ratings and amounts, counted once for each term that the offer has.
-//! Within an institution and a kind of loan:
+//! The **bands** of an offer are its rows of terms, each for some ratings and amounts, counted once per term
+//! of the offer. Within an institution and a kind of loan:
 //!
-//! - In *reach* is a band whose offer is for the state, the purpose and the amount, whoever asks. What is not given, here as
-//!   everywhere, does not speak against anybody.
-//! - It *fits* if its offer's conditions on income, rating, score, debt and debt to income hold too. Nobody is refused for being
-//!   better than is asked for: of a range of income only the lower end counts, of debt only the upper, and a rating is as good as
-//!   each below it (`limited` and `unknown` are not compared).
-//! - A band that fits counts as its offer is firm: 0.95 pre-approved, 0.80 pre-qualified, 0.50 static.
+//! - A band is *in reach* if its offer is for the state, the purpose and the amount, regardless of the
+//!   person's standing. As everywhere, an attribute that is not given does not count against anyone.
+//! - It *fits* if the offer's conditions on income, rating, score, debt and debt to income hold as well.
+//!   Nobody is refused for being better than required: only the lower bound of an income range counts, only
+//!   the upper bound of a debt range, and a rating also satisfies conditions on each rating below it
+//!   (`limited` and `unknown` are not compared).
+//! - A fitting band counts by the firmness of its offer: 0.95 pre-approved, 0.80 pre-qualified, 0.50 static.
 //!
 //! ```text
 //! probability = sum of the bands that fit / number of bands in reach × debt × derogatories
@@ -18,11 +19,12 @@
 //! derogatories = 0.8 ^ countOfDerogatories
 //! ```
 //!
-//! rounded to four places. For rules on monthly debt a sixtieth of the total is taken to be due each month. APR and terms are
-//! those of the bands that fit and are for the rating or, where there are none, for the next one below.
+//! rounded to four places. For rules on monthly debt, a sixtieth of the total debt is assumed due each month.
+//! APR and terms are those of the fitting bands for the person's rating, or else for the next lower one.
 //!
-//! So more income or a better rating never lowers a probability, and more debt or another derogatory mark never raises it: what
-//! is in reach depends on neither, and all else grows with the one and shrinks with the other.
+//! The estimate is monotonic: more income or a better rating never lowers a probability, more debt or another
+//! derogatory mark never raises it. The bands in reach depend on neither; every other factor rises with the
+//! former and falls with the latter.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -43,26 +45,25 @@ use offerd_model::{
     LoanReportCreateData, ProductSubType, ProductType, ProvidedCreditRating,
 };
 
-/// Months in which debts are taken to be paid back.
 const DEBT_MONTHS: i32 = 60;
 
-/// Of what a debt as high as the income, or a higher one, leaves.
+/// How much a debt of at least a year's income lowers the probability.
 const DEBT_WEIGHT: f64 = 0.5;
 
-/// What a derogatory mark leaves.
+/// Factor per derogatory mark.
 const DEROGATORY: f64 = 0.8;
 
-/// How likely each institution is to lend, the likeliest first, and how likely it is that any does, by kind of loan.
+/// Approval probabilities by kind of loan: for each institution, the likeliest first, and for the network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
-    /// By institution.
+    /// Estimates by institution.
     pub institutions: Vec<FinancialInstitutionLoanReport>,
-    /// Over all of them.
+    /// Estimates over all institutions.
     pub network: Vec<LoanProbability>,
 }
 
-/// What the seats say of somebody at a moment. Those of other products, of second look and those that are paused say nothing, nor do
-/// offers whose prices only the partner knows.
+/// Estimates probabilities for a person as of `now`. Ignores seats of other products, second-look seats,
+/// paused seats, and offers whose prices only the partner knows.
 pub fn estimate<'s>(
     seats: impl IntoIterator<Item = &'s Seat>,
     asked: &LoanReportCreateData,
@@ -93,7 +94,7 @@ pub fn estimate<'s>(
     Estimate { network: network(&institutions), institutions }
 }
 
-/// All that the rules can ask of somebody.
+/// The request as a lead that rules can be evaluated on.
 fn lead_of(asked: &LoanReportCreateData) -> Lead {
     Lead {
         product_types: Some(vec![ProductType::Loan]),
@@ -107,7 +108,7 @@ fn lead_of(asked: &LoanReportCreateData) -> Lead {
             ..Default::default()
         }),
         financial_information: Some(LeadFinancialInformation {
-            // Without an income there is no debt to income, which would speak for who has none.
+            // A zero income would leave debt to income undefined and so in the person's favour.
             annual_income: Some(asked.annual_income.max(1)),
             monthly_debt: asked.total_debt.map(|debt| debt / DEBT_MONTHS + i32::from(debt % DEBT_MONTHS > 0)),
             ..Default::default()
@@ -116,26 +117,26 @@ fn lead_of(asked: &LoanReportCreateData) -> Lead {
     }
 }
 
-/// What debts and derogatory marks leave of a probability.
+/// The factor for debts and derogatory marks.
 fn weight(asked: &LoanReportCreateData) -> f64 {
     let debt = f64::from(asked.total_debt.unwrap_or(0)) / f64::from(asked.annual_income.max(1));
     let marks = asked.count_of_derogatories.unwrap_or(0);
     (1.0 - debt.min(1.0) * DEBT_WEIGHT) * DEROGATORY.powi(marks)
 }
 
-/// What an institution's offers of one kind say.
+/// The bands of one institution and kind of loan.
 #[derive(Debug, Clone, Copy, Default)]
 struct BandTally {
     in_reach: u32,
-    /// How firm the bands are that fit, added up.
+    /// Sum of the firmness of the bands that fit.
     firmness: f64,
     terms: Option<Terms>,
 }
 
-/// APR and terms of the bands that are for the same rating, which is the nearest so far.
+/// APR and terms of the bands for the nearest rating so far.
 #[derive(Debug, Clone, Copy)]
 struct Terms {
-    /// Ordinal of the rating; the best is 0.
+    /// Ordinal of the rating; 0 is the best.
     rating: u32,
     apr: Spread,
     months: (u32, u32),
@@ -175,7 +176,7 @@ impl BandTally {
     }
 }
 
-/// What an institution says; `None` where none of its bands fits.
+/// The report of an institution; `None` when no band fits.
 fn report(
     seat: &Seat,
     tallies: &BTreeMap<ProductSubType, BandTally>,
@@ -202,7 +203,7 @@ fn report(
     })
 }
 
-/// Over all institutions: the highest probability of each kind, and the ends of what it may cost.
+/// Over all institutions: the highest probability of each kind, and the widest ranges of APR and terms.
 fn network(institutions: &[FinancialInstitutionLoanReport]) -> Vec<LoanProbability> {
     let mut network: BTreeMap<Option<ProductSubType>, LoanProbability> = BTreeMap::new();
     for one in institutions.iter().flat_map(|institution| &institution.probabilities) {
@@ -216,16 +217,16 @@ fn network(institutions: &[FinancialInstitutionLoanReport]) -> Vec<LoanProbabili
     network.into_values().collect()
 }
 
-/// Who a rule is held against.
+/// The standing that a rule is evaluated with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
-    /// Somebody else, of the best standing there is.
+    /// The best possible standing.
     Ideal,
-    /// The person.
+    /// The person's own.
     Own,
 }
 
-/// What makes somebody's standing better.
+/// What improves a standing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Better {
     More,
@@ -233,7 +234,7 @@ enum Better {
     Rated,
 }
 
-/// Everything that is of somebody's standing.
+/// The subjects that make up a person's standing.
 static STANDING: LazyLock<[(Subject, Better); 10]> = LazyLock::new(|| {
     [
         (Subject::of("financialInformation.annualIncome"), Better::More),
@@ -249,7 +250,7 @@ static STANDING: LazyLock<[(Subject, Better); 10]> = LazyLock::new(|| {
     ]
 });
 
-/// Whether a rule could hold for who says more, and is as good as this or better than the rule asks for.
+/// Whether a rule could hold if the person gave more attributes. A better standing than required is accepted.
 fn could_hold(rule: &Rule, facts: &Facts, standing: Standing) -> bool {
     let mut alternatives = rule.alternatives.iter();
     alternatives.any(|conditions| conditions.iter().all(|condition| could_be_met(condition, facts, standing)))
@@ -271,8 +272,8 @@ fn could_be_met(condition: &Condition, facts: &Facts, standing: Standing) -> boo
     }
 }
 
-/// A bit for the rating and each below it; the ratings stand in the order of their quality, and behind them those that are not
-/// compared.
+/// A bit for the rating and each one below it. Compared ratings come first, in the order of quality; those
+/// that are not compared follow.
 fn no_better_than(rating: ProvidedCreditRating) -> u64 {
     const COMPARED: u64 = 1 << ProvidedCreditRating::Limited.ordinal();
     let own = 1 << rating.ordinal();
@@ -307,7 +308,7 @@ mod tests {
         }
     }
 
-    /// Every probability, by institution and kind; that of the network has no institution.
+    /// Every probability by institution and kind; `None` is the network.
     fn probabilities(estimate: &Estimate) -> BTreeMap<(Option<Uuid>, Option<ProductSubType>), f64> {
         let of = |institution: Option<Uuid>, all: &[LoanProbability]| -> Vec<_> {
             all.iter().map(|one| ((institution, one.product_sub_type), one.probability)).collect()
@@ -393,7 +394,7 @@ mod tests {
         }
     }
 
-    /// The formula by hand: the bands of one partner of the kit.
+    /// Checks the formula by hand on the bands of one partner of the kit.
     #[test]
     fn a_probability_is_the_share_of_the_bands_that_fit() {
         let files = vec![partner("lender").loan("")];

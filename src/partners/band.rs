@@ -1,13 +1,13 @@
-//! Bands: the rows of terms of an offer, each for some leads.
+//! Bands: the rows of terms of an offer, each for a group of leads.
 
-/// One row of terms, checked.
+/// A checked row of terms.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Band {
-    /// Bit per ordinal of the credit ratings.
+    /// Credit ratings, one bit per ordinal.
     pub(super) ratings: u64,
-    /// Dollars, both included.
+    /// Dollars, inclusive.
     pub(super) amount: (f64, f64),
-    /// Loan to value in percent, both included.
+    /// Loan to value in percent, inclusive.
     pub(super) loan_to_value: (f64, f64),
     /// Lowest and highest yearly rate in percent.
     pub(super) rate: (f64, f64),
@@ -20,7 +20,7 @@ pub(super) struct Band {
 }
 
 impl Band {
-    /// Whether what is known of the lead falls into the band; what is not known does not speak against it.
+    /// Whether the known attributes of the lead are within the band; unknown ones count as within.
     pub(super) fn fits(&self, rating: Option<u64>, amount: Option<f64>, loan_to_value: Option<f64>) -> bool {
         let within = |value: Option<f64>, (min, max): (f64, f64)| {
             value.is_none_or(|value| min <= value && value <= max)

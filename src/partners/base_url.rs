@@ -1,28 +1,28 @@
-//! The URLs of partner files, and `{baseUrl}`, by which a partner file names the address of the daemon itself. It stays in what is stored, and is filled in
-//! whenever something is shown, so that what was stored before the daemon moved leads to where it is now.
+//! URLs of partner files, and `{baseUrl}`, which stands for the address of the daemon. The placeholder is
+//! stored and filled in on display, so stored URLs stay valid when the daemon moves.
 
 use hyper::http::uri::Authority;
 use memchr::memmem;
 
-/// Stands for the address of the api listener where a URL of a partner file begins.
+/// Placeholder for the address of the API listener, at the start of a URL of a partner file.
 pub const BASE_URL: &str = "{baseUrl}";
 
-/// How such a URL begins in JSON.
+/// A URL with the placeholder in JSON.
 const IN_JSON: &[u8] = b"\"{baseUrl}/";
 
-/// How the addresses of the pages begin that stand for sample partners.
+/// URL prefix of the pages of sample partners.
 pub const SAMPLE_PAGES: &str = "{baseUrl}/samples/";
 
-/// Below which path the daemon shows what it has for sample partners.
+/// Path prefix of what the daemon serves for sample partners.
 pub const SAMPLES: &str = "/samples/";
 
-/// The name of a sample partner's logo.
+/// File name of a sample partner's logo.
 pub const LOGO: &str = "logo.svg";
 
-/// What the picture of a sample partner's card is called behind the key of its offer.
+/// Suffix that turns the key of a sample partner's offer into the name of its card image.
 pub const PICTURE: &str = ".svg";
 
-/// A URL of a partner file, absolute.
+/// Resolves a URL of a partner file.
 pub fn absolute(url: &str, base_url: &str) -> String {
     match url.strip_prefix(BASE_URL) {
         Some(path) => format!("{base_url}{path}"),
@@ -30,13 +30,13 @@ pub fn absolute(url: &str, base_url: &str) -> String {
     }
 }
 
-/// JSON made of partner files, each URL in it absolute.
+/// Resolves every URL in JSON made from partner files.
 pub fn absolute_in(json: Vec<u8>, base_url: &str) -> Vec<u8> {
     if memmem::find(&json, IN_JSON).is_none() {
         return json;
     }
     let base_url = serde_json::to_string(base_url).expect("a text is JSON");
-    // Without the quote at its end.
+    // Without the closing quote.
     let base_url = &base_url.as_bytes()[..base_url.len() - 1];
     let mut out = Vec::with_capacity(json.len() + json.len() / 8);
     let mut from = 0;
@@ -49,15 +49,15 @@ pub fn absolute_in(json: Vec<u8>, base_url: &str) -> Vec<u8> {
     out
 }
 
-/// Whether a text is an absolute http or https URL. A character that controls something would end the header that a click is
-/// answered with, or the line of a log.
+/// Whether a text is an absolute http or https URL. Control characters are refused: they could end the header
+/// of a click's response, or a log line.
 pub fn is_absolute_url(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let authority = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
     is_authority(authority) && !url.contains(|letter: char| letter.is_whitespace() || letter.is_control())
 }
 
-/// A host, with or without a port, and without a user, whose password would stand where everybody reads it.
+/// A host with an optional port. User info is refused, since its password would be public.
 fn is_authority(text: &str) -> bool {
     let port = text.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.ends_with(']'));
     !text.contains('@')

@@ -1,6 +1,6 @@
 //! The book: every partner of the panel, compiled.
 //!
-//! A book never changes; a rate table keeps the one that it started with.
+//! A book is immutable; a rate table keeps the one that it started with.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,13 +24,13 @@ use offerd_model::ProductType;
 pub struct Book {
     seats: Vec<Arc<Seat>>,
     index: Index,
-    /// What each row of the index stands for.
+    /// The seat or offer behind each row of the index.
     rows: Vec<Row>,
-    /// Equal for books that say the same.
+    /// Equal for books with the same content.
     pub fingerprint: Fingerprint,
-    /// What the files say, by partner.
+    /// The declared values, by partner.
     pub(super) said: BTreeMap<String, Said>,
-    /// What in them is no fault, and may not be what was meant.
+    /// Warnings: legal declarations that may be unintended.
     pub remarks: Vec<Fault>,
 }
 
@@ -38,23 +38,23 @@ pub struct Book {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Row {
     seat: usize,
-    /// `None` for the seat itself.
+    /// `None` for the rule of the seat itself.
     offer: Option<usize>,
 }
 
-/// A seat that is to be asked about a lead, and those of its offers whose rules fit.
+/// A seat that fits a lead, with those of its offers that fit.
 #[derive(Debug, Clone)]
 pub struct Fit {
     /// Position of the seat in the book.
     pub position: usize,
     /// The seat.
     pub seat: Arc<Seat>,
-    /// Positions of the offers that fit, in the order of the file.
+    /// Positions of the fitting offers, in file order.
     pub offers: Vec<usize>,
 }
 
 impl Book {
-    /// Reads every `*.toml` of a directory.
+    /// Loads every `*.toml` file of a directory.
     ///
     /// # Errors
     /// Every fault of every file.
@@ -62,7 +62,8 @@ impl Book {
         whole(Self::inspect(directory))
     }
 
-    /// Like [`load`](Self::load), but gives beside the faults a book of what can be checked further.
+    /// Like [`load`](Self::load), but returns all faults together with a book of the seats that passed, for
+    /// further checks.
     pub fn inspect(directory: &Path) -> (Self, Vec<Fault>) {
         match files_in(directory) {
             Ok(files) => Self::of_files(files.into_iter().map(|file| (text_of(&file), file))),
@@ -75,16 +76,16 @@ impl Book {
         }
     }
 
-    /// The partner files of a directory, with their texts.
+    /// Path and text of each partner file of a directory.
     ///
     /// # Errors
-    /// The first that cannot be read.
+    /// The first file that cannot be read.
     pub fn texts_in(directory: &Path) -> std::io::Result<Vec<(PathBuf, String)>> {
         let files = files_in(directory)?.into_iter();
         files.map(|file| text_of(&file).map(|text| (file, text))).collect()
     }
 
-    /// Reads partner files given as (file name, text).
+    /// Parses partner files given as (file name, text).
     ///
     /// # Errors
     /// Every fault of every file.
@@ -130,7 +131,7 @@ impl Book {
         (Self { fingerprint: fingerprint(&said), said, remarks, ..Self::of(seats) }, unread)
     }
 
-    /// Compiles seats.
+    /// Compiles seats into a book.
     pub fn of(seats: Vec<Seat>) -> Self {
         let mut rows = Vec::new();
         let mut conjunctions = Vec::new();
@@ -149,14 +150,14 @@ impl Book {
         Self { seats, index, rows, fingerprint, said: BTreeMap::new(), remarks: Vec::new() }
     }
 
-    /// The seats that a lead fits, with the offers that do. A partner that lives elsewhere is not sent a lead that none of
-    /// its offers fits: no answer could be shown.
+    /// The seats that fit a lead, with their fitting offers. Omits remote partners without a fitting offer,
+    /// since none of their answers could be shown.
     pub fn fitting(&self, facts: &Facts) -> Vec<Fit> {
         let mut fits: Vec<Fit> = Vec::new();
         let mut last = None;
         self.index.search(facts, |row| {
             let Row { seat, offer } = self.rows[row];
-            // The alternatives of one rule stand in a row; the second one that holds says nothing new.
+            // The alternatives of one rule are adjacent rows; only the first that holds counts.
             if last.replace((seat, offer)) == Some((seat, offer)) {
                 return;
             }
@@ -176,8 +177,8 @@ impl Book {
         fits
     }
 
-    /// The first-look seats of a product type with the offers that a lead could fit who says more than this one. Walks
-    /// the rules, since the index has no place for what is not given.
+    /// The first-look seats of a product type, with the offers that the lead could fit if it gave more
+    /// attributes. Walks the rules, since the index does not cover attributes that are not given.
     pub fn could_fit(&self, facts: &Facts, product_type: ProductType) -> Vec<Fit> {
         let seats = self
             .seats
@@ -196,29 +197,29 @@ impl Book {
         &self.seats
     }
 
-    /// The seat of a partner for a product type.
+    /// The seat of the partner with this key for a product type.
     pub fn seat_of(&self, partner: &str, product_type: ProductType) -> Option<&Arc<Seat>> {
         self.seats.iter().find(|seat| seat.is_of(partner, product_type))
     }
 
-    /// Every partner, once.
+    /// Every partner, without duplicates.
     pub fn partners(&self) -> Vec<&Identity> {
         let mut partners: Vec<&Identity> = self.seats.iter().map(|seat| &seat.identity).collect();
         partners.dedup_by_key(|identity| identity.partner.uuid);
         partners
     }
 
-    /// Offers of all seats, terms counted.
+    /// Number of offers over all seats; each term counts.
     pub fn offers(&self) -> usize {
         self.seats.iter().map(|seat| seat.offers.len()).sum()
     }
 
-    /// What to say of a book without partners.
+    /// A warning for a book without partners.
     pub fn without_seats(&self) -> Option<&'static str> {
         self.seats().is_empty().then_some("there are no partner files, so no lead will have an offer")
     }
 
-    /// Every template: of seats and of offers.
+    /// The templates of all seats and offers.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         self.seats
             .iter()
@@ -226,7 +227,7 @@ impl Book {
     }
 }
 
-/// A book without faults.
+/// The book if it has no faults.
 fn whole((book, faults): (Book, Vec<Fault>)) -> Result<Book, Vec<Fault>> {
     if faults.is_empty() { Ok(book) } else { Err(faults) }
 }

@@ -1,8 +1,8 @@
 //! The shape of `partners/<key>.toml`, as an operator writes it.
 //!
-//! One file a partner; the file's name is the partner's key. `[partner]` is who it is, `[products.<type>]` what it
-//! offers for one product type: when it is asked, and its catalog of offers. Attribute paths are the API's own.
-//! [`super::check`] turns these shapes into [`super::Seat`]s, or into every fault at once.
+//! One file per partner, named by the partner's key. `[partner]` is its identity; `[products.<type>]` says
+//! when it is asked about one product type and which offers its catalog has. Attribute paths are those of the
+//! API. [`super::check`] turns these shapes into [`super::Seat`]s, or reports every fault at once.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,24 +25,24 @@ table! {
     /// A whole partner file.
     #[derive(Debug)]
     pub struct DeclaredPartner {
-        /// Who the partner is.
+        /// The partner's identity.
         partner: Identity,
-        /// What it offers, by product type.
+        /// Its products, by product type.
         products: BTreeMap<ProductType, Product>,
     }
 
-    /// `[partner]`: all of the specification's Partner, and what its Originator adds.
+    /// `[partner]`: the specification's Partner, plus the extra fields of its Originator.
     #[derive(Debug)]
     pub struct Identity {
         /// Stable id of the partner.
         uuid: uuid::Uuid,
-        /// Name as shown to people.
+        /// Display name.
         name: String,
-        /// One sentence on who it is.
+        /// One sentence about the partner.
         description: String,
-        /// Template that must be shown with its offers.
+        /// Disclaimer template that must be shown with its offers.
         disclaimer: String,
-        /// Where its logo is: an absolute URL, or `{baseUrl}/…` for one on the address of the daemon itself.
+        /// URL of its logo: absolute, or `{baseUrl}/…` for one that the daemon serves.
         image_url: String,
         /// Whether it takes part in pre-selection.
         supports_pre_select: bool => optional,
@@ -52,107 +52,112 @@ table! {
         supports_personalized_offers: bool => optional,
         /// Replaces the text below its name.
         subtext_override: Option<String>,
-        /// Where its head office is.
+        /// Location of its head office.
         headquarters: Option<String>,
-        /// What it manages, in words.
+        /// Assets under management, as text.
         assets: Option<String>,
-        /// The name that it does business under, where that is another.
+        /// Brand that it does business under, if different from `name`.
         brand_name: Option<String>,
-        /// What that brand is known by.
+        /// Id of that brand.
         brand_uuid: Option<uuid::Uuid>,
         /// `demandSubAccountId` of the lead actions it causes.
         sub_account_id: i64 = count(0, i64::MAX),
-        /// Company behind it, shown in its Originator.
+        /// Id of the company behind it, shown in its Originator.
         company_uuid: Option<uuid::Uuid>,
-        /// Institution behind it, shown in its Originator and in lead events; the partner's own uuid when absent.
+        /// Id of the institution behind it, shown in its Originator and in lead events; the partner's own
+        /// uuid when absent.
         financial_institution_uuid: Option<uuid::Uuid>,
-        /// Logos by size key; one of size `default` from `image_url` when absent.
+        /// Logo URLs by size key; `image_url` is the `default` size when absent.
         images: BTreeMap<String, String> => optional,
-        /// Whether it stands among the featured institutions.
+        /// Whether it is listed among the featured institutions.
         featured: bool => optional,
-        /// Suppression lists (`offerd suppressions`) by name: it is not asked about who is on one of them, and not at all while one of
-        /// them is missing.
+        /// Names of suppression lists (`offerd suppressions`). The partner is not asked about people on any
+        /// of them, and not asked at all while one is missing.
         suppress: Vec<String> => optional,
     }
 
-    /// `[products.<type>]`: when the partner is asked about a product type, and with what it answers.
+    /// `[products.<type>]`: when the partner is asked about a product type, and with which offers it answers.
     #[derive(Debug)]
     pub struct Product {
         /// Longest wait for its answer.
         timeout: Duration = wait,
-        /// Shortens the wait to where only so many answers are lost, judged by the last ones; never beyond `timeout`.
+        /// Shortens the wait so that only a given share of answers comes too late, judged by recent answers;
+        /// never beyond `timeout`.
         adaptive_timeout: Option<AdaptiveTimeout>,
-        /// Attributes that must be given; without one of them the partner is not asked.
+        /// Attributes that the lead must have; the partner is not asked without all of them.
         needs: Vec<String> => optional,
-        /// Conditions on the lead; when one fails the partner is not asked.
+        /// Conditions on the lead; the partner is not asked when one fails.
         eligibility: Eligibility => optional,
         /// Asked only when no first-look partner had a loan offer (`products.other` only).
         second_look: bool => optional,
-        /// Taken out of the panel for now.
+        /// Temporarily out of the panel.
         paused: bool => optional,
         /// When and how often it is asked.
         limits: Limits => optional,
-        /// Takes the leads that it is asked about alone: `true`, or the name of a group. [`Exclusive`] says among whom.
+        /// Takes matching leads exclusively: `true` among all seats of its product type, or the name of a
+        /// group among the seats of that group.
         exclusive: Option<Exclusive> = exclusive => optional,
-        /// Who has a place where fewer may be asked than fit: the higher first, from -1000 to 1000; 0 when absent.
+        /// Priority when more seats fit than may be asked: higher goes first, from -1000 to 1000; default 0.
         priority: i32 = count(-1000, 1000) => or(0),
-        /// Among those of the same priority, how much likelier than one of weight 1 it is to have a place. Drawn by lead, so that the same
-        /// lead has the same partners. Where none of them has a weight, the first by key have one.
+        /// Relative chance of being asked among seats of equal priority, compared with a weight of 1. The
+        /// draw is seeded by the lead, so the same lead gets the same partners. Where no seat has a weight,
+        /// the first ones by key are asked.
         weight: Option<f64> = if_any(weight) => optional,
-        /// Answers as if over a network.
+        /// Answers with the delay and failures of a network.
         simulate: Option<Simulate>,
-        /// Asks the partner over HTTP, which then answers the figures of its catalog's offers.
+        /// Asks the partner over HTTP; its answers then supply the figures of the catalog's offers.
         http: Option<super::http::declared::Http>,
         /// The catalog.
         offers: Vec<Offer> => optional,
     }
 
-    /// `adaptive_timeout`: how the wait follows the pace of answers.
+    /// `adaptive_timeout`: how the wait follows the partner's response times.
     #[derive(Debug, Clone, Copy, PartialEq)]
     pub struct AdaptiveTimeout {
-        /// Share of answers that may come too late, above 0 and at most 0.5: 0.005 is one in two hundred.
+        /// Share of answers that may come too late, from 0.0001 to 0.5: 0.005 is one in two hundred.
         false_timeouts: f64 = figure(0.000_1, 0.5),
-        /// Shortest wait.
+        /// Lower bound of the wait.
         floor: Duration = wait,
-        /// Longest wait; `timeout` when absent.
+        /// Upper bound of the wait; `timeout` when absent.
         ceiling: Option<Duration> = if_any(wait) => optional,
     }
 
-    /// `simulate`: how a catalog partner pretends to be far away (sandbox and tests).
+    /// `simulate`: how a catalog partner imitates a remote one (sandbox and tests).
     #[derive(Debug, Clone, Copy, PartialEq)]
     pub struct Simulate {
-        /// Shortest answer time.
+        /// Shortest response time.
         delay: Duration = wait,
-        /// Longest answer time; `delay` when absent. Drawn evenly in between, from the rate table's own id.
+        /// Longest response time; `delay` when absent. Drawn uniformly, seeded by the rate table's id.
         delay_max: Option<Duration> = if_any(wait) => optional,
-        /// Share of asks that fail, 0 to 1.
+        /// Share of requests that fail, 0 to 1.
         failure_rate: f64 = figure(0.0, 1.0) => optional,
-        /// How a failing ask ends.
+        /// How a failing request ends.
         failure: FailureKind => optional,
     }
 
-    /// `[[products.<type>.offers]]`: one offer of the catalog. Which keys it must or may have depends on the product type.
+    /// `[[products.<type>.offers]]`: one offer of the catalog. The product type decides which keys are
+    /// required or allowed.
     #[derive(Debug)]
     pub struct Offer {
-        /// Name of the offer inside the partner, stable over time.
+        /// Key of the offer within the partner, stable over time.
         key: String,
-        /// Kind of product; needed except for `insurance` and `other`, which are `uncategorized` without.
+        /// Product sub-type; required except for `insurance` and `other`, which default to `uncategorized`.
         sub_type: Option<ProductSubType>,
-        /// Where a click leads; `{clickId}`, `{leadUuid}` and, where it begins, `{baseUrl}` are filled in.
+        /// URL that a click leads to; `{clickId}`, `{leadUuid}` and a leading `{baseUrl}` are filled in.
         landing_url: String,
         /// What the supply partner earns.
         payout: Payout,
-        /// Share of shown offers that earn it, 0 to 1.
+        /// Share of shown offers that earn the payout, 0 to 1.
         conversion_probability: f64,
-        /// Conditions beside those of the product.
+        /// Conditions in addition to those of the product.
         eligibility: Eligibility => optional,
-        /// Template that must be shown with this offer.
+        /// Disclaimer template that must be shown with this offer.
         disclaimer: Option<String>,
-        /// Template that must be shown with offers of this sub-type.
+        /// Disclaimer template that must be shown with offers of this sub-type.
         sub_type_disclaimer: Option<String>,
         /// How firm the offer is for a lead that meets all needs.
         firmness: Firmness => optional,
-        /// How long it stands once it is made, where that is not as long as others do: at most 31 days.
+        /// How long the offer is valid once made, if different from the default: at most 31 days.
         valid_for: Option<i64> = if_any(validity) => optional,
         /// Editorial rating out of 100 (savings and mortgage).
         consumer_rating: Option<f64> = if_any(figure(0.0, 100.0)) => optional,
@@ -162,48 +167,48 @@ table! {
         /// Display text (savings, special offers).
         description: Option<String>,
 
-        /// Dollars that can be borrowed (loan, mortgage).
+        /// Amounts that can be borrowed, dollars (loan, mortgage).
         amount: Option<Range>,
         /// Terms by rating, amount, term, loan to value or deposit.
         bands: Vec<Band> => optional,
 
-        /// Terms on offer in `term_unit`; each makes an offer of its own (loan).
+        /// Available terms in `term_unit`; each makes a separate offer (loan).
         terms: Vec<i32> => optional,
         /// Unit of `terms`: `month` (default), `year`, `day`, or `open` for a line of credit (loan).
         term_unit: Option<TermUnit>,
         /// How the APR behaves (loan).
         apr_type: Option<AprType>,
-        /// Whether it may be paid back early (loan).
+        /// Whether early repayment is allowed (loan).
         allow_prepayment: Option<bool>,
-        /// Dollars for paying back early (loan).
+        /// Fee for early repayment, dollars (loan).
         prepayment_fee: Option<f64>,
         /// Whether the partner paid for placement (loan).
         sponsored: bool => optional,
         /// Legal terms as text (loan).
         terms_text: Option<String>,
-        /// Template on the APR (loan).
+        /// Template about the APR (loan).
         apr_description: Option<String>,
-        /// Template on the term (loan).
+        /// Template about the term (loan).
         term_description: Option<String>,
-        /// Template on the payment (loan).
+        /// Template about the monthly payment (loan).
         monthly_payment_description: Option<String>,
-        /// What stands before the amount where it is shown (loan).
+        /// Text shown before the amount (loan).
         amount_prefix: Option<String>,
 
         /// Kind of mortgage (mortgage).
         loan_type: Option<MortgageLoanType>,
-        /// Closing costs in dollars, whatever the amount (mortgage).
+        /// Closing costs in dollars, independent of the amount (mortgage).
         closing_costs: Option<f64> = if_any(figure(0.0, 1_000_000.0)) => optional,
-        /// Loan that is priced when the lead names no amount, dollars (mortgage).
+        /// Loan amount that is priced when the lead names none, dollars (mortgage).
         reference_amount: Option<i32>,
 
         /// How interest is compounded (savings).
         compounding: Option<CompoundingMethod>,
-        /// Least opening deposit in dollars (savings).
+        /// Minimum opening deposit in dollars (savings).
         minimum_deposit: Option<f64> = if_any(figure(0.0, 1e9)) => optional,
-        /// Dollars a month (savings).
+        /// Monthly fee in dollars (savings).
         monthly_fee: Option<f64> = if_any(figure(0.0, 1e6)) => optional,
-        /// Least balance in dollars at which fees are waived (savings).
+        /// Minimum balance in dollars that waives the fees (savings).
         minimum_deposit_with_fees: Option<f64>,
         /// When the terms were last checked, RFC 3339 (savings).
         effective_as_of: Option<Timestamp> = if_any(instant) => optional,
@@ -217,56 +222,56 @@ table! {
         details: Option<String>,
         /// Who insures the deposit: `fdic` or `ncua` (savings).
         federal_insurance_type: Option<FederalInsuranceType>,
-        /// What is given for opening the account (savings).
+        /// Incentives for opening the account (savings).
         incentive_details: Option<Vec<Incentive>>,
         /// Term of a certificate of deposit, in `cd_term_unit` (savings).
         cd_term_length: Option<i32>,
         /// Unit of that term (savings).
         cd_term_unit: Option<TermUnit>,
-        /// Images that count for the partner that the offer was seen (savings).
+        /// Pixel URLs with which the partner counts impressions of the offer (savings).
         impression_tracking_pixel_urls: Option<Vec<String>>,
 
-        /// The API's LifeInsuranceOfferDetails, in its own words (life_insurance).
+        /// LifeInsuranceOfferDetails in the API's own attribute names (life_insurance).
         policy: Option<toml::Table>,
 
-        /// The specification's CreditCardOfferDetails, in its own words (credit_card).
+        /// CreditCardOfferDetails in the specification's own attribute names (credit_card).
         card: Option<toml::Table>,
-        /// Credit score from which the card is shown as pre-selected (credit_card).
+        /// Minimum credit score at which the card is shown as pre-selected (credit_card).
         pre_select_from_score: Option<i32>,
     }
 
-    /// `answer.own`: what holds of all offers that are a partner's own, with no offer of the catalog behind them. What else they say is
-    /// answered.
+    /// `answer.own`: the properties of offers that exist only in a partner's answers, not in its catalog.
+    /// Everything else about them comes from the answer.
     #[derive(Debug)]
     pub struct Own {
-        /// Name of them all inside the partner, beside the keys of its catalog; `own` when absent.
+        /// Key that these offers share within the partner, distinct from the catalog's; `own` when absent.
         key: String => or("own".to_owned()),
-        /// Kind of product, unless answers say it.
+        /// Product sub-type, unless the answer has one.
         sub_type: Option<ProductSubType>,
-        /// Where a click leads, unless answers say it, as of an offer of the catalog.
+        /// URL that a click leads to, unless the answer has one; placeholders as in a catalog offer.
         landing_url: Option<String>,
-        /// What the supply partner earns; an answered `payout` takes the place of its amount.
+        /// What the supply partner earns; an answered `payout` replaces its amount.
         payout: Payout,
-        /// Share of shown offers that earn it, 0 to 1.
+        /// Share of shown offers that earn the payout, 0 to 1.
         conversion_probability: f64,
-        /// Text that must be shown with them.
+        /// Disclaimer that must be shown with them.
         disclaimer: Option<String>,
-        /// Text that must be shown with offers of their sub-type.
+        /// Disclaimer that must be shown with offers of their sub-type.
         sub_type_disclaimer: Option<String>,
-        /// How long they stand once they are made, where that is not as long as others do: at most 31 days.
+        /// How long the offers are valid once made, if different from the default: at most 31 days.
         valid_for: Option<i64> = if_any(validity) => optional,
     }
 
-    /// One row of terms. A lead falls into the first band it fits.
+    /// One row of terms. The first band that fits the lead applies.
     #[derive(Debug)]
     pub struct Band {
-        /// Credit ratings that it is for; all when absent.
+        /// Credit ratings that it applies to; all when absent.
         ratings: Option<Vec<ProvidedCreditRating>>,
-        /// Amounts in dollars that it is for: loan or mortgage amount, or deposit.
+        /// Amounts in dollars that it applies to: loan amount, mortgage amount or deposit.
         amount: Option<Range>,
-        /// Terms that it is for; all of the offer's when absent.
+        /// Terms that it applies to; all terms of the offer when absent.
         terms: Option<Vec<i32>>,
-        /// Loan to value in percent that it is for (mortgage).
+        /// Loan to value in percent that it applies to (mortgage).
         loan_to_value: Option<Range>,
         /// Yearly interest rate in percent: one figure, or lowest and highest.
         rate: Figures,
@@ -278,17 +283,17 @@ table! {
         price_adjustment: Option<f64>,
     }
 
-    /// Bounds, both included.
+    /// An inclusive range.
     #[derive(Debug, Clone, Copy, PartialEq, Default)]
     pub struct Range {
-        /// Least value.
+        /// Lower bound.
         min: Option<f64>,
-        /// Greatest value.
+        /// Upper bound.
         max: Option<f64>,
     }
 }
 
-/// How a simulated failure looks from outside.
+/// How a simulated failure appears to the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
@@ -301,7 +306,7 @@ pub enum FailureKind {
     Silence,
 }
 
-/// A time that somebody may really wait for.
+/// A wait of more than 0 s and at most one hour.
 pub(super) fn wait(HumanDuration(time): HumanDuration) -> Result<Duration, Refusal> {
     const LONGEST: Duration = Duration::from_secs(3600);
     let is_some = !time.is_zero() && time <= LONGEST;
@@ -310,7 +315,7 @@ pub(super) fn wait(HumanDuration(time): HumanDuration) -> Result<Duration, Refus
         .ok_or_else(|| vec![format!("must be more than 0s and at most {LONGEST:?}, got {time:?}")])
 }
 
-/// How long an offer stands, milliseconds.
+/// An offer's validity in milliseconds.
 fn validity(HumanDuration(time): HumanDuration) -> Result<i64, Refusal> {
     let ms = i64::try_from(time.as_millis()).ok().filter(|ms| *ms <= OFFER_MS && !time.is_zero());
     ms.ok_or_else(|| vec![format!("must be more than 0s and at most 31 days, got {time:?}")])
@@ -329,34 +334,34 @@ fn weight(weight: f64) -> Result<f64, Refusal> {
         .ok_or_else(|| vec![format!("must be above 0 and at most {MOST}, got {weight}")])
 }
 
-/// `incentive_details`: something that is given for opening an account.
+/// `incentive_details`: an incentive for opening an account.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Incentive {
-    /// How much, in `unit`.
+    /// Amount in `unit`.
     pub amount: f64,
-    /// What it is counted in: `usd` or `other`.
+    /// Unit of the amount: `usd` or `other`.
     pub unit: IncentiveUnit,
-    /// The same in words.
+    /// The incentive as display text.
     pub display: String,
-    /// What is given: `cash_back` or `other`.
+    /// Kind of incentive: `cash_back` or `other`.
     pub r#type: IncentiveType,
 }
 
-/// `payout`: what is earned, and when.
+/// `payout`: the amount earned and the step that earns it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Payout {
     /// The step that earns it.
     pub on: PayoutStep,
-    /// Dollars.
+    /// Fixed amount in dollars.
     pub fixed: Option<f64>,
     /// Percent of the loan amount (or of `reference_amount`).
     pub percent: Option<f64>,
 }
 
 impl Payout {
-    /// Dollars, to the cent, for a loan of so many dollars; without an amount a percentage is of nothing.
+    /// The payout in dollars, rounded to the cent, for a loan of `amount`; a percentage of no amount is 0.
     pub fn dollars(&self, amount: Option<f64>) -> f64 {
         let share = self.percent.map(|percent| percent / 100.0 * amount.unwrap_or(0.0));
         let dollars = self.fixed.unwrap_or(0.0) + share.unwrap_or(0.0);
@@ -364,7 +369,7 @@ impl Payout {
     }
 }
 
-/// The step of the funnel that earns a payout.
+/// The funnel step that earns a payout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PayoutStep {
@@ -385,7 +390,7 @@ pub enum PayoutStep {
 }
 
 impl PayoutStep {
-    /// The step that a partner has reported; what came to nothing earns nothing.
+    /// The payout step for an event that a partner reported; `None` for events that earn nothing.
     pub fn reported(event: PartnerEventType) -> Option<Self> {
         let name: StrDeserializer<'_, serde::de::value::Error> = event.as_str().into_deserializer();
         Self::deserialize(name).ok()
@@ -405,18 +410,18 @@ pub enum Firmness {
     PreApproved,
 }
 
-/// One figure, or lowest and highest.
+/// One figure, or the lowest and the highest.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "must be a number, or a list of the lowest and the highest")]
 pub enum Figures {
-    /// One figure.
+    /// A single figure.
     One(f64),
-    /// Lowest and highest.
+    /// The lowest and the highest figure.
     Span([f64; 2]),
 }
 
 impl Offer {
-    /// What stays with the offer's template.
+    /// The properties of the offer that its template stores.
     pub fn imprint(&self, term: Option<i32>) -> Imprint {
         Imprint {
             name: self.name_with(term),
@@ -426,7 +431,7 @@ impl Offer {
         }
     }
 
-    /// Its key, or `key/term` where it lists terms.
+    /// Its key, or `key/term` for an offer with several terms.
     pub fn name_with(&self, term: Option<i32>) -> String {
         match term {
             Some(term) if self.terms.len() > 1 => format!("{}/{term}", self.key),
@@ -445,7 +450,7 @@ impl Figures {
     }
 }
 
-/// `eligibility`: conditions keyed by attribute path, all of which must hold, and `any`: alternatives of which one must.
+/// `eligibility`: required conditions by attribute path, and `any`: alternatives, one of which must hold.
 #[derive(Debug, Default)]
 pub struct Eligibility {
     /// Conditions by attribute path.
@@ -462,23 +467,23 @@ pub struct Condition {
     pub r#in: Option<Vec<String>>,
     /// The value is none of these.
     pub not_in: Option<Vec<String>>,
-    /// The array, or the client tag, has one of these.
+    /// The array or client tag contains one of these.
     pub any_of: Option<Vec<String>>,
-    /// The array, or the client tag, has none of these.
+    /// The array or client tag contains none of these.
     pub none_of: Option<Vec<String>>,
     /// The zipcode begins with one of these, each of one to five digits.
     pub prefix_in: Option<Vec<String>>,
     /// The zipcode begins with none of these.
     pub prefix_not_in: Option<Vec<String>>,
-    /// The flag is this.
+    /// The flag has this value.
     pub is: Option<bool>,
-    /// Least number or date.
+    /// Minimum of a number or date.
     pub min: Option<toml::Value>,
-    /// Greatest number or date.
+    /// Maximum of a number or date.
     pub max: Option<toml::Value>,
-    /// The attribute is given.
+    /// The attribute must be given.
     pub present: bool,
-    /// The condition also holds when the attribute is not given.
+    /// Also met when the attribute is not given.
     pub or_missing: bool,
 }
 

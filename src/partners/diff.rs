@@ -1,4 +1,4 @@
-//! What is different in another book: which partners came and went, and which keys of the others say something else.
+//! The difference between two books: partners added and removed, and the keys that changed in the others.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,14 +11,14 @@ use super::said::{Said, Value};
 #[cfg(test)]
 mod tests;
 
-/// What one book has and another had not. Partners and keys stand in the order of the alphabet.
+/// The difference between two books. Partners and keys are sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BookDiff {
-    /// Partners that came.
+    /// Partners that were added.
     pub added: Vec<PartnerFigures>,
-    /// Partners that went.
+    /// Partners that were removed.
     pub removed: Vec<PartnerFigures>,
-    /// Partners that are still there and not as they were.
+    /// Partners that changed.
     pub changed: Vec<PartnerDiff>,
 }
 
@@ -26,77 +26,77 @@ pub struct BookDiff {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartnerFigures {
-    /// The partner, by the name of its file.
+    /// Key of the partner.
     pub partner: String,
-    /// What it answers for, and with how many offers, terms counted.
+    /// Number of offers by product type; each term counts.
     pub products: BTreeMap<String, usize>,
 }
 
-/// What is different in a partner.
+/// The changes of a partner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartnerDiff {
-    /// The partner, by the name of its file.
+    /// Key of the partner.
     pub partner: String,
-    /// Keys of `[partner]`.
+    /// Changed keys of `[partner]`.
     pub identity: Vec<Aspect>,
-    /// By product type.
+    /// Changes by product type.
     pub products: BTreeMap<String, ProductDiff>,
 }
 
-/// What is different in what a partner does for one product type.
+/// A change of one product of a partner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "camelCase")]
 pub enum ProductDiff {
-    /// It was not asked about it before.
+    /// The product is new.
     Added {
-        /// Its offers, terms counted.
+        /// Number of offers; each term counts.
         offers: usize,
     },
-    /// It is not asked about it any more.
+    /// The product is gone.
     Removed {
-        /// The offers that it had, terms counted.
+        /// Number of offers that it had; each term counts.
         offers: usize,
     },
-    /// It is asked or answers in another way.
+    /// The product changed.
     Changed {
-        /// Keys of `[products.<type>]`.
+        /// Changed keys of `[products.<type>]`.
         aspects: Vec<Aspect>,
-        /// Its offers, when one of them is different.
+        /// Changes of its offers, if any.
         offers: Option<OffersDiff>,
-        /// Whether a secret or a certificate that the file names is another one.
+        /// Whether the content of a secret or certificate that the file names changed.
         credentials: bool,
     },
 }
 
-/// A key that says something else.
+/// A changed key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Aspect {
     /// The key.
     pub key: String,
-    /// The value before, shortened where it is long; `None` of a table or a list, and when it was not set.
+    /// The old value, shortened if long; `None` for a table or list, and when it was not set.
     pub before: Option<String>,
-    /// The value now, as `before`.
+    /// The new value, likewise.
     pub after: Option<String>,
 }
 
-/// How the offers of a seat are different, terms counted.
+/// Changes of the offers of a seat; each term counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OffersDiff {
-    /// How many there were.
+    /// Number of offers before.
     pub before: usize,
-    /// How many there are.
+    /// Number of offers after.
     pub after: usize,
-    /// Offers that came.
+    /// Number of added offers.
     pub added: usize,
-    /// Offers that went.
+    /// Number of removed offers.
     pub removed: usize,
-    /// Offers of which the file says something else.
+    /// Number of offers whose declaration changed.
     pub changed: usize,
 }
 
 impl BookDiff {
-    /// What `after` says and `before` did not.
+    /// Compares two books.
     pub fn between(before: &Book, after: &Book) -> Self {
         let (was, is) = (Side::of(before), Side::of(after));
         let both = is.said.keys().filter(|partner| was.said.contains_key(*partner));
@@ -108,13 +108,13 @@ impl BookDiff {
         }
     }
 
-    /// Whether the books say the same.
+    /// Whether the books are equal.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
 }
 
-/// Those partners of one book that the other has not.
+/// The partners that only the first side has.
 fn alone(these: &Side<'_>, others: &Side<'_>) -> Vec<PartnerFigures> {
     let alone = these.said.iter().filter(|(partner, _)| !others.said.contains_key(*partner));
     let figures = alone.map(|(partner, said)| {
@@ -126,7 +126,7 @@ fn alone(these: &Side<'_>, others: &Side<'_>) -> Vec<PartnerFigures> {
     figures.collect()
 }
 
-/// One of two books: what its files say, and its seats by partner and product type.
+/// One of two books: its declared values, and its seats by partner and product type.
 struct Side<'b> {
     said: &'b BTreeMap<String, Said>,
     seats: HashMap<(&'b str, &'b str), &'b Seat>,
@@ -139,7 +139,7 @@ impl<'b> Side<'b> {
         Self { said: &book.said, seats: placed.collect() }
     }
 
-    /// The offers of a seat by their names, each with what the file says of it and of its other terms.
+    /// The offers of a seat by name, each with its declaration, which its terms share.
     fn offers(&self, partner: &str, product_type: &str) -> BTreeMap<&'b str, Option<&'b Value>> {
         let said = self.said.get(partner).and_then(|said| said.products.get(product_type));
         let offers = self.seats.get(&(partner, product_type)).into_iter().flat_map(|seat| &seat.offers);
@@ -175,7 +175,7 @@ impl PartnerDiff {
 impl ProductDiff {
     fn between(seat: (&str, &str), was: &Side<'_>, is: &Side<'_>, aspects: Vec<Aspect>) -> Option<Self> {
         let offers = OffersDiff::between(&was.offers(seat.0, seat.1), &is.offers(seat.0, seat.1));
-        // What is read for partner files from elsewhere: secrets and certificates, which the files only name.
+        // Secrets and certificates, which the files only name.
         let sources = was.seats.get(&seat).zip(is.seats.get(&seat));
         let sources = sources.and_then(|(was, is)| was.http.as_ref().zip(is.http.as_ref()));
         let credentials = sources.is_some_and(|(was, is)| !was.same_credentials(is));
@@ -194,7 +194,6 @@ impl OffersDiff {
     }
 }
 
-/// The keys at which two tables differ.
 fn aspects(was: &BTreeMap<String, Value>, is: &BTreeMap<String, Value>) -> Vec<Aspect> {
     let keys: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
     let differ = keys.into_iter().filter(|key| was.get(*key) != is.get(*key));

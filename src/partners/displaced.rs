@@ -1,11 +1,11 @@
-//! Who is not asked because an exclusive seat is.
+//! Seats that are not asked in favour of an exclusive one.
 
 use super::limits::Exclusive;
 use super::partner::Seat;
 
-/// Of seats that would be asked together, who is not asked because an exclusive one is, by position: `(displaced, by)`.
-/// Of two exclusive ones the first takes the lead, one that is alone among all of its product type before one that is so
-/// in a group.
+/// Of seats that would be asked together, those that an exclusive seat displaces, by position: `(displaced,
+/// by)`. Among several exclusive seats the first takes the lead; a seat that is exclusive in its product type
+/// precedes one that is exclusive in a group.
 pub fn displaced(seats: &[&Seat], would_be_asked: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
     let mut displaced: Vec<(usize, usize)> = Vec::new();
     let mut exclusive: Vec<usize> =
@@ -25,7 +25,7 @@ pub fn displaced(seats: &[&Seat], would_be_asked: impl Fn(usize) -> bool) -> Vec
 }
 
 impl Seat {
-    /// Whether it is exclusive and another seat is among those from whom it takes leads.
+    /// Whether it is exclusive and competes with the other seat.
     pub fn takes_from(&self, other: &Self) -> bool {
         let alone_among = match &self.exclusive {
             None => false,

@@ -1,4 +1,4 @@
-//! Numbers that are drawn by lead and seat, always the same for the same.
+//! Deterministic pseudo-random draws by lead and seat.
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -6,20 +6,19 @@ use uuid::Uuid;
 use super::partner::Seat;
 
 impl Seat {
-    /// Whether a lead is in the share of leads that it is asked about.
+    /// Whether a lead is in the seat's share of leads.
     pub fn is_in_share(&self, lead: Uuid) -> bool {
         self.limits.share.is_none_or(|share| self.draw("share", lead) < share)
     }
 
-    /// A number from 0 up to, not including, 1, as good as random and the same for the same purpose, lead and seat, whatever
-    /// build draws it.
+    /// A pseudo-random number in `0.0..1.0`, determined by purpose, lead and seat, and stable across builds.
     pub fn draw(&self, purpose: &str, lead: Uuid) -> f64 {
         drawn(&[purpose, &self.identity.key, self.product_type.as_str()], lead)
     }
 }
 
-/// A number from 0 up to, not including, 1, as good as random and the same for the same words and lead, whatever build draws it. Other
-/// words draw apart from these.
+/// A pseudo-random number in `0.0..1.0`, determined by words and lead, and stable across builds. Other words
+/// give independent draws.
 pub fn drawn(words: &[&str], lead: Uuid) -> f64 {
     let mut hasher = Sha256::new();
     for word in words {
@@ -29,7 +28,7 @@ pub fn drawn(words: &[&str], lead: Uuid) -> f64 {
     hasher.update(lead);
     let digest: [u8; 32] = hasher.finalize().into();
     let bits = u64::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes"));
-    // As many bits as a float holds exactly.
+    // A float holds 53 bits exactly.
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
@@ -61,7 +60,7 @@ mod tests {
         assert!(count(&both).abs_diff(250) < 95, "{}", count(&both));
     }
 
-    /// Whoever draws otherwise takes leads from a partner, and gives it others, from one build to the next.
+    /// A changed draw would exchange partners' leads from one build to the next.
     #[test]
     fn a_draw_is_the_same_in_every_build() {
         let file = (PathBuf::from("one.toml"), partner("one").savings("").text());

@@ -1,7 +1,7 @@
-//! Conditions on a lead, and what each of them makes of it.
+//! Conditions on a lead, and their evaluation.
 //!
-//! A rule is a list of alternatives ([`Rule`]), each a conjunction of conditions. This file evaluates one rule by
-//! walking it: that is the meaning. [`super::index`] gives the same answer for all rules at once.
+//! A rule is a list of alternatives ([`Rule`]), each a conjunction of conditions. This module evaluates one
+//! rule by walking it, which defines its meaning. [`super::index`] gives the same result for all at once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,64 +16,64 @@ use offerd_model::{AttributeKind, AttributeValue};
 /// One condition on one subject.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    /// What it is about.
+    /// The subject of the condition.
     pub subject: Subject,
-    /// What is wanted of it.
+    /// The required value.
     pub test: Test,
     /// Whether it also holds when the subject is not given.
     pub or_missing: bool,
 }
 
-/// What is wanted of a value.
+/// A test on a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
-    /// Given, whatever it is.
+    /// Any value.
     Present,
     /// A category whose bit is set.
     Category(u64),
-    /// This flag.
+    /// A flag with this value.
     Flag(bool),
-    /// A number or date (as days) between these, both included.
+    /// A number or date (in days) within inclusive bounds.
     Range {
-        /// Least value.
+        /// Lower bound.
         min: f64,
-        /// Greatest value.
+        /// Upper bound.
         max: f64,
     },
-    /// One of these texts, in lower case; of several texts, one that is.
+    /// One of these texts, in lower case; for several texts, at least one.
     Text(Vec<String>),
-    /// An array that has one of these.
+    /// An array that contains one of these.
     AnyOf(u64),
     /// One of these uuids.
     Uuid(Vec<Uuid>),
     /// A zipcode that begins with one of these.
     Zipcode(Arc<ZipcodePrefixes>),
-    /// A value that does not pass this test.
+    /// A value that fails this test.
     Not(Box<Test>),
 }
 
-/// Alternatives, of which one must hold; each is a list of conditions, all of which must.
+/// Alternatives, of which one must hold; each is a list of conditions that must all hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
     /// The alternatives.
     pub alternatives: Vec<Vec<Condition>>,
 }
 
-/// Most alternatives a rule may unfold to; beyond it the file is refused.
+/// Maximum number of alternatives that a rule may expand to; files with more are refused.
 pub const MAX_ALTERNATIVES: usize = 64;
 
-/// What is wrong with a rule that unfolds to more.
+/// The fault of a rule with too many alternatives.
 pub(super) fn too_many(alternatives: usize) -> String {
     format!("unfolds to {alternatives} alternatives, at most {MAX_ALTERNATIVES} are kept")
 }
 
 impl Rule {
-    /// The rule that holds for every lead.
+    /// A rule that holds for every lead.
     pub fn always() -> Self {
         Self { alternatives: vec![Vec::new()] }
     }
 
-    /// Both this rule and `conditions`.
+    /// This rule and all `conditions`.
     #[must_use]
     pub fn and_all(mut self, conditions: &[Condition]) -> Self {
         for alternative in &mut self.alternatives {
@@ -82,7 +82,7 @@ impl Rule {
         self
     }
 
-    /// Both this rule and another.
+    /// Both rules.
     #[must_use]
     pub fn and(self, other: &Self) -> Self {
         let both = |one: &Vec<Condition>, two: &Vec<Condition>| one.iter().chain(two).cloned().collect();
@@ -91,7 +91,7 @@ impl Rule {
         Self { alternatives: pairs.collect() }
     }
 
-    /// One of several rules.
+    /// Any of several rules.
     pub fn any(rules: Vec<Self>) -> Self {
         Self { alternatives: rules.into_iter().flat_map(|rule| rule.alternatives).collect() }
     }
@@ -101,7 +101,7 @@ impl Rule {
         self.alternatives.iter().any(|conditions| conditions.iter().all(|condition| condition.met_by(facts)))
     }
 
-    /// Whether the rule could hold for a lead that says more: what is not given counts as met.
+    /// Whether the rule could hold if the lead gave more attributes: missing ones count as met.
     pub fn could_hold(&self, facts: &Facts) -> bool {
         let could = |condition: &Condition| {
             facts.get(&condition.subject).is_none_or(|value| condition.test.accepts(value))
@@ -109,7 +109,7 @@ impl Rule {
         self.alternatives.iter().any(|conditions| conditions.iter().all(could))
     }
 
-    /// The conditions that fail, of the alternative that comes nearest; empty when the rule holds.
+    /// The failing conditions of the nearest alternative; empty when the rule holds.
     pub fn failures(&self, facts: &Facts) -> Vec<&Condition> {
         let failing = |conditions: &'_ Vec<Condition>| -> usize {
             conditions.iter().filter(|condition| !condition.met_by(facts)).count()
@@ -120,7 +120,7 @@ impl Rule {
 }
 
 impl Condition {
-    /// A condition that does not hold when the subject is not given.
+    /// A condition that fails when the subject is not given.
     pub fn new(subject: Subject, test: Test) -> Self {
         Self { subject, test, or_missing: false }
     }
@@ -135,12 +135,12 @@ impl Condition {
         self.accepts(facts.get(&self.subject))
     }
 
-    /// Whether a value, or none, meets it.
+    /// Whether a value, or its absence, meets the condition.
     pub fn accepts(&self, value: Option<AttributeValue>) -> bool {
         value.map_or(self.or_missing, |value| self.test.accepts(value))
     }
 
-    /// What was found instead, without personal values.
+    /// The actual value in words, with personal values masked.
     pub fn found(&self, facts: &Facts) -> String {
         match facts.get(&self.subject) {
             None => "not given".to_owned(),
@@ -151,18 +151,18 @@ impl Condition {
 }
 
 impl Test {
-    /// The test for values that do not pass this one.
+    /// The negated test.
     #[must_use]
     pub fn refused(self) -> Self {
         Self::Not(Box::new(self))
     }
 
-    /// What it names, whether it is wanted or refused.
+    /// The test without negation.
     pub fn named(&self) -> &Self {
         if let Self::Not(refused) = self { refused } else { self }
     }
 
-    /// Whether a value passes. What is wanted is never a value of another kind than the test's.
+    /// Whether a value passes. A value of another kind than the test's never does.
     pub fn accepts(&self, value: AttributeValue) -> bool {
         match (self, value) {
             (Self::Present, _) => true,
@@ -189,12 +189,12 @@ fn has_text(texts: &[String], text: &str) -> bool {
     texts.contains(&text.to_lowercase())
 }
 
-/// A date as the number that ranges compare.
+/// A date as a number for range comparisons.
 pub fn days(date: NaiveDate) -> f64 {
     f64::from(date.num_days_from_ce())
 }
 
-/// A value as `explain` shows it.
+/// A value as `explain` displays it.
 fn shown(value: AttributeValue, kind: AttributeKind) -> String {
     match (value, kind) {
         (AttributeValue::Category(ordinal), AttributeKind::Category(names)) => {
@@ -217,13 +217,13 @@ fn listed(set: u64, names: &[&str]) -> String {
     chosen.join(", ")
 }
 
-/// At most two decimals, none when there is nothing behind the point.
+/// Formats with at most two decimals and without trailing zeros.
 fn figure(number: f64) -> String {
     let rounded = format!("{number:.2}");
     rounded.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// What the condition wants, in words.
+/// Describes the condition in words.
 impl fmt::Display for Condition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.subject.path();
@@ -263,7 +263,6 @@ impl fmt::Display for Condition {
     }
 }
 
-/// A range in words.
 fn range(min: f64, max: f64, kind: AttributeKind) -> String {
     let bound = |number: f64| match kind {
         AttributeKind::Date => NaiveDate::from_num_days_from_ce_opt(number as i32)

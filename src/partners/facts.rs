@@ -1,4 +1,4 @@
-//! What the rules of a partner can ask of a lead: its attributes, read as the facts say, and those derived from them.
+//! The facts that rules evaluate: the attributes of a lead, and values derived from them.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,33 +11,29 @@ use offerd_model::{
     Attribute, AttributeKind, AttributeValue, CreditBands, Lead, MortgageType, ProvidedCreditRating, State,
 };
 
-/// Something a condition can be about: an attribute of the lead, what is derived from several, a client tag, or who submits.
+/// The subject of a condition: an attribute of the lead, a derived value, a client tag, or the company.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject(Place);
 
-/// Where the value of a subject stands.
+/// How the value of a subject is found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Place {
-    /// The attribute of this number.
     Attribute(u16),
-    /// The five digits of the zipcode that is the attribute of this number.
+    /// The first five digits of a zipcode attribute, by number.
     Zipcode(u16),
-    /// The derived attribute of this number.
     Derived(u16),
-    /// The company that submits the lead.
     Company,
-    /// A client tag, by its path.
+    /// Client tag by path.
     Tag(Arc<str>),
 }
 
-/// How a derived attribute is read.
 #[derive(Debug)]
 enum Derived {
     Number(fn(&Facts<'_>) -> Option<f64>),
     Flag(fn(&Facts<'_>) -> bool),
 }
 
-/// The derived attributes, by name. Shares are in percent.
+/// The derived attributes by name. Ratios are in percent.
 const DERIVED: [(&str, Derived); 12] = [
     ("age", Derived::Number(|facts| facts.age())),
     ("creditScore", Derived::Number(|facts| facts.credit_score().map(f64::from))),
@@ -53,13 +49,11 @@ const DERIVED: [(&str, Derived); 12] = [
     ("vehiclePaymentToIncome", Derived::Number(|facts| facts.of_income(facts.vehicle_payment().map(yearly)))),
 ];
 
-/// Name of the company that submits the lead.
+/// Name of the subject for the submitting company.
 pub const COMPANY: &str = "company";
 
-/// What the paths of client tags begin with.
 const TAGS: &str = "clientTags.";
 
-/// The attributes that are zipcodes.
 const ZIPCODES: [&str; 4] = [
     "personalInformation.zipcode",
     "employmentInformation.employerZip",
@@ -68,7 +62,7 @@ const ZIPCODES: [&str; 4] = [
 ];
 
 impl Subject {
-    /// The subject at an attribute path or of a derived name.
+    /// The subject with this attribute path or derived name.
     pub fn named(path: &str) -> Option<Self> {
         let attribute = || Attribute::all().iter().position(|attribute| attribute.path == path);
         let derived = || DERIVED.iter().position(|(name, _)| *name == path);
@@ -82,21 +76,21 @@ impl Subject {
         Some(Self(place))
     }
 
-    /// The subject at a path that this crate itself names.
+    /// The subject at a path that this crate names.
     ///
     /// # Panics
-    /// When the model has no such attribute; a test walks every call.
+    /// If the model has no such attribute; a test walks every call.
     pub fn of(path: &'static str) -> Self {
         Self::named(path).unwrap_or_else(|| panic!("the model has no attribute `{path}`"))
     }
 
-    /// Every name, attributes first, but for those of client tags.
+    /// All names except client tags, attributes first.
     pub fn paths() -> impl Iterator<Item = &'static str> {
         let derived = DERIVED.iter().map(|(name, _)| *name).chain([COMPANY]);
         Attribute::all().iter().map(|attribute| attribute.path).chain(derived)
     }
 
-    /// The first five digits of this zipcode, as a number; nothing where it is no zipcode.
+    /// The first five digits of this zipcode as a number; `None` for other attributes.
     pub fn zipcode(&self) -> Option<Self> {
         match self.0 {
             Place::Attribute(nth) if ZIPCODES.contains(&self.path()) => Some(Self(Place::Zipcode(nth))),
@@ -114,7 +108,7 @@ impl Subject {
         }
     }
 
-    /// What values it can have.
+    /// The kind of its values.
     pub fn kind(&self) -> AttributeKind {
         match &self.0 {
             Place::Attribute(nth) => attribute(*nth).kind,
@@ -125,7 +119,7 @@ impl Subject {
         }
     }
 
-    /// Whether its value must not be shown.
+    /// Whether its value is personal and must be masked.
     pub fn is_masked(&self) -> bool {
         match &self.0 {
             Place::Attribute(nth) | Place::Zipcode(nth) => attribute(*nth).is_masked(),
@@ -143,7 +137,7 @@ fn attribute(nth: u16) -> &'static Attribute {
     &Attribute::all()[usize::from(nth)]
 }
 
-/// The lead as the rules see it, at one moment.
+/// A lead as the rules see it at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     lead: &'a Lead,
@@ -151,44 +145,44 @@ pub struct Facts<'a> {
     bands: CreditBands,
     newer_values: bool,
     company: Option<Uuid>,
-    /// The uuid of the lead, where it has one, whoever gave it.
+    /// The lead's uuid, if it has one, whether assigned by the client or by the daemon.
     pub uuid: Option<Uuid>,
     pub(super) ranked_by: Option<&'a RankedBy>,
 }
 
 impl<'a> Facts<'a> {
-    /// Reads `lead` as of `now`, rating scores by `bands` (v1 has bands of its own).
+    /// Facts of `lead` as of `now`. `bands` map scores to ratings (v1 has bands of its own).
     pub fn new(lead: &'a Lead, now: DateTime<Utc>, bands: CreditBands) -> Self {
         let newer_values = lead.has_newer_values();
         Self { lead, now, bands, newer_values, company: None, uuid: lead.uuid, ranked_by: None }
     }
 
-    /// The same of a lead whose sender may have said to know values that the specification lacks.
+    /// Sets whether the client accepts values beyond the specification; using them in the lead implies it.
     #[must_use]
     pub fn with_newer_values(self, known: bool) -> Self {
         Self { newer_values: self.newer_values || known, ..self }
     }
 
-    /// The same of a lead that this company submits.
+    /// Sets the submitting company.
     #[must_use]
     pub fn submitted_by(self, company: Uuid) -> Self {
         Self { company: Some(company), ..self }
     }
 
-    /// The same of a lead whose offers are ranked.
+    /// Sets the ranking of the lead's offers.
     #[must_use]
     pub fn ranked_by(self, ranked_by: Option<&'a RankedBy>) -> Self {
         Self { ranked_by, ..self }
     }
 
-    /// The lead itself.
+    /// The lead.
     pub fn lead(&self) -> &'a Lead {
         self.lead
     }
 
-    /// The value of a subject, or `None` when it is not given.
+    /// The value of a subject; `None` when it is not given.
     ///
-    /// A rating that is not given follows from the score and the other way round (facts, Credit rating and score).
+    /// A missing rating follows from the score and vice versa (facts, Credit rating and score).
     pub fn get(&self, subject: &Subject) -> Option<AttributeValue<'a>> {
         match &subject.0 {
             Place::Attribute(_) if *subject == *RATING => {
@@ -228,8 +222,8 @@ impl<'a> Facts<'a> {
         credit.provided_numeric_credit_score.or_else(by_rating)
     }
 
-    /// Dollars that the lead wants to borrow against property: as given, or what is refinanced with the cash taken out,
-    /// or the value less the down payment. An amount of 0 counts as not given.
+    /// Dollars to be borrowed against property: as given, or the refinanced amount plus cash out, or the
+    /// property value less the down payment. An amount of 0 counts as not given.
     pub fn mortgage_loan_amount(&self) -> Option<f64> {
         let mortgage = self.lead.mortgage_information.as_ref()?;
         let dollars = |amount: Option<i32>| amount.filter(|amount| *amount > 0).map(f64::from);
@@ -249,17 +243,17 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Dollars of the loan that the lead asks for.
+    /// Requested loan amount in dollars.
     pub fn loan_amount(&self) -> Option<f64> {
         self.lead.loan_information.as_ref()?.loan_amount.filter(|amount| *amount > 0).map(f64::from)
     }
 
-    /// Dollars a month.
+    /// Dollars per month.
     fn housing_payment(&self) -> Option<i32> {
         self.lead.financial_information.as_ref()?.monthly_housing_payment
     }
 
-    /// Dollars a month.
+    /// Dollars per month.
     fn vehicle_payment(&self) -> Option<i32> {
         self.lead.vehicle_information.as_ref()?.monthly_payment
     }
@@ -268,14 +262,14 @@ impl<'a> Facts<'a> {
         self.lead.financial_information.as_ref()?.total_unsecured_debt.map(f64::from)
     }
 
-    /// The state in which the lead lives: as given, or that of the zipcode.
+    /// The lead's state of residence: as given, or that of the zipcode.
     pub fn state(&self) -> Option<State> {
         let person = self.lead.personal_information.as_ref()?;
         person.state.or_else(|| zip_state::state_of(person.zipcode.as_ref()?))
     }
 
-    /// Completed years since the date of birth. A birthday counts once it has begun everywhere in the lead's state,
-    /// so nobody comes of age the evening before.
+    /// Completed years since the date of birth. A birthday counts once it has begun everywhere in the lead's
+    /// state, so nobody comes of age the evening before.
     pub fn age(&self) -> Option<f64> {
         let born = self.lead.personal_information.as_ref()?.date_of_birth?;
         let today = self.now.with_timezone(&state_zones::westernmost(self.state())).date_naive();
@@ -283,13 +277,13 @@ impl<'a> Facts<'a> {
         Some(f64::from(today.year() - born.year() - i32::from(!had_birthday)))
     }
 
-    /// Dollars over annual income, in percent.
+    /// Dollars as a percentage of annual income.
     fn of_income(&self, dollars: Option<f64>) -> Option<f64> {
         let income = self.lead.financial_information.as_ref()?.annual_income.filter(|income| *income > 0)?;
         Some(dollars? / f64::from(income) * 100.0)
     }
 
-    /// What would be owed on the property with the loan, over its value, in percent. A balance that is not given is none.
+    /// Mortgage balance plus requested loan, as a percentage of the property value. A missing balance is 0.
     fn combined_loan_to_value(&self) -> Option<f64> {
         let mortgage = self.lead.mortgage_information.as_ref()?;
         let value = mortgage.property_value.filter(|value| *value > 0)?;
@@ -305,14 +299,13 @@ impl<'a> Facts<'a> {
         Some((debt + housing) / monthly_income * 100.0)
     }
 
-    /// Mortgage amount over property value, in percent.
+    /// Mortgage amount as a percentage of the property value.
     pub fn loan_to_value(&self) -> Option<f64> {
         let value = self.lead.mortgage_information.as_ref()?.property_value.filter(|value| *value > 0)?;
         Some(self.mortgage_loan_amount()? / f64::from(value) * 100.0)
     }
 }
 
-/// Dollars of a year, of those of a month.
 fn yearly(monthly: i32) -> f64 {
     f64::from(monthly) * 12.0
 }

@@ -1,22 +1,23 @@
-//! The arithmetic of credit and savings, in `f64`; figures are rounded once, where they are shown.
+//! The arithmetic of credit and savings in `f64`. Figures are rounded once, on display.
 //!
-//! Rates go in and come out in percent a year (`7.0` is 7 %), amounts in dollars.
+//! Rates are in percent per year (`7.0` is 7 %), amounts in dollars.
 
 use offerd_model::CompoundingMethod;
 
-/// Level monthly payment that repays `principal` in `months` at `rate`, from the formula of the ordinary annuity
-/// `P·i / (1 - (1 + i)^-n)`, with `i` a twelfth of the yearly rate. At 0 % it is an equal part of the principal.
+/// Level monthly payment that repays `principal` in `months` at `rate`, by the formula of the ordinary
+/// annuity `P·i / (1 - (1 + i)^-n)`, where `i` is a twelfth of the yearly rate. At 0 %, equal parts.
 pub fn monthly_payment(principal: f64, rate: f64, months: u32) -> f64 {
     let i = rate / 1200.0;
     let n = f64::from(months.max(1));
     if i == 0.0 { principal / n } else { principal * i / -(-n * i.ln_1p()).exp_m1() }
 }
 
-/// Annual percentage rate of a loan that pays out `financed` and is repaid in `months` level payments: twelve times the
-/// monthly rate at which the payments are worth what was paid out (Regulation Z, Appendix J, actuarial method).
+/// Annual percentage rate of a loan that pays out `financed` and is repaid in `months` level payments: twelve
+/// times the monthly rate at which the payments' present value is the paid-out sum (Regulation Z, Appendix J,
+/// actuarial method).
 ///
-/// `financed` is the amount after finance charges paid at the start (origination fee, points, closing costs). Returns 0
-/// when the payments do not even repay it, and at most [`APR_CEILING`].
+/// `financed` is the amount after finance charges paid at the start (origination fee, points, closing costs).
+/// Returns 0 if the payments do not even repay it, and at most [`APR_CEILING`].
 pub fn apr(financed: f64, payment: f64, months: u32) -> f64 {
     let n = f64::from(months.max(1));
     if payment * n <= financed {
@@ -26,8 +27,8 @@ pub fn apr(financed: f64, payment: f64, months: u32) -> f64 {
         return APR_CEILING;
     }
 
-    // The present value falls and is convex in the rate, so Newton's method started left of the root climbs to it
-    // without ever passing it.
+    // The present value falls and is convex in the rate, so Newton's method, started left of the root,
+    // approaches it without overshooting.
     let mut i = 0.0_f64;
     for _ in 0..APR_STEPS {
         let (value, slope) = present_value(payment, i, n);
@@ -40,10 +41,10 @@ pub fn apr(financed: f64, payment: f64, months: u32) -> f64 {
     (i * 1200.0).min(APR_CEILING)
 }
 
-/// Greatest APR that is shown, in percent.
+/// Maximum APR that is shown, in percent.
 pub const APR_CEILING: f64 = 999.999;
 
-/// Newton steps before an APR is taken as it is; far more than any loan below the ceiling needs.
+/// Maximum number of Newton steps; far more than any loan below the ceiling needs.
 const APR_STEPS: usize = 100;
 
 /// Present value of `n` level payments at the monthly rate `i`, and its derivative by `i`.
@@ -57,8 +58,8 @@ fn present_value(payment: f64, i: f64, n: f64) -> (f64, f64) {
     (payment * annuity, payment * slope)
 }
 
-/// Annual percentage rate of a loan of `principal` repaid at once after `days`, with `charges` in dollars
-/// (Regulation Z, Appendix J, single advance and single payment).
+/// Annual percentage rate of a loan of `principal` repaid in one payment after `days`, with `charges` in
+/// dollars (Regulation Z, Appendix J, single advance and single payment).
 pub fn single_payment_apr(principal: f64, charges: f64, days: u32) -> f64 {
     if principal <= 0.0 {
         return APR_CEILING;
@@ -66,8 +67,8 @@ pub fn single_payment_apr(principal: f64, charges: f64, days: u32) -> f64 {
     (charges / principal * 365.0 / f64::from(days.max(1)) * 100.0).min(APR_CEILING)
 }
 
-/// Annual percentage yield of a yearly `rate` (Regulation DD, Appendix A): what a dollar earns in a year with interest
-/// left in the account.
+/// Annual percentage yield of a yearly `rate` (Regulation DD, Appendix A): what a dollar earns in a year if
+/// interest stays in the account.
 pub fn annual_percentage_yield(rate: f64, compounding: CompoundingMethod) -> f64 {
     let yearly = rate / 100.0;
     let periods = match compounding {
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// As it is shown: to the cent, or to the hundredth of a percent.
+    /// Rounds as on display: to the cent, or to a hundredth of a percent.
     fn told(figure: f64) -> f64 {
         (figure * 100.0).round() / 100.0
     }

@@ -1,11 +1,11 @@
-//! Under what a template is stored and found; a book has one, too.
+//! Fingerprints: the keys under which templates are stored; a book has one, too.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The first half of the SHA-256 of a text: equal texts are one record, different ones never meet.
+/// The first half of the SHA-256 of a text: equal texts share a record, different texts never collide.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Fingerprint(pub [u8; 16]);
 
@@ -15,7 +15,7 @@ impl Fingerprint {
         Self::from(Sha256::new_with_prefix(text))
     }
 
-    /// Its first six bytes as a number, which a gauge holds to the last bit.
+    /// Its first six bytes as a number, which a gauge represents exactly.
     pub fn figure(self) -> u64 {
         (u128::from_be_bytes(self.0) >> 80) as u64
     }

@@ -1,54 +1,54 @@
-//! Who a partner is.
+//! The identity of a partner.
 
 use serde::Deserialize;
 use uuid::Uuid;
 
 use offerd_model::{Originator, OriginatorImage, Partner};
 
-/// Who a partner is.
+/// The identity of a partner.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// Name of its file.
+    /// Key of the partner, from its file name.
     pub key: String,
-    /// As clients see it.
+    /// The partner as clients see it.
     pub partner: Partner,
-    /// As clients of loan offers see it.
+    /// The partner as clients of loan offers see it.
     pub originator: Originator,
     /// `demandSubAccountId` of the lead actions it causes.
     pub sub_account_id: i64,
-    /// Institution in lead events.
+    /// Institution id in lead events.
     pub institution: Uuid,
-    /// Whether it stands among the featured institutions.
+    /// Whether it is listed among the featured institutions.
     pub featured: bool,
-    /// Through whom an offer comes, where somebody else makes it.
+    /// The marketplace through which the offer comes, if another institution makes it.
     pub marketplace: Option<Partner>,
-    /// Suppression lists by name: it is not asked about who is on one of them.
+    /// Names of suppression lists; the partner is not asked about people on them.
     pub suppress: Vec<String>,
 }
 
-/// Who makes an offer that comes through the partner of a file. What is not given is as the file has it.
+/// The institution behind an offer that comes through a marketplace; missing values are the partner's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Institution {
-    /// Its stable id.
+    /// Stable id.
     pub uuid: Option<Uuid>,
-    /// Its name as shown to people.
+    /// Display name.
     pub name: Option<String>,
-    /// One sentence on who it is.
+    /// One sentence about the institution.
     pub description: Option<String>,
-    /// What must be shown with its offers.
+    /// Disclaimer that must be shown with its offers.
     pub disclaimer: Option<String>,
-    /// Where its logo is.
+    /// URL of its logo.
     pub image_url: Option<String>,
 }
 
 impl Identity {
-    /// Somebody else, whose offer comes through this partner.
+    /// The identity of an institution whose offers come through this partner.
     #[must_use]
     pub fn standing_for(&self, institution: &Institution) -> Self {
         let mut other = Self { marketplace: Some(self.partner.clone()), ..self.clone() };
         let (partner, originator) = (&mut other.partner, &mut other.originator);
-        // What these say is of the marketplace alone.
+        // These describe the marketplace only.
         (partner.subtext_override, partner.headquarters, partner.assets) = (None, None, None);
         (partner.brand_name, partner.brand_uuid, originator.company_uuid) = (None, None, None);
         if let Some(uuid) = institution.uuid {

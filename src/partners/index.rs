@@ -1,12 +1,13 @@
-//! All rules at once: which rows of the book fit a lead, in microseconds.
+//! Evaluates all rules at once: finds the rows of the book that fit a lead, in microseconds.
 //!
-//! Per subject there is a column of cells, one per value (or per stretch of numbers between two bounds that some
-//! rule names), and per cell a bitset with a bit per row that accepts the cell's values. A search takes the lead's cell
-//! of each column and ANDs them. The cells are filled by asking [`Condition::accepts`], so the index has no opinion of
-//! its own on what a rule means.
+//! Each subject has a column of cells, one per value (or per interval between two bounds that some rule
+//! names). Each cell is a bitset with a bit per row that accepts the cell's values. A search ANDs the lead's
+//! cell of each column. Cells are filled by calling [`Condition::accepts`], so the index never interprets a
+//! rule itself.
 //!
-//! A subject with more than [`MAX_CELLS`] stretches gets coarser ones, whose bits mean "may accept"; survivors are then
-//! checked against their conditions. So memory stays at `rows × MAX_CELLS / 8` bytes a column, rows rounded up to 512, whatever the rules say.
+//! A subject with more than [`MAX_CELLS`] intervals gets coarser ones, whose bits mean "may accept"; the
+//! surviving rows are then checked against their conditions. Memory is therefore bounded by `rows × MAX_CELLS
+//! / 8` bytes per column, rows rounded up to 512.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -17,30 +18,30 @@ use super::eligibility::{Condition, Test};
 use super::facts::{Facts, Subject};
 use offerd_model::{AttributeKind, AttributeValue};
 
-/// Most stretches of numbers a column distinguishes.
+/// Maximum number of numeric intervals per column.
 pub const MAX_CELLS: usize = 256;
 
-/// What is ANDed over all columns before the next block is looked at: a bit for each of 512 rows.
+/// Bits of 512 rows, ANDed over all columns before the next block.
 type Block = [u64; 8];
 
-/// Rows of a block.
+/// Rows per block.
 const BLOCK: usize = 512;
 
-/// A bit a row, by blocks; the last one may be partly used.
+/// One bit per row, in blocks; the last one may be partly used.
 type Bits = Vec<Block>;
 
 /// The compiled conjunctions.
 #[derive(Debug)]
 pub struct Index {
     columns: Vec<Column>,
-    /// Every row.
+    /// A set bit for every row.
     all: Bits,
-    /// Per row, the conditions that its cells do not settle.
+    /// Per row, the conditions that its cells do not decide.
     doubts: Vec<Vec<Condition>>,
     has_doubts: bool,
 }
 
-/// One subject and the rows that accept each of its cells.
+/// One subject, and the rows that accept each of its cells.
 #[derive(Debug)]
 struct Column {
     subject: Subject,
@@ -52,11 +53,11 @@ struct Column {
 enum Cells {
     /// By ordinal of the category, or by flag.
     Listed(Vec<Bits>),
-    /// By stretch: cell `k` holds the numbers from `bounds[k - 1]` up to, not including, `bounds[k]`.
+    /// By interval: cell `k` holds the numbers from `bounds[k - 1]` up to, not including, `bounds[k]`.
     Stretches { bounds: Vec<f64>, cells: Vec<Bits> },
     /// By value; `other` for values that no rule names.
     Named { named: HashMap<Name, Bits>, other: Bits },
-    /// By member of an array that a rule names: rows that want one of it, rows that want none of it, and rows that want no member at all.
+    /// By array member that a rule names: rows that require one, that refuse one, and that require none.
     Members { wanting: HashMap<Name, Bits>, refusing: HashMap<Name, Bits>, indifferent: Bits },
 }
 
@@ -71,7 +72,7 @@ enum Name {
 }
 
 impl Index {
-    /// Compiles one conjunction a row.
+    /// Compiles one conjunction per row.
     pub fn build(rows: &[Vec<Condition>]) -> Self {
         let mut by_subject: BTreeMap<&Subject, Vec<(usize, Vec<&Condition>)>> = BTreeMap::new();
         for (row, conditions) in rows.iter().enumerate() {
@@ -96,18 +97,18 @@ impl Index {
         Self { columns, all, doubts, has_doubts }
     }
 
-    /// Calls `found` with each row that fits, in ascending order.
+    /// Calls `found` with each matching row, in ascending order.
     pub fn search(&self, facts: &Facts, mut found: impl FnMut(usize)) {
         let choices: Vec<Cow<[Block]>> =
             self.columns.iter().map(|column| column.choose(facts.get(&column.subject))).collect();
-        // As slices, so the loop does not test for borrowed or owned.
+        // As slices, so the loop does not branch on borrowed or owned.
         let choices: Vec<&[Block]> = choices.iter().map(AsRef::as_ref).collect();
 
         for (nth, all) in self.all.iter().enumerate() {
             let mut block = *all;
             for bits in &choices {
                 block.iter_mut().zip(&bits[nth]).for_each(|(word, other)| *word &= other);
-                // Not `==`, which compiles to a call of `memcmp`.
+                // `==` would compile to a call of `memcmp`.
                 if block.iter().fold(0, |left, word| left | word) == 0 {
                     break;
                 }
@@ -136,7 +137,7 @@ impl Column {
         for (row, _) in about {
             *word_of(&mut free, *row) &= !bit_of(*row);
         }
-        // The rows whose conditions all accept, and those that have none on this subject.
+        // The rows whose conditions all accept, and those without a condition on this subject.
         let accepting = |value: Option<AttributeValue>| {
             let mut bits = free.clone();
             for (row, conditions) in about {
@@ -168,14 +169,14 @@ impl Column {
             AttributeKind::Number | AttributeKind::Date => stretches(about, &free, doubts),
             // No rule can name the empty text, since an empty value counts as not given.
             AttributeKind::Text => named(AttributeValue::Text("")),
-            // Nobody submits as the nil uuid, which files may not name.
+            // No company has the nil uuid, and files may not name it.
             AttributeKind::Uuid => named(AttributeValue::Uuid(Uuid::nil())),
             AttributeKind::Set(_) | AttributeKind::Texts => members(about, &free, doubts),
         };
         Self { subject, missing: accepting(None), cells }
     }
 
-    /// Rows accepted by the cells on average; columns that let the fewest through go first.
+    /// Average number of rows that a cell accepts; the most selective columns go first.
     fn density(&self) -> u64 {
         let count =
             |bits: &Bits| bits.as_flattened().iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
@@ -222,7 +223,7 @@ impl Column {
 }
 
 impl Name {
-    /// What a test names.
+    /// The values that a test names.
     fn in_test(test: &Test) -> Vec<Self> {
         match test.named() {
             Test::Text(texts) => texts.iter().cloned().map(Self::Text).collect(),
@@ -232,7 +233,7 @@ impl Name {
         }
     }
 
-    /// What a value is, or what it has as members.
+    /// The value, or its members.
     fn in_value(value: AttributeValue) -> Vec<Self> {
         match value {
             AttributeValue::Text(text) => vec![Self::Text(text.to_lowercase())],
@@ -250,7 +251,7 @@ impl Name {
         rest.take_while(|rest| *rest != 0).map(|rest| Self::Member(rest.trailing_zeros())).collect()
     }
 
-    /// The value that is no more than this.
+    /// The value that consists of this alone.
     fn value(&self) -> AttributeValue<'_> {
         match self {
             Self::Text(text) => AttributeValue::Text(text),
@@ -260,7 +261,7 @@ impl Name {
     }
 }
 
-/// Cells of a column of numbers, coarse where the rules name too many bounds.
+/// Cells of a numeric column, coarse where the rules name too many bounds.
 fn stretches(about: &[(usize, Vec<&Condition>)], free: &[Block], doubts: &mut [Vec<Condition>]) -> Cells {
     let mut bounds: Vec<f64> = Vec::new();
     for condition in about.iter().flat_map(|(_, conditions)| conditions) {
@@ -305,7 +306,7 @@ fn stretches(about: &[(usize, Vec<&Condition>)], free: &[Block], doubts: &mut [V
     Cells::Stretches { bounds, cells }
 }
 
-/// Cells of a column of arrays.
+/// Cells of an array column.
 fn members(about: &[(usize, Vec<&Condition>)], free: &[Block], doubts: &mut [Vec<Condition>]) -> Cells {
     let (mut wanting, mut refusing) = (HashMap::new(), HashMap::new());
     let mut indifferent = free.to_vec();
@@ -315,7 +316,8 @@ fn members(about: &[(usize, Vec<&Condition>)], free: &[Block], doubts: &mut [Vec
             let cells = match condition.test {
                 Test::Present => continue,
                 Test::Not(_) => &mut refusing,
-                // A bit per row can hold one set of wanted members; a row that names several is checked when it survives.
+                // One bit per row can hold one set of required members; a row with several sets is checked
+                // when it survives.
                 _ if wants => {
                     doubts[*row].push((*condition).clone());
                     continue;

@@ -1,31 +1,31 @@
-//! JSON objects that are written key by key.
+//! JSON objects written key by key.
 
 use serde::Serialize;
 
 use offerd_model::plain_number;
 
-/// A JSON object under way: its keys stand in the order in which they are set.
+/// A JSON object under construction; keys keep their order.
 #[derive(Debug)]
 pub struct JsonObject<'o>(&'o mut Vec<u8>);
 
-/// A float, `12` rather than `12.0`.
+/// A float that serialises as `12` rather than `12.0`.
 #[derive(Debug, Serialize)]
 pub struct Plain(#[serde(serialize_with = "plain_number::required")] pub f64);
 
 impl<'o> JsonObject<'o> {
-    /// Goes on with the object that `json` ends within.
+    /// Continues the object that `json` ends within.
     pub fn go_on(json: &'o mut Vec<u8>) -> Self {
         Self(json)
     }
 
-    /// Sets a key, which has no letter that JSON escapes.
+    /// Sets a key, which must not need escaping.
     pub fn set<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
         self.begin(key);
         serde_json::to_writer(&mut *self.0, value).expect("it has string keys, and memory takes all");
         self
     }
 
-    /// Sets a key, unless there is no value.
+    /// Sets a key if there is a value.
     pub fn set_some(&mut self, key: &str, value: Option<impl Serialize>) -> &mut Self {
         if let Some(value) = value {
             self.set(key, &value);
@@ -33,14 +33,14 @@ impl<'o> JsonObject<'o> {
         self
     }
 
-    /// Begins an object at a key, in which the following keys stand.
+    /// Opens a nested object at a key; the keys that follow belong to it.
     pub fn open(&mut self, key: &str) -> &mut Self {
         self.begin(key);
         self.0.push(b'{');
         self
     }
 
-    /// Ends the innermost object.
+    /// Closes the innermost object.
     pub fn close(&mut self) -> &mut Self {
         self.0.push(b'}');
         self

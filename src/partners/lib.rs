@@ -1,10 +1,14 @@
-//! Partners: declared in files, compiled to a book that answers in microseconds who fits a lead, and priced.
+//! Partners: declared in files, compiled into an index that matches a lead in microseconds, and priced.
 //!
-//! [`declared`] is what a file may say; [`check`] makes [`partner::Seat`]s of it; [`book::Book`] compiles their rules
-//! ([`eligibility`]) to bitsets ([`index`]) and keeps their [`catalog`] offers, whose [`template`] is prepared at load and
-//! whose [`quote`] is made per lead; [`offer_json`] writes both as clients see them; [`mod@http`] asks partners that live elsewhere, and [`case`] runs the files that say what
-//! all that should come to. [`mod@base_url`] is how a file names the daemon itself. [`approval`] estimates from the rules how likely they
-//! are to lend, [`ranking`] makes scores of what is known of offers. [`limits`] say when and how often a seat is asked. [`diff`] lists what is different in another book.
+//! - Files: [`declared`] is their shape, [`check`] turns them into [`partner::Seat`]s, [`diff`] compares two
+//!   books.
+//! - Matching: [`book::Book`] compiles the rules ([`eligibility`]) to bitsets ([`index`]); [`limits`] decide
+//!   when and how often a seat is asked.
+//! - Offers: each [`catalog`] offer has a [`template`], rendered at load, and a [`quote`] per lead;
+//!   [`offer_json`] renders both for clients. [`ranking`] scores them.
+//! - Remote partners: [`mod@http`] runs their mappings, [`case`] tests these against files. [`mod@base_url`]
+//!   resolves `{baseUrl}` in partner files.
+//! - Estimates: [`approval`] estimates from the rules alone how likely partners are to lend.
 
 pub mod approval;
 mod band;

@@ -1,4 +1,4 @@
-//! The offers of a book as a list to look through.
+//! A searchable list of the offers of a book.
 
 use std::sync::Arc;
 
@@ -7,26 +7,26 @@ use super::catalog::CatalogOffer;
 use super::partner::Seat;
 use offerd_model::ProductType;
 
-/// What is looked for.
+/// A search.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
-    /// Words, all of which an offer's partner, name or kind must hold, in upper or lower case.
+    /// Words that must all occur in the partner, name or kind of an offer; case-insensitive.
     pub words: String,
-    /// Of one product type only.
+    /// Restricts the search to one product type.
     pub product_type: Option<ProductType>,
 }
 
 /// An offer in the list.
 #[derive(Debug, Clone)]
 pub struct Listed {
-    /// The seat whose catalog has it.
+    /// The seat with this offer in its catalog.
     pub seat: Arc<Seat>,
-    /// Its position there.
+    /// Position in that catalog.
     nth: usize,
 }
 
 impl Book {
-    /// The offers that are looked for, in the order of the files: how many there are, and those of a page.
+    /// The number of matching offers, and one page of them, in file order.
     pub fn listed(&self, search: &Search, skipped: usize, most: usize) -> (usize, Vec<Listed>) {
         let words: Vec<String> = search.words.split_whitespace().map(str::to_lowercase).collect();
         let mut found = 0;
@@ -60,7 +60,7 @@ impl Listed {
         &self.seat.offers[self.nth]
     }
 
-    /// What a lead must meet: one of these lists, all of it.
+    /// The alternatives of its rule in words; a lead must meet every condition of one of them.
     pub fn conditions(&self) -> Vec<Vec<String>> {
         let alternatives = self.offer().rule.alternatives.iter();
         alternatives.map(|all| all.iter().map(ToString::to_string).collect()).collect()

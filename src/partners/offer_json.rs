@@ -1,4 +1,4 @@
-//! An offer as a client sees it: the JSON of its template, then what depends on the lead and on what shows it.
+//! Renders an offer for clients: the JSON of its template, then what depends on the lead and the table.
 
 use uuid::Uuid;
 
@@ -7,20 +7,20 @@ use super::quote::{LoanTerms, MortgageTerms, Quote, Spread, Terms};
 use super::template::{OFFER_MS, Template};
 use offerd_model::{Money, Percent, Timestamp};
 
-/// What an offer has of the table or list that shows it, which never changes while it is there.
+/// The immutable properties that an offer has from its table or list.
 #[derive(Debug, Clone, Copy)]
 pub struct OfferPlace<'a> {
     /// The offer's uuid.
     pub uuid: Uuid,
-    /// The address that records a click on it.
+    /// URL that records a click on it.
     pub url: &'a str,
-    /// Its position in its list, from 1.
+    /// Rank in its list, from 1.
     pub rank: usize,
-    /// When the table was made, Unix milliseconds.
+    /// When the table was created, Unix milliseconds.
     pub made_at: i64,
 }
 
-/// Writes an offer as the client sees it.
+/// Writes an offer as clients see it.
 pub fn write_offer(out: &mut Vec<u8>, template: &Template, quote: &Quote, place: OfferPlace<'_>) {
     template.write(out, quote.ranked.as_ref().map(|ranked| ranked.parts.conversion));
     let mut offer = JsonObject::go_on(out);
@@ -95,8 +95,8 @@ fn mortgage(details: &mut JsonObject<'_>, terms: &MortgageTerms) {
 }
 
 impl Template {
-    /// Until when an offer stands whose table was made then, Unix milliseconds both: as long as others do, or as its partner says, if
-    /// that is earlier.
+    /// Expiry of an offer in Unix milliseconds, given when its table was created: the usual validity, or an
+    /// earlier expiry that the partner set.
     pub fn stands_until(&self, quote: &Quote, made_at: i64) -> i64 {
         let own = self.imprint.as_ref().and_then(|imprint| imprint.valid_for_ms);
         let until = made_at.saturating_add(own.map_or(OFFER_MS, |own| own.min(OFFER_MS)));
@@ -104,12 +104,12 @@ impl Template {
     }
 }
 
-/// Dollars as they are shown. Prices are checked when the book is loaded, so none is too large.
+/// Dollars for display. Prices are checked when the book is loaded, so none overflows.
 pub fn money(dollars: f64) -> Money {
     Money::from_f64(dollars).unwrap_or_default()
 }
 
-/// A percentage as it is shown.
+/// A percentage for display.
 pub fn percent(percent: f64) -> Percent {
     Percent::from_f64(percent).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! A partner as the engine knows it: its seats, one per product type that it answers for.
+//! A partner as the engine sees it: one seat per product type.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,83 +19,84 @@ use offerd_model::{Originator, Partner, ProductSubType, ProductType};
 /// A partner's place at the rate tables of one product type.
 #[derive(Debug)]
 pub struct Seat {
-    /// Who sits there.
+    /// The partner.
     pub identity: Identity,
-    /// What it is asked about.
+    /// Product type that it is asked about.
     pub product_type: ProductType,
     /// Asked only when no first-look partner had a loan offer.
     pub second_look: bool,
-    /// Taken out of the panel for now.
+    /// Temporarily out of the panel.
     pub paused: bool,
     /// When and how often it is asked.
     pub limits: Limits,
-    /// Among whom it takes a lead alone.
+    /// The seats among which it takes a lead exclusively.
     pub exclusive: Option<Exclusive>,
-    /// Who has a place where there are too few: the higher first.
+    /// Priority when more seats fit than may be asked: higher goes first.
     pub priority: i32,
-    /// How likely it is to have one among those of the same priority.
+    /// Relative chance of being asked among seats of equal priority.
     pub weight: Option<f64>,
     /// Longest wait for its answer.
     pub timeout: Duration,
-    /// The line of its file that says so.
+    /// Line of the partner file that sets `timeout`.
     pub timeout_line: Option<usize>,
-    /// How the wait follows the pace of its answers.
+    /// How the wait follows the partner's response times.
     pub adaptive_timeout: Option<AdaptiveTimeout>,
-    /// Which leads it is asked about.
+    /// Eligibility: which leads it is asked about.
     pub rule: Rule,
-    /// How it pretends to be far away.
+    /// How it imitates a remote partner.
     pub simulate: Option<Simulate>,
-    /// How it is asked over HTTP; without it the catalog answers.
+    /// How it is asked over HTTP; `None` when the catalog answers.
     pub http: Option<HttpSource>,
     /// Its catalog.
     pub offers: Vec<CatalogOffer>,
-    /// What the tables that it sits at must know of it.
+    /// The part of the seat that rate tables store.
     pub known_as: Arc<SeatTemplate>,
-    /// `known_as`, as it is stored with those tables.
+    /// `known_as` in its stored form.
     pub text: Template,
 }
 
 impl Seat {
-    /// Whether it is the seat of a partner, by its key, for a product type.
+    /// Whether this is the seat of the partner with this key for this product type.
     pub fn is_of(&self, partner: &str, product_type: ProductType) -> bool {
         self.identity.key == partner && self.product_type == product_type
     }
 
-    /// Whether it lives elsewhere and is not sent a lead, since no answer of it could be shown.
+    /// Whether a remote partner has no offer that fits the lead; it is not sent the lead, since no answer
+    /// could be shown.
     pub fn fits_nothing(&self, facts: &Facts) -> bool {
         self.http.is_some() && !self.offers.iter().any(|offer| offer.rule.holds(facts))
     }
 
-    /// Whether its answer takes no time.
+    /// Whether it answers without delay, from its catalog.
     pub fn answers_at_once(&self) -> bool {
         self.simulate.is_none() && self.http.is_none()
     }
 }
 
-/// What a rate table must know of a seat for as long as it can be read, whatever becomes of the partner's file.
+/// What a rate table stores about a seat, so that it stays readable whatever happens to the partner file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SeatTemplate {
     /// Key of the partner.
     pub key: String,
-    /// What it was asked about.
+    /// Product type that it was asked about.
     pub product_type: ProductType,
-    /// Whether it has second look.
+    /// Whether it is asked in second look.
     pub second_look: bool,
-    /// As clients see it.
+    /// The partner as clients see it.
     pub partner: Partner,
-    /// As clients of loan offers see it.
+    /// The partner as clients of loan offers see it.
     pub originator: Originator,
     /// `demandSubAccountId` of the lead actions it causes.
     pub sub_account_id: i64,
-    /// Institution in lead events.
+    /// Institution id in lead events.
     pub institution: Uuid,
-    /// The finer kinds of the offers of its catalog, each once.
+    /// The sub-types of its catalog's offers, without duplicates.
     pub sub_types: Vec<ProductSubType>,
 }
 
 impl SeatTemplate {
-    /// Whether it is the seat of a partner, by its key, for a product type.
+    /// Whether this is the seat of the partner with this key for this product type.
     pub fn is_of(&self, partner: &str, product_type: ProductType) -> bool {
         self.key == partner && self.product_type == product_type
     }

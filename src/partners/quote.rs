@@ -1,8 +1,8 @@
-//! What a partner answers: quotes, each the part of an offer that depends on the lead, beside the fingerprint of the
-//! template that does not.
+//! Quotes: the part of an offer that depends on the lead, with the fingerprint of the template that does not.
 //!
-//! A quote is what a rate table keeps and stores (about 100 bytes); its template (about 1.5 KB) is prepared when the book is
-//! loaded, stored once under its fingerprint, and joined to the quote when the table is shown. See [`super::template`].
+//! A rate table stores the quote (about 100 bytes). The template (about 1.5 KB) is rendered when the book is
+//! loaded, stored once under its fingerprint, and joined to the quote when the table is shown. See
+//! [`super::template`].
 
 use std::sync::Arc;
 
@@ -16,31 +16,35 @@ use offerd_model::{MortgageAdjustmentType, MortgageLoanType};
 /// One offer to one lead, before it has an id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Quote {
-    /// The template it completes.
+    /// Fingerprint of the template that it completes.
     pub text: Fingerprint,
-    /// Expected value in dollars: conversion probability × payout × suitability (facts, Firmness); or what a ranking makes of it.
+    /// Score: the expected value in dollars, conversion probability × payout × suitability (facts, Firmness),
+    /// or that of a ranking.
     pub score: f64,
-    /// What depends on the lead.
+    /// The terms for this lead.
     pub terms: Terms,
-    /// Where a click leads, when the partner has a place of its own for this person; else where the template says.
+    /// URL that a click leads to, if the partner answered one for this person; otherwise the template has it.
     pub landing_url: Option<String>,
-    /// Until when it stands, Unix milliseconds, when the partner says so of this person's. The record of its answer keeps it aside
-    /// (`rate_table::record`).
+    /// Expiry in Unix milliseconds, if the partner answered one for this person. The record of the answer
+    /// stores it separately (`rate_table::record`).
     #[serde(skip)]
     pub expires_at: Option<i64>,
-    /// The template in place of `text`, when the partner's answer has words of its own. The record of the answer keeps it aside too.
+    /// The template that replaces `text` when the partner's answer has texts of its own. The record of the
+    /// answer stores it separately, too.
     #[serde(skip)]
     pub own: Option<Arc<Template>>,
-    /// What may be wrong with it although it is shown, without what it says; told when it is answered, and kept nowhere.
+    /// A doubt about an offer that is shown nevertheless, without its values. Reported when the answer
+    /// arrives and never stored.
     #[serde(skip)]
     pub doubt: Option<&'static str>,
-    /// Why it has its score, where the settings name a ranking. The record of the answer keeps it aside too.
+    /// The ranking behind the score, where the settings name one. The record of the answer stores it
+    /// separately, too.
     #[serde(skip)]
     pub ranked: Option<Box<Ranked>>,
 }
 
 impl Quote {
-    /// Of a partner that pays for the lead itself: what it pays is what is expected of the offer.
+    /// Sets what the partner pays for the lead itself as the payout and as the offer's expected value.
     pub fn sold_for(&mut self, dollars: f64) {
         self.score = dollars;
         if let Some(ranked) = &mut self.ranked {
@@ -51,23 +55,23 @@ impl Quote {
     }
 }
 
-/// The part of an offer that depends on the lead, by the array of the rate table it stands in.
+/// The part of an offer that depends on the lead, by the array of the rate table that it belongs to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Terms {
-    /// In `loanOffers`.
+    /// An item of `loanOffers`.
     Loan(LoanTerms),
-    /// In `creditCardOffers`.
+    /// An item of `creditCardOffers`.
     Card(CardTerms),
-    /// In `mortgageOffers`.
+    /// An item of `mortgageOffers`.
     Mortgage(MortgageTerms),
-    /// In `savingsOffers`.
+    /// An item of `savingsOffers`.
     Savings(SavingsTerms),
-    /// In `specialOffers`.
+    /// An item of `specialOffers`.
     Special(SpecialTerms),
 }
 
 impl Terms {
-    /// Whether the institution itself answered for this person: pre-approved or pre-qualified.
+    /// Whether the institution answered for this person: pre-approved or pre-qualified.
     pub fn personal(&self) -> bool {
         match self {
             Self::Loan(terms) => terms.pre_qualified || terms.pre_approved,
@@ -76,7 +80,7 @@ impl Terms {
         }
     }
 
-    /// Has them say what the offer earns, where clients see that.
+    /// Sets the payout in the kinds that show it to clients.
     pub(super) fn pay(&mut self, dollars: f64) {
         match self {
             Self::Loan(terms) => terms.payout = dollars,
@@ -86,16 +90,16 @@ impl Terms {
     }
 }
 
-/// Terms of a loan. Percent for rates, dollars for amounts.
+/// Terms of a loan. Rates in percent, amounts in dollars.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoanTerms {
     /// 80 % likely to be approved.
     pub pre_qualified: bool,
     /// 95 % likely to be approved.
     pub pre_approved: bool,
-    /// Least amount.
+    /// Minimum amount.
     pub min_amount: i32,
-    /// Greatest amount.
+    /// Maximum amount.
     pub max_amount: i32,
     /// APR.
     pub apr: Spread,
@@ -103,7 +107,7 @@ pub struct LoanTerms {
     pub fee_rate: Spread,
     /// Origination fee in dollars.
     pub fee_fixed: Option<Spread>,
-    /// Monthly payment, when the amount is known and the term is not open.
+    /// Monthly payment; `None` when the amount is unknown or the term is open.
     pub monthly_payment: Option<Spread>,
     /// Sum of all payments.
     pub total_payment: Option<Spread>,
@@ -111,7 +115,7 @@ pub struct LoanTerms {
     pub payout: f64,
 }
 
-/// Lowest and highest of a figure; equal for a personal offer.
+/// Lowest and highest value of a figure; equal for a personal offer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Lowest.
@@ -121,17 +125,17 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// A single figure.
+    /// A spread of one value.
     pub fn exactly(figure: f64) -> Self {
         Self { min: figure, max: figure }
     }
 
-    /// Halfway between.
+    /// The midpoint.
     pub fn mean(self) -> f64 {
         f64::midpoint(self.min, self.max)
     }
 
-    /// The spread that covers all; `None` of none.
+    /// The smallest spread that covers all `figures`; `None` when there are none.
     pub fn covering(figures: impl IntoIterator<Item = Self>) -> Option<Self> {
         figures.into_iter().reduce(|one, two| Self { min: one.min.min(two.min), max: one.max.max(two.max) })
     }
@@ -144,7 +148,7 @@ pub struct CardTerms {
     pub pre_qualified: bool,
     /// 95 % likely to be approved.
     pub pre_approved: bool,
-    /// The service itself judges the person more likely to be approved.
+    /// The service itself considers approval more likely for this person.
     pub pre_selected: bool,
 }
 
@@ -183,6 +187,6 @@ pub struct SavingsTerms {
 pub struct SpecialTerms {
     /// Payout in dollars.
     pub payout: f64,
-    /// The auction it stands in, for second-look partners: one wins per product sub-type. Ordinal of the sub-type.
+    /// Auction of a second-look offer, as the ordinal of its product sub-type: one offer wins per sub-type.
     pub lot: Option<u16>,
 }

@@ -1,43 +1,42 @@
-//! What a partner file says, key by key, as digests: enough to find what has changed, without keeping the text.
+//! The values of a partner file as digests by key: enough to detect changes without keeping the text.
 
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-/// Digest of what stands at a key.
 type Sum = [u8; 32];
 
-/// What one partner file says.
+/// The values of one partner file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Said {
-    /// `[partner]`, key by key.
+    /// Values of `[partner]`, by key.
     pub identity: BTreeMap<String, Value>,
-    /// `[products.<type>]`, by product type.
+    /// Values of `[products.<type>]`, by product type.
     pub products: BTreeMap<String, SaidOfProduct>,
 }
 
-/// What `[products.<type>]` says.
+/// The values of `[products.<type>]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SaidOfProduct {
-    /// Key by key, but for the offers.
+    /// Values by key, without the offers.
     pub keys: BTreeMap<String, Value>,
-    /// Offers by their keys.
+    /// Offers by key.
     pub offers: BTreeMap<String, Value>,
 }
 
-/// What stands at a key.
+/// A value of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
     sum: Sum,
-    /// The value as the file has it, shortened where it is long; `None` of a table or a list.
+    /// The value as text, shortened if long; `None` for a table or list.
     pub shown: Option<String>,
 }
 
-/// Characters of a value that are shown.
+/// Maximum length of a displayed value, in characters.
 const SHOWN: usize = 120;
 
 impl Said {
-    /// Reads a partner file that was found good.
+    /// Reads a partner file that passed the checks.
     pub fn by(file: &toml::Table) -> Self {
         let products = table(file.get("products")).map(|(product_type, product)| {
             let offers = product.get("offers").and_then(toml::Value::as_array).into_iter().flatten();
@@ -52,7 +51,7 @@ impl Said {
         Self { identity: values(table(file.get("partner"))), products: products.collect() }
     }
 
-    /// Goes into a digest of many files.
+    /// Adds the values to a digest.
     pub fn digest(&self, hasher: &mut Sha256) {
         let mut add = |place: &str, values: &BTreeMap<String, Value>| {
             for (key, value) in values {

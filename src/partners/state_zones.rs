@@ -1,4 +1,4 @@
-//! The time zone of each state in which a day begins last.
+//! The westernmost time zone of each state, where a day begins last.
 
 use chrono_tz::America::{Adak, Chicago, Denver, Los_Angeles, New_York, Phoenix, Puerto_Rico, St_Thomas};
 use chrono_tz::Pacific::Honolulu;
@@ -6,8 +6,8 @@ use chrono_tz::Tz;
 
 use offerd_model::State::{self, *};
 
-/// The zone of the state in which a day begins last. States that lie in two zones count as their western part; a lead whose
-/// state is not known as Hawaii, where a day of the United States begins last.
+/// The zone of the state in which a day begins last. A state in two zones counts as its western part. An
+/// unknown state counts as Hawaii, where a day begins last in the United States.
 pub fn westernmost(state: Option<State>) -> Tz {
     match state {
         Some(Ak) => Adak,

@@ -1,9 +1,9 @@
-//! Templates: the JSON of an offer that does not depend on the lead, prepared once when the book is loaded.
+//! Templates: the JSON of an offer that does not depend on the lead, rendered once when the book is loaded.
 //!
-//! An offer's template is the beginning of a JSON object, cut off where what depends on the lead goes on. It is
-//! known by its [`Fingerprint`], under which it is also stored, so that a rate table reads the same after the partner's
-//! file has changed. One that is made of words of a partner's answer is kept with that answer.
-//! [`write_offer`](super::offer_json::write_offer) joins template and quote to the offer that a client sees.
+//! An offer's template is the prefix of a JSON object, cut where the lead-dependent part begins. It is stored
+//! under its [`Fingerprint`], so that a rate table reads the same after the partner file has changed. A
+//! template made from a partner's answer is stored with that answer.
+//! [`write_offer`](super::offer_json::write_offer) joins template and quote into the client's offer.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -16,53 +16,53 @@ use super::json_object::JsonObject;
 use offerd_model::ProductSubType;
 
 impl PartialEq for Template {
-    /// Equal texts have one fingerprint.
+    /// Equal texts have equal fingerprints.
     fn eq(&self, other: &Self) -> bool {
         self.fingerprint == other.fingerprint
     }
 }
 
-/// A template: what clients see of it, and what we ourselves must know as long as a table shows it.
+/// A template: the JSON for clients, and what the engine needs while a table shows it.
 #[derive(Debug, Clone)]
 pub struct Template {
-    /// Under which it is stored.
+    /// Fingerprint that it is stored under.
     pub fingerprint: Fingerprint,
     /// The JSON that clients see.
     pub json: Arc<str>,
-    /// Beside an offer's: what a click on it does.
+    /// For an offer: what a click on it does.
     pub imprint: Option<Imprint>,
-    /// The finer kind of the offer.
+    /// Product sub-type of the offer.
     pub sub_type: Option<ProductSubType>,
-    /// Where in the JSON the conversion probability stands, if that ends with it.
+    /// Offset of the conversion probability in the JSON, if it comes last.
     conversion: Option<usize>,
 }
 
-/// What stays with an offer's template, whatever becomes of the partner's file.
+/// What an offer's template stores, whatever happens to the partner file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Imprint {
-    /// The offer's name in the partner's file: its key, and its term where there are several.
+    /// Name of the offer in the partner file: its key, and its term if there are several.
     pub name: String,
-    /// Where a click leads; `{clickId}`, `{leadUuid}` and, where it begins, `{baseUrl}` are filled in.
+    /// URL that a click leads to; `{clickId}`, `{leadUuid}` and a leading `{baseUrl}` are filled in.
     pub landing_url: String,
-    /// What is earned, and when.
+    /// The payout and the step that earns it.
     pub payout: declared::Payout,
-    /// For how many milliseconds from the making of its table the offer stands, where that is not as long as others do.
+    /// Validity in milliseconds from the creation of the table, if different from the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_for_ms: Option<i64>,
 }
 
-/// Milliseconds from the making of its table for which an offer stands (facts, Offers over time): 31 days.
+/// Default validity of an offer from the creation of its table (facts, Offers over time): 31 days in ms.
 pub const OFFER_MS: i64 = 31 * 24 * 60 * 60 * 1000;
 
 impl Template {
-    /// Prepares a whole value.
+    /// A template of a whole value.
     pub fn whole(value: &impl Serialize) -> Self {
         let json = serde_json::to_string(value).expect("templates have string keys and finite numbers");
         Self::of(Fingerprint([0; 16]), &json, None).fingerprinted()
     }
 
-    /// Prepares an offer, of which `write` writes all that does not depend on the lead.
+    /// A template of an offer; `write` writes what does not depend on the lead.
     pub fn of_offer(imprint: Imprint, write: impl FnOnce(&mut JsonObject<'_>)) -> Self {
         let mut json = vec![b'{'];
         write(&mut JsonObject::go_on(&mut json));
@@ -73,7 +73,7 @@ impl Template {
     fn of(fingerprint: Fingerprint, json: &str, imprint: Option<Imprint>) -> Self {
         const SUB_TYPE: &str = r#""productSubType":""#;
         const CONVERSION: &str = r#""conversionProbability":"#;
-        // A quote within a text is never bare, so these stand where the offer has its keys.
+        // Quotes within a text are escaped, so these match the keys of the offer only.
         let sub_type = json.split_once(SUB_TYPE).and_then(|(_, rest)| rest.split('"').next());
         let conversion = json.rfind(CONVERSION).map(|place| place + CONVERSION.len());
         Self {
@@ -90,14 +90,14 @@ impl Template {
         self
     }
 
-    /// As it is stored: a line with the imprint, then the JSON.
+    /// The stored form: a line with the imprint, then the JSON.
     pub fn stored(&self) -> String {
         let imprint =
             serde_json::to_string(&self.imprint).expect("an imprint has string keys and finite numbers");
         format!("{imprint}\n{}", self.json)
     }
 
-    /// Writes its JSON, with another conversion probability in place of the file's where it ends with that.
+    /// Writes its JSON. If the JSON ends with the conversion probability, `conversion` replaces it.
     pub(super) fn write(&self, out: &mut Vec<u8>, conversion: Option<f64>) {
         let Some((probability, place)) = conversion.zip(self.conversion) else {
             return out.extend_from_slice(self.json.as_bytes());
@@ -107,7 +107,7 @@ impl Template {
         write!(out, "{}", probability.unwrap_or_else(|| 0.into())).expect("memory takes all");
     }
 
-    /// Reads what [`stored`](Self::stored) made; `None` when it is something else.
+    /// Parses the form of [`stored`](Self::stored); `None` if invalid.
     pub fn read(fingerprint: Fingerprint, stored: &str) -> Option<Self> {
         let (imprint, json) = stored.split_once('\n')?;
         Some(Self::of(fingerprint, json, serde_json::from_str(imprint).ok()?))

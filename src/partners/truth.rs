@@ -1,6 +1,6 @@
-//! Yes and no in the words of partners.
+//! Truth values in partners' words.
 
-/// What a text says where yes or no is wanted; `None` where it says neither.
+/// A text as true or false; `None` if it means neither.
 pub(super) fn truth(text: &str) -> Option<bool> {
     let text = text.trim();
     let is_one_of = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(text));

@@ -1,11 +1,11 @@
-//! The state of a postal code, as far as its first three digits show it. A few post offices on a border are served from
-//! the next state and count as that one's.
+//! Maps a postal code to its state by the first three digits. A few border post offices are served from the
+//! neighbouring state and count as that state's.
 
 use offerd_model::State::{self, *};
 use offerd_model::Zipcode;
 
-/// First and last prefix of three digits, and the state. Prefixes of the armed forces and of islands without a value of
-/// `State` are left out.
+/// First and last three-digit prefix, and the state. Prefixes of the armed forces and of islands that `State`
+/// lacks are omitted.
 #[rustfmt::skip]
 const PREFIXES: &[(u16, u16, State)] = &[
     (5, 5, Ny), (6, 7, Pr), (8, 8, Vi), (9, 9, Pr), (10, 27, Ma), (28, 29, Ri), (30, 38, Nh), (39, 49, Me),

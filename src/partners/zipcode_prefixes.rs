@@ -1,24 +1,24 @@
-//! Places by the first digits of their zipcodes.
+//! Sets of zipcodes by prefix.
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// Digits of a zipcode that name a place.
+/// Significant digits of a zipcode.
 const DIGITS: usize = 5;
 
-/// Prefixes that are named where a condition is shown; of the others only how many there are.
+/// Maximum number of prefixes listed when a condition is displayed; the rest are counted.
 const MOST_NAMED: usize = 8;
 
-/// Zipcodes that begin with one of some prefixes.
+/// Zipcodes that begin with one of several prefixes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZipcodePrefixes {
     prefixes: Vec<String>,
-    /// The zipcodes that begin so, as numbers, in order and with gaps in between.
+    /// The matching zipcodes as sorted, disjoint numeric ranges.
     ranges: Vec<RangeInclusive<u32>>,
 }
 
 impl ZipcodePrefixes {
-    /// The zipcodes that begin with one of `prefixes`; `None` when one is not one to five digits.
+    /// The zipcodes that begin with one of `prefixes`; `None` unless each has one to five digits.
     pub fn new(prefixes: &[String]) -> Option<Self> {
         let mut all = prefixes.iter().map(|prefix| range(prefix)).collect::<Option<Vec<_>>>()?;
         all.sort_by_key(|range| *range.start());
@@ -34,23 +34,23 @@ impl ZipcodePrefixes {
         Some(Self { prefixes: prefixes.to_vec(), ranges })
     }
 
-    /// Whether a prefix is one.
+    /// Whether a text is a valid prefix.
     pub fn is_prefix(text: &str) -> bool {
         range(text).is_some()
     }
 
-    /// Whether a zipcode, as a number, begins with one of them.
+    /// Whether a zipcode, as a number, is in the set.
     pub fn contains(&self, zipcode: f64) -> bool {
         self.meets(zipcode, zipcode)
     }
 
-    /// Whether any zipcode from one number to another begins with one of them.
+    /// Whether any zipcode of a range is in the set.
     pub fn meets(&self, least: f64, greatest: f64) -> bool {
         let nth = self.ranges.partition_point(|range| f64::from(*range.end()) < least);
         self.ranges.get(nth).is_some_and(|range| f64::from(*range.start()) <= greatest)
     }
 
-    /// Whether every zipcode from one number to another does.
+    /// Whether every zipcode of a range is in the set.
     pub fn covers(&self, least: f64, greatest: f64) -> bool {
         let nth = self.ranges.partition_point(|range| f64::from(*range.end()) < least);
         let range = self.ranges.get(nth);
@@ -58,13 +58,12 @@ impl ZipcodePrefixes {
         range.is_some_and(|range| f64::from(*range.start()) <= least && ends(range))
     }
 
-    /// The numbers at which zipcodes begin to be, or cease to be, among them.
+    /// The boundaries of the set's ranges.
     pub fn bounds(&self) -> impl Iterator<Item = f64> {
         self.ranges.iter().flat_map(|range| [f64::from(*range.start()), f64::from(*range.end() + 1)])
     }
 }
 
-/// The zipcodes that begin with a prefix.
 fn range(prefix: &str) -> Option<RangeInclusive<u32>> {
     let is_one = (1..=DIGITS).contains(&prefix.len()) && prefix.bytes().all(|byte| byte.is_ascii_digit());
     let first: u32 = is_one.then(|| prefix.parse().ok())??;
@@ -72,7 +71,6 @@ fn range(prefix: &str) -> Option<RangeInclusive<u32>> {
     Some(first * span..=first * span + (span - 1))
 }
 
-/// The prefixes, of many the first.
 impl fmt::Display for ZipcodePrefixes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = &self.prefixes[..self.prefixes.len().min(MOST_NAMED)];

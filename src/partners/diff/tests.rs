@@ -1,4 +1,4 @@
-//! What is told of two books that differ.
+//! Reports on two differing books.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ fn book(files: &[(&str, PartnerFile)]) -> Book {
     Book::from_texts(files.iter().map(text)).unwrap()
 }
 
-/// The only change of the only partner that has changed.
+/// The only change of the only changed partner.
 fn change(before: PartnerFile, after: PartnerFile) -> ProductDiff {
     let mut diff = BookDiff::between(&book(&[("one", before)]), &book(&[("one", after)]));
     assert_eq!((diff.added.len(), diff.removed.len(), diff.changed.len()), (0, 0, 1), "{diff:?}");
@@ -123,7 +123,7 @@ fn who_a_partner_is_may_change_too() {
     }
 }
 
-/// The file is the same, and yet the partner is shown something else. What it is, is never told.
+/// The file is unchanged, but the partner receives another secret. The secret itself is never shown.
 #[test]
 fn another_secret_is_a_change() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The index against walking every rule.
+//! Compares the index with a naive evaluation of every rule.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::*;
 use crate::zipcode_prefixes::ZipcodePrefixes;
 use offerd_model::{CreditBands, Lead};
 
-/// A subject of each kind, among them derived ones and one whose value may follow from another.
+/// A subject of each kind, including derived ones and one whose value may follow from another.
 const SUBJECTS: [&str; 12] = [
     "personalInformation.state",
     "creditInformation.providedCreditRating",
@@ -87,7 +87,7 @@ fn lender(nth: u64) -> &'static str {
     ["Alder Bank", "Birch Credit", "Cedar Trust"][nth as usize % 3]
 }
 
-/// A lead whose attributes are each given, null, or missing.
+/// A lead whose attributes are each given, null or missing.
 fn lead() -> impl Strategy<Value = Lead> {
     let maybe = |value: BoxedStrategy<Value>| prop_oneof![1 => Just(None), 1 => Just(Some(Value::Null)), 4 => value.prop_map(Some)];
     let state = prop::sample::select(offerd_model::State::WIRE.to_vec()).prop_map(Value::from).boxed();
@@ -153,7 +153,7 @@ fn agree(rows: &[Vec<Condition>], lead: &Lead) {
 }
 
 proptest! {
-    /// The index gives the answer of walking each rule, on any rules and leads.
+    /// The index agrees with the naive evaluation on arbitrary rules and leads.
     #[test]
     fn the_index_agrees_with_the_naive_evaluator(
         rows in prop::collection::vec(prop::collection::vec(condition(), 0..5), 0..150),
@@ -168,7 +168,7 @@ proptest! {
 proptest! {
     #![proptest_config(crate::cases::cases(8))]
 
-    /// So it does where the rules name more bounds than there are cells.
+    /// So it does if the rules name more bounds than there are cells.
     #[test]
     fn it_agrees_with_coarse_cells(leads in prop::collection::vec(lead(), 8)) {
         let amount = Subject::of("loanInformation.loanAmount");

@@ -1,10 +1,11 @@
-//! How likely a click earns the payout, as far as a company's own clicks have shown.
+//! Conversion estimates from a company's own clicks.
 //!
-//! A click either converts or not, so what is believed of a place is a Beta distribution. It begins as a [`Prior`] of the settings: a
-//! rate, worth so many clicks. Clicks on other partners' offers of the product move it, then clicks on other offers of the partner, then
-//! clicks on the offer by people of other ratings, each time as the prior of what is nearer, worth as many clicks again. What was seen at
-//! the place itself comes last. Every click counts once, so that a new partner begins where its product stands, and an offer that many
-//! have clicked on stands where they have put it.
+//! A click either converts or not, so the belief about a place is a Beta distribution. It starts from the
+//! [`Prior`] of the settings: a rate, worth a number of clicks. Clicks on other partners' offers of the
+//! product update it, then clicks on the partner's other offers, then clicks on the offer by people of other
+//! ratings. The result of each level becomes the prior of the next narrower one, worth the same number of
+//! clicks again. The clicks at the place itself come last. Every click counts once. So a new partner starts
+//! at the average of its product, and an offer with many clicks stands on its own record.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -13,38 +14,38 @@ use serde::{Deserialize, Serialize};
 
 use offerd_model::{ProductType, ProvidedCreditRating};
 
-/// Clicks, and those of them that earned their payout; older ones count for less than one.
+/// Clicks, and those that earned their payout; older ones count for less than one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Seen {
-    /// Offers that were clicked on.
+    /// Number of clicks on offers.
     pub clicks: f64,
-    /// Those of them that converted.
+    /// Number of clicks that converted.
     pub conversions: f64,
 }
 
-/// What is believed before anything was seen, and what is never believed.
+/// The prior belief, and the bounds of any estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Prior {
     /// Share of clicks that convert.
     pub rate: f64,
-    /// How many clicks that is worth, above 0.
+    /// Weight of the prior in clicks, above 0.
     pub strength: f64,
-    /// No estimate is less.
+    /// Lower bound of every estimate.
     pub least: f64,
-    /// No estimate is more.
+    /// Upper bound of every estimate.
     pub most: f64,
 }
 
-/// Where a conversion is from. Stored by position.
+/// The source of a conversion estimate. Stored by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ConversionFrom {
-    /// The partner has bought the lead: there is nothing left to happen.
+    /// The partner has bought the lead, so the payout is certain.
     Sold,
     /// The click itself earns the payout.
     Click,
-    /// The settings: nothing was seen yet.
+    /// The settings: no clicks yet.
     Prior,
     /// Clicks on other partners' offers of the product.
     Product,
@@ -56,72 +57,69 @@ pub enum ConversionFrom {
     Band,
 }
 
-/// An offer, within the file of a partner.
+/// An offer within a partner file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place<'a> {
     /// The product type of the seat.
     pub product_type: ProductType,
     /// Key of the partner.
     pub partner: &'a str,
-    /// Key of the offer, which all its terms share.
+    /// Key of the offer, shared by all its terms.
     pub offer: &'a str,
 }
 
-/// What is believed of an offer to people of a rating.
+/// The estimate for an offer and a rating.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Share of clicks that convert, within the bounds of the settings.
     pub rate: f64,
-    /// What knows most of it.
+    /// The narrowest level with clicks.
     pub from: ConversionFrom,
-    /// What was seen there.
+    /// Clicks observed at that level.
     pub seen: Seen,
-    /// The Beta distribution that is believed, by its two parameters; the rate is its mean, but for the bounds.
+    /// The two parameters of the Beta distribution; its mean, clamped to the bounds, is the rate.
     pub beta: (f64, f64),
 }
 
-/// What the clicks of one company have shown. Test leads have one of their own.
+/// Click statistics of one company. Test leads have separate ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conversions {
-    /// What is believed without.
+    /// The belief without clicks.
     pub prior: Prior,
     products: HashMap<ProductType, OfProduct>,
-    /// What is taken as it was once believed, whatever was seen.
+    /// Recorded estimates, which override the statistics.
     recorded: HashMap<(ProductType, String, String), Estimate>,
 }
 
-/// Of an offer, by rating.
 type OfOffer = Level<Seen, Band>;
 
-/// Of a partner, by the keys of its offers.
 type OfPartner = Level<OfOffer, String>;
 
-/// Of a product type, by the keys of its partners.
 type OfProduct = Level<OfPartner, String>;
 
-/// By what people are told apart: their credit rating, if it is known.
+/// The group of people that statistics distinguish: their credit rating, if known.
 pub type Band = Option<ProvidedCreditRating>;
 
-/// From the widest to the nearest.
+/// From the widest to the narrowest level.
 const LEVELS: [ConversionFrom; 4] =
     [ConversionFrom::Product, ConversionFrom::Partner, ConversionFrom::Offer, ConversionFrom::Band];
 
-/// What is known of a partner, or of one of its offers, or of that to people of one rating.
+/// The estimate for a partner, for one of its offers, or for an offer and one rating.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Known<'a> {
     /// The product type.
     pub product_type: ProductType,
     /// Key of the partner.
     pub partner: &'a str,
-    /// Key of the offer; `None` for all of the partner.
+    /// Key of the offer; `None` for the whole partner.
     pub offer: Option<&'a str>,
-    /// The rating; `None` for all.
+    /// The rating; `None` for all ratings.
     pub band: Option<Band>,
-    /// What is believed: of a partner what an offer that nobody has clicked on begins with, and likewise of an offer.
+    /// The estimate; for a partner or an offer, the one that a new offer or rating starts from.
     pub estimate: Estimate,
 }
 
-/// What was seen at all places of a kind, and at each.
+/// Totals of a level, and its parts.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Level<T, K: Hash + Eq> {
     seen: Seen,
@@ -134,7 +132,7 @@ impl Seen {
         self.conversions += other.conversions;
     }
 
-    /// What was seen here and not there, which is a part of it.
+    /// The clicks here that are not in `part`, which is a subset.
     fn without(self, part: Self) -> Self {
         Self {
             clicks: (self.clicks - part.clicks).max(0.0),
@@ -144,12 +142,12 @@ impl Seen {
 }
 
 impl Conversions {
-    /// Nothing was seen yet.
+    /// Statistics without clicks.
     pub fn nothing_seen(prior: Prior) -> Self {
         Self { prior, products: HashMap::new(), recorded: HashMap::new() }
     }
 
-    /// What was believed of the offers of one table, to rank it once more: the mean of that of any other offer.
+    /// Replays the recorded estimates of one table, to rank it again. Other offers get their mean.
     pub fn recorded(believed: impl IntoIterator<Item = ((ProductType, String, String), Estimate)>) -> Self {
         let recorded: HashMap<_, _> = believed.into_iter().collect();
         let sum: f64 = recorded.values().map(|estimate: &Estimate| estimate.rate).sum();
@@ -157,7 +155,7 @@ impl Conversions {
         Self { recorded, ..Self::nothing_seen(Prior { rate, strength: 1.0, least: 0.0, most: 1.0 }) }
     }
 
-    /// Adds what was seen of an offer by people of a rating.
+    /// Adds observed clicks on an offer by people of a rating.
     pub fn add(&mut self, place: &Place<'_>, band: Band, seen: Seen) {
         let product = self.products.entry(place.product_type).or_default();
         product.seen.add(seen);
@@ -168,7 +166,7 @@ impl Conversions {
         offer.each.entry(band).or_default().add(seen);
     }
 
-    /// What is believed of an offer to people of a rating.
+    /// The estimate for an offer and a rating.
     pub fn estimate(&self, place: &Place<'_>, band: Band) -> Estimate {
         let Place { product_type, partner, offer } = *place;
         if !self.recorded.is_empty()
@@ -188,13 +186,13 @@ impl Conversions {
         ])
     }
 
-    /// What is believed by what was seen of the product, the partner, the offer and the rating.
+    /// The estimate from the clicks of product, partner, offer and rating.
     fn of(&self, levels: [Option<Seen>; 4]) -> Estimate {
         let Prior { rate, strength, least, most } = self.prior;
         let seen = levels.map(Option::unwrap_or_default);
         let mut beta = (rate * strength, (1.0 - rate) * strength);
         for (nth, wider) in seen.into_iter().enumerate() {
-            // What is nearer comes later, and counts once.
+            // Clicks of the narrower level are excluded here, since they count there.
             let Seen { clicks, conversions } = wider.without(seen.get(nth + 1).copied().unwrap_or_default());
             let mean = beta.0 / (beta.0 + beta.1);
             let converted = mean * strength + conversions;
@@ -205,7 +203,7 @@ impl Conversions {
         Estimate { rate: (beta.0 / (beta.0 + beta.1)).clamp(least, most), from, seen, beta }
     }
 
-    /// Everything of which something was seen, in the order of the names: each partner, each of its offers, each of their ratings.
+    /// Every level with clicks, sorted by name: each partner, its offers, and their ratings.
     pub fn known(&self) -> Vec<Known<'_>> {
         let mut all = Vec::new();
         for (&product_type, product) in &self.products {

@@ -1,24 +1,27 @@
-//! Ranking: what an offer's score is made of, where the settings name a ranking.
+//! Ranking: how an offer's score is computed where the settings name a ranking.
 //!
-//! Four [`Parts`], each a figure that is 0 or more, are raised to the [`Weights`] of the ranking and multiplied:
+//! Four [`Parts`], each 0 or more, are raised to the [`Weights`] of the ranking and multiplied:
 //!
 //! ```text
 //! score = interest ^ w₁ × conversion ^ w₂ × payout ^ w₃ × consumer rating ^ w₄
 //! ```
 //!
-//! | part | is | bounds |
+//! | part | definition | bounds |
 //! |---|---|---|
-//! | interest | suitability × price × reach: what the offer is worth to the person, before anybody earns by it | 0 to 1 |
-//! | … suitability | how likely they are to get it: 0.95 pre-approved, 0.80 pre-qualified, 0.65 pre-selected, 0.50 else | 0.5 to 0.95 |
-//! | … price | 100 ÷ (100 + APR) of a loan (the mean APR) or a mortgage; (100 + APY) ÷ 110 of savings; 1 of what has no price here | 0 to 1 |
-//! | … reach | the most that a loan may be over what was asked for; 1 where nothing was asked for, or more is offered | 0 to 1 |
-//! | conversion | how many of a hundred clicks earn the payout, over 100 ([`estimate`]); 1 where the click earns it, or the partner has bought the lead | `least` to `most` of the settings, or 1 |
-//! | payout | dollars that one conversion earns; of a partner that has bought the lead what it pays | 0 to 1,000,000 |
-//! | consumer rating | out of 100, over 100; `unrated` of the settings where the offer has none | 0.01 to 1 |
+//! | interest | suitability × price × reach: the value to the person, whatever it earns | 0 to 1 |
+//! | … suitability | 0.95 pre-approved, 0.80 pre-qualified, 0.65 pre-selected, else 0.50 | 0.5 to 0.95 |
+//! | … price | loan, mortgage: 100 ÷ (100 + mean APR); savings: (100 + APY) ÷ 110; else 1 | 0 to 1 |
+//! | … reach | maximum loan amount ÷ requested amount; 1 when none is requested or more is offered | 0 to 1 |
+//! | conversion | share of clicks that pay ([`estimate`]); 1 for click payouts and bought leads | 0 to 1 |
+//! | payout | dollars per conversion; for a bought lead its price | 0 to 1,000,000 |
+//! | consumer rating | rating ÷ 100; `unrated` of the settings for offers without one | 0.01 to 1 |
 //!
-//! A part of weight 0 plays no part, and one of weight 2 counts twice. With 1, 1, 1 and 0 the score is the expected value in dollars, as
-//! it is without a ranking, but by the conversion that was measured. It never falls when a part rises, and it does not depend on the
-//! other offers of a table, so that no offer moves another when it arrives. Six significant digits are kept, and shown.
+//! A measured conversion stays between `least` and `most` of the settings.
+//!
+//! A part of weight 0 has no effect, and one of weight 2 counts twice. With weights 1, 1, 1 and 0 the score
+//! is the expected value in dollars, as without a ranking, but with the measured conversion. The score never
+//! falls when a part rises. It does not depend on the other offers of a table, so an arriving offer never
+//! moves another. Scores are kept and shown with six significant digits.
 
 pub mod estimate;
 
@@ -32,24 +35,24 @@ use super::declared::PayoutStep;
 use super::facts::Facts;
 use super::quote::Terms;
 
-/// A figure for each of the parts that a score is made of.
+/// The figures that make up a score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Parts {
-    /// What the offer is worth to the person, 0 to 1.
+    /// Value to the person, 0 to 1.
     pub interest: f64,
-    /// How likely a click earns the payout, 0 to 1.
+    /// Probability that a click earns the payout, 0 to 1.
     pub conversion: f64,
-    /// Dollars that a conversion earns.
+    /// Dollars per conversion.
     pub payout: f64,
-    /// What consumers think of it, 0.01 to 1.
+    /// Consumer rating, 0.01 to 1.
     pub consumer_rating: f64,
 }
 
-/// How much each part counts: what it is raised to, 0 to 4.
+/// The exponent of each part, 0 to 4.
 pub type Weights = Parts;
 
-/// Which ranking an offer was ranked by, as it was then.
+/// The ranking that an offer was scored by, as of that time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ranking {
@@ -57,53 +60,53 @@ pub struct Ranking {
     pub name: String,
     /// Its weights.
     pub weights: Weights,
-    /// The consumer rating that counts for an offer without one, out of 100.
+    /// Consumer rating assumed for offers without one, out of 100.
     pub unrated: f64,
-    /// When what it knew of conversions was summed up, Unix milliseconds; 0 where nothing was.
+    /// When the conversion statistics were computed, Unix milliseconds; 0 when there were none.
     pub learnt_at: i64,
 }
 
-/// Why an offer has its score.
+/// How an offer got its score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
     /// The ranking.
     pub by: Arc<Ranking>,
     /// The parts.
     pub parts: Parts,
-    /// Where the conversion is from.
+    /// Source of the conversion estimate.
     pub from: ConversionFrom,
-    /// What was seen there; older clicks count for less than one.
+    /// Clicks observed at that level; older clicks count for less than one.
     pub seen: Seen,
 }
 
-/// What the offers of a table are ranked by.
+/// The ranking and the statistics that the offers of a table are scored with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedBy {
     /// The ranking.
     pub ranking: Arc<Ranking>,
-    /// What the company's own clicks have taught.
+    /// Conversion statistics of the company's own clicks.
     pub conversions: Arc<Conversions>,
 }
 
-/// What is known of an offer before anybody ranks it.
+/// The inputs of a ranking for one offer.
 #[derive(Debug, Clone, Copy)]
 pub struct Merits<'a> {
-    /// The partner and the offer in its file.
+    /// The partner, and the key of the offer in its file.
     pub place: Place<'a>,
     /// The step that earns the payout.
     pub payout_on: PayoutStep,
-    /// Dollars that it earns.
+    /// Payout in dollars.
     pub payout: f64,
-    /// How likely the person is to get it.
+    /// Likelihood of approval.
     pub suitability: f64,
-    /// Share of shown offers that earn the payout, as the file says.
+    /// Declared share of shown offers that earn the payout.
     pub declared_conversion: f64,
     /// Consumer rating out of 100.
     pub consumer_rating: Option<f64>,
 }
 
 impl Merits<'_> {
-    /// The score without a ranking: the expected value in dollars, by what the file says (facts, Firmness).
+    /// The score without a ranking: the expected value in dollars by the declared figures (facts, Firmness).
     pub fn expected_value(&self) -> f64 {
         (self.declared_conversion * self.payout * self.suitability * 1e4).round() / 1e4
     }
@@ -134,7 +137,7 @@ impl Ranked {
         score(&self.parts, &self.by.weights)
     }
 
-    /// The same of a partner that has bought the lead for so many dollars.
+    /// Sets the payout of a partner that bought the lead for `dollars`.
     pub fn sold_for(&mut self, dollars: f64) {
         (self.parts.payout, self.parts.conversion) = (dollars, 1.0);
         (self.from, self.seen) = (ConversionFrom::Sold, Seen::default());
@@ -158,13 +161,13 @@ impl Parts {
     }
 }
 
-/// The score that parts have by weights: 0 or more, never less for a greater part.
+/// The score of parts under weights: 0 or more, and monotonic in each part.
 pub fn score(parts: &Parts, weights: &Weights) -> f64 {
     let raised = parts.each().into_iter().zip(weights.each()).map(|(part, weight)| part.powf(weight));
     six_digits(raised.product())
 }
 
-/// Rounded to six significant digits, so that what is shown is what offers are sorted by.
+/// Rounds to six significant digits, so that the displayed value is the sort key.
 fn six_digits(figure: f64) -> f64 {
     if !figure.is_finite() || figure <= 0.0 {
         return 0.0;
@@ -173,7 +176,7 @@ fn six_digits(figure: f64) -> f64 {
     if scale.is_finite() && scale > 0.0 { (figure * scale).round() / scale } else { 0.0 }
 }
 
-/// What is left of a dollar after a year of the offer's price, or comes of it.
+/// The value of a dollar after one year at the offer's price or yield.
 fn price(terms: &Terms) -> f64 {
     let after = |apr: f64| 100.0 / (100.0 + apr.max(0.0));
     match terms {
@@ -184,7 +187,7 @@ fn price(terms: &Terms) -> f64 {
     }
 }
 
-/// How much of what was asked for may be had, 0 to 1.
+/// The share of the requested amount that is available, 0 to 1.
 fn reach(terms: &Terms, asked: Option<f64>) -> f64 {
     match (terms, asked) {
         (Terms::Loan(loan), Some(asked)) => (f64::from(loan.max_amount) / asked).clamp(0.0, 1.0),
@@ -247,7 +250,7 @@ mod tests {
         }
     }
 
-    /// What lenders offer of whom each pays something else.
+    /// Quotes of lenders with different payouts.
     fn quoted(payouts: &[u32], order: &[usize]) -> Vec<(String, f64)> {
         let files = payouts.iter().enumerate().map(|(nth, payout)| {
             let key = format!("lender{nth}");

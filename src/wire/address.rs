@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use ipnet::IpNet;
 
-/// Networks that are no public host: private, local, shared, for tests, multicast, reserved; of IPv6 also those that lead to IPv4 ones by
-/// another way.
+/// Networks without public hosts: private, local, shared, test, multicast and reserved ones; for IPv6 also
+/// those that embed or tunnel IPv4 addresses.
 const INWARD: &[&str] = &[
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -35,17 +35,16 @@ const INWARD: &[&str] = &[
     "ff00::/8",      // multicast
 ];
 
-/// Public addresses, and what an operator has allowed beside them.
+/// Allows public addresses, and those that an operator has added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AddressRules {
     /// Host names whose addresses are all allowed, in lower case.
     hosts: Vec<String>,
-    /// Networks that are allowed.
     networks: Vec<IpNet>,
 }
 
 impl AddressRules {
-    /// From host names, addresses and networks in CIDR notation.
+    /// Parses host names, addresses and networks in CIDR notation.
     pub fn new(allowed: &[String]) -> Result<Self, String> {
         let mut rules = Self::default();
         for entry in allowed {
@@ -71,7 +70,7 @@ impl AddressRules {
     }
 }
 
-/// Whether an address is one that the whole internet reaches.
+/// Whether an address is publicly reachable.
 pub fn is_public(address: IpAddr) -> bool {
     static NETWORKS: LazyLock<Vec<IpNet>> =
         LazyLock::new(|| INWARD.iter().map(|text| text.parse().expect("it is a network")).collect());
@@ -82,7 +81,7 @@ fn is_host_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric() || "-._".contains(letter))
 }
 
-/// A host name as it is compared: lower case, without the dot of the root.
+/// A normalised host name: lower case, without the trailing dot.
 fn plain(host: &str) -> String {
     host.trim_end_matches('.').to_ascii_lowercase()
 }
@@ -151,7 +150,7 @@ mod tests {
     fn an_entry_that_is_nothing_is_refused() {
         let refused = AddressRules::new(&["http://lender/".to_owned()]).unwrap_err();
         assert_eq!(refused, "`http://lender/` is not a host name, an address or a network like 10.0.0.0/8");
-        // What was meant as a network allows no host of that name.
+        // A malformed network is not taken for a host name.
         assert!(AddressRules::new(&["10.0.0.0/33".to_owned()]).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Bodies of answers, read under a cap, their content codings undone.
+//! Reads bodies of answers under a size limit, and decodes their content codings.
 
 use std::io::Read;
 
@@ -12,13 +12,13 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 
 use super::error::{CallError, Failed};
 
-/// Most codings, one over the other.
+/// Maximum number of stacked codings.
 const CODINGS_MAX: usize = 2;
 
-/// What brotli reads at a time, bytes.
+/// Buffer size of the Brotli decoder in bytes.
 const CHUNK: usize = 4096;
 
-/// A content coding. A server may choose any of them where it is asked for none (RFC 9110, 12.5.3).
+/// A content coding. A server may choose any if the request names none (RFC 9110, 12.5.3).
 #[derive(Clone, Copy)]
 enum Coding {
     Gzip,
@@ -26,8 +26,8 @@ enum Coding {
     Brotli,
 }
 
-/// The whole body, of at most so many bytes as it comes and as it is. Takes from the headers what no longer holds once its codings are
-/// undone.
+/// Reads and decodes the whole body, of at most `most` bytes both encoded and decoded. Removes the headers
+/// that no longer apply.
 pub(super) async fn whole(body: Incoming, headers: &mut HeaderMap, most: usize) -> Result<Bytes, Failed> {
     let codings = codings(headers).map_err(Failed::sent)?;
     if body.size_hint().lower() > most as u64 {
@@ -44,7 +44,6 @@ pub(super) async fn whole(body: Incoming, headers: &mut HeaderMap, most: usize) 
     undone.map_err(Failed::sent)
 }
 
-/// The codings of a body, in the order in which they were applied.
 fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, CallError> {
     let mut codings = Vec::new();
     for line in headers.get_all(CONTENT_ENCODING) {
@@ -62,14 +61,14 @@ fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, CallError> {
     if codings.len() > CODINGS_MAX { Err(CallError::UnknownCoding) } else { Ok(codings) }
 }
 
-/// Undoes a coding, up to `most` bytes; of nothing it is nothing.
+/// Decodes up to `most` bytes; an empty body stays empty.
 fn undone(coded: &[u8], coding: Coding, most: usize) -> Result<Bytes, CallError> {
     if coded.is_empty() {
         return Ok(Bytes::new());
     }
     match coding {
         Coding::Gzip => read(MultiGzDecoder::new(coded), most),
-        // Meant is zlib's form; many send what is in it alone.
+        // The standard says zlib; many servers send raw deflate.
         Coding::Deflate if is_zlib(coded) => read(ZlibDecoder::new(coded), most),
         Coding::Deflate => read(DeflateDecoder::new(coded), most),
         Coding::Brotli if is_of_large_window(coded) => Err(CallError::LargeWindow),
@@ -77,12 +76,13 @@ fn undone(coded: &[u8], coding: Coding, most: usize) -> Result<Bytes, CallError>
     }
 }
 
-/// Whether bytes are in Brotli's extension that lets a few of them ask for 1 GiB to undo them. No other Brotli begins so (RFC 7932, 9.1).
+/// Whether the body uses Brotli's large-window extension, in which a few bytes can require 1 GiB to decode.
+/// No regular Brotli stream starts this way (RFC 7932, 9.1).
 fn is_of_large_window(coded: &[u8]) -> bool {
     coded.first().is_some_and(|first| first & 0x7f == 0x11)
 }
 
-/// Whether bytes begin as zlib's do (RFC 1950, 2.2).
+/// Whether the body starts with a zlib header (RFC 1950, 2.2).
 fn is_zlib(coded: &[u8]) -> bool {
     matches!(coded, [method, flags, ..] if method & 15 == 8 && u16::from_be_bytes([*method, *flags]) % 31 == 0)
 }

@@ -1,12 +1,12 @@
-//! A circuit breaker: calls are kept back from a far side that mostly fails, and a few probes find out when it is well.
+//! A circuit breaker: stops calls to a far side that mostly fails; a few probes find out when it recovered.
 //!
 //! ```text
-//! closed ── failure share over the window ──► open ── its time has passed ──► half-open ── successes ──► closed
-//!                                               ▲                                │
-//!                                               └────── a failure; twice as long ┘
+//! closed ── failure share over window ──► open ── its time is over ──► half-open ── successes ──► closed
+//!                                           ▲                             │
+//!                                           └─── a failure; twice as long ┘
 //! ```
 //!
-//! A pure machine: the time is handed in, and whether there is room in the panel is asked for.
+//! A pure state machine: the caller passes the time, and a closure that checks for room in the panel.
 
 use std::time::Duration;
 
@@ -17,19 +17,19 @@ use super::window::{CallTally, Window};
 /// When a breaker opens, for how long, and how it closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BreakerRules {
-    /// How far back verdicts count.
+    /// Length of the sliding window.
     pub window: Duration,
-    /// Fewest calls within the window that say anything.
+    /// Minimum number of calls in the window before it opens.
     pub minimum_calls: u32,
-    /// Share of failed ones from which on it opens.
+    /// Percentage of failed calls from which it opens.
     pub failure_percent: u8,
-    /// How long it stays open at first; twice as long each time that it opens again.
+    /// Initial open time; doubled each time it opens again.
     pub open_for: Duration,
-    /// How long it stays open at most.
+    /// Maximum open time.
     pub open_ceiling: Duration,
-    /// How many calls it lets through at a time while it is half-open.
+    /// Maximum concurrent calls while half-open.
     pub probes: u32,
-    /// How many of them must succeed before it closes.
+    /// Number of successes that close it.
     pub successes: u32,
 }
 
@@ -47,25 +47,25 @@ impl Default for BreakerRules {
     }
 }
 
-/// Where a breaker stands.
+/// The state of a breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BreakerState {
     /// Calls pass.
     Closed,
-    /// A few calls pass, to see how they end.
+    /// A few probes pass.
     HalfOpen,
-    /// No call passes until its time has passed.
+    /// No call passes until its time is over.
     Open,
 }
 
-/// What a verdict has changed.
+/// A state change caused by a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// It opened, for this long.
+    /// Opened for this long.
     Opened(Duration),
-    /// It would have opened, and the panel had no room. Said once until the failures end.
+    /// Should have opened, but the panel had no room. Reported once until the failures end.
     Held,
-    /// It closed.
+    /// Closed.
     Closed,
 }
 
@@ -75,13 +75,12 @@ pub struct Breaker {
     rules: BreakerRules,
     window: Window,
     stage: Stage,
-    /// How long it stays open when it opens next, unless it has been well for that long.
+    /// Duration of the next open period, unless it has been closed for that long.
     next_open: Duration,
-    /// When it last closed.
     closed_at: Option<Instant>,
-    /// When it last left the closed state; kept until it closes.
+    /// When it last left the closed state; `None` once it closes.
     pub ejected_since: Option<Instant>,
-    /// Whether [`Turn::Held`] has been said.
+    /// Whether [`Turn::Held`] has been reported.
     held: bool,
 }
 
@@ -93,7 +92,7 @@ enum Stage {
 }
 
 impl Breaker {
-    /// A closed one.
+    /// Creates a closed breaker.
     pub fn new(rules: BreakerRules) -> Self {
         Self {
             rules,
@@ -106,7 +105,8 @@ impl Breaker {
         }
     }
 
-    /// Whether a call may pass now. One that passes must end in [`Self::judge`] or [`Self::forget`].
+    /// Whether a call may pass now. The caller must end each passed call with [`Self::judge`] or
+    /// [`Self::forget`].
     pub fn admits(&mut self, now: Instant) -> bool {
         match &mut self.stage {
             Stage::Closed => true,
@@ -117,7 +117,7 @@ impl Breaker {
                 true
             }
             Stage::HalfOpen { under_way, anew_at, .. } => {
-                // Probes on which nobody ever passed judgement do not hold their places for ever.
+                // Probes without a verdict do not occupy their places forever.
                 if now >= *anew_at {
                     *under_way = 0;
                     *anew_at = now + self.next_open;
@@ -129,14 +129,14 @@ impl Breaker {
         }
     }
 
-    /// A call has ended well or not. `room` is asked whether the panel can do without this endpoint.
+    /// Records the verdict on a call. `room` returns whether the panel can spare this endpoint.
     pub fn judge(&mut self, now: Instant, ok: bool, room: impl FnOnce() -> bool) -> Option<Turn> {
         match &mut self.stage {
             Stage::Closed => {
                 self.window.add(now, ok);
                 self.trip(now, room)
             }
-            // The end of a call that was begun before.
+            // The verdict on a call that started earlier.
             Stage::Open { .. } => None,
             Stage::HalfOpen { under_way, successes, .. } => {
                 *under_way = under_way.saturating_sub(1);
@@ -149,14 +149,14 @@ impl Breaker {
         }
     }
 
-    /// A call was given up for reasons that say nothing of the far side.
+    /// Ends a call without a verdict on the far side.
     pub fn forget(&mut self) {
         if let Stage::HalfOpen { under_way, .. } = &mut self.stage {
             *under_way = under_way.saturating_sub(1);
         }
     }
 
-    /// Where it stands.
+    /// The current state.
     pub fn state(&self) -> BreakerState {
         match self.stage {
             Stage::Closed => BreakerState::Closed,
@@ -165,7 +165,6 @@ impl Breaker {
         }
     }
 
-    /// Calls and failures within the window.
     pub(super) fn tally(&self, now: Instant) -> CallTally {
         self.window.tally(now)
     }
@@ -183,7 +182,7 @@ impl Breaker {
             let said = std::mem::replace(&mut self.held, true);
             return (!said).then_some(Turn::Held);
         }
-        // What was well for as long as it would now be kept out starts from the beginning.
+        // After a closed period at least as long as the next open time, the backoff starts over.
         if self.closed_at.is_none_or(|at| now.saturating_duration_since(at) >= self.next_open) {
             self.next_open = self.rules.open_for.min(self.rules.open_ceiling);
         }

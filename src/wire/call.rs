@@ -1,44 +1,44 @@
-//! What is sent, and what comes back.
+//! Requests and replies.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, StatusCode};
 
-/// One request. Headers and body hold personal data and secrets, so it is not `Debug`.
+/// One request. Not `Debug`, since headers and body hold personal data and secrets.
 #[derive(Clone)]
 pub struct Call {
-    /// Its method.
+    /// HTTP method.
     pub method: Method,
-    /// Its absolute URL, without user or password.
+    /// Absolute URL, without user or password.
     pub url: String,
-    /// Its headers; those that frame the body (`content-length`, `transfer-encoding`) are the wire's own.
+    /// HTTP headers; the wire sets those that frame the body (`content-length`, `transfer-encoding`).
     pub headers: HeaderMap,
-    /// Its body.
+    /// Request body.
     pub body: Bytes,
-    /// Whether sending it twice does no harm.
+    /// Whether repeating the request is harmless.
     pub idempotent: bool,
 }
 
-/// One answer, whatever its status.
+/// One reply, of any status.
 #[derive(Clone)]
 pub struct Reply {
-    /// Its status.
+    /// HTTP status.
     pub status: StatusCode,
-    /// Its headers; those that spoke of its codings are gone.
+    /// HTTP headers, without those about content codings.
     pub headers: HeaderMap,
-    /// Its whole body, its codings undone.
+    /// The whole body, decoded.
     pub body: Bytes,
-    /// How often the call was sent for it, attempts that did not come through included.
+    /// Number of times that the call was sent, failed attempts included.
     pub sent: u8,
-    /// How long it took.
+    /// Time taken by phase.
     pub took: Phases,
 }
 
-/// How long the phases of a call took that was answered, of the attempt that came through.
+/// Durations of the phases of the successful attempt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// Until there was a connection, from the pool or a new one: name, TCP and TLS.
+    /// Until a connection was available, pooled or new: name resolution, TCP and TLS.
     pub connect: Duration,
     /// From there until the head of the answer.
     pub wait: Duration,

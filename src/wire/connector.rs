@@ -1,4 +1,4 @@
-//! Connections: resolved, checked, connected and secured, all within the connect timeout.
+//! Makes connections: name resolution, address check, TCP and TLS, all within the connect timeout.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -22,7 +22,6 @@ use super::resolver::GuardedResolver;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Makes the connections of one pool.
 #[derive(Clone)]
 pub(super) struct Connector {
     inner: HttpsConnector<HttpConnector<GuardedResolver>>,
@@ -42,7 +41,7 @@ impl Connector {
         let mut tcp = HttpConnector::new_with_resolver(GuardedResolver::new(Arc::clone(&rules)));
         tcp.set_nodelay(true);
         tcp.enforce_http(false);
-        // Several addresses share it; a single one may take it whole.
+        // Several addresses share the timeout; a single one may use all of it.
         tcp.set_connect_timeout(Some(timeout));
         let schemes = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
         let inner = if http2 {
@@ -64,7 +63,7 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        // A host that is itself an address is never resolved.
+        // A host that is a literal address is never resolved.
         if forbidden(&self.rules, &uri).is_some() {
             return Box::pin(std::future::ready(Err(CallError::ForbiddenAddress.into())));
         }
@@ -79,7 +78,7 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// The address that a URL has in place of a host name, when it may not be connected to.
+/// The address in a URL without a host name, if the rules forbid it.
 pub(super) fn forbidden(rules: &AddressRules, uri: &Uri) -> Option<IpAddr> {
     let host = uri.host().unwrap_or_default();
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);

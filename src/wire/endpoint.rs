@@ -1,4 +1,4 @@
-//! One kind of traffic to a far system: what it may have under way, when it is kept back, when it is sent again.
+//! One kind of traffic to a far system, with its concurrency limit, breaker and retries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +20,13 @@ use super::window::CallTally;
 /// Limits of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndpointRules {
-    /// Most calls under way; one more is refused at once.
+    /// Maximum concurrent calls; further ones are refused at once.
     pub concurrency: usize,
-    /// When calls are kept back.
+    /// When the breaker opens.
     pub breaker: BreakerRules,
-    /// When they are sent again.
+    /// When calls are retried.
     pub retry: RetryRules,
-    /// How long an answer is watched for after its deadline, of a sample of calls; no time watches none.
+    /// How long a sample of calls waits for an answer after its deadline; zero disables this.
     pub late_patience: Duration,
 }
 
@@ -41,20 +41,20 @@ impl Default for EndpointRules {
     }
 }
 
-/// An endpoint as it is shown.
+/// A snapshot of an endpoint for display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndpointState {
-    /// Where its breaker stands.
+    /// State of its breaker.
     pub breaker: BreakerState,
     /// Since when its breaker has not been closed.
     pub ejected_since: Option<Instant>,
-    /// Whether the breaker only counts, and refuses nothing.
+    /// Whether the breaker only counts and refuses nothing.
     pub simulated: bool,
-    /// Calls under way.
+    /// Number of calls in flight.
     pub in_flight: usize,
-    /// Calls within the breaker's window.
+    /// Number of calls in the breaker's window.
     pub calls: u32,
-    /// Those of them that failed.
+    /// Number of those that failed.
     pub failed: u32,
 }
 
@@ -92,14 +92,14 @@ impl Endpoint {
         }))
     }
 
-    /// Sends a call and reads the whole reply, until `deadline`. On a reply the caller passes judgement with
-    /// [`Self::judged`]; an error has been judged.
+    /// Sends a call and reads the whole reply, until `deadline`. The caller must report its verdict on a
+    /// reply by [`Self::judged`]; errors are already counted.
     pub async fn call(&self, call: Call, deadline: Instant) -> Result<Reply, CallError> {
         self.call_heard(call, deadline, || None).await
     }
 
-    /// Like [`call`](Self::call); where the deadline passes, and the call is among those whose late answers are watched for, `ear` gives
-    /// what hears of it.
+    /// Like [`call`](Self::call). If the deadline passes and the call is in the sample for late answers, the
+    /// callback from `ear` receives the outcome.
     pub async fn call_heard(
         &self,
         call: Call,
@@ -113,20 +113,20 @@ impl Endpoint {
         result
     }
 
-    /// Makes a connection as a call would, and drops it ([`Pool::reach`]); neither breaker nor limits hear of it.
+    /// Connects as a call would and disconnects ([`Pool::reach`]), without effect on breaker and limits.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why no connection could be made.
     pub async fn reach(&self, url: &str) -> Result<(), CallError> {
         self.0.pool.reach(url).await
     }
 
-    /// Says whether a reply made sense. A server's error and garbage are failures; "declined" is none.
+    /// Reports whether a reply made sense. Server errors and garbage are failures; a decline is not.
     pub fn judged(&self, ok: bool) {
         self.0.judge(ok);
     }
 
-    /// How it stands, for display.
+    /// A snapshot for display.
     pub fn state(&self) -> EndpointState {
         let breaker = self.0.breaker.lock();
         let tally = breaker.tally(Instant::now());
@@ -160,7 +160,6 @@ impl Inner {
         result
     }
 
-    /// Asks the breaker.
     fn admit(&self, deadline: Instant) -> Result<UnderWay<'_>, CallError> {
         let admitted = {
             let mut breaker = self.breaker.lock();
@@ -178,7 +177,7 @@ impl Inner {
         Ok(UnderWay { endpoint: self, deadline, ended: false })
     }
 
-    /// Sends, and again where that does no harm, is within the budget and in time.
+    /// Sends the call, and retries while that is harmless, within the budget and in time.
     async fn send(
         &self,
         prepared: &Prepared,
@@ -212,7 +211,7 @@ impl Inner {
         failed.may_repeat(idempotent) && now < deadline && self.retries.lock().withdraw(now)
     }
 
-    /// Passes judgement on a call, and acts on what that changes.
+    /// Records a verdict, and logs the state change that it causes.
     fn judge(&self, ok: bool) {
         let now = Instant::now();
         let mut breaker = self.breaker.lock();
@@ -250,7 +249,7 @@ impl Drop for Inner {
     }
 }
 
-/// A call that the breaker has let through. However it ends, even dropped, the breaker hears of it.
+/// An admitted call. However it ends, even if dropped, it reports to the breaker.
 struct UnderWay<'a> {
     endpoint: &'a Inner,
     deadline: Instant,
@@ -258,7 +257,7 @@ struct UnderWay<'a> {
 }
 
 impl UnderWay<'_> {
-    /// Judges an error; a reply is judged by its reader.
+    /// Records an error; the reader of a reply reports its own verdict.
     fn end(mut self, result: &Result<Reply, CallError>) {
         self.ended = true;
         match result {
@@ -275,7 +274,7 @@ impl Drop for UnderWay<'_> {
         if self.ended {
             return;
         }
-        // Whoever waits with the same deadline may give up a moment before we do.
+        // A caller with the same deadline may give up slightly before the call does.
         if Instant::now() >= self.deadline {
             self.endpoint.judge(false);
         } else {

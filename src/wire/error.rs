@@ -7,22 +7,22 @@ use http_body_util::LengthLimitError;
 
 use super::tls_fault::TlsFault;
 
-/// Why a call has no reply. Shown, each is one sentence without anything of the payload or the URL.
+/// Why a call has no reply. Displays as one sentence, without any part of the payload or the URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum CallError {
-    /// As many calls as the endpoint may have were already under way.
+    /// The endpoint's concurrency limit is reached.
     #[error("as many calls as allowed were already under way")]
     Busy,
-    /// The endpoint's breaker keeps calls back.
+    /// The endpoint's breaker is open.
     #[error("the breaker is open after too many failures")]
     BreakerOpen,
-    /// The deadline had passed before anything was begun.
+    /// The deadline had passed before the call started.
     #[error("the deadline had passed before the call")]
     NoTime,
-    /// The URL is not an absolute one of http or https, or names a user.
+    /// The URL is not an absolute http or https URL, or contains a user.
     #[error("the URL is not an absolute http or https URL without a user")]
     BadUrl,
-    /// The host is at an address which is not allowed.
+    /// The address rules forbid the host's address.
     #[error(
         "the host is at a private, local or reserved address; the host's name in `wire.allow_addresses` allows it"
     )]
@@ -33,34 +33,34 @@ pub enum CallError {
     /// No connection could be made.
     #[error("no connection could be made")]
     Connect,
-    /// There is no TLS with the server.
+    /// The TLS handshake failed.
     #[error("{_0}; {}", _0.remedy())]
     Tls(TlsFault),
-    /// Time ran out.
+    /// The deadline or a timeout passed.
     #[error("time ran out {}", match .during {
         Phase::Connect => "while connecting",
         Phase::Head => "before the answer began",
         Phase::Body => "before the answer was complete",
     })]
     TimedOut {
-        /// While waiting for what.
+        /// The phase in which it passed.
         during: Phase,
     },
     /// The connection ended before the answer did.
     #[error("the connection ended before the answer was complete")]
     Broken,
-    /// The answer is longer than the pool allows, as it came or with its codings undone.
+    /// The answer exceeds the size limit of the pool, compressed or decompressed.
     #[error("the answer is longer than allowed")]
     TooLarge,
     /// The answer is not HTTP.
     #[error("the answer is not HTTP")]
     Malformed,
-    /// The answer is in a content coding that is not read.
+    /// The answer has an unsupported content coding.
     #[error(
         "the answer is compressed in a way that is not read: the partner's `Content-Encoding` must be gzip, deflate, br or identity"
     )]
     UnknownCoding,
-    /// The answer is in Brotli's large window.
+    /// The answer uses Brotli's large window.
     #[error(
         "the answer is compressed with Brotli's large window, which takes up to 1 GiB to undo: the partner must leave that option out, or use gzip"
     )]
@@ -70,19 +70,19 @@ pub enum CallError {
     BrokenCoding,
 }
 
-/// What a call was waiting for.
+/// A phase of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// A connection: name, TCP and TLS.
+    /// Connecting: name resolution, TCP and TLS.
     Connect,
-    /// The head of the answer.
+    /// Waiting for the head of the answer.
     Head,
-    /// The body of the answer.
+    /// Reading the body of the answer.
     Body,
 }
 
 impl CallError {
-    /// As a label of metrics.
+    /// Label in metrics.
     pub fn label(self) -> &'static str {
         match self {
             Self::Busy => "busy",
@@ -105,13 +105,13 @@ impl CallError {
         }
     }
 
-    /// Whether it speaks against the far side. What we did not even try does not.
+    /// Whether it counts against the far side. Calls that were never attempted do not.
     pub fn blames_far_side(self) -> bool {
         !matches!(self, Self::Busy | Self::BreakerOpen | Self::NoTime | Self::BadUrl | Self::ForbiddenAddress)
     }
 }
 
-/// A failed attempt: why, and whether the far side can have seen anything of the request.
+/// A failed attempt: the error, and whether the request certainly never reached the far side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Failed {
     pub(super) error: CallError,
@@ -119,29 +119,29 @@ pub(super) struct Failed {
 }
 
 impl Failed {
-    /// After the request may have been sent.
+    /// A failure after the request may have been sent.
     pub(super) fn sent(error: CallError) -> Self {
         Self { error, never_sent: false }
     }
 
-    /// What hyper's client says when there is no head.
+    /// Converts an error of hyper's client, before any head.
     pub(super) fn of_request(error: &hyper_util::client::legacy::Error) -> Self {
         let cause = cause(error);
         if error.is_connect() {
             return Self { error: cause.unwrap_or(CallError::Connect), never_sent: true };
         }
-        // hyper cancels only what it has not begun to write.
+        // hyper cancels only requests that it has not begun to write.
         let never_sent = chain(error)
             .any(|error| error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled));
         Self { error: cause.unwrap_or(CallError::Broken), never_sent }
     }
 
-    /// Why a body is not whole.
+    /// Converts an error while reading a body.
     pub(super) fn of_body(error: &(dyn Error + 'static)) -> Self {
         Self::sent(cause(error).unwrap_or(CallError::Broken))
     }
 
-    /// Whether another attempt could end otherwise and do no harm.
+    /// Whether another attempt may succeed and is harmless.
     pub(super) fn may_repeat(self, idempotent: bool) -> bool {
         use CallError::{Broken, Connect, TimedOut, Unresolved};
         matches!(self.error, Broken | Connect | Unresolved | TimedOut { during: Phase::Connect })
@@ -149,7 +149,7 @@ impl Failed {
     }
 }
 
-/// The first error of the chain that says more than "it broke".
+/// The first specific error in the chain.
 pub fn cause(error: &(dyn Error + 'static)) -> Option<CallError> {
     chain(error).find_map(|error| {
         if let Some(ours) = error.downcast_ref::<CallError>() {
@@ -170,12 +170,12 @@ pub fn cause(error: &(dyn Error + 'static)) -> Option<CallError> {
     })
 }
 
-/// An error and what is behind it.
+/// An error and its causes.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| behind(*error))
 }
 
-/// What caused an error. An `io::Error` hides the error that it wraps from `source`.
+/// The cause of an error. An `io::Error` hides the error that it wraps from `source`.
 fn behind<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     match error.downcast_ref::<io::Error>() {
         Some(io) => io.get_ref().map(|inner| inner as &(dyn Error + 'static)),

@@ -1,4 +1,4 @@
-//! What is shown of an endpoint as metrics.
+//! The metrics of an endpoint.
 
 use metrics::{Counter, Gauge, counter, gauge};
 
@@ -25,7 +25,6 @@ impl Figures {
         }
     }
 
-    /// The breaker stands elsewhere.
     pub(super) fn breaker(&self, state: BreakerState) {
         self.breaker_state.set(match state {
             BreakerState::Closed => 0.0,
@@ -34,7 +33,6 @@ impl Figures {
         });
     }
 
-    /// A call has no reply.
     pub(super) fn error(&self, error: CallError) {
         let [(_, pool), (_, endpoint)] = self.labels.clone();
         counter!(WIRE_ERRORS, "pool" => pool, "endpoint" => endpoint, "cause" => error.label()).increment(1);

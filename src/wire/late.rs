@@ -1,9 +1,10 @@
-//! Answers that come too late: a sample of the calls that ran out of time is waited for beyond it, to tell what a longer deadline
-//! would have won.
+//! Late answers: a sample of timed-out calls is awaited beyond the deadline, to estimate what a longer
+//! deadline would gain.
 //!
-//! Whoever called has given up and was told so; what comes is handed to its ear, and to nobody else. No more than a sixteenth of what an
-//! endpoint may have under way is watched at a time, and only where the endpoint has a place for it, so that no far side is kept
-//! busier than it may be. Which calls are watched does not depend on what becomes of them.
+//! The caller has already received the timeout; the late outcome goes only to its callback. At most a
+//! sixteenth of an endpoint's concurrency is watched at a time, and only if the endpoint has a free place, so
+//! that no far side gets more load than allowed. The choice of watched calls does not depend on their
+//! outcome.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,27 +17,25 @@ use super::call::Reply;
 use super::error::CallError;
 use offerd_base::telemetry::metrics::WIRE_LATE_SECONDS;
 
-/// Out of how many calls that may be under way one may be watched.
+/// Divisor of the concurrency limit: one watched call per this many.
 const WATCHED_OF: usize = 16;
 
-/// Calls that are watched at a time, at most.
 const WATCHED_MAX: usize = 4;
 
-/// Hears what became of a call after its deadline: its reply, why there is none, or nothing where it was waited for in vain.
+/// A callback for the outcome of a call after its deadline; `None` if neither reply nor error came in time.
 pub type LateEar = Box<dyn FnOnce(Option<Result<Reply, CallError>>) + Send>;
 
-/// Watches late answers of one endpoint.
 pub(super) struct LateWatch {
-    /// How long an answer is waited for after its deadline.
+    /// How long to wait after the deadline.
     patience: Duration,
-    /// Those that are watched.
+    /// Places for watched calls.
     places: Arc<Semaphore>,
     seconds: Histogram,
 }
 
 impl LateWatch {
-    /// Waits `patience` for answers after their deadline, of an endpoint that may have `concurrency` calls under way; no time at all
-    /// watches none.
+    /// Waits up to `patience` after the deadline, for an endpoint that allows `concurrency` calls; zero
+    /// disables watching.
     pub(super) fn new(pool: &str, endpoint: &str, patience: Duration, concurrency: usize) -> Self {
         let labels = [("pool", pool.to_owned()), ("endpoint", endpoint.to_owned())];
         let places = if patience.is_zero() { 0 } else { (concurrency / WATCHED_OF).clamp(1, WATCHED_MAX) };
@@ -47,8 +46,8 @@ impl LateWatch {
         }
     }
 
-    /// Goes on waiting for an answer whose deadline has passed, where there is somebody to hear of it, unless as many others are
-    /// waited for as may be or the endpoint has no place: `lane_places` are those for its calls.
+    /// Keeps waiting for an answer after its deadline, unless there is no callback, too many are awaited, or
+    /// the endpoint has no free place in `lane_places`.
     pub(super) fn watch(
         &self,
         begun: Instant,

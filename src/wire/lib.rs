@@ -1,17 +1,20 @@
-//! How a request is sent to a far system within a deadline, and how that can fail. Knows no partner, lead or file.
+//! Sends requests to far systems within a deadline. Knows no partner, lead or file.
 //!
-//! A [`Wire`] is what a process has one of; a [`Pool`] is how one far system is reached, and holds its connections; a
-//! [`Endpoint`] is one kind of traffic to it, with its own [`breaker`], concurrency limit and [`retry`] budget. A call:
+//! A process has one [`Wire`]; a [`Pool`] holds the connections to one far system; an [`Endpoint`] is one
+//! kind of traffic to it, with its own [`breaker`], concurrency limit and [`retry`] budget. A call:
 //!
 //! 1. is refused at once if its deadline has passed, the endpoint is full or its breaker is open;
-//! 2. takes a pooled connection or makes one: the name is resolved, the addresses are held against the [`address`]
-//!    rules, and what passed is what is connected to, so that a name which resolves anew cannot lead elsewhere;
-//! 3. is sent, once; again only if it was certainly never sent or is declared idempotent, within the retry budget;
-//! 4. is read under the cap of the pool, which holds before and after its codings are undone;
-//! 5. ends in a [`Reply`], on which its reader passes judgement ([`Endpoint::judged`]), or in one [`CallError`].
+//! 2. takes a pooled connection or makes one: the name is resolved, the addresses are checked against the
+//!    [`address`] rules, and only a checked address is connected to, so that a second resolution cannot lead
+//!    elsewhere;
+//! 3. is sent once; it is sent again only if it was certainly never sent or is declared idempotent, and
+//!    within the retry budget;
+//! 4. is read under the size limit of the pool, both before and after decoding;
+//! 5. ends in a [`Reply`], on which the caller reports its verdict ([`Endpoint::judged`]), or in one
+//!    [`CallError`].
 //!
-//! The deadline covers all of it. When it passes, the connection is dropped (with HTTP/2 the stream is reset), but for a
-//! sample of calls whose late answers are watched for (`late`).
+//! The deadline covers all of it. When it passes, the connection is dropped (with HTTP/2 the stream is
+//! reset), except for a sample of calls whose late answers are awaited (`late`).
 //!
 //! Deliberately absent: redirects, proxies from the environment, cookies, queues.
 
@@ -53,7 +56,7 @@ pub use tls_fault::TlsFault;
 
 use panel::Panel;
 
-/// What all pools share. One per process, cheap to clone.
+/// State shared by all pools. One per process, cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Wire {
     panel: Arc<Panel>,
@@ -61,17 +64,17 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// A wire without pools.
+    /// Creates a wire without pools.
     pub fn new(rules: PanelRules) -> Self {
         Self { panel: Arc::new(Panel::new(rules)), public_roots: Arc::new(tls::public_roots()) }
     }
 
-    /// Other limits of all breakers together, from now on.
+    /// Replaces the limits of all breakers together.
     pub fn set_rules(&self, rules: PanelRules) {
         self.panel.set_rules(rules);
     }
 
-    /// A way to one far system; `name` labels its metrics. Connects to nothing yet.
+    /// Creates a pool for one far system; `name` labels its metrics. Does not connect yet.
     pub fn pool(&self, name: &str, rules: PoolRules) -> Result<Pool, String> {
         Pool::new(name, rules, &self.public_roots, &self.panel)
     }

@@ -1,17 +1,18 @@
-//! How much of all endpoints may be kept out at once: when most of a panel fails, the cause is more likely on our side.
+//! A limit on ejected endpoints: when most of the panel fails, the cause is more likely on our side.
 
 use parking_lot::Mutex;
 
 /// Limits of all breakers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PanelRules {
-    /// Share of all endpoints that may be ejected at once, in percent, 100 at most. Unless it is 0, one always may: else a small panel had no breakers.
+    /// Maximum percentage of endpoints that may be ejected at once, up to 100. Unless 0, one endpoint may
+    /// always be ejected, or a small panel would have no breakers.
     pub max_ejected_percent: u8,
-    /// Breakers count and log, and refuse nothing.
+    /// Whether breakers only count and log, and refuse nothing.
     pub simulate_only: bool,
 }
 
-/// All endpoints, and how many of them are ejected.
+/// The number of all endpoints, and of ejected ones.
 #[derive(Debug)]
 pub(super) struct Panel(Mutex<Count>);
 
@@ -27,29 +28,26 @@ impl Panel {
         Self(Mutex::new(Count { rules, endpoints: 0, ejected: 0 }))
     }
 
-    /// Other limits from now on. Endpoints that are ejected stay so, even where fewer may be now.
+    /// Replaces the limits. Ejected endpoints stay ejected, even beyond a lower limit.
     pub(super) fn set_rules(&self, rules: PanelRules) {
         self.0.lock().rules = rules;
     }
 
-    /// Whether breakers only count.
     pub(super) fn simulates(&self) -> bool {
         self.0.lock().rules.simulate_only
     }
 
-    /// An endpoint has come.
     pub(super) fn join(&self) {
         self.0.lock().endpoints += 1;
     }
 
-    /// An endpoint has gone.
     pub(super) fn leave(&self, ejected: bool) {
         let mut count = self.0.lock();
         count.endpoints -= 1;
         count.ejected -= u64::from(ejected);
     }
 
-    /// Takes an endpoint out, if there is room.
+    /// Ejects an endpoint, if there is room.
     pub(super) fn eject(&self) -> bool {
         let mut count = self.0.lock();
         let percent = u64::from(count.rules.max_ejected_percent);
@@ -59,7 +57,6 @@ impl Panel {
         room
     }
 
-    /// An endpoint that was taken out is back.
     pub(super) fn restore(&self) {
         self.0.lock().ejected -= 1;
     }

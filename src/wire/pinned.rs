@@ -1,4 +1,4 @@
-//! TLS with our own listeners, for the command line: what it is to find there it knows from the settings.
+//! TLS with our own listeners, for the command line: it pins the certificates named in the settings.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use rustls::pki_types::pem::PemObject;
 use super::tls::public_roots;
 use super::verifier::verified;
 
-/// How long a connection is silent before the far end is asked for a sign of life.
+/// Idle time before TCP keepalive probes.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// Connects over TLS to who shows the first of one of these chains (PEM), under whatever name and however it was issued, and
-/// to who is certified by a public CA; and in the clear where the URL says `http`.
+/// Connects over TLS to servers that present the first certificate of one of these chains (PEM), under any
+/// name and issuer, or a certificate of a public CA; in clear text for `http` URLs.
 ///
 /// # Errors
 /// A sentence when TLS cannot be set up.
@@ -23,7 +23,7 @@ pub fn connector(chains: &[Vec<u8>]) -> Result<HttpsConnector<HttpConnector>, St
     let config = verified(public_roots(), known)?.with_no_client_auth();
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
-    // A connection that was dropped on its way without a word is not waited on for ever.
+    // Detects a connection that was silently dropped on its way.
     tcp.set_keepalive(Some(KEEPALIVE));
     tcp.enforce_http(false);
     Ok(HttpsConnectorBuilder::new()

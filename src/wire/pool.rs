@@ -1,4 +1,4 @@
-//! How one far system is reached: its connections, and one attempt at a request.
+//! The connections to one far system, and single attempts at a request.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -30,38 +30,37 @@ use super::panel::Panel;
 use super::tls;
 use offerd_base::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
 
-/// What far systems see of us, where a call says nothing else.
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("offerd/", env!("CARGO_PKG_VERSION")));
 
-/// Most bytes of an answer's head.
+/// Maximum size of an answer's head in bytes.
 const HEAD_BYTES: u32 = 64 * 1024;
-/// Most lines of it.
+/// Maximum number of its header lines.
 const HEAD_LINES: usize = 256;
-/// How often an HTTP/2 connection is asked whether it still lives, while it is in use.
+/// Interval of keepalive pings on an HTTP/2 connection in use.
 const PING_EVERY: Duration = Duration::from_secs(10);
-/// How long it may take to say so.
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How one far system is reached.
+/// How to connect to one far system.
 #[derive(Clone)]
 pub struct PoolRules {
-    /// Longest wait for a connection: name, TCP and TLS.
+    /// Maximum time to connect: name resolution, TCP and TLS.
     pub connect_timeout: Duration,
-    /// How long an unused connection is kept.
+    /// How long an idle connection is kept.
     pub idle_timeout: Duration,
-    /// How many of them.
+    /// Maximum number of idle connections.
     pub max_idle: usize,
-    /// Whether HTTP/2 is spoken: by ALPN over TLS, by prior knowledge in the clear.
+    /// Whether to use HTTP/2: by ALPN over TLS, by prior knowledge in clear text.
     pub http2: bool,
-    /// Whether gzip is asked for; it is undone in any case.
+    /// Whether to request gzip; compressed answers are decoded in any case.
     pub gzip: bool,
-    /// Most bytes of a body, as it comes and with its codings undone.
+    /// Maximum size of a body in bytes, both compressed and decompressed.
     pub max_response_bytes: usize,
-    /// Host names, addresses and networks that are allowed though they are not public.
+    /// Host names, addresses and networks that are allowed even if not public.
     pub allow_addresses: Vec<String>,
-    /// Who we are, for mutual TLS: a certificate, those above it and its private key, as PEM. The key is a secret, so this is not `Debug`.
+    /// Client identity for mutual TLS in PEM: a certificate, its chain and its private key. The key is a
+    /// secret, so this type is not `Debug`.
     pub identity: Option<Vec<u8>>,
-    /// CAs that are trusted beside the public ones, as PEM.
+    /// CA certificates in PEM that are trusted in addition to the public ones.
     pub extra_roots: Option<Vec<u8>>,
 }
 
@@ -87,10 +86,9 @@ pub struct Pool(Arc<Inner>);
 
 type HttpClient = Client<Connector, Full<Bytes>>;
 
-/// The connections of one thread.
 struct Clients {
     secure: HttpClient,
-    /// Differs from `secure` where HTTP/2 must be known beforehand.
+    /// Differs from `secure` if HTTP/2 requires prior knowledge.
     plain: HttpClient,
 }
 
@@ -99,7 +97,7 @@ struct Inner {
     panel: Arc<Panel>,
     addresses: Arc<AddressRules>,
     connector: Connector,
-    /// Of each thread that calls: a connection is used on the thread that made it, so that no call wakes another one.
+    /// Per thread: a connection is used on the thread that made it, so that no call wakes another thread.
     clients: ThreadLocal<Clients>,
     rules: PoolRules,
     requests: Counter,
@@ -132,15 +130,16 @@ impl Pool {
         })))
     }
 
-    /// The address that a URL has in place of a host name, when it may not be called.
+    /// The address in a URL without a host name, if the rules forbid it.
     pub fn forbids(&self, url: &str) -> Option<IpAddr> {
         forbidden(&self.0.addresses, &url.parse().ok()?)
     }
 
-    /// Makes a connection as a call would, name, TCP and TLS, within the connect timeout, and drops it: nothing is asked.
+    /// Connects as a call would, through name resolution, TCP and TLS, within the connect timeout, and closes
+    /// the connection without a request.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why no connection could be made.
     pub async fn reach(&self, url: &str) -> Result<(), CallError> {
         let uri = url.parse().map_err(|_| CallError::BadUrl)?;
         // The connector is always ready.
@@ -148,7 +147,7 @@ impl Pool {
         connected.map(drop).map_err(|error| cause(&*error).unwrap_or(CallError::Connect))
     }
 
-    /// A kind of traffic with limits of its own; `name` labels its metrics.
+    /// Creates an endpoint: a kind of traffic with its own limits. `name` labels its metrics.
     pub fn endpoint(&self, name: &str, rules: EndpointRules) -> Endpoint {
         Endpoint::new(self.clone(), name, rules)
     }
@@ -157,12 +156,12 @@ impl Pool {
         &self.0.panel
     }
 
-    /// What it is called.
+    /// Name of the pool.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// What is sent for a call, however often.
+    /// Builds the request of a call, which every attempt sends.
     pub(super) fn prepare(&self, call: Call) -> Result<Prepared, CallError> {
         let uri = Uri::try_from(call.url).map_err(|_| CallError::BadUrl)?;
         let authority = uri.authority().ok_or(CallError::BadUrl)?;
@@ -195,8 +194,8 @@ impl Pool {
         Clients { secure, plain }
     }
 
-    /// One attempt, until the deadline. `too_late` is given what is left to wait for of a request that was sent, when that has passed:
-    /// its answer.
+    /// Makes one attempt, until the deadline. If it passes after the request was sent, `too_late` receives
+    /// the future of the answer.
     pub(super) async fn attempt(
         &self,
         prepared: &Prepared,
@@ -247,7 +246,7 @@ impl Pool {
     }
 }
 
-/// The rest of an answer whose deadline has passed.
+/// Reads an answer after its deadline.
 async fn late_reply(answer: ResponseFuture, most: usize) -> Result<Reply, CallError> {
     let response = answer.await.map_err(|error| Failed::of_request(&error).error)?;
     let (mut head, body) = response.into_parts();
@@ -263,7 +262,7 @@ fn client(rules: &PoolRules, connector: Connector, http2_only: bool) -> HttpClie
         .pool_max_idle_per_host(rules.max_idle)
         .http1_max_buf_size(HEAD_BYTES as usize)
         .http1_max_headers(HEAD_LINES)
-        // What a reader of answers must bear (RFC 9112, 5.1 and 5.2); lines that are none cost themselves alone.
+        // Tolerance required of clients (RFC 9112, 5.1 and 5.2); invalid header lines are skipped.
         .http1_allow_spaces_after_header_name_in_responses(true)
         .http1_allow_obsolete_multiline_headers_in_responses(true)
         .http1_ignore_invalid_headers_in_responses(true)
@@ -271,12 +270,11 @@ fn client(rules: &PoolRules, connector: Connector, http2_only: bool) -> HttpClie
         .http2_max_header_list_size(HEAD_BYTES)
         .http2_keep_alive_interval(PING_EVERY)
         .http2_keep_alive_timeout(PING_TIMEOUT)
-        // The retry budget is asked first.
+        // Retries go through the retry budget.
         .retry_canceled_requests(false)
         .build(connector)
 }
 
-/// A call that can be sent.
 pub(super) struct Prepared {
     request: Request<Full<Bytes>>,
     secure: bool,

@@ -1,4 +1,4 @@
-//! Names to addresses, those left out which may not be connected to.
+//! Name resolution that drops forbidden addresses.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use tower_service::Service;
 use super::address::AddressRules;
 use super::error::CallError;
 
-/// The system's resolver behind the address rules. What it answers is what is connected to.
+/// The system's resolver, filtered by the address rules. Connections use exactly these addresses.
 #[derive(Debug, Clone)]
 pub(super) struct GuardedResolver {
     system: GaiResolver,

@@ -1,19 +1,19 @@
-//! How often calls may be sent again: a share of all calls, and a little even when calls are few.
+//! The retry budget: a percentage of all calls, plus a small constant rate for quiet endpoints.
 //!
-//! Without such a budget a far side that fails is sent the most when it can bear the least.
+//! Without a budget, a failing far side would get the most load when it can bear the least.
 
 use tokio::time::Instant;
 
-/// When calls may be sent again.
+/// When calls may be retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryRules {
-    /// How often one call is sent at most; 1 is never again.
+    /// Maximum number of attempts per call; 1 disables retries.
     pub attempts: u8,
     /// Retries per hundred calls.
     pub percent: u8,
-    /// Retries per minute beside them.
+    /// Additional retries per minute.
     pub per_minute: u32,
-    /// Retries that may be saved up; a new endpoint starts with as many.
+    /// Maximum number of retries that accumulate; a new endpoint starts with as many.
     pub reserve: u32,
 }
 
@@ -23,12 +23,13 @@ impl Default for RetryRules {
     }
 }
 
-/// What a retry costs, in units of which a call brings `percent * CALL` and a millisecond `per_minute * MILLISECOND`.
+/// Cost of a retry, in units of which a call earns `percent * CALL` and a millisecond `per_minute *
+/// MILLISECOND`.
 const RETRY: u64 = 6_000_000;
 const CALL: u64 = RETRY / 100;
 const MILLISECOND: u64 = RETRY / 60_000;
 
-/// A bucket which calls and time fill, and retries empty. Pure: the time is handed in.
+/// A token bucket, filled by calls and time, emptied by retries. Pure: the caller passes the time.
 #[derive(Debug, Clone)]
 pub struct RetryBudget {
     rules: RetryRules,
@@ -37,17 +38,17 @@ pub struct RetryBudget {
 }
 
 impl RetryBudget {
-    /// A full one.
+    /// Creates a full budget.
     pub fn new(rules: RetryRules) -> Self {
         Self { rules, units: u64::from(rules.reserve) * RETRY, filled_at: None }
     }
 
-    /// A call was begun.
+    /// Credits a call.
     pub fn call(&mut self) {
         self.fill(u64::from(self.rules.percent) * CALL);
     }
 
-    /// Takes a retry out, if there is one.
+    /// Withdraws a retry, if the budget allows.
     pub fn withdraw(&mut self, now: Instant) -> bool {
         let since = self.filled_at.replace(now).unwrap_or(now);
         let passed = now.saturating_duration_since(since).as_millis();

@@ -1,4 +1,4 @@
-//! Whom we trust, and who we are.
+//! TLS configuration: trusted roots and client identity.
 
 use rustls::RootCertStore;
 use rustls::client::ClientConfig;
@@ -7,20 +7,20 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::verifier::verified;
 
-/// How to speak TLS, trusting the public CAs and `roots`, PEM, too: for who reaches a far side with a client of its own.
+/// A TLS configuration that trusts the public CAs and `roots` (PEM), for other HTTP clients.
 ///
 /// # Errors
-/// What is wrong with the roots.
+/// The fault of the roots.
 pub fn trusting(roots: Option<&[u8]>) -> Result<ClientConfig, String> {
     config(&public_roots(), None, roots)
 }
 
-/// The public CAs.
 pub(super) fn public_roots() -> RootCertStore {
     webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect()
 }
 
-/// How to speak TLS as `identity`, a certificate, those above it and its private key, trusting `public` CAs and `extra_roots`, all in PEM.
+/// A TLS configuration with the client `identity` (a certificate, its chain and its private key) that trusts
+/// the `public` CAs and `extra_roots`; all in PEM.
 pub(super) fn config(
     public: &RootCertStore,
     identity: Option<&[u8]>,
@@ -33,7 +33,7 @@ pub(super) fn config(
     let config = verified(roots, Vec::new())?;
     let Some(identity) = identity else { return Ok(config.with_no_client_auth()) };
     let chain = certificates(identity, "client certificates")?;
-    // The parser's error is not passed on: it may hold the line that it stumbled over.
+    // The parser's error is dropped: it may quote the offending line.
     let key = PrivateKeyDer::from_pem_slice(identity)
         .map_err(|_| "the client key is not a private key in PEM".to_owned())?;
     config
@@ -41,7 +41,7 @@ pub(super) fn config(
         .map_err(|error| format!("the client certificate and its key cannot be used: {error}"))
 }
 
-/// The certificates of a PEM text; none is an error.
+/// Parses the certificates of a PEM text; at least one is required.
 fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     match found {

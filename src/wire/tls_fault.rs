@@ -1,43 +1,43 @@
-//! Why TLS with a server fails: a cause and a remedy for each.
+//! Faults of TLS with a server: a cause and a remedy for each.
 
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, OtherError};
 
-/// Why TLS with a server fails. Shown, it is the cause.
+/// Why TLS with a server failed. Displays as the cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum TlsFault {
-    /// The server's certificate is no longer in force.
+    /// The server's certificate has expired.
     #[error("the server's certificate has expired")]
     Expired,
-    /// The server's certificate is not in force yet.
+    /// The server's certificate is not valid yet.
     #[error("the server's certificate is not valid yet")]
     NotYetValid,
-    /// The server's certificate is for other hosts, or the server knows no host of this name.
+    /// The server's certificate is for other hosts, or the server has no host of this name.
     #[error("the server has no certificate for this host name")]
     WrongName,
-    /// The server's certificate has no issuer but itself.
+    /// The server's certificate is its own issuer.
     #[error("the server's certificate is self-signed and not trusted")]
     SelfSigned,
-    /// The chain that the server sends ends at an authority that is not trusted.
+    /// The server's chain ends at an untrusted authority.
     #[error("the server's certificate is from an authority that is not trusted")]
     UnknownIssuer,
-    /// The server sends one certificate, without those between it and an authority.
+    /// The server sends one certificate, without the intermediate ones.
     #[error(
         "the server sends its certificate without intermediate certificates, and the issuer is not trusted"
     )]
     NoIntermediate,
-    /// The server's certificate is revoked, broken, or not made for servers.
+    /// The server's certificate is revoked, malformed, or not for servers.
     #[error("the server's certificate cannot be used for TLS")]
     BadCertificate,
-    /// Both sides speak TLS, but no version, cipher or signature that the other one takes.
+    /// Both sides speak TLS, but have no version, cipher or signature in common.
     #[error("the server and this daemon have no TLS version or cipher in common")]
     NothingInCommon,
-    /// The server ends the handshake and does not say why; many that want a client certificate do so.
+    /// The server ends the handshake without a reason; many that require a client certificate do so.
     #[error("the server ended the TLS handshake")]
     Refused,
-    /// The server answers in something else than TLS.
+    /// The server answers in a protocol other than TLS.
     #[error("the server answers without TLS")]
     NotTls,
-    /// The server wants a certificate of ours, or does not take the one that it got.
+    /// The server requires a client certificate, or rejects the one it received.
     #[error("the server does not accept our client certificate")]
     ClientRefused,
     /// Anything else.
@@ -97,7 +97,7 @@ fn of_certificate(error: &CertificateError) -> TlsFault {
         E::Expired | E::ExpiredContext { .. } => TlsFault::Expired,
         E::NotValidYet | E::NotValidYetContext { .. } => TlsFault::NotYetValid,
         E::NotValidForName | E::NotValidForNameContext { .. } => TlsFault::WrongName,
-        // Another authority has the issuer's name.
+        // Another authority with the issuer's name.
         E::UnknownIssuer | E::BadSignature => TlsFault::UnknownIssuer,
         E::Other(OtherError(ours)) => ours.downcast_ref().copied().unwrap_or(TlsFault::BadCertificate),
         _ => TlsFault::BadCertificate,

@@ -1,4 +1,4 @@
-//! Whether a server's certificate is trusted.
+//! Verification of server certificates.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use x509_cert::der::Decode;
 
 use super::tls_fault::TlsFault;
 
-/// Verifies as rustls does, but for certificates that are known by sight, which are trusted under any name. Where the issuer is not
-/// known, it says whether the server sent any certificate besides its own.
+/// Verifies as rustls does, except that pinned certificates are trusted under any name. For an unknown
+/// issuer, it reports whether the server sent any intermediate certificate.
 #[derive(Debug)]
 struct Verifier {
     known: Vec<CertificateDer<'static>>,
     others: Arc<WebPkiServerVerifier>,
 }
 
-/// How to speak TLS with servers that these roots certify, or that show one of the certificates known by sight.
+/// A TLS configuration that trusts these roots and the pinned certificates in `known`.
 ///
 /// # Errors
 /// A sentence when TLS cannot be set up.
@@ -63,7 +63,7 @@ impl ServerCertVerifier for Verifier {
         })
     }
 
-    /// That the other side holds the certificate's key is checked of every one.
+    /// Possession of the private key is verified for every certificate.
     fn verify_tls12_signature(
         &self,
         message: &[u8],
@@ -87,7 +87,6 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether a certificate names itself as its issuer.
 fn is_self_signed(certificate: &CertificateDer<'_>) -> bool {
     Certificate::from_der(certificate)
         .is_ok_and(|read| read.tbs_certificate.subject == read.tbs_certificate.issuer)

@@ -1,13 +1,12 @@
-//! How calls ended lately.
+//! A sliding window over the outcomes of recent calls.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Parts of a window; what is older than all of them is forgotten a part at a time.
+/// Number of slices of a window; outdated calls are dropped slice by slice.
 const SLICES: usize = 10;
 
-/// Calls, and how many of them failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct CallTally {
     pub(super) calls: u32,
@@ -21,14 +20,13 @@ impl CallTally {
     }
 }
 
-/// A tally that slides along with time.
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     slice: Duration,
     slices: [CallTally; SLICES],
-    /// When slice number 0 began: with the first call.
+    /// Start of slice 0: the first call.
     origin: Option<Instant>,
-    /// Number of the newest slice, counted from the origin.
+    /// Number of the newest slice, relative to the origin.
     newest: u128,
 }
 
@@ -38,7 +36,6 @@ impl Window {
         Self { slice, slices: [CallTally::default(); SLICES], origin: None, newest: 0 }
     }
 
-    /// Counts a call that has ended.
     pub(super) fn add(&mut self, now: Instant, ok: bool) {
         let number = self.number(now);
         self.forget_before(number);
@@ -47,7 +44,7 @@ impl Window {
         slice.failed += u32::from(!ok);
     }
 
-    /// The calls of the window that ends now.
+    /// The counts of the window that ends now.
     pub(super) fn tally(&self, now: Instant) -> CallTally {
         let mut window = self.clone();
         let number = window.number(now);
@@ -58,7 +55,6 @@ impl Window {
         })
     }
 
-    /// Forgets everything.
     pub(super) fn clear(&mut self) {
         self.slices = [CallTally::default(); SLICES];
     }
@@ -68,7 +64,7 @@ impl Window {
         now.saturating_duration_since(origin).as_nanos() / self.slice.as_nanos()
     }
 
-    /// Makes `number` the newest slice; time never runs back.
+    /// Advances the newest slice to `number`, never backwards.
     fn forget_before(&mut self, number: u128) {
         let passed = number.saturating_sub(self.newest).min(SLICES as u128);
         for step in 1..=passed {

@@ -1,4 +1,4 @@
-//! What comes back, good and bad.
+//! Replies, good and bad.
 
 use std::io::Write;
 use std::time::Duration;
@@ -106,7 +106,7 @@ async fn an_answer_that_ends_early_is_broken() {
 async fn a_reset_is_broken() {
     let server = Server::run(|mut stream, _| async move {
         request(&mut stream).await.unwrap();
-        // Closing without lingering resets.
+        // Closing without lingering resets the connection.
         stream.set_zero_linger().unwrap();
     })
     .await;
@@ -166,7 +166,7 @@ async fn a_gzip_bomb_is_too_large() {
     assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::TooLarge);
 }
 
-/// Who is asked for no coding may choose any (RFC 9110, 12.5.3).
+/// A server may choose any coding if the request names none (RFC 9110, 12.5.3).
 #[tokio::test]
 async fn a_coding_that_was_not_asked_for_is_undone_and_one_that_is_not_known_is_named() {
     let endpoint = endpoint(near());
@@ -226,7 +226,7 @@ async fn an_address_is_allowed_by_the_name_it_goes_by() {
 
 #[tokio::test]
 async fn a_name_without_address_is_unresolved() {
-    // However long the system takes to find that out.
+    // Name resolution may take the system a while.
     let patient = endpoint(PoolRules { connect_timeout: Duration::from_secs(3_600), ..near() });
     let unresolved = send(&patient, "http://no-such-host.invalid/").await.unwrap_err();
     assert_eq!(unresolved, CallError::Unresolved);

@@ -1,4 +1,4 @@
-//! The breaker as the pure machine that it is.
+//! The breaker as a pure state machine.
 
 use std::time::Duration;
 
@@ -108,7 +108,7 @@ fn without_room_it_stays_closed_and_says_so_once() {
     assert_eq!(breaker.judge(now, false, || false), Some(Turn::Held));
     assert_eq!(breaker.judge(now, false, || false), None);
     assert!(breaker.admits(now));
-    // Once it has been well it would be news again; and it opens when there is room.
+    // After a healthy period it is reported anew; and it opens when there is room.
     let later = now + seconds(20);
     assert_eq!(breaker.judge(later, true, || false), None);
     assert_eq!([(); 3].map(|()| breaker.judge(later, false, || false)), [None, None, Some(Turn::Held)]);
@@ -133,8 +133,8 @@ fn probes_that_nobody_judges_do_not_hold_their_places_for_ever() {
 }
 
 proptest! {
-    /// Whatever happens: it opens on enough failures only, keeps calls back for as long as it said, and never lets
-    /// more probes through than it may.
+    /// Under any sequence of events it opens only on enough failures, blocks calls for the announced time,
+    /// and never admits more probes than allowed.
     #[test]
     fn it_keeps_its_rules(steps in prop::collection::vec((0_u64..4_000, 0_u8..4, any::<bool>()), 1..400)) {
         let mut now = Instant::now();
@@ -154,7 +154,7 @@ proptest! {
                 }
                 if breaker.state() == BreakerState::HalfOpen && admitted {
                     probes += 1;
-                    // Those without a verdict are forgotten after a while, and no sooner.
+                    // Probes without a verdict are forgotten after a while, but no sooner.
                     let whiles = (now - half_open_since).as_millis() / RULES.open_for.as_millis();
                     prop_assert!(probes <= judged + RULES.probes * (1 + whiles as u32));
                 }

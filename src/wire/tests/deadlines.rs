@@ -1,4 +1,4 @@
-//! What happens when time runs out. The clock runs until the far side has come to the point, and then jumps.
+//! Expired deadlines. The clock runs until the far side reaches the point in question, and then jumps.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,7 +82,7 @@ async fn a_handshake_without_end_is_left_at_the_deadline() {
     assert!(waited < connect_timeout / 2, "the deadline was an hour away, and it took {waited:?}");
 }
 
-/// How long, by the clock that jumps, a call waits for a far side that never answers the TLS handshake.
+/// How long, by the jumping clock, a call waits for a far side that never answers the TLS handshake.
 async fn handshake_without_end(connect_timeout: Duration) -> Duration {
     let greeted = Arc::new(Notify::new());
     let tell = Arc::clone(&greeted);

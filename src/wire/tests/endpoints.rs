@@ -1,4 +1,4 @@
-//! What an endpoint lets through.
+//! Admission of calls by an endpoint.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,14 +32,14 @@ fn eject(endpoint: &Endpoint) -> BreakerState {
     endpoint.state().breaker
 }
 
-/// Lets `time` pass with nothing under way.
+/// Advances the clock by `time` with no call in flight.
 async fn pass(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
     tokio::time::resume();
 }
 
-/// A server that tells of each request, and answers none.
+/// A server that signals each request and never answers.
 async fn silent() -> (Server, Arc<Notify>) {
     let asked = Arc::new(Notify::new());
     let tell = Arc::clone(&asked);
@@ -48,7 +48,7 @@ async fn silent() -> (Server, Arc<Notify>) {
         async move {
             request(&mut stream).await.unwrap();
             asked.notify_one();
-            // Until the client goes.
+            // Until the client disconnects.
             let _ = request(&mut stream).await;
         }
     })
@@ -137,7 +137,7 @@ async fn no_more_of_the_panel_than_allowed_is_ejected() {
     assert_eq!(eject(&endpoints[0]), BreakerState::Open);
     assert_eq!(eject(&endpoints[1]), BreakerState::Open);
     assert_eq!(eject(&endpoints[2]), BreakerState::Closed);
-    // An endpoint that goes makes room, of the four that are left.
+    // A dropped endpoint makes room among the remaining four.
     let mut endpoints = endpoints;
     drop(endpoints.remove(0));
     assert_eq!(eject(&endpoints[1]), BreakerState::Open);

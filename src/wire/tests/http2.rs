@@ -1,4 +1,4 @@
-//! HTTP/2, in the clear by prior knowledge. Over TLS: see `tls`.
+//! HTTP/2 in clear text, by prior knowledge. Over TLS: see `tls`.
 
 use std::convert::Infallible;
 
@@ -13,14 +13,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::kit::{Server, endpoint, near, send};
 use crate::PoolRules;
 
-/// Answers with what was asked.
+/// Echoes the request body.
 pub(super) async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
     let service = service_fn(|request: Request<hyper::body::Incoming>| async move {
         assert_eq!(request.version(), Version::HTTP_2);
         let body = request.into_body().collect().await.unwrap().to_bytes();
         Ok::<_, Infallible>(Response::new(Full::<Bytes>::new(body)))
     });
-    // Ends with an error when the client goes.
+    // Ends with an error when the client disconnects.
     let _ = http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;
 }
 

@@ -13,7 +13,6 @@ use tokio::time::Instant;
 
 use crate::{Call, CallError, Endpoint, EndpointRules, PanelRules, Pool, PoolRules, Reply, Wire};
 
-/// A server on a port of its own.
 pub(super) struct Server {
     pub(super) port: u16,
     connections: Arc<AtomicUsize>,
@@ -51,23 +50,22 @@ impl Server {
         .await
     }
 
-    /// How many connections it has accepted.
     pub(super) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// An address that is a literal.
+    /// A URL with a literal address.
     pub(super) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/offers?ssn=123456789", self.port)
     }
 }
 
-/// A port at which nobody listens.
+/// A port without a listener.
 pub(super) async fn closed_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port()
 }
 
-/// Reads one request, head and body; none at the end of the connection.
+/// Reads one request, head and body; `None` at the end of the connection.
 pub(super) async fn request(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
     let mut read = Vec::new();
     loop {
@@ -85,12 +83,11 @@ pub(super) async fn request(stream: &mut (impl AsyncRead + Unpin)) -> Option<Str
     }
 }
 
-/// An answer with this status and body.
 pub(super) fn answer(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Rules that reach this machine.
+/// Rules that allow this machine.
 pub(super) fn near() -> PoolRules {
     PoolRules {
         allow_addresses: vec!["127.0.0.1".to_owned(), "localhost".to_owned()],
@@ -98,7 +95,6 @@ pub(super) fn near() -> PoolRules {
     }
 }
 
-/// Rules by which nothing is sent twice.
 pub(super) fn once() -> EndpointRules {
     let mut rules = EndpointRules::default();
     rules.retry.attempts = 1;
@@ -123,12 +119,12 @@ pub(super) fn post(url: impl Into<String>) -> Call {
     }
 }
 
-/// A deadline that no test waits for, unless it lets the clock jump.
+/// A deadline that is never reached, unless the test advances the clock.
 pub(super) fn far() -> Instant {
     Instant::now() + Duration::from_secs(3_600)
 }
 
-/// Sends a call that is to be answered in time.
+/// Sends a call that should be answered in time.
 pub(super) async fn send(endpoint: &Endpoint, url: impl Into<String>) -> Result<Reply, CallError> {
     endpoint.call(post(url), far()).await
 }

@@ -1,4 +1,4 @@
-//! What is sent again, and how often.
+//! Retries, and their limits.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn retrying(retry: RetryRules) -> Endpoint {
     pool(near()).endpoint("loan", EndpointRules { retry, ..EndpointRules::default() })
 }
 
-/// Takes the request and hangs up, on every connection but those of an odd number.
+/// Reads the request and hangs up on every even-numbered connection; answers on the others.
 async fn hangs_up_first() -> Server {
     Server::run(|mut stream, number| async move {
         request(&mut stream).await.unwrap();
@@ -61,7 +61,7 @@ async fn the_budget_and_the_attempts_are_the_limit() {
         assert_eq!(endpoint.call(idempotent(&server), far()).await.unwrap_err(), CallError::Broken);
         assert_eq!(server.connections(), connections);
     }
-    // A call that was sent thrice has failed once.
+    // A call that was sent three times has failed once.
     assert_eq!(endpoint.state().failed, 3);
 }
 
@@ -76,7 +76,7 @@ async fn a_connection_that_was_closed_while_idle_costs_no_call() {
     let endpoint = retrying(TWICE);
     for _ in 0..5 {
         assert!(send(&endpoint, server.url()).await.is_ok());
-        // Goes through the reactor, which by then knows of the end of the other connection.
+        // Goes through the reactor, which by then has noticed the end of the other connection.
         for _ in 0..3 {
             assert!(send(&endpoint, elsewhere.url()).await.is_ok());
         }
@@ -150,7 +150,7 @@ proptest! {
                 retries += u64::from(budget.withdraw(now));
             }
             let minutes_worth = (now - start).as_millis() as u64 * u64::from(per_minute) / 60_000;
-            // Each of the two shares is rounded down.
+            // Both shares are rounded down.
             prop_assert!(retries <= u64::from(reserve) + calls * u64::from(percent) / 100 + minutes_worth + 1);
         }
     }

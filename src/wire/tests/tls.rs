@@ -1,4 +1,4 @@
-//! TLS, with a CA of our own.
+//! TLS, with a CA of the tests.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -36,13 +36,12 @@ impl Authority {
         (named(name).signed_by(&key, &self.0).unwrap(), key)
     }
 
-    /// A certificate, and its key.
     fn identity(&self) -> Vec<u8> {
         let (certificate, key) = self.certify("offerd");
         (certificate.pem() + &key.serialize_pem()).into_bytes()
     }
 
-    /// A server for `name`; asks for a certificate of `clients`, if there are any.
+    /// A server for `name`; with `clients`, it requires a certificate from that authority.
     async fn serve(&self, name: &str, clients: Option<&Self>, protocols: &[&str]) -> Server {
         let (certificate, key) = self.certify(name);
         let config = match clients {
@@ -112,7 +111,7 @@ fn named(name: &str) -> CertificateParams {
     params
 }
 
-/// A certificate of days from now on, for `localhost` or another host.
+/// A certificate for a host, valid for a range of days relative to now.
 fn certificate(name: &str, days: std::ops::Range<i64>) -> CertificateParams {
     let mut params = named(name);
     let ago = SystemTime::now() - DAY * 100;
@@ -122,7 +121,6 @@ fn certificate(name: &str, days: std::ops::Range<i64>) -> CertificateParams {
     params
 }
 
-/// A server that sends this chain.
 async fn serve(chain: Vec<CertificateDer<'static>>, key: &KeyPair) -> Server {
     let config = builder().with_no_client_auth();
     let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
@@ -141,17 +139,17 @@ async fn each_fault_of_tls_has_its_own_cause() {
     let between = middle.der().clone();
     let (known, stranger) = (trusting(&authority), trusting(&Authority::new()));
     let cases = [
-        // A partner's certificate ran out overnight: payment gateways, every few months.
+        // A partner's certificate expired overnight: payment gateways, every few months.
         (TlsFault::Expired, vec![own("localhost", -9..-1)], &known),
-        // A machine without a battery starts in the past.
+        // A machine without a battery boots with a clock in the past.
         (TlsFault::NotYetValid, vec![own("localhost", 2..9)], &known),
         // The address of a load balancer in place of the partner's name.
         (TlsFault::WrongName, vec![own("lender.example", -1..9)], &known),
-        // A test host with a certificate of its own making.
+        // A test host with a self-made certificate.
         (TlsFault::SelfSigned, vec![alone], &known),
         // The bank's own authority.
         (TlsFault::UnknownIssuer, vec![below.clone(), between], &stranger),
-        // Browsers fetch the missing certificate themselves, so nobody notices.
+        // Browsers fetch the missing certificate themselves, so the fault goes unnoticed.
         (TlsFault::NoIntermediate, vec![below], &known),
     ];
     for (fault, chain, rules) in cases {
@@ -163,18 +161,18 @@ async fn each_fault_of_tls_has_its_own_cause() {
 #[tokio::test]
 async fn a_server_without_tls_or_with_an_older_one_is_named() {
     let alerts: [(TlsFault, &[u8]); 4] = [
-        // The port of plain HTTP in an https URL.
+        // A plain HTTP port in an https URL.
         (TlsFault::NotTls, b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"),
-        // Appliances that stay at TLS 1.0: protocol_version; or at RC4: handshake_failure.
+        // Appliances stuck at TLS 1.0: protocol_version; or at RC4: handshake_failure.
         (TlsFault::NothingInCommon, &[21, 3, 1, 0, 2, 2, 70]),
         (TlsFault::Refused, &[21, 3, 3, 0, 2, 2, 40]),
-        // A shared address that knows no host of this name: unrecognized_name.
+        // A shared address without a host of this name: unrecognized_name.
         (TlsFault::WrongName, &[21, 3, 3, 0, 2, 2, 112]),
     ];
     for (fault, said) in alerts {
         let server = Server::run(move |mut stream, _| async move {
             stream.write_all(said).await.unwrap();
-            // Read to the end, so that what was said is not lost with the connection.
+            // Read to the end, so that the alert is not lost with the connection.
             tokio::io::copy(&mut stream, &mut tokio::io::sink()).await.ok();
         })
         .await;
@@ -192,7 +190,7 @@ async fn we_show_who_we_are_where_it_is_asked() {
     let nobody = trusting(&authority);
     for refused in [stranger, nobody] {
         let error = send(&endpoint(refused), url(&server)).await.unwrap_err();
-        // The refusal comes as an alert, or the connection is gone before we have read it.
+        // The refusal arrives as an alert, or the connection closes before it is read.
         assert!(matches!(error, CallError::Tls(TlsFault::ClientRefused) | CallError::Broken), "{error:?}");
     }
 }

@@ -1,6 +1,6 @@
-//! Whoever keeps the store now, as commands speak to them: the running daemon, over HTTP, or its admin handlers in this process, over the
-//! store that the command opens. A command does not see which of them answers. A daemon may take its time as long as it still answers
-//! at all.
+//! Client of the admin routes for commands: calls the running daemon over HTTP, or runs the same handlers in
+//! this process over the store of a stopped daemon. A command does not see which. A daemon may take as long
+//! as it needs while it still answers its liveness check.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -32,44 +32,44 @@ use offerd_store::{Damage, Store};
 use offerd_web::AnswerBody;
 use offerd_wire::pinned;
 
-/// Longest silence of a daemon before it is asked whether it still answers at all.
+/// Longest silence of a daemon before its liveness is checked.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Longest time that it may take to answer that.
+/// Timeout of the liveness check.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 /// A client of the admin routes, or of another listener, with one bearer token.
 pub struct AdminClient {
     server: Server,
-    /// What stands before each path: scheme, host and port.
+    /// Scheme, host and port, which precede each path.
     base: String,
     token: String,
-    /// Who runs the command, as the system names them; for the audit log.
+    /// The operating system's name of the user that runs the command, for the audit log.
     operator: String,
-    /// That of a stopped daemon.
+    /// The store of a stopped daemon, opened by this process.
     store: Option<Store>,
 }
 
-/// What answers.
+/// Where requests are handled.
 enum Server {
-    /// A daemon. Boxed, since hyper-util's is several hundred bytes with HTTP/2.
+    /// A daemon. Boxed, since hyper-util's client is several hundred bytes with HTTP/2.
     Daemon(Box<Http<HttpsConnector<HttpConnector>, Full<Bytes>>>),
-    /// This very process.
+    /// This process.
     InProcess(StoppedAdmin),
 }
 
-/// The pieces of an answer, as they arrive.
+/// The body of an answer, chunk by chunk.
 pub struct Pieces<'c> {
     client: &'c AdminClient,
-    /// The rest of it.
+    /// The rest of the body.
     body: AnswerBody,
 }
 
 impl Pieces<'_> {
-    /// The next piece; `None` when there are no more.
+    /// The next chunk; `None` at the end.
     ///
     /// # Errors
-    /// That the daemon hangs or hung up.
+    /// Fails when the daemon hangs or closes the connection.
     pub async fn next(&mut self) -> Result<Option<Bytes>, String> {
         match self.client.patiently(self.body.frame()).await? {
             None => Ok(None),
@@ -80,17 +80,19 @@ impl Pieces<'_> {
 }
 
 impl AdminClient {
-    /// The running daemon, or else the store, without its partners.
+    /// Finds the running daemon, or else opens the store without partners.
     pub async fn find(settings: &Settings) -> Result<Self, Trouble> {
         Self::find_with(settings, || Ok(Book::of(Vec::new()))).await
     }
 
-    /// The running daemon, or else the store with the partner files, as [`find_with`](Self::find_with).
+    /// Finds the running daemon, or else opens the store with the partner files, as
+    /// [`find_with`](Self::find_with).
     pub async fn find_with_partners(settings: &Settings) -> Result<Self, Trouble> {
         Self::find_with(settings, || Book::load(&settings.partners.path)).await
     }
 
-    /// The running daemon, or else the store. Where there is none it is made, and that is reported: another may be meant.
+    /// Finds the running daemon, or else opens the store. A missing store is created, with a notice, since
+    /// the operator may have meant another one.
     pub async fn find_or_make(settings: &Settings) -> Result<Self, Trouble> {
         if let Some(daemon) = Self::of_daemon(settings).await? {
             return Ok(daemon);
@@ -103,8 +105,8 @@ impl AdminClient {
         Ok(Self::of_store(store, Book::of(Vec::new()), settings))
     }
 
-    /// The running daemon, or else the store with what is loaded. Files are read only for the latter: a running daemon is not to be
-    /// kept from its work by a fault in them.
+    /// Finds the running daemon, or else opens the store with what `load` returns. `load` runs only for a
+    /// stopped daemon, so a fault in the files does not keep a command from reaching a running one.
     pub async fn find_with(
         settings: &Settings,
         load: impl FnOnce() -> Result<Book, Vec<Fault>>,
@@ -116,7 +118,7 @@ impl AdminClient {
         Ok(Self::of_store(super::open_store(settings)?, book, settings))
     }
 
-    /// Over a store that this process has opened.
+    /// A client over a store that this process has opened.
     pub fn of_store(store: Store, book: Book, settings: &Settings) -> Self {
         let admin = StoppedAdmin::new(store.clone(), book, settings);
         let token = admin.key().to_owned();
@@ -124,27 +126,28 @@ impl AdminClient {
         Self { server, base: String::new(), token, operator: operator(), store: Some(store) }
     }
 
-    /// The daemon that runs on the configured store, if one does.
+    /// Finds the daemon that runs on the configured store.
     ///
     /// # Errors
-    /// That there is one, and it hangs.
+    /// Fails when the daemon hangs.
     pub async fn of_daemon(settings: &Settings) -> Result<Option<Self>, String> {
         let Some(running) = RunFile::read(&settings.store.path)? else { return Ok(None) };
         let client = Self::of_listener(running.admin, running.admin_key, settings)?;
-        // A file without a daemon is left over from one that was killed.
+        // A run file without a daemon is left over from a killed one.
         match timeout(PATIENCE, client.answered(Method::GET, "/tokens", Vec::new())).await {
             Err(_) => Err(no_answer::silent(&client.base)),
             Ok(answer) => Ok(answer.is_ok_and(|head| head.status().is_success()).then_some(client)),
         }
     }
 
-    /// A client of a daemon's listener. It sends `token` with each call and trusts the certificates that the settings name.
+    /// A client of one of the daemon's listeners. It sends `token` with each call and trusts the certificates
+    /// that the settings name.
     ///
     /// # Errors
-    /// A sentence when TLS cannot be set up.
+    /// Returns a sentence when TLS cannot be set up.
     pub fn of_listener(base: String, token: String, settings: &Settings) -> Result<Self, String> {
         let listeners = [&settings.api.tls, &settings.integrations.tls, &settings.admin.tls];
-        // What cannot be read is not trusted; `offerd check` shows why.
+        // An unreadable certificate is not trusted; `offerd check` shows why.
         let chains: Vec<Vec<u8>> = listeners
             .iter()
             .filter_map(|tls| regular_file::bytes_of(&tls.as_ref()?.certificate, PEM_BYTES_MAX).ok())
@@ -153,7 +156,7 @@ impl AdminClient {
         Ok(Self { server: Server::Daemon(http), base, token, operator: operator(), store: None })
     }
 
-    /// Whether the store is known to have lost records.
+    /// Whether the store has lost records.
     pub async fn knows_of_damage(&self) -> bool {
         match &self.store {
             Some(store) => store.damages().iter().any(Damage::costs_records) || store.broken_records() > 0,
@@ -164,7 +167,7 @@ impl AdminClient {
         }
     }
 
-    /// Warns of a list that may lack what is damaged.
+    /// Warns that a list may lack damaged records.
     pub async fn warn_of_damage(&self) {
         if self.knows_of_damage().await {
             tell!(
@@ -173,25 +176,26 @@ impl AdminClient {
         }
     }
 
-    /// Whether no daemon runs, and the store is ours.
+    /// Whether no daemon runs and this process has the store open.
     pub fn is_stopped(&self) -> bool {
         self.store.is_some()
     }
 
-    /// Where a path of the daemon is reached.
+    /// The daemon's URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
 
-    /// Asks for something, or has something done that needs no order.
+    /// Sends a request without a body.
     ///
     /// # Errors
-    /// What was refused, or that the daemon could not be reached, hangs or hung up; so have all calls.
+    /// Returns the refusal, or a message that the daemon cannot be reached, hangs or closed the connection.
+    /// The other calls fail alike.
     pub async fn ask<T: DeserializeOwned>(&self, method: Method, path: &str) -> Result<T, String> {
         self.call(method, path).await?.read()
     }
 
-    /// The same, of something that may not be there.
+    /// Like `ask`; `None` for 404.
     pub async fn find_one<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -201,23 +205,23 @@ impl AdminClient {
         if answer.status == StatusCode::NOT_FOUND { Ok(None) } else { answer.read().map(Some) }
     }
 
-    /// Has something ended that a path names; false where there is no such thing.
+    /// Ends the object of a path; false if it does not exist.
     pub async fn end(&self, method: Method, path: &str) -> Result<bool, String> {
         Ok(self.ask::<Found>(method, path).await?.found)
     }
 
-    /// Has something done as ordered.
+    /// Posts an order as JSON.
     pub async fn post<T: DeserializeOwned>(&self, path: &str, order: &impl Serialize) -> Result<T, String> {
         self.post_json(path, json(order)?).await?.read()
     }
 
-    /// Posts a JSON body, whatever the answer is.
+    /// Posts a JSON body and returns the answer, whatever its status.
     pub async fn post_json(&self, path: &str, body: Vec<u8>) -> Result<Answer, String> {
         self.whole(self.send(Method::POST, path, body).await?).await
     }
 
-    /// Posts an order and reads the answer line by line, until `ended` has a result for a line. `cut_short` is the error when the answer
-    /// ends before that.
+    /// Posts an order and reads the answer line by line until `ended` returns a result for one. `cut_short`
+    /// is the error when the answer ends before that.
     pub async fn follow<L: DeserializeOwned, T>(
         &self,
         path: &str,
@@ -239,12 +243,12 @@ impl AdminClient {
         Err(cut_short.to_owned())
     }
 
-    /// Asks for something that arrives piece by piece.
+    /// Requests an answer that streams in chunks.
     pub async fn pieces(&self, path: &str) -> Result<Pieces<'_>, String> {
         self.accepted(self.send(Method::GET, path, Vec::new()).await?).await
     }
 
-    /// Asks, whatever the answer is.
+    /// Sends a request and returns the answer, whatever its status.
     pub async fn call(&self, method: Method, path: &str) -> Result<Answer, String> {
         self.whole(self.send(method, path, Vec::new()).await?).await
     }
@@ -276,8 +280,8 @@ impl AdminClient {
         }
     }
 
-    /// Waits for something of a daemon for as long as that lives, whatever it says: some answers take longer than anybody would wait for
-    /// one that hangs.
+    /// Waits for the daemon as long as it passes its liveness check: some answers take longer than a timeout
+    /// that would catch a hung daemon.
     async fn patiently<T>(&self, awaited: impl Future<Output = T>) -> Result<T, String> {
         let mut awaited = pin!(awaited);
         loop {
@@ -291,7 +295,7 @@ impl AdminClient {
         }
     }
 
-    /// The body of an answer that refuses nothing.
+    /// The body of a successful answer.
     async fn accepted(&self, response: Response<AnswerBody>) -> Result<Pieces<'_>, String> {
         if response.status().is_success() {
             return Ok(Pieces { client: self, body: response.into_body() });
@@ -306,7 +310,7 @@ impl AdminClient {
         Ok(Answer { status, body, of_daemon: !self.is_stopped() })
     }
 
-    /// Why an answer ended before its end: where it is ours, its handlers could not go on.
+    /// Why an answer broke off. In this process it is an error of the handlers.
     fn broke(&self, error: &(dyn std::error::Error + 'static)) -> String {
         match self.is_stopped() {
             true => no_answer::innermost(error),
@@ -314,7 +318,8 @@ impl AdminClient {
         }
     }
 
-    /// Closes the store of a stopped daemon. A client that is dropped closes it too, and marks the command as failed if that fails.
+    /// Closes the store of a stopped daemon. Dropping the client closes it too, and marks the command as
+    /// failed if that fails.
     pub fn close(mut self) -> Result<(), String> {
         self.store.take().map_or(Ok(()), |store| store.close().map_err(|error| error.to_string()))
     }

@@ -19,40 +19,40 @@ use offerd_model::{
     Unreadable,
 };
 
-/// What to do with leads.
+/// Actions on leads.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Submit a lead, show the partners answering, then the offers
     Submit(Submit),
-    /// Erase a person: destroy the key of a lead, and show what remains
+    /// Erase a lead: destroy its key, and show what remains
     Erase {
         /// The lead
         #[arg(value_parser = values::uuid)]
         uuid: Uuid,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Write everything that is held on a person, as one JSON document
+    /// Export all data on the person of a lead, as one JSON document
     Export {
         /// The lead
         #[arg(value_parser = values::uuid)]
         uuid: Uuid,
-        /// File to make, readable by its owner only; standard output when not given
+        /// File to create, readable by its owner only; default: standard output
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
 }
 
-/// `lead submit`
+/// `lead submit`.
 #[derive(Debug, Args)]
 pub struct Submit {
     /// The lead, as JSON; `-` reads standard input
     file: PathBuf,
-    /// Access token, of either kind
+    /// Access token, publishable or confidential
     #[arg(long, env = "OFFERD_TOKEN", hide_env_values = true)]
     token: Option<String>,
-    /// Address of the api listener; that of the daemon running on the configured store when not given
+    /// Address of the API listener; default: that of the daemon running on the configured store
     #[arg(long, value_name = "URL", value_parser = values::address)]
     url: Option<String>,
     /// Print the rate table as JSON
@@ -69,10 +69,10 @@ const BAD_TOKEN: &str = "the daemon does not know this access token; `offerd tok
 const API_ADDRESS: &str =
     "leave --url out for the daemon of the configured store, or see `api.listen` in its settings";
 
-/// Time between polls while partners are outstanding.
+/// Interval between polls while partners are outstanding.
 const POLL_EVERY: Duration = Duration::from_millis(250);
 
-/// Polls before the command gives up; a rate table completes by its deadline, long before.
+/// Polls before the command gives up; a rate table completes long before, by its deadline.
 const MOST_POLLS: usize = 480;
 
 /// Runs `offerd lead`.
@@ -95,10 +95,11 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
     }
 }
 
-/// Reads a lead file, both as it is and as the engine sees it; names the keys that mean nothing and are passed over.
+/// Reads a lead file, returning both its bytes and the parsed lead; warns about unknown keys, which are
+/// ignored.
 ///
 /// # Errors
-/// Every fault, in a sentence.
+/// Returns every fault, as a sentence.
 pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
     let mut body = String::new();
     let read = Input::open(file).and_then(|input| {
@@ -157,7 +158,7 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     })
 }
 
-/// Polls a rate table until every partner has answered, and shows them answering.
+/// Polls a rate table until every partner has answered, showing progress.
 async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTable, String> {
     let mut progress = Progress::start(&table);
     for _ in 0..MOST_POLLS {
@@ -185,13 +186,13 @@ async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTabl
     }
 }
 
-/// The partners answering, on standard error.
+/// Progress of the outstanding partners, on standard error.
 struct Progress {
     bar: ProgressBar,
     pending: Vec<Outstanding>,
 }
 
-/// An institution, and the same with the product type that it is asked about.
+/// An institution, and the institution with the product type that it is asked about.
 type Outstanding = (String, String);
 
 impl Progress {
@@ -232,12 +233,12 @@ fn outstanding(table: &RateTable) -> Vec<Outstanding> {
     asked.collect()
 }
 
-/// How many offers of an institution the table shows.
+/// Number of offers of an institution in the table.
 fn offers_of(table: &RateTable, institution: &str) -> usize {
     rows(table).iter().filter(|row| row[0] == institution).count()
 }
 
-/// The offers, an array after the other, each in its order.
+/// The offers of all arrays, one array after the other, each in its own order.
 pub fn offers(table: &RateTable) -> Sheet {
     sheet!(rows(table), [institution, offer, rate, payment, firmness, score] => {
         "institution" => institution,
@@ -249,7 +250,7 @@ pub fn offers(table: &RateTable) -> Sheet {
     })
 }
 
-/// An offer as it is shown, a column after the other.
+/// The columns of an offer.
 type Row = [String; 6];
 
 fn rows(table: &RateTable) -> Vec<Row> {
@@ -261,7 +262,7 @@ fn rows(table: &RateTable) -> Vec<Row> {
     rows
 }
 
-/// A row of the table; an offer without a rate, a payment or a firmness has an empty text there.
+/// A row of the table; a missing rate, payment or firmness is an empty text.
 fn row(institution: &str, offer: String, [rate, payment, firmness]: [String; 3], score: Option<f64>) -> Row {
     let score = score.map(|score| format!("{score:.2}")).unwrap_or_default();
     [institution.to_owned(), offer, rate, payment, firmness, score]
@@ -315,7 +316,7 @@ fn special(offer: &SpecialOffer) -> Row {
     row(&offer.partner_name, named("special", &offer.name), Default::default(), offer.recommendation_score)
 }
 
-/// What the daemon answers of a lead, or with when it erases one.
+/// The daemon's answer about a lead, or to its erasure.
 async fn found<T: DeserializeOwned>(admin: &AdminClient, method: Method, lead: Uuid) -> Result<T, String> {
     let found = admin.find_one(method, &format!("/leads/{lead}")).await?;
     found.ok_or_else(|| {
@@ -325,7 +326,7 @@ async fn found<T: DeserializeOwned>(admin: &AdminClient, method: Method, lead: U
     })
 }
 
-/// What an erasure destroyed, and what remains.
+/// The receipt of an erasure: what was destroyed, and what remains.
 fn told(Erasure { lead_uuid, destroyed, remaining, damaged, .. }: &Erasure) -> String {
     let damaged = match damaged {
         true => "; its record was damaged, so that only what was still found of it is counted",
@@ -350,14 +351,14 @@ fn told(Erasure { lead_uuid, destroyed, remaining, damaged, .. }: &Erasure) -> S
     told.trim_end().to_owned()
 }
 
-/// What is paid a month; of a range the most, as a rate that is a range has a payment for its higher end.
+/// The monthly payment; for a range the highest, as the payment of a rate range belongs to its higher end.
 fn monthly(least: Option<Money>, most: Option<Money>) -> String {
     let Some(most) = most else { return String::new() };
     let up_to = if least.is_some_and(|least| least != most) { "up to " } else { "" };
     format!("{up_to}{}/month", dollars(most.to_f64()))
 }
 
-/// An offer's product sub-type, and what sets it apart from the others of it.
+/// An offer's product sub-type, with what distinguishes it from the others of that sub-type.
 fn named(sub_type: impl ToString, apart: impl Display) -> String {
     format!("{} {apart}", sub_type.to_string().replace('_', " ")).trim_end().to_owned()
 }

@@ -1,4 +1,4 @@
-//! The command line. One file a command; each returns the exit code.
+//! The command line. One file per command; each returns its exit code.
 
 /// Prints a line on standard error ([`page::tell`]).
 macro_rules! tell {
@@ -70,8 +70,8 @@ use offerd_store::{DISK_FULL, SealingError, Store, StoreError, StoreOptions};
     mut_subcommands = |command| with_help(command, "offerd")
 )]
 pub struct Cli {
-    /// Settings file; its keys go over the built-in defaults, and OFFERD__SECTION__KEY over both. Of a packaged offerd
-    /// /etc/offerd/offerd.toml, where there is one
+    /// Settings file; its keys override the built-in defaults, and OFFERD__SECTION__KEY overrides both. A
+    /// packaged offerd uses /etc/offerd/offerd.toml if it exists
     #[arg(long, global = true, env = "OFFERD_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -82,83 +82,88 @@ pub struct Cli {
 enum Command {
     /// Run the daemon (also without any command)
     Serve,
-    /// Check settings and partner files; every fault is shown at once, exit code 64
+    /// Check settings and partner files; shows every fault at once, exit code 64
     Check(check::Arguments),
-    /// Look at the machine: limits, disk, clock, key, store, certificates, ports, partners; what is wrong, and what to do
+    /// Diagnose the machine: limits, disk, clock, key, store, certificates, ports, partners; says what is
+    /// wrong and how to fix it
     Doctor(doctor::Arguments),
-    /// Show where a running daemon's console is, with a link that signs in; or make a new secret to sign in with
+    /// Show where a running daemon's console is, with a sign-in link; or create a new sign-in secret
     Console(console::Arguments),
-    /// Make, list and revoke access tokens, of a running daemon or of a stopped one's store
+    /// Create, list and revoke access tokens, on a running daemon or in the store of a stopped one
     #[command(subcommand)]
     Token(token::Command),
-    /// Add, list, change and remove users of the console, of a running daemon or of a stopped one's store
+    /// Add, list, change and remove console users, on a running daemon or in the store of a stopped one
     #[command(subcommand)]
     User(user::Command),
-    /// Show who did what, when and why; and whether nobody has changed that
+    /// Show the audit log, and verify that nobody has altered it
     #[command(subcommand)]
     Audit(audit::Command),
-    /// Submit leads to a running daemon; erase or export what is held on a person
+    /// Submit leads to a running daemon; erase or export the data of one lead
     #[command(subcommand)]
     Lead(lead::Command),
-    /// Make and exchange the master key, which seals personal data
+    /// Create and rotate the master key, which seals personal data
     #[command(subcommand)]
     Key(key::Command),
-    /// Take in what partners report in files
+    /// Import files of events that partners report
     #[command(subcommand)]
     Events(events::Command),
-    /// Show, pause and resume partners, of a running daemon or of a stopped one's store
+    /// Show, pause and resume partners, on a running daemon or in the store of a stopped one
     #[command(subcommand)]
     Partners(partners::Command),
-    /// Do what a person asks for, by their email address or phone number: find, export or erase all of their leads
+    /// Answer data-subject requests by email address or phone number: find, export or erase all leads of a
+    /// person
     #[command(subcommand)]
     Person(person::Command),
-    /// Keep lists of whom partners are not to be asked about, of a running daemon or of a stopped one's store
+    /// Manage the lists of people that partners are not asked about, on a running daemon or in the store of a
+    /// stopped one
     #[command(subcommand)]
     Suppressions(suppressions::Command),
-    /// Experiments on leads: which rules there are, and their variants compared
+    /// List experiments on leads and compare their variants
     #[command(subcommand)]
     Experiment(experiment::Command),
-    /// Look after what is pushed to companies, of a running daemon or of a stopped one's store
+    /// Manage postbacks to companies, on a running daemon or in the store of a stopped one
     #[command(subcommand)]
     Postbacks(postbacks::Command),
-    /// Show which alerts fire and who is told of them, of a running daemon or of a stopped one's store
+    /// Show which alerts fire and where they are sent, on a running daemon or in the store of a stopped one
     #[command(subcommand)]
     Alerts(alerts::Command),
-    /// Have a running daemon take in its settings and partner files anew, all or nothing
+    /// Make a running daemon reload its settings and partner files, all or nothing
     Reload(reload::Arguments),
-    /// Show for a lead, partner by partner and offer by offer, what matches and what does not
+    /// Explain a lead, partner by partner and offer by offer: what matches and what does not
     Explain(explain::Arguments),
-    /// Show what partners were sent about a lead and what came back, where their files want that kept
+    /// Show what partners were sent about a lead and what they answered, if their files keep transcripts
     Transcript(transcript::Arguments),
-    /// Run stored leads against changed partner files, and show which offers would be won and lost; nobody is called
+    /// Run stored leads against changed partner files, and show which offers would be won and lost; no
+    /// partner is called
     Replay(replay::Arguments),
-    /// Count what became of leads: by day, company, product, partner, client tag, rating, state and experiment, for any days
+    /// Report on leads for any range of days: by day, company, product, partner, client tag, rating, state
+    /// and experiment
     Report(report::Arguments),
-    /// Show what a company's own clicks have taught of conversions, and by what its offers are ranked
+    /// Show the conversion rates learned from a company's own clicks, and how its offers are ranked
     Ranking(ranking::Arguments),
-    /// Write the whole store into one sealed file, of a running daemon or of a stopped one's store
+    /// Back up the whole store into one sealed file, from a running daemon or the store of a stopped one
     Backup(backup::Arguments),
-    /// Make a store of a backup, or check one
+    /// Restore a store from a backup, or verify a backup
     Restore(restore::Arguments),
-    /// Write a stopped daemon's store as plain lines of JSON, for moving on
+    /// Export the store of a stopped daemon as JSON Lines, for migration
     Export(transfer::ExportArguments),
-    /// Make a store of the lines of an export
+    /// Create a store from an export
     Import(transfer::ImportArguments),
-    /// Look after the store, of a running daemon or of a stopped one
+    /// Inspect and maintain the store, of a running daemon or a stopped one
     #[command(subcommand)]
     Store(store::Command),
-    /// List the daemons that share the store, and what of them is not as it should be
+    /// List the daemons that share the store, and their problems
     Nodes(nodes::Arguments),
-    /// Answer as partners would, from their case files: a far side to try the mappings of partners on
+    /// Simulate partners from their case files: a remote end to test partner mappings against
     Sandbox(sandbox::Arguments),
-    /// Write the handbook as man pages, and the completions for shells
+    /// Write the handbook as man pages, and the shell completions
     Manual(manual::Arguments),
 }
 
-/// Examples and notes that end the `--help` and the man page of each command, by the command's path.
+/// Examples and notes that end the `--help` and the man page of each command, keyed by the command's path.
 const HELP: &str = include_str!("help.txt");
 
-/// Adds its section of [`HELP`] to a command below `above`, and theirs to its subcommands.
+/// Adds a command's section of [`HELP`], and those of its subcommands; `above` is the path of its parent.
 fn with_help(command: clap::Command, above: &str) -> clap::Command {
     let path = format!("{above} {}", command.get_name());
     command.after_help(help(&path)).mut_subcommands(|inner| with_help(inner, &path))
@@ -192,7 +197,8 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Runs the daemon to its end. Nothing is bound or opened before settings and partner files are known to be good.
+/// Runs the daemon until it ends. Settings and partner files are validated before anything is bound or
+/// opened.
 fn serve(config: Option<&Path>) -> Result<ExitCode, Trouble> {
     let loaded = daemon::load(config)?;
     match daemon::master_key_fault(&loaded.settings) {
@@ -237,7 +243,7 @@ async fn execute(config: Option<&Path>, command: Command) -> Result<(), Trouble>
     }
 }
 
-/// The settings, which must be good.
+/// Loads the settings; fails on any fault in them.
 fn settings(config: Option<&Path>) -> Result<Settings, Trouble> {
     let settings = Settings::load(config)?;
     let faults = [daemon::wrong_master_key(&settings), daemon::database_fault(&settings)];
@@ -245,22 +251,23 @@ fn settings(config: Option<&Path>) -> Result<Settings, Trouble> {
     if faults.is_empty() { Ok(settings) } else { Err(Trouble::Faults(faults)) }
 }
 
-/// The settings, for a command that has only to find the daemon: what is wrong in them is for the daemon to report.
+/// Loads the settings of a command that only has to find the daemon. The daemon reports their faults itself.
 fn settings_to_find_the_daemon(config: Option<&Path>) -> Result<Settings, Trouble> {
     let (settings, faults) = Settings::inspect(config);
     settings.ok_or(Trouble::Faults(faults))
 }
 
-/// Starts the log, for a command that does to a stopped daemon's store what would else be in the daemon's log.
+/// Starts the log, for a command whose changes to a stopped daemon's store would otherwise be in the daemon's
+/// log.
 fn log_as_the_daemon_does(settings: &Settings) {
     logging::init(&settings.log.filter, settings.log.format);
 }
 
-/// The store of a stopped daemon. None is made where there is none: that would be a mistake in the settings or in the
-/// directory that a command is given in, and look like success.
+/// Opens the store of a stopped daemon. Never creates one: a missing store means a mistake in the settings or
+/// a wrong working directory, and a new one would look like success.
 ///
 /// # Errors
-/// That there is none, or why it cannot be opened, and where to look.
+/// Returns a message when there is no store, or why it cannot be opened and where to look.
 fn open_store(settings: &Settings) -> Result<Store, String> {
     if !is_there(&settings.store)? {
         return Err(format!(
@@ -272,7 +279,7 @@ fn open_store(settings: &Settings) -> Result<Store, String> {
     open_or_make_store(settings)
 }
 
-/// What to do about a store that cannot be looked into.
+/// Advice for a store that cannot be read.
 fn permit(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotADirectory => "it has to name a directory",
@@ -280,10 +287,11 @@ fn permit(error: &io::Error) -> &'static str {
     }
 }
 
-/// Whether there is a store. A database that does not answer counts as one, whose opening then says what is wrong.
+/// Whether the store exists. A database that does not answer counts as existing; opening it then reports the
+/// fault.
 ///
 /// # Errors
-/// That the directory of a store may not be looked into.
+/// Fails when the store's directory is not accessible.
 fn is_there(store: &StoreSettings) -> Result<bool, String> {
     let cannot =
         |error: io::Error| format!("{} cannot be looked into: {error}; {}", store.place(), permit(&error));
@@ -293,7 +301,7 @@ fn is_there(store: &StoreSettings) -> Result<bool, String> {
     }
 }
 
-/// Refuses what is done with the files of a store, where a database has the records.
+/// Refuses an operation on store files when the records are in a database.
 fn in_files(settings: &Settings, what: &str, instead: &str) -> Result<(), String> {
     match settings.store.database() {
         Some(_) => {
@@ -303,18 +311,18 @@ fn in_files(settings: &Settings, what: &str, instead: &str) -> Result<(), String
     }
 }
 
-/// What to do where this user may not.
+/// Advice for a user without permission.
 const PERMIT: &str = "go on as the user that the daemon runs as, or give it to that user with `chown -R`";
 
-/// A path from the root on, which means the same in whatever directory it is read.
+/// The absolute path, which means the same in every working directory.
 fn whole(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The store of a stopped daemon, which is made where there is none.
+/// Opens the store of a stopped daemon, and creates it if it does not exist.
 ///
 /// # Errors
-/// Why it cannot be opened, and where to look.
+/// Returns why it cannot be opened, and where to look.
 fn open_or_make_store(settings: &Settings) -> Result<Store, String> {
     log_as_the_daemon_does(settings);
     Store::open(StoreOptions::from(&settings.store)).map_err(|error| unopened(settings, &error))
@@ -324,7 +332,7 @@ fn open_or_make_store(settings: &Settings) -> Result<Store, String> {
 fn unopened(settings: &Settings, error: &StoreError) -> String {
     let told = format!("{} cannot be opened: {error}", settings.store.place());
     match error {
-        // It says itself what to do.
+        // These errors already say how to fix them.
         StoreError::Owner { .. } | StoreError::Format { .. } | StoreError::Foreign { .. } => told,
         _ if told.contains(DISK_FULL) => told,
         StoreError::Sealing(SealingError::MasterKey(key)) if key.is_forbidden() => {

@@ -1,4 +1,4 @@
-//! How tables and figures look on a terminal.
+//! Tables and figures on a terminal.
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -14,8 +14,8 @@ pub use offerd_insight::sheet::Color;
 pub use offerd_insight::sheet::figures::{counted, minute};
 use offerd_insight::sheet::{Column, Sheet, Value, figures};
 
-/// A sheet as a table that fits the terminal, with a line under its header and its figures at the right. For a file or another program
-/// its rows are as wide as they are, so that a line is a line.
+/// A sheet as a table that fits the terminal, with a rule under its header and right-aligned figures. In a
+/// file or a pipe rows keep their full width, one line per row.
 pub fn table(sheet: &Sheet) -> Table {
     let mut table = list();
     table.load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─')));
@@ -32,32 +32,32 @@ pub fn table(sheet: &Sheet) -> Table {
     table
 }
 
-/// The colours, each with a letter without width and its escape sequence. The letter marks the colour in a cell until the table is laid
-/// out: an escape sequence would count towards the width of a word.
+/// The colours, each with a zero-width marker character and its escape sequence. The marker stands for the
+/// colour until the table is laid out, because an escape sequence would count towards the width of a word.
 const COLOURS: [(Color, char, &str); 3] = [
     (Color::Green, '\u{2061}', "\x1b[32m"),
     (Color::Yellow, '\u{2062}', "\x1b[33m"),
     (Color::Red, '\u{2063}', "\x1b[31m"),
 ];
 
-/// Ends a colour.
+/// Marker of the end of a colour.
 const END: char = '\u{2064}';
 
 fn is_mark(letter: char) -> bool {
     letter == END || COLOURS.iter().any(|(_, mark, _)| *mark == letter)
 }
 
-/// A cell whose colour says something, where there are colours: on a terminal, unless `NO_COLOR` asks for none.
+/// A coloured cell; plain when output is not a terminal or `NO_COLOR` is set.
 pub fn toned(text: impl ToString, color: Color) -> Cell {
     Cell::new(tinted(&text.to_string(), color))
 }
 
-/// A text whose colour says something, where there are colours.
+/// A coloured text, where colours are enabled.
 pub fn tinted(text: &str, color: Color) -> String {
     if wants_colours() { marked(text, color) } else { text.to_owned() }
 }
 
-/// Each word is marked, since any of them may go on in the next line.
+/// Marks each word separately, since a line break may follow any of them.
 fn marked(text: &str, color: Color) -> String {
     match COLOURS.iter().find(|(known, ..)| *known == color) {
         Some((_, mark, _)) => {
@@ -67,13 +67,13 @@ fn marked(text: &str, color: Color) -> String {
     }
 }
 
-/// With escape sequences where its marks are.
+/// Replaces the markers by escape sequences.
 fn coloured(text: &str) -> String {
     let begun = COLOURS.iter().fold(text.to_owned(), |text, (_, mark, escape)| text.replace(*mark, escape));
     begun.replace(END, "\x1b[0m")
 }
 
-/// Whether there are colours on standard output.
+/// Whether standard output gets colours.
 fn wants_colours() -> bool {
     colours(std::env::var_os("NO_COLOR").as_deref(), std::io::stdout().is_terminal())
 }
@@ -82,7 +82,7 @@ fn colours(no_color: Option<&OsStr>, terminal: bool) -> bool {
     terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
-/// An empty table without a header, its rows set in under what stands above them.
+/// An empty table without a header.
 pub fn list() -> Table {
     let mut list = Table::new();
     list.load_style(NOTHING);
@@ -93,19 +93,19 @@ pub fn list() -> Table {
     list
 }
 
-/// How many letters fit side by side on standard output, where it is a terminal.
+/// Columns of the terminal on standard output; `None` when it is not a terminal.
 fn terminal_width() -> Option<u16> {
     let stdout = std::io::stdout();
     let size = stdout.is_terminal().then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten()?;
     (size.ws_col > 0).then_some(size.ws_col)
 }
 
-/// A word longer than this may be broken on a narrow terminal: it is a path, or a list without spaces. A uuid is kept whole
-/// all the same: it is there to be copied.
+/// A longer word may be broken on a narrow terminal: it is a path, or a list without spaces. A UUID always
+/// stays whole, since people copy it.
 const LONGEST_WHOLE_WORD: usize = 26;
 
-/// A text that somebody else has given, as it may stand on a terminal: what moves the cursor, colours, ends a line or turns the order of
-/// letters around is written out.
+/// Escapes untrusted text for a terminal: characters that move the cursor, set colours, end a line or change
+/// the direction of text.
 pub fn foreign(text: &str) -> String {
     let is_plain = |letter: char| !moves(letter) && !is_mark(letter);
     written_out(text, is_plain, escaped)
@@ -119,30 +119,30 @@ fn escaped(letter: char) -> String {
     letter.escape_default().to_string()
 }
 
-/// Whether a letter does something to a terminal other than standing there.
+/// Whether a character controls the terminal instead of being printed.
 fn moves(letter: char) -> bool {
     letter.is_control() || TURNS_AROUND.contains(&letter)
 }
 
-/// With each letter that does something to a terminal written as `escape` has it, but for the ends of lines and tabulators.
+/// Escapes control characters with `escape`, except for line ends and tabs.
 fn without_moves(text: &str, escape: impl Fn(char) -> String) -> String {
     let is_plain = |letter: char| !moves(letter) || matches!(letter, '\n' | '\t');
     written_out(text, is_plain, escape)
 }
 
-/// JSON that means the same, and does nothing to a terminal.
+/// Escapes JSON so that it means the same and does not control the terminal.
 pub fn json(text: &str) -> String {
     without_moves(text, |letter| format!("\\u{:04x}", u32::from(letter)))
 }
 
-/// Characters that change the direction in which others are read.
+/// Characters that change the direction of text.
 const TURNS_AROUND: [char; 12] = [
     '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}',
     '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
 ];
 
-/// Prints a sheet. On a terminal that is too narrow for its rows, cells go on in the next line between words, not within one;
-/// a table of more words than fit side by side is as wide as they are.
+/// Prints a sheet. On a terminal too narrow for its rows, cells wrap between words, not within them; a table
+/// with more words than fit side by side exceeds the terminal's width.
 pub fn print_sheet(sheet: &Sheet) {
     let mut table = table(sheet);
     if let Some(width) = table.width() {
@@ -168,17 +168,17 @@ fn longest_word(table: &Table, column: usize) -> u16 {
     cells.filter_map(words).max().unwrap_or_default() as u16
 }
 
-/// How many letters of a word stay together.
+/// Length of the part of a word that must not be broken.
 fn whole_letters(word: &str) -> usize {
     let word = word.trim_matches(is_mark);
     let letters = word.chars().count();
     if Uuid::try_parse(word).is_ok() { letters } else { letters.min(LONGEST_WHOLE_WORD) }
 }
 
-/// Whether the command was marked as failed, whatever it returns.
+/// Whether the command was marked as failed.
 static FAILED: AtomicBool = AtomicBool::new(false);
 
-/// Marks the command as failed, whatever it returns, and prints why.
+/// Prints `why` and marks the command as failed, whatever it returns.
 pub fn fail(why: impl std::fmt::Display) {
     FAILED.store(true, Ordering::Relaxed);
     tell!("offerd: {why}");
@@ -189,28 +189,29 @@ pub fn has_failed() -> bool {
     FAILED.load(Ordering::Relaxed)
 }
 
-/// Prints a line on standard error, whatever it quotes. That nobody can read it does not change how the command ends.
+/// Prints a line on standard error, escaped. A failed write does not change the exit code.
 pub fn tell(line: impl std::fmt::Display) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr().lock(), "{}", without_moves(&line.to_string(), escaped));
 }
 
-/// Checks that standard output can be written. Whoever shows something only once asks before it is made.
+/// Checks that standard output can be written. Call it before creating something that is shown only once.
 ///
 /// # Errors
-/// Why it cannot be written, in a sentence.
+/// Returns why it cannot be written, as a sentence.
 pub fn can_print() -> Result<(), String> {
     let why = unwritable().map_or(Ok(()), Err);
     why.map_err(|why| format!("standard output cannot be written: {why}; nothing was done"))
 }
 
-/// What keeps standard output from being written, as far as that shows before the first byte.
+/// Why standard output cannot be written, where this can be detected before the first byte.
 fn unwritable() -> Option<String> {
     use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat, fstatvfs, stat};
     let stdout = std::io::stdout();
     let found = fstat(&stdout).ok()?;
     let is_read_too = fcntl_getfl(&stdout).is_ok_and(|flags| flags & OFlags::RWMODE == OFlags::RDWR);
-    // Rust opens `/dev/null` for reading and writing in place of a closed descriptor; `>/dev/null` opens it for writing only.
+    // Rust opens `/dev/null` for reading and writing in place of a closed descriptor; `>/dev/null` opens it
+    // write-only.
     if is_read_too && stat("/dev/null").is_ok_and(|null| null.st_rdev == found.st_rdev) {
         return Some("it is closed".to_owned());
     }
@@ -218,11 +219,11 @@ fn unwritable() -> Option<String> {
     if is_file && fstatvfs(&stdout).is_ok_and(|disk| disk.f_blocks > 0 && disk.f_bfree == 0) {
         return Some("the disk of its file is full".to_owned());
     }
-    // Writes nothing; `/dev/full` and a descriptor that is only read refuse even that.
+    // Writes nothing; `/dev/full` and a read-only descriptor fail even then.
     rustix::io::write(&stdout, &[]).err().map(|error| std::io::Error::from(error).to_string())
 }
 
-/// Prints a text and a line end, whatever it quotes. A reader that has seen enough (`| head`) is no failure.
+/// Prints a text and a line end, escaped. A closed pipe (`| head`) is not a failure.
 pub fn print(text: impl std::fmt::Display) {
     use std::io::{ErrorKind, Write};
     let text = without_moves(&text.to_string(), escaped);
@@ -235,10 +236,10 @@ pub fn print(text: impl std::fmt::Display) {
     }
 }
 
-/// Prints something as JSON, for people and programs.
+/// Prints a value as indented JSON.
 ///
 /// # Errors
-/// That it cannot be written so.
+/// Fails when the value cannot be serialised.
 pub fn print_json(what: &(impl Serialize + ?Sized)) -> Result<(), String> {
     print(pretty_json(what)?);
     Ok(())
@@ -247,7 +248,7 @@ pub fn print_json(what: &(impl Serialize + ?Sized)) -> Result<(), String> {
 /// The JSON that [`print_json`] prints.
 ///
 /// # Errors
-/// That it cannot be written so.
+/// Fails when the value cannot be serialised.
 pub fn pretty_json(what: &(impl Serialize + ?Sized)) -> Result<String, String> {
     serde_json::to_string_pretty(what).map(|text| json(&text)).map_err(|error| error.to_string())
 }
@@ -255,7 +256,7 @@ pub fn pretty_json(what: &(impl Serialize + ?Sized)) -> Result<String, String> {
 /// Prints an answer: as JSON for programs, else as `people` does.
 ///
 /// # Errors
-/// That it cannot be written as JSON.
+/// Fails when it cannot be serialised as JSON.
 pub fn show(answer: &(impl Serialize + ?Sized), json: bool, people: impl FnOnce()) -> Result<(), String> {
     if json {
         return print_json(answer);
@@ -264,7 +265,7 @@ pub fn show(answer: &(impl Serialize + ?Sized), json: bool, people: impl FnOnce(
     Ok(())
 }
 
-/// How an answer is written.
+/// Output format of an answer.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Format {
     /// For people
@@ -279,7 +280,7 @@ impl Format {
     /// Prints an answer: as JSON, as the CSV of its sheet, or as `people` does.
     ///
     /// # Errors
-    /// That it cannot be written.
+    /// Fails when it cannot be serialised.
     pub fn show(
         self,
         answer: &(impl Serialize + ?Sized),
@@ -295,7 +296,7 @@ impl Format {
     }
 }
 
-/// Dollars, with cents unless there are none: `$1,234.50`, `-$95`.
+/// Dollars, with cents unless they are zero: `$1,234.50`, `-$95`.
 pub fn dollars(amount: f64) -> String {
     figures::dollars(amount).replace('−', "-")
 }

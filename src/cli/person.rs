@@ -1,4 +1,4 @@
-//! `offerd person`: what a person may ask for, whatever leads they have.
+//! `offerd person`: data-subject requests, across all leads of a person.
 
 use std::io::{BufRead, stdin};
 
@@ -12,22 +12,22 @@ use offerd_admin::persons::{PersonOrder, Suppressed};
 use offerd_insight::persons::request::{FoundLead, Receipt};
 use offerd_model::SuppressionKind;
 
-/// What to do for a person.
+/// Requests about a person.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Find the leads of a person by an email address or a phone number
     Find {
         #[command(flatten)]
         whose: Whose,
-        /// As JSON: of each `leadUuid`, `companyUuid`, `createdAt`, `productTypes` and `test`
+        /// Print JSON: `leadUuid`, `companyUuid`, `createdAt`, `productTypes` and `test` of each lead
         #[arg(long)]
         json: bool,
     },
-    /// Write everything that is held on a person, of all their leads, as one JSON document
+    /// Export all data on a person, of all their leads, as one JSON document
     Export {
         #[command(flatten)]
         whose: Whose,
-        /// File to make, readable by its owner only; standard output when not given
+        /// File to create, readable by its owner only; default: standard output
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
@@ -35,23 +35,23 @@ pub enum Command {
     Erase {
         #[command(flatten)]
         whose: Whose,
-        /// Leave them alone from now on, too: by every address, number, and name with a day of birth that their leads have
+        /// Also opt the person out, by every address, number, and name with date of birth in their leads
         #[arg(long)]
         suppress: bool,
-        /// The receipt as JSON
+        /// Print the receipt as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Leave a person alone: no partner is asked about them from now on, whoever submits them
+    /// Opt a person out: no partner is asked about them from now on, whichever client submits them
     Suppress {
         #[command(flatten)]
         who: Somebody,
         #[command(flatten)]
         why: Why,
     },
-    /// Who agreed to what, and when: the consents that leads state, with the texts that were shown
+    /// List the consents that a person's leads state, with their times and the texts that were shown
     Consents(consents::Arguments),
-    /// Take a person off that list again
+    /// End a person's opt-out
     Unsuppress {
         #[command(flatten)]
         who: Somebody,
@@ -60,49 +60,50 @@ pub enum Command {
     },
 }
 
-/// Whose leads are meant.
+/// Selects the leads of one person.
 #[derive(Debug, Args)]
 pub struct Whose {
     #[command(flatten)]
     who: Who,
     #[command(flatten)]
     why: Why,
-    /// Where the store is damaged, do it for the leads that can be read; it is refused otherwise
+    /// In a damaged store, go on with the leads that can be read; refused otherwise
     #[arg(long)]
     despite_damage: bool,
 }
 
-/// Whom it is about.
+/// Identifies a person.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct Who {
-    /// An email address that they gave; `-` reads it from standard input, where no list of processes shows it
+    /// An email address of the person; `-` reads it from standard input, so that it does not show in the
+    /// process list
     #[arg(long, value_name = "ADDRESS")]
     email: Option<String>,
-    /// A phone number that they gave; `-` reads it from standard input
+    /// A phone number of the person; `-` reads it from standard input
     #[arg(long, value_name = "NUMBER")]
     phone: Option<String>,
 }
 
-/// Whom it is about, by whatever lists name people by.
+/// Identifies a person by any key of the suppression lists.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct Somebody {
-    /// An email address; `-` reads it from standard input, where no list of processes shows it
+    /// An email address; `-` reads it from standard input, so that it does not show in the process list
     #[arg(long, value_name = "ADDRESS")]
     email: Option<String>,
     /// A phone number; `-` reads it from standard input
     #[arg(long, value_name = "NUMBER")]
     phone: Option<String>,
-    /// First name, last name and day of birth; `-` reads them from standard input
+    /// First name, last name and date of birth; `-` reads them from standard input
     #[arg(long, value_name = "NAME")]
     person: Option<String>,
 }
 
-/// Why it is done.
+/// The reason of a request.
 #[derive(Debug, Args)]
 pub struct Why {
-    /// Why, for the audit: a number of a letter, say, and nobody's name
+    /// Reason for the audit log, such as a ticket number; no names
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
@@ -155,10 +156,10 @@ async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) ->
     Ok(files::give(out, &held, what)?)
 }
 
-/// How far an erasure is.
+/// Progress of an erasure.
 const BAR: &str = "{bar:30} {pos} of {len} leads are erased";
 
-/// Has all leads erased. The daemon goes on with it to the end, should this be cut short.
+/// Erases all leads of a person. The daemon finishes even if this command is interrupted.
 async fn erased(admin: &AdminClient, order: &PersonOrder) -> Result<Receipt, String> {
     let mut waiting = Some(progress::waiting("erasing"));
     let bar = progress::Bar::begin(BAR);
@@ -182,14 +183,14 @@ async fn erased(admin: &AdminClient, order: &PersonOrder) -> Result<Receipt, Str
     Ok(Receipt { leads, ..receipt })
 }
 
-/// What is said where the daemon ends amid an erasure.
+/// Message when the daemon ends during an erasure.
 const CUT_SHORT: &str = "the daemon ended before the erasure did: `offerd audit list --action person.erase` names the leads that were \
                          about to go, and `person.erased` those that are gone; erase again for the others";
 
-/// What is said of who is left alone.
+/// Message after an opt-out.
 const LEFT_ALONE: &str = "no partner is asked about them from now on; `offerd person unsuppress` ends that";
 
-/// What is said where no lead is found.
+/// Message when no lead is found.
 const NOBODY: &str = "no lead is found by this; one that was erased is found by nothing";
 
 impl Whose {
@@ -201,7 +202,7 @@ impl Whose {
 }
 
 impl Somebody {
-    /// What is sent: a digest of the address, the number or the name.
+    /// The order, with a digest of the address, the number or the name.
     fn order(self, Why { reason }: Why) -> Result<PersonOrder, Trouble> {
         let given = [
             (SuppressionKind::Email, self.email),

@@ -1,4 +1,4 @@
-//! `offerd report`, `offerd report rebuild`: what became of leads, counted by day, partner, tag and more.
+//! `offerd report`, `offerd report rebuild`: what became of leads, by day, partner, client tag and more.
 
 use std::iter;
 
@@ -8,58 +8,58 @@ use offerd_insight::reports::figures::{Figure, Figures};
 use offerd_insight::reports::report::Report;
 use offerd_insight::reports::{RebuildProgress, Rebuilt};
 
-/// Rows that a table has where `--limit` does not say.
+/// Rows of a table without `--limit`.
 const ROWS: usize = 100;
 
-/// What who wants Parquet on standard output is told.
+/// Refusal of Parquet on standard output.
 const WANTS_A_FILE: &str = "`--format parquet` is written to a file: name it by `--output FILE`";
 
-/// How far a rebuild is.
+/// Progress of a rebuild.
 const BAR: &str = "{bar:30} {percent} %, {eta} left";
 
-/// `offerd report`
+/// `offerd report`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// First day, such as 2026-01-01; 30 days back when not given
+    /// First day, such as 2026-01-01; default: 30 days ago
     #[arg(long, value_name = "DAY")]
     from: Option<String>,
-    /// Last day; today when not given
+    /// Last day; default: today
     #[arg(long, value_name = "DAY")]
     to: Option<String>,
-    /// By which dimensions
+    /// Dimensions to group by
     #[arg(long, value_name = "DIMENSION", value_delimiter = ',')]
     by: Vec<String>,
-    /// Only what has this value; may be given again for another dimension
+    /// Only this value of a dimension; repeat for more dimensions
     #[arg(long = "where", value_name = "DIMENSION=VALUE")]
     filters: Vec<String>,
-    /// By whose days, of the setting `reports.zones`; the first of them when not given
+    /// Time zone of the days, one of the setting `reports.zones`; default: the first of them
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
-    /// Test leads, rather than live ones
+    /// Report test leads instead of live ones
     #[arg(long)]
     test: bool,
-    /// Beside each figure that of the range before, of the same length, and by which part it is more or less now
+    /// Add to each figure that of the preceding range of the same length, and the change in percent
     #[arg(long)]
     compare: bool,
-    /// In which order: a dimension, a figure or, with --compare, how much more of one there is (`payoutsChange`), with `-` before it
-    /// for the greatest first
+    /// Sort column: a dimension, a figure or, with --compare, a change (`payoutsChange`); prefix `-` for
+    /// descending order
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     sort: Option<String>,
-    /// Only so many rows; 100 of a table when not given
+    /// Maximum number of rows; default for a table: 100
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// As what
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
-    /// File to make, readable by its owner only, rather than standard output
+    /// File to create, readable by its owner only; default: standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-/// As what a report is written.
+/// Output format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people
@@ -68,17 +68,17 @@ enum Format {
     Csv,
     /// For programs
     Json,
-    /// For tools that read tables by column; to a file only
+    /// For columnar tools; to a file only
     Parquet,
 }
 
-/// What to do with what is counted.
+/// Maintenance of the counts.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Count anew from the records that there are, beside the count in force, and put it in its place. What was counted of leads
-    /// whose time is over (`store.retention`) is in no record any more, and goes
+    /// Recount from the stored records while the current counts stay in use, then replace them. Counts of
+    /// leads past `store.retention`, whose records are deleted, are lost
     Rebuild {
-        /// As JSON: the `zones` and the `cells` that were counted
+        /// Print JSON: the `zones` and the number of `cells` counted
         #[arg(long)]
         json: bool,
     },
@@ -102,7 +102,7 @@ pub async fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Troub
 }
 
 impl Arguments {
-    /// What is asked for, as the admin listener reads it.
+    /// The query of the admin listener.
     fn query(&self) -> String {
         let limit = self.limit.or((self.format == Format::Table).then_some(ROWS));
         let once = [
@@ -119,7 +119,7 @@ impl Arguments {
         values::query("/report", once.into_iter().chain(by).chain(filters))
     }
 
-    /// The file that it is written to.
+    /// The output file; `None` for standard output.
     fn file(&self) -> Option<&Path> {
         files::named(self.output.as_deref())
     }
@@ -165,14 +165,14 @@ fn sheet(report: &Report) -> Sheet {
     Sheet::new(columns, rows)
 }
 
-/// Whether a figure has a column: what was taken back has none where nothing was.
+/// Whether a figure has a column: reversals have none when nothing was reversed.
 fn is_shown(figure: Figure, report: &Report) -> bool {
     let some = |figures: &Figures| figures.get(figure).is_some_and(|value| value != 0.0);
     let is_of_few = matches!(figure, Figure::TakenBack | Figure::PayoutsTakenBack);
     !is_of_few || some(&report.total) || report.total_before.as_ref().is_some_and(some)
 }
 
-/// A figure, and behind it that of before, and by which part it is more or less now.
+/// A figure, followed by the one of the preceding range and the change in percent.
 fn cell(figure: Figure, figures: &Figures, before: Option<&Figures>) -> String {
     let written = |value: f64| if figure.is_dollars() { page::dollars(value) } else { format!("{value}") };
     let now = figures.get(figure).map_or("–".to_owned(), written);

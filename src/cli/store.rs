@@ -1,4 +1,4 @@
-//! `offerd store check`, `offerd store salvage`; `copy` is in a file of its own
+//! `offerd store check`, `offerd store salvage`; `copy` has its own file.
 
 mod copy;
 
@@ -14,41 +14,41 @@ use offerd_base::regular_file;
 use offerd_store::salvage::{SalvageError, Salvaged, salvage};
 use offerd_store::{StoreOptions, Tree};
 
-/// What to do with the store.
+/// Actions on the store.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Read every record, of a running daemon's store or of a stopped one's, and name those that are not as they were
-    /// written; exit code 1 if there are any. No record is changed
+    /// Read every record of the store, of a running daemon or a stopped one, and name the corrupt ones; exit
+    /// code 1 if there are any. No record is changed
     Check {
-        /// Name all that is broken, however much it is, and not the first 100 lines only
+        /// Name every corrupt record, not only the first 100
         #[arg(long)]
         all: bool,
-        /// As JSON, which has all
+        /// Print JSON, which is always complete
         #[arg(long)]
         json: bool,
     },
-    /// Make a good store of what is left of a damaged one, whose daemon is stopped, and of what a backup has of the rest; exit
-    /// code 1 if anything is lost. The damaged store is not changed
+    /// Create a sound store from what is left of a damaged one, whose daemon is stopped, and from a backup;
+    /// exit code 1 if anything is lost. The damaged store is not changed
     Salvage {
-        /// Directory of the new store, which must be empty or not there
+        /// Directory of the new store; must be empty or not exist
         #[arg(long, value_name = "DIR")]
         into: PathBuf,
         /// A backup of the store, sealed with the same master key
         #[arg(long, value_name = "FILE")]
         backup: Option<PathBuf>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Copy the whole store from files into a database, or back, while no daemon runs on either; then both sides are read
-    /// through and compared, exit code 1 if anything differs. The side that is copied is not changed
+    /// Copy the whole store from files into a database, or back, while no daemon runs on either; then read
+    /// and compare both sides, exit code 1 if they differ. The source is not changed
     Copy(copy::Arguments),
 }
 
-/// How many lines name what a check has found, unless all are asked for.
+/// Lines of findings that a check prints without `--all`.
 const NAMED: usize = 100;
 
-/// How many leads that are lost are shown; of more there is a file.
+/// Lost leads that are printed; more go to a file.
 const SHOWN: usize = 20;
 
 /// Runs `offerd store`.
@@ -80,7 +80,7 @@ async fn check(settings: &Settings, all: bool, json: bool) -> Result<(), Trouble
     let waiting = progress::waiting("reading every record");
     let mut report = read(settings).await?;
     if !report.unfound.is_empty() && AdminClient::of_daemon(settings).await?.is_none() {
-        // Now with an index that was made anew.
+        // Checks again, with a rebuilt index.
         report = StoreReport { sound: false, unfound: report.unfound, ..read(settings).await? };
     }
     drop(waiting);
@@ -95,14 +95,14 @@ async fn read(settings: &Settings) -> Result<StoreReport, Trouble> {
     let admin = AdminClient::find(settings).await?;
     let report: StoreReport = admin.ask(Method::POST, "/store/check").await?;
     let closed = admin.close();
-    // One that is not to be asked any more cannot be closed well.
+    // A store that no longer serves requests cannot be closed cleanly.
     if report.unfound.is_empty() {
         closed?;
     }
     Ok(report)
 }
 
-/// What all the figures come to.
+/// The result in a line.
 fn verdict(report: &StoreReport) -> String {
     let records: u64 = report.trees.iter().map(|count| count.records).sum();
     match report.broken.len() {
@@ -115,7 +115,7 @@ fn verdict(report: &StoreReport) -> String {
 fn print(report: &StoreReport, all: bool) {
     let broken = |count: &TreeCount| {
         let found = report.broken.iter().filter(|record| record.tree == count.tree).count() as u64;
-        // Of leads it is known also how many are not there at all.
+        // For leads the number of missing records is known too.
         if count.tree == Tree::Leads.name() { report.leads_broken.max(found) } else { found }
     };
     let counts: Vec<(&TreeCount, u64)> = report.trees.iter().map(|count| (count, broken(count))).collect();
@@ -165,7 +165,7 @@ async fn salvaged(settings: &Settings, into: &Path, backup: Option<&Path>) -> Re
     Ok(salvaged)
 }
 
-/// Why nothing was salvaged, and what to do.
+/// Why nothing was salvaged, and how to go on.
 fn why(error: &SalvageError, into: &Path, backup: Option<&Path>) -> String {
     let file = backup.map(|file| format!("{}: ", file.display())).unwrap_or_default();
     match error {
@@ -219,7 +219,7 @@ fn print_salvaged(salvaged: &Salvaged, into: &Path, json: bool) -> Result<(), St
     list_leads(salvaged, into)
 }
 
-/// What became of what is about no lead.
+/// Prints what became of the records that belong to no lead.
 fn print_base(salvaged: &Salvaged) {
     let named = |tree: &Tree| {
         let names = salvaged.lost_names.get(tree).map(|names| names.join(", "));
@@ -247,7 +247,7 @@ fn print_base(salvaged: &Salvaged) {
     }
 }
 
-/// Names the leads that are lost, in a file where they are many.
+/// Lists the lost leads, in a file if there are many.
 fn list_leads(salvaged: &Salvaged, into: &Path) -> Result<(), String> {
     let lost = salvaged.leads_lost.iter().map(|lead| format!("{lead} lost"));
     let held_back = salvaged.held_back.iter().map(|lead| format!("{lead} held back"));

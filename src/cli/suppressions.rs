@@ -1,4 +1,4 @@
-//! `offerd suppressions`: lists of whom partners are not to be asked about.
+//! `offerd suppressions`: lists of people that partners are not asked about.
 
 use indicatif::ProgressBar;
 
@@ -10,61 +10,63 @@ use offerd_insight::sheet::rows::{Row, Rows};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 use offerd_partners::is_key;
 
-/// Lines that are told one by one when they are bad; of the others only how many there are.
+/// Bad lines reported one by one; further ones are only counted.
 const MOST_TOLD: u64 = 20;
 
-/// What is said where the store is damaged: a list that is not shown does not let anybody pass.
+/// Warning about a damaged store. Partners that name an unreadable list are asked about nobody.
 const DAMAGED: &str = "the store is damaged: lists that cannot be read are not shown, and partners that name one are asked about nobody; \
                        `offerd store check` names what is damaged";
 
-/// What to do with suppression lists.
+/// Actions on suppression lists.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Add what a file has to a list, which is made when there is none of this name
+    /// Add the entries of a file to a list, which is created if it does not exist
     Add(Add),
-    /// List the lists, with how many are on each and which partners name it
+    /// List the lists, with their number of entries and the partners that name them
     List {
-        /// As JSON: of each `name`, `kind`, `entries`, `updatedAt` and `partners`
+        /// Print JSON: `name`, `kind`, `entries`, `updatedAt` and `partners` of each
         #[arg(long)]
         json: bool,
     },
-    /// Remove a list with all that is on it. Partners that name it are not asked until there is one again
+    /// Remove a list with all its entries. Partners that name it are not asked until a list of this name
+    /// exists again
     Remove {
         /// Name of the list
         name: String,
     },
-    /// Take the lists as they are, where a salvage of the store could not show that they are whole: partners are asked again
+    /// Accept the lists as they are, after a salvage of the store could not prove them complete; partners are
+    /// asked again
     Confirm,
 }
 
-/// `suppressions add`
+/// `suppressions add`.
 #[derive(Debug, Args)]
 pub struct Add {
-    /// Name of the list, as partner files name it in `suppress`
+    /// Name of the list, as in `suppress` of partner files
     name: String,
-    /// File with one row each, of CSV where they are names; `-` reads standard input
+    /// File with one entry per line, CSV if they are names; `-` reads standard input
     file: PathBuf,
-    /// Encoding that the file is in, such as `windows-1252`; UTF-8, or what the mark at its beginning says, when not given
+    /// Encoding of the file, such as `windows-1252`; default: that of its byte order mark, else UTF-8
     #[arg(long, value_name = "NAME", value_parser = values::encoding)]
     encoding: Option<Encoding>,
-    /// What the lines name people by
+    /// How the lines identify people
     #[arg(long)]
     kind: Kind,
-    /// Lines are in plain
+    /// Lines are plain text, not SHA-256 digests
     #[arg(long)]
     plain: bool,
-    /// As JSON: how many lines were `read` and `bad`, and how many `entries` the list has
+    /// Print JSON: how many lines were `read` and `bad`, and how many `entries` the list has
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Kind {
-    /// Mail addresses
+    /// Email addresses
     Email,
-    /// Telephone numbers
+    /// Phone numbers
     Phone,
-    /// First name, last name and day of birth
+    /// First name, last name and date of birth
     Person,
 }
 
@@ -72,7 +74,7 @@ enum Kind {
 pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
     match command {
         Command::Add(add) => {
-            // Before a store is opened, and a file read, for nothing.
+            // Checked before the store is opened and the file read.
             if !is_key(&add.name) {
                 let wanted = "must be lower-case letters, digits, `-` and `_`";
                 return Err(format!("the list's name {wanted}, got `{}`", add.name).into());
@@ -120,7 +122,7 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
 }
 
 impl Add {
-    /// Sends what is good of the file, and returns how many lines are bad.
+    /// Sends the valid entries of the file, and returns the number of bad lines.
     async fn send(&self, admin: &AdminClient, input: Input) -> Result<u64, String> {
         let bar = input.bar();
         let lines = Lines::new(decoded(bar.wrap_read(input.read), self.encoding), SAVE_AS_UTF_8);
@@ -154,7 +156,7 @@ impl Add {
         }
         if bad == read {
             bar.finish_and_clear();
-            // An empty list would let everybody pass who is to be kept out.
+            // An empty list would let everybody through.
             let found = match read {
                 0 => format!("{} has no line with anything on it", self.shown()),
                 _ => format!("none of the {read} lines is good"),
@@ -171,12 +173,12 @@ impl Add {
         Ok(bad)
     }
 
-    /// The file as messages name it.
+    /// The file's name in messages.
     fn shown(&self) -> String {
         if self.file == Path::new("-") { "standard input".into() } else { self.file.display().to_string() }
     }
 
-    /// How many cells a row has.
+    /// Number of cells per row.
     fn width(&self) -> usize {
         if self.plain && self.kind() == SuppressionKind::Person { 3 } else { 1 }
     }
@@ -190,7 +192,7 @@ impl Add {
         digest.map_err(|wanted| format!("must be {wanted}"))
     }
 
-    /// Says what is wrong with a bad line, without its content.
+    /// Reports a bad line, without its content.
     fn report_bad(&self, bar: &ProgressBar, (line, message): (u64, &str), bad: u64) {
         bar.suspend(|| match bad {
             1..=MOST_TOLD => tell!("{}:{line}: {message}", self.file.display()),

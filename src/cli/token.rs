@@ -8,18 +8,18 @@ use offerd_partners::Book;
 use offerd_store::partner_keys::{NewPartnerKey, PartnerKeyKind};
 use offerd_store::tokens::NewToken;
 
-/// What to do with tokens.
+/// Actions on tokens.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make a token and print it, alone, on standard output; it is shown nowhere else
+    /// Create a token and print it, alone, on standard output; it is never shown again
     Create(Create),
-    /// List tokens; the tokens themselves are kept nowhere
+    /// List tokens; the tokens themselves are not stored
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// End a token, by the id that `list` shows
+    /// Revoke a token, by the id that `list` shows
     Revoke {
         /// Id of the token
         #[arg(value_parser = values::uuid)]
@@ -27,38 +27,39 @@ pub enum Command {
     },
 }
 
-/// `token create`
+/// `token create`.
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("holder").required(true).args(["company", "partner"])))]
 pub struct Create {
-    /// Company that the token belongs to; made when there is none of this name
+    /// Company that owns the token; created if it does not exist
     #[arg(long, value_name = "NAME", requires = "kind")]
     company: Option<String>,
-    /// What the company's token may do
+    /// Permissions of the company's token
     #[arg(long, conflicts_with = "partner")]
     kind: Option<Kind>,
-    /// Leads of this token are tests
+    /// Leads of this token are test leads
     #[arg(long, conflicts_with = "partner")]
     test: bool,
-    /// Set the company's look-back: the same person and products within so many minutes is a duplicate (409)
+    /// Set the company's look-back window: a second lead of the same person and products within it is a
+    /// duplicate (409)
     #[arg(long, value_name = "MINUTES", conflicts_with = "partner")]
     duplicate_look_back: Option<u32>,
-    /// Partner that the token belongs to, by the name of its file: it reports with it what became of its leads
+    /// Partner that owns the token, by its file name: it reports the events of its leads with it
     #[arg(long, value_name = "KEY")]
     partner: Option<String>,
-    /// Make a key that signs the query of `GET /partnerEvents`, for a partner that can only fire a URL
+    /// Create a key that signs the query of `GET /partnerEvents`, for a partner that can only fire a URL
     #[arg(long, requires = "partner")]
     signing: bool,
-    /// As JSON: `token`, `id`, and `company` or `partner`
+    /// Print JSON: `token`, `id`, and `company` or `partner`
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Kind {
-    /// Shipped in application code: submit leads and read their rate tables
+    /// Shipped in client code: may submit leads and read their rate tables
     Publishable,
-    /// Kept like a password: also read leads and the analytics feeds
+    /// Kept secret like a password: may also read leads and the analytics feeds
     Confidential,
 }
 
@@ -68,7 +69,7 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
         Command::Create(create) => {
             page::can_print()?;
             let json = create.json;
-            // Before there may be a store, so that none is made for a token that cannot be.
+            // Checked before a store is created for a token that would be refused.
             let wanted = create.wanted(settings)?;
             if let Some(fault) = KeyRing::fault(&wanted) {
                 return Err(fault.into());
@@ -95,7 +96,7 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Prints the token that was made: alone on standard output, unless JSON is asked for.
+/// Prints the new token: alone on standard output, unless JSON is requested.
 fn tell(created: &Created, json: bool) -> Result<(), String> {
     page::show(created, json, || {
         page::print(&created.token);
@@ -108,10 +109,10 @@ fn tell(created: &Created, json: bool) -> Result<(), String> {
 }
 
 impl Create {
-    /// What is to be made.
+    /// The order for the admin route.
     fn wanted(self, settings: &Settings) -> Result<New, String> {
         if let Some(partner) = self.partner {
-            // A token of a partner that there is not would open nothing.
+            // A token of an unknown partner would be useless.
             let book = Book::load(&settings.partners.path);
             known(&book.map_err(|_| "the partner files have faults; see `offerd check`")?, &partner)?;
             let kind = if self.signing { PartnerKeyKind::Signing } else { PartnerKeyKind::Partner };

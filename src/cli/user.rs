@@ -9,40 +9,40 @@ use offerd_admin::console::links::ConsoleLink;
 use offerd_admin::users::{ListedUser, NewUser, UserChange};
 use offerd_store::users::{Role, Users};
 
-/// Longest line that is read for a password, bytes.
+/// Longest password line read, bytes.
 const LINE_BYTES: u64 = 4096;
 
-/// What to do with users.
+/// Actions on users.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Add a user, and print a link that signs them in once and has them set a password
+    /// Add a user, and print a one-time sign-in link with which they set a password
     Add(Add),
     /// List users with their roles
     List {
-        /// As JSON: of each `name`, `role`, `hasPassword`, `disabled`, `createdAt` and `changedAt`
+        /// Print JSON: `name`, `role`, `hasPassword`, `disabled`, `createdAt` and `changedAt` of each
         #[arg(long)]
         json: bool,
     },
-    /// Give a user another role; their sessions end
+    /// Change a user's role; ends their sessions
     Role {
         /// Name of the user
         #[arg(value_parser = name)]
         name: String,
-        /// What they may from now on
+        /// The new role
         #[arg(value_parser = role())]
         role: Role,
     },
-    /// Print a link that signs a user in once and has them set a password; or set it
+    /// Print a one-time sign-in link with which a user sets a password; or set the password directly
     Password(Password),
-    /// Keep a user out until they are enabled again; their sessions end
+    /// Disable a user until they are enabled again; ends their sessions
     Disable(Name),
-    /// Let a user in again who was disabled
+    /// Enable a disabled user
     Enable(Name),
-    /// Remove a user; their sessions end
+    /// Remove a user; ends their sessions
     Remove(Name),
 }
 
-/// A user there is.
+/// An existing user.
 #[derive(Debug, Args)]
 pub struct Name {
     /// Name of the user
@@ -50,20 +50,20 @@ pub struct Name {
     name: String,
 }
 
-/// `user add`
+/// `user add`.
 #[derive(Debug, Args)]
 pub struct Add {
-    /// Name that they sign in with: letters a to z, digits, `.`, `-`, `_`, `@` and `+`
+    /// Name to sign in with: letters a to z, digits, `.`, `-`, `_`, `@` and `+`
     #[arg(value_parser = name)]
     name: String,
-    /// What they may
+    /// Role of the user
     #[arg(long, value_parser = role())]
     role: Role,
     #[command(flatten)]
     with: With,
 }
 
-/// `user password`
+/// `user password`.
 #[derive(Debug, Args)]
 pub struct Password {
     /// Name of the user
@@ -73,13 +73,13 @@ pub struct Password {
     with: With,
 }
 
-/// What they sign in with.
+/// How the user first signs in.
 #[derive(Debug, Args)]
 struct With {
     /// Read the password from the first line of standard input, at least 12 characters, and print no link
     #[arg(long, conflicts_with = "at")]
     password_stdin: bool,
-    /// How browsers reach the admin listener, where that is not its own address
+    /// URL at which browsers reach the admin listener, if it is not the listener's own address
     #[arg(long, value_name = "URL", value_parser = values::address)]
     at: Option<String>,
 }
@@ -141,7 +141,7 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
 }
 
 impl With {
-    /// The password that standard input gives, if it is to.
+    /// The password from standard input, if `--password-stdin` is given.
     fn password(&self) -> Result<Option<String>, String> {
         if !self.password_stdin {
             return Ok(None);
@@ -152,7 +152,7 @@ impl With {
         Ok(Some(line.trim_end_matches(['\n', '\r']).to_owned()))
     }
 
-    /// Prints a link. A stopped daemon would have forgotten it by its start.
+    /// Prints an invitation link. A stopped daemon prints none: links do not survive a restart.
     async fn invite(&self, admin: &AdminClient, name: &str) -> Result<(), String> {
         if admin.is_stopped() {
             tell!(

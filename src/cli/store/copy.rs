@@ -7,16 +7,16 @@ use offerd_base::config::PostgresSettings;
 use offerd_store::copy::{Compared, Copied, Counted, Direction, TreeCounts, copy};
 use offerd_store::{Store, StoreOptions};
 
-/// `store copy`
+/// `store copy`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// What is copied
+    /// Source
     #[arg(long, value_name = "ENGINE")]
     from: Side,
-    /// Where to; it must be empty, or have an unfinished copy of the same
+    /// Target; must be empty, or hold an unfinished copy of the same store
     #[arg(long, value_name = "ENGINE")]
     to: Side,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -29,7 +29,7 @@ enum Side {
     Postgres,
 }
 
-/// Copies, compares, and shows what both sides hold.
+/// Copies, compares, and shows the content of both sides.
 pub(super) fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trouble> {
     let direction = match (arguments.from, arguments.to) {
         (Side::Embedded, Side::Postgres) => Direction::IntoDatabase,
@@ -56,7 +56,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trou
     }
 }
 
-/// The database that the settings name, whatever the engine is.
+/// The database of the settings, whichever engine is configured.
 pub(super) fn database(settings: &Settings, command: &str) -> Result<PostgresSettings, String> {
     let named = settings.store.postgres.clone();
     let database =
@@ -67,7 +67,7 @@ pub(super) fn database(settings: &Settings, command: &str) -> Result<PostgresSet
     }
 }
 
-/// What is wrong with the copy, and what to do.
+/// The difference of the copy, with advice.
 fn fault(compared: &Compared) -> Option<String> {
     if compared.is_equal() {
         return None;
@@ -99,7 +99,7 @@ fn print(copied: &Copied) {
     }
 }
 
-/// Enough of a digest for people to compare.
+/// The leading half of a digest, enough for people to compare.
 fn digits(digest: u128) -> String {
     format!("{:016x}", digest >> 64)
 }

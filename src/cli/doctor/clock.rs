@@ -1,29 +1,29 @@
-//! The clock: the feeds are in the order of arrival, and caps and payouts have days.
+//! Check of the system clock: feeds are ordered by arrival time, and caps and payouts are counted by day.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::{Check, Finding};
 
-/// When this was written, 2026-11-21: a clock that is before it is wrong.
+/// Date of this constant, 2026-11-21: an earlier clock is wrong.
 const WRITTEN: Duration = Duration::from_secs(1_795_219_200);
 
-/// What a file may be ahead of the clock without anything being wrong, as on a network drive.
+/// Tolerated lead of a file's time over the clock, for example on a network drive.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// Made by systemd-timesyncd and others once the clock has been set by a server.
+/// Created by systemd-timesyncd and others once a server has set the clock.
 const SYNCHRONIZED: &[&str] = &["/run/systemd/timesync/synchronized", "/var/lib/systemd/timesync/clock"];
 
-/// There while a daemon that keeps the clock runs.
+/// Exist while a time daemon runs.
 const KEEPERS: &[(&str, &str)] =
     &[("/run/chrony/chronyd.pid", "chronyd"), ("/run/chronyd.pid", "chronyd"), ("/run/ntpd.pid", "ntpd")];
 
-/// Whether the clock is plausible, and somebody keeps it right.
+/// Checks that the clock is plausible and synchronised.
 pub fn clock(store: &Path) -> Finding {
     judged(SystemTime::now(), newest(store), kept_by(|path| path.exists()))
 }
 
-/// The verdict, from the time of now, the newest file of the store, and who keeps the clock.
+/// The finding for the current time, the newest file of the store, and the time daemon.
 fn judged(now: SystemTime, newest: Option<SystemTime>, keeper: Option<String>) -> Finding {
     const CHECK: Check = Check("clock");
     const NEXT: &str = "set the clock, and have it kept: systemd-timesyncd or chrony";
@@ -44,7 +44,7 @@ fn judged(now: SystemTime, newest: Option<SystemTime>, keeper: Option<String>) -
     }
 }
 
-/// Who keeps the clock, as far as files show.
+/// The time daemon that its files show.
 fn kept_by(there: impl Fn(&Path) -> bool) -> Option<String> {
     if SYNCHRONIZED.iter().any(|path| there(Path::new(path))) {
         return Some("systemd-timesyncd".to_owned());
@@ -52,7 +52,7 @@ fn kept_by(there: impl Fn(&Path) -> bool) -> Option<String> {
     KEEPERS.iter().find(|(path, _)| there(Path::new(path))).map(|(_, name)| (*name).to_owned())
 }
 
-/// When the newest file of the store was written.
+/// Modification time of the store's newest file.
 fn newest(store: &Path) -> Option<SystemTime> {
     let directories = [store.to_owned(), store.join("base"), store.join("journal")];
     let files =

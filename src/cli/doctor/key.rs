@@ -1,4 +1,4 @@
-//! The master key: there, well-formed, and nobody else's to read.
+//! Check of the master key: present, well-formed, and private to its owner.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,11 +10,11 @@ use crate::cli::key::file_of;
 use offerd_base::config::StoreSettings;
 use offerd_store::{MasterKey, Store};
 
-/// Bits of a file's mode by which others than its owner may read or write it.
+/// Mode bits that let users other than the owner read or write a file.
 const OTHERS: u32 = 0o077;
 
-/// Whether the key is there, is read by its owner only, and is that with which a running daemon's store is sealed. Whether it
-/// is a stopped one's is seen when its store is opened.
+/// Checks that the key exists, is readable by its owner only, and seals a running daemon's store. For a
+/// stopped daemon, opening the store checks the last.
 pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
     const CHECK: Check = Check("master key");
     let key = match MasterKey::find(store.master_key_file.as_deref(), &store.path) {

@@ -1,4 +1,4 @@
-//! The listeners: their certificates, and whether their ports can be had.
+//! Checks of the listeners: their certificates, and whether their ports are free.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -8,14 +8,14 @@ use crate::daemon::certificate_days;
 use offerd_base::config::Settings;
 use offerd_base::run_file::RunFile;
 
-/// Days before the end of a certificate from which on it is time to renew it.
+/// Days before expiry from which a certificate should be renewed.
 const RENEW_DAYS: u64 = 21;
 
 const CHECK: Check = Check("certificates");
 
 const PORT: Check = Check("port");
 
-/// Whether each certificate can be shown, and for how long.
+/// Checks each certificate and its remaining days.
 pub fn certificates(settings: &Settings) -> Vec<Finding> {
     let renew = "put a new pair in place, then `offerd reload`";
     match certificate_days(settings) {
@@ -32,7 +32,7 @@ pub fn certificates(settings: &Settings) -> Vec<Finding> {
     }
 }
 
-/// HTTP in the clear is for this machine, or for one that is in front of it.
+/// Plain HTTP is meant for this machine, or for a proxy in front of it.
 fn of_clear_text(settings: &Settings) -> Vec<Finding> {
     let outward: Vec<&str> = addresses(settings)
         .into_iter()
@@ -47,10 +47,10 @@ fn of_clear_text(settings: &Settings) -> Vec<Finding> {
     }]
 }
 
-/// Whether each port is free, or held by our own daemon.
+/// Checks that each port is free, or held by our own daemon.
 pub fn ports(settings: &Settings, running: bool) -> Vec<Finding> {
     let run_file = if running { RunFile::read(&settings.store.path).ok().flatten() } else { None };
-    // Those of this loop are held to its end, so that two listeners with one port are seen.
+    // Bound ports are kept to the end of the loop, so that two listeners on one port are detected.
     let mut held = Vec::new();
     let mut findings = Vec::new();
     for (listener, address) in addresses(settings) {

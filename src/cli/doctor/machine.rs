@@ -1,4 +1,4 @@
-//! File limit and disk.
+//! Checks of the file limit and the disk.
 
 use rustix::fs::{Access, access, statvfs};
 
@@ -7,22 +7,24 @@ use crate::cli::prelude::*;
 use crate::daemon::Descriptors;
 use offerd_base::config::StoreSettings;
 
-/// Listeners that clients and partners connect to, each up to `api.max_connections`.
+/// Listeners that clients and partners connect to, each with up to `api.max_connections`.
 const LISTENERS: u64 = 2;
 
-/// Files beside connections: the store, logs, and a margin for both.
+/// Descriptors besides connections: the store, logs, and a margin for both.
 const OTHER_FILES: u64 = 128;
 
-/// With fewer files than these not even a few clients are served.
+/// Below this limit not even a few clients can be served.
 const FEWEST: u64 = 256;
 
-/// With less room than this no daemon starts, whatever the reserve is: it begins with a file of the journal, and rolls to the next.
+/// Below this free space the daemon never starts, whatever the reserve: the journal needs its first file and
+/// room to roll over.
 const LEAST_BYTES: u64 = 32 << 20;
 
-/// Times `store.reserve_bytes` of room, below which it is time to look.
+/// Warn below this multiple of `store.reserve_bytes`.
 const COMFORT: u64 = 4;
 
-/// Whether as many files may be open as all connections together need, and what is kept back from clients leaves them enough.
+/// Checks that the descriptor limit suffices for all connections, and that the reserved share leaves clients
+/// enough.
 pub fn files(settings: &Settings, book: &Book) -> Finding {
     const CHECK: Check = Check("file limit");
     let clients = LISTENERS * settings.api.max_connections as u64;
@@ -30,7 +32,7 @@ pub fn files(settings: &Settings, book: &Book) -> Finding {
     let partners: u64 = partners.map(|source| source.wire.concurrency as u64).sum();
     let needed = clients + partners + OTHER_FILES;
     let reserved = settings.limits.reserved_descriptors;
-    // The daemon raises the soft limit to the hard one.
+    // The daemon raises its soft limit to the hard limit.
     let descriptors = Descriptors::there_are();
     let Some(limit) = descriptors.most else {
         return CHECK.good("none");
@@ -55,11 +57,11 @@ pub fn files(settings: &Settings, book: &Book) -> Finding {
     }
 }
 
-/// Whether the store has room, in a place that may be written to.
+/// Checks that the store has enough space, in a writable place.
 pub fn disk(store: &StoreSettings) -> Finding {
     const CHECK: Check = Check("disk");
     let path = std::path::absolute(&store.path).unwrap_or_else(|_| store.path.clone());
-    // What is not there yet will be made in what is.
+    // A missing directory will be created in its nearest existing ancestor.
     let there = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("/"));
     let shown = there.display();
     if access(there, Access::WRITE_OK | Access::EXEC_OK).is_err() {
@@ -91,7 +93,7 @@ pub fn disk(store: &StoreSettings) -> Finding {
     }
 }
 
-/// A number of bytes for people.
+/// A readable number of bytes.
 fn bytes(count: u64) -> String {
     indicatif::HumanBytes(count).to_string()
 }

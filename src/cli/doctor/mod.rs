@@ -1,6 +1,6 @@
-//! `offerd doctor`: whether this machine can run the daemon, and what to do where it cannot.
+//! `offerd doctor`: checks whether this machine can run the daemon, and how to fix what prevents it.
 //!
-//! Nothing is changed, no partner is asked anything: of each that is asked over HTTP a connection is made and dropped.
+//! Changes nothing and sends partners no request: it only opens and drops a connection to each HTTP partner.
 
 mod clock;
 mod key;
@@ -16,15 +16,15 @@ use super::prelude::*;
 use crate::daemon;
 use offerd_base::declaration::Fault;
 
-/// `doctor`
+/// `doctor`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// As JSON: an array of `check`, `state` (good, look, wrong, unknown), `found` and `next`
+    /// Print JSON: an array of `check`, `state` (good, look, wrong, unknown), `found` and `next`
     #[arg(long)]
     json: bool,
 }
 
-/// What a look at one thing has found.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Finding {
     check: &'static str,
@@ -34,19 +34,19 @@ struct Finding {
     next: Option<String>,
 }
 
-/// How good it is.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum State {
     Good,
-    /// It works, and somebody should look at it.
+    /// It works, but needs attention.
     Look,
     Wrong,
-    /// It cannot be found out here.
+    /// It cannot be determined here.
     Unknown,
 }
 
-/// What is looked at, by its name.
+/// A check, by its name.
 #[derive(Debug, Clone, Copy)]
 struct Check(&'static str);
 
@@ -78,7 +78,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     Trouble::unless(findings.iter().all(|finding| finding.state != State::Wrong))
 }
 
-/// Looks at everything, in the order in which a start would need it.
+/// Runs all checks, in the order in which a start would need them.
 async fn examine(config: Option<&Path>) -> Vec<Finding> {
     let (settings, faults) = Settings::inspect(config);
     let mut findings = of_files(Check("settings"), &faults, "every key is known and within its bounds");

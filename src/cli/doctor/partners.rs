@@ -1,4 +1,4 @@
-//! Whether partners that are asked over HTTP can be reached from here.
+//! Check that HTTP partners can be reached from this machine.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ use offerd_wire::{CallError, Phase};
 
 const CHECK: Check = Check("partner");
 
-/// A connection to every host of every partner, by name, TCP and TLS, each within its `wire.connect_timeout`, all at once.
-/// Partners that are paused in their files are left alone.
+/// Connects to every host of every partner: DNS, TCP and TLS, each within its `wire.connect_timeout`, all
+/// concurrently. Skips partners that their files pause.
 pub async fn reachable(settings: &Settings, book: &Book) -> Vec<Finding> {
     let clients = match PartnerClients::new(settings.wire).opened(book) {
         Ok(clients) => clients,

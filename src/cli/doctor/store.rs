@@ -1,4 +1,4 @@
-//! The store: of the format of this build, opened by the key, free or held by our own daemon.
+//! Check of the store: its format, its master key, and whether it is free or held by our daemon.
 
 use std::io::{self, ErrorKind};
 
@@ -14,37 +14,37 @@ use offerd_store::{Damage, DatabaseFigures, FORMAT, MasterKey, Store, StoreError
 
 const CHECK: Check = Check("store");
 
-/// What to do with a store that is damaged.
+/// Advice for a damaged store.
 const DAMAGED: &str = "`offerd store check` names what is lost; `offerd store salvage` makes a good store of what is left, and of the \
                        last backup";
 
-/// How far this machine's clock may be from that of the database.
+/// Largest clock difference to the database.
 const SKEW_MS: u64 = 1000;
 
-/// What to do about a pooler in front of the database that gives a session to several.
+/// Advice for a connection pooler that shares sessions.
 const POOLER: &str = "have the pooler in front of the database keep a session for each connection (PgBouncer: `pool_mode = session`), or \
                       name the database itself in `store.postgres.url`";
 
-/// What a database says, by its state, of a statement that another session has prepared.
+/// Error states of a database for a statement that another session has prepared.
 const OF_ANOTHER_SESSION: [&str; 2] = ["SQLSTATE 26000", "SQLSTATE 42P05"];
 
-/// What is wrong where the audit is.
+/// Finding for a broken audit chain.
 const AUDIT: &str = "the chain of the audit is broken";
 
-/// What to do about that.
+/// Advice for a broken audit chain.
 const CHANGED: &str =
     "hold `offerd audit list` against that of a backup: what differs was changed, or is damaged";
 
-/// The daemon that has the store, if one runs; or that it hangs.
+/// The daemon that holds the store, if one runs; or an error when it hangs.
 type Daemon = Result<Option<AdminClient>, String>;
 
-/// The id of the master key that a running daemon's store is sealed with, which may be another than the settings give.
+/// Id of the master key that a running daemon's store is sealed with; it may differ from the configured one.
 pub async fn sealed_with(daemon: &Daemon) -> Option<String> {
     let Ok(Some(daemon)) = daemon else { return None };
     daemon.ask(Method::GET, "/masterKey").await.ok().map(|SealedWith { key }| key)
 }
 
-/// Whether a start would open the store.
+/// Checks whether a start would open the store.
 pub async fn store(settings: &StoreSettings, daemon: &Daemon) -> Finding {
     match daemon {
         Ok(None) => match settings.database() {
@@ -87,7 +87,7 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
     }
 }
 
-/// Whether a start would get on with the database. One that is empty is left as it is.
+/// Checks whether a start would accept the database. An empty database is left empty.
 fn of_database(settings: &StoreSettings) -> Finding {
     let place = settings.place();
     match Store::database_figures(&StoreOptions::from(settings)) {
@@ -119,7 +119,7 @@ fn of_database(settings: &StoreSettings) -> Finding {
     }
 }
 
-/// That the master key that is given is not the one that the keys in the database are sealed with.
+/// A finding when the configured master key is not the one that the database's keys are sealed with.
 fn other_key(settings: &StoreSettings, needed: &str) -> Option<Finding> {
     let given = MasterKey::find(settings.master_key_file.as_deref(), &settings.path).ok()?;
     let found = match given {
@@ -134,8 +134,8 @@ fn other_key(settings: &StoreSettings, needed: &str) -> Option<Finding> {
     )
 }
 
-/// What a start would know of the files of a store: each is there, as long as it was, and begins as it should; and what was
-/// found damaged before. Its records are not read.
+/// The finding for a store that opens: each file exists, has its length and a valid header; also reports
+/// known damage. Records are not read.
 fn of_opened(opened: &str, damages: &[Damage]) -> Finding {
     let mut costly = damages.iter().filter(|damage| damage.costs_records());
     match (costly.next(), costly.count()) {
@@ -147,7 +147,7 @@ fn of_opened(opened: &str, damages: &[Damage]) -> Finding {
     }
 }
 
-/// Whether this user may do to a store what a start does.
+/// Whether this user has the permissions that a start needs.
 fn may_change(store: &Path) -> bool {
     [store.to_owned(), store.join("lock")]
         .iter()
@@ -155,7 +155,7 @@ fn may_change(store: &Path) -> bool {
         .all(|path| access(path, Access::READ_OK | Access::WRITE_OK).is_ok())
 }
 
-/// What the daemon that has it says.
+/// Reports what the daemon that holds the store says.
 async fn held(daemon: &AdminClient) -> Finding {
     let answer = match daemon.call(Method::GET, "/readyz").await {
         Ok(answer) => answer,
@@ -204,7 +204,7 @@ fn unopened(error: &StoreError) -> Finding {
     CHECK.wrong(error.to_string(), next)
 }
 
-/// Whether it is not the disk that failed, but this user who may not.
+/// Whether the error is one of permissions, not of the disk.
 fn is_forbidden(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }

@@ -11,32 +11,33 @@ use offerd_admin::partner_events::{self, AT_ONCE, Imported, Outcome};
 use offerd_insight::sheet::lines::Encoding;
 use offerd_model::ApiError;
 
-/// What to do with events.
+/// Actions on events.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Import what partners report, from a file: the records of `POST /partnerEvents`, each with its `partner`
+    /// Import partner reports from a file: records of `POST /partnerEvents`, each with its `partner`
     Import(Import),
 }
 
-/// `events import`
+/// `events import`.
 #[derive(Debug, Args)]
 pub struct Import {
     /// CSV or NDJSON; `-` reads standard input
     file: PathBuf,
-    /// What the file is; found out from its first character when not given
+    /// Format of the file; default: detected from its first character
     #[arg(long)]
     format: Option<Format>,
-    /// Encoding that the file is in, such as `windows-1252`; UTF-8, or what the mark at its beginning says, when not given
+    /// Encoding of the file, such as `windows-1252`; default: that of its byte order mark, else UTF-8
     #[arg(long, value_name = "NAME", value_parser = values::encoding)]
     encoding: Option<Encoding>,
-    /// Partner that records belong to which name none
+    /// Partner of the records that name none
     #[arg(long, value_name = "KEY")]
     partner: Option<String>,
-    /// Check the form of every line, and that its partner has a file, and import nothing. Whether its lead and offer exist, and were there
-    /// by then, is only seen by an import
+    /// Check the form of every line, and that its partner has a file; import nothing. Whether its lead and
+    /// offer exist, and existed at that time, is only checked by an import
     #[arg(long)]
     dry_run: bool,
-    /// As JSON: how many records were `read`, and of these `imported`, `known` before and `bad`; what is wrong with a line is on standard error
+    /// Print JSON: how many records were `read`, and how many of them `imported`, already `known` and `bad`;
+    /// faults of lines go to standard error
     #[arg(long)]
     json: bool,
 }
@@ -49,7 +50,7 @@ pub async fn run(settings: &Settings, arguments: &Import) -> Result<(), Trouble>
     let records = records::read(bar.wrap_read(input.read), written, arguments.partner.as_deref())
         .map_err(|fault| format!("{}: {fault}", arguments.file.display()))?;
     let importer = match arguments.dry_run {
-        // Faults in the files of partners are told where they are loaded.
+        // Faults in partner files are reported where they are loaded.
         true => Importer::None(Book::load(&settings.partners.path).unwrap_or_else(|_| Book::of(Vec::new()))),
         false => Importer::Daemon(AdminClient::find(settings).await?),
     };
@@ -75,16 +76,16 @@ pub async fn run(settings: &Settings, arguments: &Import) -> Result<(), Trouble>
     Trouble::unless(bad == 0)
 }
 
-/// Who takes the records in.
+/// The destination of the records.
 enum Importer {
-    /// Whoever keeps the store.
+    /// The running daemon, or the store of a stopped one.
     Daemon(AdminClient),
-    /// Nobody: they are only checked, against the partners that have files.
+    /// None: the records are only checked, against the known partners.
     None(Book),
 }
 
 impl Importer {
-    /// Sends what is good of some records, and returns what became of each line.
+    /// Imports the valid records, and returns the outcome of each line.
     async fn send(&self, batch: Vec<Record>) -> Result<Vec<(u64, Outcome)>, String> {
         let good: Vec<Imported> =
             batch.iter().filter_map(|record| record.imported.as_ref().ok().cloned()).collect();
@@ -112,7 +113,7 @@ impl Importer {
     }
 }
 
-/// How many lines ended how.
+/// Counts of lines by outcome.
 #[derive(Debug, Default)]
 struct LineTally {
     file: String,
@@ -133,7 +134,7 @@ impl LineTally {
         bar.set_message(self.told(false));
     }
 
-    /// Counts a bad line, and prints what is wrong with it.
+    /// Counts a bad line and prints its faults.
     fn refuse(&mut self, bar: &ProgressBar, line: u64, errors: &[ApiError]) {
         self.bad += 1;
         for error in errors {

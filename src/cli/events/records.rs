@@ -11,31 +11,31 @@ use offerd_insight::sheet::lines::{Encoding, Lines, decoded};
 use offerd_insight::sheet::rows::{Fault, Row, Rows};
 use offerd_model::{ApiError, ErrorType, PartnerReport, PartnerReportFields};
 
-/// The attribute that names the partner of a record.
+/// Attribute with the partner of a record.
 const PARTNER: &str = "partner";
 
-/// How a file is written.
+/// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Lines of fields, the first of which has the names
+    /// Comma-separated values with a header line
     Csv,
-    /// An object a line
+    /// One JSON object per line
     Ndjson,
 }
 
 /// One record of a file.
 #[derive(Debug)]
 pub struct Record {
-    /// The line that it begins on, from 1.
+    /// Number of its first line, from 1.
     pub line: u64,
-    /// The record, or all that is wrong with it.
+    /// The record, or all its faults.
     pub imported: Result<Imported, Vec<ApiError>>,
 }
 
-/// Reads the records of a file. `partner` is whose they are that name none.
+/// Reads the records of a file. `partner` is the partner of records that name none.
 ///
 /// # Errors
-/// A sentence when the file cannot be read at all.
+/// Returns a sentence when the file cannot be read at all.
 pub fn read<'f>(
     input: impl Read + 'f,
     (format, encoding): (Option<Format>, Option<Encoding>),
@@ -60,8 +60,8 @@ pub fn read<'f>(
     }
 }
 
-/// Whether the first line ends amid an object, or the file begins with an array: each of its lines would count as bad for
-/// the one mistake that it is.
+/// Whether the file is one JSON document: its first line ends inside an object, or it begins with an array.
+/// Otherwise this one mistake would be reported for every line.
 fn is_one_document(input: &mut impl BufRead) -> Result<bool, String> {
     let start = beginning(input)?;
     let Some(end) = start.iter().position(|byte| *byte == b'\n') else { return Ok(start.starts_with(b"[")) };
@@ -69,13 +69,13 @@ fn is_one_document(input: &mut impl BufRead) -> Result<bool, String> {
     Ok(start.starts_with(b"[") || serde_json::from_slice::<Value>(&start[..end]).is_err_and(amid))
 }
 
-/// The first bytes of a file, without the space before its first letter.
+/// The first bytes of a file, without leading white space.
 fn beginning(input: &mut impl BufRead) -> Result<&[u8], String> {
     let start = input.fill_buf().map_err(|error| format!("the file cannot be read: {error}"))?;
     Ok(start.trim_ascii_start())
 }
 
-/// An object begins with a brace, an array with a bracket, and no attribute does.
+/// Detects the format: an object begins with a brace and an array with a bracket; no attribute name does.
 fn guess(input: &mut impl BufRead) -> Result<Format, String> {
     let start = beginning(input)?;
     Ok(if start.starts_with(b"{") || start.starts_with(b"[") { Format::Ndjson } else { Format::Csv })
@@ -107,7 +107,7 @@ fn csv_records<'f>(
     })))
 }
 
-/// The object of one line.
+/// Parses the object of one line.
 fn object(text: &str) -> Result<Value, String> {
     let object = serde_json::from_str(text).ok().filter(Value::is_object);
     object.ok_or_else(|| "is not a JSON object".to_owned())
@@ -120,7 +120,7 @@ impl Record {
     }
 }
 
-/// A record with its partner, checked as far as that can be without asking anybody.
+/// Validates a record with its partner, without asking the store.
 fn imported(mut report: Value, partner: Option<&str>) -> Result<Imported, Vec<ApiError>> {
     let named = report.as_object_mut().and_then(|attributes| attributes.remove(PARTNER));
     let named = named.as_ref().and_then(Value::as_str).filter(|named| !named.is_empty()).or(partner);
@@ -142,7 +142,7 @@ mod tests {
 
     const CLICK: &str = "0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8001";
 
-    /// Per record its line, and the attributes or messages of what is wrong.
+    /// Line number of each record, with the attributes or messages of its faults.
     fn faults(text: &str, partner: Option<&str>) -> Vec<(u64, Vec<String>)> {
         let records = read(text.as_bytes(), (None, None), partner).unwrap();
         let told = |error: ApiError| error.attribute.or(error.message).unwrap_or_default();

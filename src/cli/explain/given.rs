@@ -1,4 +1,4 @@
-//! `offerd explain FILE`: what would become of a lead.
+//! `offerd explain FILE`: the prospective outcome of a lead.
 
 use chrono::Utc;
 
@@ -44,7 +44,7 @@ pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) ->
     Ok(())
 }
 
-/// Which variants leads like this one draw of a rule that runs; whose company submits it is not known.
+/// The variants that such leads draw of a running rule; the submitting company is unknown.
 fn drawn(rule: &Rule, lead: &Lead) -> Option<String> {
     let company = rule.companies.keys().next().copied().unwrap_or_default();
     let is_drawn =
@@ -66,7 +66,7 @@ fn wanted<'s>(seats: &'s [SeatJudgement], arguments: &Arguments) -> impl Iterato
 }
 
 fn section(seat: &SeatJudgement, matched_only: bool) -> Section {
-    // Second look is asked only without a loan offer, and one offer per product sub-type wins.
+    // Second-look seats are asked only without a loan offer, and one offer per product sub-type wins.
     let (state, color) = match (seat.asked, seat.second_look) {
         (true, false) => ("asked", Color::Green),
         (true, true) => ("asked at second look", Color::Green),

@@ -1,7 +1,7 @@
 //! `offerd explain FILE|UUID`
 //!
-//! A file is a lead that was never submitted: caps, budgets and pauses are those of the running daemon, if one runs; the
-//! rest is what the partner files say. A uuid names what is stored: a lead, a rate table or an offer.
+//! A file is a lead that was never submitted: caps, budgets and pauses come from the running daemon, if any;
+//! the rest from the partner files. A UUID names a stored lead, rate table or offer.
 
 mod given;
 mod outline;
@@ -12,19 +12,19 @@ use super::prelude::*;
 use crate::daemon;
 use offerd_partners::Book;
 
-/// `offerd explain`
+/// `offerd explain`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// A lead as JSON (`-` reads standard input), or the uuid of a stored lead, a rate table or an offer
+    /// A lead as JSON (`-` reads standard input), or the UUID of a stored lead, rate table or offer
     #[arg(value_name = "FILE|UUID")]
     lead: String,
     /// Only this partner, by its key
     #[arg(long, value_name = "KEY")]
     partner: Option<String>,
-    /// Only partners with offers for the lead, and of these only those offers
+    /// Only partners with offers for the lead, and only those offers
     #[arg(long)]
     matched: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -32,7 +32,7 @@ pub struct Arguments {
 /// Runs `offerd explain`.
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let lead = &arguments.lead;
-    // A file whose name is a uuid is still a file.
+    // A file whose name is a UUID is still a file.
     let is_file = lead == "-" || Path::new(lead).exists();
     match lead.parse::<Uuid>() {
         _ if is_file => {}
@@ -49,14 +49,14 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
 }
 
 impl Arguments {
-    /// Says how to see less, where every partner is shown.
+    /// Prints how to narrow the output, if every partner is shown.
     fn print_hint(&self) {
         if !self.matched && self.partner.is_none() {
             page::print("every partner is shown; `--matched` shows only those with offers for the lead\n");
         }
     }
 
-    /// Wants a partner that is asked about to be one.
+    /// Checks that the partner of `--partner` exists.
     fn check_partner(&self, book: &Book) -> Result<(), String> {
         self.partner.as_ref().map_or(Ok(()), |key| known(book, key))
     }

@@ -1,11 +1,12 @@
-//! An explanation as people read it: a heading for each seat, and under it what becomes of its offers, with the reasons.
+//! The text form of an explanation: a heading per seat, and below it the outcome of its offers with the
+//! reasons.
 
 use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Width};
 
 use crate::cli::page::{self, Color};
 use offerd_insight::hindsight::judgement::Refusal;
 
-/// What is shown of a seat.
+/// A seat in the outline.
 #[derive(Debug)]
 pub struct Section {
     title: String,
@@ -13,13 +14,13 @@ pub struct Section {
     lines: Vec<Line>,
 }
 
-/// Prints the sections of seats, those of asked seats first.
+/// Prints the sections of seats, asked seats first.
 pub fn print_all(sections: impl Iterator<Item = (bool, Section)>) {
     let (asked, others): (Vec<_>, Vec<_>) = sections.partition(|(asked, _)| *asked);
     asked.into_iter().chain(others).for_each(|(_, section)| section.print());
 }
 
-/// What is shown of offers that fare alike.
+/// Offers with the same outcome.
 #[derive(Debug, PartialEq, Eq)]
 struct Line {
     offers: Vec<String>,
@@ -27,17 +28,18 @@ struct Line {
     reasons: Vec<String>,
 }
 
-/// As wide as the names of offers stand at most, before they go on in the next line.
+/// Maximum width of the column of offer names, before it wraps.
 const OFFERS_WIDTH: u16 = 26;
 
-/// A longer reason stands under the heading.
+/// A longer reason goes below the heading.
 const REASON: usize = 100;
 
-/// As wide as a line is at most where standard output is no terminal: reasons are sentences, and some name fifty states.
+/// Maximum line width when standard output is not a terminal: reasons are sentences, and some list fifty
+/// states.
 const WIDTH: u16 = 160;
 
 impl Section {
-    /// Of a partner's seat, and what became of it.
+    /// A section of a partner's seat with its outcome.
     pub fn new(partner: &str, product: &str, state: impl Into<String>, color: Color) -> Self {
         Self { title: format!("{partner}, {product}"), state: (state.into(), color), lines: Vec::new() }
     }
@@ -52,7 +54,7 @@ impl Section {
         }
     }
 
-    /// Adds what becomes of an offer, and why.
+    /// Adds an offer's outcome and its reasons.
     pub fn offer(&mut self, name: &str, state: (&str, Color), reasons: Vec<String>) {
         let state = (state.0.to_owned(), state.1);
         match self.lines.iter_mut().find(|line| line.state == state && line.reasons == reasons) {
@@ -66,7 +68,7 @@ impl Section {
         self.offer(name, ("no match", Color::Red), refusals.iter().map(reason).collect());
     }
 
-    /// Whether any offer was added.
+    /// Whether the section lists any offer.
     pub fn has_offers(&self) -> bool {
         self.lines.iter().any(|line| !line.offers.is_empty())
     }

@@ -1,4 +1,4 @@
-//! `offerd explain UUID`: what became of a stored lead, and why.
+//! `offerd explain UUID`: the outcome of a stored lead, and why.
 
 use super::Arguments;
 use super::outline::{Section, print_all};
@@ -9,7 +9,7 @@ use offerd_insight::hindsight::explanation::{
     TreatmentExplanation,
 };
 
-/// Explains a stored lead, a rate table, or the one that shows an offer.
+/// Explains a stored lead, a rate table, or the table of an offer.
 pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> Result<(), Trouble> {
     let admin = AdminClient::find_with_partners(settings).await?;
     let waiting = progress::waiting("walking every rule");
@@ -93,7 +93,7 @@ fn section(seat: &SeatExplanation, matched_only: bool) -> Section {
     section
 }
 
-/// The score, and what it is made of where a ranking was in force.
+/// The score, with its components if a ranking was in use.
 fn scored(offer: &OfferExplanation) -> Vec<String> {
     let rank = offer.standing.as_ref().and_then(|standing| standing.rank);
     let rank = rank.map(|rank| format!(", place {rank} of its list")).unwrap_or_default();
@@ -101,7 +101,7 @@ fn scored(offer: &OfferExplanation) -> Vec<String> {
     score.into_iter().chain(offer.standing.iter().flat_map(Standing::lines)).collect()
 }
 
-/// With what became of the seat.
+/// A section with the outcome of the seat.
 fn opened(seat: &SeatExplanation) -> Section {
     let (partner, product) = (&seat.partner, seat.product_type.as_str());
     if !seat.why.was_seated() && !seat.refusals.is_empty() {

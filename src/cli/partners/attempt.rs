@@ -1,4 +1,4 @@
-//! `offerd partners try KEY LEAD.json`: what a partner would be sent, and what it makes of it.
+//! `offerd partners try KEY LEAD.json`: the request that a partner would be sent, and how its answer is read.
 
 use std::sync::Arc;
 
@@ -24,43 +24,43 @@ use offerd_partners::http::{
 use offerd_partners::offer_json::{OfferPlace, write_offer};
 use offerd_partners::{Book, Facts, Quote, Seat, Terms};
 
-/// `partners try`
+/// `partners try`.
 #[derive(Debug, Args)]
 pub struct Try {
-    /// Partner, by the name of its file; it may be paused
+    /// Partner, by its file name; may be paused
     #[arg(value_name = "KEY")]
     partner: String,
     /// The lead, as JSON; `-` reads standard input
     #[arg(value_name = "LEAD")]
     file: PathBuf,
-    /// Which of its product types; needed when several are asked over HTTP
+    /// Product type; required when several of the partner's are asked over HTTP
     #[arg(long, value_name = "TYPE", value_parser = product_type)]
     product: Option<ProductType>,
-    /// The live side; the sandbox when not given
+    /// Use the live endpoint; default: the sandbox
     #[arg(long)]
     live: bool,
-    /// Send the request and show what comes back; what is sent is real, personal data and secrets included: only what is
-    /// shown is masked
+    /// Send the request and show the answer; the request is real, with personal data and secrets: only the
+    /// output is masked
     #[arg(long)]
     send: bool,
-    /// Show personal data as it is; secrets are never shown
+    /// Show personal data unmasked; secrets are never shown
     #[arg(long)]
     reveal: bool,
 }
 
-/// What is printed with a masked request, which looks real.
+/// Note under a masked request, which looks real.
 const STAND_INS: &str = "\
 (what identifies the person, and every other text and day of theirs, is not
  shown: `***`, `123-45-6780`, `1970-01-01` and the like stand in for it;
  `--reveal` shows it, and what `--send` sends is real)";
 
-/// How HTTP basic begins, the one scheme whose credentials do not show that they are masked.
+/// Prefix of HTTP basic, the one scheme whose masked credentials do not look masked.
 const BASIC: &str = "Basic ";
 
-/// Shows the request, and on demand sends it and shows the answer.
+/// Shows the request; with `--send`, sends it and shows the answer.
 ///
 /// # Errors
-/// Why there is no request, or neither offers nor a decline.
+/// Returns why there is no request, or why the answer is neither offers nor a decline.
 pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<(), String> {
     let seat = seat(book, arguments)?;
     let source = seat.http.as_ref().ok_or_else(|| priced_by_the_file(&arguments.partner))?;
@@ -99,7 +99,7 @@ pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<()
     send(settings, book, seat, source, Arc::new(lead), asked, &veil).await
 }
 
-/// The one seat that is meant.
+/// The seat that the arguments select.
 fn seat<'b>(book: &'b Book, arguments: &Try) -> Result<&'b Seat, String> {
     let key = &arguments.partner;
     let of_partner: Vec<&Seat> =
@@ -129,7 +129,7 @@ fn priced_by_the_file(key: &str) -> String {
     format!("{key} has no `http`; its offers are priced by the file: see `offerd explain`")
 }
 
-/// Why the partner would not be asked about the lead, whatever it would answer; nothing personal.
+/// Why the partner's rule excludes the lead, without personal data.
 fn not_asked(seat: &Seat, lead: &Lead, asked: &Asked) -> Option<String> {
     let facts = Facts::new(lead, asked.now, CreditBands::Current);
     let failures = seat.rule.failures(&facts).into_iter().map(|condition| match condition.found(&facts) {
@@ -150,7 +150,7 @@ fn request(
     source.request(&Exchange::default(), &Given::of(&facts, asked), secrets)
 }
 
-/// A fault of a mapping that ran on what may be shown.
+/// The message of a mapping fault; the mapping ran on data that may be shown.
 fn told(error: MappingError) -> String {
     format!("the request cannot be made: {}", error.in_full())
 }
@@ -211,7 +211,7 @@ async fn send(
     Ok(())
 }
 
-/// Quotes as the offers that a client would see.
+/// The offers that a client would see for these quotes.
 fn offers(seat: &Seat, quotes: &[Quote]) -> Result<Sheet, String> {
     let mut table = RateTable::default();
     for (nth, quote) in quotes.iter().enumerate() {
@@ -235,7 +235,7 @@ fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     serde_json::from_slice(json).map_err(|error| format!("an offer cannot be shown: {error}"))
 }
 
-/// Request line, headers and body. With `bearer` a token will be added.
+/// Request line, headers and body. `bearer` notes that a token will be added.
 fn request_text(request: &HttpRequest, bearer: bool) -> String {
     let mut text = format!("{} {}\n", request.method, request.url);
     for (name, value) in &request.headers {
@@ -255,7 +255,7 @@ fn request_text(request: &HttpRequest, bearer: bool) -> String {
     text
 }
 
-/// A body for people: JSON indented, a form field by field, else as it is.
+/// A readable body: indented JSON, a form field by field, anything else unchanged.
 fn body_text(headers: &HeaderMap, body: &Bytes) -> String {
     let kind = headers.get(hyper::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {

@@ -1,28 +1,28 @@
-//! `offerd partners cases [KEY]`: whether the mappings of partners do what their case files say.
+//! `offerd partners cases [KEY]`: tests the mappings of partners against their case files.
 
 use serde::Serialize;
 
 use crate::cli::prelude::*;
 use offerd_partners::case::CaseFile;
 
-/// `partners cases`
+/// `partners cases`.
 #[derive(Debug, Args)]
 pub struct Cases {
-    /// Only the cases of this partner, by the name of its file
+    /// Only the cases of this partner, by its file name
     #[arg(value_name = "KEY")]
     partner: Option<String>,
     /// Directory of case files, `KEY/CASE.json`
     #[arg(long, value_name = "DIR", default_value = "tests/partners")]
     cases: PathBuf,
-    /// Directory of the leads that cases name; `leads` beside the directory of cases when not given
+    /// Directory of the leads that cases name; default: `leads` beside the directory of cases
     #[arg(long, value_name = "DIR")]
     leads: Option<PathBuf>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What became of a case.
+/// Result of a case.
 #[derive(Serialize)]
 struct Ran {
     partner: String,
@@ -31,10 +31,10 @@ struct Ran {
     differences: Vec<String>,
 }
 
-/// Runs the cases, and shows what is not as they say.
+/// Runs the cases, and shows their differences.
 ///
 /// # Errors
-/// How many cases failed, or why there are none.
+/// Returns the number of failed cases, or why there are none.
 pub fn run(book: &Book, arguments: &Cases) -> Result<(), String> {
     let files = CaseFile::all(&arguments.cases, arguments.partner.as_deref())
         .map_err(|fault| format!("{fault}; `--cases` says where the cases are, files `KEY/CASE.json` as offerd-partner(5) describes"))?;

@@ -1,14 +1,14 @@
-//! `offerd partners list`: one row a partner and product type.
+//! `offerd partners list`: one row per partner and product type.
 
 use crate::cli::prelude::*;
 use offerd_base::partner_health::{Health, Judgement};
 use offerd_engine::matching::limiter::{SeatStanding, State};
 use offerd_model::RejectReason;
 
-/// What the counts of the sheet leave out.
+/// Note on what the counts exclude.
 pub const COUNTED: &str = "Test leads are not counted.";
 
-/// The standings, a row each.
+/// The standings, one row each.
 pub fn sheet(standings: &[SeatStanding]) -> Sheet {
     sheet!(standings, standing => {
         let color = if standing.state == State::Active { Color::Green } else { Color::Yellow };
@@ -26,7 +26,8 @@ pub fn sheet(standings: &[SeatStanding]) -> Sheet {
     })
 }
 
-/// What partners say and their files do not know, with what to add to them; one line each.
+/// Decline reasons that a partner sends and its file does not declare, with what to add to the file; one per
+/// line.
 pub fn undeclared(standings: &[SeatStanding]) -> Vec<String> {
     let mut lines = Vec::new();
     for SeatStanding { partner, product_type, undeclared_words, .. } in standings {
@@ -53,7 +54,7 @@ pub fn undeclared(standings: &[SeatStanding]) -> Vec<String> {
     lines
 }
 
-/// How well it is, with what is not as usual.
+/// The health, with its cause if it is not normal.
 fn health(Judgement { health, cause }: &Judgement) -> Value {
     let color = match health {
         Health::Healthy | Health::Unknown | Health::NotAsked => Color::Green,
@@ -64,7 +65,7 @@ fn health(Judgement { health, cause }: &Judgement) -> Value {
     Value::from(format!("{}{cause}", health.words())).in_color(color)
 }
 
-/// Asks of the week and of the month, where they are capped.
+/// Use of the weekly and monthly caps, where they exist.
 fn longer(standing: &SeatStanding) -> String {
     let SeatStanding { asked_this_week, per_week, asked_this_month, per_month, .. } = *standing;
     let counted = [(asked_this_week, per_week), (asked_this_month, per_month)];

@@ -1,4 +1,4 @@
-//! What is shown of a person while a partner is tried: nothing that identifies them.
+//! Masking of a person's data when a partner is tried.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use offerd_model::{Attribute, Lead};
 use offerd_partners::http::HttpRequest;
 
-/// What stands for a personal value: the first of these that the attribute takes.
+/// Placeholders of personal values; an attribute gets the first one that it accepts.
 const PLACEHOLDERS: [&str; 9] = [
     "***",
     "masked@example.com",
@@ -21,14 +21,14 @@ const PLACEHOLDERS: [&str; 9] = [
     "00000000000000000",
 ];
 
-/// What is masked within arrays of sections, which [`Attribute::all`] does not reach into, and what stands for it.
+/// Placeholders inside arrays of sections, which [`Attribute::all`] does not cover.
 const WITHIN_ARRAYS: [(&str, &str, &str); 3] = [
     ("/refinanceLoans", "accountNumber", "***"),
     ("/refinanceLoans", "loanServicer", "***"),
     ("/refinanceLoans", "nextPaymentDate", "1970-01-01"),
 ];
 
-/// What may tell anything, and is left out.
+/// Free-form sections, which may contain anything and are removed.
 const UNSETTLED: [&str; 5] = [
     "priorCarrierInformation",
     "coverageInformation",
@@ -37,13 +37,13 @@ const UNSETTLED: [&str; 5] = [
     "driversInformation",
 ];
 
-/// Texts shorter than this are masked as whole words only.
+/// Shorter texts are masked as whole words only.
 const SHORT: usize = 4;
 
-/// The lead with placeholders in the places of its personal values, so that mappings run on it as on the lead itself.
+/// The lead with placeholders for its personal values; mappings run on it as on the real one.
 ///
 /// # Errors
-/// The attribute for which there is no placeholder.
+/// Returns the attribute that has no placeholder.
 pub fn masked(lead: &Lead) -> Result<Lead, String> {
     let mut shown = as_json(lead);
     for attribute in Attribute::all().iter().filter(|attribute| attribute.is_masked()) {
@@ -79,12 +79,12 @@ fn placeholder(path: &str) -> Result<&'static str, String> {
     PLACEHOLDERS.into_iter().find(takes).ok_or_else(|| format!("`{path}` cannot be masked"))
 }
 
-/// Texts that may not be shown, wherever a partner repeats them.
+/// Texts to hide wherever a partner repeats them.
 #[derive(Default)]
 pub struct Veil(BTreeSet<String>);
 
 impl Veil {
-    /// Hides what one lead says and the other does not, with and without its punctuation.
+    /// Hides the values that differ between two leads, with and without their punctuation.
     pub fn hide_lead(&mut self, real: &Lead, shown: &Lead) {
         let (mut hidden, mut open) = (BTreeSet::new(), BTreeSet::new());
         json_leaves(&as_json(real), &mut hidden);
@@ -95,12 +95,12 @@ impl Veil {
         }
     }
 
-    /// Hides what one request says and the other does not.
+    /// Hides the values that differ between two requests.
     pub fn hide_request(&mut self, real: &HttpRequest, shown: &HttpRequest) {
         self.0.extend(leaves(real).difference(&leaves(shown)).cloned());
     }
 
-    /// The text with `***` for all that is hidden.
+    /// The text with `***` in place of each hidden one.
     pub fn cover(&self, text: &str) -> String {
         let mut longest_first: Vec<&String> = self.0.iter().collect();
         longest_first.sort_by_key(|hidden| std::cmp::Reverse(hidden.len()));

@@ -16,37 +16,37 @@ use offerd_insight::hindsight::timing::SeatTiming;
 use offerd_model::ProductType;
 use offerd_store::pauses::{Pause, Resumed};
 
-/// What to do with partners.
+/// Actions on partners.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show for each partner and product type whether it is asked, how well it is, and how much of its limits is used
+    /// Show for each partner and product type whether it is asked, its health, and the use of its limits
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show how long partners took to answer, and what another timeout would have lost or won
+    /// Show the response times of partners, and what another timeout would have lost or won
     Timing(timing::Timing),
-    /// Ask a partner no more, until it is resumed; who was asked may still answer
+    /// Pause a partner until it is resumed; outstanding requests may still be answered
     Pause(Which),
-    /// Ask a paused partner again
+    /// Resume a paused partner
     Resume(Which),
-    /// Show the request that a partner asked over HTTP would be sent for a lead; on demand send it and show its offers
+    /// Show the request that an HTTP partner would be sent for a lead; optionally send it and show its offers
     Try(attempt::Try),
-    /// Run the case files of partners asked over HTTP, and show where their mappings do something else
+    /// Run the case files of HTTP partners, and show where their mappings differ
     Cases(cases::Cases),
 }
 
-/// A partner, or one product type of it.
+/// A partner, or one of its product types.
 #[derive(Debug, Args)]
 pub struct Which {
-    /// Partner, by the name of its file
+    /// Partner, by its file name
     #[arg(value_name = "KEY")]
     partner: String,
     /// Only this product type
     #[arg(long, value_name = "TYPE", value_parser = product_type)]
     product: Option<ProductType>,
-    /// As JSON: `partner`, `productType`, whether it is `paused`, and `since` when
+    /// Print JSON: `partner`, `productType`, whether it is `paused`, and `since` when
     #[arg(long)]
     json: bool,
 }
@@ -129,10 +129,10 @@ async fn standings(admin: &AdminClient) -> Result<Vec<SeatStanding>, String> {
     admin.ask(Method::GET, "/partners").await
 }
 
-/// Wants a partner to be among those there are.
+/// Checks that a partner is among the known ones.
 ///
 /// # Errors
-/// Which ones there are.
+/// Names the known partners.
 fn known_among<'k>(keys: impl Iterator<Item = &'k str>, key: &str) -> Result<(), String> {
     let mut keys: Vec<&str> = keys.collect();
     keys.dedup();
@@ -143,10 +143,10 @@ fn known_among<'k>(keys: impl Iterator<Item = &'k str>, key: &str) -> Result<(),
     }
 }
 
-/// Wants a book to have a partner.
+/// Checks that a book has a partner.
 ///
 /// # Errors
-/// Which ones it has.
+/// Names the partners of the book.
 pub fn known(book: &Book, key: &str) -> Result<(), String> {
     known_among(book.partners().iter().map(|partner| partner.key.as_str()), key)
 }
@@ -162,7 +162,7 @@ fn name(what: &Pausable) -> String {
     }
 }
 
-/// For scripts: since when it is paused, Unix milliseconds, if it is.
+/// The state for scripts; `since` is Unix milliseconds, or null when not paused.
 fn state(what: &Pausable, since: Option<i64>) -> Value {
     json!({
         "partner": what.partner,

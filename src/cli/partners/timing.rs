@@ -1,9 +1,9 @@
-//! `offerd partners timing`: how long partners took, and what another timeout would have meant.
+//! `offerd partners timing`: response times of partners, and the effect of other timeouts.
 
 use crate::cli::prelude::*;
 use offerd_insight::hindsight::timing::SeatTiming;
 
-/// `partners timing`
+/// `partners timing`.
 #[derive(Debug, Args)]
 pub struct Timing {
     /// Only this partner
@@ -12,13 +12,13 @@ pub struct Timing {
     /// How far to look back
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = values::time)]
     pub since: Duration,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 impl Timing {
-    /// What is printed where nobody was asked.
+    /// Message when no partner was asked.
     pub fn nobody(&self) -> String {
         let whom = self.partner.as_deref().unwrap_or("no partner");
         let verb = if self.partner.is_some() { "was not asked" } else { "was asked" };
@@ -56,7 +56,7 @@ pub fn sheet(timings: &[SeatTiming]) -> Sheet {
     })
 }
 
-/// Other timeouts; no row where no seat is waited for.
+/// The effect of other timeouts; empty if no seat has a timeout.
 pub fn other_timeouts(timings: &[SeatTiming]) -> Sheet {
     let others = timings.iter().flat_map(|timing| timing.timeouts.iter().map(move |other| (timing, other)));
     sheet!(others, (timing, other) => {

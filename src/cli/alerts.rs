@@ -4,20 +4,20 @@ use super::prelude::*;
 use offerd_admin::alerts::Test;
 use offerd_outbound::alerts::{AlertStanding, ReceiverStanding, Severity, Standing, Tried};
 
-/// What to do with alerts.
+/// Actions on alerts.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show which alerts fire, which wait and which have ended, and how those stand who are told
+    /// Show firing, pending and resolved alerts, and the state of their receivers
     List {
-        /// As JSON: `alerts` and `receivers`
+        /// Print JSON: `alerts` and `receivers`
         #[arg(long)]
         json: bool,
     },
-    /// Send a test to those who are told of alerts, and show how they took it
+    /// Send a test alert to the receivers, and show the results
     Test {
         /// Only this receiver: the name of a webhook, or `mail`
         receiver: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },

@@ -1,4 +1,4 @@
-//! What is answered to a call.
+//! Answers to requests.
 
 use bytes::Bytes;
 use hyper::StatusCode;
@@ -12,28 +12,28 @@ pub struct Answer {
     pub status: StatusCode,
     /// The body.
     pub body: Bytes,
-    /// Whether a daemon gave it.
+    /// Whether a daemon sent it, rather than this process.
     pub of_daemon: bool,
 }
 
 impl Answer {
-    /// The body, as text.
+    /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).trim_end().to_owned()
     }
 
-    /// The body, whatever the status.
+    /// The parsed body, whatever the status.
     ///
     /// # Errors
-    /// That it is something else.
+    /// Fails when the body has another form.
     pub fn read_any<T: DeserializeOwned>(self) -> Result<T, String> {
         serde_json::from_slice(&self.body).or_else(|_| self.read())
     }
 
-    /// The body, when the call succeeded; else what the errors say, in one sentence.
+    /// The parsed body of a successful answer; otherwise its errors as one sentence.
     ///
     /// # Errors
-    /// The sentence.
+    /// Returns that sentence.
     pub fn read<T: DeserializeOwned>(self) -> Result<T, String> {
         if self.status.is_success() {
             return read(&self.body);
@@ -55,7 +55,7 @@ impl Answer {
     }
 }
 
-/// What an error says. The attribute is named where the message goes on from it, not where it says everything itself.
+/// An API error as a sentence. Names the attribute only if the message continues from it.
 fn sentence(error: &ApiError) -> Option<String> {
     let message = error.message.as_deref()?;
     let goes_on = ["must ", "is ", "has ", "does ", "cannot "].iter().any(|word| message.starts_with(word));
@@ -65,10 +65,10 @@ fn sentence(error: &ApiError) -> Option<String> {
     })
 }
 
-/// Reads JSON of the daemon.
+/// Parses JSON from the daemon.
 ///
 /// # Errors
-/// That it is something else.
+/// Fails when it has another form.
 pub fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     serde_json::from_slice(json).map_err(|error| {
         format!(

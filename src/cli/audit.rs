@@ -5,35 +5,35 @@ use super::prelude::*;
 use offerd_admin::audit::{self, AuditPage};
 use offerd_store::audit::{AuditRecord, AuditVerdict};
 
-/// What to do with the audit.
+/// Actions on the audit log.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// List who did what, when and why, the oldest first
+    /// List audited actions, oldest first: who, what, when and why
     List(List),
-    /// Walk the chain of hashes, and tell whether and where it is broken
+    /// Verify the hash chain, and show where it is broken
     Verify {
-        /// A last record that was written down before: it must still be there, as it was
+        /// A last record noted earlier: it must still exist, unaltered
         #[arg(long, value_name = "NUMBER:HASH", value_parser = head)]
         head: Option<(u64, String)>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
 }
 
-/// `audit list`
+/// `audit list`.
 #[derive(Debug, Args)]
 pub struct List {
-    /// What was done since so long ago, such as 7d
+    /// Only actions within this time, such as 7d
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     since: Option<Duration>,
-    /// By whom: a part of the name
+    /// Only actors whose name contains this
     #[arg(long, value_name = "NAME")]
     who: Option<String>,
-    /// What: an action, or its beginning; `user` finds `user.add`
+    /// Only this action, or actions with this prefix; `user` finds `user.add`
     #[arg(long, value_name = "ACTION")]
     action: Option<String>,
-    /// How it is written; as JSON each record as it is hashed
+    /// Output format; JSON has each record as it is hashed
     #[arg(long, default_value = "table")]
     format: Format,
 }
@@ -58,7 +58,7 @@ pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
 }
 
 impl List {
-    /// All that are wanted, page by page.
+    /// All matching records, page by page.
     async fn records(&self, admin: &AdminClient) -> Result<Vec<AuditRecord>, String> {
         let since = self.since.map(|since| values::ago(since).to_string());
         let (mut records, mut next) = (Vec::new(), Some(0));
@@ -77,7 +77,7 @@ impl List {
     }
 }
 
-/// What is wrong with a record that was written down once; its hash stands in the one behind it.
+/// Checks a record noted earlier against the log; its hash is stored in the next record.
 async fn against(
     admin: &AdminClient,
     verdict: &AuditVerdict,

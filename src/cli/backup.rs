@@ -1,4 +1,4 @@
-//! `offerd backup FILE`: what arrives is checked on its way into the file.
+//! `offerd backup FILE`. The stream is verified on its way into the file.
 
 use std::fs::File;
 use std::io::Write;
@@ -13,17 +13,17 @@ use offerd_store::beside::Beside;
 use offerd_store::salvage::{SalvageError, copy_elsewhere};
 use offerd_store::{DISK_FULL, MasterKey, Store, StoreOptions, Tree, unusable};
 
-/// `offerd backup`
+/// `offerd backup`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// File to make, readable by its owner only
+    /// File to create, readable by its owner only
     file: PathBuf,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// How far a backup was read or written.
+/// Progress of reading or writing a backup.
 pub const BAR: &str = "{bar:30} {binary_bytes} of at most {binary_total_bytes}  {binary_bytes_per_sec}";
 
 /// Runs `offerd backup`.
@@ -63,8 +63,8 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     }
 }
 
-/// What has the store: the daemon, or this process. Where the disk of a stopped one has no room for what opening it writes, a copy beside
-/// the backup is opened, for as long as that takes.
+/// Opens the store to back up: through the daemon, or in this process. If the disk of a stopped daemon is too
+/// full to open it, a temporary copy beside the backup is opened instead.
 async fn keeper(settings: &Settings, file: &Path) -> Result<(Option<Beside>, AdminClient), Trouble> {
     match AdminClient::find(settings).await {
         Err(Trouble::Other(told)) if told.contains(DISK_FULL) && settings.store.database().is_none() => {
@@ -82,7 +82,7 @@ async fn keeper(settings: &Settings, file: &Path) -> Result<(Option<Beside>, Adm
     }
 }
 
-/// A copy of a stopped store beside a file, opened.
+/// Copies a stopped store beside a file and opens the copy.
 fn copied(settings: &Settings, file: &Path) -> Result<(Store, Beside), String> {
     let mut name = file.as_os_str().to_owned();
     name.push(".store");
@@ -97,7 +97,7 @@ fn copied(settings: &Settings, file: &Path) -> Result<(Store, Beside), String> {
     Ok((Store::open(options).map_err(|error| error.to_string())?, copy))
 }
 
-/// Why a backup broke off, with what the daemon says of itself.
+/// Why a backup broke off, with the daemon's own report.
 async fn broken_off(admin: &AdminClient, broke: impl Into<Trouble>) -> Trouble {
     match admin.call(Method::GET, "/readyz").await {
         Ok(answer) if !answer.status.is_success() => {
@@ -107,7 +107,7 @@ async fn broken_off(admin: &AdminClient, broke: impl Into<Trouble>) -> Trouble {
     }
 }
 
-/// The file in the making. Dropped before it has its name it leaves none.
+/// Creates the file. Dropping it before `finish` leaves none.
 fn begin(file: &Path, store: &Path) -> Result<(Making, File), String> {
     if file == Path::new("-") {
         return Err("a backup goes into a file, not to standard output: give the name of one".to_owned());
@@ -128,7 +128,7 @@ fn begin(file: &Path, store: &Path) -> Result<(Making, File), String> {
     Making::begin(file).map_err(|error| cannot_make(file, &error))
 }
 
-/// What was not as it was written in a store, and was taken along or left out, and what to do; nothing where all was.
+/// Warning and advice about damage that a backup met; `None` for an undamaged store.
 pub fn damage_of(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
     let missed = missed(broken, damages)?;
     Some(format!(
@@ -136,7 +136,7 @@ pub fn damage_of(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
     ))
 }
 
-/// What could not be read of a store; nothing where all could.
+/// What could not be read of a store; `None` if everything could.
 pub fn missed(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
     let records: u64 = broken.iter().map(|(_, count)| count).sum();
     let by_tree: Vec<String> =
@@ -150,7 +150,7 @@ pub fn missed(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", and "))
 }
 
-/// What is in a backup, in a line.
+/// A one-line summary of a backup.
 pub fn told_of(summary: &Summary) -> String {
     let records: u64 = summary.records.iter().map(|(_, count)| count).sum();
     let mebibytes = summary.bytes as f64 / f64::from(1 << 20);
@@ -160,13 +160,13 @@ pub fn told_of(summary: &Summary) -> String {
     )
 }
 
-/// Counts as JSON, by the names of their trees; none where there is nothing of a tree.
+/// Counts as JSON by tree name, without zeros.
 pub fn by_tree(counts: impl IntoIterator<Item = (Tree, u64)>) -> Value {
     let counts = counts.into_iter().filter(|(_, count)| *count > 0);
     counts.map(|(tree, count)| (tree.name().to_owned(), Value::from(count))).collect()
 }
 
-/// The same, as JSON.
+/// A summary of a backup as JSON.
 pub fn json_of(summary: &Summary) -> Value {
     json!({
         "sealedWith": summary.sealed_with,
@@ -183,7 +183,7 @@ pub fn json_of(summary: &Summary) -> Value {
     })
 }
 
-/// Shows how far a backup was read or written.
+/// Updates the progress bar of a backup.
 pub fn show(bar: &Bar, summary: &Summary) {
     bar.show(summary.bytes, summary.store_bytes.max(summary.bytes));
 }

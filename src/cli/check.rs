@@ -8,11 +8,11 @@ use offerd_base::declaration::Fault;
 use offerd_insight::nodes;
 use offerd_store::Store;
 
-/// `check`
+/// `check`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// As JSON: `faults`, each with `file`, `line`, `key` and `message`; `remarks` on what may not be meant; and how many
-    /// partners, seats and offers there are
+    /// Print JSON: `faults`, each with `file`, `line`, `key` and `message`; `remarks` on likely mistakes; and
+    /// the numbers of partners, seats and offers
     #[arg(long)]
     json: bool,
 }
@@ -38,7 +38,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     }
 }
 
-/// What is loaded, with the remarks on it.
+/// The loaded configuration, with remarks on it.
 fn checked(config: Option<&Path>) -> Result<(Vec<String>, daemon::Loaded), Vec<Fault>> {
     let sockets = daemon::Sockets::inherit().map_err(|message| vec![Fault::new(None, "", message)]);
     match (daemon::load(config), sockets) {
@@ -49,8 +49,8 @@ fn checked(config: Option<&Path>) -> Result<(Vec<String>, daemon::Loaded), Vec<F
     }
 }
 
-/// Companies that have looks of their own, are told of events, have a ranking or are in an experiment, and have no token, as far as a running
-/// daemon knows: a stopped one's store is not opened for this, and the next start tells.
+/// Companies that have branding, postbacks, a ranking or an experiment, but no token. Only a running daemon
+/// is asked: a stopped one's store is not opened for this, and the next start warns.
 async fn strangers(
     daemon::Loaded { settings, subscriptions, experiments, .. }: &daemon::Loaded,
 ) -> Vec<String> {
@@ -86,13 +86,13 @@ async fn strangers(
     .concat()
 }
 
-/// How much there is in partner files.
+/// Size of the partner files.
 pub fn extent(book: &Book) -> String {
     let counts = [(book.partners().len(), "partner"), (book.seats().len(), "seat"), (book.offers(), "offer")];
     counts.map(|(count, what)| page::counted(count, what)).join(", ")
 }
 
-/// What is no fault, but may not be what was meant.
+/// Remarks: not faults, but perhaps not intended.
 fn remarks(settings: &Settings, book: &Book, sockets: &daemon::Sockets) -> Result<Vec<String>, Vec<Fault>> {
     if settings.store.database().is_none()
         && let Some(error) = Store::format_fault(&settings.store.path)
@@ -102,7 +102,7 @@ fn remarks(settings: &Settings, book: &Book, sockets: &daemon::Sockets) -> Resul
     let mut remarks = Vec::new();
     remarks.extend(book.without_seats().map(str::to_owned));
     remarks.extend(nodes::remark(settings));
-    // What is wrong with one that can be read is a fault.
+    // Faults of a readable key file are reported as faults.
     remarks.extend(daemon::master_key_fault(settings).map(|fault| fault.message));
     let deadline = settings.matching.deadline;
     remarks.extend(book.remarks.iter().map(ToString::to_string));

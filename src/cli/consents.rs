@@ -1,4 +1,4 @@
-//! `offerd person consents`: who agreed to what, and when.
+//! `offerd person consents`: which consents were given, and when.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use super::prelude::*;
 use offerd_insight::persons::consent_lines::{Came, STATEMENTS, Summaries, TooMany, each};
 use offerd_insight::persons::consents::{ConsentPage, Place};
 
-/// `offerd person consents`
+/// `offerd person consents`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// First day on which the leads came (UTC), such as 2026-01-01
+    /// First day of arrival of the leads (UTC), such as 2026-01-01
     #[arg(long, value_name = "DAY")]
     from: Option<NaiveDate>,
     /// Last day
@@ -21,16 +21,16 @@ pub struct Arguments {
     /// Only leads of this company
     #[arg(long, value_name = "UUID")]
     company: Option<Uuid>,
-    /// Test leads, rather than live ones
+    /// List test leads instead of live ones
     #[arg(long)]
     test: bool,
-    /// A line of each lead and statement, rather than of each statement
+    /// One row per lead and statement; default: one row per statement
     #[arg(long)]
     each: bool,
-    /// How it is written
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
-    /// File to make, readable by its owner only, rather than standard output
+    /// File to create, readable by its owner only; default: standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -75,7 +75,7 @@ fn too_many(_: TooMany) -> Trouble {
 }
 
 impl Arguments {
-    /// What is asked for, as the admin listener reads it.
+    /// The query of the admin listener.
     fn query(&self, came: &Range<u64>, next: Option<Place>) -> String {
         let wanted = [
             ("from", self.from.map(|_| came.start.to_string())),

@@ -4,17 +4,17 @@ use super::prelude::*;
 use offerd_admin::console::links::ConsoleLink;
 use offerd_admin::console::secret::NewSecret;
 
-/// `offerd console`
+/// `offerd console`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// How browsers reach the admin listener, where that is not its own address
+    /// URL at which browsers reach the admin listener, if it is not the listener's own address
     #[arg(long, value_name = "URL", value_parser = values::address)]
     at: Option<String>,
-    /// Make a new secret and print it, alone, on standard output; the old one and all that was signed in with end. Also for
-    /// a stopped daemon's store
+    /// Create a new secret and print it, alone, on standard output; revokes the old one and ends all
+    /// sessions. Also works on a stopped daemon's store
     #[arg(long, conflicts_with = "at")]
     new_secret: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -35,7 +35,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     })?)
 }
 
-/// Makes a new secret, and prints it: alone on standard output, unless JSON is asked for.
+/// Creates a new secret and prints it: alone on standard output, unless JSON is requested.
 async fn new_secret(settings: &Settings, json: bool) -> Result<(), Trouble> {
     let admin = AdminClient::find(settings).await?;
     let made: NewSecret = admin.ask(Method::POST, "/console/secret").await?;

@@ -7,23 +7,23 @@ use offerd_engine::experiments::Rules;
 use offerd_insight::hindsight::comparison::{Comparison, Figure, LEAST_LEADS, Outcome};
 use offerd_partners::is_key;
 
-/// What to do with experiments.
+/// Actions on experiments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show the rules, whether they run, their shares and how many leads each variant has so far
+    /// Show the rules, whether they run, their shares and the number of leads per variant
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Compare the variants of a rule with its control
     Compare {
-        /// Rule, by the name of its file
+        /// Rule, by its file name
         rule: String,
-        /// Test leads, rather than live ones
+        /// Compare test leads instead of live ones
         #[arg(long)]
         test: bool,
-        /// As what
+        /// Output format
         #[arg(long, value_name = "FORMAT", default_value = "table")]
         format: Format,
     },
@@ -94,7 +94,7 @@ fn sheet(comparison: &Comparison) -> Sheet {
     Sheet::new(columns.into_iter().chain(figures), rows)
 }
 
-/// A figure, and below it how it differs from that of the control.
+/// A figure, and below it the difference to the control.
 fn cell(figure: &Figure) -> String {
     let value = figure.value.map_or_else(|| "–".to_owned(), |value| figure.of.written(value));
     match &figure.difference {

@@ -1,4 +1,4 @@
-//! Files that commands read and make.
+//! Files that commands read and write.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Error, ErrorKind, IsTerminal, Read, Result, Write};
@@ -12,23 +12,24 @@ use super::page;
 use offerd_base::regular_file;
 use offerd_store::unusable;
 
-/// What to do about a file with letters that cannot be read.
+/// Advice for a file with undecodable text.
 pub const SAVE_AS_UTF_8: &str =
     "save the file as UTF-8, or name the encoding that it is in, such as `--encoding windows-1252`";
 
-/// A file in the making: it has its name when it is whole. Dropped before, it leaves none.
+/// A file being written under a temporary name. [`finish`](Self::finish) renames it; dropping it earlier
+/// deletes it.
 pub struct Making {
-    /// Where it will be.
+    /// The final path.
     file: PathBuf,
-    /// Where it is until then.
+    /// The temporary path.
     part: PathBuf,
 }
 
 impl Making {
-    /// Begins a file, readable by its owner only, where there is none yet.
+    /// Creates a file, readable by its owner only. Never overwrites one.
     ///
     /// # Errors
-    /// That there is one, or the file system's error.
+    /// Fails when the file exists, or with the file system's error.
     pub fn begin(file: &Path) -> Result<(Self, File)> {
         if file.exists() {
             return Err(ErrorKind::AlreadyExists.into());
@@ -36,21 +37,21 @@ impl Making {
         let mut part = file.as_os_str().to_owned();
         part.push(".part");
         let making = Self { file: file.to_owned(), part: PathBuf::from(part) };
-        // Of one that was killed.
+        // Left over from a killed process.
         let _ = fs::remove_file(&making.part);
         let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&making.part)?;
         Ok((making, made))
     }
 
-    /// Where it is written.
+    /// The temporary path.
     pub fn part(&self) -> &Path {
         &self.part
     }
 
-    /// Gives the file its name. Once this returns, it survives a power cut.
+    /// Renames the file to its final name. When this returns, the file survives a power failure.
     ///
     /// # Errors
-    /// The file system's error.
+    /// Returns the file system's error.
     pub fn finish(self, written: &File) -> Result<()> {
         written.sync_all()?;
         fs::rename(&self.part, &self.file)?;
@@ -61,24 +62,24 @@ impl Making {
 
 impl Drop for Making {
     fn drop(&mut self) {
-        // Once it has its name there is none.
+        // After the rename there is nothing to remove.
         let _ = fs::remove_file(&self.part);
     }
 }
 
 /// An open input: a file, or standard input.
 pub struct Input {
-    /// The bytes that are not read yet.
+    /// The unread bytes.
     pub read: Box<dyn Read>,
-    /// Its length, where that is known.
+    /// Length in bytes, if known.
     pub bytes: Option<u64>,
 }
 
 impl Input {
-    /// Opens a file, or standard input, which `-` names.
+    /// Opens a file, or standard input for `-`.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Returns why it cannot be read.
     pub fn open(file: &Path) -> std::result::Result<Self, String> {
         if file == Path::new("-") {
             return Ok(Self { read: Box::new(io::stdin()), bytes: None });
@@ -88,7 +89,7 @@ impl Input {
         Ok(Self { read: Box::new(read), bytes: Some(bytes) })
     }
 
-    /// Its progress bar, which only a terminal shows.
+    /// Its progress bar, hidden when standard error is not a terminal.
     pub fn bar(&self) -> ProgressBar {
         let style = |template| ProgressStyle::with_template(template).expect("the template is well-formed");
         match self.bytes {
@@ -100,18 +101,18 @@ impl Input {
     }
 }
 
-/// Checks that what [`give`] is to print can be printed, before it is gathered.
+/// Checks that [`give`] can print, before its document is gathered.
 ///
 /// # Errors
-/// Why it cannot, in a sentence.
+/// Returns why it cannot, as a sentence.
 pub fn can_give(file: Option<&Path>) -> std::result::Result<(), String> {
     if named(file).is_some() { Ok(()) } else { page::can_print() }
 }
 
-/// Prints a document, or writes it into a file that only its owner reads; `what` is in it.
+/// Prints a document, or writes it to a file that only its owner can read; `what` names its content.
 ///
 /// # Errors
-/// Why the file could not be made.
+/// Returns why the file cannot be created.
 pub fn give(file: Option<&Path>, document: &RawValue, what: &str) -> std::result::Result<(), String> {
     let Some(file) = named(file) else {
         page::print(page::json(document.get()));
@@ -122,10 +123,10 @@ pub fn give(file: Option<&Path>, document: &RawValue, what: &str) -> std::result
     Ok(())
 }
 
-/// Makes a file that only its owner reads, where there is none yet. It has its name when all is in it.
+/// Creates a file that only its owner can read. Never overwrites one, and never leaves a partial one.
 ///
 /// # Errors
-/// Why it could not be made.
+/// Returns why it cannot be created.
 pub fn make(file: &Path, bytes: &[u8]) -> std::result::Result<(), String> {
     let made = Making::begin(file).and_then(|(making, mut made)| {
         made.write_all(bytes)?;
@@ -134,12 +135,12 @@ pub fn make(file: &Path, bytes: &[u8]) -> std::result::Result<(), String> {
     made.map_err(|error| cannot_make(file, &error))
 }
 
-/// The file that is named for what a command writes; nothing for standard output, which `-` names too.
+/// The named output file; `None` for standard output, which `-` also names.
 pub fn named(file: Option<&Path>) -> Option<&Path> {
     file.filter(|file| *file != Path::new("-"))
 }
 
-/// Why a file could not be made, and what to do.
+/// Why a file cannot be created, and how to go on.
 pub fn cannot_make(file: &Path, error: &Error) -> String {
     let shown = file.display();
     let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());

@@ -5,20 +5,21 @@ use super::prelude::*;
 use offerd_admin::master_key::{Rotated, Rotation};
 use offerd_store::{MasterKey, MasterKeyError};
 
-/// What to do with the master key.
+/// Actions on the master key.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make a master key, in a file that its owner only can read
+    /// Create a master key, in a file that only its owner can read
     Create {
-        /// File to make
+        /// File to create
         file: PathBuf,
     },
-    /// Seal the keys of the store with another master key; what they seal stays as it is
+    /// Rotate the master key: re-seal the store's keys with another one; the records that they seal stay as
+    /// they are
     Rotate {
         /// File with the new key; a running daemon reads it itself
         #[arg(long, value_name = "FILE")]
         new_key_file: PathBuf,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -43,7 +44,7 @@ fn create(file: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The file that a master key was found in, if it was a file.
+/// The file of a master key, if it came from a file.
 pub fn file_of(key: &MasterKey) -> Option<PathBuf> {
     key.place().strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).map(PathBuf::from)
 }

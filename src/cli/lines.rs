@@ -1,4 +1,4 @@
-//! Lines of fields, as a table, as CSV or as JSON: written as they come, so that there may be any number of them.
+//! Rows of fields as a table, CSV or JSON Lines, written as they arrive, so that their number is unlimited.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -9,37 +9,38 @@ use super::files::{Making, cannot_make, named};
 use super::prelude::*;
 use offerd_insight::sheet::{MARK, harmless, mark_of, records};
 
-/// Rows of a table at most.
+/// Maximum rows of a table.
 const ROWS: usize = 1000;
 
-/// Characters of a text that a table shows.
+/// Characters of a text shown in a table.
 const SHOWN: usize = 60;
 
-/// So many bytes of CSV are looked through for letters beyond ASCII before any is written; a longer one has the mark in any case.
+/// Bytes of CSV that are buffered to look for non-ASCII characters; a longer output always gets a byte order
+/// mark.
 const LOOKED_THROUGH: usize = 64 * 1024;
 
-/// What a line says, under its names; each line has the same ones.
+/// The fields of a row with their names; the names are the same in every row.
 pub type Fields = Vec<(&'static str, Option<String>)>;
 
-/// How lines are written.
+/// Output format of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people: long texts are cut, and so are many lines
+    /// For people: long texts and long lists are cut
     Table,
     /// For spreadsheets
     Csv,
-    /// For programs: an object a line
+    /// For programs: one object per line
     Json,
 }
 
-/// Lines in the making.
+/// A writer of rows.
 pub struct Lines {
     format: Format,
     table: Option<Sheet>,
     rows: usize,
-    /// The beginning of CSV, until it is known whether it needs the mark of UTF-8.
+    /// The beginning of CSV, buffered until it is known whether a byte order mark is needed.
     held: Option<String>,
-    /// Nothing once the reader has seen enough.
+    /// `None` once the reader has closed the pipe.
     out: Option<Out>,
     made: Option<(Making, File, PathBuf)>,
 }
@@ -47,10 +48,11 @@ pub struct Lines {
 type Out = BufWriter<Box<dyn Write>>;
 
 impl Lines {
-    /// Begins lines on standard output, or in a file that only its owner may read and that is there when it is whole.
+    /// Starts writing to standard output, or to a file that only its owner can read and that appears when it
+    /// is complete.
     ///
     /// # Errors
-    /// That the file cannot be made.
+    /// Fails when the file cannot be created.
     pub fn begin(format: Format, file: Option<&Path>) -> Result<Self, String> {
         let (made, out): (_, Box<dyn Write>) = match named(file) {
             None => (None, Box::new(io::stdout())),
@@ -65,15 +67,15 @@ impl Lines {
         Ok(Self { format, table: None, rows: 0, held, out: Some(BufWriter::new(out)), made })
     }
 
-    /// Whether no more lines are taken: a table is long enough, or the reader has gone (`| head`).
+    /// Whether further rows are ignored: the table is full, or the reader has closed the pipe (`| head`).
     pub fn is_full(&self) -> bool {
         self.out.is_none() || self.format == Format::Table && self.rows > ROWS
     }
 
-    /// One more line.
+    /// Writes a row.
     ///
     /// # Errors
-    /// That it cannot be written.
+    /// Fails when it cannot be written.
     pub fn add(&mut self, fields: Fields) -> Result<(), String> {
         self.rows += 1;
         match self.format {
@@ -102,7 +104,7 @@ impl Lines {
         }
     }
 
-    /// Writes the beginning of CSV behind its mark.
+    /// Writes the buffered beginning of CSV after its byte order mark.
     fn release(&mut self, mark: &str) -> Result<(), String> {
         let held = self.held.take().unwrap_or_default();
         self.write(format!("{mark}{held}").as_bytes())
@@ -114,7 +116,7 @@ impl Lines {
         self.told(written)
     }
 
-    /// A reader that has seen enough is no failure.
+    /// A closed pipe is not a failure.
     fn told(&mut self, written: io::Result<()>) -> Result<(), String> {
         match written {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => self.out = None,
@@ -123,10 +125,10 @@ impl Lines {
         Ok(())
     }
 
-    /// Writes what is left; a file has its name then.
+    /// Writes the rest and gives a file its final name.
     ///
     /// # Errors
-    /// That it cannot be written.
+    /// Fails when it cannot be written.
     pub fn end(mut self) -> Result<(), String> {
         self.release(mark_of(self.held.as_deref().unwrap_or_default()))?;
         if let Some(table) = self.table.take() {

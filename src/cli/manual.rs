@@ -1,4 +1,4 @@
-//! `offerd manual DIR`: man pages and completions.
+//! `offerd manual DIR`: man pages and shell completions.
 
 use std::fs;
 use std::io;
@@ -11,18 +11,18 @@ use super::Cli;
 use super::prelude::*;
 use offerd_handbook::{MANUALS, man};
 
-/// `manual`
+/// `manual`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Directory to write `man/` and `completions/` into; what is there of the same name is written over
+    /// Directory to write `man/` and `completions/` into; overwrites existing files
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 }
 
-/// Section of commands: all of them are for whoever runs the daemon.
+/// Manual section of the commands: system administration.
 const SECTION: &str = "8";
 
-/// The shells that there are completions for.
+/// Shells with completions.
 const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 
 /// Runs `offerd manual`.
@@ -37,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Writes everything, and returns how many files that are.
+/// Writes all files, and returns their number.
 fn write(directory: &Path) -> io::Result<usize> {
     let (man, completions) = (directory.join("man"), directory.join("completions"));
     fs::create_dir_all(&man)?;
@@ -58,14 +58,14 @@ fn write(directory: &Path) -> io::Result<usize> {
     Ok(files)
 }
 
-/// A page for each command below this one.
+/// Writes a page for each subcommand, recursively.
 fn commands(command: &clap::Command, man: &Path) -> io::Result<usize> {
     let mut files = 0;
     for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
         let page = Man::new(inner.clone()).section(SECTION).manual("offerd");
         let mut text = Vec::new();
         page.render(&mut text)?;
-        // What help says last begins with examples.
+        // The extra help begins with examples.
         let text = String::from_utf8_lossy(&text).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
         fs::write(man.join(page.get_filename()), text)?;
         files += 1 + commands(inner, man)?;
@@ -73,7 +73,7 @@ fn commands(command: &clap::Command, man: &Path) -> io::Result<usize> {
     Ok(files)
 }
 
-/// The page of the daemon: the options and commands, and the chapters.
+/// The page of the daemon: its options and commands, then the chapters.
 fn daemon(root: &clap::Command) -> io::Result<Vec<u8>> {
     let man = Man::new(root.clone()).section(SECTION).manual("offerd");
     let mut page = man::PREAMBLE.as_bytes().to_vec();

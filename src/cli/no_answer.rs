@@ -1,9 +1,9 @@
-//! Why a call got no answer, with the scheme, host and port that were called, and what to do next.
+//! Why a request got no answer, with the origin that was called and advice.
 
 use std::error::Error;
 use std::io;
 
-/// Somebody accepts connections there, and says nothing.
+/// The connection was accepted, but no answer came.
 pub fn silent(url: &str) -> String {
     format!(
         "the daemon at {} does not answer; look at its log, and if it hangs, end it (SIGKILL loses nothing that was \
@@ -12,12 +12,12 @@ pub fn silent(url: &str) -> String {
     )
 }
 
-/// The connection ended before the answer did.
+/// The connection closed before the answer ended.
 pub fn broke(url: &str, cause: &str) -> String {
     format!("the daemon at {} hung up before it had answered ({cause}); its log tells why", origin(url))
 }
 
-/// What the client says when there is no head.
+/// The client's error, when no response head arrived.
 pub fn of(url: &str, error: &hyper_util::client::legacy::Error) -> String {
     if error.is_connect() {
         unconnected(url, error)
@@ -31,7 +31,7 @@ pub fn of(url: &str, error: &hyper_util::client::legacy::Error) -> String {
     }
 }
 
-/// Why no connection was made. The client's errors of name and TCP differ by their words alone; what is neither is TLS.
+/// Why no connection was made. The client's DNS and TCP errors differ only by their text; any other is TLS.
 fn unconnected(url: &str, error: &(dyn Error + 'static)) -> String {
     let says = |text: &str| chain(error).any(|one| one.to_string().starts_with(text));
     let refused = |one: &(dyn Error + 'static)| {

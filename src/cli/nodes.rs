@@ -3,10 +3,10 @@
 use super::prelude::*;
 use offerd_insight::nodes::{Node, Nodes};
 
-/// `nodes`
+/// `nodes`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// As JSON: `shared`, `nodes` and `warnings`
+    /// Print JSON: `shared`, `nodes` and `warnings`
     #[arg(long)]
     json: bool,
 }

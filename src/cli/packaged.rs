@@ -1,15 +1,15 @@
-//! Where an offerd that came as a package has its settings, so that its commands need no `--config`.
+//! The settings file of a packaged offerd, whose commands need no `--config`.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Where packages put programs.
+/// Directory of packaged programs.
 const PROGRAMS: &str = "/usr/bin";
 
-/// Where their settings are.
+/// Their settings file.
 const SETTINGS: &str = "/etc/offerd/offerd.toml";
 
-/// The settings file of a packaged offerd, if this is one and there is such a file.
+/// The settings file, if this is a packaged offerd and the file exists.
 pub fn settings() -> Option<PathBuf> {
     settings_of(&env::current_exe().ok()?).filter(|file| file.exists())
 }

@@ -3,47 +3,47 @@
 use super::prelude::*;
 use offerd_outbound::postbacks::{DeadLetter, Retried, Retry, Standing, Subscriptions, Trial};
 
-/// What to do with what is pushed to companies.
+/// Actions on postbacks.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show for each subscription how far behind it is, what failed, and how the last call ended
+    /// Show the lag, the failures and the last result of each subscription
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show the events of a subscription that were given up
+    /// Show the dead letters of a subscription: events that were given up
     Dead {
-        /// Subscription, by the name of its file
+        /// Subscription, by its file name
         name: String,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Send events again that were given up, of one lead or all of a subscription
+    /// Retry dead letters, of one lead or all of a subscription
     Retry(RetryArguments),
-    /// Send a test event now and show what came back
+    /// Send a test event now and show the answer
     Test {
-        /// Subscription, by the name of its file
+        /// Subscription, by its file name
         name: String,
-        /// As JSON: `request`, `headers`, `body`, and `answer` or `failure`
+        /// Print JSON: `request`, `headers`, `body`, and `answer` or `failure`
         #[arg(long)]
         json: bool,
     },
 }
 
-/// `postbacks retry`
+/// `postbacks retry`.
 #[derive(Debug, Args)]
 pub struct RetryArguments {
-    /// Subscription, by the name of its file
+    /// Subscription, by its file name
     name: String,
-    /// Those of this lead
+    /// Only events of this lead
     #[arg(long, value_name = "UUID", required_unless_present = "all", conflicts_with = "all")]
     lead: Option<Uuid>,
-    /// All of them
+    /// All events
     #[arg(long)]
     all: bool,
-    /// As JSON: how many are `putBack`
+    /// Print JSON: how many are `putBack`
     #[arg(long)]
     json: bool,
 }
@@ -80,10 +80,10 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Where something of a subscription is asked for.
+/// The path of a subscription's resource.
 ///
 /// # Errors
-/// That there is no such subscription.
+/// Fails when the subscription does not exist.
 async fn path(admin: &AdminClient, name: &str, what: &str) -> Result<String, String> {
     let standings: Vec<Standing> = admin.ask(Method::GET, "/postbacks").await?;
     match standings.iter().any(|one| one.name == name) {
@@ -122,7 +122,7 @@ fn dead(letters: &[DeadLetter]) -> Sheet {
     })
 }
 
-/// Whole seconds, as people write them.
+/// A duration in whole seconds, in readable form.
 fn lag(seconds: f64) -> String {
     humantime::format_duration(Duration::from_secs(seconds as u64)).to_string()
 }

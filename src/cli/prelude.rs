@@ -1,4 +1,4 @@
-//! What nearly every command is made of: its arguments, the settings, whoever keeps the store, and how answers are shown.
+//! Imports that nearly every command needs: its arguments, the settings, the admin client, and output.
 
 pub(super) use std::path::{Path, PathBuf};
 pub(super) use std::process::ExitCode;

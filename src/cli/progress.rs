@@ -1,4 +1,4 @@
-//! A sign of life from commands that take their time.
+//! Progress of slow commands.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,16 +9,16 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use offerd_store::Progress;
 
-/// Time after which progress is shown.
+/// Delay before progress is shown.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Time between two frames of the spinner.
+/// Interval between two frames of the spinner.
 const FRAME: Duration = Duration::from_millis(120);
 
-/// Something is being waited for, until this is dropped.
+/// Shows a spinner until dropped.
 pub struct Waiting(Option<(Sender<()>, JoinHandle<()>)>);
 
-/// Begins to wait for something: when it takes longer than [`PATIENCE`], a spinner on the terminal says for what.
+/// Starts a wait: after [`PATIENCE`], a spinner on the terminal names what is awaited.
 pub fn waiting(what: &'static str) -> Waiting {
     if !io::stderr().is_terminal() {
         return Waiting(None);
@@ -30,29 +30,29 @@ pub fn waiting(what: &'static str) -> Waiting {
         }
         let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_message(what);
         spinner.enable_steady_tick(FRAME);
-        // Ends when the other end is dropped.
+        // Returns when the sender is dropped.
         let _ = wait.recv();
         spinner.finish_and_clear();
     });
     Waiting(Some((done, spinner)))
 }
 
-/// Waits for some work, and says so as [`waiting`] does.
+/// Awaits some work, with the spinner of [`waiting`].
 pub async fn during<T>(what: &'static str, work: impl Future<Output = T>) -> T {
     let _waiting = waiting(what);
     work.await
 }
 
-/// How far something is; on a terminal only, and only when it takes longer than [`PATIENCE`].
+/// A progress bar, on a terminal only, and only after [`PATIENCE`].
 pub struct Bar {
     bar: ProgressBar,
     begun: Instant,
-    /// The step that is shown, of something that has several.
+    /// The current step, of work in several steps.
     what: &'static str,
 }
 
 impl Bar {
-    /// Nothing was done yet, and nothing is shown. The template is that of `indicatif`.
+    /// A bar at zero, still hidden. The template is one of `indicatif`.
     pub fn begin(template: &str) -> Self {
         let bar = Self { bar: ProgressBar::hidden(), begun: Instant::now(), what: "" };
         bar.looks_like(template);
@@ -63,7 +63,7 @@ impl Bar {
         self.bar.set_style(ProgressStyle::with_template(template).expect("the template is well-formed"));
     }
 
-    /// Shows how much was done, of how much.
+    /// Shows the progress.
     pub fn show(&self, done: u64, of: u64) {
         if self.bar.is_hidden() && self.begun.elapsed() > PATIENCE && io::stderr().is_terminal() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -94,7 +94,7 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         if let Some((done, spinner)) = self.0.take() {
             drop(done);
-            // It only draws; that it ended badly is no concern of the work.
+            // The spinner thread only draws; its panic does not affect the work.
             let _ = spinner.join();
         }
     }

@@ -1,10 +1,10 @@
-//! `offerd ranking`: what was learnt of clicks, and by what offers are ranked.
+//! `offerd ranking`: the conversion rates learned from clicks, and how offers are ranked.
 
 use super::prelude::*;
 use offerd_engine::ranking::report::{RankingReport, Row};
 use offerd_partners::ranking::ConversionFrom;
 
-/// `offerd ranking`
+/// `offerd ranking`.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Only this company, by its name
@@ -13,13 +13,13 @@ pub struct Arguments {
     /// Only this partner, by its key
     #[arg(long, value_name = "KEY")]
     partner: Option<String>,
-    /// Test leads, rather than live ones
+    /// Show test leads instead of live ones
     #[arg(long)]
     test: bool,
-    /// Of each offer also what was learnt of each rating
+    /// Also show what was learned per rating
     #[arg(long)]
     ratings: bool,
-    /// As JSON: `rankings`, `prior`, `learntAt` and `rows`, those of ratings too
+    /// Print JSON: `rankings`, `prior`, `learntAt` and `rows`, including those of ratings
     #[arg(long)]
     json: bool,
 }
@@ -43,7 +43,7 @@ pub async fn run(admin: &AdminClient, arguments: &Arguments) -> Result<(), Troub
     Ok(())
 }
 
-/// The rankings in force, a line each.
+/// The rankings in use, one per line.
 fn rankings(report: &RankingReport) -> String {
     if report.rankings.is_empty() {
         return "no ranking is named: offers stand by the expected value that the partner files say"
@@ -85,7 +85,7 @@ fn percent(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }
 
-/// What knows most of a row.
+/// Main source of a row's conversion rate.
 fn from(from: ConversionFrom) -> &'static str {
     match from {
         ConversionFrom::Sold => "sold",

@@ -10,15 +10,15 @@ use offerd_base::declaration::DeclarationsDiff;
 use offerd_base::run_file::RunFile;
 use offerd_partners::diff::{Aspect, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
 
-/// `reload`
+/// `reload`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// What has changed, or what is wrong, as JSON
+    /// Print JSON: the changes, or the faults
     #[arg(long)]
     json: bool,
 }
 
-/// Asks the running daemon to reload, and prints what came of it.
+/// Asks the running daemon to reload, and prints the outcome.
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let settings = super::settings_to_find_the_daemon(config)?;
     let outcome = reload(&settings).await?;
@@ -99,7 +99,7 @@ fn figures(PartnerFigures { partner, products }: &PartnerFigures) -> String {
     format!("{partner}: {}", products.collect::<Vec<_>>().join(", "))
 }
 
-/// What is different in a partner, one aspect a line.
+/// The changes of a partner, one aspect per line.
 fn lines_of(partner: &PartnerDiff) -> Vec<String> {
     let mut lines: Vec<String> = partner.identity.iter().map(|found| aspect("partner", found)).collect();
     for (product_type, diff) in &partner.products {

@@ -1,13 +1,13 @@
-//! `offerd replay`: stored leads once more with changed partner files.
+//! `offerd replay`: runs stored leads against changed partner files.
 
 use super::prelude::*;
 use offerd_admin::replay::{ReplayLine, ReplayOrder};
 use offerd_insight::hindsight::replay::{Named, OfferCount, ReplayReport, Wish};
 
-/// `offerd replay`
+/// `offerd replay`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Directory of the partner files; the configured one when not given
+    /// Directory of the partner files; default: the configured one
     #[arg(long, value_name = "DIR")]
     partners: Option<PathBuf>,
     /// How far to look back
@@ -16,21 +16,21 @@ pub struct Arguments {
     /// Only leads of this company
     #[arg(long, value_name = "NAME")]
     company: Option<String>,
-    /// Only so many rate tables, the newest
+    /// Only the newest N rate tables
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// How far the replay is.
+/// Progress of a replay.
 const BAR: &str = "{bar:30} {pos} of {len} rate tables, {eta} left";
 
 /// Runs `offerd replay`.
 pub async fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trouble> {
     let directory = arguments.partners.as_ref().unwrap_or(&settings.partners.path);
-    // Here, so that faults are shown with the files that they are in.
+    // Loaded here, so that faults name their files.
     Book::load(directory)?;
     let bar = Bar::begin(BAR);
     let admin = AdminClient::find(settings).await?;
@@ -39,7 +39,7 @@ pub async fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Troub
     Ok(page::show(&report, arguments.json, || print(&report))?)
 }
 
-/// Which leads, and with which partner files.
+/// Which leads to replay, and with which partner files.
 fn order(directory: &Path, arguments: &Arguments) -> Result<ReplayOrder, String> {
     let Arguments { since, company, limit, .. } = arguments;
     let wish = Wish { since: values::ago(*since), company: company.clone(), limit: *limit };

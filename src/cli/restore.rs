@@ -10,23 +10,23 @@ use offerd_store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary,
 use offerd_store::beside::BesideError;
 use offerd_store::sealing::GIVE;
 
-/// `offerd restore`
+/// `offerd restore`.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The backup
     file: PathBuf,
-    /// Directory of the store, which must be empty or not there; the configured one when not given
+    /// Directory of the store; must be empty or not exist; default: the configured one
     #[arg(long, value_name = "DIR", conflicts_with = "check")]
     into: Option<PathBuf>,
-    /// Only check the backup, and make nothing
+    /// Only verify the backup, and write nothing
     #[arg(long)]
     check: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// How many of the damaged places are shown of a store that a backup was taken of.
+/// Damaged places of the original store that are printed.
 const SHOWN: usize = 20;
 
 /// Runs `offerd restore`.
@@ -51,7 +51,7 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> 
     }
 }
 
-/// The key of the place that is restored into, or else that of the configured store.
+/// The master key at the target directory, or else that of the configured store.
 fn master_key(settings: &Settings, into: &Path) -> Result<Option<MasterKey>, String> {
     let file = settings.store.master_key_file.as_deref();
     let found = MasterKey::find(file, into).and_then(|found| match found {
@@ -64,7 +64,7 @@ fn master_key(settings: &Settings, into: &Path) -> Result<Option<MasterKey>, Str
     })
 }
 
-/// Checks a backup; returns what it misses of the store that it was taken of, if anything.
+/// Verifies a backup; returns what it lacks of the original store, if anything.
 fn check(master: Option<MasterKey>, arguments: &Arguments) -> Result<Option<String>, String> {
     let mut scanner = Scanner::new(master);
     read(&arguments.file, |piece, bar| {
@@ -101,7 +101,7 @@ fn restore(
     tell(arguments, &summary, &format!("the store is in {}", into.display()))
 }
 
-/// What is wrong with a backup, and what to do.
+/// The fault of a backup, with advice.
 fn with_next(fault: &BackupFault) -> String {
     let next = match fault {
         BackupFault::Foreign => "give a file that `offerd backup` has made",
@@ -114,7 +114,7 @@ fn with_next(fault: &BackupFault) -> String {
     format!("{fault}; {next}")
 }
 
-/// Why a store was not restored, and what to do.
+/// Why a restore failed, with advice.
 fn why(file: &Path, error: &RestoreError) -> String {
     match error {
         RestoreError::Backup(fault) => of_file(file, with_next(fault)),
@@ -123,7 +123,7 @@ fn why(file: &Path, error: &RestoreError) -> String {
     }
 }
 
-/// Reads the file piece by piece.
+/// Reads the file in chunks.
 fn read(file: &Path, mut take: impl FnMut(&[u8], &Bar) -> Result<(), String>) -> Result<(), String> {
     let cannot = |error: std::io::Error| {
         format!(
@@ -140,7 +140,7 @@ fn of_file(file: &Path, message: String) -> String {
     format!("{}: {message}", file.display())
 }
 
-/// Prints what is in a backup, and returns what it misses.
+/// Prints the content of a backup, and returns what it lacks.
 fn tell(arguments: &Arguments, summary: &Summary, what: &str) -> Result<Option<String>, String> {
     page::show(&json_of(summary), arguments.json, || {
         page::print(format_args!("{what}: {}", told_of(summary)));

@@ -8,36 +8,36 @@ use tokio::net::TcpListener;
 use super::prelude::*;
 use crate::sandbox::{Behaviours, Cases, Chance, Latency, Rates, serve};
 
-/// `offerd sandbox`
+/// `offerd sandbox`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Where to listen; port 0 takes a free one
+    /// Address to listen on; port 0 picks a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]
     listen: SocketAddr,
     /// Directory of case files, `KEY/CASE.json`
     #[arg(long, value_name = "DIR", default_value = "tests/partners")]
     cases: PathBuf,
-    /// Shortest and longest time of an answer; nine of ten are in the first quarter between
+    /// Shortest and longest response time; nine of ten are within the first quarter of the span
     #[arg(long, value_name = "SPAN", default_value = "200ms..1500ms")]
     latency: Latency,
     /// Share of requests answered with status 500
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     errors: f64,
-    /// Share of requests answered with what nobody can read
+    /// Share of requests answered with garbage
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     garbage: f64,
-    /// Share of requests answered a byte a second
+    /// Share of requests answered at one byte per second
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     drip: f64,
-    /// Share of requests whose connection ends without an answer
+    /// Share of requests whose connection is closed without an answer
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     reset: f64,
-    /// Where chance begins; the same seed draws the same
+    /// Seed of the random draws; the same seed draws the same
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
 
-/// Runs `offerd sandbox`, until it is stopped.
+/// Runs `offerd sandbox` until it is stopped.
 pub async fn run(arguments: &Arguments) -> Result<(), Trouble> {
     let Arguments { errors, garbage, drip, reset, .. } = *arguments;
     let rates = Rates { errors, garbage, drip, reset };

@@ -1,10 +1,10 @@
-//! That every command helps.
+//! Tests of the help of every command.
 
 use clap::CommandFactory;
 
 use super::Cli;
 
-/// Every command that help shows, from the root on.
+/// Every visible command, from the root.
 fn commands(command: &clap::Command, path: &str, found: &mut Vec<(String, String)>) {
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     found.push((path.to_owned(), help));
@@ -13,7 +13,7 @@ fn commands(command: &clap::Command, path: &str, found: &mut Vec<(String, String
     }
 }
 
-/// The words of an example, as a shell would make them, up to what does not go to the command.
+/// Splits an example into words like a shell, up to a pipe, redirection or comment.
 fn words(example: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for letter in example.chars().chain([' ']) {
@@ -42,11 +42,11 @@ fn every_command_has_examples_of_itself_that_can_be_typed() {
         let examples: Vec<&str> = rest.lines().take_while(|line| line.starts_with("  ")).collect();
         let mut of_itself = 0;
         for example in examples {
-            // What is before the command, as a variable, a pipe or another command, is the shell's.
+            // Drops what precedes the command: a variable, a pipe or another command.
             let command = example.find("offerd").map_or("", |at| &example[at..]);
             let command = command.split("  ").next().unwrap_or_default().trim_end_matches(['"', ')']);
             let mut typed = words(command);
-            // OFFERD_TOKEN may hold it.
+            // OFFERD_TOKEN may supply it.
             if typed.iter().any(|word| word == "submit") && !typed.iter().any(|word| word == "--token") {
                 typed.extend(["--token", "a"].map(str::to_owned));
             }

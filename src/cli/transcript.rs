@@ -1,4 +1,4 @@
-//! `offerd transcript UUID`: what partners were sent about a lead and what came back.
+//! `offerd transcript UUID`: what partners were sent about a lead and what they answered.
 
 use super::prelude::*;
 use offerd_admin::transcripts::Reveal;
@@ -6,27 +6,27 @@ use offerd_insight::hindsight::transcript::{
     AskTranscript, CalledBy, ShownCall, ShownMessage, TableTranscript,
 };
 
-/// `offerd transcript`
+/// `offerd transcript`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The rate table, or an offer of it
+    /// The rate table, or one of its offers
     #[arg(value_parser = values::uuid)]
     uuid: Uuid,
     /// Only this partner, by its key
     #[arg(long, value_name = "KEY")]
     partner: Option<String>,
-    /// Whole, with what tells of a person
+    /// Show it unredacted, with personal data
     #[arg(long, requires = "reason")]
     reveal: bool,
-    /// Why, for the audit log
+    /// Reason, for the audit log
     #[arg(long, value_name = "TEXT", requires = "reveal")]
     reason: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What is said where nothing is kept.
+/// Message when no transcript is stored.
 const NOTHING: &str = "nothing is kept of it: no such partner was asked, its file does not say `transcripts = true`, or it was longer ago \
                        than `transcripts.kept`";
 

@@ -1,7 +1,7 @@
-//! `offerd export FILE`, `offerd import FILE`: a store as plain lines of JSON, for moving on.
+//! `offerd export FILE`, `offerd import FILE`: a store as JSON Lines, for migration.
 //!
-//! Both work on the store of a stopped daemon, so that what is exported is of one instant. Of a running one, restore a backup
-//! elsewhere, and export that.
+//! Both need a stopped daemon, so that an export is a consistent snapshot. To export from a running one,
+//! restore a backup elsewhere and export that.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -17,30 +17,30 @@ use offerd_store::audit::{AuditEntry, AuditLog};
 use offerd_store::beside::{Beside, BesideError};
 use offerd_store::{Commit, DISK_FULL, MasterKey, Store, Tree, unusable};
 
-/// `offerd export`
+/// `offerd export`.
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// File to make, readable by its owner only; `-` is standard output
+    /// File to create, readable by its owner only; `-` writes to standard output
     file: PathBuf,
-    /// With personal data, in the clear; without it everything that is sealed in the store is left out
+    /// Include personal data, in plain text; without this, everything that is sealed in the store is left out
     #[arg(long)]
     personal_data: bool,
 }
 
-/// `offerd import`
+/// `offerd import`.
 #[derive(Debug, Args)]
 pub struct ImportArguments {
-    /// Lines of `offerd export --personal-data`; `-` is standard input
+    /// Output of `offerd export --personal-data`; `-` reads standard input
     file: PathBuf,
 }
 
-/// Longest line: the longest value there may be, in hexadecimal, and what is around it.
+/// Longest line: the longest possible value in hexadecimal, with its envelope.
 const LINE_BYTES: u64 = 64 << 20;
 
-/// How many records were told or taken in.
+/// Progress of records.
 const BAR: &str = "{spinner} {pos} records, {per_sec}";
 
-/// Records between two looks at the progress.
+/// Records between two updates of the progress.
 const TOLD_EVERY: u64 = 256;
 
 /// Runs `offerd export`.
@@ -77,7 +77,7 @@ pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Resul
     let next = "an import makes a new store: name another place as `store.path`, or stop the daemon and move its store away";
     run(config, next, async |settings| {
         super::in_files(settings, "`offerd import`", "import into files, and take those into the database")?;
-        // Before there is a store, so that none is made for a file that cannot be read.
+        // Opened first, so that no store is created for an unreadable file.
         let input = Input::open(&arguments.file);
         let input = input.map_err(|fault| format!("{fault}; `offerd export` makes such a file"))?.read;
         let path = &settings.store.path;
@@ -116,12 +116,12 @@ pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Resul
     .await
 }
 
-/// Whether a disk was full, and nothing says yet what to do about that.
+/// Whether the disk was full and the message has no advice for that yet.
 fn is_full(told: &str) -> bool {
     told.contains(DISK_FULL) && !told.contains("make room")
 }
 
-/// Makes a store of the lines.
+/// Creates a store from the lines.
 async fn fill(settings: &Settings, file: &Path, input: Box<dyn Read>) -> Result<u64, String> {
     let store = super::open_or_make_store(settings)?;
     let imported = read(&store, file, input).await;
@@ -129,7 +129,8 @@ async fn fill(settings: &Settings, file: &Path, input: Box<dyn Read>) -> Result<
     imported.and_then(|records| closed.map(|()| records))
 }
 
-/// Works on the store of a stopped daemon, and prints what came of it; `next` is what to do where one runs.
+/// Runs `work` on the store of a stopped daemon and prints its result; `next` is the advice when a daemon
+/// runs.
 async fn run(
     config: Option<&Path>,
     next: &str,
@@ -140,12 +141,12 @@ async fn run(
         let path = settings.store.path.display();
         return Err(Trouble::Other(format!("a daemon runs on `{path}`: {next}")));
     }
-    // Standard output may be the export.
+    // Standard output may carry the export.
     tell!("offerd: {}", work(&settings).await?);
     Ok(())
 }
 
-/// Writes the lines. A file has its name when all of them are in it.
+/// Writes the lines. A file gets its name when it is complete.
 fn write(store: &Store, arguments: &ExportArguments) -> Result<Exported, String> {
     let file = &arguments.file;
     if file == Path::new("-") {

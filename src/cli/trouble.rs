@@ -1,31 +1,31 @@
-//! Why a command did not do what it was given, and how it ends then.
+//! Why a command failed, and its exit code.
 
 use std::process::ExitCode;
 
 use super::page;
 use offerd_base::declaration::Fault;
 
-/// Bad configuration (`EX_USAGE`); the unit does not start again on it.
+/// Exit code for bad configuration (`EX_USAGE`); the systemd unit does not restart on it.
 pub const BAD_CONFIGURATION: u8 = 64;
 
-/// Why a command did not do what it was given.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Trouble {
     /// The settings or the partner files have faults.
     Faults(Vec<Fault>),
-    /// Anything else, in a sentence.
+    /// Any other error, as a sentence.
     Other(String),
-    /// What standard output shows already.
+    /// A failure whose output was already printed.
     Told(ExitCode),
 }
 
 impl Trouble {
-    /// A silent failure, unless the outcome that was printed is good.
+    /// A silent failure, unless the printed outcome is good.
     pub fn unless(good: bool) -> Result<(), Self> {
         if good { Ok(()) } else { Err(Self::Told(ExitCode::FAILURE)) }
     }
 
-    /// Prints it, unless it is shown already.
+    /// Prints the error, unless it was already printed.
     pub fn end(self) -> ExitCode {
         match self {
             Self::Faults(faults) => {

@@ -1,12 +1,12 @@
-//! What a command line that cannot be understood is answered: one sentence, and what to do next.
+//! Errors of the command line: one sentence, and what to do next.
 
 use std::io::{self, Write};
 
 use clap::error::ErrorKind;
 use clap::{Command, Error};
 
-/// Prints what is wrong with a command line, or the help that was asked for, and ends the process as `clap` would: with exit
-/// code 2, or 0 where help was asked for.
+/// Prints the error of a command line, or the requested help, and ends the process with the same exit code as
+/// `clap`: 2, or 0 for help.
 pub fn end(error: &Error, command: &Command, words: impl Iterator<Item = String>) -> ! {
     use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     if matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion) {
@@ -19,7 +19,7 @@ pub fn end(error: &Error, command: &Command, words: impl Iterator<Item = String>
     std::process::exit(error.exit_code());
 }
 
-/// Prints what was asked for. A reader that has seen enough (`| head`) is no failure.
+/// Prints the requested help. A closed pipe (`| head`) is not a failure.
 fn printed(error: &Error) -> io::Result<()> {
     match error.print().and_then(|()| io::stdout().flush()) {
         Err(failure) if failure.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -27,7 +27,7 @@ fn printed(error: &Error) -> io::Result<()> {
     }
 }
 
-/// What is wrong, and where to read how it is written.
+/// The error, and which help to read.
 fn sentence(error: &Error, command: &Command, words: impl Iterator<Item = String>) -> String {
     let told = error.render().to_string();
     let paragraphs = told.split("\n\n").map(one_line);
@@ -40,7 +40,7 @@ fn sentence(error: &Error, command: &Command, words: impl Iterator<Item = String
     format!("{}; `{} --help` has examples", wrong.join("; "), path(command, words))
 }
 
-/// The lines of a paragraph; what a line introduces with a colon is listed.
+/// Joins the lines of a paragraph; the lines after a colon become a list.
 fn one_line(paragraph: &str) -> String {
     let mut lines = paragraph.lines().map(str::trim);
     let first = lines.next().unwrap_or_default().to_owned();
@@ -48,7 +48,7 @@ fn one_line(paragraph: &str) -> String {
     if listed.is_empty() { first } else { format!("{first} {}", listed.join(", ")) }
 }
 
-/// The command that the words go to, as far as they name one.
+/// The deepest command that the words name.
 fn path(command: &Command, words: impl Iterator<Item = String>) -> String {
     let mut path = vec![command.get_name().to_owned()];
     let mut command = command;

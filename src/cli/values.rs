@@ -1,4 +1,4 @@
-//! Values of the command line, and query strings built from them. The error for a value that cannot be parsed has an example.
+//! Parsers of command-line values, whose errors give an example, and query strings built from the values.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use offerd_base::config::address_faults;
 use offerd_insight::sheet;
 use offerd_insight::sheet::lines::Encoding;
 
-/// A path with a query string; pairs without a value are left out.
+/// A path with a query string; pairs without a value are omitted.
 pub fn query<'q>(path: &str, pairs: impl IntoIterator<Item = (&'q str, Option<String>)>) -> String {
     let given = pairs.into_iter().filter_map(|(name, value)| Some((name, value?)));
     format!("{path}?{}", Serializer::new(String::new()).extend_pairs(given).finish())
@@ -21,42 +21,42 @@ pub fn tests(test: bool) -> Option<String> {
     test.then(|| "test".to_owned())
 }
 
-/// The moment that lies so far back, in Unix milliseconds.
+/// The time that long ago, in Unix milliseconds.
 pub fn ago(time: Duration) -> i64 {
     let back = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     Utc::now().timestamp_millis().saturating_sub(back).max(0)
 }
 
-/// A uuid.
+/// Parses a UUID.
 ///
 /// # Errors
-/// How one is written.
+/// Shows the expected form.
 pub fn uuid(text: &str) -> Result<Uuid, String> {
     Uuid::try_parse(text)
         .map_err(|_| "must be a uuid such as 01a1fcce-e71a-773e-b126-2445db4ef9dc".to_owned())
 }
 
-/// An encoding of files.
+/// Parses the name of a text encoding.
 ///
 /// # Errors
-/// How one is named.
+/// Shows the expected form.
 pub fn encoding(name: &str) -> Result<Encoding, String> {
     sheet::lines::encoding(name)
         .ok_or_else(|| "must be an encoding such as windows-1252, utf-16le or macintosh".to_owned())
 }
 
-/// A length of time.
+/// Parses a duration.
 ///
 /// # Errors
-/// How one is written.
+/// Shows the expected form.
 pub fn time(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|_| "must be a length of time such as 7d, 12h or 30m".to_owned())
 }
 
-/// The address of a listener, without a slash at its end.
+/// Parses the address of a listener, and removes a trailing slash.
 ///
 /// # Errors
-/// What is wrong with it, and how one is written.
+/// Returns its faults and the expected form.
 pub fn address(text: &str) -> Result<String, String> {
     let text = text.trim_end_matches('/');
     match &address_faults(text)[..] {

@@ -1,8 +1,11 @@
-//! The audit, and `GET /audit`, `GET /audit/verdict`, which `offerd audit` calls: who changed what may be done here, or saw what is masked, and when. Each is a record in the store ([`AuditLog`](offerd_store::audit::AuditLog)) and a line
-//! of the log with the target `audit`, so that a filter such as `audit=info` collects nothing else; never with a secret.
+//! The audit log, and `GET /audit` and `GET /audit/verdict` for `offerd audit`: who changed a permission or
+//! viewed masked data, and when. Each entry is a record in the store
+//! ([`AuditLog`](offerd_store::audit::AuditLog)) and a log line with the target `audit`, which a filter such
+//! as `audit=info` selects; neither contains a secret.
 //!
-//! The record is written in one commit with what it tells, where that is a commit; before it is done, where it shows what is masked,
-//! reloads or erases; and of the rest when it can be, since nobody is to be kept from a sick store by its audit.
+//! If the action is a commit, the record is part of it. A reveal, a reload or an erasure is recorded before
+//! it is done. Other actions are recorded when possible: a failing audit must not keep operators from a
+//! damaged store.
 
 use std::fmt::Display;
 
@@ -19,14 +22,14 @@ use offerd_store::users::Role;
 use offerd_store::{Commit, CommitError, ReadError};
 use offerd_web::{Context, Failure, Reply};
 
-/// Where the command line says who runs it. Whoever has the admin key is believed: the key stands in a file that only the
-/// daemon's own user may read.
+/// Header with the operator's name from the command line. Holders of the admin key are trusted: only the
+/// daemon's own user can read its file.
 pub const OPERATOR: &str = "offerd-operator";
 
 /// Longest name that is logged.
 const NAME_CHARS: usize = 64;
 
-/// Who acts: the user who ran the command or, where no name came with it, the holder of the admin key.
+/// The actor's name: the user that ran the command, or `admin key` if none was sent.
 pub fn operator(headers: &HeaderMap) -> String {
     let name = headers.get(OPERATOR).and_then(|name| name.to_str().ok()).unwrap_or_default();
     let name: String = name.chars().filter(is_of_a_name).take(NAME_CHARS).collect();
@@ -34,55 +37,54 @@ pub fn operator(headers: &HeaderMap) -> String {
     if name.is_empty() { "admin key".to_owned() } else { name }
 }
 
-/// Somebody who acts, as the audit names them.
+/// An actor, as named in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Actor {
-    /// Who: `user alice`, or by what right.
+    /// `user alice`, or the credential.
     pub(super) who: String,
-    /// In which role; nothing of who has the machine itself.
+    /// The role; `None` for an operator with access to the machine.
     pub(super) role: Option<Role>,
-    /// Where from: `command`, or the console and an address.
+    /// Origin: `command`, or the console with an address.
     pub(super) from: String,
 }
 
 impl Actor {
-    /// Who gives a command.
+    /// The operator of a command.
     pub(super) fn of_command(context: &Context<App>) -> Self {
         Self { who: operator(&context.request.headers), role: None, from: "command".to_owned() }
     }
 }
 
-/// The record of an action: an entry of the audit and a line of the log. `note!` makes one.
+/// The record of an action: an audit entry and a log line. Created by `note!`.
 pub(super) struct Note<'l> {
     action: &'static str,
     object: Option<String>,
     reason: Option<String>,
-    /// Writes the line of the log, given who acts.
+    /// Writes the log line, given the actor's name.
     line: Box<dyn FnOnce(&str) + Send + 'l>,
 }
 
 impl<'l> Note<'l> {
-    /// An action.
     pub(super) fn new(action: &'static str, line: impl FnOnce(&str) + Send + 'l) -> Self {
         Self { action, object: None, reason: None, line: Box::new(line) }
     }
 
-    /// What it is done to.
+    /// Sets the object of the action.
     pub(super) fn about(self, object: impl Display) -> Self {
         Self { object: Some(object.to_string()), ..self }
     }
 
-    /// Why, where that is said.
+    /// Sets the reason, if one was given.
     pub(super) fn because<'r>(self, reason: impl Into<Option<&'r str>>) -> Self {
         Self { reason: reason.into().map(str::to_owned), ..self }
     }
 }
 
 impl App {
-    /// Records something, and logs it; what comes after this is done only if it is recorded.
+    /// Records and logs an action before it is done.
     ///
     /// # Errors
-    /// That it could not be.
+    /// Fails when it cannot be recorded; the caller must not go on then.
     pub(super) async fn note(&self, actor: &Actor, note: Note<'_>) -> Result<(), Failure> {
         let noted = self.commit(actor, note, Commit::new()).await;
         noted.map_err(|failure| {
@@ -90,7 +92,7 @@ impl App {
         })
     }
 
-    /// Records and logs something that is done in any case.
+    /// Records and logs an action that happens in any case.
     pub(super) async fn note_if_can(&self, actor: &Actor, note: Note<'_>) {
         let Note { action, line, .. } = note;
         if let Err(failure) = self.commit(actor, Note { line: Box::new(|_| ()), ..note }, Commit::new()).await
@@ -100,10 +102,10 @@ impl App {
         line(&actor.who);
     }
 
-    /// Commits something together with the record of it, and logs it.
+    /// Commits a change together with its audit record, and logs it.
     ///
     /// # Errors
-    /// Why the store did not take it.
+    /// Returns why the store refused it.
     pub(super) async fn commit(
         &self,
         actor: &Actor,
@@ -117,13 +119,15 @@ impl App {
     }
 }
 
-/// What `root (uid 0)` and `alice@example.com (uid 1000)` are made of: nothing that ends a field of the log, or begins one.
+/// Characters of names such as `root (uid 0)` and `alice@example.com (uid 1000)`: none that ends or starts a
+/// log field.
 fn is_of_a_name(letter: &char) -> bool {
     letter.is_ascii_alphanumeric() || " ()-_.@+$\\".contains(*letter)
 }
 
-/// The record of an action, with the fields and the message of its log line: `note!("token.create", id = %id, "token created")`.
-/// Without these it is in the audit alone. The log adds the time, the request's id and the listener.
+/// Creates the record of an action, with the fields and the message of its log line:
+/// `note!("token.create", id = %id, "token created")`. Without fields it goes to the audit only. The log adds
+/// the time, the request's id and the listener.
 macro_rules! note {
     ($action:expr) => {
         $crate::audit::Note::new($action, |_| ())
@@ -133,7 +137,7 @@ macro_rules! note {
     };
 }
 
-/// Writes a line of the audit log alone, for an action that is recorded elsewhere or at another moment.
+/// Writes an audit log line only, for an action that is recorded elsewhere or at another time.
 macro_rules! audit_by {
     ($who:expr, $action:expr, $($fields:tt)+) => {
         ::tracing::info!(target: ::offerd_base::telemetry::logging::AUDIT, who = $who, action = $action, $($fields)+)
@@ -143,21 +147,21 @@ macro_rules! audit_by {
 pub(crate) use audit_by;
 pub(super) use note;
 
-/// Most records of one answer.
+/// Maximum records per answer.
 pub const PAGE: usize = 1000;
 
-/// Most records that are looked at for one answer.
+/// Maximum records scanned per answer.
 pub(super) const LOOKED_AT: usize = 20_000;
 
-/// What the log says where the audit is not known.
+/// Log message when the audit cannot be read.
 const UNREAD: &str = "the audit could not be read";
 
-/// Records, the oldest first.
+/// Audit records, oldest first.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AuditPage {
     /// The records.
     pub records: Vec<AuditRecord>,
-    /// Behind which number to go on; nothing at the end.
+    /// Number to continue after; `None` at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
@@ -169,7 +173,7 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&AuditPage { records, next })
 }
 
-/// Behind which number, and which records.
+/// Number to continue after, and the filter.
 fn wanted(context: &Context<App>) -> Result<(u64, AuditFilter), Failure> {
     let text = |name| context.request.query_value(name).map(str::to_owned);
     let since: u64 = parameter(context, "since", WHOLE)?.unwrap_or(0);
@@ -183,13 +187,13 @@ pub(super) async fn verdict(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(unread)?)
 }
 
-/// That the disk cannot be read.
+/// 503: the audit cannot be read.
 pub(super) fn unread(failure: ReadError) -> Failure {
     error!(%failure, "{UNREAD}");
     unavailable("the audit cannot be read; the log tells why")
 }
 
-/// The records as a file for spreadsheets has them.
+/// The records as a spreadsheet.
 pub fn sheet(records: &[AuditRecord]) -> Sheet {
     sheet!(records, record => {
         "number": Count => record.number,

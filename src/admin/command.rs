@@ -1,4 +1,4 @@
-//! What the handlers of commands share: the order that a command sends, work that blocks, and work that goes on step by step.
+//! Helpers of the command handlers: reading orders, blocking work and detached tasks.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -33,16 +33,16 @@ macro_rules! operations {
 }
 pub(super) use operations;
 
-/// Longest body of a command that sends no file.
+/// Longest body of a command without a file.
 pub const ORDER_BYTES: usize = 8192;
 
-/// Longest time that the arrival of a body may take.
+/// Timeout for the arrival of a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Seconds after which a command may be given again.
+/// Seconds after which a command may be retried.
 const RETRY_AFTER_S: u32 = 5;
 
-/// Seconds after which something may be tried again that could not be written.
+/// Seconds after which a failed write may be retried.
 const WRITTEN_AFTER_S: u32 = 10;
 
 /// Whether the object of the command exists.
@@ -52,20 +52,20 @@ pub struct Found {
     pub found: bool,
 }
 
-/// Reads what a command orders.
+/// Reads the order of a command.
 ///
 /// # Errors
-/// That it is no such order.
+/// Fails when the body does not fit.
 pub async fn order<T: DeserializeOwned>(context: &mut Context<App>, most_bytes: usize) -> Result<T, Failure> {
     let body = context.request.read_body(most_bytes, BODY_TIMEOUT).await?;
     serde_json::from_slice(&body).map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))
 }
 
-/// Sees something through that must not end half-way, nor without being recorded, because whoever asked for it has gone away: it goes on as
-/// a task of its own, and the request only waits for what comes of it. `failed` is what the log says where it panics.
+/// Runs work that must end, and be audited, even when its caller leaves: it runs as its own task, and the
+/// request only awaits the result. `failed` is the log message of a panic.
 ///
 /// # Errors
-/// That it did, or what came of it.
+/// Returns the error of the work, or ours when it panics.
 pub async fn seen_through<T: Send + 'static, F: Future<Output = Result<T, Failure>> + Send + 'static>(
     app: &Arc<App>,
     failed: &'static str,
@@ -75,10 +75,10 @@ pub async fn seen_through<T: Send + 'static, F: Future<Output = Result<T, Failur
 }
 
 impl App {
-    /// Reads on a thread that may block; `failed` is what the log says where it panics.
+    /// Runs `read` on a blocking thread; `failed` is the log message of a panic.
     ///
     /// # Errors
-    /// That it did.
+    /// Fails when it panics.
     pub(super) async fn reading<T: Send + 'static>(
         self: &Arc<Self>,
         failed: &'static str,
@@ -89,7 +89,7 @@ impl App {
     }
 }
 
-/// An answer of JSON lines.
+/// Streams an answer as JSON Lines.
 pub fn json_lines<T: Serialize + 'static>(lines: impl Stream<Item = T> + Send + Sync + 'static) -> Reply {
     let written = |line: T| {
         let mut json = serde_json::to_vec(&line).expect("a line has string keys");
@@ -99,12 +99,12 @@ pub fn json_lines<T: Serialize + 'static>(lines: impl Stream<Item = T> + Send + 
     Reply::stream("application/x-ndjson", lines.map(written))
 }
 
-/// What goes on by itself, whoever waits for it: the runtime is not to end before it has.
+/// Tracks detached tasks, which must end before the runtime does.
 #[derive(Default)]
 pub struct GoingOn(Arc<RwLock<()>>);
 
 impl GoingOn {
-    /// Has something go on by itself.
+    /// Spawns a detached task.
     pub fn begin<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
         let going_on = Arc::clone(&self.0);
         let work = async move {
@@ -114,28 +114,28 @@ impl GoingOn {
         tokio::spawn(work.in_current_span())
     }
 
-    /// Waits until nothing goes on any more. Nothing begins after this was called.
+    /// Waits until all tasks have ended. Tasks begun after this call do not run.
     pub async fn ended(&self) {
         drop(self.0.write().await);
     }
 }
 
-/// A parameter of the query, if it is given.
+/// A query parameter, if given.
 ///
 /// # Errors
-/// That it is not what is `wanted`.
+/// Fails with `wanted` when it cannot be parsed.
 pub fn parameter<T: FromStr>(context: &Context<App>, name: &str, wanted: &str) -> Result<Option<T>, Failure> {
     let wrong = |_| Failure::bad_attribute(name, wanted);
     context.request.query_value(name).map(|text| text.parse().map_err(wrong)).transpose()
 }
 
-/// What a number must be that counts, or is a moment.
+/// Requirement of a count or a time.
 pub const WHOLE: &str = "must be a whole number that is not negative";
 
-/// Whether CSV is asked for rather than JSON: by `format`, else by what is accepted.
+/// Whether to answer with CSV instead of JSON: by `format`, else by the `Accept` header.
 ///
 /// # Errors
-/// Another format.
+/// Fails on another format.
 pub fn wants_csv(context: &Context<App>, format: Option<&str>) -> Result<bool, Failure> {
     match format {
         Some("csv") => Ok(true),
@@ -145,10 +145,10 @@ pub fn wants_csv(context: &Context<App>, format: Option<&str>) -> Result<bool, F
     }
 }
 
-/// A sheet as a file for spreadsheets.
+/// A sheet as a CSV download.
 ///
 /// # Errors
-/// Our fault.
+/// Fails with an internal error.
 pub fn csv_file(sheet: &Sheet, name: &str) -> Result<Reply, Failure> {
     let text = sheet.csv().map_err(our_fault("a file for spreadsheets could not be written"))?;
     let name = HeaderValue::try_from(format!("attachment; filename=\"{name}.csv\""));
@@ -156,25 +156,25 @@ pub fn csv_file(sheet: &Sheet, name: &str) -> Result<Reply, Failure> {
     Ok(Reply::bytes("text/csv; charset=utf-8", text).header(CONTENT_DISPOSITION, name))
 }
 
-/// 503: the records that were asked for cannot be read. An empty answer would say that there are none.
+/// 503: the requested records cannot be read. An empty answer would claim that none exist.
 pub fn unread(failure: ReadError) -> Failure {
     error!(%failure, "what an operator asked for could not be read");
     unavailable(failure.to_string())
 }
 
-/// 503: the store cannot be read; the log has the cause.
+/// 503: the store cannot be read; see the log for the cause.
 pub fn store_unread(_: Unavailable) -> Failure {
     unavailable("the store cannot be read; the log tells why")
 }
 
-/// 503: what was asked for cannot be had just now.
+/// 503: the request cannot be served now.
 pub fn unavailable(message: impl Into<String>) -> Failure {
     let mut failure = Failure::overloaded(RETRY_AFTER_S);
     failure.errors[0].message = Some(message.into());
     failure
 }
 
-/// 503: something that an operator asked for could not be written. The answer has the cause, which names nobody; the log too.
+/// 503: a write failed. The answer and the log have the cause, which contains no personal data.
 pub fn unwritten(what: &str, cause: &impl std::fmt::Display) -> Failure {
     error!(%cause, what, "what an operator asked for could not be written");
     let mut failure = Failure::overloaded(WRITTEN_AFTER_S);

@@ -1,9 +1,10 @@
-//! `POST /persons/erase`: what `offerd person erase` calls. Answers line by line: how far it is, then the receipt. The page *Data requests* of the
-//! console does the same by the same functions.
+//! `POST /persons/erase` for `offerd person erase`. Streams its answer line by line: progress, then the
+//! receipt. The console's page *Data requests* uses the same functions.
 //!
-//! An erasure goes on as a task of its own to its end, whoever still listens. Somebody may have many leads, so they go in rounds of
-//! `limits.leads_erased_at_once`: before each the audit says which leads are about to go under which receipt (`person.erase`), and behind it
-//! that they are gone (`person.erased`). So the receipt can be had again from there, and what a crash has cut short shows.
+//! An erasure runs as its own task to its end, even when the caller leaves. A person may have many leads, so
+//! they are erased in rounds of `limits.leads_erased_at_once`: before each round the audit records the leads
+//! and the receipt (`person.erase`), and after it that they are erased (`person.erased`). The receipt can be
+//! recovered from these records, and they show what a crash has interrupted.
 
 use chrono::Utc;
 use futures_util::{StreamExt, stream};
@@ -20,37 +21,36 @@ use offerd_insight::persons::erasure::{self, Erasure};
 use offerd_insight::persons::request::{self, Receipt};
 use offerd_model::Timestamp;
 
-/// Most leads that one record of the audit names, and one line of an answer tells of.
+/// Maximum leads per audit record and per line of an answer.
 const LEADS_PER_RECORD: usize = 500;
 
 /// A line of the answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ErasureLine {
-    /// How far it is.
+    /// Progress so far.
     Progress(Progress),
-    /// What was done to some of the leads.
+    /// Results for some of the leads.
     Erased(Vec<Erasure>),
-    /// The receipt, without its leads, which were told before; the last line.
+    /// The receipt, without its leads, which earlier lines contain; the last line.
     Receipt(Receipt),
-    /// Why it ended before that; the last line.
+    /// Why it failed; the last line.
     Failed(String),
 }
 
-/// How far an erasure is.
+/// Progress of an erasure.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Progress {
-    /// Leads that are erased.
+    /// Leads erased so far.
     pub done: usize,
-    /// Of so many.
+    /// Leads in total.
     pub of: usize,
 }
 
-/// An erasure that goes on by itself.
+/// A running erasure.
 struct Begun {
-    /// How far it is.
     progress: UnboundedReceiver<Progress>,
-    /// What comes of it.
+    /// Its result.
     ended: JoinHandle<Result<Receipt, Failure>>,
 }
 
@@ -59,7 +59,7 @@ pub(super) async fn erase(mut context: Context<App>) -> Result<Reply, Failure> {
     let suppress = order.suppress;
     let wish = Wish::ordered(&context, order)?;
     let Begun { mut progress, ended } = begin(&context.app, wish, suppress)?;
-    // What keeps it from beginning is the answer; what comes later can only be a line of it.
+    // A failure before the start is the answer itself; a later one can only be a line of it.
     let Some(first) = progress.recv().await else {
         return Ok(json_lines(stream::iter(told(Ok(gone_on(ended.await)?)))));
     };
@@ -69,7 +69,7 @@ pub(super) async fn erase(mut context: Context<App>) -> Result<Reply, Failure> {
     Ok(json_lines(lines.chain(ended)))
 }
 
-/// The lines that end an answer.
+/// The last lines of an answer.
 fn told(ended: Result<Receipt, Failure>) -> Vec<ErasureLine> {
     match ended {
         Ok(mut receipt) => {
@@ -81,15 +81,15 @@ fn told(ended: Result<Receipt, Failure>) -> Vec<ErasureLine> {
     }
 }
 
-/// Erases all leads of a person, and has them be left alone from now on where that is wished, too.
+/// Erases all leads of a person, and opts them out if `suppress` is set.
 ///
 /// # Errors
-/// Why not all of them are erased, or that this could not be recorded, so that none of a round is.
+/// Fails when not all of them are erased, or when a round could not be audited; that round erases none.
 pub(super) async fn erased(app: &Arc<App>, wish: Wish, suppress: bool) -> Result<Receipt, Failure> {
     gone_on(begin(app, wish, suppress)?.ended.await)
 }
 
-/// Has an erasure begin, which goes on whatever becomes of who has asked for it.
+/// Starts an erasure, which outlives its caller.
 fn begin(app: &Arc<App>, wish: Wish, suppress: bool) -> Result<Begun, Failure> {
     wish.who()?;
     let (told, progress) = unbounded_channel();
@@ -98,12 +98,12 @@ fn begin(app: &Arc<App>, wish: Wish, suppress: bool) -> Result<Begun, Failure> {
     Ok(Begun { progress, ended: app.going_on.begin(work) })
 }
 
-/// The outcome of an erasure's task.
+/// The result of an erasure's task.
 fn gone_on(ended: Result<Result<Receipt, Failure>, JoinError>) -> Result<Receipt, Failure> {
     ended.map_err(our_fault("an erasure could not go on"))?
 }
 
-/// Leads that an erasure has before it, as the metric counts them.
+/// Leads still to be erased, as counted by the metric.
 struct Left(usize);
 
 impl Left {
@@ -136,7 +136,7 @@ async fn erase_in_rounds(
     let companies = request::companies(&app.engine, &about.found).into_values().collect();
     super::reports::settle(app).await;
     let found = about.found.into_iter().map(|found| found.lead_uuid);
-    // Of those whose records are damaged the keys go, too.
+    // Damaged leads are erased too: their keys are destroyed.
     let found: Vec<Uuid> = found.chain(about.damaged).collect();
     let receipt_uuid = ids::random();
     let mut left = Left::of(found.len());
@@ -152,7 +152,7 @@ async fn erase_in_rounds(
         unread: about.unread,
         leads: Vec::new(),
     };
-    // Nobody may listen any more.
+    // The receiver may be gone.
     let _ = told.send(Progress { done: 0, of: found.len() });
     for round in found.chunks(app.settings().limits.leads_erased_at_once) {
         let progress = Progress { done: receipt.leads.len(), of: found.len() };
@@ -185,7 +185,7 @@ async fn erase_in_rounds(
     Ok(receipt)
 }
 
-/// Erases the leads of a round, with a record in the audit before and behind it.
+/// Erases the leads of a round, with an audit record before and after.
 async fn erase_round(
     app: &Arc<App>,
     wish: &Wish,
@@ -213,7 +213,7 @@ async fn erase_round(
     Ok(erased)
 }
 
-/// What an audit record says of leads under a receipt.
+/// The audit text for leads under a receipt.
 fn named(receipt: Uuid, leads: &[Uuid]) -> String {
     if leads.is_empty() {
         return format!("receipt {receipt}: no lead");
@@ -222,7 +222,7 @@ fn named(receipt: Uuid, leads: &[Uuid]) -> String {
     format!("receipt {receipt}: {}", leads.join(" "))
 }
 
-/// A failure of a round, with what was done before it.
+/// The failure of a round, with what was erased before it.
 fn cut_short(failure: Failure, receipt: Uuid, Progress { done, of }: Progress) -> Failure {
     if done == 0 {
         return failure;
@@ -256,7 +256,7 @@ mod tests {
 
     const COMPANY: Uuid = Uuid::from_u128(7);
 
-    /// Longest time that anything is waited for.
+    /// Timeout of the tests.
     const PATIENCE: Duration = Duration::from_secs(60);
 
     struct World {
@@ -266,7 +266,7 @@ mod tests {
     }
 
     impl World {
-        /// A store with so many leads of one person, erased by so many at once.
+        /// A store with `leads` leads of one person, erased `at_once` per round.
         async fn of(leads: usize, at_once: usize) -> Self {
             let directory = tempfile::tempdir().unwrap();
             let store = Store::open(StoreOptions::new(directory.path().join("store"))).unwrap();
@@ -322,7 +322,7 @@ mod tests {
     #[tokio::test]
     async fn an_erasure_is_seen_to_its_end_and_recorded_when_who_asked_for_it_has_gone_away() {
         let world = World::of(5, 100).await;
-        // As far as it comes before anything is waited for; then the caller hangs up.
+        // Runs up to its first await; then the caller hangs up.
         assert!(world.admin.call(world.order("ada@example.com")).now_or_never().is_none());
         let ended = async {
             while !world.actions().contains(&"person.erased".to_owned()) {

@@ -1,4 +1,5 @@
-//! `GET /experiments`: how rules of experiments stand; `GET /experiments/{rule}`: their variants compared. What `offerd experiment` calls.
+//! `GET /experiments`: the state of the experiment rules; `GET /experiments/{rule}`: a comparison of its
+//! variants. For `offerd experiment`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,24 +19,25 @@ use offerd_insight::sheet;
 use offerd_insight::sheet::{Sheet, figures};
 use offerd_model::record;
 
-/// How much earlier than a rule began leads of it may have arrived, milliseconds: the clock may have stepped back a little since.
+/// Tolerance before a rule's start for the arrival of its leads, milliseconds: the clock may have been set
+/// back since.
 const SLACK_MS: i64 = 60 * 60 * 1000;
 
-/// The day from which on leads are counted: before there were any.
+/// First day of the counts, before any lead.
 const FIRST_DAY: &str = "2000-01-01";
 
 record! { plain
-    /// How a rule stands.
+    /// State of a rule.
     RuleStanding {
         /// Its name.
         rule: String,
         /// Whether it draws leads.
         state: RuleState,
-        /// From when on it does.
+        /// When it starts drawing.
         starts?: DateTime<Utc>,
-        /// Until when.
+        /// When it stops.
         ends?: DateTime<Utc>,
-        /// Names of the companies whose leads it draws; of all without any.
+        /// Names of the companies whose leads it draws; empty for all.
         companies: Vec<String>,
         /// Client tags that the leads must have.
         tags: BTreeMap<String, Vec<String>>,
@@ -43,13 +45,13 @@ record! { plain
         variants: Vec<VariantStanding>,
     }
 
-    /// How a variant stands.
+    /// State of a variant.
     VariantStanding {
         /// Its name.
         variant: String,
-        /// Of a hundred leads, how many get it; none of a rule that is removed.
+        /// Share of the leads, percent; `None` if the rule was removed.
         percent?: f64,
-        /// What is different, in words.
+        /// Its changes, in words.
         about: String,
         /// Live leads so far.
         leads: i64,
@@ -59,13 +61,13 @@ record! { plain
 }
 
 impl RuleStanding {
-    /// A rule that draws leads of all companies, at any time.
+    /// A rule without a time limit, for leads of all companies.
     fn new(rule: &str, state: RuleState, variants: Vec<VariantStanding>) -> Self {
         let (companies, tags) = (Vec::new(), BTreeMap::new());
         Self { rule: rule.to_owned(), state, starts: None, ends: None, companies, tags, variants }
     }
 
-    /// From when to when it runs, as far as its file says.
+    /// Its time range, as far as its file sets one.
     pub fn time(&self) -> String {
         let minute = |at: DateTime<Utc>| figures::minute(at.timestamp_millis());
         match (self.starts.map(minute), self.ends.map(minute)) {
@@ -76,7 +78,7 @@ impl RuleStanding {
         }
     }
 
-    /// Whose leads it draws.
+    /// The companies and tags whose leads it draws.
     pub fn whose(&self) -> String {
         let companies =
             if self.companies.is_empty() { "all companies".to_owned() } else { self.companies.join(", ") };
@@ -85,12 +87,12 @@ impl RuleStanding {
     }
 }
 
-/// How all of them stand.
+/// The state of all rules.
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&standings(&context.app).await?)
 }
 
-/// Compares the variants of one, as JSON, or as CSV for who accepts that or asks for it by `format=csv`.
+/// Compares the variants of a rule, as JSON, or as CSV by `Accept` or `format=csv`.
 pub(super) async fn compare(context: Context<App>) -> Result<Reply, Failure> {
     let pairs = &context.request.query;
     let query = |name: &str| pairs.iter().find(|(known, _)| known == name).map(|(_, value)| &value[..]);
@@ -104,7 +106,7 @@ pub(super) async fn compare(context: Context<App>) -> Result<Reply, Failure> {
     if is_csv { as_csv(&comparison) } else { Reply::json(&comparison) }
 }
 
-/// Whether test leads are asked for.
+/// Whether the query selects test leads.
 pub(super) fn is_test(leads: Option<&str>) -> Result<bool, Failure> {
     match leads {
         None | Some("" | "live") => Ok(false),
@@ -113,7 +115,7 @@ pub(super) fn is_test(leads: Option<&str>) -> Result<bool, Failure> {
     }
 }
 
-/// How all rules stand, those too that are removed and have leads.
+/// The state of all rules, including removed ones that have leads.
 pub(super) async fn standings(app: &Arc<App>) -> Result<Vec<RuleStanding>, Failure> {
     let leads = [counted(app, "live").await?, counted(app, "test").await?];
     let configuration = app.engine.configuration();
@@ -160,7 +162,7 @@ fn variant(
     VariantStanding { variant: name.to_owned(), percent, about, leads: of(live), test_leads: of(test) }
 }
 
-/// The leads of each variant, as reports count them.
+/// Leads per variant, from the reports.
 async fn counted(app: &Arc<App>, leads: &str) -> Result<BTreeMap<String, i64>, Failure> {
     let reports = reports(app)?;
     let pairs = [("by", "experiment"), ("from", FIRST_DAY), ("leads", leads)];
@@ -177,7 +179,7 @@ async fn counted(app: &Arc<App>, leads: &str) -> Result<BTreeMap<String, i64>, F
 /// Compares the variants of a rule, one comparison at a time.
 ///
 /// # Errors
-/// 404 of a rule that there neither is nor was.
+/// 404 for a rule that never existed.
 pub(super) async fn compared(app: &Arc<App>, rule: &str, test: bool) -> Result<Comparison, Failure> {
     let Ok(_permit) = Arc::clone(&app.replays).try_acquire_owned() else {
         counter!(EXPERIMENT_COMPARISONS, "result" => "busy").increment(1);
@@ -207,15 +209,15 @@ pub(super) async fn compared(app: &Arc<App>, rule: &str, test: bool) -> Result<C
     }
 }
 
-/// A comparison as a file for spreadsheets.
+/// A comparison as a CSV download.
 ///
 /// # Errors
-/// Our fault.
+/// Fails with an internal error.
 pub(super) fn as_csv(comparison: &Comparison) -> Result<Reply, Failure> {
     csv_file(&as_sheet(comparison), &comparison.rule)
 }
 
-/// A line for each variant and figure.
+/// A row per variant and figure.
 pub fn as_sheet(comparison: &Comparison) -> Sheet {
     let all = comparison.variants.iter();
     let figures = all.flat_map(|variant| variant.figures.iter().map(move |figure| (variant, figure)));

@@ -1,17 +1,23 @@
-//! The admin listener, on a thread and a runtime of its own, so that it answers when everything else is stuck.
+//! The admin listener, on its own thread and runtime, so that it answers when everything else is stuck.
 //!
-//! - `GET /` lists what there is
+//! - `GET /` lists the paths
 //! - `GET /livez` answers while the process runs
-//! - `GET /readyz` answers 200 while leads are taken, with what to look at all the same (a store that is damaged, a clock that is
-//!   wrong), else 503 with the reason
+//! - `GET /readyz` answers 200 while leads are accepted, with known problems (a damaged store, a wrong
+//!   clock), else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
-//! - `GET /console` and what is below it is for people with a browser, who sign in
-//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
-//!   `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress` and `/persons/unsuppress`, `GET /consents`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
-//!   `GET /alerts`, `POST /alerts/test`, `GET /experiments` and `GET /experiments/{rule}`, `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
-//!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`,
-//!   `POST /replay`, `GET /nodes`, `GET /ranking`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
-//!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
+//! - `GET /console` and the paths below it are for browsers, with a sign-in
+//! - The other paths are for the command line, authorised by the key of the run file, wherever the request
+//!   comes from: a loopback address proves nothing, since any user of the machine has one. They are `GET`,
+//!   `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
+//!   `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress` and
+//!   `/persons/unsuppress`, `GET /consents`, `GET /leads/{uuid}/explanation`, `GET`,
+//!   `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`,
+//!   `POST /reload`, `GET /alerts`, `POST /alerts/test`, `GET /experiments` and `GET /experiments/{rule}`,
+//!   `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and
+//!   `/postbacks/{name}/test`, `GET`, `POST /users`, `POST`, `DELETE /users/{name}`,
+//!   `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`, `POST /replay`, `GET /nodes`,
+//!   `GET /ranking`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`,
+//!   `POST /masterKey`
 
 pub mod alerts;
 pub mod audit;
@@ -83,7 +89,7 @@ use offerd_web::{
     Reply, Route, Router, Surface, Token, Welcome, routes, service,
 };
 
-/// What the admin pages work with. `new` makes it for a store at rest; `running` adds what a daemon has.
+/// State of the admin routes. `new` builds it for a store at rest; `running` adds the parts of a daemon.
 pub struct App {
     /// Whether leads are taken.
     pub health: Arc<Health>,
@@ -91,36 +97,36 @@ pub struct App {
     key_ring: KeyRing,
     audit: AuditLog,
     store: Store,
-    /// Made when it is asked for: of a stopped daemon's store not every command needs it.
+    /// Created on first use: not every command on a stopped daemon's store needs it.
     engine: Late<Arc<Engine>>,
-    /// Likewise; nothing where what is counted cannot be read.
+    /// Created on first use; `None` when the counts cannot be read.
     reports: Late<Option<Reports>>,
     reloader: Reloader,
-    /// One replay at a time.
+    /// Allows one replay at a time.
     replays: Arc<Semaphore>,
-    /// Where the other listeners are, and the key that opens the commands.
+    /// Addresses of the other listeners, and the key that authorises commands.
     run_file: RunFile,
     index: String,
-    /// The settings in force, whatever is reloaded.
+    /// The current settings; follows reloads.
     settings: watch::Receiver<Arc<Settings>>,
     subscriptions: watch::Receiver<Arc<Subscriptions>>,
     alerts: Board,
     tail: Tail,
     chronicle: Chronicle,
-    /// What is seen to its end whoever waits for it.
+    /// Work that runs to its end even when its caller leaves.
     going_on: GoingOn,
     console: Console,
-    /// Whether what takes long rests now and then, because leads are taken in beside it.
+    /// Whether long work pauses now and then, because leads are accepted meanwhile.
     rests: bool,
-    /// Which listener has which path.
+    /// Which listener serves which path.
     elsewhere: Arc<Elsewhere>,
 }
 
-/// A value that is made on first use.
+/// A value created on first use.
 type Late<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
 impl App {
-    /// The admin pages of a store. `engine` and `reports` are called on first use.
+    /// The admin routes of a store. `engine` and `reports` are called on first use.
     pub fn new(
         store: Store,
         settings: watch::Receiver<Arc<Settings>>,
@@ -137,7 +143,7 @@ impl App {
             audit: AuditLog::of(store.clone()),
             engine: LazyLock::new(Box::new(engine)),
             reports: LazyLock::new(Box::new(reports)),
-            // Nobody takes in what has changed: whatever comes next reads the files anew.
+            // Requests to this reloader are never received: the next command reads the files anew.
             reloader: reload_requests().0,
             replays: Arc::new(Semaphore::new(1)),
             index: index_page(&run_file),
@@ -155,8 +161,8 @@ impl App {
         }
     }
 
-    /// The same for a running daemon: its metrics, its reloader, its subscriptions to events, its alerts, the last lines of its log, and
-    /// the paths of its listeners.
+    /// Adds the parts of a running daemon: its metrics, reloader, subscriptions, alerts, the tail of its log,
+    /// and the paths of its listeners.
     pub fn running(
         self,
         metrics: Handle,
@@ -169,7 +175,7 @@ impl App {
         Self { metrics, reloader, subscriptions, alerts, tail, elsewhere, rests: true, ..self }
     }
 
-    /// What this daemon is named by on paper that leaves it: its version, and where clients reach it.
+    /// This daemon's name in documents for third parties: its version and public address.
     fn named(&self) -> String {
         let base_url = self.settings().api.base_url.clone();
         let address = base_url.unwrap_or_else(|| self.run_file.api.clone());
@@ -179,26 +185,26 @@ impl App {
         }
     }
 
-    /// Whether leads are taken in, and partners asked about them.
+    /// Whether leads are accepted and partners asked about them.
     ///
     /// # Errors
-    /// The reason why not.
+    /// Returns the reason why not.
     pub(crate) fn ready(&self) -> Result<(), String> {
         self.health.ready()?;
         self.engine.suppressions.locked().map_or(Ok(()), Err)
     }
 
-    /// The settings as of now.
+    /// The current settings.
     fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.borrow())
     }
 
-    /// The subscriptions as of now.
+    /// The current subscriptions.
     fn subscriptions(&self) -> Arc<Subscriptions> {
         Arc::clone(&self.subscriptions.borrow())
     }
 
-    /// Every metric as of now.
+    /// The current value of every metric.
     fn measured(&self) -> Figures {
         self.engine.measure();
         offerd_insight::nodes::measure(&self.store);
@@ -206,7 +212,7 @@ impl App {
     }
 }
 
-/// Every path of the admin listener, those of the console aside.
+/// Every path of the admin listener except the console's.
 const ROUTES: &[Row] = routes! {
     GET "/" None All [index] "Lists the paths of this listener.";
     GET "/livez" None All [live] "Answers while the process runs.";
@@ -269,7 +275,7 @@ const ROUTES: &[Row] = routes! {
     DELETE "/tokens/{id}" Confidential All [tokens::revoke] "Ends a token.";
 };
 
-/// Every path with its method, those of the console too.
+/// Every path with its method, including the console's.
 pub fn paths() -> impl Iterator<Item = (Method, &'static str)> {
     all_routes().map(|route| (route.method.clone(), route.path))
 }
@@ -280,7 +286,7 @@ fn all_routes() -> impl Iterator<Item = &'static Row> {
 
 type Row = Route<Handler<App>>;
 
-/// Everything that the admin listener serves.
+/// The surface of the admin listener.
 fn surface(app: Arc<App>) -> Surface<App> {
     let nobody = Welcome { cors: Cors::new(&[]), vendors: Vec::new() };
     Surface {
@@ -294,7 +300,7 @@ fn surface(app: Arc<App>) -> Surface<App> {
     }
 }
 
-/// How long the end waits for what is still being read for somebody, as for an export.
+/// How long shutdown waits for reads in progress, such as an export.
 const LAST_READS: Duration = Duration::from_secs(2);
 
 /// The running admin listener.
@@ -303,7 +309,7 @@ pub struct Admin {
     thread: JoinHandle<()>,
 }
 
-/// Serves the admin listener on a thread of its own.
+/// Serves the admin listener on its own thread.
 pub fn start(listener: Listener, app: App) -> Admin {
     let (stop, mut stopping) = watch::channel(false);
     let app = Arc::new(app);
@@ -316,7 +322,7 @@ pub fn start(listener: Listener, app: App) -> Admin {
             runtime.spawn(nodes::tell(Arc::clone(&app)));
             let stopped = Arc::clone(&app);
             let served = runtime.block_on(listener.serve(service(surface), async move {
-                // A sender that is gone means the same.
+                // A dropped sender also means stop.
                 let _ = stopping.wait_for(|stop| *stop).await;
                 stopped.console.stop();
             }));
@@ -331,7 +337,7 @@ pub fn start(listener: Listener, app: App) -> Admin {
     Admin { stop, thread: std::thread::spawn(serve) }
 }
 
-/// Signs users out whom another process on the store has changed, for ever.
+/// Runs forever; signs users out that another process on the store has changed.
 async fn follow_users(app: Arc<App>) {
     let seen = app.store.changes_of(Topic::Users);
     if !app.store.is_shared() {
@@ -349,7 +355,7 @@ async fn follow_users(app: Arc<App>) {
 }
 
 impl Admin {
-    /// Stops serving and waits for the thread.
+    /// Stops the server and joins its thread.
     pub fn stop(self) {
         self.stop.send_replace(true);
         if self.thread.join().is_err() {
@@ -359,7 +365,7 @@ impl Admin {
 }
 
 impl Authenticate for App {
-    /// The one key, compared by digest so that the time reveals nothing of it.
+    /// Compares the key by digest, so that the timing reveals nothing of it.
     fn principal(&self, token: &Token) -> Option<Principal> {
         use sha2::{Digest, Sha256};
         let same = Sha256::digest(token.as_str()) == Sha256::digest(&self.run_file.admin_key);

@@ -1,5 +1,6 @@
-//! `POST /persons/find`, `/persons/export`, `/persons/suppress`, `/persons/unsuppress`: what `offerd person` calls; [`erasing`](super::erasing) is the rest. Whom it is
-//! about stands in the body, as a digest, so that no log of addresses has it. The page *Data requests* of the console does the same by the same functions.
+//! `POST /persons/find`, `/persons/export`, `/persons/suppress`, `/persons/unsuppress` for `offerd person`;
+//! [`erasing`](super::erasing) has the rest. The person is named in the body, as a digest, so that no access
+//! log contains it. The console's page *Data requests* uses the same functions.
 
 use hyper::StatusCode;
 use tokio::runtime::Handle;
@@ -14,45 +15,43 @@ use offerd_insight::persons::request::{self, About, FoundLead, Listed, Named, No
 use offerd_model::{Lead, SuppressionDigest, SuppressionKind};
 use offerd_store::left_alone;
 
-/// Whom a request is about.
+/// A request about a person.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PersonOrder {
     /// `email` or `phone`.
     pub kind: SuppressionKind,
-    /// The SHA-256 of its normal form, 64 hexadecimal digits.
+    /// SHA-256 of its normal form, 64 hexadecimal digits.
     pub digest: String,
-    /// Why it is done, for the audit.
+    /// Reason, for the audit log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Whether they are to be left alone from now on, too, where they are erased.
+    /// Whether an erasure also opts the person out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suppress: bool,
-    /// Whether it is done for the leads that can be read where the store is damaged, and not refused.
+    /// Whether to go on with the readable leads of a damaged store, instead of refusing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub despite_damage: bool,
 }
 
-/// Whether somebody is, or was until now, on the list of who asked to be left alone.
+/// Result of a change to a person's opt-out.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Suppressed {
-    /// Whether they are, or were.
+    /// Whether the person is opted out, or was before.
     pub was_suppressed: bool,
 }
 
-/// What is wished for a person: by whom, about whom, and why.
+/// A validated request about a person, with its actor.
 #[derive(Clone)]
 pub(super) struct Wish {
-    /// Who wishes it.
+    /// The actor.
     pub(super) by: Actor,
-    /// What names the person.
     pub(super) kind: SuppressionKind,
-    /// Its digest.
     pub(super) digest: SuppressionDigest,
-    /// Why, where that is said.
+    /// The reason, if given.
     pub(super) reason: Option<String>,
-    /// Whether it is done for the leads that can be read, where others may be damaged.
+    /// Whether to go on with the readable leads when others may be damaged.
     pub(super) despite_damage: bool,
 }
 
@@ -69,7 +68,7 @@ operations! {
 }
 
 impl Wish {
-    /// What a command orders.
+    /// Validates the order of a command.
     pub(super) fn ordered(context: &Context<App>, order: PersonOrder) -> Result<Self, Failure> {
         let PersonOrder { kind, digest: text, reason, despite_damage, suppress: _ } = order;
         let digest =
@@ -78,12 +77,12 @@ impl Wish {
         Ok(Self { by: Actor::of_command(context), kind, digest, reason, despite_damage })
     }
 
-    /// Whether the person is on the list of who asked to be left alone by everybody: by this that they gave, nothing else.
+    /// Whether the person is opted out under this very key; other keys of theirs are not checked.
     pub(super) fn is_left_alone(&self, engine: &Engine) -> bool {
         engine.suppressions.now().left_alone.has_any(self.kind, [&self.digest])
     }
 
-    /// Whose leads are meant.
+    /// The person to look for.
     pub(super) fn who(&self) -> Result<Who, Failure> {
         let Self { kind, digest, .. } = *self;
         if !KINDS.contains(&kind) {
@@ -94,10 +93,10 @@ impl Wish {
     }
 }
 
-/// The leads of a person.
+/// Finds the leads of a person.
 ///
 /// # Errors
-/// Why they cannot be told, or that this could not be recorded.
+/// Fails when they cannot be read, or the audit cannot be written.
 pub(super) async fn found(app: &Arc<App>, wish: Wish) -> Result<Vec<FoundLead>, Failure> {
     seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
@@ -109,10 +108,10 @@ pub(super) async fn found(app: &Arc<App>, wish: Wish) -> Result<Vec<FoundLead>, 
     .await
 }
 
-/// Everything that is held on a person.
+/// Exports all data on a person.
 ///
 /// # Errors
-/// Why it cannot be told, or that this could not be recorded.
+/// Fails when it cannot be read, or the audit cannot be written.
 pub(super) async fn copied(app: &Arc<App>, wish: Wish) -> Result<request::Copy, Failure> {
     seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
@@ -125,7 +124,8 @@ pub(super) async fn copied(app: &Arc<App>, wish: Wish) -> Result<request::Copy, 
     .await
 }
 
-/// What is found of a person, whom the reason does not name. Where leads of theirs may be damaged it is refused, unless that is accepted.
+/// Finds the leads of a person; refuses a reason that identifies them. Fails when some of their leads may be
+/// damaged, unless that is accepted.
 pub(super) async fn about(app: &Arc<App>, wish: &Wish) -> Result<About, Failure> {
     let (who, reason) = (wish.who()?, wish.reason.clone().unwrap_or_default());
     let about = carried_out(app, move |engine, runtime| {
@@ -146,7 +146,7 @@ pub(super) async fn about(app: &Arc<App>, wish: &Wish) -> Result<About, Failure>
     }
 }
 
-/// Has a person be left alone by everything that leads name them by, and says by how much of what.
+/// Opts a person out under every key that their leads contain; returns the counts by kind.
 pub(super) async fn left_alone_by_all(app: &Arc<App>, wish: &Wish, named: &Named) -> Result<Listed, Failure> {
     for (kind, digests) in named.iter().filter(|(_, digests)| !digests.is_empty()) {
         leave_alone(&app.engine, *kind, &Vec::from_iter(digests.iter().copied())).await?;
@@ -160,10 +160,10 @@ pub(super) async fn left_alone_by_all(app: &Arc<App>, wish: &Wish, named: &Named
     Ok(listed)
 }
 
-/// Has a person be left alone by everybody.
+/// Opts a person out.
 ///
 /// # Errors
-/// What is wrong with the key or with the store.
+/// Returns the fault of the key or of the store.
 pub(super) async fn suppressed(app: &Arc<App>, wish: Wish) -> Result<(), Failure> {
     seen_through(app, "a person could not be left alone", async move |app| {
         named_nowhere(&app, &wish).await?;
@@ -177,10 +177,10 @@ pub(super) async fn suppressed(app: &Arc<App>, wish: Wish) -> Result<(), Failure
     .await
 }
 
-/// Ends that; true if it was so.
+/// Ends a person's opt-out; true if it existed.
 ///
 /// # Errors
-/// What is wrong with the key or with the store.
+/// Returns the fault of the key or of the store.
 pub(super) async fn unsuppressed(app: &Arc<App>, wish: Wish) -> Result<bool, Failure> {
     seen_through(app, "it could not be ended that a person is left alone", async move |app| {
         named_nowhere(&app, &wish).await?;
@@ -196,7 +196,8 @@ pub(super) async fn unsuppressed(app: &Arc<App>, wish: Wish) -> Result<bool, Fai
     .await
 }
 
-/// That the reason does not name whom the leads are about that are found by now. It says nothing where they cannot be looked for.
+/// Checks that the reason does not identify the person of the leads found. Passes when they cannot be looked
+/// up.
 async fn named_nowhere(app: &Arc<App>, wish: &Wish) -> Result<(), Failure> {
     let is_contact = KINDS.contains(&wish.kind);
     let wish = Wish { despite_damage: true, ..wish.clone() };
@@ -209,10 +210,10 @@ async fn named_nowhere(app: &Arc<App>, wish: &Wish) -> Result<(), Failure> {
     }
 }
 
-/// What the log says where a request panics.
+/// Log message when a request panics.
 const UNREAD: &str = "what is held on a person could not be read";
 
-/// Carries a request out on a thread that may block: feeds may be long.
+/// Runs a request on a blocking thread, since feeds may be long.
 pub(super) async fn carried_out<T: Send + 'static>(
     app: &Arc<App>,
     work: impl FnOnce(&Engine, Handle) -> Result<T, NotDone> + Send + 'static,

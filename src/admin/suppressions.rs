@@ -1,5 +1,5 @@
-//! `GET`, `POST /suppressions`, `DELETE /suppressions/{name}`, `POST /suppressions/confirm`, `POST /suppressions/naming`: what `offerd suppressions` and
-//! `offerd explain` call.
+//! `GET`, `POST /suppressions`, `DELETE /suppressions/{name}`, `POST /suppressions/confirm`,
+//! `POST /suppressions/naming`, for `offerd suppressions` and `offerd explain`.
 
 use super::prelude::*;
 use offerd_engine::matching::Engine;
@@ -10,31 +10,31 @@ use offerd_store::Store;
 use offerd_store::left_alone::{self, EVERYWHERE, NotLeftAlone};
 use offerd_store::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 
-/// Most digests that are sent at once.
+/// Maximum digests per request.
 pub const AT_ONCE: usize = 8192;
 
-/// Longest body: so many digests as hexadecimal, each a text of JSON.
+/// Longest body: that many digests in hexadecimal, each a JSON string.
 const MAX_BODY_BYTES: usize = AT_ONCE * 80 + ORDER_BYTES;
 
-/// Longest lead.
+/// Longest lead, bytes.
 const LEAD_BYTES: usize = 256 * 1024;
 
 record! { plain
-    /// Digests to be added to a list.
+    /// Digests to add to a list.
     Addition {
-        /// The list, which is made when there is none of this name.
+        /// The list; created if it does not exist.
         name: String,
-        /// What it names people by.
+        /// How its entries identify people.
         kind: SuppressionKind,
-        /// What is added, each as 64 hexadecimal digits.
+        /// The digests, each as 64 hexadecimal digits.
         digests: Vec<String>,
-        /// Whether this is the last part, after which the list takes effect.
+        /// Whether this is the last part; the list takes effect after it.
         last: bool,
     }
 
-    /// What an addition came to.
+    /// Result of an addition.
     Added {
-        /// How many are on the list by now; nothing while more is to come.
+        /// Entries on the list; `None` until the last part.
         entries?: usize,
     }
 
@@ -42,23 +42,23 @@ record! { plain
     ListedSuppressions {
         /// Its name.
         name: String,
-        /// What it names people by.
+        /// How its entries identify people.
         kind: SuppressionKind,
-        /// How many are on it.
+        /// Number of entries.
         entries: usize,
-        /// When something was added to it last, Unix milliseconds.
+        /// Time of the last addition, Unix milliseconds.
         updated_at: i64,
         /// The partners that name it, by key.
         partners: Vec<String>,
     }
 }
 
-/// Whether there was a list to remove.
+/// Result of a removal.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Removed {
-    /// Whether there was one.
+    /// Whether the list existed.
     pub found: bool,
-    /// The partners that name it, by key: they are not asked any more.
+    /// The partners that name it, by key: they are no longer asked.
     pub partners: Vec<String>,
 }
 
@@ -129,7 +129,7 @@ pub(super) async fn remove(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&Removed { found, partners })
 }
 
-/// Takes the lists as a salvage has left them.
+/// Accepts the lists as a salvage has left them.
 pub(super) async fn confirm(context: Context<App>) -> Result<Reply, Failure> {
     let engine = &context.app.engine;
     let confirmed = left_alone::confirm(&context.app.store, &engine.suppressions.key_file).await;
@@ -142,7 +142,7 @@ pub(super) async fn confirm(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&Found { found })
 }
 
-/// Adds to a list that partner files name.
+/// Adds to a list of the partner files.
 async fn add_to(
     store: Store,
     name: &str,
@@ -166,7 +166,7 @@ async fn add_to(
     })
 }
 
-/// Adds to those who asked to be left alone by everybody.
+/// Adds to the opt-outs, which apply to all partners.
 pub(super) async fn leave_alone(
     engine: &Engine,
     kind: SuppressionKind,
@@ -177,7 +177,7 @@ pub(super) async fn leave_alone(
     added.map_err(not_left_alone)
 }
 
-/// 503, with what is wrong with the key or with the store.
+/// 503, with the fault of the key or of the store.
 pub(super) fn not_left_alone(failure: NotLeftAlone) -> Failure {
     match failure {
         NotLeftAlone::Locked(told) => unavailable(told),
@@ -193,13 +193,13 @@ fn naming_partners(book: &Book, list: &str) -> Vec<String> {
     keys
 }
 
-/// On which lists somebody is. Whoever asks has the lead; nothing of it is kept.
+/// The lists that contain the person of a lead. The lead is not stored.
 pub(super) async fn naming(mut context: Context<App>) -> Result<Reply, Failure> {
     let lead: Lead = order(&mut context, LEAD_BYTES).await?;
     Reply::json(&context.app.engine.suppressions.now().naming(&Digests::new(&lead)))
 }
 
-/// Takes in what the store has by now, on a thread that may block.
+/// Reloads the lists from the store, on a blocking thread.
 pub(super) async fn load(app: &Arc<App>) -> Result<(), Failure> {
     let read = |app: &App| app.engine.suppressions.load(&app.store);
     let loaded = app.reading("the suppression lists could not be read", read).await?;
@@ -209,7 +209,7 @@ pub(super) async fn load(app: &Arc<App>) -> Result<(), Failure> {
     })
 }
 
-/// The digest that 64 hexadecimal digits stand for.
+/// Parses a digest from 64 hexadecimal digits.
 pub fn digest(text: &str) -> Option<SuppressionDigest> {
     const_hex::decode_to_array(text).ok()
 }

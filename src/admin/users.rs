@@ -1,5 +1,5 @@
-//! `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`: what `offerd user` calls; and what
-//! is done about users, for the console too.
+//! `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation` for `offerd user`,
+//! and changes to users, for the console too.
 
 use super::console::links::{ConsoleLink, invitation};
 use super::password_hash;
@@ -7,52 +7,52 @@ use super::prelude::*;
 use offerd_store::users::{Role, USERS, UserRecord, Users};
 use offerd_store::{CommitError, ReadError};
 
-/// Seconds after which a record may be asked for again that could not be read.
+/// Seconds after which an unreadable record may be requested again.
 const RETRY_AFTER_S: u32 = 5;
 
-/// A user who is to be added.
+/// A user to add.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewUser {
     /// Their name.
     pub name: String,
-    /// What they may.
+    /// Their role.
     pub role: Role,
-    /// Their password; nothing where an invitation has them set one.
+    /// Their password; `None` if an invitation lets them set one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
 }
 
-/// What is to be changed of a user.
+/// Changes to a user.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserChange {
-    /// What they may from now on.
+    /// The new role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
-    /// Their password from now on.
+    /// The new password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
-    /// Whether they are kept out.
+    /// Whether the account is disabled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
 }
 
-/// A user as they are listed.
+/// A user in a list.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedUser {
     /// Their name.
     pub name: String,
-    /// What they may.
+    /// Their role.
     pub role: Role,
     /// Whether they have set a password.
     pub has_password: bool,
-    /// Whether they are kept out.
+    /// Whether the account is disabled.
     pub disabled: bool,
     /// When they were added, Unix milliseconds.
     pub created_at: i64,
-    /// When any of this was changed last, Unix milliseconds.
+    /// When the record last changed, Unix milliseconds.
     pub changed_at: i64,
 }
 
@@ -74,7 +74,7 @@ operations! {
     invite(context) => invited(&context.app, &Actor::of_command(&context), name(&context)).await?;
 }
 
-/// The name in a path.
+/// The name in the path.
 fn name(context: &Context<App>) -> &str {
     context.params.get("name").unwrap_or_default()
 }
@@ -82,7 +82,7 @@ fn name(context: &Context<App>) -> &str {
 /// Every user, by name.
 ///
 /// # Errors
-/// That the store cannot be read.
+/// Fails when the store cannot be read.
 pub(super) fn all(app: &App) -> Result<Vec<ListedUser>, Failure> {
     let users = Users::of(app.store.clone()).list().map_err(unread)?;
     Ok(users.into_iter().map(ListedUser::from).collect())
@@ -91,7 +91,7 @@ pub(super) fn all(app: &App) -> Result<Vec<ListedUser>, Failure> {
 /// Adds a user.
 ///
 /// # Errors
-/// That there is one of this name, what is wrong with name or password, or our fault.
+/// Fails when the name is taken, the name or password is invalid, or with an internal error.
 pub(super) async fn add(app: &App, actor: &Actor, new: NewUser) -> Result<UserRecord, Failure> {
     let NewUser { name, role, password } = new;
     if let Some(fault) = Users::fault(&name) {
@@ -120,10 +120,10 @@ pub(super) async fn add(app: &App, actor: &Actor, new: NewUser) -> Result<UserRe
     Ok(user)
 }
 
-/// Changes a user, and ends their sessions: once this returns what they could do before they cannot.
+/// Changes a user and ends their sessions: when this returns, the old permissions no longer apply.
 ///
 /// # Errors
-/// That there is none, what is wrong with the password, or our fault.
+/// Fails when there is no such user, the password is invalid, or with an internal error.
 pub(super) async fn change(
     app: &App,
     actor: &Actor,
@@ -151,10 +151,10 @@ pub(super) async fn change(
     Ok(user)
 }
 
-/// Removes a user, and ends their sessions. True if there was one.
+/// Removes a user, and ends their sessions. True if the user existed.
 ///
 /// # Errors
-/// Our fault.
+/// Fails with an internal error.
 pub(super) async fn remove(app: &App, actor: &Actor, name: &str) -> Result<bool, Failure> {
     let Some(known) = find(app, name)? else { return Ok(false) };
     let note = note!("user.remove", user = known.name, "user removed").about(&known.name);
@@ -163,10 +163,10 @@ pub(super) async fn remove(app: &App, actor: &Actor, name: &str) -> Result<bool,
     Ok(true)
 }
 
-/// A link that signs a user in once, and has them set a password.
+/// A one-time sign-in link with which a user sets a password.
 ///
 /// # Errors
-/// That there is no such user, or that they are kept out.
+/// Fails when there is no such user, or the account is disabled.
 pub(super) async fn invited(app: &App, actor: &Actor, name: &str) -> Result<ConsoleLink, Failure> {
     let user = known(app, name)?;
     if user.disabled {
@@ -179,26 +179,26 @@ pub(super) async fn invited(app: &App, actor: &Actor, name: &str) -> Result<Cons
     Ok(invitation(app, &user))
 }
 
-/// A user that there is.
+/// An existing user.
 ///
 /// # Errors
-/// That there is none, or our fault.
+/// Fails when there is none, or with an internal error.
 pub(super) fn known(app: &App, name: &str) -> Result<UserRecord, Failure> {
     find(app, name)?.ok_or_else(|| Failure::unknown(&format!("There is no user `{}`", printable(name))))
 }
 
-/// A user, if there is one.
+/// A user, if it exists.
 ///
 /// # Errors
-/// Our fault: the record cannot be read.
+/// Fails when the record cannot be read.
 pub(super) fn find(app: &App, name: &str) -> Result<Option<UserRecord>, Failure> {
     Ok(find_also_removed(app, name)?.filter(|user| !user.removed))
 }
 
-/// The same, also of one who was removed.
+/// Like `find`, but includes removed users.
 ///
 /// # Errors
-/// Our fault: the record cannot be read.
+/// Fails when the record cannot be read.
 pub(super) fn find_also_removed(app: &App, name: &str) -> Result<Option<UserRecord>, Failure> {
     Users::of(app.store.clone()).find_also_removed(name).map_err(|failure: ReadError| {
         error!(%failure, "a user could not be read");
@@ -206,7 +206,7 @@ pub(super) fn find_also_removed(app: &App, name: &str) -> Result<Option<UserReco
     })
 }
 
-/// What is a name, or nothing of it.
+/// A valid name unchanged; an invalid one as an empty text.
 fn printable(name: &str) -> &str {
     if Users::fault(name).is_none() { name } else { "" }
 }

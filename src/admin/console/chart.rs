@@ -1,7 +1,8 @@
-//! Charts, drawn on the server as SVG: a title and a description for who does not see them, and a table of the same figures.
+//! Charts, rendered on the server as SVG, with a title and a description for screen readers and a table of
+//! the same figures.
 //!
-//! The crate draws in fixed colours. Those of [`ink`] stand for the colours of the theme, which the style sheet puts in their
-//! place, so that a chart is right in light and dark.
+//! The plotting crate draws in fixed colours. Those of [`ink`] are placeholders that the style sheet replaces
+//! by the colours of the theme, so that a chart fits light and dark.
 
 use std::borrow::Cow;
 
@@ -15,78 +16,77 @@ use super::prelude::*;
 use super::templates::render;
 use offerd_web::our_fault;
 
-/// What is drawn upon.
+/// The drawing area.
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// What keeps a chart from being drawn.
+/// Error of drawing a chart.
 pub(super) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-/// Colours that stand for those of the theme: `console.css` knows them by their last digits.
+/// Placeholders of the theme's colours: `console.css` recognises them by their last digits.
 pub(super) mod ink {
     use plotters::style::RGBColor;
 
-    /// The series, in their order.
+    /// The series, in order.
     pub(in crate::console) const SERIES: [RGBColor; 4] =
         [RGBColor(1, 0, 0), RGBColor(2, 0, 0), RGBColor(3, 0, 0), RGBColor(4, 0, 0)];
-    /// Lines behind the figures.
+    /// Grid lines.
     pub(in crate::console) const GRID: RGBColor = RGBColor(0, 0, 1);
-    /// Words and numbers.
+    /// Text.
     pub(in crate::console) const TEXT: RGBColor = RGBColor(0, 0, 2);
-    /// The line that figures stand on.
+    /// The axes.
     pub(in crate::console) const AXIS: RGBColor = RGBColor(0, 0, 3);
-    /// What figures are held against, such as a limit.
+    /// Reference lines, such as a limit.
     pub(in crate::console) const MARK: RGBColor = RGBColor(0, 0, 4);
 }
 
-/// Size of a chart beside another.
+/// Size of a chart next to another one.
 pub(super) const HALF: (u32, u32) = (640, 230);
 
-/// Size of a chart that has the whole width.
+/// Size of a full-width chart.
 pub(super) const WIDE: (u32, u32) = (860, 250);
 
-/// Least count at the top of an axis; below, its labels would be fractions.
+/// Smallest maximum of a count axis; below it the labels would be fractions.
 pub(super) const LEAST_TOP: f64 = 4.0;
 
-/// How broad lines are drawn, all of them.
+/// Stroke width of all lines.
 const BREADTH: u32 = 2;
 
-/// How large a point upon such a line is drawn.
+/// Radius of a point on a line.
 const DOT: u32 = 3;
 
-/// How long the dashes of a series are, by its place: the first is drawn through, and those that lie upon it let it be seen.
+/// Dash length of the n-th series: the first is solid, and dashed ones drawn over it leave it visible.
 fn dashes(nth: usize) -> Option<i32> {
     [None, Some(12), Some(6), Some(2)].get(nth % 4).copied().flatten()
 }
 
-/// The gap between two dashes.
+/// Gap between two dashes.
 const GAP: i32 = 5;
 
-/// What stands around a drawing.
+/// The texts and the table around a drawing.
 #[derive(Debug, Default)]
 pub(super) struct Chart {
-    /// Names it within its page.
+    /// Its id within the page.
     pub(super) id: String,
-    /// What it shows.
     pub(super) title: String,
-    /// The same in a sentence.
+    /// The description, one sentence.
     pub(super) description: String,
-    /// The metric or the records that its figures are from.
+    /// The metric or the records that the figures come from.
     pub(super) source: String,
-    /// What its figures are, as it stands beside the axis.
+    /// Unit of the figures, next to the axis.
     pub(super) unit: &'static str,
-    /// Names of its series, in the order of their colours; nothing where one stands for itself.
+    /// Names of the series, in the order of their colours; empty for a single unnamed one.
     pub(super) series: Vec<String>,
-    /// The same figures as a table: the names of its columns,
+    /// Column names of the table of the figures.
     pub(super) columns: Vec<String>,
-    /// and its rows, as they are to be read.
+    /// Rows of the table, formatted.
     pub(super) rows: Vec<Vec<String>>,
 }
 
 impl Chart {
-    /// The chart as a template shows it: `{{ chart }}`.
+    /// Renders the chart for a template: `{{ chart }}`.
     ///
     /// # Errors
-    /// Our fault.
+    /// Fails with an internal error.
     pub(super) fn drawn(
         self,
         size: (u32, u32),
@@ -99,7 +99,7 @@ impl Chart {
     }
 }
 
-/// The inside of an SVG.
+/// The content of an SVG, without the outer element.
 fn drawing(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>) -> Result<Value, Failure> {
     let mut svg = String::new();
     let drawn = {
@@ -107,35 +107,34 @@ fn drawing(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>) 
         draw(&area).and_then(|()| area.present().map_err(Fault::from))
     };
     drawn.map_err(our_fault("a chart could not be drawn"))?;
-    // The outermost element is the template's, which names what is shown.
+    // The template supplies the outer element, with its label.
     let inside = svg.split_once('>').map_or("", |(_, inside)| inside);
     let inside = inside.rsplit_once("</svg>").map_or(inside, |(inside, _)| inside);
     Ok(Value::from_safe_string(inside.to_owned()))
 }
 
-/// A line of a chart; it breaks where there was no value.
+/// A line of a chart, with a gap at every missing value.
 pub(super) struct Line {
-    /// Its name.
     pub(super) name: Cow<'static, str>,
-    /// Place and value, in the order of the places.
+    /// Position and value, ordered by position.
     pub(super) points: Vec<(f64, Option<f64>)>,
 }
 
 impl Line {
-    /// A line with a value for each day or month.
+    /// A line with one value per day or month.
     pub(super) fn of_days(name: impl Into<Cow<'static, str>>, values: impl IntoIterator<Item = f64>) -> Self {
         let points = (0_u32..).map(f64::from).zip(values.into_iter().map(Some));
         Self { name: name.into(), points: points.collect() }
     }
 }
 
-/// At most so many rows stand in the table beside lines over minutes.
+/// Maximum rows of the table next to a minute chart.
 const ROWS: usize = 12;
 
-/// Labels on the axis of days or months at most.
+/// Maximum labels of a day or month axis.
 const LABELS: usize = 8;
 
-/// Lines over minutes up to now. `chart` has their title; its table is made of their points.
+/// Draws lines over the minutes up to now. `chart` has their texts; its table is built from their points.
 pub(super) fn lines(
     chart: Chart,
     size: (u32, u32),
@@ -160,10 +159,11 @@ pub(super) fn lines(
     })
 }
 
-/// Lines over `days` or months, which are written as they are. `chart` has their title; its table is made of their values, latest first.
+/// Draws lines over `days` or months, labelled as given. `chart` has their texts; its table is built from
+/// their values, latest first.
 ///
 /// # Errors
-/// Our fault.
+/// Fails with an internal error.
 pub(super) fn days(
     chart: Chart,
     size: (u32, u32),
@@ -172,7 +172,7 @@ pub(super) fn days(
     write: fn(f64) -> String,
 ) -> Result<Value, Failure> {
     let values = || lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, value)| *value));
-    // Payouts that were taken back may be more than what was paid.
+    // Payouts may be negative: reversals can exceed payments.
     let (least, most) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
     let range = least * 1.15..(most * 1.15).max(LEAST_TOP);
     let last = days.len().saturating_sub(1).max(1) as f64;
@@ -187,7 +187,7 @@ pub(super) fn days(
 }
 
 impl Chart {
-    /// The same with the names of its lines and a table of their figures: a row for each of `places`, by its label.
+    /// Adds the names of the lines and a table of their figures: a row per index of `places`, with its label.
     fn with_table(
         mut self,
         axis: &str,
@@ -210,8 +210,8 @@ impl Chart {
     }
 }
 
-/// Draws lines. `dotted` marks each point; else only a line of one point, which would not be seen, is a dot. A single line has its area
-/// filled.
+/// Draws lines. `dotted` marks each point; otherwise only a line of a single point, which would be invisible,
+/// becomes a dot. The area below a single line is filled.
 fn strokes(
     axes: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<RangedCoordf64, RangedCoordf64>>,
     lines: &[Line],
@@ -243,7 +243,7 @@ fn minutes_ago(place: &f64) -> String {
     if *place > -0.5 { "now".to_owned() } else { format!("{:.0} min", place.round()).replace('-', "−") }
 }
 
-/// Axes with a few lines across; figures are drawn upon what this gives.
+/// Axes with a few grid lines, to draw on.
 pub(super) fn axes<'a, 'b, X>(
     area: &'a Area<'b>,
     [x_name, y_name]: [&str; 2],
@@ -282,15 +282,16 @@ where
     Ok(axes)
 }
 
-/// A fault that outlives what was drawn upon.
+/// An error that outlives the drawing area.
 pub(super) fn owned(fault: impl std::fmt::Display) -> Fault {
     fault.to_string().into()
 }
 
-/// How something went lately, in the breadth of a word. It stands beside its figure, and says no more to who does not see it.
+/// A sparkline of recent values, as wide as a word. It accompanies its figure and is hidden from screen
+/// readers.
 ///
 /// # Errors
-/// Our fault.
+/// Fails with an internal error.
 pub(super) fn sparkline(values: &[Option<f64>]) -> Result<Value, Failure> {
     const SIZE: (u32, u32) = (240, 40);
     let most = values.iter().flatten().fold(0.0, |most: f64, value| most.max(*value));

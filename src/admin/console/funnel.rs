@@ -1,5 +1,5 @@
-//! `GET /console/funnel`: how many leads get how far, and what is paid for them, as [`offerd_insight::reports`] counts it, by days of the first of
-//! its time zones.
+//! `GET /console/funnel`: the conversion funnel of leads and its payouts, as counted by
+//! [`offerd_insight::reports`], by days of the first configured time zone.
 
 use std::ops::Range as Places;
 
@@ -15,17 +15,17 @@ use offerd_insight::reports::query::{Order, OrderBy, Query, Range};
 use offerd_insight::reports::report::{Report, Row as Counted};
 use offerd_insight::reports::{Dimension, Reports};
 
-/// Companies that have a row of their own at most; the table says when there are more.
+/// Maximum companies with their own row; the table says when there are more.
 const COMPANIES: usize = 200;
 
-/// The times that can be looked at: name in the address, words, how many days or months, and whether these are months.
+/// Selectable ranges: name in the address, label, number of days or months, and whether these are months.
 const TIMES: [(&str, &str, u32, bool); 3] =
     [("week", "7 days", 7, false), ("month", "30 days", 30, false), ("year", "12 months", 12, true)];
 
-/// A figure of tables and charts: its name, and its value.
+/// A figure of tables and charts: its label and its value.
 type Named = (&'static str, fn(&Figures) -> f64);
 
-/// All of them; the last is in dollars.
+/// All figures; the last is in dollars.
 const FIGURES: [Named; 8] = [
     ("Leads", |of| of.leads as f64),
     ("Rate tables", |of| of.rate_tables as f64),
@@ -38,7 +38,7 @@ const FIGURES: [Named; 8] = [
 ];
 const PAYOUTS: usize = FIGURES.len() - 1;
 
-/// The charts: id, title, from what it was counted, and its lines among the figures.
+/// The charts: id, title, source of the counts, and the range of its lines in the figures.
 const CHARTS: [(&str, &str, &str, Places<usize>); 4] = [
     ("leads", "Leads and rate tables", "lead_events", 0..3),
     ("offered", "Offers shown", "answers of complete rate_tables", 3..4),
@@ -48,10 +48,10 @@ const CHARTS: [(&str, &str, &str, Places<usize>); 4] = [
 
 const PAGE: Page = Page::new(Section::Funnel, "funnel.html");
 
-/// A row of a table: its name, what leads to its figures alone, and these.
+/// A table row: its name, a link that filters by it, and its figures.
 type Row = (String, String, [String; FIGURES.len()]);
 
-/// Figures of several, beside each other: its id and caption, what each row is, the rows, and a note.
+/// A table: id, caption, row heading, rows, and a note.
 type Table = (&'static str, &'static str, &'static str, Vec<Row>, Option<String>);
 
 /// Shows the page.
@@ -93,7 +93,7 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     })
 }
 
-/// The time that is looked at: the one asked for, or else the second.
+/// The selected range; by default the second.
 fn time(visit: &Visit) -> (&'static str, &'static str, u32, bool) {
     let wanted = visit.query_value("time");
     TIMES.into_iter().find(|(name, ..)| wanted == Some(name)).unwrap_or(TIMES[1])
@@ -103,7 +103,7 @@ fn product() -> Dimension {
     Dimension::Stored(Slot::PRODUCT, "product".to_owned())
 }
 
-/// What is asked for, by days or months.
+/// The query of the page, by days or months.
 fn asked_for(visit: &Visit, counted: &Reports) -> Result<Query, Failure> {
     let zone = counted.zone();
     let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not what this page offers"));
@@ -128,7 +128,7 @@ fn asked_for(visit: &Visit, counted: &Reports) -> Result<Query, Failure> {
     Ok(Query { range, by: vec![by], filters, zone, test, compare: false, order, limit: COMPANIES })
 }
 
-/// The figures of products and of companies.
+/// The tables by product and by company.
 fn tables(
     visit: &Visit,
     [by_product, by_company]: [&Report; 2],
@@ -141,7 +141,7 @@ fn tables(
     };
     let of_company = |counted: &Counted| {
         let name = &counted.by[0];
-        // The uuid stands for a company without a name.
+        // A company without a name is named by its UUID.
         let uuid = companies.iter().find(|(_, known)| known == name).map_or(name, |(uuid, _)| uuid);
         (name.clone(), with(visit, "company", uuid), written(&counted.figures))
     };
@@ -158,7 +158,7 @@ fn tables(
     ]
 }
 
-/// The stages, each as a bar.
+/// The stages, as bars.
 fn stages(sum: &Figures) -> Vec<Value> {
     let of_leads = Some((sum.leads, ("leads", "lead")));
     let of_clicks = Some((sum.clicks, ("clicks", "click")));
@@ -177,18 +177,18 @@ fn stages(sum: &Figures) -> Vec<Value> {
         fields! {
             name,
             source,
-            // How many; nothing where no partner ever reported any.
+            // The count; `None` if no partner ever reported one.
             count,
-            // Out of 1000.
+            // In thousandths.
             length => (length * 10.0).round() / 10.0,
-            // How many of the leads or clicks, or how many there are to each, in words.
+            // The share of leads or clicks, or the ratio, in words.
             share => count.zip(of).and_then(|(count, (whole, words))| share(count, whole, words)),
         }
     };
     counts.into_iter().map(stage).collect()
 }
 
-/// A share of what there are as many of or more; else how many there are to each, since nothing has more than all of it.
+/// A share up to 100 %; above, a ratio per item, since a share cannot exceed the whole.
 fn share(count: i64, whole: i64, (all, each): (&str, &str)) -> Option<String> {
     let ratio = ratio(count as f64, whole)?;
     Some(match ratio {
@@ -197,12 +197,12 @@ fn share(count: i64, whole: i64, (all, each): (&str, &str)) -> Option<String> {
     })
 }
 
-/// One by the other; `None` by nothing.
+/// The quotient; `None` for a zero divisor.
 fn ratio(of: f64, by: i64) -> Option<f64> {
     (by > 0).then(|| of / by as f64)
 }
 
-/// Each with its heading.
+/// The charts with their headings.
 fn charts(query: &Query, report: &Report) -> Result<Vec<(String, Value)>, Failure> {
     let by = &query.by[0];
     let (per, label) = if *by == Dimension::Day { ("day", "%b %-d") } else { ("month", "%b %Y") };
@@ -228,7 +228,7 @@ fn charts(query: &Query, report: &Report) -> Result<Vec<(String, Value)>, Failur
     CHARTS.into_iter().map(chart).collect()
 }
 
-/// How a figure is written, by its place.
+/// The format of a figure, by its index.
 fn writing(place: usize) -> fn(f64) -> String {
     if place == PAYOUTS { figures::dollars } else { figures::count }
 }
@@ -241,7 +241,7 @@ fn written(figures: &Figures) -> [String; FIGURES.len()] {
     std::array::from_fn(|place| writing(place)(FIGURES[place].1(figures)))
 }
 
-/// The address of this page with one parameter changed.
+/// This page's address with one parameter changed.
 fn with(visit: &Visit, name: &str, value: &str) -> String {
     let mut pairs = visit.query.clone();
     pairs.retain(|(known, _)| known != name);
@@ -255,7 +255,7 @@ mod tests {
 
     use super::*;
 
-    /// A field of each stage.
+    /// One field of each stage.
     fn each(sum: &Figures, field: &str) -> Vec<serde_json::Value> {
         let stages = stages(sum).into_iter().map(|stage| serde_json::to_value(stage).unwrap());
         stages.map(|stage| stage[field].clone()).collect()

@@ -1,5 +1,5 @@
-//! The last hour of the figures that every page of the console starts from: a ring of readings of the metrics, in bounded memory. One of
-//! each minute is kept in the store too ([`kept_history`]), so that a restart begins with what was.
+//! The last hour of the figures on the console's pages: a ring buffer of metric readings. One reading per
+//! minute is also stored ([`kept_history`]), so that a restart keeps the history.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -20,85 +20,85 @@ use offerd_base::telemetry::metrics::{
     SUBMITS_REFUSED, TABLES_SETTLED,
 };
 
-/// Time between two readings.
+/// Interval between readings.
 pub(super) const EVERY: Duration = Duration::from_secs(5);
 
-/// Readings that are kept: an hour of them.
+/// Readings in the ring: one hour.
 pub(super) const READINGS: usize = 721;
 
-/// The listeners that clients and partners call.
+/// Listeners for clients and partners.
 const PUBLIC_LISTENERS: [&str; 2] = ["api", "integrations"];
 
-/// The routes that take a lead in.
+/// Routes that submit a lead.
 const SUBMIT_ROUTES: [&str; 3] =
     ["/leads/rateTables", "/leads/{leadUuid}/rateTables", "/blocking/leads/rateTables"];
 
-/// The route that shows a rate table to who waits for it.
+/// Route that polls a rate table.
 const POLL_ROUTE: &str = "/originator/rateTables/{uuid}";
 
-/// The metrics at a moment; what only grows is kept as it was, so that any two readings show what was between them.
+/// The metrics at one time. Counters are kept as they are, so that any two readings yield a difference.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Reading {
-    /// When, Unix milliseconds.
+    /// Time, Unix milliseconds.
     pub(super) at: i64,
-    /// The process that was read: what only grows began at 0 with it.
+    /// Id of the process, whose counters started at 0.
     pub(super) process: u64,
     /// Requests answered on the public listeners.
     pub(super) requests: f64,
-    /// Those that were answered with 400 to 499, the client's faults.
+    /// Requests answered with 400 to 499, the client's errors.
     pub(super) faulty: f64,
-    /// Those that were answered with 500 and above, ours.
+    /// Requests answered with 500 and above, our errors.
     pub(super) failed: f64,
-    /// Leads that were answered with a rate table.
+    /// Leads answered with a rate table.
     pub(super) leads: f64,
-    /// Requests and leads turned away.
+    /// Requests and leads that were shed.
     pub(super) refused: f64,
-    /// How long submits took, those that were refused too: the metric does not separate them.
+    /// Durations of submits, including refused ones: the metric does not separate them.
     pub(super) submits: Distribution,
-    /// How long polls took, of the same kind.
+    /// Durations of polls, including refused ones.
     pub(super) polls: Distribution,
-    /// How long commits took.
+    /// Durations of commits.
     pub(super) commits: Distribution,
-    /// Commits that wait for the store's writer.
+    /// Commits queued at the store's writer.
     pub(super) queue: f64,
     /// Rate tables in memory.
     pub(super) open_tables: f64,
     /// Rate tables completed.
     pub(super) settled: f64,
-    /// Asks that ended.
+    /// Requests to partners that ended.
     pub(super) asked: f64,
-    /// Asks that ended with offers.
+    /// Requests to partners that ended with offers.
     pub(super) offered: f64,
-    /// Room on the disk of the store, once it has been measured.
+    /// Free bytes on the store's disk, once measured.
     pub(super) free_bytes: Option<f64>,
-    /// Records that could not be read.
+    /// Corrupt records.
     pub(super) broken: f64,
-    /// Reloads that changed nothing, because something was wrong.
+    /// Rejected reloads.
     pub(super) reloads_refused: f64,
-    /// Whether the last reload was one of them, as far as readings show.
+    /// Whether the last reload was rejected, judging by the readings.
     pub(super) refused_last: bool,
-    /// When settings and partner files were last taken in, Unix seconds.
+    /// Time of the last successful load of settings and partner files, Unix seconds.
     pub(super) reloaded_at: Option<f64>,
-    /// What the day has brought so far, in the first reading of a minute.
+    /// Totals of the day so far, in the first reading of a minute.
     pub(super) today: Option<Today>,
 }
 
-/// The ring. Cheap to clone.
+/// The ring of readings. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History(Arc<Mutex<VecDeque<Reading>>>);
 
 impl History {
-    /// The readings of a span up to now, oldest first; never empty once the first has been taken.
+    /// The readings of the last `span`, oldest first; never empty after the first reading.
     pub(super) fn last(&self, span: Duration) -> Vec<Reading> {
         let readings = self.0.lock();
         let newest = readings.back().map_or(0, |reading| reading.at);
         let span = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
-        // Half an interval, because timers are a little late.
+        // Half an interval of tolerance, since timers fire a little late.
         let oldest = newest - span - EVERY.as_millis() as i64 / 2;
         readings.iter().filter(|reading| reading.at >= oldest).cloned().collect()
     }
 
-    /// The same of this process only, for what is told of a moment.
+    /// Like `last`, for this process only.
     pub(super) fn lately(&self, span: Duration) -> Vec<Reading> {
         let mut readings = self.last(span);
         let newest = readings.last().map_or(0, |reading| reading.process);
@@ -106,7 +106,7 @@ impl History {
         readings
     }
 
-    /// Takes in what was kept by a process before this one.
+    /// Prepends the stored readings of an earlier process.
     pub(super) fn recall(&self, kept: Vec<Reading>) {
         let mut readings = self.0.lock();
         let first = readings.front().map_or(i64::MAX, |reading| reading.at);
@@ -118,7 +118,8 @@ impl History {
 
     fn add(&self, mut reading: Reading) {
         let mut readings = self.0.lock();
-        // Two may be taken at once; the one that was begun later knows more. A clock that was set back begins anew.
+        // Two readings may run concurrently; the one that began later is more recent. A clock that was set
+        // back restarts the ring.
         match readings.back().map(|last| last.at - reading.at) {
             Some(ahead) if ahead > EVERY.as_millis() as i64 => readings.clear(),
             Some(1..) => return,
@@ -126,7 +127,7 @@ impl History {
         }
         reading.refused_last = match readings.back() {
             Some(before) if reading.reloads_refused > before.reloads_refused => true,
-            // The start counts as a reload that was not refused.
+            // The start counts as an accepted reload.
             Some(before) if reading.reloaded_at == before.reloaded_at => before.refused_last,
             Some(_) => false,
             None => reading.reloads_refused > 0.0,
@@ -138,15 +139,15 @@ impl History {
     }
 }
 
-/// Takes a reading now, and keeps it: what was just done is then shown at once, and in its order.
+/// Takes a reading now, so that a change just made shows at once.
 pub(crate) async fn read(app: &Arc<App>) {
-    // With many partners there is much to read.
+    // With many partners there are many metrics to read.
     if let Ok(reading) = app.reading("the metrics could not be read", Reading::of).await {
         app.console.history.add(reading);
     }
 }
 
-/// Takes a reading every few seconds, for as long as it is awaited.
+/// Takes a reading at each interval, until dropped.
 pub(crate) async fn watch(app: Arc<App>) {
     let mut ticks = tokio::time::interval(EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -159,9 +160,9 @@ pub(crate) async fn watch(app: Arc<App>) {
 }
 
 impl Reading {
-    /// What the metrics say now.
+    /// The current metrics.
     pub(super) fn of(app: &App) -> Self {
-        // Before they are read: what is done meanwhile may not be in them.
+        // Taken first: events during the read may be missing from it.
         let at = Utc::now().timestamp_millis();
         Self { process: app.console.process, ..Self::told(at, &app.measured()) }
     }
@@ -198,7 +199,7 @@ impl Reading {
         }
     }
 
-    /// What a growing figure grew by in a second, since an earlier reading; `None` where no time lies between them.
+    /// Rate per second of a counter since an earlier reading; `None` if no time has passed.
     pub(super) fn per_second(&self, earlier: &Self, figure: impl Fn(&Self) -> f64) -> Option<f64> {
         let seconds = (self.at - earlier.at) as f64 / 1000.0;
         (seconds > 0.0).then(|| (figure(self) - figure(earlier)).max(0.0) / seconds)

@@ -1,28 +1,31 @@
-//! The console: what an operator looks at in a browser, under `/console` of the admin listener.
+//! The console: the operator's web pages, under `/console` of the admin listener.
 //!
 //! # How a page is made
-//! 1. A constant `Page` names its section and its template, and says how often it is rendered anew. What stands on it are the `fields!` that
-//!    the template is given by name: values that serialize, and behind `..` all fields of a struct.
-//!    Figures come from the metrics ([`figures`](offerd_base::telemetry::figures)), from what the engine keeps in memory, or from single records; never from a
-//!    scan of the store, so that a page takes milliseconds however much is stored. Only what other timeouts would mean
-//!    (`timeouts`) is read from stored tables, for one page at a time, since it is what the command tells.
-//! 2. Its template stands in `templates/`, is listed in `templates`, and makes the inside of `<main>`; `layout.html` is
-//!    around it. An element that changes by itself has an `id` and the attribute `data-live`.
-//! 3. An `async fn(&Visit) -> Result<View, Failure>` gathers the fields and gives `visit.view(PAGE, fields! { .. })`. A row of
-//!    `ROUTES` puts it under its path with `page!`, and the least role that may look at it. What changes something is
-//!    the same, its row a `POST`; it ends with `View::at`. A file is a `Reply` made into a `View`. A form, or a
-//!    link, that not every reader of the page may use stands in its template under `{% if may.operator %}` or the like.
+//! 1. A constant `Page` names its section and its template, and how often it is re-rendered. The template
+//!    receives `fields!` by name: values that serialize, and after `..` all fields of a struct.
+//!    Figures come from the metrics ([`figures`](offerd_base::telemetry::figures)), from the engine's memory,
+//!    or from single records; never from a scan of the store, so a page takes milliseconds however much is
+//!    stored. Only the effect of other timeouts (`timeouts`) is computed from stored tables, one page at a
+//!    time, as the command does.
+//! 2. Its template is a file of `templates/`, listed in `templates`, and fills `<main>`; `layout.html`
+//!    surrounds it. An element that updates itself has an `id` and the attribute `data-live`.
+//! 3. An `async fn(&Visit) -> Result<View, Failure>` gathers the fields and returns
+//!    `visit.view(PAGE, fields! { .. })`. A row of `ROUTES` maps it to its path with `page!` and the least
+//!    role that may open it. An action is the same with a `POST` row, and ends with `View::at`. A file is a
+//!    `Reply` converted to a `View`. A form or link that some readers of the page may not use is in the
+//!    template under `{% if may.operator %}` or the like.
 //!
 //! # What every page gets
-//! `enter` lets in who is signed in, where that is asked for, and has the role that the row wants, and holds every form
-//! against forgery. `view` sets the
-//! headers: nothing is loaded from elsewhere, framed, or kept. Who asks for a page with `Accept: text/event-stream` gets it anew
-//! every few seconds (`live`); without that, or without a script, it is whole as it is.
+//! `enter` requires a sign-in where that is configured, checks the role of the row, and protects every form
+//! against CSRF. `view` sets the headers: a page loads nothing from other origins, cannot be framed and is
+//! not cached. A request with `Accept: text/event-stream` gets the page again every few seconds (`live`);
+//! without that header, or without a script, the page is complete as it is.
 //!
-//! What a form is sent to leads back to its page when it is opened as an address, and what is nowhere is a page too.
+//! Opening a form's target as an address redirects to its page, and an unknown path is a page too.
 //!
-//! Personal data are masked until they are revealed, which is a form that `Visit::reveal` answers and audits; of what partners were
-//! sent, `rate_tables/transcript.rs` does. What tells whom a form is about stands in bodies only, never in an address: `persons`.
+//! Personal data is masked until a form reveals it; `Visit::reveal` handles and audits that, and
+//! `rate_tables/transcript.rs` does it for transcripts. Data that identifies a person travels in bodies only,
+//! never in an address: `persons`.
 
 mod account;
 mod alerts;
@@ -83,7 +86,7 @@ use offerd_store::ReadError;
 use offerd_store::users::Users;
 use offerd_web::{Editions, Handler, Route, Scope, handler};
 
-/// Every path of the console, each with the role that it wants.
+/// Every path of the console, with its handler and the least role that may use it.
 #[rustfmt::skip]
 pub(super) const ROUTES: &[Row] = &[
     get("/console", "What happens now.", page!(Viewer, now::show)),
@@ -162,13 +165,13 @@ pub(super) const ROUTES: &[Row] = &[
 
 /// A path of the console.
 pub(super) struct Row {
-    /// What answers.
+    /// The path with its handler.
     pub(super) route: Route<Handler<App>>,
-    /// The least role that may; nothing where nobody has to sign in for it.
+    /// The least role; `None` for a path that needs no sign-in.
     pub(super) role: Option<Role>,
 }
 
-/// What answers, and the least role that may ask; `page!` makes one.
+/// A handler with the least role that may use it; created by `page!`.
 type Guarded = (Option<Role>, Handler<App>);
 
 const fn get(path: &'static str, about: &'static str, guarded: Guarded) -> Row {
@@ -179,7 +182,7 @@ const fn post(path: &'static str, about: &'static str, guarded: Guarded) -> Row 
     row(Method::POST, Scope::None, path, about, guarded)
 }
 
-/// For the command line, with the key of the run file.
+/// A route for the command line, authorised by the key of the run file.
 const fn by_command(path: &'static str, about: &'static str, handler: Handler<App>) -> Row {
     row(Method::POST, Scope::Confidential, path, about, (None, handler))
 }
@@ -194,37 +197,37 @@ const fn row(
     Row { route: Route { method, path, scope, editions: Editions::All, about, handler }, role }
 }
 
-/// Every path of the console with its method, and the least role that may ask; nothing where no role is asked for.
+/// Every path of the console with its method and least role; `None` for a path that needs no sign-in.
 pub fn roles() -> impl Iterator<Item = (Method, &'static str, Option<Role>)> {
     ROUTES.iter().map(|row| (row.route.method.clone(), row.route.path, row.role))
 }
 
-/// Answers that there is no such page, where a path was typed or stood in an old link.
+/// Answers a path that does not exist, typed or from an old link.
 async fn nowhere(_: &Visit) -> Result<View, Failure> {
     Err(Failure::unknown("There is no such page in the console"))
 }
 
-/// What the console keeps in memory.
+/// State of the console in memory.
 pub(super) struct Console {
-    /// What stands in every form where nobody is signed in: a page of another site cannot read it.
+    /// CSRF token of the forms of visitors without a session: a page of another site cannot read it.
     csrf: String,
     sessions: Sessions,
-    /// When the daemon began.
+    /// When the daemon started.
     begun: Instant,
-    /// Which process this is.
+    /// Random id of this process.
     process: u64,
     history: history::History,
-    /// What the last days had brought, by the minute.
+    /// Figures of the last days, by the minute.
     days: today::Days,
-    /// One permit for each page that is kept open.
+    /// One permit per open page stream.
     streams: Arc<Semaphore>,
-    /// One permit for the page that is read from stored tables.
+    /// One permit for the page that reads stored tables.
     scans: Arc<Semaphore>,
     stop: watch::Sender<bool>,
 }
 
 impl Console {
-    /// A console that has shown nothing yet.
+    /// A console without sessions or history.
     pub(super) fn new(rules: SessionRules) -> Self {
         Self {
             sessions: Sessions::new(rules),
@@ -239,46 +242,46 @@ impl Console {
         }
     }
 
-    /// The least role that may look at a path.
+    /// The least role that may open a path.
     fn least_role(&self, path: &str) -> Option<Role> {
         let shown = |row: &&Row| row.route.path == path && row.route.method == Method::GET;
         ROUTES.iter().find(shown).and_then(|row| row.role)
     }
 
-    /// Ends what a user has begun, whose right has changed.
+    /// Ends the sessions and links of a user whose permissions have changed.
     pub(super) fn end_sessions_of(&self, user: &str) {
         self.sessions.end_of(user);
     }
 
-    /// Takes in what other processes on the store have changed of users: who is not any more what they were when they signed in is
-    /// signed out. May wait for the store.
+    /// Applies changes of users by other processes on the store: signs out users that changed since they
+    /// signed in. Blocks on the store.
     ///
     /// # Errors
-    /// That a user cannot be read.
+    /// Fails when a user cannot be read.
     pub(super) fn take_in_users(&self, users: &Users) -> Result<(), ReadError> {
         let read = self.sessions.users().into_iter().map(|name| Ok((name.clone(), users.find(&name)?)));
         self.sessions.end_outdated(&read.collect::<Result<_, ReadError>>()?);
         Ok(())
     }
 
-    /// How many leads were taken in a second, over the last minute; nothing before there are two readings.
+    /// Leads accepted per second over the last minute; `None` before the second reading.
     pub(super) fn leads_per_second(&self) -> Option<f64> {
         let minute = self.history.lately(now::MINUTE);
         let (first, last) = minute.first().zip(minute.last())?;
         last.per_second(first, |reading| reading.leads)
     }
 
-    /// Ends what keeps pages open.
+    /// Ends the streams of open pages.
     pub(super) fn stop(&self) {
         self.stop.send_replace(true);
     }
 
-    /// Whether the daemon stops.
+    /// Whether the daemon is stopping.
     pub(super) fn is_stopping(&self) -> bool {
         *self.stop.borrow()
     }
 
-    /// Turns true when the daemon stops.
+    /// A watch that turns true when the daemon stops.
     fn stopping(&self) -> watch::Receiver<bool> {
         self.stop.subscribe()
     }

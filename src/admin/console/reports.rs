@@ -1,5 +1,5 @@
-//! `GET /console/reports`: what became of leads by any two dimensions, as [`offerd_insight::reports`] counts it; and
-//! `GET /console/reports/download`, the same as a file for spreadsheets.
+//! `GET /console/reports`: what became of leads by any two dimensions, as counted by
+//! [`offerd_insight::reports`]; and `GET /console/reports/download`, the same as a spreadsheet file.
 
 use std::collections::BTreeMap;
 
@@ -14,24 +14,24 @@ use offerd_insight::reports::query::{Order, OrderBy, Query, QueryFaults, Range};
 use offerd_insight::reports::report::{Report, Row};
 use offerd_insight::reports::{Dimension, ReportFault, Reports};
 
-/// Rows that the page shows; the file has all.
+/// Rows on the page; the file has all.
 const ROWS: &str = "200";
 
-/// Bars that are drawn.
+/// Maximum bars.
 const BARS: usize = 12;
 
-/// Lines that are drawn: there are no more colours.
+/// Maximum lines, one per colour.
 const LINES: usize = 4;
 
-/// Days of a range of which each has its place in a drawing.
+/// Longest range, in days, whose every day is drawn.
 const DAYS_DRAWN: i64 = 400;
 
-/// The parameter that says which figure is drawn: the page's own, of which a report knows nothing.
+/// Query parameter of the drawn figure; used by this page only.
 const CHART: &str = "chart";
 
 const PAGE: Page = Page::new(Section::Reports, "reports.html");
 
-/// Shows the page. What is wrong with what was asked stands above the form, which keeps it.
+/// Shows the page. Faults of the query appear above the form, which keeps its values.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let counted = reports(&visit.app)?;
     let query = asked_for(visit, &counted);
@@ -50,14 +50,14 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     visit.view(PAGE, fields! { form, faults, shown })
 }
 
-/// Gives the whole report as a file.
+/// Returns the whole report as a file.
 pub(super) async fn download(visit: &Visit) -> Result<View, Failure> {
     let mut pairs = visit.query.clone();
     pairs.retain(|(name, _)| name != CHART);
     as_csv(&made(&visit.app, &pairs).await?).map(View::from)
 }
 
-/// What a report is made of, and every fault of it.
+/// The query of a report, or all its faults.
 fn asked_for(visit: &Visit, counted: &Reports) -> Result<Query, QueryFaults> {
     let (drawn, mut pairs): (Vec<_>, Vec<_>) = given(visit).into_iter().partition(|(name, _)| name == CHART);
     pairs.push(("limit".to_owned(), ROWS.to_owned()));
@@ -74,7 +74,7 @@ fn figure_named(name: &str) -> Option<Figure> {
     Figure::ALL.into_iter().find(|figure| figure.name() == name)
 }
 
-/// What is asked for; where nothing is said, what partners brought.
+/// The given parameters; by default payouts by partner.
 fn given(visit: &Visit) -> Vec<(String, String)> {
     let mut pairs = visit.query.clone();
     if pairs.iter().all(|(name, _)| name != "by") {
@@ -86,7 +86,7 @@ fn given(visit: &Visit) -> Vec<(String, String)> {
     pairs
 }
 
-/// What was asked for, and what can be.
+/// The form with the given values and all choices.
 fn form(given: &[(String, String)], reports: &Reports, query: Option<&Query>) -> Value {
     let all = |name: &'static str| {
         given.iter().filter(move |(known, value)| known == name && !value.is_empty()).map(|(_, value)| value)
@@ -104,22 +104,23 @@ fn form(given: &[(String, String)], reports: &Reports, query: Option<&Query>) ->
     fields! {
         from => day("from", range.map(|range| range.first)),
         to => day("to", range.map(|range| range.last)),
-        // Ranges to choose with one click: words, address, and whether it is shown.
+        // Ranges to choose with one click: label, address, and whether it is selected.
         presets => query.map(|query| presets(given, query)).unwrap_or_default(),
         by => [by(0), by(1)],
         filters => [filter(0), filter(1)],
         zones => choices(zones, Some(&zone)),
         test => value("leads") == "test",
         compare => value("compare") == "true",
-        // The figures that can be drawn.
+        // Choices of the drawn figure.
         figures => choices(Figure::ALL.map(|figure| (figure.name(), figure.heading())), Some(&value(CHART))),
-        // The figure that the rows are ordered by, which another question keeps.
+        // The sort figure, which a new query keeps.
         sort => Some(value("sort")).filter(|_| is_by_figure),
         dimensions => names.join(", "),
     }
 }
 
-/// This week and the last one beside the weeks before them, in the time zone of a report, otherwise asked for as it is.
+/// Presets that compare this week and last week with the week before, in the report's time zone; other
+/// parameters are kept.
 fn presets(given: &[(String, String)], query: &Query) -> Vec<(&'static str, String, bool)> {
     let weeks = Range::weeks(Utc::now().with_timezone(&query.zone).date_naive());
     let preset = |(words, range): (&'static str, Range)| {
@@ -138,7 +139,7 @@ fn presets(given: &[(String, String)], query: &Query) -> Vec<(&'static str, Stri
     named.unwrap_or_default()
 }
 
-/// A report as it is shown: with a drawing over days or months or else bars, each with their heading.
+/// A report on the page, with a chart over days or months, or else bars.
 fn shown(visit: &Visit, query: &Query, report: &Report) -> Result<Value, Failure> {
     let values = Values::of(visit, query);
     let mut named = report.clone();
@@ -151,7 +152,7 @@ fn shown(visit: &Visit, query: &Query, report: &Report) -> Result<Value, Failure
     let bars = (chart.is_none() && !report.rows.is_empty()).then(|| bars(drawn, &named));
     let row = |row: &Row| {
         fields! {
-            // Each with the key of a partner where that is another word.
+            // Each with the partner's key, where it differs from the name.
             by => values.named(row),
             cells => cells(&row.figures, row.before.as_ref(), values.tables_of(query, row).as_deref()),
         }
@@ -172,10 +173,10 @@ fn shown(visit: &Visit, query: &Query, report: &Report) -> Result<Value, Failure
     })
 }
 
-/// What the values of rows stand for.
+/// Display names of row values.
 struct Values {
     by: Vec<Dimension>,
-    /// Partners by key, and companies by name.
+    /// Names of partners by key, and ids of companies by name.
     partners: BTreeMap<String, String>,
     companies: BTreeMap<String, Uuid>,
 }
@@ -193,7 +194,7 @@ impl Values {
         }
     }
 
-    /// The values of a row for people, and the key of a partner beside its name.
+    /// The display values of a row, with the key of a partner beside its name.
     fn named(&self, row: &Row) -> Vec<(String, Option<String>)> {
         let named = |(by, value): (&Dimension, &String)| match self.partners.get(value) {
             Some(name) if by.slot() == Some(Slot::PARTNER) && name != value => {
@@ -204,7 +205,7 @@ impl Values {
         self.by.iter().zip(&row.by).map(named).collect()
     }
 
-    /// The rate tables of a row, where these can be found by what it is of.
+    /// The search address for the rate tables of a row, if they can be found by its values.
     fn tables_of(&self, query: &Query, row: &Row) -> Option<String> {
         let Range { mut first, mut last } = query.range;
         let mut pairs = Vec::new();
@@ -232,12 +233,12 @@ impl Values {
     }
 }
 
-/// The columns, each with the page that is in its order or, where ranges are compared, in that of its change.
+/// The columns, each with the link that sorts by it or, when ranges are compared, by its change.
 fn columns(visit: &Visit, query: &Query) -> Vec<Value> {
     let link = |name: &str, by: OrderBy| {
         let Order { by: sorted, descending } = query.order;
         let is_sorted = sorted == by;
-        // The greatest figures come first, and what is clicked again turns round.
+        // Figures sort descending first; another click reverses the order.
         let turned = if is_sorted { !descending } else { !matches!(by, OrderBy::Dimension(_)) };
         let mut pairs = given(visit);
         pairs.retain(|(known, _)| known != "sort");
@@ -259,14 +260,14 @@ fn columns(visit: &Visit, query: &Query) -> Vec<Value> {
     dimensions.chain(figures).collect()
 }
 
-/// An address with what is not empty of a query.
+/// An address with the non-empty parameters of a query.
 pub(super) fn address(path: &str, pairs: &[(String, String)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(pairs.iter().filter(|(_, value)| !value.is_empty()));
     format!("{path}?{}", query.finish())
 }
 
-/// Figures, each with that of the range before, how much more it is, and the rate tables that it was counted from.
+/// Figures, each with its previous value, its change, and a link to its rate tables.
 fn cells(figures: &Figures, before: Option<&Figures>, tables: Option<&str>) -> Vec<Value> {
     let link = |figure: Figure| match (figure, tables?) {
         (Figure::Leads, tables) => Some(tables.to_owned()),
@@ -308,7 +309,7 @@ fn writing(figure: Figure) -> fn(f64) -> String {
     if figure.is_dollars() { figures::dollars } else { figures::count }
 }
 
-/// The figure that is drawn: the chosen one; else that by which the rows are ordered; else payouts, or leads where there are none.
+/// The drawn figure: the chosen one; else the sort figure; else payouts, or leads if there are none.
 fn drawn(visit: &Visit, query: &Query, report: &Report) -> Figure {
     let chosen = visit.query.iter().rev().find(|(name, _)| name == CHART);
     let usual = match query.order.by {
@@ -321,7 +322,7 @@ fn drawn(visit: &Visit, query: &Query, report: &Report) -> Figure {
     chosen.and_then(|(_, name)| figure_named(name)).unwrap_or(usual)
 }
 
-/// The greatest rows as bars, with their heading.
+/// The largest rows as bars, with a heading.
 fn bars(figure: Figure, report: &Report) -> (String, Vec<Value>) {
     let value = |figures: &Figures| figures.get(figure).unwrap_or(0.0).max(0.0);
     let mut rows: Vec<&Row> = report.rows.iter().collect();
@@ -332,7 +333,7 @@ fn bars(figure: Figure, report: &Report) -> (String, Vec<Value>) {
         fields! {
             name => row.by.join(", "),
             text => text(&row.figures, figure),
-            // Out of 1000.
+            // In thousandths.
             length => if most > 0.0 { (value(&row.figures) / most * 10_000.0).round() / 10.0 } else { 0.0 },
         }
     };
@@ -347,8 +348,8 @@ fn heading(figure: Figure, report: &Report) -> String {
     format!("{} by {}", figure.heading(), report.by.join(" and "))
 }
 
-/// The times that are drawn: of days each one of the range so far, also where nothing was counted; else, or where not all rows are here,
-/// those that have a row.
+/// Times on the axis: every day of the range up to today, even without counts. For months, or when rows were
+/// left out, only times that have a row.
 fn times(query: &Query, report: &Report, place: usize) -> Vec<String> {
     let last = query.range.last.min(Utc::now().with_timezone(&query.zone).date_naive());
     let has_all = report.rows_left_out == 0 && query.range.days() <= DAYS_DRAWN;
@@ -362,7 +363,7 @@ fn times(query: &Query, report: &Report, place: usize) -> Vec<String> {
     times
 }
 
-/// A line for each of the first values of the other dimension, or one where there is none.
+/// A line per leading value of the other dimension, or a single one without it.
 fn chart(figure: Figure, query: &Query, report: &Report, place: usize) -> Result<(String, Value), Failure> {
     let times = times(query, report, place);
     let other = |row: &Row| row.by.get(1 - place).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Who is signed in: sessions, and the links, the secret and the passwords that begin them. All of it in memory, and bounded: a
+//! Sessions of the console, and the links, secret and passwords that start them. All in bounded memory: a
 //! session ends with the daemon at the latest.
 
 mod attempts;
@@ -16,40 +16,40 @@ use super::super::password::{Password, Passwords};
 use offerd_base::config::{ConsoleSettings, Settings};
 use offerd_store::users::{Role, UserRecord};
 
-/// Sessions at once; one more ends the oldest.
+/// Maximum sessions; one more ends the oldest.
 const SESSIONS: usize = 256;
 
-/// Links that may be open at once; one more ends the oldest.
+/// Maximum unused links; one more removes the oldest.
 const LINKS: usize = 64;
 
-/// How long a link may be used that the command line makes for itself.
+/// Lifetime of a sign-in link of the command line.
 pub(crate) const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
 
-/// How long one may be used that invites a user.
+/// Lifetime of an invitation link.
 pub(crate) const INVITATION_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A secret by its digest, so that the time of a look-up reveals nothing of it.
+/// Digest of a secret, so that the timing of a look-up reveals nothing of it.
 type Hash = [u8; 32];
 
-/// By what people sign in, and for how long.
+/// Ways to sign in, and limits of a session.
 pub(crate) struct SessionRules {
-    /// Whether anybody has to.
+    /// Whether a sign-in is required.
     pub(crate) required: bool,
-    /// The settings of the console at the start: how long a session lasts, and how many attempts may fail.
+    /// The console's settings at the start: session lifetime and failed attempts.
     pub(crate) at_start: ConsoleSettings,
-    /// What is typed to sign in without a name.
+    /// The secret and password of a sign-in without a user name.
     pub(crate) passwords: Passwords,
 }
 
 impl SessionRules {
-    /// Those of the settings.
+    /// The rules of the settings.
     pub(crate) fn of(settings: &Settings, passwords: Passwords) -> Self {
         let required = settings.console_asks_to_sign_in();
         Self { required, at_start: settings.console.clone(), passwords }
     }
 }
 
-/// Signs in whoever has a link or a password.
+/// Sessions, and the credentials that start them.
 pub(super) struct Sessions {
     pub(super) rules: SessionRules,
     pub(super) attempts: Attempts,
@@ -63,51 +63,52 @@ struct State {
     links: HashMap<Hash, Link>,
 }
 
-/// Somebody who may look at the console, and in what right.
+/// Someone who may use the console, and their role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Person {
-    /// For the audit: `user alice`, or how it was begun: `link of alice (uid 1000)`, `secret`, `password`.
+    /// Name in the audit log: `user alice`, or the credential: `link of alice (uid 1000)`, `secret`,
+    /// `password`.
     pub(crate) who: String,
-    /// The user's name, where it is a user.
+    /// The user's name, for a user account.
     pub(crate) user: Option<String>,
-    /// What they may.
     pub(crate) role: Role,
-    /// When the user was changed last by what was read of them, Unix milliseconds; nothing where they are read each time.
+    /// The user record's time of last change as read at sign-in, Unix milliseconds; `None` if the user is
+    /// read for each request.
     pub(crate) as_of: Option<i64>,
 }
 
 impl Person {
-    /// A user.
+    /// A user account.
     pub(crate) fn of(user: &UserRecord) -> Self {
         let (who, name) = (format!("user {}", user.name), Some(user.name.clone()));
         Self { who, user: name, role: user.role, as_of: Some(user.changed_at) }
     }
 
-    /// Whoever has what opens the machine itself.
+    /// The holder of a credential of the machine itself.
     pub(crate) fn of_machine(who: String) -> Self {
         Self { who, user: None, role: Role::Administrator, as_of: None }
     }
 
-    /// Whether a user is still as they were.
+    /// Whether the user record is unchanged.
     fn is_as(&self, now: Option<&UserRecord>) -> bool {
         now.is_some_and(|now| !now.disabled && now.role == self.role && self.as_of == Some(now.changed_at))
     }
 }
 
-/// Somebody who is signed in.
+/// A session.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) person: Person,
-    /// What stands in every form of theirs.
+    /// CSRF token of the session's forms.
     pub(super) csrf: String,
-    /// Whether they came with a link that invites them to set a password, so that none is asked for.
+    /// Whether it began with an invitation link, so that no current password is required.
     pub(super) invited: bool,
     hash: Hash,
     since: Instant,
     used: Mutex<Instant>,
 }
 
-/// A link that nobody has used yet.
+/// An unused link.
 struct Link {
     person: Person,
     invites: bool,
@@ -115,25 +116,24 @@ struct Link {
     since: Instant,
 }
 
-/// What somebody signs in with who names nobody.
+/// A credential of a sign-in without a user name.
 pub(super) enum Proof<'p> {
-    /// The code of a link.
     Code(&'p str),
-    /// The secret or the password.
+    /// The typed secret or password.
     Typed(&'p str),
 }
 
-/// Why somebody is not signed in.
+/// Why a sign-in failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotSignedIn {
-    /// What was given is wrong, or the code is too old.
+    /// The credential is wrong, or the code has expired.
     Wrong,
-    /// Too many were wrong lately.
+    /// Too many recent failures.
     TooMany,
 }
 
 impl NotSignedIn {
-    /// As metrics say it.
+    /// The label in metrics.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::Wrong => "wrong",
@@ -143,18 +143,18 @@ impl NotSignedIn {
 }
 
 impl Sessions {
-    /// Nobody is signed in yet.
+    /// No sessions.
     pub(super) fn new(mut rules: SessionRules) -> Self {
         let state = Mutex::new(State { secret: rules.passwords.secret.take(), ..State::default() });
         Self { attempts: Attempts::new(&rules.at_start), rules, state }
     }
 
-    /// Whether there is anything that can be typed without a name: a password, or the secret.
+    /// Whether a sign-in without a user name is possible, by password or secret.
     pub(super) fn takes_typed(&self) -> bool {
         self.rules.passwords.password.is_some() || self.state.lock().secret.is_some()
     }
 
-    /// Takes another secret, and ends all sessions: of the old one nobody knows who has it.
+    /// Replaces the secret and ends all sessions and links, since the old secret may have leaked.
     pub(super) fn replace_secret(&self, secret: Password) {
         let mut state = self.state.lock();
         state.secret = Some(secret);
@@ -162,7 +162,7 @@ impl Sessions {
         state.links.clear();
     }
 
-    /// The code of a new link for somebody, good for one use.
+    /// Creates a one-time link for a person, and returns its code.
     pub(super) fn link(&self, person: Person, invites: bool, life: Duration) -> String {
         let code = secret();
         let mut state = self.state.lock();
@@ -172,9 +172,9 @@ impl Sessions {
         code
     }
 
-    /// Begins a session of somebody who names nobody, and gives what its cookie holds.
+    /// Starts a session without a user name, and returns its cookie.
     pub(super) fn sign_in(&self, proof: &Proof<'_>) -> Result<(String, Arc<Session>), NotSignedIn> {
-        // A link and the secret are looked at however many have failed: whoever guesses keeps nobody out who has one.
+        // Links and the secret are checked despite failures: guessing must not lock out their holders.
         let attempt = self.attempts.begin("");
         let Some((person, invited)) = self.proved(proof, attempt.is_ok()) else {
             return Err(attempt.err().unwrap_or(NotSignedIn::Wrong));
@@ -201,7 +201,7 @@ impl Sessions {
         }
     }
 
-    /// Begins a session, and gives what its cookie holds.
+    /// Starts a session, and returns its cookie.
     pub(super) fn begin(&self, person: Person, invited: bool) -> (String, Arc<Session>) {
         let cookie = secret();
         let (hash, since) = (hash(&cookie), Instant::now());
@@ -213,27 +213,26 @@ impl Sessions {
         (cookie, session)
     }
 
-    /// The session of a cookie, while it lasts.
+    /// The session of a cookie, if it is still valid.
     pub(super) fn of(&self, cookie: &str) -> Option<Arc<Session>> {
         self.state.lock().sessions.get(&hash(cookie)).filter(|session| self.lasts(session)).cloned()
     }
 
-    /// Whether a session has neither ended nor been ended.
+    /// Whether a session has neither expired nor been ended.
     pub(super) fn holds(&self, session: &Session) -> bool {
         self.lasts(session) && self.state.lock().sessions.contains_key(&session.hash)
     }
 
-    /// Ends a session.
     pub(super) fn sign_out(&self, session: &Session) {
         self.state.lock().sessions.remove(&session.hash);
     }
 
-    /// Ends all sessions and links of a user, whose right has changed.
+    /// Ends all sessions and links of a user whose permissions have changed.
     pub(super) fn end_of(&self, user: &str) {
         self.retain(|person| person.user.as_deref() != Some(user));
     }
 
-    /// The users who have begun something.
+    /// Users with a session or link.
     pub(super) fn users(&self) -> BTreeSet<String> {
         let state = self.state.lock();
         let in_sessions = state.sessions.values().map(|session| &session.person);
@@ -241,7 +240,7 @@ impl Sessions {
         persons.filter_map(|person| person.user.clone()).collect()
     }
 
-    /// Ends what users have begun who are not as they were then; those of whom nothing was read go on.
+    /// Ends the sessions and links of users whose record has changed; users missing from `now` are kept.
     pub(super) fn end_outdated(&self, now: &BTreeMap<String, Option<UserRecord>>) {
         self.retain(|person| match person.user.as_ref().and_then(|user| now.get(user)) {
             Some(user) => person.is_as(user.as_ref()),
@@ -263,13 +262,13 @@ impl Sessions {
 }
 
 impl Session {
-    /// Notes that something is done in it.
+    /// Records activity in the session.
     pub(super) fn touch(&self) {
         *self.used.lock() = Instant::now();
     }
 }
 
-/// Adds an entry; where there are `most` of them already, the oldest goes.
+/// Adds an entry; at `most` entries, removes the oldest first.
 fn admit<T>(all: &mut HashMap<Hash, T>, most: usize, (hash, one): (Hash, T), since: impl Fn(&T) -> Instant) {
     let oldest = all.iter().min_by_key(|(_, one)| since(one)).map(|(hash, _)| *hash);
     if let Some(oldest) = oldest.filter(|_| all.len() >= most) {
@@ -278,7 +277,7 @@ fn admit<T>(all: &mut HashMap<Hash, T>, most: usize, (hash, one): (Hash, T), sin
     all.insert(hash, one);
 }
 
-/// A text that nobody guesses.
+/// An unguessable text.
 fn secret() -> String {
     format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
 }

@@ -1,5 +1,5 @@
-//! A page on its way to the browser: its fields go through its template, the layout goes around it, and headers see to it
-//! that nothing else is loaded, framed or kept.
+//! Renders a page for the browser: its fields go through its template, the layout surrounds it, and headers
+//! forbid loading other content, framing and caching.
 
 use std::time::Duration;
 
@@ -18,14 +18,15 @@ use super::templates::render;
 pub(super) use super::visit::Visit;
 use offerd_web::{Failure, Reply, our_fault};
 
-/// Longest time between two signs of life of a page that is kept open.
+/// Heartbeat interval of an open page stream.
 pub(super) const BEAT: Duration = history::EVERY;
 
-/// All that a page may do: be drawn with our style sheet, our script and our images, listen to us, and send forms to us.
+/// Content security policy: a page may only use our style sheet, script and images, connect to us, and submit
+/// forms to us.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A page: where it belongs, its template, and how often it is rendered anew for who keeps it open.
+/// A page: its section, its template, and its refresh interval while open.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Page {
     section: Section,
@@ -38,41 +39,42 @@ impl Page {
         Self { section, template, fresh: None }
     }
 
-    /// The same, rendered anew so often.
+    /// Sets the refresh interval.
     pub(super) const fn fresh(self, every: Duration) -> Self {
         Self { fresh: Some(every), ..self }
     }
 }
 
-/// A rendered page, or what is answered instead of one.
+/// A rendered page, or a reply in place of one.
 #[derive(Default)]
 pub(super) struct View {
     title: String,
     section: Option<Section>,
     status: StatusCode,
-    /// How often it is rendered anew.
+    /// Refresh interval.
     pub(super) fresh: Option<Duration>,
-    /// The inside of `<main>`.
+    /// Content of `<main>`.
     pub(super) main: String,
-    /// A redirection or a file instead of a page.
+    /// A redirect or a file in place of a page.
     pub(super) instead: Option<Reply>,
 }
 
 impl Visit {
-    /// A page rendered for this visit. Its template is given the fields, `csrf` for its forms, and what its reader `may`.
+    /// Renders a page for this visitor. Its template gets the fields, `csrf` for its forms, and the visitor's
+    /// permissions as `may`.
     ///
     /// # Errors
-    /// Our fault.
+    /// Fails with an internal error.
     pub(super) fn view(&self, page: Page, fields: Value) -> Result<View, Failure> {
         let main = render(page.template, &context! { csrf => self.csrf(), may => self.may(), ..fields })?;
         let title = page.section.title().to_owned();
         Ok(View { title, section: Some(page.section), fresh: page.fresh, main, ..View::default() })
     }
 
-    /// A page outside the sections.
+    /// Renders a page outside the sections.
     ///
     /// # Errors
-    /// Our fault.
+    /// Fails with an internal error.
     pub(super) fn bare(&self, title: &str, template: &str, fields: Value) -> Result<View, Failure> {
         let main = render(template, &context! { csrf => self.csrf(), ..fields })?;
         Ok(View { title: title.to_owned(), main, ..View::default() })
@@ -80,7 +82,7 @@ impl Visit {
 }
 
 impl View {
-    /// The same under another title than that of its section.
+    /// Sets a title other than the section's.
     pub(super) fn titled(self, title: impl Into<String>) -> Self {
         Self { title: title.into(), ..self }
     }
@@ -94,25 +96,24 @@ impl View {
         Ok(Self { title: title.to_owned(), status, main, ..Self::default() })
     }
 
-    /// The same with another status.
     pub(super) fn with_status(self, status: StatusCode) -> Self {
         Self { status, ..self }
     }
 
-    /// The same with the status of what failed before it was shown, if anything has.
+    /// Sets the status of a failure that preceded the page, if any.
     pub(super) fn failed(self, failure: Option<&Failure>) -> Self {
         Self { status: failure.map_or(self.status, |failure| failure.status), ..self }
     }
 
-    /// No page, but where there is one: what a form that has done its work answers.
+    /// A redirect to a page, the answer of a successful form.
     ///
     /// # Errors
-    /// Our fault: a path that is none.
+    /// Fails when the path is invalid.
     pub(super) fn at(path: &str) -> Result<Self, Failure> {
         see(path).map(Self::from)
     }
 
-    /// The whole page.
+    /// The complete page.
     pub(super) fn reply(self, visit: &Visit) -> Result<Reply, Failure> {
         let Self { title, section, status, fresh, main, instead } = self;
         if let Some(reply) = instead {
@@ -126,14 +127,14 @@ impl View {
             title,
             sections => visit.role().map(|_| Section::entries(section, is_seen)),
             main => Value::from_safe_string(main),
-            // What shows a failure, or asks to sign in, is not kept open.
+            // Failure and sign-in pages are not kept open.
             beat => section.map(|_| BEAT.as_secs()),
             live => fresh.is_some(),
             standing => Value::from_safe_string(visit.standing()?),
             who => visit.signed_in(),
             user => visit.user(),
             signs_out => visit.session().is_some(),
-            // Said on every page: nobody else would be told.
+            // Shown on every page, as the only notice of it.
             unguarded => visit.is_unguarded(),
             csrf => visit.csrf(),
             version => env!("CARGO_PKG_VERSION"),
@@ -149,7 +150,7 @@ impl From<Reply> for View {
     }
 }
 
-/// What came of a form, and why nothing did where it failed.
+/// The result of a form's action, with its failure if it failed.
 pub(super) fn outcome<T: Default>(came: Result<T, Failure>) -> (T, Option<Failure>) {
     match came {
         Ok(done) => (done, None),
@@ -157,13 +158,14 @@ pub(super) fn outcome<T: Default>(came: Result<T, Failure>) -> (T, Option<Failur
     }
 }
 
-/// The headers that every answer of the console has.
+/// Adds the security headers of every console answer.
 pub(super) fn sealed(reply: Reply) -> Reply {
     let fixed = HeaderValue::from_static;
     reply
         .header(CONTENT_SECURITY_POLICY, fixed(POLICY))
         .header(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"))
-        // Nobody else learns where one was. Without any referrer a browser would not show us either that a form is ours.
+        // Hides the path from other sites. Without any referrer a browser would also not send the `Origin` of
+        // our own forms.
         .header(REFERRER_POLICY, fixed("same-origin"))
         .header(CACHE_CONTROL, fixed("no-store"))
         .header(HeaderName::from_static("x-frame-options"), fixed("DENY"))
@@ -171,10 +173,10 @@ pub(super) fn sealed(reply: Reply) -> Reply {
         .header(HeaderName::from_static("cross-origin-resource-policy"), fixed("same-origin"))
 }
 
-/// Where to look next.
+/// A redirect to a page.
 ///
 /// # Errors
-/// Our fault: a path that is none.
+/// Fails when the path is invalid.
 pub(super) fn see(path: &str) -> Result<Reply, Failure> {
     let path = HeaderValue::try_from(path).map_err(our_fault("a path cannot be written in a header"))?;
     Ok(sealed(Reply::empty(StatusCode::SEE_OTHER).header(LOCATION, path)))

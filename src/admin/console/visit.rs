@@ -1,4 +1,4 @@
-//! One look at the console: who looks, at what, and what their form says.
+//! A request to the console: visitor, path and form.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -18,81 +18,81 @@ use offerd_model::Attribute;
 use offerd_store::users::Role;
 use offerd_web::{Failure, Params};
 
-/// A look at the console.
+/// A request to the console.
 pub(super) struct Visit {
     /// The application.
     pub(super) app: Arc<App>,
-    /// The decoded query parameters in their order.
+    /// Decoded query parameters, in order.
     pub(super) query: Vec<(String, String)>,
-    /// The values of the path parameters.
+    /// Values of the path parameters.
     pub(super) params: Params,
-    /// The fields of the form that was sent; nothing where none was.
+    /// Fields of the submitted form; `None` without one.
     pub(super) form: Option<Vec<(String, String)>>,
-    /// Who is signed in.
+    /// The visitor's session.
     pub(super) session: Option<Arc<Session>>,
-    /// Whom a proxy has signed in.
+    /// The visitor that a proxy has signed in.
     pub(super) proxied: Option<Proxied>,
-    /// From which address they look, where that is known.
+    /// The visitor's address, if known.
     pub(super) address: Option<IpAddr>,
-    /// Whether the page is asked for anew every few seconds.
+    /// Whether the page is streamed with updates.
     pub(super) streams: bool,
 }
 
-/// Somebody whom a proxy has signed in, and what stands in every form of theirs.
+/// A visitor that a proxy has signed in, with the CSRF token of their forms.
 pub(super) struct Proxied {
     person: Person,
     csrf: String,
 }
 
 impl Visit {
-    /// The first query parameter of this name, unless it is empty.
+    /// The first query parameter of this name, if not empty.
     pub(super) fn query_value(&self, name: &str) -> Option<&str> {
         value_of(&self.query, name)
     }
 
-    /// The first field of this name in the form that was sent, unless it is empty.
+    /// The first form field of this name, if not empty.
     pub(super) fn field(&self, name: &str) -> Option<&str> {
         value_of(self.form.as_deref()?, name)
     }
 
-    /// Whether leads are taken, as every page shows it at its top.
+    /// Whether leads are accepted, as shown at the top of every page.
     ///
     /// # Errors
-    /// Our fault.
+    /// Fails with an internal error.
     pub(super) fn standing(&self) -> Result<String, Failure> {
         let ready = self.app.ready();
         render("standing.html", &context! { ready => ready.is_ok(), trouble => ready.err() })
     }
 
-    /// What stands in every form as the field `csrf`.
+    /// The CSRF token of forms, in the field `csrf`.
     pub(super) fn csrf(&self) -> &str {
         let proxied = self.proxied.as_ref().map(|proxied| &proxied.csrf);
         proxied.or(self.session.as_ref().map(|session| &session.csrf)).unwrap_or(&self.app.console.csrf)
     }
 
-    /// By what right somebody is signed in; nobody where nobody has to.
+    /// The visitor's name in the audit log; `None` without a sign-in.
     pub(super) fn signed_in(&self) -> Option<&str> {
         self.person().map(|person| person.who.as_str())
     }
 
-    /// Who is signed in.
     pub(super) fn person(&self) -> Option<&Person> {
         let proxied = self.proxied.as_ref().map(|proxied| &proxied.person);
         proxied.or(self.session().map(|session| &session.person))
     }
 
-    /// The user who is signed in, by name.
+    /// Name of the signed-in user account.
     pub(super) fn user(&self) -> Option<&str> {
         self.person()?.user.as_deref()
     }
 
-    /// What they may. Where nobody has to sign in everybody is an operator; nothing may who has to and has not.
+    /// The visitor's role: operator when no sign-in is required; none for a visitor who must sign in and has
+    /// not.
     pub(super) fn role(&self) -> Option<Role> {
         let unguarded = self.is_unguarded().then_some(Role::Operator);
         self.person().map(|person| person.role).or(unguarded)
     }
 
-    /// What that is, for templates.
+    /// The role's permissions, for templates.
     pub(super) fn may(&self) -> Value {
         let may = |least| self.role() >= Some(least);
         let [analyst, operator, administrator] =
@@ -100,42 +100,42 @@ impl Visit {
         fields! { analyst, operator, administrator }
     }
 
-    /// Whether nobody has to sign in.
+    /// Whether no sign-in is required.
     pub(super) fn is_unguarded(&self) -> bool {
         !self.app.console.sessions.rules.required
     }
 
-    /// The session that this is part of.
+    /// The visitor's session.
     pub(super) fn session(&self) -> Option<&Session> {
         self.session.as_deref()
     }
 
-    /// Whether what is sent is encrypted on its way.
+    /// Whether the listener uses TLS.
     pub(super) fn is_secure(&self) -> bool {
         self.app.run_file.admin.starts_with("https:")
     }
 
-    /// Who acts, for the audit: the console, and how it was opened.
+    /// The actor's name for the audit log: the console and the credential.
     pub(super) fn who(&self) -> String {
         audited(self.signed_in().unwrap_or("open on loopback"))
     }
 
-    /// The same with all that the audit keeps of it.
+    /// The actor for the audit log.
     pub(super) fn actor(&self) -> Actor {
         Actor { who: self.who(), role: self.role(), from: self.from() }
     }
 
-    /// Somebody of whom nothing is known but where they look from.
+    /// An unknown actor, of whom only the address is known.
     pub(super) fn stranger(&self) -> Actor {
         Actor { who: "nobody".to_owned(), role: None, from: self.from() }
     }
 
-    /// Where they look from, for the audit.
+    /// Origin for the audit log.
     pub(super) fn from(&self) -> String {
         self.address.map_or_else(|| "console".to_owned(), |address| format!("console {address}"))
     }
 
-    /// Whether a page that is kept open may still be shown.
+    /// Whether an open page may still be shown.
     pub(super) fn may_stay(&self) -> bool {
         match &self.proxied {
             Some(proxied) => proxy::holds(&self.app, &proxied.person),
@@ -143,12 +143,12 @@ impl Visit {
         }
     }
 
-    /// The masked attributes of a lead that are to be shown, which the fields `reveal` of a form name: the one that was asked
-    /// for, and those that were shown before. That each is shown, and why, is on the disk when this returns; again too, since a form
-    /// may be forged.
+    /// Reveals the masked attributes of a lead that the `reveal` fields of a form name: the requested one,
+    /// and those revealed before. Each reveal and its reason is durable in the audit when this returns;
+    /// repeated ones too, since a form may be forged.
     ///
     /// # Errors
-    /// That none is named, or one that is not masked, that no reason is given, or that it could not be recorded.
+    /// Fails when none is named, one is not masked, no reason is given, or the audit cannot be written.
     pub(super) async fn reveal(&self, lead: Uuid) -> Result<Vec<&'static str>, Failure> {
         let wrong = || Failure::bad_request("`reveal` must name a masked attribute");
         let fields = self.form.iter().flatten().filter(|(name, _)| name == "reveal");
@@ -168,16 +168,16 @@ impl Visit {
         Ok(named.into_iter().collect())
     }
 
-    /// Whether the form holds what only our own pages know.
+    /// Whether the form has the right CSRF token.
     pub(super) fn has_csrf(&self) -> bool {
         use sha2::{Digest, Sha256};
-        // By digest, so that the time reveals nothing of it.
+        // Compared by digest, so that the timing reveals nothing of it.
         self.field("csrf").is_some_and(|csrf| Sha256::digest(csrf) == Sha256::digest(self.csrf()))
     }
-    /// Runs on a thread that may block: what reads records.
+    /// Runs `read` on a blocking thread, for access to records.
     ///
     /// # Errors
-    /// Our fault: it panicked.
+    /// Fails when it panics.
     pub(super) async fn reading<T: Send + 'static>(
         &self,
         read: impl FnOnce(&App) -> T + Send + 'static,
@@ -187,7 +187,7 @@ impl Visit {
 }
 
 impl Proxied {
-    /// There is no session that could hold what stands in their forms, so it is made of a secret of ours and the name.
+    /// No session stores a CSRF token for proxied visitors, so it is derived from our secret and the name.
     pub(super) fn of(app: &App, person: Person) -> Self {
         use sha2::{Digest, Sha256};
         let digest = Sha256::digest(format!("{} {}", app.console.csrf, person.who));
@@ -195,7 +195,7 @@ impl Proxied {
     }
 }
 
-/// The console, and how it was opened, for the audit.
+/// An actor's name for the audit log: the console and the credential.
 pub(super) fn audited(how: &str) -> String {
     format!("console, {how}")
 }

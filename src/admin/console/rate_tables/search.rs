@@ -1,5 +1,5 @@
-//! Rate tables by what one wants to know of them, latest first. Nothing but their own records is looked at, which lie in the order of time:
-//! so a search looks back over a bounded number of them, says how far it has come, and goes on from there.
+//! Search for rate tables, latest first. It scans the table records in time order, a bounded number at a
+//! time, reports how far it got, and continues from there.
 
 use metrics::counter;
 
@@ -13,19 +13,19 @@ use offerd_engine::records::{Unavailable, reading};
 use offerd_store::entities::LeadRecord;
 use offerd_store::{Store, Tree};
 
-/// Tables of one page.
+/// Tables per page.
 pub(super) const LISTED: usize = 20;
 
-/// Tables that are read at once, about.
+/// Approximate number of tables per read.
 const CHUNK: std::ops::RangeInclusive<usize> = 128..=512;
 
-/// Milliseconds that are looked back on first.
+/// Span of the first read, milliseconds.
 const FIRST_SPAN_MS: i64 = 1000;
 
-/// How an ask may have ended: its word in addresses and for people, and the outcomes that it stands for.
+/// How a request may have ended: its name in addresses, its label, and the outcomes that it matches.
 pub(super) type Ended = (&'static str, &'static str, fn(&Outcome) -> bool);
 
-/// All that can be looked for.
+/// All choices.
 pub(super) const ENDED: [Ended; 4] = [
     ("offers", "offers", |outcome| matches!(outcome, Outcome::Offers(_))),
     ("no_offers", "no offers", |outcome| matches!(outcome, Outcome::NoOffers(_))),
@@ -33,43 +33,43 @@ pub(super) const ENDED: [Ended; 4] = [
     ("timed_out", "timed out", |outcome| matches!(outcome, Outcome::TimedOut)),
 ];
 
-/// What is looked for; what is not said fits.
+/// The search criteria; an unset one matches everything.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Wish {
     pub company: Option<Uuid>,
-    /// A place at the table for this product, and of this partner; and how its ask ended.
+    /// A seat of this product and partner, and how its request ended.
     pub product: Option<ProductType>,
     pub partner: Option<String>,
     pub outcome: Option<Ended>,
     /// Client tags of the lead: name and value.
     pub tags: Vec<(String, String)>,
-    /// Whether nobody offered anything.
+    /// Only tables without offers.
     pub without_offers: bool,
-    /// How long it took at least.
+    /// Minimum duration.
     pub slow: Option<Duration>,
-    /// When it was made at the earliest, and before when, Unix milliseconds.
+    /// Creation time from (inclusive) and to (exclusive), Unix milliseconds.
     pub from_ms: i64,
     pub to_ms: Option<i64>,
-    /// The table behind which a search goes on.
+    /// The table to continue before.
     pub before: Option<Uuid>,
 }
 
-/// What was found.
+/// Result of a search.
 #[derive(Debug, Default)]
 pub(super) struct Sought {
     pub tables: Vec<Uuid>,
-    /// How many were looked at.
+    /// Tables scanned.
     pub looked_at: usize,
-    /// From where there may be more.
+    /// Where to continue, if there may be more.
     pub next: Option<Uuid>,
-    /// When the last one was made that was looked at, where a limit ended the search.
+    /// Creation time of the last scanned table, if a limit ended the search.
     pub stopped_at: Option<i64>,
 }
 
-/// Looks for tables, latest first.
+/// Searches for tables, latest first.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when a record cannot be read.
+/// [`Unavailable`], after it was reported, when a record cannot be read.
 pub(super) fn search(
     engine: &Engine,
     wish: &Wish,
@@ -87,7 +87,7 @@ pub(super) fn search(
         let Some((oldest, _)) = chunk.first() else { return Ok(sought) };
         before = *oldest;
         for (table, bytes) in chunk.into_iter().rev() {
-            // The store reports a broken one.
+            // The store reports a corrupt one.
             let head = store.decode::<TableHead>(Tree::RateTables, table.as_bytes(), &bytes);
             let Ok(head) = head else { continue };
             sought.looked_at += 1;
@@ -107,8 +107,8 @@ pub(super) fn search(
     }
 }
 
-/// The tables right before one, oldest first, as many as are read at once: none only where there are none. The records can be read forwards
-/// only, so how far back to begin is found by trying.
+/// The tables just before one, oldest first, about a chunk of them; empty only if there are none. Records can
+/// only be read forwards, so the start of the span is found by trial.
 fn chunk_before(store: &Store, before: Uuid, from_ms: i64, span_ms: &mut i64) -> Vec<(Uuid, Vec<u8>)> {
     let end_ms = millis_of(before) + 1;
     let (mut too_short, mut too_long) = (0, i64::MAX);
@@ -151,7 +151,7 @@ fn fits(engine: &Engine, wish: &Wish, head: &TableHead, read: &mut usize) -> Res
     };
     let has_seat = || (0..head.seats.len()).any(|seat| is_wanted(u16::try_from(seat).unwrap_or(u16::MAX)));
     if (wish.partner.is_some() || wish.product.is_some()) && !has_seat() {
-        // A lead that nobody was asked about asks for what it asks for all the same.
+        // A lead for which no partner was asked still requests its products.
         let Some(product) = wish.product.filter(|_| wish.partner.is_none()) else { return Ok(false) };
         *read += 1;
         if !asked_for(&engine.records.store, head.lead)?.contains(&product) {
@@ -179,10 +179,10 @@ fn fits(engine: &Engine, wish: &Wish, head: &TableHead, read: &mut usize) -> Res
         && wish.slow.is_none_or(is_slow))
 }
 
-/// What a lead asks for: all where it does not say, nothing where it is erased.
+/// The products that a lead requests: all if it names none, none if it is erased.
 ///
 /// # Errors
-/// [`Unavailable`], once reported.
+/// [`Unavailable`], after it was reported.
 pub(super) fn asked_for(store: &Store, lead: Uuid) -> Result<Vec<ProductType>, Unavailable> {
     let record = reading::lead(store, lead)?;
     let asked = |record: LeadRecord| match record.lead.product_types {
@@ -192,7 +192,7 @@ pub(super) fn asked_for(store: &Store, lead: Uuid) -> Result<Vec<ProductType>, U
     Ok(record.map(asked).unwrap_or_default())
 }
 
-/// Whether a lead has all of some client tags; one that is erased has none.
+/// Whether a lead has all of these client tags; an erased one has none.
 fn has_tags(store: &Store, lead: Uuid, wanted: &[(String, String)]) -> Result<bool, Unavailable> {
     let record = reading::lead(store, lead)?;
     let tags = record.as_ref().and_then(|record| record.lead.client_tags.as_ref());
@@ -202,20 +202,20 @@ fn has_tags(store: &Store, lead: Uuid, wanted: &[(String, String)]) -> Result<bo
     Ok(wanted.iter().all(|(name, value)| has(name, value)))
 }
 
-/// Every answer of a table.
+/// All answers of a table.
 ///
 /// # Errors
-/// [`Unavailable`], once reported.
+/// [`Unavailable`], after it was reported.
 pub(super) fn answers(store: &Store, table: Uuid) -> Result<Vec<Answer>, Unavailable> {
     Ok(reading::answers(store, table).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// How long a table took, from when it was made to its last answer.
+/// Duration of a table, from its creation to its last answer.
 pub(super) fn took_ms(created_at: i64, answers: &[Answer]) -> Option<i64> {
     answers.iter().map(|answer| (answer.at - created_at).max(0)).max()
 }
 
-/// The least uuid of a moment.
+/// The smallest UUID of a time.
 fn first_at(at_ms: i64) -> Uuid {
     Uuid::from_u128(u128::from(at_ms.max(0).cast_unsigned()) << 80)
 }

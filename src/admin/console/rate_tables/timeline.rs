@@ -1,7 +1,7 @@
-//! The timeline of a rate table: who was asked when, answered when, and with what, drawn to scale.
+//! The timeline of a rate table, to scale: when each partner was asked and answered, and with what.
 //!
-//! Each partner that had a place at the table has a lane. A track shows the time that it was given, a bar the time that it
-//! took, and words what came of it. This file finds the places; the template draws them.
+//! Each seat has a lane. A track shows its time budget, a bar the time taken, and a label the outcome. This
+//! file computes the positions; the template draws them.
 
 use std::cmp::Ordering;
 
@@ -10,41 +10,41 @@ use offerd_engine::rate_table::reason::Reason;
 use offerd_insight::hindsight::explanation::{SeatExplanation, TableExplanation};
 use offerd_model::Timestamp;
 
-/// Size and places of the drawing, in its own units.
+/// Size and margins of the drawing, in its own units.
 const WIDTH: f64 = 1100.0;
 const LEFT: f64 = 232.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 34.0;
 const LANE: f64 = 32.0;
 const BOTTOM: f64 = 30.0;
-/// Least length of a bar, so that it can be seen.
+/// Minimum length of a bar, so that it is visible.
 const LEAST_BAR: f64 = 4.0;
-/// About how long a letter of the words is.
+/// Approximate width of a character.
 const LETTER: f64 = 6.5;
-/// Between a bar and its words.
+/// Gap between a bar and its label.
 const GAP: f64 = 9.0;
-/// Ticks of the axis at most.
+/// Maximum ticks of the axis.
 const MOST_TICKS: f64 = 8.0;
-/// Letters of a partner's name at most.
+/// Maximum characters of a partner's name.
 const NAME_LETTERS: usize = 30;
 
-/// The axis ends here at the earliest, in milliseconds.
+/// Minimum length of the axis, milliseconds.
 const SHORTEST_MS: f64 = 5.0;
 
-/// A piece of a lane.
+/// A part of a lane.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq)]
 struct Stretch {
     x: f64,
     width: f64,
 }
 
-/// Time to place: milliseconds from the making of the table.
+/// Maps time to position, in milliseconds since the table's creation.
 #[derive(Debug, Clone, Copy)]
 struct Scale {
     last_ms: f64,
 }
 
-/// Draws a table, as of `now_ms` in Unix milliseconds; nothing where nobody had a place at it.
+/// Draws a table, as of `now_ms` in Unix milliseconds; `None` if it has no seats.
 pub(super) fn timeline(table: &TableExplanation, now_ms: i64) -> Option<Value> {
     let made_at = table.created_at.millis();
     let after = |at: Timestamp| (at.millis() - made_at).max(0) as f64;
@@ -58,7 +58,7 @@ pub(super) fn timeline(table: &TableExplanation, now_ms: i64) -> Option<Value> {
     seats.sort_by(|one, other| order(one).partial_cmp(&order(other)).unwrap_or(Ordering::Equal));
 
     let last = seats.iter().filter_map(|(_, span)| *span).map(|span| span.ended).fold(0.0, f64::max);
-    // A deadline that is far is not drawn: the description has it.
+    // A distant deadline is not drawn; the description states it.
     let near = last * 2.0 >= deadline;
     let end = if near { last.max(deadline) * 1.03 } else { last * 1.08 };
     let scale = Scale { last_ms: end.max(SHORTEST_MS) };
@@ -77,7 +77,7 @@ pub(super) fn timeline(table: &TableExplanation, now_ms: i64) -> Option<Value> {
             ticks => scale.ticks(),
             deadline => near.then(|| scale.mark(deadline, format!("deadline {}", time(deadline)))),
             second_look => second_look.map(|at| scale.mark(at, format!("second look {}", time(at)))),
-            // What it shows, in words.
+            // The drawing in words.
             description => description(table, &seats, last, deadline, second_look),
             lanes,
         }
@@ -85,7 +85,7 @@ pub(super) fn timeline(table: &TableExplanation, now_ms: i64) -> Option<Value> {
     (!lanes.is_empty()).then(drawing)
 }
 
-/// When a seat was asked, how long it had, and when it ended, in milliseconds from the making of the table.
+/// When a seat was asked, its time budget, and when it ended, in milliseconds since the table's creation.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     asked: f64,
@@ -93,11 +93,11 @@ struct Span {
     ended: f64,
 }
 
-/// A seat that had a place at the table, and its span.
+/// A seat at the table, and its span.
 type Seated<'t> = (&'t SeatExplanation, Option<Span>);
 
 impl Span {
-    /// `None` of a seat that was not asked.
+    /// `None` for a seat that was not asked.
     fn of(seat: &SeatExplanation, after: &dyn Fn(Timestamp) -> f64, so_far: f64) -> Option<Self> {
         let asked = after(seat.asked_at?);
         let ended = seat.ended_after_ms.map_or(so_far.max(asked), |took| asked + took as f64);
@@ -105,7 +105,7 @@ impl Span {
     }
 }
 
-/// A partner's row.
+/// The lane of a seat.
 fn lane(seat: &SeatExplanation, nth: u16, span: Option<Span>, scale: Scale) -> Value {
     let words = words(seat, span);
     let bar = span.map(|span| scale.stretch(span.asked, span.ended));
@@ -119,13 +119,14 @@ fn lane(seat: &SeatExplanation, nth: u16, span: Option<Span>, scale: Scale) -> V
         bar,
         words_x,
         anchor,
-        // All of it in a sentence.
+        // The lane in one sentence.
         told => format!("{}, {}: {words}", seat.name, seat.product_type),
         words,
     }
 }
 
-/// Where the words stand: `start` behind the bar, `end` before it or `inside` on it, wherever there is room first.
+/// Position of the label, whichever fits first: after the bar (`start`), before it (`end`), or on it
+/// (`inside`).
 fn place(bar: Option<Stretch>, length: f64) -> (f64, &'static str) {
     let Some(Stretch { x, width }) = bar else { return (LEFT + GAP, "start") };
     if x + width + GAP + length <= WIDTH - RIGHT {
@@ -151,7 +152,7 @@ impl Scale {
         Stretch { x, width: rounded((self.x(to_ms) - x).max(LEAST_BAR)) }
     }
 
-    /// Round times, as many as there is room for.
+    /// Round times, as many as fit.
     fn ticks(self) -> Vec<Value> {
         let least = self.last_ms / MOST_TICKS;
         let magnitude = 10_f64.powf(least.log10().floor());
@@ -162,7 +163,7 @@ impl Scale {
     }
 }
 
-/// How an ask ended, in a few words, and after how long.
+/// The outcome of a request in a few words, with its duration.
 fn words(seat: &SeatExplanation, span: Option<Span>) -> String {
     let offers = seat.offers.iter().filter(|offer| offer.uuid.is_some()).count();
     let ended = match seat.why {
@@ -187,7 +188,7 @@ fn words(seat: &SeatExplanation, span: Option<Span>) -> String {
     }
 }
 
-/// How an ask ended, in the colours of the console.
+/// The console colour of an outcome.
 fn tone(why: Reason) -> &'static str {
     match why {
         Reason::Offers => "good",
@@ -217,7 +218,7 @@ fn description(
     )
 }
 
-/// Milliseconds for people: `35 ms`, `1.24 s`, `15 s`.
+/// Readable milliseconds: `35 ms`, `1.24 s`, `15 s`.
 pub(super) fn time(ms: f64) -> String {
     match ms {
         short if short < 1_000.0 => format!("{short:.0} ms"),
@@ -236,7 +237,7 @@ fn shortened(name: &str) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// A tenth of a unit is more than can be seen.
+/// Rounds to a tenth of a unit, below what is visible.
 fn rounded(place: f64) -> f64 {
     (place * 10.0).round() / 10.0
 }

@@ -1,12 +1,12 @@
-//! `GET /alerts`, `POST /alerts/test`: what `offerd alerts` calls; and what the console does of it.
+//! `GET /alerts`, `POST /alerts/test` for `offerd alerts`, and the actions that the console shares.
 
 use super::prelude::*;
 use offerd_outbound::alerts::{Tried, check_receiver, try_out};
 
-/// Who is to be told a test.
+/// The order of a test alert.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Test {
-    /// The name of one receiver; else all.
+    /// Name of one receiver; default: all.
     #[serde(default)]
     pub receiver: Option<String>,
 }
@@ -15,15 +15,15 @@ operations! {
     /// Lists firing alerts and the receivers.
     list(context) => context.app.alerts.standing(&context.app.settings().alerts);
 
-    /// Sends a test alert, and reports how each receiver answered.
+    /// Sends a test alert, and reports the result of each receiver.
     test(context, test: Test) =>
         tested(&context.app, &Actor::of_command(&context), test.receiver.as_deref()).await?;
 }
 
-/// Sends a test to one receiver, or to all.
+/// Sends a test alert to one receiver, or to all.
 ///
 /// # Errors
-/// That there is no such receiver.
+/// Fails when there is no such receiver.
 pub(super) async fn tested(app: &App, actor: &Actor, receiver: Option<&str>) -> Result<Vec<Tried>, Failure> {
     let settings = app.settings();
     check_receiver(&settings.alerts, receiver).map_err(|fault| Failure::bad_attribute("receiver", fault))?;

@@ -1,7 +1,7 @@
-//! `GET /backup`: what `offerd backup` calls. Answers with the file, piece by piece.
+//! `GET /backup` for `offerd backup`. Streams the file in chunks.
 //!
-//! One at a time, on a thread that may block. No piece is made before the client has taken the last; when the client hangs up
-//! it ends.
+//! One backup runs at a time, on a blocking thread. A chunk is produced when the client has taken the
+//! previous one; the backup ends when the client disconnects.
 
 use std::io;
 
@@ -14,10 +14,10 @@ use offerd_engine::records::projection::Steps;
 use offerd_outbound::alerts;
 use offerd_store::backup::{Backup, BackupError};
 
-/// Seconds after which it may be tried again when another backup is being taken.
+/// Seconds after which a backup may be retried while another one runs.
 const RETRY_AFTER_S: u32 = 10;
 
-/// A backup that goes on with each piece, and who takes it.
+/// A running backup, one step per chunk, with its operator.
 type UnderWay = (Backup, Steps, Arc<str>, Arc<App>);
 
 pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
@@ -53,7 +53,7 @@ async fn go_on((mut backup, mut steps, who, app): UnderWay) -> Option<(io::Resul
     }
 }
 
-/// Notes in the log who took what out of the store.
+/// Logs who took a copy of the store.
 pub fn told(action: &'static str, who: &str) {
     audit_by!(who, action, "the store as a whole");
 }

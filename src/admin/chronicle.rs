@@ -1,4 +1,4 @@
-//! What was done lately, for who looks at it on a page: the last check of the store, since the start.
+//! The last check of the store since the start, for the console.
 
 use chrono::Utc;
 use parking_lot::Mutex;
@@ -16,17 +16,17 @@ pub struct Chronicle(Mutex<Option<Check>>);
 pub struct Check {
     /// When it began, Unix milliseconds.
     pub at: i64,
-    /// What it found; nothing while it goes on, the cause where it could not.
+    /// Its result: `None` while it runs, the cause if it failed.
     pub found: Option<Result<Value, String>>,
 }
 
 impl Chronicle {
-    /// The last check, if there was one.
+    /// The last check, if any.
     pub fn check(&self) -> Option<Check> {
         self.0.lock().clone()
     }
 
-    /// A check begins. Returns whether it may: only one goes on at a time.
+    /// Starts a check. Returns false if one is running.
     pub fn check_begins(&self) -> bool {
         let mut last = self.0.lock();
         if last.as_ref().is_some_and(|check| check.found.is_none()) {
@@ -36,7 +36,7 @@ impl Chronicle {
         true
     }
 
-    /// The check that was going on has ended.
+    /// Records the end of the running check.
     pub fn check_ended(&self, report: Result<&StoreReport, String>) {
         let found = report.map(|report| {
             json!({

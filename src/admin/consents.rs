@@ -1,4 +1,4 @@
-//! `GET /consents`: what `offerd person consents` calls, page by page. The console has a page of its own.
+//! `GET /consents` for `offerd person consents`, page by page. The console has its own page.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::command::{WHOLE, parameter, store_unread};
 use super::prelude::*;
 use offerd_insight::persons::consents::{Place, Wanted, page};
 
-/// What names a company.
+/// Requirement of a company's id.
 const UUID: &str = "must be a uuid";
 
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
@@ -18,7 +18,7 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let from = match parameter(&context, "nextCompany", UUID)? {
         Some(company) => Some(Place { company, from_us: parameter(&context, "nextUs", WHOLE)?.unwrap_or(0) }),
         None => {
-            // Once for all pages.
+            // Recorded once for all pages.
             noted(&context.app, &Actor::of_command(&context)).await?;
             None
         }
@@ -27,10 +27,10 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&context.app.reading("the consents could not be read", read).await?.map_err(store_unread)?)
 }
 
-/// Records that somebody looks at consents, of the console too.
+/// Records a look at consents; the console uses it too.
 ///
 /// # Errors
-/// That it could not be recorded.
+/// Fails when the audit cannot be written.
 pub(super) async fn noted(app: &App, actor: &Actor) -> Result<(), Failure> {
     app.note(actor, note!("consents.read")).await
 }

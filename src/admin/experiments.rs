@@ -67,7 +67,7 @@ impl RuleStanding {
         Self { rule: rule.to_owned(), state, starts: None, ends: None, companies, tags, variants }
     }
 
-    /// Its time range, as far as its file sets one.
+    /// Its time range; open at an end that its file does not set.
     pub fn time(&self) -> String {
         let minute = |at: DateTime<Utc>| figures::minute(at.timestamp_millis());
         match (self.starts.map(minute), self.ends.map(minute)) {

@@ -1,11 +1,11 @@
-//! Whether the daemon takes leads, and if not, why; and what is damaged while it does.
+//! Readiness: whether the daemon accepts leads, why not, and known damage.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use offerd_store::{ClockStanding, Store};
 
-/// Readiness: started, not stopping, and a store that writes.
+/// Readiness: started, not stopping, and the store can write.
 #[derive(Debug)]
 pub struct Health {
     ready: AtomicBool,
@@ -13,25 +13,25 @@ pub struct Health {
 }
 
 impl Health {
-    /// Not ready yet.
+    /// Creates it, not ready.
     pub fn new(store: Store) -> Self {
         Self { ready: AtomicBool::new(false), store }
     }
 
-    /// Turns readiness on after the start, off before the end.
+    /// Set after the start, cleared before the stop.
     pub fn set_ready(&self, ready: bool) {
         self.ready.store(ready, Ordering::Release);
     }
 
-    /// What to look at although leads are taken.
+    /// A known problem while leads are accepted.
     pub fn remark(&self) -> Option<String> {
         clock_remark(self.store.clock_standing())
     }
 
-    /// Whether leads are taken.
+    /// Whether leads are accepted.
     ///
     /// # Errors
-    /// The reason why not.
+    /// Returns the reason why not.
     pub fn ready(&self) -> Result<(), String> {
         if !self.ready.load(Ordering::Acquire) {
             return Err("starting or stopping".to_owned());
@@ -50,7 +50,7 @@ impl Health {
         }
     }
 
-    /// What of the store is not as it was written, while all the rest goes on; nothing where nothing is known to be damaged.
+    /// Known damage of the store while everything else works; `None` if there is none.
     pub fn degraded(&self) -> Option<String> {
         let places = self.store.damages().iter().filter(|damage| damage.costs_records()).count();
         let records = self.store.broken_records();
@@ -63,7 +63,7 @@ impl Health {
     }
 }
 
-/// How the machine's clock is off, in words.
+/// The offset of the system clock, in words.
 pub(super) fn clock_remark(standing: ClockStanding) -> Option<String> {
     let written = |off: Duration| humantime::format_duration(Duration::from_secs(off.as_secs()));
     match standing {

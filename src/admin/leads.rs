@@ -1,8 +1,8 @@
-//! `DELETE /leads/{uuid}`, `GET /leads/{uuid}`, `GET /leads/{uuid}/explanation`: what `offerd lead erase`, `offerd lead export`
-//! and `offerd explain UUID` call.
+//! `DELETE /leads/{uuid}`, `GET /leads/{uuid}`, `GET /leads/{uuid}/explanation` for `offerd lead erase`,
+//! `offerd lead export` and `offerd explain UUID`.
 //!
-//! As with [persons](super::erasing), the audit has a record before an erasure (`lead.erase`) and one behind it (`lead.erased`): where the
-//! second is missing, the lead may not be erased.
+//! As with [persons](super::erasing), the audit has a record before an erasure (`lead.erase`) and one after
+//! it (`lead.erased`): without the second, the lead may not be erased.
 
 use tokio::runtime::Handle;
 
@@ -46,14 +46,14 @@ pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&dossier.await?)
 }
 
-/// Explains a lead, or a rate table by its own uuid or an offer's: every rule of the book is walked.
+/// Explains a lead, or a rate table by its UUID or an offer's; evaluates every rule of the book.
 pub(super) async fn explain(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let explain = move |engine: &Engine| explanation(&engine.records, &engine.book(), uuid);
     Reply::json(&found(&context.app, uuid, explain).await?)
 }
 
-/// That there is such a lead, or its key: what is not done is not recorded.
+/// Checks that the lead or its key exists: nothing is recorded for an erasure that does not happen.
 fn known(app: &App, lead: Uuid) -> Result<(), Failure> {
     match reading::held(&app.store, lead) {
         Ok(Held::Whole(_) | Held::Damaged) => Ok(()),
@@ -62,7 +62,7 @@ fn known(app: &App, lead: Uuid) -> Result<(), Failure> {
     }
 }
 
-/// What was found of a lead. It is looked for on a thread that may block: the feeds may be long.
+/// Looks up something of a lead, on a blocking thread, since feeds may be long.
 async fn found<T: Send + 'static>(
     app: &Arc<App>,
     lead: Uuid,

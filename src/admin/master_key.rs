@@ -1,4 +1,4 @@
-//! `POST /masterKey`, `GET /masterKey`: what `offerd key rotate` and `offerd doctor` call.
+//! `POST /masterKey`, `GET /masterKey` for `offerd key rotate` and `offerd doctor`.
 
 use std::path::PathBuf;
 
@@ -9,33 +9,33 @@ use offerd_store::{MasterKey, SealingError, Store};
 const FAILED: &str = "the master key could not be exchanged";
 
 record! { plain
-    /// The master key to seal the store with. The key itself is not sent: the process that has the store open reads its file.
+    /// A master key rotation. The key itself is not sent: the process that has the store open reads its file.
     Rotation {
-        /// The file that holds the new key.
+        /// File of the new key.
         new_key_file: PathBuf,
     }
 
-    /// A master key was exchanged; where both ids are one, it was in use already and nothing was done.
+    /// Result of a rotation; equal ids mean that the key was already in use.
     Rotated {
-        /// The id of the key before.
+        /// Id of the old key.
         old_key: String,
-        /// The id of the key from now on.
+        /// Id of the new key.
         new_key: String,
     }
 
     /// The master key that a store is sealed with.
     SealedWith {
-        /// Its id, which says nothing of the key itself.
+        /// Its id, which reveals nothing of the key.
         key: String,
     }
 }
 
-/// With which key the next start must open the store.
+/// Answers with the key that the next start needs.
 pub(super) async fn sealed_with(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&SealedWith { key: context.app.store.master_key_id() })
 }
 
-/// Reads and writes files on a thread that may block.
+/// Reads and writes files on a blocking thread.
 pub(super) async fn rotate(mut context: Context<App>) -> Result<Reply, Failure> {
     let rotation: Rotation = order(&mut context, ORDER_BYTES).await?;
     match context.app.reading(FAILED, move |app| rotation.apply(&app.store)).await? {
@@ -54,7 +54,7 @@ pub(super) async fn rotate(mut context: Context<App>) -> Result<Reply, Failure> 
 }
 
 impl Rotation {
-    /// Seals the keys of a store with the new key.
+    /// Re-seals the store's keys with the new key.
     fn apply(&self, store: &Store) -> Result<Rotated, SealingError> {
         let new = MasterKey::read(&self.new_key_file).map_err(SealingError::MasterKey)?;
         let rotated = Rotated { old_key: store.master_key_id(), new_key: new.id() };

@@ -1,11 +1,11 @@
-//! `GET /nodes`: what `offerd nodes` calls; and what this node tells the others.
+//! `GET /nodes` for `offerd nodes`, and this node's reports to the others.
 
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::prelude::*;
 use offerd_insight::nodes::{NodeTold, Nodes};
 
-/// How often this node tells how it does.
+/// Interval of this node's reports.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// The nodes that share the store.
@@ -13,7 +13,7 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&nodes(&context.app).await?)
 }
 
-/// The same, read on a thread that may block.
+/// Reads the nodes, on a blocking thread.
 pub(super) async fn nodes(app: &Arc<App>) -> Result<Nodes, Failure> {
     let read = |app: &App| Nodes::of(&app.store, &app.settings());
     app.reading("nodes could not be listed", read).await?.map_err(|failure| {
@@ -22,7 +22,7 @@ pub(super) async fn nodes(app: &Arc<App>) -> Result<Nodes, Failure> {
     })
 }
 
-/// Tells the others how this node does, for as long as it runs.
+/// Reports the state of this node to the others, until dropped.
 pub(super) async fn tell(app: Arc<App>) {
     let mut ticks = interval(EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,4 +1,4 @@
-//! `POST /partnerEvents`: what `offerd events import` calls.
+//! `POST /partnerEvents` for `offerd events import`.
 
 use serde_json::Value;
 
@@ -10,34 +10,34 @@ use offerd_engine::matching::Engine;
 use offerd_model::{ApiError, ErrorType, PartnerReport, Timestamp, Unreadable};
 use offerd_partners::Book;
 
-/// Most reports that are sent at once.
+/// Maximum reports per request.
 pub const AT_ONCE: usize = 256;
 
-/// Longest body: so many reports, each with the longest attributes there are.
+/// Longest body: that many reports with attributes of maximum length.
 const MAX_BODY_BYTES: usize = AT_ONCE * 4096;
 
-/// A report to be imported.
+/// A report to import.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Imported {
-    /// Key of the partner that it is from.
+    /// Key of the reporting partner.
     pub partner: String,
-    /// The report, as the partner would send it.
+    /// The report in the partner's own form.
     pub report: Value,
 }
 
-/// What became of it.
+/// Outcome of an imported report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
-    /// It was taken in.
+    /// Recorded.
     New,
-    /// It had been taken in before.
+    /// Already recorded before.
     Known,
-    /// Something about it is wrong.
+    /// Invalid, with all faults.
     Refused(Vec<ApiError>),
 }
 
-/// Takes in reports in their order.
+/// Imports reports in order.
 async fn import(engine: &Engine, imported: &[Imported]) -> Vec<Outcome> {
     let read = imported.iter().map(|one| {
         let report = read(&one.report)?;
@@ -54,11 +54,11 @@ async fn import(engine: &Engine, imported: &[Imported]) -> Vec<Outcome> {
     outcomes.collect()
 }
 
-/// That a report of a file can be true: its partner is one, and it happened after its lead was made. A partner that has left may still
-/// report on the leads that it was sent.
+/// Checks that a report is plausible: its partner exists, and the event is later than its lead. A removed
+/// partner may still report on leads that it was sent.
 ///
 /// # Errors
-/// That it cannot.
+/// Returns the contradiction.
 fn possible(engine: &Engine, partner: &str, report: &PartnerReport) -> Result<(), ApiError> {
     let PartnerReport::Event(event) = report else { return Ok(()) };
     let about = match attribute(engine, partner, &event.reference) {
@@ -76,10 +76,10 @@ fn possible(engine: &Engine, partner: &str, report: &PartnerReport) -> Result<()
     }
 }
 
-/// That a partner has a file; nothing is known where no files are.
+/// Checks that a partner has a file; passes when there are no partner files.
 ///
 /// # Errors
-/// That it has none, and which may be meant.
+/// Fails when it has none, and suggests a similar key.
 pub fn known(book: &Book, partner: &str) -> Result<(), ApiError> {
     let keys = || book.partners().into_iter().map(|known| known.key.as_str());
     if keys().next().is_none() || keys().any(|key| key == partner) {
@@ -90,10 +90,10 @@ pub fn known(book: &Book, partner: &str) -> Result<(), ApiError> {
     Err(ApiError::at("partner", ErrorType::Malformed, message))
 }
 
-/// Reads a report.
+/// Parses a report.
 ///
 /// # Errors
-/// Everything that keeps it from being one.
+/// Returns all its faults.
 pub fn read(report: &Value) -> Result<PartnerReport, Vec<ApiError>> {
     PartnerReport::read(report.to_string().as_bytes()).map_err(|unreadable| match unreadable {
         Unreadable::NotJson(error) => vec![error],

@@ -1,5 +1,5 @@
-//! `GET /partners`, `GET /partners/timing`, `POST /partners/pause`, `POST /partners/resume`:
-//! what `offerd partners` calls; and pauses for the console.
+//! `GET /partners`, `GET /partners/timing`, `POST /partners/pause`, `POST /partners/resume` for
+//! `offerd partners`, and pauses for the console.
 
 use std::cmp::Reverse;
 
@@ -10,8 +10,8 @@ use offerd_insight::hindsight::timing::timings;
 use offerd_store::pauses::{Pause, Resumed};
 use offerd_web::query;
 
-/// The worst first, and those who are as well as each other as the files have them. Who is not asked for want of its suppression list
-/// is among the worst: nobody meant that.
+/// Lists seats worst first, and otherwise in file order. A seat whose suppression list is missing counts
+/// among the worst: that is never intended.
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let mut standings = context.app.engine.standings();
     standings.sort_by_key(|standing| {
@@ -20,7 +20,7 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&standings)
 }
 
-/// Reads on a thread that may block: there may be many tables.
+/// Reads on a blocking thread, since there may be many tables.
 pub(super) async fn timing(context: Context<App>) -> Result<Reply, Failure> {
     let since = query::read(&context.request, |query| query.required("since", query::integer(0..=i64::MAX)))?;
     let read = move |app: &App| {
@@ -34,10 +34,10 @@ operations! {
     resume(context, what: Pausable) => resumed(&context.app, &what, &Actor::of_command(&context)).await?;
 }
 
-/// Takes out what is in the book, until it is resumed.
+/// Pauses a partner or product type of the book, until it is resumed.
 ///
 /// # Errors
-/// That it is not in the book, or our fault.
+/// Fails when it is not in the book, or with an internal error.
 pub(super) async fn paused(app: &App, what: &Pausable, actor: &Actor) -> Result<Pause, Failure> {
     if let Some((attribute, fault)) = what.fault(&app.engine.book()) {
         return Err(Failure::bad_attribute(attribute, fault));
@@ -48,10 +48,10 @@ pub(super) async fn paused(app: &App, what: &Pausable, actor: &Actor) -> Result<
     pause.map_err(|failure| unwritten("the pause", &failure))
 }
 
-/// Ends a pause, of what is not in the book any more too.
+/// Ends a pause, even if the partner is no longer in the book.
 ///
 /// # Errors
-/// Our fault.
+/// Fails with an internal error.
 pub(super) async fn resumed(app: &App, what: &Pausable, actor: &Actor) -> Result<Resumed, Failure> {
     let (partner, product_type) = named(what);
     let note = note!("partner.resume", partner, product_type, "partner resumed").about(object(what));

@@ -1,4 +1,4 @@
-//! The console's password: where it is looked for, and what is wrong with it. Like the console's secret it is kept as a digest
+//! The console's password: its sources and its requirements. Like the console's secret it is kept as a digest
 //! only.
 
 use std::env;
@@ -10,39 +10,39 @@ use sha2::{Digest, Sha256};
 
 use offerd_base::regular_file;
 
-/// The systemd credential that may hold it.
+/// Name of its systemd credential.
 const CREDENTIAL: &str = "offerd-console-password";
 
-/// Fewest characters of one.
+/// Minimum length, characters.
 const FEWEST: usize = 12;
 
-/// Longest file that is read for one, bytes.
+/// Longest password file, bytes.
 const FILE_BYTES_MAX: u64 = 4096;
 
-/// A password, by its digest.
+/// Digest of a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password([u8; 32]);
 
-/// The secret and the password that open the console.
+/// The secret and the password of the console.
 #[derive(Default)]
 pub struct Passwords {
-    /// What was made by us to sign in with, if it was.
+    /// The generated secret, if there is one.
     pub secret: Option<Password>,
-    /// What the operator has set for everybody to sign in with, if they have.
+    /// The shared password set by the operator, if any.
     pub password: Option<Password>,
 }
 
 impl Password {
-    /// The password that was given: by `file`, or else by the systemd credential `offerd-console-password`. `None` when there is
-    /// none in either place.
+    /// Reads the password from `file`, or else from the systemd credential `offerd-console-password`. `None`
+    /// if neither exists.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns why it cannot be used.
     pub fn find(file: Option<&Path>) -> Result<Option<Self>, String> {
         let credential = || {
             let directory = env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from)?;
             let file = directory.join(CREDENTIAL);
-            // One that may not even be looked for is there: reading it gives the error.
+            // A credential that cannot be accessed counts as existing; reading it returns the error.
             file.try_exists().unwrap_or(true).then_some(file)
         };
         let Some(file) = file.map(Path::to_owned).or_else(credential) else { return Ok(None) };
@@ -58,10 +58,10 @@ impl Password {
             .map_err(|fault| format!("`{place}`: {fault}"))
     }
 
-    /// A password.
+    /// Digests a password.
     ///
     /// # Errors
-    /// Why it is too easily guessed.
+    /// Returns why it is too weak.
     pub fn new(text: &str) -> Result<Self, String> {
         match text.chars().count() {
             enough if enough >= FEWEST => Ok(Self(Sha256::digest(text).into())),
@@ -69,22 +69,22 @@ impl Password {
         }
     }
 
-    /// A secret that was made by us and is random enough.
+    /// Digests a generated secret, which is random enough.
     pub fn of_secret(secret: &str) -> Self {
         Self(Sha256::digest(secret).into())
     }
 
-    /// One by its digest, in hexadecimal digits.
+    /// Parses a hexadecimal digest.
     pub fn of_hex(digest: &str) -> Option<Self> {
         const_hex::decode_to_array(digest).ok().map(Self)
     }
 
-    /// Its digest, in hexadecimal digits.
+    /// The digest in hexadecimal.
     pub fn hex(&self) -> String {
         const_hex::encode(self.0)
     }
 
-    /// Whether it is this one; compared by digest, so that the time reveals nothing of it.
+    /// Whether `given` is this password; compared by digest, so that the timing reveals nothing of it.
     pub fn is(&self, given: &str) -> bool {
         self.0 == <[u8; 32]>::from(Sha256::digest(given))
     }

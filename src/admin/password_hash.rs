@@ -1,6 +1,7 @@
-//! The passwords of users: hashed and compared with argon2id, on threads that may block, few at a time.
+//! Password hashes of users, by argon2id, on blocking threads with limited concurrency.
 //!
-//! One takes some 20 ms of a core and 19 MiB of memory, by the parameters that OWASP recommends, which stand in each hash.
+//! A hash takes about 20 ms of a core and 19 MiB of memory, with the parameters recommended by OWASP; each
+//! hash contains its parameters.
 
 use std::sync::LazyLock;
 
@@ -10,22 +11,22 @@ use tokio::sync::Semaphore;
 use super::password::Password;
 use super::prelude::*;
 
-/// Passwords that are hashed at once; more wait. How many wait is bounded by how many attempts may fail.
+/// Concurrent hashes; more wait. The limit on failed attempts bounds their number.
 const AT_ONCE: usize = 2;
 
 /// Longest password, bytes.
 const PASSWORD_BYTES: usize = 1024;
 
-/// What a password is compared with that is of no user, so that it takes as long as if it were.
+/// Hash to verify against for an unknown user, so that it takes as long.
 static NOBODYS: LazyLock<Option<String>> = LazyLock::new(|| hashed("nobody has this password"));
 
-/// One permit for each that is hashed.
+/// One permit per running hash.
 static PERMITS: Semaphore = Semaphore::const_new(AT_ONCE);
 
-/// The hash of a new password, as a PHC string.
+/// Hashes a new password, as a PHC string.
 ///
 /// # Errors
-/// Why it is too easily guessed, or too long.
+/// Fails when it is too weak or too long.
 pub(super) async fn make(password: &str) -> Result<String, Failure> {
     Password::new(password).map_err(|fault| Failure::bad_attribute("password", fault))?;
     if password.len() > PASSWORD_BYTES {
@@ -37,10 +38,10 @@ pub(super) async fn make(password: &str) -> Result<String, Failure> {
     made.ok_or_else(Failure::internal)
 }
 
-/// Whether a password is the one of a hash. Without a hash it is not, and takes as long.
+/// Verifies a password against a hash. Without a hash the result is false, after the same time.
 ///
 /// # Errors
-/// Our fault: it could not be compared.
+/// Fails with an internal error.
 pub(super) async fn fits(hash: Option<String>, password: &str) -> Result<bool, Failure> {
     let password: Vec<u8> = password.bytes().take(PASSWORD_BYTES + 1).collect();
     aside(move || {
@@ -55,7 +56,7 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     let failed = "a password could not be hashed";
     let permit = PERMITS.acquire().await.map_err(our_fault(failed))?;
     let work = move || {
-        // Held until the work is done, also where nobody waits for it any more.
+        // Held until the work ends, even if its caller has left.
         let _permit = permit;
         work()
     };

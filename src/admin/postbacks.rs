@@ -1,27 +1,27 @@
-//! `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry`, `POST /postbacks/{name}/test`: what
-//! `offerd postbacks` calls; and what the console does of it.
+//! `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry`,
+//! `POST /postbacks/{name}/test` for `offerd postbacks`, and the actions that the console shares.
 
 use super::prelude::*;
 use offerd_outbound::postbacks::{self, Retried, Retry, Subscription, Trial};
 use offerd_web::Params;
 
-/// What the log says where that is not known.
+/// Log message when the postbacks cannot be read.
 pub(super) const UNREAD: &str = "what is held of postbacks could not be read";
 
-/// How all of them stand.
+/// The state of all subscriptions.
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let read = |app: &App| postbacks::standings(&app.store, &app.subscriptions());
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
-/// What was given up of one.
+/// The dead letters of a subscription.
 pub(super) async fn dead(context: Context<App>) -> Result<Reply, Failure> {
     let subscription = named(&context.app, &context.params)?;
     let read = move |app: &App| postbacks::dead_letters(&app.store, &subscription);
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
-/// Sends what was given up again.
+/// Retries dead letters.
 pub(super) async fn retry(mut context: Context<App>) -> Result<Reply, Failure> {
     let which: Retry = order(&mut context, ORDER_BYTES).await?;
     let subscription = named(&context.app, &context.params)?;
@@ -36,10 +36,10 @@ pub(super) async fn test(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&trial.map_err(unavailable)?)
 }
 
-/// Sends what was given up of a subscription again.
+/// Retries the dead letters of a subscription.
 ///
 /// # Errors
-/// That it could not be written that it is.
+/// Fails when the retry cannot be stored.
 pub(super) async fn retried(
     app: &App,
     actor: &Actor,
@@ -57,7 +57,7 @@ pub(super) async fn retried(
 /// Sends a test event to a subscription.
 ///
 /// # Errors
-/// Why it was not sent.
+/// Returns why it was not sent.
 pub(super) async fn tried(app: &App, actor: &Actor, subscription: &Subscription) -> Result<Trial, String> {
     let name = &subscription.name;
     let note = note!("postbacks.test", subscription = name, "test event sent").about(name);
@@ -65,10 +65,10 @@ pub(super) async fn tried(app: &App, actor: &Actor, subscription: &Subscription)
     postbacks::try_out(subscription).await
 }
 
-/// The subscription that a path names.
+/// The subscription of a path.
 ///
 /// # Errors
-/// That there is none of this name.
+/// Fails when there is none of this name.
 pub(super) fn named(app: &App, params: &Params) -> Result<Arc<Subscription>, Failure> {
     let known = app.subscriptions().named(params.get("name").unwrap_or_default()).cloned();
     known.ok_or_else(|| Failure::unknown("There is no subscription of this name"))

@@ -1,4 +1,4 @@
-//! What nearly every operation of the admin listener is made of: the application, the caller, the audit, and the answer.
+//! Imports that nearly every admin operation needs: the application, the caller, the audit, and the answer.
 
 pub(super) use std::sync::Arc;
 pub(super) use std::time::Duration;

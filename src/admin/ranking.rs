@@ -1,4 +1,4 @@
-//! `GET /ranking`: what `offerd ranking` calls.
+//! `GET /ranking` for `offerd ranking`.
 
 use super::command::blocking;
 use super::experiments::is_test;
@@ -8,16 +8,16 @@ use offerd_engine::ranking::Rankings;
 use offerd_engine::ranking::report::{RankingReport, Wanted};
 use offerd_store::tokens::Tokens;
 
-/// Of `company`, `partner` and `leads=test`, as far as they are given.
+/// Filters by `company`, `partner` and `leads=test`, if given.
 pub(super) async fn ranking(context: Context<App>) -> Result<Reply, Failure> {
     let wanted = wanted(&context.request.query)?;
     Reply::json(&report(&context.app, wanted).await?)
 }
 
-/// What is wanted, as a query says it.
+/// Parses the filters of a query.
 ///
 /// # Errors
-/// What is none of it.
+/// Fails on an unknown parameter.
 pub(super) fn wanted(query: &[(String, String)]) -> Result<Wanted, Failure> {
     let mut wanted = Wanted::default();
     for (name, value) in query.iter().filter(|(_, value)| !value.is_empty()) {
@@ -34,16 +34,16 @@ pub(super) fn wanted(query: &[(String, String)]) -> Result<Wanted, Failure> {
     Ok(wanted)
 }
 
-/// What was learnt.
+/// The learned conversion rates.
 ///
 /// # Errors
-/// That it cannot be read, or there is no such company or partner.
+/// Fails when they cannot be read, or there is no such company or partner.
 pub(super) async fn report(app: &App, wanted: Wanted) -> Result<RankingReport, Failure> {
     let none = || unavailable("What was learnt of clicks cannot be read; the log tells why");
     let rankings: Rankings = app.engine.rankings.clone().ok_or_else(none)?;
     let (company, partner) = (wanted.company.clone(), wanted.partner.clone());
     let report = blocking("what was learnt could not be summed up", move || rankings.report(&wanted)).await?;
-    // Of who is gone there may be rows still.
+    // A removed company or partner may still have rows.
     if report.rows.is_empty() {
         let companies = Tokens::of(app.store.clone()).companies().into_iter().map(|one| one.name);
         known("company", company.as_deref(), companies.collect())?;
@@ -54,7 +54,7 @@ pub(super) async fn report(app: &App, wanted: Wanted) -> Result<RankingReport, F
     Ok(report)
 }
 
-/// Refuses a name that nobody has, with the one that may be meant.
+/// Refuses an unknown name, and suggests a similar one.
 fn known(attribute: &str, name: Option<&str>, all: Vec<String>) -> Result<(), Failure> {
     let Some(name) = name.filter(|name| !all.iter().any(|known| known == name)) else { return Ok(()) };
     let near = did_you_mean(nearest(name, all.iter().map(String::as_str)));

@@ -1,24 +1,25 @@
-//! Why something was done, as the audit keeps it: for longer than those may want whom it is about, so that it names nobody.
+//! Reasons for actions in the audit. The audit outlives the person's data, so a reason must not identify the
+//! person.
 
 use offerd_model::{Attribute, AttributeValue, Lead, plain_text};
 use offerd_web::Failure;
 
-/// Longest reason, letters.
+/// Longest reason, characters.
 const REASON_CHARS: usize = 200;
 
-/// So many digits in a row could be a telephone number.
+/// As many digits in a row may be a phone number.
 const TOO_MANY_DIGITS: usize = 7;
 
-/// Shortest name that is looked for: an initial is in every sentence.
+/// Shortest name that is looked for; initials occur in every sentence.
 const NAME_CHARS: usize = 2;
 
-/// Shortest word of a name of several that is: `de` and `la` are words like others.
+/// Shortest word of a name of several words that is looked for; `de` and `la` are common words.
 const WORD_CHARS: usize = 3;
 
-/// What people write for `@` so that machines do not read it.
+/// Spellings of `@` that hide an address from machines.
 const WORDS_FOR_AT: [&str; 4] = ["(at)", "[at]", "{at}", "<at>"];
 
-/// What of a lead names somebody, and no reason says.
+/// Attributes with names, which a reason must not contain.
 const NAMES: [&str; 4] = [
     "personalInformation.firstName",
     "personalInformation.lastName",
@@ -26,16 +27,16 @@ const NAMES: [&str; 4] = [
     "coApplicantInformation.lastName",
 ];
 
-/// A reason that says something, and by itself names nobody.
+/// Checks that a reason is meaningful and contains no address or number.
 ///
 /// # Errors
-/// That it does not, or that it holds an e-mail address or what could be a number.
+/// Fails when it is empty or too long, or contains an email address or a possible phone number.
 pub(super) fn reason_given(reason: &str) -> Result<&str, Failure> {
     let reason = reason.trim();
     if reason.is_empty() || reason.chars().count() > REASON_CHARS {
         return Err(wrong(&format!("must say why, in at most {REASON_CHARS} letters")));
     }
-    // However wide or narrow it is written.
+    // Normalises full-width and other variant characters.
     let plain = plain_text(reason);
     if has_address(&plain) {
         return Err(wrong(
@@ -52,10 +53,10 @@ pub(super) fn reason_given(reason: &str) -> Result<&str, Failure> {
     Ok(reason)
 }
 
-/// That a reason has no name of whom leads are about.
+/// Checks that a reason contains no name of these leads.
 ///
 /// # Errors
-/// That it has one.
+/// Fails when it contains one.
 pub(super) fn names_nobody<'l>(
     reason: &str,
     leads: impl IntoIterator<Item = &'l Lead>,
@@ -72,7 +73,7 @@ pub(super) fn names_nobody<'l>(
     }
 }
 
-/// Whether a reason has a name, or a word of one of several, as words of its own.
+/// Whether a reason contains a name, or a word of it, as separate words.
 pub(super) fn has_name(reason: &str, name: &str) -> bool {
     let (reason, name) = (spaced(reason), spaced(name));
     let has_word = |word: &str| reason.contains(&format!(" {word} "));
@@ -80,7 +81,7 @@ pub(super) fn has_name(reason: &str, name: &str) -> bool {
     is_whole || name.split_whitespace().any(|word| word.chars().count() >= WORD_CHARS && has_word(word))
 }
 
-/// That a reason has the name of whom it is about.
+/// The failure for a reason that names the person.
 pub(super) fn names_them() -> Failure {
     wrong("must not name the person, since the audit keeps it; the number of their letter will do")
 }
@@ -89,7 +90,7 @@ fn wrong(message: &str) -> Failure {
     Failure::bad_attribute("reason", message.to_owned())
 }
 
-/// Whether a letter or digit stands on both sides of an `@`.
+/// Whether an `@` has a letter or digit on both sides.
 fn has_address(text: &str) -> bool {
     let close = |text: String, word: &&str| text.replace(&format!(" {word} "), "@").replace(*word, "@");
     let text = WORDS_FOR_AT.iter().fold(text.to_owned(), close);
@@ -100,9 +101,9 @@ fn has_address(text: &str) -> bool {
     text.match_indices('@').any(at)
 }
 
-/// Whether there are too many digits in a row, however they are set apart.
+/// Whether there are too many digits in a row, with any separators.
 fn has_number(text: &str) -> bool {
-    // A day of the calendar is none.
+    // A date is not a number.
     let is_day = |word: &&str| word.trim_end_matches([',', '.', ')']).parse::<chrono::NaiveDate>().is_ok();
     let words: Vec<&str> = text.split_whitespace().filter(|word| !is_day(word)).collect();
     let mut digits = 0;
@@ -116,7 +117,7 @@ fn has_number(text: &str) -> bool {
     })
 }
 
-/// The words of a text, a space before and behind each.
+/// The words of a text, each surrounded by spaces.
 fn spaced(text: &str) -> String {
     let text = plain_text(text);
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());

@@ -1,4 +1,4 @@
-//! `POST /reload`: what `offerd reload` calls on a running daemon; and what the console does of it.
+//! `POST /reload` for `offerd reload` on a running daemon, and reloads by the console.
 
 use hyper::StatusCode;
 
@@ -6,7 +6,7 @@ use super::console::history;
 use super::prelude::*;
 use crate::reload_report::Outcome;
 
-/// 200 with what has changed, 422 with what is wrong in the files, 500 when good files could not be taken in.
+/// 200 with the changes, 422 with the faults of the files, 500 when valid files could not be applied.
 pub(super) async fn reload(context: Context<App>) -> Result<Reply, Failure> {
     let outcome = reloaded(&context.app, &Actor::of_command(&context)).await?;
     let status = match &outcome {
@@ -17,10 +17,10 @@ pub(super) async fn reload(context: Context<App>) -> Result<Reply, Failure> {
     Ok(Reply::json(&outcome)?.status(status))
 }
 
-/// Takes in settings and partner files anew.
+/// Reloads settings and partner files.
 ///
 /// # Errors
-/// That it could not be recorded, or that the daemon stops: it takes nothing in any more.
+/// Fails when it cannot be audited, or the daemon is stopping and reloads no more.
 pub(super) async fn reloaded(app: &Arc<App>, actor: &Actor) -> Result<Outcome, Failure> {
     app.note(actor, note!("reload", "reload asked for")).await?;
     let outcome = app.reloader.reload().await.ok_or_else(|| Failure::overloaded(1))?;

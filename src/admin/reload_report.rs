@@ -1,6 +1,6 @@
-//! A reload, as it is asked for and answered: what has changed, or what is wrong.
+//! Requests and results of a reload: what changed, or what is wrong.
 //!
-//! Whoever asks holds a [`Reloader`]; the daemon, which alone knows how to, serves the [`Requests`] one after the other.
+//! The caller has a [`Reloader`]; the daemon serves the [`Requests`] one by one.
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
@@ -10,57 +10,57 @@ use offerd_base::declaration::{DeclarationsDiff, Fault};
 use offerd_partners::Book;
 use offerd_partners::diff::BookDiff;
 
-/// How a reload ended.
+/// Outcome of a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "camelCase")]
 pub enum Outcome {
-    /// What the files say is in force.
+    /// The files are loaded and in use.
     Reloaded(Box<Report>),
-    /// Something in the files is wrong, so nothing has changed.
+    /// The files have faults; nothing changed.
     Refused {
-        /// All that is wrong.
+        /// All faults.
         faults: Vec<Fault>,
     },
-    /// The files are good, but could not be taken in; nothing has changed.
+    /// The files are valid, but could not be applied; nothing changed.
     Failed {
-        /// Why.
+        /// The cause.
         cause: String,
     },
 }
 
-/// What a reload has changed.
+/// Changes made by a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The book in force.
+    /// The book now in use.
     pub book: BookFigures,
-    /// In the partner files.
+    /// Changes of the partner files.
     pub partners: BookDiff,
-    /// In what is pushed to companies.
+    /// Changes of the postback subscriptions.
     #[serde(default)]
     pub subscriptions: DeclarationsDiff,
-    /// In the experiments.
+    /// Changes of the experiments.
     #[serde(default)]
     pub experiments: DeclarationsDiff,
-    /// In the settings.
+    /// Changes of the settings.
     pub settings: SettingsDiff,
-    /// What is no fault, but may not be what was meant, a sentence each.
+    /// Remarks: not faults, but perhaps not intended; one sentence each.
     #[serde(default)]
     pub remarks: Vec<String>,
 }
 
-/// A book in figures.
+/// Size and fingerprint of a book.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BookFigures {
-    /// Partners.
+    /// Number of partners.
     pub partners: usize,
-    /// Offers, terms counted.
+    /// Number of offers, one per set of terms.
     pub offers: usize,
-    /// Twelve digits that are the same for the same partner files.
+    /// Fingerprint of the partner files, twelve digits.
     pub fingerprint: String,
 }
 
 impl Outcome {
-    /// One word for metrics.
+    /// The label in metrics.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Reloaded(_) => "ok",
@@ -71,7 +71,7 @@ impl Outcome {
 }
 
 impl Report {
-    /// Whether nothing is in force that was not before.
+    /// Whether the reload changed nothing.
     pub fn changes_nothing(&self) -> bool {
         self.partners.is_empty()
             && self.subscriptions.is_empty()
@@ -90,24 +90,24 @@ impl From<&Book> for BookFigures {
     }
 }
 
-/// Reloads that wait their turn; one more waits to be asked for.
+/// Capacity of the queue of reloads; further callers wait for a place.
 const WAITING: usize = 16;
 
-/// Asks the daemon to reload. Cheap to clone.
+/// Requests reloads of the daemon. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Reloader(mpsc::Sender<oneshot::Sender<Outcome>>);
 
-/// The reloads that are asked for, in their order: of each where its outcome is sent.
+/// The requested reloads in order, each with the sender of its outcome.
 pub type Requests = mpsc::Receiver<oneshot::Sender<Outcome>>;
 
-/// Both ends of the way to the daemon.
+/// A reloader, and the queue that the daemon serves.
 pub fn channel() -> (Reloader, Requests) {
     let (sender, receiver) = mpsc::channel(WAITING);
     (Reloader(sender), receiver)
 }
 
 impl Reloader {
-    /// Reloads, after those who asked before; `None` when the daemon is stopping.
+    /// Reloads, after earlier requests; `None` when the daemon is stopping.
     pub async fn reload(&self) -> Option<Outcome> {
         let (answer, answered) = oneshot::channel();
         self.0.send(answer).await.ok()?;

@@ -1,6 +1,6 @@
-//! `POST /replay`: what `offerd replay` calls. Answers line by line: how far it is, then what it found.
+//! `POST /replay` for `offerd replay`. Streams its answer line by line: progress, then the report.
 //!
-//! One at a time, on a thread that may block; when the client hangs up it ends.
+//! One replay runs at a time, on a blocking thread; it ends when the client disconnects.
 
 use futures_util::stream;
 use tokio::sync::OwnedSemaphorePermit;
@@ -9,19 +9,19 @@ use super::prelude::*;
 use offerd_engine::records::projection::Steps;
 use offerd_insight::hindsight::replay::{Progress, Replay, ReplayReport, Wish, book_of};
 
-/// Longest body: the partner files.
+/// Longest body, which has the partner files.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
-/// Seconds after which it may be tried again when another replay is under way.
+/// Seconds after which a replay may be retried while another one runs.
 const RETRY_AFTER_S: u32 = 10;
 
-/// What is asked for.
+/// The order of a replay.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayOrder {
-    /// The partner files: name and text of each.
+    /// The partner files, each with name and text.
     pub partner_files: Vec<(String, String)>,
-    /// Which rate tables.
+    /// The rate tables to replay.
     pub wish: Wish,
 }
 
@@ -29,15 +29,15 @@ pub struct ReplayOrder {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ReplayLine {
-    /// How far it is.
+    /// Progress so far.
     Progress(Progress),
-    /// What it found; the last line.
+    /// The report; the last line.
     Report(ReplayReport),
-    /// Why it ended before that; the last line.
+    /// Why it failed; the last line.
     Failed(String),
 }
 
-/// A replay that goes on with each line; no other begins until it ends.
+/// A running replay, one step per line; the permit keeps others from starting.
 type UnderWay = (Replay, Steps, OwnedSemaphorePermit);
 
 pub(super) async fn replay(mut context: Context<App>) -> Result<Reply, Failure> {

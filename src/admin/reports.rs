@@ -1,5 +1,5 @@
-//! `GET /report`: what `offerd report` calls, and other tools may; `POST /report/rebuild`, which answers line by line: how far it is,
-//! then what was counted.
+//! `GET /report`, for `offerd report` and other tools; `POST /report/rebuild`, which streams its answer line
+//! by line: progress, then the result.
 
 use futures_util::stream;
 use tokio::sync::OwnedSemaphorePermit;
@@ -13,25 +13,25 @@ use offerd_insight::reports::report::Report;
 use offerd_insight::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports};
 use offerd_model::{ApiError, ErrorType};
 
-/// Seconds after which it may be tried again when another count is made anew.
+/// Seconds after which a rebuild may be retried while another one runs.
 const RETRY_AFTER_S: u32 = 10;
 
-/// How long an erasure waits until what it is about to erase is counted.
+/// How long an erasure waits for the counts to be flushed.
 const SETTLED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A line of the answer to a rebuild.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RebuildLine {
-    /// How far it is.
+    /// Progress so far.
     Progress(RebuildProgress),
-    /// What was counted; the last line.
+    /// The result; the last line.
     Rebuilt(Rebuilt),
-    /// Why it ended before that; the last line.
+    /// Why it failed; the last line.
     Failed(String),
 }
 
-/// As JSON, or as CSV for who accepts that or asks for it by `format=csv`.
+/// Answers with JSON, or with CSV by `Accept` or `format=csv`.
 pub(super) async fn report(context: Context<App>) -> Result<Reply, Failure> {
     let mut pairs = context.request.query.clone();
     let format = pairs.iter().rposition(|(name, _)| name == "format").map(|at| pairs.remove(at).1);
@@ -40,25 +40,25 @@ pub(super) async fn report(context: Context<App>) -> Result<Reply, Failure> {
     if is_csv { as_csv(&report) } else { Reply::json(&report) }
 }
 
-/// A report as a file for spreadsheets.
+/// A report as a CSV download.
 ///
 /// # Errors
-/// Our fault.
+/// Fails with an internal error.
 pub(super) fn as_csv(report: &Report) -> Result<Reply, Failure> {
     csv_file(&report.sheet(), &format!("report-{}-{}", report.from, report.to))
 }
 
-/// The counts, where they can be read.
+/// The report counts.
 ///
 /// # Errors
-/// That they cannot.
+/// Fails when they cannot be read.
 pub(super) fn reports(app: &App) -> Result<Reports, Failure> {
     let none = || unavailable("What is counted for reports cannot be read; the log tells why");
     app.reports.clone().ok_or_else(none)
 }
 
-/// Has what is about to be erased be counted before. That it could not be, or takes long, keeps nobody from erasing it: it counts as of leads
-/// of which nothing is known any more then.
+/// Flushes the report counts before an erasure. A failure or a timeout does not stop the erasure; the leads
+/// then count without their details.
 pub(super) async fn settle(app: &App) {
     let Some(reports) = app.reports.clone() else { return };
     let settling = tokio::spawn(async move {
@@ -66,26 +66,26 @@ pub(super) async fn settle(app: &App) {
             warn!(%failure, "what was counted for reports could not be written before an erasure");
         }
     });
-    // It goes on by itself.
+    // The flush goes on after the timeout.
     let _ = tokio::time::timeout(SETTLED_WITHIN, settling).await;
 }
 
-/// Makes the report that parameters ask for, on a thread that may block.
+/// Makes the report of some query parameters, on a blocking thread.
 ///
 /// # Errors
-/// 422 with everything that is wrong with them; 503 while as many are made as may be.
+/// 422 with all faults of the parameters; 503 while the maximum number of reports is being made.
 pub(super) async fn made(app: &Arc<App>, pairs: &[(String, String)]) -> Result<Report, Failure> {
     let reports = reports(app)?;
     let query = reports.query(pairs).map_err(unfit)?;
     asked(reports, query).await?.map_err(failed)
 }
 
-/// The same of a question that is read already.
+/// Makes the report of a parsed query.
 pub(super) async fn asked(reports: Reports, query: Query) -> Result<Result<Report, ReportFault>, Failure> {
     blocking("a report could not be made", move || reports.report(&query)).await
 }
 
-/// What whoever asks is told.
+/// The failure for the caller.
 pub(super) fn failed(fault: ReportFault) -> Failure {
     match fault {
         ReportFault::Query(faults) => unfit(faults),
@@ -124,7 +124,8 @@ pub(super) async fn rebuild(context: Context<App>) -> Result<Reply, Failure> {
     Ok(json_lines(stream::unfold(under_way, |under_way| async { Some(go_on(under_way?).await) })))
 }
 
-/// Refuses what the process that counts does alone: in a database the one that leads, or a command while none is there.
+/// Refuses a rebuild unless this process counts: in a shared database only the leader does, or a command
+/// while no node runs.
 fn refuse_unless_it_leads(app: &App) -> Result<(), Failure> {
     let store = &app.store;
     if store.leads() || store.is_alone() {
@@ -145,7 +146,7 @@ fn refuse_unless_it_leads(app: &App) -> Result<(), Failure> {
 
 type UnderWay = (Rebuild, OwnedSemaphorePermit);
 
-/// Takes the next step; one that nobody reads goes no further, and what was in force stays.
+/// Takes the next step. A rebuild whose answer nobody reads stops, and the current counts remain.
 async fn go_on((mut rebuild, permit): UnderWay) -> (RebuildLine, Option<UnderWay>) {
     match rebuild.step().await {
         Ok(Some(progress)) => (RebuildLine::Progress(progress), Some((rebuild, permit))),

@@ -1,5 +1,5 @@
-//! The routes for the command line over the store of a stopped daemon, in the process of the command and without a listener: what
-//! a command asks when no daemon runs, by the same requests and with the same answers.
+//! The admin routes over a stopped daemon's store, in the process of the command and without a listener: the
+//! same requests with the same answers.
 
 use bytes::Bytes;
 use hyper::{Request, Response};
@@ -31,19 +31,19 @@ pub struct StoppedAdmin {
 }
 
 impl StoppedAdmin {
-    /// Over a store that this process has opened. Partners are those of the book; nobody is asked for offers.
+    /// Handlers over a store that this process has opened, with the partners of a book; no partner is called.
     pub fn new(store: Store, book: Book, settings: &Settings) -> Self {
         let key = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
         let app = Arc::new(app(store, book, settings.clone(), key.clone()));
         Self { app: InProcess::new(surface(app)), key }
     }
 
-    /// What proves to the handlers that it is this process that asks.
+    /// The key that authorises this process to the handlers.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// Answers one request.
+    /// Answers a request.
     pub async fn call(&self, request: Request<Bytes>) -> Response<AnswerBody> {
         self.app.call(request).await
     }
@@ -54,7 +54,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
     let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_default());
     let key_file = left_alone::key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
     let (clients, rules) = (PartnerClients::new(settings.wire), Rules::from(&settings));
-    // What is wrong with the files is told by the commands that ask for them, and keeps no other from its work.
+    // Faults of these files are reported by the commands that need them, and do not stop others.
     let subscriptions = Subscriptions::load(&settings.postbacks).ok();
     let experiments = Experiments::load(&settings, Some(&book)).unwrap_or_default();
     let (records, counted) = (store.clone(), store.clone());

@@ -1,58 +1,58 @@
-//! `POST /store/check`: what `offerd store check` calls.
+//! `POST /store/check` for `offerd store check`.
 
 use super::prelude::*;
 use offerd_store::audit::{AuditGap, AuditLog, AuditVerdict};
 use offerd_store::left_alone::{self, Doubt};
 use offerd_store::{CheckReport, ReadError, Store};
 
-/// What a walk over every record of the store found.
+/// Result of a check of every record of the store.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoreReport {
-    /// Whether everything is as it was written.
+    /// Whether everything is intact.
     pub sound: bool,
-    /// Sound records, tree by tree.
+    /// Intact records, by tree.
     pub trees: Vec<TreeCount>,
-    /// Leads that were taken in and are not erased, and cannot be read.
+    /// Leads that were accepted, are not erased and cannot be read.
     pub leads_broken: u64,
-    /// What of the store's files is not as it was written, each in a sentence.
+    /// Damaged places in the store's files, one sentence each.
     #[serde(default)]
     pub damaged: Vec<String>,
-    /// What a salvage has lost and recorded, each in a sentence; the store is sound all the same.
+    /// Losses that a salvage has recorded, one sentence each; they do not make the store unsound.
     #[serde(default)]
     pub known: Vec<String>,
-    /// Indexes that did not find all that the files of their volume hold, each in a sentence.
+    /// Indexes that lack records of their volume's files, one sentence each.
     #[serde(default)]
     pub unfound: Vec<String>,
     /// Records that cannot be read.
     pub broken: Vec<Broken>,
-    /// Keys of no tree.
+    /// Number of keys that belong to no tree.
     pub unknown_keys: u64,
-    /// Damaged files of the journal, set aside in the directory `damaged` of the store.
+    /// Damaged journal files, moved to the store's directory `damaged`.
     pub set_aside: Vec<String>,
 }
 
-/// Sound records of a tree.
+/// Intact records of a tree.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct TreeCount {
-    /// Its name.
+    /// Name of the tree.
     pub tree: String,
-    /// How many it holds.
+    /// Number of records.
     pub records: u64,
 }
 
 /// A record that cannot be read.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Broken {
-    /// The tree it lies in.
+    /// Its tree.
     pub tree: String,
     /// Its key, in hexadecimal.
     pub key: String,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: String,
 }
 
-/// Reads on a thread that may block: it takes as long as reading the whole store.
+/// Runs on a blocking thread: it reads the whole store.
 pub(super) async fn check(context: Context<App>) -> Result<Reply, Failure> {
     let read = |app: &App| StoreReport::of(&app.store);
     let report = context.app.reading("the store could not be checked", read).await?.map_err(|error| {
@@ -64,10 +64,10 @@ pub(super) async fn check(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 impl StoreReport {
-    /// Reads every record, walks the chain of the audit, and looks whether who is to be left alone is known.
+    /// Reads every record, verifies the audit chain, and checks that the opt-outs are complete.
     ///
     /// # Errors
-    /// That the disk cannot be read.
+    /// Fails when the disk cannot be read.
     pub(super) fn of(store: &Store) -> Result<Self, ReadError> {
         let mut report = Self::from(store.check()?);
         let AuditVerdict { broken, gaps, .. } = AuditLog::of(store.clone()).verify()?;
@@ -91,7 +91,7 @@ impl StoreReport {
     }
 }
 
-/// What was read, unless a record is broken, which the check names by itself.
+/// The result, or `None` for a corrupt record, which the check reports itself.
 fn unless_broken<T>(read: Result<T, ReadError>) -> Result<Option<T>, ReadError> {
     match read {
         Err(ReadError::Broken(_)) => Ok(None),

@@ -1,33 +1,34 @@
-//! `GET`, `POST /tokens`, `DELETE /tokens/{id}`: what `offerd token` calls. A key ring has the tokens of companies and of partners.
+//! `GET`, `POST /tokens`, `DELETE /tokens/{id}` for `offerd token`. A key ring holds the tokens of companies
+//! and of partners.
 
 use super::prelude::*;
 use offerd_store::partner_keys::{NewPartnerKey, PartnerKeys};
 use offerd_store::tokens::{NewToken, Tokens};
 use offerd_store::{Commit, CommitError, ReadError, Store};
 
-/// What is to be made.
+/// A token to create.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum New {
-    /// A token of a supply partner.
+    /// A token of a company (a supply partner).
     Company(NewToken),
     /// A key of a partner institution.
     Partner(NewPartnerKey),
 }
 
-/// A token that was just made.
+/// A new token.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Created {
     /// The token, shown only now.
     pub token: String,
-    /// Names it from now on.
+    /// Its id.
     pub id: Uuid,
-    /// Whose it is.
+    /// Its owner.
     #[serde(flatten)]
     pub holder: Holder,
 }
 
-/// Whose a token is.
+/// The owner of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Holder {
@@ -37,27 +38,27 @@ pub enum Holder {
     Partner(String),
 }
 
-/// A token as it is listed.
+/// A token in a list.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
-    /// Names it.
+    /// Its id.
     pub id: Uuid,
-    /// Whose it is.
+    /// Its owner.
     #[serde(flatten)]
     pub holder: Holder,
     /// The company's id, by which partner files name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub company_uuid: Option<Uuid>,
-    /// What it may do: `publishable` or `confidential` of a company, `partner` or `signing` of a partner.
+    /// Its kind: `publishable` or `confidential` for a company, `partner` or `signing` for a partner.
     pub kind: String,
-    /// Whether its leads are tests.
+    /// Whether its leads are test leads.
     pub test: bool,
-    /// Unix milliseconds.
+    /// Creation time, Unix milliseconds.
     pub created_at: i64,
 }
 
-/// Every token that there is: of companies, and of partners. Cheap to clone.
+/// All tokens, of companies and of partners. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct KeyRing {
     tokens: Tokens,
@@ -70,7 +71,7 @@ impl KeyRing {
         Self { tokens: Tokens::of(store.clone()), partner_keys: PartnerKeys::of(store) }
     }
 
-    /// What keeps a token from being made, if anything.
+    /// Why a token cannot be created, if anything.
     pub fn fault(new: &New) -> Option<String> {
         match new {
             New::Company(new) => Tokens::fault(new),
@@ -78,7 +79,7 @@ impl KeyRing {
         }
     }
 
-    /// A token that is accepted once its commit is taken.
+    /// A new token, and the commit that makes it valid.
     pub fn made(&self, new: New) -> (Created, Commit) {
         match new {
             New::Company(new) => {
@@ -94,10 +95,10 @@ impl KeyRing {
         }
     }
 
-    /// Every token, those of companies first, oldest first.
+    /// All tokens: companies' first, each oldest first.
     ///
     /// # Errors
-    /// That the store cannot be read.
+    /// Fails when the store cannot be read.
     pub fn list(&self) -> Result<Vec<Listed>, ReadError> {
         let tokens = self.tokens.list()?.into_iter().map(|(token, company)| Listed {
             id: token.id,
@@ -118,10 +119,10 @@ impl KeyRing {
         Ok(tokens.chain(keys).collect())
     }
 
-    /// The commit that ends a token by its id, if there is one.
+    /// The commit that revokes the token of an id, if it exists.
     ///
     /// # Errors
-    /// That the store cannot be read.
+    /// Fails when the store cannot be read.
     pub fn ended(&self, id: Uuid) -> Result<Option<Commit>, ReadError> {
         match self.tokens.ended(id)? {
             None => self.partner_keys.ended(id),
@@ -139,7 +140,7 @@ impl Holder {
     }
 }
 
-/// What a kind of token is called, as JSON has it.
+/// The JSON name of a token kind.
 fn word(kind: &impl Serialize) -> String {
     serde_json::json!(kind).as_str().unwrap_or_default().to_owned()
 }
@@ -160,7 +161,7 @@ pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> 
         let note = note!("token.create", %id, holder, "token created").about(format!("{id} of {holder}"));
         match context.app.commit(&actor, note, commit).await {
             Ok(()) => break created,
-            // Its company was changed meanwhile.
+            // Its company changed meanwhile; try again.
             Err(CommitError::Guard { .. }) => {}
             Err(failure) => return Err(unwritten("the token", &failure)),
         }

@@ -1,4 +1,4 @@
-//! `GET`, `POST /rateTables/{uuid}/transcript`: what `offerd transcript` calls.
+//! `GET`, `POST /rateTables/{uuid}/transcript` for `offerd transcript`.
 
 use super::command::store_unread;
 use super::prelude::*;
@@ -6,13 +6,13 @@ use super::reasons::{names_nobody, reason_given};
 use offerd_engine::records::reading;
 use offerd_insight::hindsight::transcript::{TableTranscript, of_table};
 
-/// What is to be seen whole, and why.
+/// What to reveal, and why.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reveal {
-    /// Only this partner's, by its key.
+    /// Only this partner's transcript, by its key.
     pub partner: Option<String>,
-    /// Why, for the audit log.
+    /// Reason, for the audit log.
     pub reason: String,
 }
 
@@ -24,10 +24,10 @@ operations! {
     };
 }
 
-/// The transcripts of a table, or of one partner, whole. That they are seen, and why, stands in the audit.
+/// The unredacted transcripts of a table, or of one partner, with an audit record of the reason.
 ///
 /// # Errors
-/// Those of [`found`] and [`reason_to_reveal`], or that it could not be recorded.
+/// The errors of [`found`] and [`reason_to_reveal`], or a failed audit record.
 pub(super) async fn revealed(
     app: &Arc<App>,
     actor: &Actor,
@@ -45,10 +45,10 @@ pub(super) async fn revealed(
     Ok(transcript)
 }
 
-/// A reason for which something of a lead is revealed.
+/// Checks the reason for a reveal of a lead.
 ///
 /// # Errors
-/// What is wrong with it, or that the lead cannot be read, so that nobody knows whether it names somebody.
+/// Returns its fault, or a failure to read the lead, without which it cannot be checked for names.
 pub(super) async fn reason_to_reveal<'r>(
     app: &Arc<App>,
     lead: Uuid,
@@ -61,17 +61,17 @@ pub(super) async fn reason_to_reveal<'r>(
     Ok(reason)
 }
 
-/// Whose transcripts they are, each once.
+/// The distinct partners of the transcripts.
 fn partners_of(transcript: &TableTranscript) -> String {
     let mut partners: Vec<&str> = transcript.asks.iter().map(|ask| &ask.partner[..]).collect();
     partners.dedup();
     partners.join(", ")
 }
 
-/// The transcripts of a table, which are looked for on a thread that may block.
+/// Reads the transcripts of a table, on a blocking thread.
 ///
 /// # Errors
-/// That there is no such table, or that it cannot be read.
+/// Fails when there is no such table, or it cannot be read.
 pub(super) async fn found(
     app: &Arc<App>,
     uuid: Uuid,

@@ -1,4 +1,4 @@
-//! The form of a lead to try: which attributes it asks for, what stands in them at first, and the lead that it makes.
+//! The form of a trial lead: its attributes, their initial values, and the lead that it yields.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -6,44 +6,43 @@ use serde_json::{Map, Value};
 use crate::console::rate_tables::words;
 use offerd_model::{ApiError, Attribute, AttributeKind, Lead, ProductType, Unreadable};
 
-/// What a lead is made of, a line each: the product types that it is for, an attribute, and what stands in it at first.
+/// The fields of the form, one per line: product types, attribute, initial value.
 const LINES: &str = include_str!("lead.txt");
 
-/// Stands in place of the product types where all of them ask for it.
+/// Stands for the product types of a line when it applies to all.
 const ALL: &str = "all";
 
-/// How the names of attributes end that are amounts of dollars.
+/// Endings of the names of dollar attributes.
 const DOLLARS: [&str; 6] = ["Income", "Debt", "Assets", "Value", "Amount", "Balance"];
 
-/// The field that says whether the specimen is added: what partners want to be given of a person, whatever it is. Its lines have the same
+/// The field that adds sample personal data, which partners require but do not price. Its lines have this
 /// word in place of the product types.
 pub(super) const WITH_SPECIMEN: &str = "specimen";
 
 /// A field of the form.
 #[derive(Debug, Serialize)]
 pub(super) struct Field {
-    /// The attribute that it gives.
+    /// Path of its attribute.
     pub(super) path: &'static str,
     label: String,
     /// `choice`, `number`, `date` or `text`.
     kind: &'static str,
-    /// Whether it is an amount of dollars.
+    /// Whether it is in dollars.
     dollars: bool,
-    /// What can be chosen.
+    /// The options of a choice.
     choices: Vec<&'static str>,
     pub(super) value: String,
-    /// What is wrong with it.
+    /// Its fault, if any.
     pub(super) fault: Option<String>,
 }
 
-/// Fields under a heading.
 #[derive(Debug, Serialize)]
 pub(super) struct Section {
     name: &'static str,
     pub(super) fields: Vec<Field>,
 }
 
-/// The fields for a product, each with what `given` says of it: first those about what is wanted, then those about who asks.
+/// The fields for a product with the values of `given`: those of the product first, then those of the person.
 pub(super) fn sections(product: ProductType, given: impl Fn(&str) -> Option<String>) -> Vec<Section> {
     let fields = |is_wanted: &dyn Fn(&str) -> bool| -> Vec<Field> {
         let asked = lines().filter(|[whose, ..]| is_wanted(whose));
@@ -80,10 +79,10 @@ impl Field {
     }
 }
 
-/// The lead that the fields make.
+/// The lead that the fields yield.
 ///
 /// # Errors
-/// What is wrong that is not about a field; what is, stands beside it.
+/// Returns the faults that belong to no field; the others are stored with their fields.
 pub(super) fn lead(
     product: ProductType,
     specimen: bool,
@@ -106,11 +105,11 @@ pub(super) fn lead(
     Err(faults.into_iter().filter_map(|fault| beside(fault, sections)).collect())
 }
 
-/// Puts a fault beside its field; one that has none is given back.
+/// Stores a fault with its field; returns its message if no field has it.
 fn beside(fault: ApiError, sections: &mut [Section]) -> Option<String> {
     let message = fault.message.unwrap_or_default();
     let Some(attribute) = fault.attribute else { return Some(message) };
-    // A list is faulty at one of its elements.
+    // A fault of a list names one of its elements.
     let path = attribute.split('[').next().unwrap_or_default();
     let mut fields = sections.iter_mut().flat_map(|section| &mut section.fields);
     match fields.find(|field| field.path == path) {
@@ -123,8 +122,8 @@ fn beside(fault: ApiError, sections: &mut [Section]) -> Option<String> {
     }
 }
 
-/// Puts a value at a path, as its attribute is written in JSON. What is not of its kind stays text, so that reading it reports
-/// what is wrong.
+/// Sets the value at a path, with the JSON type of its attribute. A value of another type stays text, so that
+/// parsing the lead reports it.
 fn put(body: &mut Map<String, Value>, path: &str, value: String) {
     let kind = Attribute::named(path).map(|attribute| attribute.kind);
     let value = match kind {

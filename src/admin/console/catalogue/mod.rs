@@ -1,4 +1,5 @@
-//! `GET /console/catalogue`: all offers of the partner files in force. [`trial`] shows which of them match a lead.
+//! `GET /console/catalogue`: all offers of the current partner files. [`trial`] shows which of them match a
+//! lead.
 
 mod form;
 pub(super) mod trial;
@@ -7,12 +8,12 @@ use super::prelude::*;
 use offerd_partners::declared::{Payout, PayoutStep};
 use offerd_partners::listing::{Listed, Search};
 
-/// Offers on a page.
+/// Offers per page.
 const ON_A_PAGE: usize = 50;
 
 const PAGE: Page = Page::new(Section::Catalogue, "catalogue.html");
 
-/// Shows a page of the offers that are looked for.
+/// Shows a page of the matching offers.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not what this page offers"));
     let product_type = visit.query_value("product");
@@ -55,7 +56,6 @@ fn link(words: &str, product_type: Option<ProductType>, page: u16) -> String {
     format!("/console/catalogue?{}", query.finish())
 }
 
-/// An offer.
 fn row(listed: &Listed) -> Value {
     let (seat, offer) = (&listed.seat, listed.offer());
     fields! {
@@ -73,7 +73,7 @@ fn row(listed: &Listed) -> Value {
     }
 }
 
-/// What an offer earns, and for what: `$4.50 per click`.
+/// The payout of an offer and its trigger: `$4.50 per click`.
 fn earns(payout: &Payout) -> String {
     let percent = |percent: f64| format!("{percent} %");
     let sums = [payout.fixed.map(figures::dollars), payout.percent.map(percent)];

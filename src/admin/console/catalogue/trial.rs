@@ -1,4 +1,5 @@
-//! `GET`, `POST /console/catalogue/try`: a lead that is not submitted, and what matches it and why not the rest.
+//! `GET`, `POST /console/catalogue/try`: matches a lead without submitting it; shows the offers that match,
+//! and why others do not.
 
 use super::form::{self, WITH_SPECIMEN, lead, sections};
 use crate::console::prelude::*;
@@ -10,13 +11,13 @@ use offerd_partners::quote::Spread;
 
 const PAGE: Page = Page::new(Section::Catalogue, "trial.html");
 
-/// The form, with what suits a product.
+/// The form, prefilled for a product.
 pub(in crate::console) async fn ask(visit: &Visit) -> Result<View, Failure> {
     let product = product(visit.query_value("product"))?;
     view(visit, product, true, &sections(product, |_| None), (None, Vec::new()))
 }
 
-/// What matches the lead of the form that was sent. It is forgotten when it is answered.
+/// Shows the matches of the submitted lead, which is not stored.
 pub(in crate::console) async fn show(visit: &Visit) -> Result<View, Failure> {
     let product = product(visit.field("product"))?;
     let specimen = visit.field(WITH_SPECIMEN).is_some();
@@ -39,7 +40,7 @@ pub(in crate::console) async fn show(visit: &Visit) -> Result<View, Failure> {
     view(visit, product, specimen, &sections, outcome)
 }
 
-/// The form, with what came of it: a verdict, or what is wrong that is not about a field.
+/// The form, with its result: a verdict, or the faults that belong to no field.
 fn view(
     visit: &Visit,
     product: ProductType,
@@ -68,7 +69,7 @@ fn verdict(seats: Vec<SeatJudgement>) -> Value {
     let (wanted, others): (Vec<_>, Vec<_>) = seats.into_iter().partition(|seat| seat.wanted);
     let offers = wanted.iter().flat_map(|seat| seat.offers.iter().map(move |offer| (seat, offer)));
     let mut matched: Vec<_> = offers.filter(|(_, offer)| offer.matched).collect();
-    // The one worth most first.
+    // Best score first.
     matched.sort_by(|(one, offer), (other, behind)| {
         let worth = |offer: &OfferJudgement| offer.score.unwrap_or(f64::MAX);
         one.second_look.cmp(&other.second_look).then(worth(behind).total_cmp(&worth(offer)))
@@ -92,7 +93,7 @@ fn verdict(seats: Vec<SeatJudgement>) -> Value {
     }
 }
 
-/// What is against a partner, or against the offers of one that is asked.
+/// The reasons against a partner, or against the offers of one that is asked.
 fn against(seat: &SeatJudgement) -> Vec<Value> {
     let row = |offer: Option<&String>, refusals: &[Refusal]| {
         let reasons: Vec<_> = refusals.iter().map(|refusal| (&refusal.wanted, &refusal.found)).collect();
@@ -105,7 +106,7 @@ fn against(seat: &SeatJudgement) -> Vec<Value> {
     unmatched.map(|offer| row(Some(&offer.name), &offer.refusals)).collect()
 }
 
-/// A figure, or from where to where it may be.
+/// A figure, or its range.
 fn written(spread: Spread, write: impl Fn(f64) -> String) -> String {
     match (write(spread.min), write(spread.max)) {
         (least, most) if least == most => least,

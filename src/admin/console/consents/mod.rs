@@ -1,5 +1,6 @@
-//! `GET`, `POST /console/consents`, `POST /console/consents/download`: who agreed to what, and when, as `offerd person consents` tells it. What is
-//! asked for is sent as a form: each answer stands in the audit, and a page that is kept open asks for its address again.
+//! `GET`, `POST /console/consents`, `POST /console/consents/download`: which consents were given and when,
+//! like `offerd person consents`. The selection is a form body, not a query: every answer is audited, and an
+//! open page re-requests its address.
 
 mod read;
 
@@ -10,26 +11,26 @@ use super::prelude::*;
 use crate::command::csv_file;
 use offerd_insight::persons::consent_lines::Summary;
 
-/// Statements that the page shows; the file has all.
+/// Statements on the page; the file has all.
 const SHOWN: usize = 100;
 
-/// Days that the form has before anything is chosen.
+/// Default number of days before today.
 const USUAL: Days = Days::new(29);
 
 const PAGE: Page = Page::new(Section::Persons, "consents.html");
 
-/// Asks whose consents are wanted, and of when.
+/// Shows the form.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     view(visit, Ok(None)).await
 }
 
-/// Counts each statement.
+/// Counts the consents per statement.
 pub(super) async fn summary(visit: &Visit) -> Result<View, Failure> {
     let shown = counted(visit).await.map(|(summaries, read)| Some(shown(&summaries, read)));
     view(visit, shown).await
 }
 
-/// The same as a file, or a line of each lead and statement.
+/// The counts as a file, or a row per lead and statement.
 pub(super) async fn download(visit: &Visit) -> Result<View, Failure> {
     let file = match visit.field("lines") {
         Some("each") => listed(visit).await.map(|lines| (lines, "consents-each")),
@@ -48,7 +49,7 @@ async fn view(visit: &Visit, shown: Result<Option<Value>, Failure>) -> Result<Vi
     let company = visit.field("company").unwrap_or_default().to_owned();
     let companies = visit.reading(move |app| companies(app, &company)).await?;
     let today = Utc::now().date_naive();
-    // What was sent stays as it is, also where a day was taken out.
+    // A submitted form keeps its values, even a cleared day.
     let day = |name, usual: Option<NaiveDate>| match visit.field("csrf") {
         Some(_) => visit.field(name).unwrap_or_default().to_owned(),
         None => usual.map(|day| day.to_string()).unwrap_or_default(),
@@ -72,7 +73,7 @@ fn companies(app: &App, chosen: &str) -> Vec<Value> {
     choices(all.into_iter().map(|one| (one.uuid, one.name)), Some(chosen))
 }
 
-/// What the page counts.
+/// The counts of the page.
 fn shown(summaries: &[Summary], read: Read) -> Value {
     fields! {
         rows => summaries.iter().take(SHOWN).collect::<Vec<_>>(),

@@ -1,4 +1,4 @@
-//! The consents of the days and the company that a form asks for, read page by page.
+//! Reads the consents of a form's days and company, page by page.
 
 use chrono::NaiveDate;
 
@@ -9,24 +9,24 @@ use offerd_insight::persons::consent_lines::{Came, Fields, STATEMENTS, Summaries
 use offerd_insight::persons::consents::{ConsentPage, Wanted, page};
 use offerd_insight::sheet::{Kind, Sheet};
 
-/// Consents that are counted at most, some seconds' work.
+/// Maximum consents to count; takes some seconds.
 const COUNTED: usize = 100_000;
 
-/// Consents that a file has a line of each of, at most; the command has no such limit.
+/// Maximum rows of a file with one row per consent; the command has no limit.
 pub(super) const LINES: usize = 10_000;
 
-/// How much was read.
+/// Amount read.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Read {
     pub(super) consents: usize,
-    /// Leads that are not there any more.
+    /// Leads that are erased.
     pub(super) gone: u64,
 }
 
-/// Each statement, and how many made it.
+/// Each statement with the number of its consents.
 ///
 /// # Errors
-/// What is wrong with the form, that there are too many, or that they cannot be read now.
+/// Fails when the form is invalid, there are too many, or they cannot be read.
 pub(super) async fn counted(visit: &Visit) -> Result<(Vec<Summary>, Read), Failure> {
     let many = |_: TooMany| {
         let told = format!("There are more than {STATEMENTS} different texts, as many as leads perhaps");
@@ -37,10 +37,10 @@ pub(super) async fn counted(visit: &Visit) -> Result<(Vec<Summary>, Read), Failu
     Ok((summaries.sorted(), read))
 }
 
-/// A line of each lead and statement.
+/// A row per lead and statement.
 ///
 /// # Errors
-/// As [`counted`].
+/// Like [`counted`].
 pub(super) async fn listed(visit: &Visit) -> Result<Vec<Fields>, Failure> {
     let add = |lines: &mut Vec<Fields>, page: &ConsentPage| {
         let line = |consent| each(consent, &page.statements[consent.statement]);
@@ -50,14 +50,14 @@ pub(super) async fn listed(visit: &Visit) -> Result<Vec<Fields>, Failure> {
     Ok(walked(visit, LINES, add).await?.0)
 }
 
-/// Lines under their names.
+/// The rows as a sheet.
 pub(super) fn sheet(lines: &[Fields]) -> Sheet {
     let names = lines.first().into_iter().flatten().map(|(name, _)| (*name, Kind::Text));
     let row = |line: &Fields| line.iter().map(|(_, text)| text.as_ref().into()).collect();
     Sheet::new(names, lines.iter().map(row))
 }
 
-/// Walks what the form asks for, so many consents at most, and makes something of each page.
+/// Reads at most `most` consents of the form's selection, folding each page with `add`.
 async fn walked<T: Default + Send + 'static>(
     visit: &Visit,
     most: usize,
@@ -100,7 +100,7 @@ fn walk<T: Default>(
     }
 }
 
-/// What the form asks for.
+/// The selection of the form.
 fn wanted(visit: &Visit) -> Result<Wanted, Failure> {
     let day = |name: &'static str| {
         let wrong = |_| Failure::bad_request(format!("`{name}` must be a day such as 2026-01-31."));

@@ -1,23 +1,23 @@
-//! Whom a form is about, as it was typed. That stands in the bodies of forms and of the pages that they lead to, and nowhere else.
+//! The person of a form. Typed personal data appears only in form bodies and in the pages that answer them.
 
 use crate::console::prelude::*;
 use crate::persons::Wish;
 use crate::reasons::{has_name, names_them, reason_given};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 
-/// Whom a form is about.
+/// The person of a form.
 pub(super) struct Asked {
     pub(super) kind: SuppressionKind,
     digest: SuppressionDigest,
-    /// The names that were typed, which no reason may have.
+    /// Typed names, which a reason must not contain.
     names: Vec<String>,
 }
 
 impl Asked {
-    /// Whom the form is about that was sent; nobody where it says nothing.
+    /// The person of the submitted form; `None` if it is empty.
     ///
     /// # Errors
-    /// That it names nobody.
+    /// Fails when it identifies nobody.
     pub(super) fn of(visit: &Visit) -> Result<Option<Self>, Failure> {
         let field = |name| visit.field(name).map(str::trim).unwrap_or_default();
         let contact = field("contact");
@@ -33,10 +33,11 @@ impl Asked {
         Ok(Some(Self { kind, digest, names }))
     }
 
-    /// What is wished for them, and why.
+    /// The request, with its reason.
     ///
     /// # Errors
-    /// That it is not said why, or that the reason names them: it is kept for longer than they may want.
+    /// Fails when the reason is missing, or contains a typed name: the audit may outlive the person's
+    /// consent.
     pub(super) fn wish(&self, visit: &Visit) -> Result<Wish, Failure> {
         let reason = reason_given(visit.field("reason").unwrap_or_default())?;
         if self.names.iter().any(|name| has_name(reason, name)) {
@@ -45,13 +46,13 @@ impl Asked {
         Ok(Wish { reason: Some(reason.to_owned()), ..self.look_up(visit) })
     }
 
-    /// That their leads are looked for, for which nobody has to say why.
+    /// A look-up of their leads, which needs no reason.
     pub(super) fn look_up(&self, visit: &Visit) -> Wish {
         Wish { by: visit.actor(), kind: self.kind, digest: self.digest, reason: None, despite_damage: false }
     }
 }
 
-/// What has to be typed, said without what was.
+/// The required input, without the given one.
 fn wanted(kind: SuppressionKind) -> &'static str {
     match kind {
         SuppressionKind::Email => "That is no e-mail address, such as ada@example.com.",

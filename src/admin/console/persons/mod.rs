@@ -1,5 +1,5 @@
-//! `GET`, `POST /console/persons` and the forms below it: what a person may ask for, as `offerd person` does it. Their leads are found by an
-//! address or a number, all that is held on them is given as a file, all of it is erased, and they are left alone.
+//! `GET`, `POST /console/persons` and its forms: data-subject requests, like `offerd person`. Finds the leads
+//! of a person by email address or phone number, exports or erases their data, and opts them out.
 
 mod asked;
 
@@ -16,27 +16,27 @@ use crate::persons::{self, Wish};
 use offerd_insight::persons::request::{self, FoundLead, Listed};
 use offerd_model::SuppressionKind;
 
-/// Leads that the page lists; what is done is done with all of them.
+/// Leads listed on the page; actions apply to all.
 const LISTED: usize = 100;
 
 const PAGE: Page = Page::new(Section::Persons, "persons.html");
 
-/// The receipt of an erasure: a page to print, and the same as JSON. It names nobody, and is kept nowhere: who loads it again has nothing
-/// more erased, and the audit has its number.
+/// The receipt of an erasure, to print and as JSON. It contains no personal data and is not stored; reloading
+/// it erases nothing more, and the audit has its number.
 const RECEIPT: Page = Page::new(Section::Persons, "receipt.html");
 
-/// Asks whom it is about.
+/// Shows the form.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     page(visit, Ok(None)).await
 }
 
-/// Shows the leads of a person, and what can be done.
+/// Shows the leads of a person and the possible actions.
 pub(super) async fn find(visit: &Visit) -> Result<View, Failure> {
     let asked = asked(visit).map(|_| None);
     page(visit, asked).await
 }
 
-/// Gives everything that is held on a person as a file.
+/// Exports all data on a person as a file.
 pub(super) async fn export(visit: &Visit) -> Result<View, Failure> {
     match exported(visit).await {
         Ok(file) => Ok(file.into()),
@@ -44,7 +44,7 @@ pub(super) async fn export(visit: &Visit) -> Result<View, Failure> {
     }
 }
 
-/// Erases all leads of a person, and shows the receipt.
+/// Erases all leads of a person and shows the receipt.
 pub(super) async fn erase(visit: &Visit) -> Result<View, Failure> {
     match erased(visit).await {
         Ok(receipt) => Ok(visit.view(RECEIPT, receipt)?.titled("Receipt of an erasure")),
@@ -52,7 +52,7 @@ pub(super) async fn erase(visit: &Visit) -> Result<View, Failure> {
     }
 }
 
-/// Has a person be left alone.
+/// Opts a person out.
 pub(super) async fn suppress(visit: &Visit) -> Result<View, Failure> {
     let done = async || {
         persons::suppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
@@ -62,7 +62,7 @@ pub(super) async fn suppress(visit: &Visit) -> Result<View, Failure> {
     page(visit, done).await
 }
 
-/// Ends that.
+/// Ends an opt-out.
 pub(super) async fn unsuppress(visit: &Visit) -> Result<View, Failure> {
     let done = async || {
         let was_suppressed = persons::unsuppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
@@ -77,12 +77,12 @@ async fn exported(visit: &Visit) -> Result<Reply, Failure> {
     let copy = persons::copied(&visit.app, asked(visit)?.wish(visit)?).await?;
     let file =
         serde_json::to_vec_pretty(&copy).map_err(our_fault("what is held could not be written as JSON"))?;
-    // No name of a file says whose it is.
+    // The file name does not identify the person.
     let name = HeaderValue::from_static("attachment; filename=\"person.json\"");
     Ok(Reply::json_bytes(file).header(CONTENT_DISPOSITION, name))
 }
 
-/// What stands on the receipt.
+/// The fields of the receipt.
 async fn erased(visit: &Visit) -> Result<Value, Failure> {
     let wish = asked(visit)?.wish(visit)?;
     if visit.field("sure") != Some("yes") {
@@ -93,7 +93,7 @@ async fn erased(visit: &Visit) -> Result<Value, Failure> {
     let receipt = erasing::erased(&visit.app, wish.clone(), suppress).await?;
     let json = serde_json::to_string_pretty(&receipt).map_err(our_fault("a receipt could not be written"))?;
     let listed = receipt.left_alone.map(Listed::told);
-    // Whether what was typed is on the list, since now or before.
+    // Whether the submitted key is opted out, now or before.
     Ok(fields! { receipt, json, listed, left_alone => wish.is_left_alone(&visit.app.engine) })
 }
 
@@ -102,7 +102,7 @@ fn asked(visit: &Visit) -> Result<Asked, Failure> {
     Asked::of(visit)?.ok_or_else(nobody)
 }
 
-/// The page after a form, with what came of it.
+/// The page after a form, with its outcome.
 async fn page(visit: &Visit, came: Result<Option<String>, Failure>) -> Result<View, Failure> {
     let (done, mut failure) = outcome(came);
     let (mut is_contact, mut locked, mut left_alone, mut found) = (false, None, None, None);
@@ -111,7 +111,7 @@ async fn page(visit: &Visit, came: Result<Option<String>, Failure>) -> Result<Vi
         is_contact = asked.kind != SuppressionKind::Person;
         locked = visit.app.engine.suppressions.locked();
         left_alone = Some(wish.is_left_alone(&visit.app.engine));
-        // What cannot be had now is not waited for twice.
+        // A lookup that just failed is not repeated.
         let is_gone =
             failure.as_ref().is_some_and(|failure| failure.status == StatusCode::SERVICE_UNAVAILABLE);
         if is_contact && !is_gone {
@@ -121,7 +121,7 @@ async fn page(visit: &Visit, came: Result<Option<String>, Failure>) -> Result<Vi
             }
         }
     }
-    // What was typed, for the forms that go on with it.
+    // The submitted values, for the next forms.
     let typed = ["contact", "first", "last", "born", "reason"];
     let typed = BTreeMap::from(typed.map(|name| (name, visit.field(name).unwrap_or_default())));
     let trouble = failure.as_ref().map(words);
@@ -135,7 +135,7 @@ async fn found_leads(visit: &Visit, wish: &Wish) -> Result<Value, Failure> {
     visit.reading(move |app| listed(app, &leads)).await
 }
 
-/// What a failure says, with what it is about.
+/// The text of a failure, with its attribute.
 fn words(failure: &Failure) -> String {
     let words = failure.errors.iter().filter_map(|error| {
         let message = error.message.as_ref()?;
@@ -149,7 +149,7 @@ fn words(failure: &Failure) -> String {
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
-/// The leads of a person, the latest of them in rows.
+/// The leads of a person, with the latest as rows.
 fn listed(app: &App, leads: &[FoundLead]) -> Value {
     let names = request::companies(&app.engine, leads);
     fields! {

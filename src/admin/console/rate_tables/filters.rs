@@ -1,4 +1,4 @@
-//! By what rate tables are looked for: what an address says, and what stands in the form.
+//! Filters of the rate table search: reads them from an address, and fills the form.
 
 use chrono::{Days, NaiveDate, NaiveTime};
 
@@ -9,18 +9,18 @@ use offerd_engine::matching::Engine;
 use offerd_engine::records::Unavailable;
 use offerd_store::entities::CompanyRecord;
 
-/// How slow, in seconds, and in words.
+/// Choices of the minimum duration: seconds and label.
 const SLOW: [(&str, &str); 4] =
     [("1", "over 1 s"), ("3", "over 3 s"), ("5", "over 5 s"), ("10", "over 10 s")];
 
-/// How far ahead the clock may have been when a table was made, milliseconds.
+/// How far the clock may have been ahead when a table was created, milliseconds.
 const CLOCK_STEPS_MS: i64 = 60 * 60 * 1000;
 
-/// The tables that an address asks for, and what stands in the form: what was chosen, and how far the search has come. Where something is
-/// wrong with what was asked, none is looked for.
+/// Runs the search of an address; returns the tables, and the form with the chosen filters and the progress
+/// of the search. An invalid filter yields no tables.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when a record cannot be read.
+/// [`Unavailable`], after it was reported, when a record cannot be read.
 pub(super) fn sought(
     engine: &Engine,
     settings: &ConsoleSettings,
@@ -46,7 +46,7 @@ pub(super) fn sought(
     let [from, to] = days.map(|day| day.map(|day| day.to_string()).unwrap_or_default());
     let fields = fields! {
         without_offers => wish.without_offers,
-        // A client tag of the lead and its value, as `campaign=spring`.
+        // A client tag of the lead with its value, such as `campaign=spring`.
         tag => value(asked, "tag").unwrap_or_default(),
         from,
         to,
@@ -61,7 +61,7 @@ pub(super) fn sought(
     Ok((sought.tables, fields))
 }
 
-/// What can be chosen.
+/// The options of the form.
 fn all_choices(
     engine: &Engine,
     asked: &[(String, String)],
@@ -71,7 +71,7 @@ fn all_choices(
     let book = engine.book();
     let mut partners = book.partners();
     partners.sort_by(|one, other| one.partner.name.cmp(&other.partner.name));
-    // Of one that has left there are tables still; it stays what is looked for.
+    // A removed partner still has tables; it stays selected.
     let gone = wish.partner.iter().filter(|key| partners.iter().all(|one| one.key != **key));
     let gone = gone.map(|key| (key.clone(), format!("{key} (has no file)")));
     let partners = partners.iter().map(|one| (one.key.clone(), one.partner.name.clone())).chain(gone);
@@ -85,20 +85,20 @@ fn all_choices(
     }
 }
 
-/// The first value of a name that is not empty.
+/// The first non-empty value of a parameter.
 fn value<'a>(asked: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let found = asked.iter().find(|(known, value)| known == name && !value.is_empty());
     found.map(|(_, value)| value.as_str())
 }
 
-/// Reads an address, and finds what it says that nothing is known of.
+/// Parses an address, and collects faults.
 struct Reader<'a> {
     asked: &'a [(String, String)],
     faults: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
-    /// What the value of a name means, if it is given; a fault where it means nothing.
+    /// The parsed value of a parameter, if given; records a fault if it is invalid.
     fn read<T>(&mut self, name: &str, wanted: &str, meaning: impl FnOnce(&'a str) -> Option<T>) -> Option<T> {
         let value = value(self.asked, name)?;
         let meant = meaning(value);
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         meant
     }
 
-    /// The first day and the last.
+    /// First and last day.
     fn days(&mut self) -> [Option<NaiveDate>; 2] {
         let day = |text: &str| text.parse().ok();
         let days = ["from", "to"].map(|name| self.read(name, "a day, such as 2026-11-24", day));
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         days
     }
 
-    /// The client tags that a lead is to have.
+    /// Required client tags of the lead.
     fn tags(&mut self) -> Vec<(String, String)> {
         let given = self.asked.iter().filter(|(name, value)| name == "tag" && !value.trim().is_empty());
         let mut tags = Vec::new();
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         tags
     }
 
-    /// What is looked for.
+    /// The search criteria.
     fn wish(&mut self, companies: &[CompanyRecord], [from, to]: [Option<NaiveDate>; 2]) -> Wish {
         let begins = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc().timestamp_millis();
         let company = |text: &str| {
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         Wish {
             company: self.read("company", "the uuid of a company", company),
             product: self.read("product", &one_of(products()), ProductType::from_wire),
-            // Of who has left there are tables still.
+            // A removed partner still has tables.
             partner: value(self.asked, "partner").map(str::to_owned),
             outcome: self.read("outcome", &one_of(ENDED.iter().map(|(word, ..)| *word)), outcome),
             without_offers: value(self.asked, "none").is_some(),

@@ -1,28 +1,28 @@
-//! What a uuid names, and how tables are listed.
+//! Looks up UUIDs, and lists tables.
 
 use super::search::{answers, asked_for, took_ms};
 use crate::console::prelude::*;
 use offerd_engine::matching::Engine;
 use offerd_engine::records::{Unavailable, reading};
 
-/// What a uuid names.
+/// The object of a UUID.
 pub(super) enum Found {
-    /// A table, by its own uuid or as the only one of a lead.
+    /// A table, by its own UUID or as the only one of a lead.
     Table(Uuid),
-    /// An offer, by the table that it stands in.
+    /// An offer, by its table.
     Offer(Uuid),
-    /// A lead: its tables.
+    /// A lead, with its tables.
     Lead(Vec<Value>),
-    /// Something of a lead that is erased.
+    /// An object of an erased lead.
     Erased,
-    /// Nothing.
+    /// Unknown.
     Nothing,
 }
 
-/// Looks for what a uuid names.
+/// Looks up a UUID.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when a record cannot be read.
+/// [`Unavailable`], after it was reported, when a record cannot be read.
 pub(super) fn find(engine: &Engine, uuid: Uuid) -> Result<Found, Unavailable> {
     let store = &engine.records.store;
     if let Some(record) = reading::lead(store, uuid)? {
@@ -45,7 +45,7 @@ pub(super) fn find(engine: &Engine, uuid: Uuid) -> Result<Found, Unavailable> {
     Ok(if erased { Found::Erased } else { Found::Nothing })
 }
 
-/// A table that cannot be read was reported, and is left out.
+/// The rows of tables. Unreadable tables were reported, and are left out.
 pub(super) fn rows(engine: &Engine, tables: impl IntoIterator<Item = Uuid>) -> Vec<Value> {
     let tokens = Tokens::of(engine.records.store.clone());
     let row = |uuid| {
@@ -72,7 +72,7 @@ pub(super) fn rows(engine: &Engine, tables: impl IntoIterator<Item = Uuid>) -> V
             asked => table.seats().len(),
             offers => table.offers(),
             pending => !table.progress().settled(),
-            // Dollars, and seconds to its last answer.
+            // Dollars, and seconds until the last answer.
             amount => head.loan_amount,
             took => took_ms(head.created_at, &answers).map(|took| took as f64 / 1000.0),
         })

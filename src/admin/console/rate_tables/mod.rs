@@ -1,7 +1,9 @@
-//! `GET /console/rateTables`, `GET /console/rateTables/{uuid}` and the form that reveals what a lead says of a person.
+//! `GET /console/rateTables`, `GET /console/rateTables/{uuid}`, and the form that reveals a lead's personal
+//! data.
 //!
-//! Found by the uuid of a lead, a rate table or an offer, as `find` or `uuid`; or by company, product, partner, outcome and time, page by page. What is shown is read from the stored records, as
-//! `offerd explain` shows it.
+//! Tables are found by the UUID of a lead, a rate table or an offer, as `find` or `uuid`; or page by page by
+//! company, product, partner, outcome and time. The page is built from the stored records, like
+//! `offerd explain`.
 
 mod filters;
 mod found;
@@ -19,12 +21,12 @@ use self::table::TablePage;
 use super::prelude::*;
 use offerd_engine::records::Unavailable;
 
-/// Seconds after which a page may be asked for again whose records could not be read.
+/// Seconds after which a page with unreadable records may be requested again.
 const RETRY_AFTER_S: u32 = 5;
 
 const PAGE: Page = Page::new(Section::RateTables, "rate_tables.html");
 
-/// The latest tables or, where a uuid is looked for, what it names: where a table's page is, those of a lead as a list.
+/// Shows the latest tables. A UUID of a table or offer redirects to its page; one of a lead lists its tables.
 pub(super) async fn list(visit: &Visit) -> Result<View, Failure> {
     let wanted = visit.query_value("find").or_else(|| visit.query_value("uuid"));
     let Some(wanted) = wanted.map(|wanted| wanted.trim().to_owned()) else {
@@ -40,7 +42,7 @@ pub(super) async fn list(visit: &Visit) -> Result<View, Failure> {
     let found = visit.reading(move |app| find(&app.engine, uuid)).await?;
     match found.map_err(|_| Failure::overloaded(RETRY_AFTER_S))? {
         Found::Table(table) => View::at(&path_of(table)),
-        // The page opens and marks the offer that its address names.
+        // The page opens and highlights the offer of the fragment.
         Found::Offer(table) => View::at(&format!("{}#offer-{uuid}", path_of(table))),
         Found::Lead(rows) => {
             let trouble = rows.is_empty().then_some("The lead has no rate table.");
@@ -51,7 +53,7 @@ pub(super) async fn list(visit: &Visit) -> Result<View, Failure> {
     }
 }
 
-/// The tables that fit what is looked for, the latest first.
+/// Shows the tables that match the filters, latest first.
 async fn sought(visit: &Visit) -> Result<View, Failure> {
     let asked = visit.query.clone();
     let read = visit.reading(move |app| {
@@ -63,18 +65,18 @@ async fn sought(visit: &Visit) -> Result<View, Failure> {
     visit.view(PAGE, fields! { wanted, trouble, lead, rows, filters })
 }
 
-/// One table.
+/// Shows a table.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
     page(visit, uuid, Vec::new()).await?.view(visit, None)
 }
 
-/// Leads to the table, with nothing revealed, whoever opens the form's address as a page.
+/// Redirects the target of the reveal form, opened as an address, to the masked table.
 pub(super) async fn masked(visit: &Visit) -> Result<View, Failure> {
     View::at(&path_of(visit.params.uuid("uuid")?))
 }
 
-/// One table, with the attributes of its lead that are asked for.
+/// Shows a table with the requested attributes of its lead revealed.
 pub(super) async fn reveal(visit: &Visit) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
     let masked = page(visit, uuid, Vec::new()).await?;
@@ -83,7 +85,7 @@ pub(super) async fn reveal(visit: &Visit) -> Result<View, Failure> {
     page(visit, uuid, revealed).await?.view(visit, reason)
 }
 
-/// Where a table's page is.
+/// Path of a table's page.
 fn path_of(table: Uuid) -> String {
     format!("/console/rateTables/{table}")
 }

@@ -1,4 +1,4 @@
-//! What a rate table has brought: clicks on its offers, and what its lead has earned.
+//! Results of a rate table: clicks on its offers, and the payouts of its lead.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use offerd_engine::records::{Unavailable, public_ids, reading};
 use offerd_store::entities::{LeadRecord, Payout};
 use offerd_store::{FeedKey, Store, Tree};
 
-/// A payout is booked with what earned it, or when that is taken back: this far around it is looked for.
+/// Time span around an action in which its payout or reversal is recorded.
 const AROUND: Duration = Duration::from_secs(2);
 
-/// Steps of a lead, and records of the feed around each, that are looked at.
+/// Maximum actions of a lead, and feed records around each, that are read.
 const STEPS_MOST: usize = 50;
 const RECORDS_MOST: usize = 2000;
 
-/// What a table has brought: clicks on its offers, those too that are only counted, and what the lead has earned of all its tables, in
-/// dollars, less what was taken back; with what was done with the lead since, oldest first.
+/// The clicks on a table's offers, including those that are only counted; the payouts of the lead from all
+/// its tables less reversals, in dollars; and the actions on the lead since, oldest first.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when a record cannot be read.
+/// [`Unavailable`], after it was reported, when a record cannot be read.
 pub(super) fn money(
     store: &Store,
     uuid: Uuid,
@@ -46,7 +46,7 @@ pub(super) fn money(
     Ok(fields! { clicks, payouts => payouts(store, lead, &moments), steps })
 }
 
-/// What a lead has earned by what was done at these moments, in dollars. One that cannot be read was reported, and is left out.
+/// The payouts of a lead at these times, in dollars. Unreadable ones were reported, and are left out.
 fn payouts(store: &Store, lead: &LeadRecord, moments: &[i64]) -> f64 {
     let mut cents: BTreeMap<FeedKey, f64> = BTreeMap::new();
     for at in moments {

@@ -1,11 +1,11 @@
-//! The offers of a rate table, as a client sees them: read from the very JSON that it is answered.
+//! The offers of a rate table as the client gets them, read from its JSON.
 
 use serde_json::Value as Json;
 
 use crate::console::prelude::*;
 use offerd_insight::hindsight::explanation::{SeatExplanation, Standing};
 
-/// The arrays of a rate table, and what people call them.
+/// The arrays of a rate table, with their labels.
 const ARRAYS: [(&str, &str); 5] = [
     ("loanOffers", "Loans"),
     ("creditCardOffers", "Credit cards"),
@@ -14,8 +14,8 @@ const ARRAYS: [(&str, &str); 5] = [
     ("specialOffers", "Special offers"),
 ];
 
-/// What is shown of an offer, if it has it: its least and its most (or the one figure, twice), name, and unit. The first of
-/// a name that an offer has is shown.
+/// Terms shown of an offer, if present: minimum and maximum attribute (or one attribute twice), label, and
+/// unit. Of several rows with one label, the first that the offer has is shown.
 const TERMS: &[([&str; 2], &str, Unit)] = &[
     (["apr", "apr"], "APR", PERCENT),
     (["minApr", "maxApr"], "APR", PERCENT),
@@ -31,13 +31,13 @@ const TERMS: &[([&str; 2], &str, Unit)] = &[
     (["monthlyFee", "monthlyFee"], "monthly fee", DOLLARS),
 ];
 
-/// How a figure is written, and its suffix.
+/// A number format and its suffix.
 type Unit = (fn(f64) -> String, &'static str);
 
 const PERCENT: Unit = (|share| format!("{share:.2}"), " %");
 const DOLLARS: Unit = (figures::dollars, "");
 
-/// The arrays that have offers. A text that is no rate table has none.
+/// The non-empty arrays. A text that is not a rate table has none.
 pub(super) fn arrays(table: &[u8], explained: &[SeatExplanation]) -> Vec<Value> {
     let Ok(table) = serde_json::from_slice::<Json>(table) else { return Vec::new() };
     let arrays = ARRAYS.into_iter().filter_map(|(attribute, name)| {
@@ -48,7 +48,6 @@ pub(super) fn arrays(table: &[u8], explained: &[SeatExplanation]) -> Vec<Value> 
     arrays.collect()
 }
 
-/// An offer.
 fn card(offer: &Json, explained: &[SeatExplanation]) -> Value {
     let details = &offer["details"];
     let text = |value: &Json| value.as_str().map(str::to_owned);
@@ -64,14 +63,14 @@ fn card(offer: &Json, explained: &[SeatExplanation]) -> Value {
         firmness => firmness.into_iter().find(|(name, _)| is(name)).map(|(_, words)| words),
         terms => terms(offer, details),
         score => offer["recommendationScore"].as_f64(),
-        // Why it has that score, and stands there; nothing where no ranking was in force.
+        // The reasons for its score and rank; empty if no ranking was in use.
         why => why(&uuid, explained),
         json => serde_json::to_string_pretty(offer).unwrap_or_default(),
         uuid,
     }
 }
 
-/// Why an offer stands where it stands.
+/// The reasons for an offer's rank.
 fn why(uuid: &str, explained: &[SeatExplanation]) -> Vec<String> {
     let mut offers = explained.iter().flat_map(|seat| &seat.offers);
     let offer = offers.find(|offer| offer.uuid.is_some_and(|known| known.to_string() == uuid));
@@ -94,7 +93,7 @@ fn terms(offer: &Json, details: &Json) -> Vec<(&'static str, String)> {
     told
 }
 
-/// From the least to the most, as far as they are known.
+/// A range from minimum to maximum; either may be unknown.
 fn range((write, behind): Unit, least: Option<f64>, most: Option<f64>) -> Option<String> {
     let range = match [least, most].map(|value| value.map(write)) {
         [None, None] => return None,

@@ -1,22 +1,22 @@
-//! What a lead says, section by section. Personal values are masked, but for the attributes that are revealed.
+//! The content of a lead, by section. Personal values are masked unless revealed.
 
 use crate::console::prelude::*;
 use offerd_model::{Attribute, AttributeKind, AttributeValue, Lead};
 
-/// Letters of a text at most.
+/// Longest text, characters.
 const TEXT_LETTERS: usize = 160;
 
-/// What is written in capitals.
+/// Words written in capitals.
 const ABBREVIATIONS: [&str; 5] = ["fcra", "ip", "sms", "ssn", "tcpa"];
 
-/// What a lead says, section by section, each with its attributes; of what is masked only `revealed`.
+/// The content of a lead, by section, with its attributes; masked ones show a value only if in `revealed`.
 pub(super) fn told(lead: &Lead, revealed: &[&str]) -> Vec<(String, Vec<Value>)> {
     let mut sections: Vec<(String, Vec<Value>)> = Vec::new();
     for attribute in Attribute::all() {
         let Some(value) = attribute.read(lead) else { continue };
         let is_masked = attribute.is_masked();
         let is_revealed = is_masked && revealed.contains(&attribute.path);
-        // None of what is masked.
+        // Masked values are hidden.
         let shown = (!is_masked || is_revealed).then(|| written(attribute.kind, value));
         let (section, name) = attribute.path.rsplit_once('.').unwrap_or(("lead", attribute.path));
         let line = fields! {
@@ -54,7 +54,7 @@ fn written(kind: AttributeKind, value: AttributeValue<'_>) -> String {
     }
 }
 
-/// `providedCreditRating` as words: `provided credit rating`.
+/// Splits a camel-case name: `providedCreditRating` becomes `provided credit rating`.
 pub(in crate::console) fn words(name: &str) -> String {
     let mut words = String::with_capacity(name.len() + 4);
     for letter in name.chars() {

@@ -1,4 +1,4 @@
-//! The page of one rate table.
+//! The page of a rate table.
 
 use minijinja::context;
 
@@ -14,40 +14,40 @@ use offerd_insight::hindsight::explanation::{OfferReason, SeatExplanation, Table
 use offerd_model::ClientTags;
 use offerd_store::entities::LeadRecord;
 
-/// How often an open table is shown anew: it is open for seconds.
+/// Refresh interval of an open table, which is open for seconds.
 const FRESH: Duration = Duration::from_secs(1);
 
 const PAGE: Page = Page::new(Section::RateTables, "rate_table.html");
 
-/// What stands on the page of a table.
+/// Content of the page.
 pub(super) struct TablePage {
     pub(super) lead: Uuid,
     pending: bool,
     fields: Value,
 }
 
-/// Something that is against a partner, or against some of its offers.
+/// A reason against a partner or some of its offers.
 #[derive(Debug, PartialEq, Serialize)]
 struct Against {
-    /// The offers; none where it is the partner.
+    /// The offers; empty if it is about the partner.
     offers: Vec<String>,
     wanted: String,
     found: String,
 }
 
 impl TablePage {
-    /// The page, with the reason for which it shows what is masked.
+    /// Renders the page, with the reason for a reveal.
     pub(super) fn view(self, visit: &Visit, reason: Option<String>) -> Result<View, Failure> {
-        // A table that is complete never changes again.
+        // A complete table never changes.
         let page = if self.pending { PAGE.fresh(FRESH) } else { PAGE };
         Ok(visit.view(page, context! { reason, ..self.fields })?.titled("Rate table"))
     }
 
-    /// The page of a table, by its own uuid or by that of an offer; `None` when there is none, or its lead is erased. Of what
-    /// is personal it shows `revealed`, and `tags` are those that are counted.
+    /// Reads the page of a table, by its UUID or an offer's; `None` if there is none or its lead is erased.
+    /// Shows only the `revealed` personal attributes, and only the reported `tags`.
     ///
     /// # Errors
-    /// [`Unavailable`], once reported, when a record cannot be read.
+    /// [`Unavailable`], after it was reported, when a record cannot be read.
     pub(super) fn read(
         engine: &Engine,
         uuid: Uuid,
@@ -92,9 +92,10 @@ impl TablePage {
             asks => asks(&explained, &transcribed),
             offers => arrays(&snapshot.json, &explained.seats),
             without => judged.iter().filter(|seat| !shows(seat)).map(|seat| without(seat)).collect::<Vec<_>>(),
-            // Seats for what the lead does not ask for; a partner has one for each of its product types.
+            // A partner has a seat per product type; these are for product types that the lead does not
+            // request.
             not_wanted => not_wanted.len(),
-            // Others than those that are counted may tell of a person.
+            // Other tags may contain personal data.
             tags => tags_of(&record, tags),
             told => person::told(&record.lead, revealed),
             revealed,
@@ -110,7 +111,7 @@ fn tags_of(record: &LeadRecord, shown: &[String]) -> Vec<(String, String)> {
     shown.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Whether at least one offer of a partner is shown.
+/// Whether an offer of the partner is shown.
 fn shows(seat: &SeatExplanation) -> bool {
     seat.offers.iter().any(|offer| offer.why == OfferReason::Shown)
 }
@@ -123,7 +124,7 @@ fn complete_after(table: &TableExplanation) -> Option<String> {
     (!table.pending).then(|| time(ended.fold(0.0, f64::max)))
 }
 
-/// The seats of the table, for the figures beside the timeline.
+/// The seats of the table, as figures next to the timeline.
 fn asks(table: &TableExplanation, transcribed: &[(&str, ProductType)]) -> Vec<Value> {
     let seated = table.seats.iter().filter(|seat| seat.seated);
     let ask = |seat: &SeatExplanation| {
@@ -139,7 +140,7 @@ fn asks(table: &TableExplanation, transcribed: &[(&str, ProductType)]) -> Vec<Va
     seated.map(ask).collect()
 }
 
-/// Why nothing of a partner is shown.
+/// Why no offer of a partner is shown.
 fn about(seat: &SeatExplanation) -> String {
     let mut answered = seat.offers.iter().filter(|offer| offer.uuid.is_some());
     match (seat.why, answered.next()) {
@@ -148,7 +149,7 @@ fn about(seat: &SeatExplanation) -> String {
     }
 }
 
-/// A partner without an offer, and why.
+/// A partner without an offer, with the reason.
 fn without(seat: &SeatExplanation) -> Value {
     let tone = match seat.why {
         Reason::Offers | Reason::Declined | Reason::Rejected => "warn",
@@ -158,7 +159,7 @@ fn without(seat: &SeatExplanation) -> Value {
     fields! { about => about(seat), cause => seat.cause, tone, reasons => reasons(seat), ..seat }
 }
 
-/// What is against the partner or, where nothing is, against each of its offers; what is against several is shown once.
+/// The reasons against the partner or, if there are none, against its offers; equal reasons are merged.
 fn reasons(seat: &SeatExplanation) -> Vec<Against> {
     let mut reasons: Vec<Against> = Vec::new();
     let mut note = |offer: Option<&String>, wanted: &str, found: &str| match reasons

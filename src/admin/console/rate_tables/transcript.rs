@@ -1,4 +1,5 @@
-//! `GET`, `POST /console/rateTables/{uuid}/transcript`: what partners were sent and answered, and the form that shows it whole.
+//! `GET`, `POST /console/rateTables/{uuid}/transcript`: what partners were sent and answered, and the form
+//! that reveals it.
 
 use super::path_of;
 use crate::console::prelude::*;
@@ -12,12 +13,12 @@ fn view(visit: &Visit, transcript: &TableTranscript) -> Result<View, Failure> {
     Ok(visit.view(PAGE, fields)?.titled("Transcript"))
 }
 
-/// The transcripts of a table, with what tells of a person masked.
+/// Shows the transcripts of a table, with personal data masked.
 pub(in crate::console) async fn show(visit: &Visit) -> Result<View, Failure> {
     view(visit, &found(&visit.app, visit.params.uuid("uuid")?, None, false).await?)
 }
 
-/// Those of one partner, whole.
+/// Shows the transcript of one partner, unredacted.
 pub(in crate::console) async fn reveal(visit: &Visit) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
     let partner =

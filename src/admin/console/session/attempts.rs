@@ -1,4 +1,4 @@
-//! How many attempts to sign in have failed lately: with one name, and in all.
+//! Limits of failed sign-in attempts, per name and in total.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -8,19 +8,19 @@ use parking_lot::Mutex;
 use super::{Hash, NotSignedIn, hash};
 use offerd_base::config::ConsoleSettings;
 
-/// How far back failed attempts count.
+/// Span in which failures count.
 const SPAN: Duration = Duration::from_secs(60);
 
-/// The attempts that have failed, or may yet. No more are kept than may fail; of more no password is looked at.
+/// Failed and pending attempts. The limit bounds their number; beyond it no password is checked.
 pub(in crate::console) struct Attempts {
-    /// How many may fail within [`SPAN`] with one name.
+    /// Maximum failures within [`SPAN`] per name.
     per_name: usize,
-    /// How many may fail within [`SPAN`] in all.
+    /// Maximum failures within [`SPAN`] in total.
     in_all: usize,
     failed: Mutex<VecDeque<Failed>>,
 }
 
-/// Leave to try once.
+/// Permission for one attempt.
 #[derive(Debug)]
 #[must_use = "it counts as failed until it has succeeded"]
 pub(in crate::console) struct Attempt(Failed);
@@ -37,11 +37,11 @@ impl Attempts {
         Self { per_name, in_all, failed: Mutex::default() }
     }
 
-    /// Leave to look at a password of somebody. It counts as failed until it has [succeeded](Self::succeeded), so that no number
-    /// of attempts at once gets round the limit.
+    /// Permits checking a password. The attempt counts as failed until it has [succeeded](Self::succeeded),
+    /// so that concurrent attempts cannot exceed the limit.
     ///
     /// # Errors
-    /// That too many have failed.
+    /// Fails when too many attempts have failed.
     pub(in crate::console) fn begin(&self, name: &str) -> Result<Attempt, NotSignedIn> {
         let mut failed = self.failed.lock();
         failed.retain(|failed| failed.at.elapsed() < SPAN);
@@ -55,7 +55,7 @@ impl Attempts {
         Ok(Attempt(attempt))
     }
 
-    /// The attempt has not failed.
+    /// Removes a successful attempt from the failures.
     pub(in crate::console) fn succeeded(&self, Attempt(attempt): Attempt) {
         let mut failed = self.failed.lock();
         if let Some(nth) = failed.iter().position(|failed| *failed == attempt) {
@@ -63,7 +63,7 @@ impl Attempts {
         }
     }
 
-    /// How many are kept.
+    /// Number of counted attempts.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
         self.failed.lock().len()

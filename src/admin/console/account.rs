@@ -1,4 +1,4 @@
-//! `GET`, `POST /console/account`: who one is, and the password that one signs in with.
+//! `GET`, `POST /console/account`: the visitor's own account and password.
 
 use hyper::StatusCode;
 
@@ -14,8 +14,8 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     view(visit, None, StatusCode::OK)
 }
 
-/// Sets the user's password, or adds whoever has signed in without a name as an administrator. Both end what was begun before, this
-/// session too, for which there is another one.
+/// Sets the user's password, or adds a visitor without a user account as an administrator. Both end the
+/// earlier sessions and links; this session is replaced.
 pub(super) async fn set(visit: &Visit) -> Result<View, Failure> {
     match changed(visit).await {
         Ok(person) => {
@@ -54,13 +54,14 @@ async fn changed(visit: &Visit) -> Result<Person, Failure> {
     }
 }
 
-/// Whoever finds a browser open shall not take it over: the password of before is asked for, but of who was invited to set one.
+/// Requires the current password (except from an invited user), so that an unattended browser cannot be taken
+/// over.
 async fn is_them(visit: &Visit, user: &str) -> Result<(), Failure> {
     if !asks(visit)? {
         return Ok(());
     }
     if is_only_by_proxy(visit)? {
-        // That a proxy lets them in proves them for as long as it does; a password would outlast that.
+        // A proxy proves the user only while it does so; a password would outlast that.
         return Err(Failure::forbidden(
             "a proxy has signed you in, and you have no password that could be changed; ask an administrator for an invitation, \
              by which you set one",
@@ -79,15 +80,15 @@ async fn is_them(visit: &Visit, user: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the password of before is asked for: of everybody but who has none, and has come by an invitation or a link of the operator's
-/// to set one.
+/// Whether the current password is required: from every user that has one, except in a session that an
+/// invitation began.
 fn asks(visit: &Visit) -> Result<bool, Failure> {
     let Some(user) = visit.user() else { return Ok(false) };
     let Some(session) = visit.session() else { return Ok(true) };
     Ok(!session.invited && users::known(&visit.app, user)?.password.is_some())
 }
 
-/// Whether a proxy has signed in a user who has no password.
+/// Whether a proxy signed in a user without a password.
 fn is_only_by_proxy(visit: &Visit) -> Result<bool, Failure> {
     let Some(user) = visit.user().filter(|_| visit.session().is_none()) else { return Ok(false) };
     Ok(users::known(&visit.app, user)?.password.is_none())
@@ -100,7 +101,7 @@ fn view(visit: &Visit, trouble: Option<String>, status: StatusCode) -> Result<Vi
         who => visit.signed_in().unwrap_or("nobody: nobody has to sign in"),
         role => role.word(),
         asks => asks(visit)?,
-        // It proves too little to set a password by.
+        // A proxy's sign-in is not enough to set a password.
         only_by_proxy => is_only_by_proxy(visit)?,
         may_begin => visit.user().is_none() && role == Role::Administrator,
         trouble,

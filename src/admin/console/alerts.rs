@@ -1,4 +1,4 @@
-//! `GET /console/alerts`: which alerts fire, and who is told; `POST …/test`.
+//! `GET /console/alerts`: the alerts and their receivers; `POST …/test`.
 
 use super::super::alerts::tested;
 use super::prelude::*;
@@ -11,12 +11,12 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     page(visit, None)
 }
 
-/// Tells everybody a test, or who is named, and shows what came of it.
+/// Sends a test alert to all receivers, or to the named one, and shows the results.
 pub(super) async fn test(visit: &Visit) -> Result<View, Failure> {
     page(visit, Some(tested(&visit.app, &visit.actor(), visit.field("receiver")).await?))
 }
 
-/// The page, with what came of a test that was just sent from it.
+/// The page, with the results of a test just sent.
 fn page(visit: &Visit, tried: Option<Vec<Tried>>) -> Result<View, Failure> {
     let Standing { alerts, receivers } = visit.app.alerts.standing(&visit.app.settings().alerts);
     let (ended, open): (Vec<_>, Vec<_>) = alerts.into_iter().partition(|alert| alert.ended.is_some());
@@ -24,7 +24,7 @@ fn page(visit: &Visit, tried: Option<Vec<Tried>>) -> Result<View, Failure> {
     visit.view(PAGE, fields! { open => rows(&open), ended => rows(&ended), receivers, tried })
 }
 
-/// An alert with the class of the style sheet that its urgency has.
+/// An alert, with the CSS class of its severity.
 pub(super) fn row(alert: &AlertStanding) -> Value {
     let class = match (alert.fired, alert.ended, alert.severity) {
         (_, Some(_), _) | (None, ..) => "idle",

@@ -1,9 +1,9 @@
-//! `GET /console/assets/{file}`: the style sheet, the script and the icon, from within the binary.
+//! `GET /console/assets/{file}`: the style sheet, the script and the icon, embedded in the binary.
 
 use super::prelude::*;
 use offerd_web::Context;
 
-/// What there is: name, type, and text.
+/// The assets: name, content type, and text.
 const ASSETS: &[(&str, &str, &str)] = &[
     ("console.css", "text/css; charset=utf-8", include_str!("assets/console.css")),
     ("console.js", "text/javascript; charset=utf-8", include_str!("assets/console.js")),

@@ -1,4 +1,4 @@
-//! What needs attention: what comes first on *Now*, and may be all that somebody looks at.
+//! The problems that need attention: the top of *Now*.
 
 use super::alerts::row;
 use super::health::Check;
@@ -6,13 +6,13 @@ use super::prelude::*;
 use super::standing::{SeatLook, of_seats};
 use offerd_outbound::alerts::AlertStanding;
 
-/// Alerts and partners that are shown, the worst; their pages have all.
+/// Maximum alerts and partners shown, worst first; their pages have all.
 const SHOWN: usize = 8;
 
-/// The rule whose alerts are shown as partners.
+/// The alert rule whose alerts are shown as partners.
 const PARTNER_UNWELL: &str = "OfferdPartnerUnwell";
 
-/// What needs attention, as of now; `checks` are all that was looked at.
+/// The current problems; `checks` are all checks.
 pub(super) fn attention(app: &App, checks: &[Check], sees_money: bool) -> Value {
     let standing = app.alerts.standing(&app.settings().alerts);
     let is_firing = |alert: &&AlertStanding| alert.state == "firing" && alert.name != PARTNER_UNWELL;
@@ -27,14 +27,14 @@ pub(super) fn attention(app: &App, checks: &[Check], sees_money: bool) -> Value 
         alerts,
         partners,
         more,
-        // Partners aside.
+        // Except the check of partners.
         checks => checks.iter().filter(is_wrong).collect::<Vec<_>>(),
         money => if sees_money { app.console.days.compared() } else { None },
         zone => app.settings().reports.zones.first().map_or("UTC", |zone| zone.name()),
     }
 }
 
-/// Partners that are unwell, the worst first.
+/// Unhealthy partners, worst first.
 fn unwell(app: &App) -> Vec<Value> {
     let badness = |look: &SeatLook| look.standing.health.health.badness();
     let mut bad: Vec<SeatLook> = of_seats(&app.engine).into_iter().filter(|look| badness(look) > 0).collect();

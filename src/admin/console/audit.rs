@@ -1,17 +1,17 @@
-//! `GET /console/audit`, `GET /console/audit/download`: who did what, when and why, the newest first.
+//! `GET /console/audit`, `GET /console/audit/download`: the audit log, newest first.
 
 use super::super::audit::{LOOKED_AT, sheet, unread};
 use super::super::command::csv_file;
 use super::prelude::*;
 use offerd_store::audit::{AuditFilter, AuditRecord};
 
-/// Records of a page.
+/// Records per page.
 const SHOWN: usize = 50;
 
-/// Records of a file; more are told by `offerd audit list`.
+/// Maximum records of a file; `offerd audit list` has more.
 const DOWNLOADED: usize = 10_000;
 
-/// How far back one looks: the value in the address, its words, and the time.
+/// A selectable span: its value in the address, its label, and its length.
 type Span = (&'static str, &'static str, Option<Duration>);
 
 const SPANS: [Span; 4] = [
@@ -43,13 +43,13 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     )
 }
 
-/// The same as a file, as many as it may have.
+/// The records as a file, up to its maximum.
 pub(super) async fn download(visit: &Visit) -> Result<View, Failure> {
     let (records, _) = read(visit, None, DOWNLOADED).await?;
     csv_file(&sheet(&records), "audit").map(View::from)
 }
 
-/// Records as they are wanted, and before which to go on.
+/// The selected records, and the number to continue before.
 async fn read(
     visit: &Visit,
     before: Option<u64>,
@@ -64,7 +64,7 @@ async fn read(
     visit.reading(move |app| app.audit.before(before, &filter, most, LOOKED_AT)).await?.map_err(unread)
 }
 
-/// Which span is chosen: a week, unless the address says otherwise.
+/// The selected span; default: a week.
 fn chosen(visit: &Visit) -> Span {
     let wanted = visit.query_value("time");
     SPANS.into_iter().find(|(value, ..)| wanted == Some(value)).unwrap_or(SPANS[1])

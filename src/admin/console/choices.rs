@@ -1,11 +1,11 @@
-//! The options that a form offers.
+//! Options of forms.
 
 use minijinja::value::Value;
 
 use super::templates::fields;
 use offerd_model::ProductType;
 
-/// Options by their values and words, and which of them is chosen.
+/// Options of values and labels, with the selected one marked.
 pub(super) fn choices<V: ToString, W: ToString>(
     all: impl IntoIterator<Item = (V, W)>,
     chosen: Option<&str>,
@@ -17,7 +17,6 @@ pub(super) fn choices<V: ToString, W: ToString>(
     all.into_iter().map(choice).collect()
 }
 
-/// The product types as options.
 pub(super) fn products(chosen: Option<ProductType>) -> Vec<Value> {
     let all = ProductType::ALL.iter().map(|product| (product.as_str(), product.as_str().replace('_', " ")));
     choices(all, chosen.map(|product| product.as_str()))

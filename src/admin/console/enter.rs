@@ -1,4 +1,5 @@
-//! The entry to every page: finds out who visits, checks their role and that a form is ours, and answers with the page or the refusal.
+//! Entry of every console request: identifies the visitor, checks the role and that a form is ours, and
+//! answers with the page or the refusal.
 
 use std::net::IpAddr;
 
@@ -12,19 +13,19 @@ use super::proxy;
 use super::visit::Proxied;
 use offerd_web::Context;
 
-/// Longest body of a form.
+/// Longest form body, bytes.
 const FORM_BYTES: usize = 64 * 1024;
 
-/// Longest time that its arrival may take.
+/// Timeout for the arrival of a form.
 const FORM_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What browsers say of where a request comes from.
+/// Fetch metadata header: where the browser says a request originates.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// The cookie that holds a session.
+/// Name of the session cookie.
 pub(super) const COOKIE_NAME: &str = "offerd_console";
 
-/// Puts an `async fn(&Visit) -> Result<View, Failure>` into the route table, for those who have at least a role, or for `all`.
+/// Puts an `async fn(&Visit) -> Result<View, Failure>` into the route table, for a least role, or for `all`.
 macro_rules! page {
     (all, $show:path) => {
         page!(@ None, visit => $show(visit))
@@ -41,7 +42,7 @@ macro_rules! page {
     };
 }
 
-/// Redirects the address that a form is sent to, when it is opened, to the form's page.
+/// Redirects the target of a form, opened as an address, to the form's page.
 macro_rules! back {
     ($least:ident, $path:literal) => {
         page!(@ Some(::offerd_store::users::Role::$least), _ => async {
@@ -52,7 +53,7 @@ macro_rules! back {
 
 pub(super) use {back, page};
 
-/// Answers with a page or, where it is asked for, with the page anew every few seconds; or shows why not.
+/// Answers with a page, with a stream of its updates if requested, or with the reason for a refusal.
 pub(super) async fn showing(
     context: Context<App>,
     least: Option<Role>,
@@ -69,8 +70,8 @@ pub(super) async fn showing(
     shown.or_else(|failure| View::failure(&failure)?.reply(&visit))
 }
 
-/// Lets a request in, or gives what it is answered instead: who has to sign in is sent to where that is done, who has too little
-/// a role is told which one is wanted.
+/// Admits a request, or returns the answer to give instead: visitors without a session are redirected to the
+/// sign-in page; visitors whose role is too low get the required role.
 async fn enter(mut context: Context<App>, least: Option<Role>) -> Result<Visit, Result<Reply, Failure>> {
     let mut form = None;
     if context.request.method == Method::POST {
@@ -82,7 +83,7 @@ async fn enter(mut context: Context<App>, least: Option<Role>) -> Result<Visit, 
     let accepts = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
     let streams = request.method == Method::GET && accepts == Some("text/event-stream");
     let mut session = cookie(headers).and_then(|cookie| app.console.sessions.of(cookie));
-    // A page that refreshes itself is nobody who does something.
+    // A page's own refresh does not count as activity.
     if let Some(session) = session.as_ref().filter(|_| !streams) {
         session.touch();
     }
@@ -100,7 +101,7 @@ async fn enter(mut context: Context<App>, least: Option<Role>) -> Result<Visit, 
     let checked = believed.and_then(|()| is_genuine(&visit, &request.headers));
     match checked.and_then(|()| may_enter(&visit, least)) {
         Ok(true) => Ok(visit),
-        // A redirection would not reach who reads a stream.
+        // A client that reads a stream does not follow redirects.
         Ok(false) if visit.streams => Err(Ok(sealed(Reply::empty(StatusCode::NO_CONTENT)))),
         Ok(false) => {
             let next: String = form_urlencoded::byte_serialize(request.uri.path().as_bytes()).collect();
@@ -110,7 +111,7 @@ async fn enter(mut context: Context<App>, least: Option<Role>) -> Result<Visit, 
     }
 }
 
-/// Whether the visitor may enter; false if they have to sign in first.
+/// Whether the visitor may enter; false if a sign-in is required first.
 fn may_enter(visit: &Visit, least: Option<Role>) -> Result<bool, Failure> {
     let Some(least) = least else { return Ok(true) };
     match visit.role() {
@@ -131,7 +132,7 @@ fn not_for(role: Role, least: Role) -> Failure {
     ))
 }
 
-/// Checks that the request names us, and that its form is from a page of ours.
+/// Checks that the request's host is ours, and that its form comes from one of our pages.
 fn is_genuine(visit: &Visit, headers: &HeaderMap) -> Result<(), Failure> {
     if visit.is_unguarded() && visit.proxied.is_none() && !is_local(headers) {
         return Err(Failure::forbidden(
@@ -147,7 +148,7 @@ fn is_genuine(visit: &Visit, headers: &HeaderMap) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The cookie of a session, if one was sent.
+/// The session cookie of the request.
 fn cookie(headers: &HeaderMap) -> Option<&str> {
     let mut cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     cookies.find_map(|cookies| {
@@ -156,8 +157,8 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// Whether a request names us as loopback is named. A name that somebody else owns and has pointed at loopback would make their
-/// page one of ours.
+/// Whether the request's host is a loopback name. Another name could be a foreign domain that resolves to
+/// loopback, whose page would count as ours (DNS rebinding).
 fn is_local(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(HOST) else { return true };
     let host = host.to_str().unwrap_or_default();
@@ -168,7 +169,8 @@ fn is_local(headers: &HeaderMap) -> bool {
     name.parse::<IpAddr>().is_ok() || name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Whether a browser says that a form was sent by a page of ours. One that says nothing has only the form itself to show.
+/// Whether the browser states that a form comes from our own page. Without these headers only the CSRF token
+/// protects it.
 fn is_ours(headers: &HeaderMap) -> bool {
     let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let site = text(&SEC_FETCH_SITE).is_none_or(|site| site == "same-origin");

@@ -1,5 +1,5 @@
-//! `GET /console/experiments`: how rules stand and, of one, what became of its variants; `GET /console/experiments/download`, the
-//! same as a file for spreadsheets.
+//! `GET /console/experiments`: the state of the rules, and a comparison of a rule's variants;
+//! `GET /console/experiments/download`, the comparison as a CSV file.
 
 use super::super::experiments::{RuleStanding, as_csv, compared, is_test, standings};
 use super::prelude::*;
@@ -22,7 +22,7 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     visit.view(PAGE, fields! { rules, path, shown, least_leads => LEAST_LEADS, test })
 }
 
-/// Gives a comparison as a file.
+/// Returns a comparison as a file.
 pub(super) async fn download(visit: &Visit) -> Result<View, Failure> {
     let test = is_test(visit.query_value("leads"))?;
     let rule = visit.query_value("rule").unwrap_or_default();
@@ -35,7 +35,7 @@ fn rule(standing: &RuleStanding) -> Value {
     fields! { pill, time => standing.time(), of => standing.whose(), ..standing }
 }
 
-/// A comparison: of each variant its figures, with what is said of the difference from the control.
+/// A comparison: the figures of each variant, with the verdict on the difference to the control.
 fn shown(comparison: &Comparison) -> Value {
     let cell = |figure: &Figure| {
         fields! {

@@ -1,4 +1,4 @@
-//! The filters of the templates: they write figures, and names as code. A figure that is not known is a dash.
+//! Filters of the templates, for figures and code. An unknown figure becomes a dash.
 
 use chrono::{DateTime, Utc};
 use minijinja::HtmlEscape;
@@ -6,12 +6,12 @@ use minijinja::value::Value;
 
 use offerd_insight::sheet::figures::known;
 
-/// The filter that writes a number.
+/// A filter that formats a number.
 pub(super) fn figure(write: fn(f64) -> String) -> impl Fn(Value) -> String {
     move |value| known(number(&value), write)
 }
 
-/// The filter that writes a moment, given in Unix milliseconds or as ISO 8601 has it.
+/// A filter that formats a time, given in Unix milliseconds or as ISO 8601.
 pub(super) fn time(write: fn(i64) -> String) -> impl Fn(Value) -> String {
     move |value| {
         let ms = match value.as_str() {
@@ -22,7 +22,7 @@ pub(super) fn time(write: fn(i64) -> String) -> impl Fn(Value) -> String {
     }
 }
 
-/// Words in which names stand between backticks, with the names as code.
+/// A text whose names in backticks become code.
 pub(super) fn code(words: &str) -> Value {
     let mut html = String::new();
     for (nth, part) in words.split('`').enumerate() {

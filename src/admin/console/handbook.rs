@@ -1,4 +1,4 @@
-//! `GET /console/handbook`, `GET /console/handbook/{chapter}`: the chapters, as they are in the man pages.
+//! `GET /console/handbook`, `GET /console/handbook/{chapter}`: the chapters of the man pages.
 
 use super::prelude::*;
 use offerd_handbook::{CHAPTERS, Chapter, chapter};
@@ -21,7 +21,7 @@ fn view(visit: &Visit, shown: &Chapter) -> Result<View, Failure> {
         fields! { title => one.title, path => path(one.name), current => one.name == shown.name }
     };
     let chapters: Vec<_> = CHAPTERS.iter().map(entry).collect();
-    // It is part of the program.
+    // Trusted: it is part of the program.
     let text = Value::from_safe_string(shown.html(path));
     Ok(visit.view(PAGE, fields! { title => shown.title, chapters, text })?.titled(shown.title))
 }

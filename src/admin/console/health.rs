@@ -1,4 +1,4 @@
-//! Whether all is well, and what is not: the lower half of *Now*.
+//! Checks of the daemon's health: the lower half of *Now*.
 
 use super::history::Reading;
 use super::prelude::*;
@@ -10,34 +10,34 @@ use offerd_insight::nodes::Nodes;
 use offerd_outbound::postbacks;
 use offerd_store::ClockStanding;
 
-/// Share of a limit from which on it is worth a look.
+/// Share of a limit from which a check warns.
 const WORTH_A_LOOK: f64 = 0.8;
 
-/// For how long the calls of a subscription have to fail before it is worth a look, milliseconds.
+/// How long a subscription's calls must fail before a check warns, milliseconds.
 const FAILING_FOR_MS: i64 = 60_000;
 
-/// The metrics of records that cannot be read.
+/// The metrics of corrupt records.
 const RECORDS_FROM: &str = "offerd_store_broken_records_total, offerd_store_damage";
 
-/// The metrics of requests and leads that are turned away.
+/// The metrics of shed requests and leads.
 const REFUSED_FROM: &str = "offerd_http_requests_refused_total, offerd_submits_refused_total";
 
-/// Something that is well or not.
+/// A check of the page.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Check {
     pub(super) name: &'static str,
-    /// The class of the style sheet.
+    /// CSS class.
     pub(super) class: &'static str,
     state: &'static str,
     figures: String,
-    /// Where the figures are from.
+    /// Source of the figures.
     source: &'static str,
 }
 
-/// How something is: its class, a word or two, and figures.
+/// A result: CSS class, a word or two, and figures.
 type Judged = (&'static str, &'static str, String);
 
-/// Everything that is looked at; `first` and `last` are a minute apart.
+/// All checks; `first` and `last` are a minute apart.
 pub(super) fn checks(app: &App, first: &Reading, last: &Reading) -> Vec<Check> {
     let queue = limited(last.queue, app.settings().store.queue, "commits waiting");
     let tables = limited(last.open_tables, app.engine.configuration().rules.matching.live_tables, "open");
@@ -63,7 +63,7 @@ pub(super) fn checks(app: &App, first: &Reading, last: &Reading) -> Vec<Check> {
     judged.into_iter().filter_map(check).collect()
 }
 
-/// The nodes, where the store is one that they share.
+/// The check of the nodes, on a shared store.
 fn nodes(app: &App) -> Option<Judged> {
     let settings = app.settings();
     settings.store.database()?;
@@ -173,7 +173,7 @@ fn partners(app: &App) -> Judged {
     let (class, state) = match active {
         0 => ("bad", "nobody is asked"),
         all_asked if all_asked == all => ("good", "all asked"),
-        // Somebody wants it so.
+        // Paused by an operator, hence no warning.
         some if some + paused + closed == all => ("idle", "some paused"),
         _ => ("warn", "not all asked"),
     };
@@ -220,7 +220,7 @@ fn breakers(app: &App) -> Judged {
 }
 
 fn reload(last: &Reading) -> Judged {
-    // What is in force is what was taken in before, and not what the files say.
+    // The previous configuration stays in use, not that of the files.
     let (class, state) = if last.refused_last { ("warn", "last one refused") } else { ("good", "in force") };
     let at = last.reloaded_at.map(|seconds| seconds * 1000.0);
     let figures = format!(

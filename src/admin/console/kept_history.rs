@@ -1,5 +1,5 @@
-//! What of the history is kept in the store: a reading of each minute, as far back as `console.history_kept`. Where several processes
-//! share a store, each keeps its own, and finds it again at its next start in the same place.
+//! The stored part of the history: one reading per minute, for `console.history_kept`. Each process on a
+//! shared store keeps its own readings, and finds them again when it restarts in the same place.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,31 +12,31 @@ use super::history::Reading;
 use super::today::Today;
 use offerd_store::{Commit, Tree, codec};
 
-/// Minutes that charts look back on.
+/// Minutes shown in charts.
 const MINUTES_SHOWN: i64 = 60;
 
-/// How long the store may take: what is not kept is missing from a chart, and nothing else.
+/// Timeout of a write; a failed one only leaves a gap in the charts.
 const WRITE_WITHIN: Duration = Duration::from_secs(2);
 
 const MINUTE_MS: i64 = 60_000;
 
-/// What the log says if the records cannot be read.
+/// Log message when the records cannot be read.
 const UNREAD: &str = "what is kept for charts could not be read";
 
-/// The minute that was kept last.
+/// The minute of the last stored reading.
 pub(super) struct Keeping(i64);
 
-/// A reading as it is stored.
+/// A stored reading.
 struct Kept {
     key: Vec<u8>,
     minute: i64,
-    /// Of the process that it was read in; nothing where the store was not shared.
+    /// The process that took it; `None` in a store that was not shared.
     place: Option<Uuid>,
-    /// Nothing where it cannot be read any more.
+    /// `None` if it cannot be decoded.
     reading: Option<Reading>,
 }
 
-/// Takes in what was kept by a process before this one, and removes what is too old.
+/// Loads the stored readings of earlier processes, and removes expired ones.
 pub(super) async fn begin(app: &Arc<App>) -> Keeping {
     let now = minute_of(chrono::Utc::now().timestamp_millis());
     let found = app.reading(UNREAD, |app| {
@@ -44,7 +44,7 @@ pub(super) async fn begin(app: &Arc<App>) -> Keeping {
         records.filter_map(|(key, bytes)| Kept::parse(&key, &bytes)).collect::<Vec<_>>()
     });
     let found = found.await.unwrap_or_default();
-    // What is of another time, or cannot be read any more, goes: also of who never comes back.
+    // Removes readings that are expired or undecodable, including those of processes that never return.
     let minutes_kept = minutes_kept(app);
     let is_kept = |minute: i64| minute <= now && minute > now - minutes_kept;
     let (kept, old): (Vec<_>, Vec<_>) =
@@ -70,7 +70,7 @@ impl Kept {
 }
 
 impl Keeping {
-    /// Keeps the newest reading where it is the first of its minute, with what the day has brought.
+    /// Stores the newest reading if it is the first of its minute, with the totals of the day.
     pub(super) async fn keep(&mut self, app: &Arc<App>) {
         let Some(reading) = app.console.history.last(Duration::ZERO).pop() else { return };
         let minute = minute_of(reading.at);
@@ -90,7 +90,7 @@ impl Keeping {
     }
 }
 
-/// How many minutes are kept.
+/// Minutes of history to keep.
 fn minutes_kept(app: &App) -> i64 {
     i64::try_from(app.settings().console.history_kept.as_secs() / 60).unwrap_or(i64::MAX)
 }

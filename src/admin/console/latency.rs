@@ -1,4 +1,4 @@
-//! How long a seat's answers take, drawn against the time it is given.
+//! Histogram of a seat's response times, against its timeout.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -12,24 +12,24 @@ use offerd_engine::matching::late_asks::LateAsk;
 /// Bars of the chart.
 const BARS: usize = 44;
 
-/// Shortest time that is told apart, seconds.
+/// Resolution, seconds.
 const SHORTEST: f64 = 1e-5;
 
-/// What is drawn of each bar, from below.
+/// Parts of each bar, from below.
 const PARTS: [&str; 3] = ["with offers", "without offers", "too late"];
 
-/// Asks that took from one time to another.
+/// A bar: the requests of a range of durations.
 struct Bar {
     from: f64,
     to: f64,
-    /// How many, by part.
+    /// Counts by part.
     counts: [usize; PARTS.len()],
 }
 
-/// The chart of a seat; `id` names it within its page, and `timeout` is how long it is waited for, seconds.
+/// The chart of a seat; `id` names it within its page, and `timeout` is the seat's, in seconds.
 ///
 /// # Errors
-/// Our fault.
+/// Fails with an internal error.
 pub(super) fn chart(
     id: String,
     title: String,
@@ -73,7 +73,7 @@ fn draw(area: &chart::Area<'_>, bars: &[Bar], top: f64, timeout: f64, words: &st
         let mut below = 0.0;
         for (count, color) in bar.counts.iter().zip(ink::SERIES) {
             let above = below + *count as f64;
-            // A hair's breadth between two bars.
+            // A small gap between two bars.
             let gap = (bar.to / bar.from).powf(0.06);
             let corners = [(bar.from * gap, below), (bar.to / gap, above)];
             if *count > 0 {
@@ -90,7 +90,7 @@ fn draw(area: &chart::Area<'_>, bars: &[Bar], top: f64, timeout: f64, words: &st
     Ok(())
 }
 
-/// The asks by their time, in steps that grow with it.
+/// The requests by duration, in logarithmic steps.
 fn bars(asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Vec<Bar> {
     let in_time = asks.iter().filter_map(|ask| {
         let part = match ask.end {
@@ -107,7 +107,7 @@ fn bars(asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Vec<Bar> {
         in_time.chain(late).map(|(time, part)| (time.max(SHORTEST), part)).collect();
     let shortest = asks.iter().fold(timeout / 100.0, |least: f64, (time, _)| least.min(*time));
     let longest = asks.iter().fold(timeout, |most: f64, (time, _)| most.max(*time));
-    // From one power of ten, so that the scale begins with a round figure.
+    // Starts at a power of ten, so that the scale begins with a round figure.
     let first = 10_f64.powf(shortest.log10().floor());
     let last = longest * 1.6;
     let step = (last / first).powf(1.0 / BARS as f64);

@@ -1,5 +1,6 @@
-//! A page that is kept open: the inside of its `<main>` as server-sent events, rendered anew every few seconds while it changes,
-//! and with each of them a sign of life. The script puts what has changed in place, and says so when the signs stay out.
+//! Streams of open pages: the content of `<main>` as server-sent events, re-rendered every few seconds while
+//! it changes, and a heartbeat with each event. The script updates the page, and reports when the heartbeat
+//! stops.
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -10,16 +11,16 @@ use super::prelude::*;
 use super::view::BEAT;
 use offerd_web::events::{self, EVENT_STREAM};
 
-/// Pages that are kept open at once; more are whole as they were loaded.
+/// Maximum page streams; further pages stay as loaded.
 pub(super) const STREAMS: usize = 32;
 
-/// Seconds after which a stream that was turned away may be asked for again.
+/// Seconds after which a refused stream may be requested again.
 const RETRY_AFTER_S: u32 = 30;
 
-/// Shows a page; `page!` makes one of an `async fn`.
+/// Renders a page; `page!` makes one from an `async fn`.
 pub(super) type Show = for<'v> fn(&'v Visit) -> BoxFuture<'v, Result<View, Failure>>;
 
-/// Keeps a page fresh until its reader leaves or the daemon stops.
+/// Streams a page until its reader leaves or the daemon stops.
 pub(super) async fn stream(visit: Arc<Visit>, show: Show) -> Result<Reply, Failure> {
     let first = show(&visit).await?;
     if first.instead.is_some() {
@@ -43,8 +44,8 @@ pub(super) async fn stream(visit: Arc<Visit>, show: Show) -> Result<Reply, Failu
     Ok(sealed(Reply::stream(EVENT_STREAM, events)))
 }
 
-/// Sends a page, and then again and again whether leads are taken, with the page anew while it still changes. Ends when the
-/// page may not be seen any more, or cannot be made.
+/// Sends a page, then repeatedly the readiness, with the page while it still changes. Ends when the visitor
+/// may no longer see the page, or it cannot be rendered.
 async fn keep(visit: Arc<Visit>, show: Show, first: View, sender: &mpsc::Sender<Bytes>) {
     let mut view = Some(first);
     while visit.may_stay() {
@@ -65,7 +66,7 @@ async fn keep(visit: Arc<Visit>, show: Show, first: View, sender: &mpsc::Sender<
     }
 }
 
-/// A message of the name `page`.
+/// An event of type `page`.
 fn event(main: &str) -> Bytes {
     events::event("page", None, main.lines())
 }

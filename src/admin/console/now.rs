@@ -1,4 +1,4 @@
-//! `GET /console`: what happens now, on one screen.
+//! `GET /console`: current activity on one screen.
 
 use super::attention::attention;
 use super::chart::{self, Chart, Line, sparkline};
@@ -9,13 +9,13 @@ use super::trend;
 use offerd_base::telemetry::figures::Distribution;
 use offerd_base::telemetry::metrics;
 
-/// What rates and latencies are taken over.
+/// Span of rates and latencies.
 pub(super) const MINUTE: Duration = Duration::from_secs(60);
 
-/// What sparklines look back on.
+/// Span of sparklines.
 const QUARTER: Duration = Duration::from_secs(15 * 60);
 
-/// What charts look back on.
+/// Span of charts.
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// Points of a sparkline.
@@ -26,18 +26,18 @@ const POINTS: usize = 90;
 
 const PAGE: Page = Page::new(Section::Now, "now.html").fresh(history::EVERY);
 
-/// The name of a tile, and the metric that it shows.
+/// Label of a tile, and its metric.
 type Head = (&'static str, &'static str);
 
 /// A figure of a reading.
 type Of = fn(&Reading) -> f64;
 
-/// The readings that tiles are made of.
+/// The readings behind the tiles.
 struct Lately<'r> {
-    /// The first and the last of a minute.
+    /// The first and last reading of a minute.
     first: &'r Reading,
     last: &'r Reading,
-    /// Those of a quarter of an hour.
+    /// The readings of a quarter of an hour.
     quarter: &'r [Reading],
 }
 
@@ -45,7 +45,7 @@ struct Lately<'r> {
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let sees_money = visit.role() >= Some(Role::Analyst);
     if visit.app.console.history.lately(MINUTE).is_empty() {
-        // The process has listened for less than a moment, and nobody has read its metrics yet.
+        // Right after the start there is no reading yet.
         history::read(&visit.app).await;
     }
     let fields = visit
@@ -66,7 +66,7 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     visit.view(PAGE, fields)
 }
 
-/// The tiles, from the lead to the disk.
+/// The tiles, from leads to disk.
 fn tiles(lately: &Lately, limit: usize) -> Result<Vec<Value>, Failure> {
     let taken_in = format!("{} in the last minute", lately.count(|at| at.leads));
     let room = format!("of {} at most", figures::count(limit as f64));
@@ -94,7 +94,7 @@ fn tiles(lately: &Lately, limit: usize) -> Result<Vec<Value>, Failure> {
 }
 
 impl Lately<'_> {
-    /// By how much a figure has grown in the last minute.
+    /// Increase of a counter in the last minute.
     fn grown(&self, of: Of) -> f64 {
         of(self.last) - of(self.first)
     }
@@ -103,22 +103,22 @@ impl Lately<'_> {
         figures::count(self.grown(of))
     }
 
-    /// The same by the second.
+    /// Rate per second of a counter.
     fn rate(&self, of: Of) -> String {
         known(self.last.per_second(self.first, of), figures::rate)
     }
 
-    /// The tile of a figure that grows.
+    /// The tile of a counter.
     fn growing(&self, head: Head, of: Of, note: String) -> Result<Value, Failure> {
         tile(head, (self.rate(of), "a second"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
-    /// The tile of a figure as it stands.
+    /// The tile of a gauge.
     fn standing(&self, head: Head, of: Of, note: String) -> Result<Value, Failure> {
         tile(head, (figures::count(of(self.last)), ""), note, trend::level(self.quarter, SPARKS, of))
     }
 
-    /// The tile of some of all answers of the last minute, and what part of them they are.
+    /// The tile of a kind of answer in the last minute, with its share of all answers.
     fn answers(&self, head: Head, of: Of) -> Result<Value, Failure> {
         let note = match share(self.grown(of), self.grown(|at| at.requests)) {
             Some(share) => format!("{} of all answers", figures::percent(share)),
@@ -127,7 +127,7 @@ impl Lately<'_> {
         tile(head, (self.count(of), "in a minute"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
-    /// The tile of the time within which 99 of 100 were through, in the last minute.
+    /// The tile of a p99 over the last minute.
     fn within(
         &self,
         head: Head,
@@ -140,7 +140,7 @@ impl Lately<'_> {
     }
 }
 
-/// A tile: a figure with its name, the metric that it is from, and a drawing of the last quarter of an hour.
+/// A tile: a figure with its label, its metric, and a sparkline of the last quarter of an hour.
 fn tile(
     (name, metric): Head,
     (figure, unit): (String, &'static str),
@@ -158,7 +158,7 @@ fn halves(distribution: &Distribution) -> String {
     }
 }
 
-/// Of requests, those that were refused too: the metric does not separate them.
+/// The median of requests. It includes refused ones: the metric does not separate them.
 fn halves_of_all(requests: &Distribution) -> String {
     let refused = if requests.count() > 0.0 { "; refusals included" } else { "" };
     format!("{}{refused}", halves(requests))

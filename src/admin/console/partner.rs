@@ -1,4 +1,4 @@
-//! `GET /console/partners/{partner}`: one partner, product type by product type; `POST …/pause` and `…/resume`.
+//! `GET /console/partners/{partner}`: a partner, by product type; `POST …/pause` and `…/resume`.
 
 use super::super::partners::{paused, resumed};
 use super::prelude::*;
@@ -14,7 +14,7 @@ use offerd_model::RejectReason;
 use offerd_partners::Seat;
 use offerd_store::pauses::Pauses;
 
-/// For how many days clicks on previews are counted, today among them; the template says so.
+/// Days for which preview clicks are counted, including today; the template states it.
 const PREVIEW_DAYS: u32 = 30;
 
 const PAGE: Page = Page::new(Section::Partners, "partner.html").fresh(history::EVERY);
@@ -26,19 +26,18 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     Ok(visit.view(PAGE, fields)?.titled(name))
 }
 
-/// Leads to the page from where its forms are sent.
+/// Redirects the target of the page's forms, opened as an address, to the page.
 pub(super) async fn back(visit: &Visit) -> Result<View, Failure> {
     View::at(&path_of(visit.params.get("partner").unwrap_or_default()))
 }
 
-/// Takes the partner, or one product type of it, out until it is resumed.
+/// Pauses the partner, or one of its product types, until it is resumed.
 pub(super) async fn pause(visit: &Visit) -> Result<View, Failure> {
     let what = pausable(visit)?;
     paused(&visit.app, &what, &visit.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 
-/// Ends a pause.
 pub(super) async fn resume(visit: &Visit) -> Result<View, Failure> {
     let what = pausable(visit)?;
     resumed(&visit.app, &what, &visit.actor()).await?;
@@ -53,13 +52,13 @@ fn pausable(visit: &Visit) -> Result<Pausable, Failure> {
     Ok(Pausable { partner: visit.params.get("partner").unwrap_or_default().to_owned(), product_type })
 }
 
-/// Where a partner's page is.
+/// Path of a partner's page.
 fn path_of(key: &str) -> String {
     let key: String = form_urlencoded::byte_serialize(key.as_bytes()).collect();
     format!("/console/partners/{key}")
 }
 
-/// The name of a partner, and what stands on its page.
+/// The name of a partner, and the fields of its page.
 fn page(app: &App, key: &str) -> Result<(String, Value), Failure> {
     let seats: Vec<SeatLook> =
         of_seats(&app.engine).into_iter().filter(|look| look.seat.identity.key == key).collect();
@@ -74,7 +73,7 @@ fn page(app: &App, key: &str) -> Result<(String, Value), Failure> {
         key,
         name => partner.name,
         description => partner.description,
-        // Whether all of it is paused from the command line, or from here.
+        // Whether the whole partner is paused by an operator.
         paused => is_paused(None),
         troubles_kept => TROUBLES_KEPT,
         meanings => RejectReason::WIRE,
@@ -83,7 +82,7 @@ fn page(app: &App, key: &str) -> Result<(String, Value), Failure> {
     Ok((partner.name.clone(), fields))
 }
 
-/// How often its previews were opened lately.
+/// Recent clicks on the partner's previews.
 fn preview_clicks(app: &App, look: &SeatLook) -> Option<u64> {
     let Seat { identity, product_type, .. } = &*look.seat;
     let store = &app.engine.records.store;
@@ -92,7 +91,7 @@ fn preview_clicks(app: &App, look: &SeatLook) -> Option<u64> {
         .then(|| preview_click::preview_clicks(store, &identity.key, *product_type, PREVIEW_DAYS))
 }
 
-/// A seat; `paused` says whether its product type alone is paused from the command line, or from here.
+/// The fields of a seat; `paused` says whether an operator has paused just its product type.
 fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<Value, Failure> {
     let seat = &look.seat;
     let lately = app.engine.statistics.lately(&seat.identity.key, seat.product_type);
@@ -114,7 +113,7 @@ fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<Value, Failure>
             word => word.word,
             count => word.count,
             last => word.last.timestamp_millis(),
-            // What gives it a meaning in the file, but for that.
+            // The line to add to the partner file, without the meaning.
             line => word.key().map(|key| format!("{key} = \"...\"")),
         }
     };

@@ -1,4 +1,4 @@
-//! `GET /console/partners`: everybody who may be asked, a row each, the worst first.
+//! `GET /console/partners`: all partners, one row each, worst first.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use offerd_engine::matching::late_asks::LateAsk;
 const PAGE: Page = Page::new(Section::Partners, "partners.html").fresh(history::EVERY);
 
 struct Row {
-    /// How bad its worst seat is.
+    /// Badness of its worst seat.
     badness: u8,
     states: Vec<Pill>,
-    /// Text that the search looks in.
+    /// The text that the search matches.
     words: String,
     fields: Value,
 }
@@ -48,7 +48,7 @@ fn rows(app: &App) -> Vec<Row> {
         states.sort();
         states.dedup();
         let badness_of = |seat: &&SeatLook| seat.standing.health.health.badness();
-        // Of those that are as bad, the first: where all are well, not one of which nothing is known, if there is another.
+        // Of equally bad seats the first; among healthy ones, one with known health.
         let known = |seat: &&SeatLook| seat.standing.health.health == Health::Healthy;
         let worst = of_partner.iter().rev().max_by_key(|seat| (badness_of(seat), known(seat)));
         let worst = worst.unwrap_or(&of_partner[0]);
@@ -63,13 +63,13 @@ fn rows(app: &App) -> Vec<Row> {
             name => identity.partner.name,
             products => of_partner.iter().map(|seat| seat.seat.product_type.as_str()).collect::<Vec<_>>(),
             states,
-            // How well its worst seat is, and what of it is not as usual.
+            // The health of its worst seat, with its cause.
             health => worst.health,
             cause => worst.standing.health.cause,
             summary => tally.summary_of(&tally.survival(late.map(LateAsk::observed))),
-            // The worst of its breakers; nothing where nobody is called.
+            // Its worst circuit breaker; none without HTTP seats.
             breaker => breakers.max_by_key(|breaker| breaker.rank),
-            // The cap that is used most.
+            // The cap with the highest use.
             cap => caps.max_by(|one, other| one.share.total_cmp(&other.share)),
         };
         let words = names.iter().map(String::as_str).chain(words).collect::<Vec<_>>().join("\n");

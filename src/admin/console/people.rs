@@ -1,4 +1,5 @@
-//! `GET`, `POST /console/people`, `POST /console/people/{name}`: who uses the console, and what is done about them.
+//! `GET`, `POST /console/people`, `POST /console/people/{name}`: the users of the console, and changes to
+//! them.
 
 use super::super::users::{self, NewUser, UserChange};
 use super::prelude::*;
@@ -6,10 +7,10 @@ use offerd_store::users::UserRecord;
 
 const PAGE: Page = Page::new(Section::People, "people.html");
 
-/// What came of a form.
+/// Outcome of a form.
 #[derive(Default)]
 struct Outcome {
-    /// Whose link was just made, and its address within this listener.
+    /// A new link's user, and its path.
     link: Option<(String, String)>,
     done: Option<String>,
 }
@@ -19,13 +20,13 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     page(visit, Ok(Outcome::default())).await
 }
 
-/// Adds a user, and shows the link that invites them.
+/// Adds a user, and shows their invitation link.
 pub(super) async fn add(visit: &Visit) -> Result<View, Failure> {
     let done = added(visit).await;
     page(visit, done).await
 }
 
-/// Does about a user what the form says.
+/// Applies the action of the form to a user.
 pub(super) async fn change(visit: &Visit) -> Result<View, Failure> {
     let name = visit.params.get("name").unwrap_or_default().to_owned();
     let done = changed(visit, &name).await;
@@ -59,7 +60,7 @@ async fn changed(visit: &Visit, name: &str) -> Result<Outcome, Failure> {
     Ok(Outcome { done: Some(format!("{name} {words}.")), link: None })
 }
 
-/// A link is shown as a path, so that a browser copies it as it reaches us itself.
+/// The link is shown as a path, so that the browser copies it with the address it uses itself.
 async fn invited(visit: &Visit, name: &str) -> Result<Outcome, Failure> {
     let link = users::invited(&visit.app, &visit.actor(), name).await?;
     let path = link.url.strip_prefix(&visit.app.run_file.admin).unwrap_or(&link.url).to_owned();

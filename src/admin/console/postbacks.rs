@@ -1,4 +1,4 @@
-//! `GET /console/postbacks`: how what is pushed to companies stands; `POST …/{name}/test` and `…/{name}/retry`.
+//! `GET /console/postbacks`: the state of the postbacks; `POST …/{name}/test` and `…/{name}/retry`.
 
 use super::super::command::our_fault;
 use super::super::postbacks::{UNREAD, named, retried, tried};
@@ -6,7 +6,7 @@ use super::prelude::*;
 use offerd_outbound::postbacks::{self, Delivery, Retry, Standing, Subscription, Trial};
 use offerd_store::{CommitError, Store};
 
-/// Events of a subscription that are shown of those that are sent again, and of those that were given up.
+/// Maximum events shown per subscription, of retried and of dead ones each.
 const LETTERS: usize = 50;
 
 const PAGE: Page = Page::new(Section::Postbacks, "postbacks.html").fresh(Duration::from_secs(10));
@@ -16,14 +16,14 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     page(visit, None, None).await
 }
 
-/// Sends a test event, and shows what came of it.
+/// Sends a test event, and shows the result.
 pub(super) async fn test(visit: &Visit) -> Result<View, Failure> {
     let subscription = named(&visit.app, &visit.params)?;
     let trial = tried(&visit.app, &visit.actor(), &subscription).await;
     page(visit, Some((subscription.name.clone(), trial)), None).await
 }
 
-/// Sends again what was given up.
+/// Retries the dead letters.
 pub(super) async fn retry(visit: &Visit) -> Result<View, Failure> {
     let subscription = named(&visit.app, &visit.params)?;
     let put_back = retried(&visit.app, &visit.actor(), &subscription, Retry::default()).await?.put_back;
@@ -56,7 +56,7 @@ async fn page(
     visit.view(PAGE, fields! { rows, path, tested, done })
 }
 
-/// Events that are sent again, then those that were given up, each with how its last attempt ended.
+/// Events to be retried, then dead ones, each with the result of its last attempt.
 fn letters(store: &Store, subscription: &Subscription) -> Result<Vec<Value>, CommitError> {
     let row = |one: Delivery, is_dead: bool| {
         let at = |is_shown: bool| is_shown.then_some(one.next_ms);

@@ -1,4 +1,4 @@
-//! What nearly every page is made of: the visit, the fields of its template, the options of its forms, and how figures are written.
+//! Imports that nearly every page needs: the visit, template fields, form options, and number formats.
 
 pub(super) use std::sync::Arc;
 pub(super) use std::time::Duration;

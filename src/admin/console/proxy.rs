@@ -1,4 +1,4 @@
-//! A proxy that signs people in: whom its header names, where it may come from, and what they may.
+//! Sign-in by a proxy: the user of its header, its trusted addresses, and the user's role.
 
 use metrics::counter;
 
@@ -9,10 +9,10 @@ use offerd_base::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
 use offerd_store::users::{Role, UserRecord, Users};
 use offerd_web::{Failure, Request};
 
-/// Whom the proxy names; nobody where it names nobody, or none is set.
+/// The user that the proxy names; `None` if it names none, or no proxy is configured.
 ///
 /// # Errors
-/// Why it is not believed.
+/// Returns why it is not trusted.
 pub(super) fn named(app: &App, request: &Request) -> Result<Option<Person>, Failure> {
     let settings = app.settings();
     let Some(proxy) = &settings.console.proxy else { return Ok(None) };
@@ -32,7 +32,7 @@ pub(super) fn named(app: &App, request: &Request) -> Result<Option<Person>, Fail
     }
 }
 
-/// Whether what a proxy said of somebody before would be said still.
+/// Whether the proxy's earlier sign-in of a person would still be accepted.
 pub(super) fn holds(app: &App, person: &Person) -> bool {
     let settings = app.settings();
     let Some((proxy, name)) = settings.console.proxy.as_ref().zip(person.user.as_deref()) else {
@@ -64,7 +64,7 @@ fn of(app: &App, proxy: &ProxySettings, name: &str) -> Result<Person, Failure> {
     }
 }
 
-/// Only counted: nobody is to fill the log with names.
+/// Only counted, so that nobody can fill the log with names.
 fn refused(reason: &'static str, message: &str) -> Failure {
     counter!(CONSOLE_SIGN_INS_REFUSED, "reason" => reason).increment(1);
     Failure::forbidden(message)

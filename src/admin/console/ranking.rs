@@ -1,4 +1,4 @@
-//! `GET /console/ranking`: by what offers are ranked, and what was learnt of clicks, as `offerd ranking` tells it.
+//! `GET /console/ranking`: the rankings and the learned conversion rates, like `offerd ranking`.
 
 use super::prelude::*;
 use crate::ranking;

@@ -1,6 +1,7 @@
-//! The console's secret: made by us, shown once, and kept as a digest only, in a file beside the store's own.
+//! The console's secret: generated, shown once, and stored as a digest only, in a file in the store's
+//! directory.
 //!
-//! It has 128 random bits, so unlike a password nobody guesses it, and no number of wrong ones keeps the right one out.
+//! It has 128 random bits, so unlike a password it cannot be guessed, and failed attempts never lock it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,24 +16,23 @@ use super::prelude::*;
 use offerd_base::private_file;
 use offerd_web::Context;
 
-/// The file of its digest, in the directory of the store.
+/// File of its digest, in the store's directory.
 const FILE: &str = "console.secret";
 
-/// What the log says where none could be made.
+/// Log message when none can be created.
 const UNMADE: &str = "the console's new secret could not be made";
 
-/// Bytes of a secret.
+/// Length of a secret, bytes.
 const BYTES: usize = 16;
 
-/// A new secret, as it is answered to a command.
+/// A new secret, the answer to a command.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub struct NewSecret {
-    /// What one signs in to the console with.
+    /// The secret, to sign in to the console with.
     pub secret: String,
 }
 
-/// The secret that was made before, by its digest. A file that proves nothing is as good as none, since others may have
-/// written it.
+/// Reads the digest of the current secret. A file that other users could write is ignored.
 pub fn find(store: &Path) -> Option<Password> {
     let found = private_file::read(&path(store)).unwrap_or_else(|why| {
         warn!("the console takes no secret, since {why}; `offerd console --new-secret` makes another one");
@@ -42,10 +42,10 @@ pub fn find(store: &Path) -> Option<Password> {
     Password::of_hex(std::str::from_utf8(&bytes).ok()?.trim())
 }
 
-/// Makes a new one, in place of any before.
+/// Creates a secret, and replaces the old one.
 ///
 /// # Errors
-/// The file system's error.
+/// Returns the file system's error.
 pub fn make(store: &Path) -> io::Result<NewSecret> {
     let random = Sha256::digest(format!("{}{}", Uuid::new_v4(), Uuid::new_v4()));
     let secret = const_hex::encode(&random[..BYTES]);
@@ -54,7 +54,7 @@ pub fn make(store: &Path) -> io::Result<NewSecret> {
     Ok(NewSecret { secret })
 }
 
-/// `POST /console/secret`: a new secret; who has signed in with the old one, or otherwise, has to again.
+/// `POST /console/secret`: creates a new secret, and ends all sessions.
 pub(super) async fn renew(context: Context<App>) -> Result<Reply, Failure> {
     let made = context.app.reading(UNMADE, |app| make(&app.settings().store.path)).await?;
     let made = made.map_err(|error| unwritten("the console's new secret", &error))?;

@@ -4,10 +4,10 @@ use minijinja::value::Value;
 
 use super::templates::fields;
 
-/// Makes [`Section`] of one list: each with its name and where it begins.
+/// Declares [`Section`] from a list of titles and paths.
 macro_rules! sections {
     ($($(#[$doc:meta])+ $section:ident $title:literal $path:literal;)+) => {
-        /// A section.
+        /// A section of the console.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Section {
             $($(#[$doc])+ $section,)+
@@ -18,50 +18,48 @@ macro_rules! sections {
 }
 
 sections! {
-    /// What happens now.
+    /// Current activity.
     Now "Now" "/console";
-    /// What is wrong.
+    /// Alerts and their receivers.
     Alerts "Alerts" "/console/alerts";
-    /// Who is asked.
+    /// Partners and their seats.
     Partners "Partners" "/console/partners";
-    /// What became of each lead.
+    /// Rate tables, lead by lead.
     RateTables "Rate tables" "/console/rateTables";
-    /// How many leads get how far.
+    /// The conversion funnel.
     Funnel "Funnel" "/console/funnel";
-    /// What became of them, by what one chooses.
+    /// Reports by any dimensions.
     Reports "Reports" "/console/reports";
-    /// Which variants are tried on leads.
+    /// Experiments and their variants.
     Experiments "Experiments" "/console/experiments";
-    /// What is pushed to companies.
+    /// Postbacks to companies.
     Postbacks "Postbacks" "/console/postbacks";
-    /// What a person may ask for.
+    /// Data-subject requests.
     Persons "Data requests" "/console/persons";
-    /// What is on offer.
+    /// The offers of the partner files.
     Catalogue "Catalogue" "/console/catalogue";
     /// The daemons that share the store.
     Nodes "Nodes" "/console/nodes";
-    /// The daemon itself.
+    /// The state of the daemon.
     System "System" "/console/system";
-    /// Who uses the console.
+    /// Users of the console.
     People "Users" "/console/people";
-    /// Who did what.
+    /// The audit log.
     Audit "Audit" "/console/audit";
-    /// How to do all this.
+    /// The handbook.
     Handbook "Handbook" "/console/handbook";
 }
 
 impl Section {
-    /// Its name.
     pub(super) fn title(self) -> &'static str {
         SECTIONS[self as usize].1
     }
 
-    /// Where it begins.
     pub(super) fn path(self) -> &'static str {
         SECTIONS[self as usize].2
     }
 
-    /// The navigation, seen from a section or from none: of those that its reader may see, and that say something of this store.
+    /// The navigation of a current section, if any, limited to the sections that `is_seen` accepts.
     pub(super) fn entries(current: Option<Self>, is_seen: impl Fn(Self) -> bool) -> Vec<Value> {
         let seen = SECTIONS.iter().filter(|(section, ..)| is_seen(*section));
         let entry = |(section, title, path): &(Self, _, _)| {

@@ -63,7 +63,7 @@ struct State {
     links: HashMap<Hash, Link>,
 }
 
-/// Someone who may use the console, and their role.
+/// A person with access to the console, and their role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Person {
     /// Name in the audit log: `user alice`, or the credential: `link of alice (uid 1000)`, `secret`,

@@ -1,4 +1,4 @@
-//! `GET` and `POST /console/signIn`, `POST /console/signOut`, and `POST /console/links`, which is for `offerd console`.
+//! `GET` and `POST /console/signIn`, `POST /console/signOut`, and `POST /console/links` for `offerd console`.
 
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, SET_COOKIE};
@@ -17,13 +17,13 @@ use offerd_base::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
 use offerd_store::users::Users;
 use offerd_web::{Context, our_fault};
 
-/// Where who was invited sets a password.
+/// Where an invited user sets a password.
 const ACCOUNT: &str = "/console/account";
 
-/// A session with what its cookie holds, or why there is none.
+/// A new session with its cookie, or why there is none.
 type Begun = Result<(String, Arc<Session>), NotSignedIn>;
 
-/// The page to sign in on; the code of a link stands in its form already.
+/// The sign-in page; a link's code is already in its form.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     form(visit, StatusCode::OK, None)
 }
@@ -36,7 +36,7 @@ pub(super) async fn sign_in(visit: &Visit) -> Result<View, Failure> {
             let actor = Actor { who: audited(who), role: Some(*role), from: visit.from() };
             visit.app.note_if_can(&actor, note!("console.sign_in", "signed in to the console")).await;
             let next = visit.field("next").filter(|next| is_within(next));
-            // Whoever was invited sets a password first.
+            // An invited user sets a password first.
             let next = if session.invited { ACCOUNT } else { next.unwrap_or(HOME) };
             signed_in(visit, (cookie, session), next)
         }
@@ -44,7 +44,7 @@ pub(super) async fn sign_in(visit: &Visit) -> Result<View, Failure> {
     }
 }
 
-/// The session of who shows a link, the secret, or a password.
+/// Starts a session with a link, the secret, or a password.
 async fn begun(visit: &Visit) -> Result<Begun, Failure> {
     let sessions = &visit.app.console.sessions;
     let typed = visit.field("password").unwrap_or_default();
@@ -55,7 +55,8 @@ async fn begun(visit: &Visit) -> Result<Begun, Failure> {
     }
 }
 
-/// The session of a user who shows their password. Who is not there, is kept out or has none takes as long.
+/// Starts a session with a user name and password. An unknown or disabled user, or one without a password,
+/// takes as long.
 async fn of_user(visit: &Visit, name: &str, password: &str) -> Result<Begun, Failure> {
     let sessions = &visit.app.console.sessions;
     let attempt = match sessions.attempts.begin(name) {
@@ -70,7 +71,7 @@ async fn of_user(visit: &Visit, name: &str, password: &str) -> Result<Begun, Fai
     };
     sessions.attempts.succeeded(attempt);
     let begun = sessions.begin(Person::of(&user), false);
-    // Whoever has changed the user meanwhile has ended this session, or is seen now.
+    // A concurrent change of the user has either ended this session, or is detected here.
     if users::find(&visit.app, name)?.as_ref() != Some(&user) {
         sessions.sign_out(&begun.1);
         return Ok(Err(NotSignedIn::Wrong));
@@ -78,10 +79,10 @@ async fn of_user(visit: &Visit, name: &str, password: &str) -> Result<Begun, Fai
     Ok(Ok(begun))
 }
 
-/// Leads on with the cookie of a session that was just begun.
+/// Redirects with the cookie of a new session.
 ///
 /// # Errors
-/// Our fault.
+/// Fails with an internal error.
 pub(super) fn signed_in(
     visit: &Visit,
     (cookie, _): (String, Arc<Session>),
@@ -95,7 +96,7 @@ async fn refuse(visit: &Visit, refused: NotSignedIn) -> Result<View, Failure> {
     counter!(CONSOLE_SIGN_INS_REFUSED, "reason" => refused.reason()).increment(1);
     match refused {
         NotSignedIn::Wrong => {
-            // Those that are too many are only counted: nobody is to fill the log by guessing.
+            // Attempts beyond the limit are only counted, so that guessing cannot fill the log.
             let note = note!("console.sign_in_refused");
             visit.app.note_if_can(&visit.stranger(), tried(visit).into_iter().fold(note, Note::about)).await;
             info!(target: AUDIT, action = "console.sign_in_refused", "nobody was signed in to the console");
@@ -115,7 +116,7 @@ async fn refuse(visit: &Visit, refused: NotSignedIn) -> Result<View, Failure> {
     }
 }
 
-/// The name with which somebody tried to sign in, if that is a user's: another text may be a password in the wrong place.
+/// The tried name, if it is a user's; another text may be a misplaced password.
 fn tried(visit: &Visit) -> Option<String> {
     let user = users::find(&visit.app, visit.field("name")?.trim()).ok()??;
     Some(format!("as {}", user.name))
@@ -131,7 +132,7 @@ pub(super) async fn sign_out(visit: &Visit) -> Result<View, Failure> {
     Ok(see(SIGN_IN)?.header(SET_COOKIE, cookie_of("", 0, visit.is_secure())?).into())
 }
 
-/// Answers where the console is, with a link to sign in where that is asked for.
+/// Answers with the console's address, with a sign-in link if a sign-in is required.
 pub(super) async fn link(context: Context<App>) -> Result<Reply, Failure> {
     let person = Person::of_machine(format!("link of {}", operator(&context.request.headers)));
     let link = link_of(&context.app, person, false, LINK_LIFE);
@@ -142,7 +143,7 @@ pub(super) async fn link(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&link)
 }
 
-/// The form, whole for a stream too.
+/// The form, complete for a stream too.
 fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<View, Failure> {
     let next = visit.query_value("next").or_else(|| visit.field("next")).filter(|next| is_within(next));
     let fields = fields! {
@@ -157,7 +158,7 @@ fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<View
     visit.bare("Sign in", "sign_in.html", fields)?.with_status(status).reply(visit).map(View::from)
 }
 
-/// Whether a path leads to a page of ours, and nowhere else.
+/// Whether a path stays within the console.
 fn is_within(path: &str) -> bool {
     path.strip_prefix(HOME).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
         && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')

@@ -1,4 +1,4 @@
-//! Where seats stand, in the words and colours of the console.
+//! States of seats, in the words and colours of the console.
 
 use super::prelude::*;
 use offerd_base::partner_health::Health;
@@ -8,69 +8,65 @@ use offerd_engine::matching::limiter::{SeatStanding, State};
 use offerd_engine::matching::partner_clients::{BreakerState, EndpointState};
 use offerd_partners::Seat;
 
-/// A word on a coloured ground.
+/// A coloured label.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct Pill {
-    /// The class of the style sheet: `good`, `warn`, `bad` or `idle`.
+    /// CSS class: `good`, `warn`, `bad` or `idle`.
     pub(super) class: &'static str,
-    /// The words.
     pub(super) words: &'static str,
 }
 
-/// A breaker.
+/// State of a circuit breaker.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Breaker {
-    /// How it stands.
     pub(super) state: Pill,
-    /// The worse, the higher.
+    /// Severity; higher is worse.
     #[serde(skip)]
     pub(super) rank: u8,
-    /// Calls within its window, and those of them that failed.
+    /// Calls in its window.
     pub(super) calls: u32,
-    /// Those of them that failed.
+    /// Failed calls in its window.
     pub(super) failed: u32,
-    /// Calls under way.
+    /// Calls in flight.
     pub(super) in_flight: usize,
 }
 
-/// A cap, and how much of it is used.
+/// A cap and its use.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Cap {
     /// What is capped.
     pub(super) name: &'static str,
-    /// How much is used.
+    /// Amount used.
     pub(super) used: f64,
-    /// How much there is.
+    /// Limit.
     pub(super) most: f64,
-    /// Share that is used.
+    /// Share used.
     pub(super) share: f64,
-    /// Whether it is money.
+    /// Whether the amounts are dollars.
     pub(super) dollars: bool,
 }
 
-/// A seat, and where it stands.
+/// A seat and its state.
 pub(super) struct SeatLook {
-    /// The seat.
     pub(super) seat: Arc<Seat>,
-    /// Where it stands.
+    /// Its standing in the engine.
     pub(super) standing: SeatStanding,
-    /// The same in a word.
+    /// Label of the standing.
     pub(super) state: Pill,
-    /// How well it is, in a word.
+    /// Label of its health.
     pub(super) health: Pill,
-    /// Of one that is called.
+    /// Its circuit breaker, if it is an HTTP partner.
     pub(super) breaker: Option<Breaker>,
-    /// Its caps.
     pub(super) caps: Vec<Cap>,
-    /// The last asks that ran out of time and whose answer was waited for all the same.
+    /// The last requests that timed out and whose late answers were still awaited.
     pub(super) late: Vec<LateAsk>,
 }
 
-/// Every seat of the book, in its order.
+/// All seats, in the order of the book.
 pub(super) fn of_seats(engine: &Engine) -> Vec<SeatLook> {
     let configuration = engine.configuration();
     let standings = engine.standings();
-    // A reload in between leaves out what is not in both.
+    // Skips seats that a concurrent reload has added or removed.
     let seats = configuration.book.seats().iter().zip(standings);
     let seats = seats.filter(|(seat, standing)| seat.is_of(&standing.partner, standing.product_type));
     let look = |(seat, standing): (&Arc<Seat>, SeatStanding)| {

@@ -1,4 +1,4 @@
-//! `GET /console/system`: the daemon itself; `POST …/reload` and `…/check`.
+//! `GET /console/system`: the state of the daemon; `POST …/reload` and `…/check`.
 
 use std::fs;
 use std::path::Path;
@@ -16,13 +16,13 @@ use offerd_base::config::is_reloadable;
 use offerd_base::telemetry::tail::LINES;
 use offerd_outbound::alerts::last_backup;
 
-/// Where the page is.
+/// Path of the page.
 const PATH: &str = "/console/system";
 
-/// Damaged places of the store that are listed, those that were found first.
+/// Maximum listed damages, first found first.
 const DAMAGES_SHOWN: usize = 20;
 
-/// Tokens that are listed, those that were made last.
+/// Maximum listed tokens, latest first.
 const TOKENS_SHOWN: usize = 200;
 
 const PAGE: Page = Page::new(Section::System, "system.html").fresh(history::EVERY);
@@ -33,20 +33,20 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     visit.view(PAGE, fields)
 }
 
-/// Takes in settings and partner files anew, and shows what came of it.
+/// Reloads settings and partner files, and shows the outcome.
 pub(super) async fn reload(visit: &Visit) -> Result<View, Failure> {
     let outcome = reloaded(&visit.app, &visit.actor()).await?;
     let fields = visit.reading(move |app| page(app, Some(told(&outcome)))).await??;
     visit.view(PAGE, fields)
 }
 
-/// Begins to read every record, unless that goes on already; the page shows how it ends.
+/// Starts a check of every record, unless one is running; the page shows the result.
 pub(super) async fn check(visit: &Visit) -> Result<View, Failure> {
     if visit.app.chronicle.check_begins() {
         let note = note!("store.check", "check of the store asked for");
         visit.app.note_if_can(&visit.actor(), note).await;
         let app = Arc::clone(&visit.app);
-        // Not awaited: it takes as long as reading the whole store.
+        // Not awaited: it reads the whole store.
         drop(tokio::task::spawn_blocking(move || {
             let report = StoreReport::of(&app.engine.records.store).map_err(|error| {
                 error!(%error, "the store could not be checked");
@@ -58,14 +58,14 @@ pub(super) async fn check(visit: &Visit) -> Result<View, Failure> {
     View::at(PATH)
 }
 
-/// What stands on the page, and what came of a reload that was just asked for from it.
+/// The fields of the page, with the outcome of a reload just requested.
 fn page(app: &App, reload: Option<Value>) -> Result<Value, Failure> {
     let (tokens, tokens_in_all) = tokens(app)?;
-    // As of now: what was just done from here must be shown.
+    // A fresh reading, so that an action just taken shows.
     let reading = Reading::of(app);
     let settings = app.settings();
     let described = settings.describe();
-    // The others are set by a file or a variable.
+    // Other settings come from a file or a variable.
     let (default, set): (Vec<_>, Vec<_>) = described.iter().partition(|(_, _, source)| source == "default");
     Ok(fields! {
         version => env!("CARGO_PKG_VERSION"),
@@ -83,7 +83,7 @@ fn page(app: &App, reload: Option<Value>) -> Result<Value, Failure> {
         tokens_in_all,
         store => store(app, &reading),
         backup => last_backup(&app.store).and_then(|taken| Some((taken.at_ms, taken.by?, taken.missed))),
-        // The newest first.
+        // Newest first.
         log => app.tail.lines().into_iter().rev().collect::<Vec<_>>(),
         log_lines => LINES,
         reload,
@@ -105,7 +105,7 @@ fn setting((key, value, source): &(String, String, String)) -> Value {
     fields! { key, value, source, reloadable => is_reloadable(key) }
 }
 
-/// The tokens that were made last, newest first, and how many there are in all.
+/// The latest tokens, newest first, and the total number.
 fn tokens(app: &App) -> Result<(Vec<Listed>, usize), Failure> {
     let mut listed = app.key_ring.list().map_err(unread)?;
     let all = listed.len();
@@ -131,7 +131,7 @@ fn store(app: &App, reading: &Reading) -> Value {
     }
 }
 
-/// Bytes of all files of a directory and of those in it. A store has few files, however much they hold.
+/// Total size of the files in a directory, recursively. A store has few files, whatever its size.
 fn bytes_of(directory: &Path) -> Option<f64> {
     let mut bytes = 0.0;
     for entry in fs::read_dir(directory).ok()?.flatten() {
@@ -141,7 +141,7 @@ fn bytes_of(directory: &Path) -> Option<f64> {
     Some(bytes)
 }
 
-/// What came of a reload, with its faults in words.
+/// The outcome of a reload, with its faults as text.
 fn told(outcome: &Outcome) -> Value {
     let faults: Vec<String> = match outcome {
         Outcome::Refused { faults } => faults.iter().map(ToString::to_string).collect(),

@@ -1,4 +1,4 @@
-//! Every template, and the filters that they write figures with.
+//! The templates, and their filters for figures.
 
 use std::sync::LazyLock;
 
@@ -9,14 +9,14 @@ use super::format;
 use offerd_insight::sheet::figures;
 use offerd_web::{Failure, templates};
 
-/// Templates from their files, by name.
+/// Embeds templates from their files, by name.
 macro_rules! embedded {
     ($($name:ident)+) => {
         &[$((concat!(stringify!($name), ".html"), include_str!(concat!("templates/", stringify!($name), ".html")))),+]
     };
 }
 
-/// All of them. The engine escapes whatever it writes, since the names end in `.html`.
+/// All templates. The engine escapes all output, since the names end in `.html`.
 const TEMPLATES: &[(&str, &str)] = embedded! {
     layout standing chart sparkline failure now alerts funnel ranking reports catalogue trial rate_tables
     rate_table transcript partner timeouts partners audit people persons receipt consents account
@@ -38,7 +38,7 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
-/// What a template is given: values by name, and behind `..` those of a struct.
+/// The context of a template: values by name, and after `..` the fields of a struct.
 macro_rules! fields {
     (= $name:ident) => { minijinja::value::Serde(&$name) };
     (= $name:ident $value:expr) => { minijinja::value::Serde(&$value) };
@@ -51,10 +51,10 @@ macro_rules! fields {
 }
 pub(super) use fields;
 
-/// What a template makes of a context.
+/// Renders a template.
 ///
 /// # Errors
-/// Our fault, logged without the context.
+/// Fails with an internal error, logged without the context.
 pub(super) fn render(template: &str, context: &Value) -> Result<String, Failure> {
     templates::render(&ENVIRONMENT, template, context)
 }

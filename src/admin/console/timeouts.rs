@@ -1,5 +1,5 @@
-//! `GET /console/partners/{partner}/timeouts`: what other timeouts of a partner would win, lose and cost, as `offerd partners timing`
-//! tells it.
+//! `GET /console/partners/{partner}/timeouts`: what other timeouts of a partner would win, lose and cost,
+//! like `offerd partners timing`.
 
 use super::super::command::unread;
 use super::prelude::*;
@@ -7,14 +7,14 @@ use offerd_engine::matching::Engine;
 use offerd_insight::hindsight::timing::{OtherTimeout, SeatTiming, timings};
 use offerd_store::ReadError;
 
-/// The times that can be looked back on: name in the address, words, and length. The second is what the command looks back on.
+/// Selectable spans: name in the address, label, and length. The second is the command's default.
 const TIMES: [(&str, &str, Duration); 3] = [
     ("hour", "1 hour", Duration::from_secs(60 * 60)),
     ("day", "1 day", Duration::from_secs(24 * 60 * 60)),
     ("week", "7 days", Duration::from_secs(7 * 24 * 60 * 60)),
 ];
 
-/// The one that is looked back on unless another is chosen.
+/// The default span.
 const USUAL: (&str, &str, Duration) = TIMES[1];
 
 const PAGE: Page = Page::new(Section::Partners, "timeouts.html");
@@ -44,14 +44,14 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     Ok(visit.view(PAGE, fields! { key, name, times, back => words, seats })?.titled(title))
 }
 
-/// The seats of a partner, as far back as is asked for. It blocks.
+/// The seats of a partner over a span. Blocks.
 fn seats(engine: &Engine, partner: &str, back: Duration) -> Result<Vec<Value>, ReadError> {
     let since = Utc::now().timestamp_millis() - i64::try_from(back.as_millis()).unwrap_or(i64::MAX);
     let timings = timings(&engine.records, &engine.configuration(), &engine.statistics, since)?;
     Ok(timings.iter().filter(|timing| timing.partner == partner).map(seat).collect())
 }
 
-/// What a seat did, with other timeouts in words.
+/// A seat's timing, with other timeouts in words.
 fn seat(timing: &SeatTiming) -> Value {
     let other = |other: &OtherTimeout| {
         fields! { offers => other.offers_told(), change => other.change_told(), ..other }

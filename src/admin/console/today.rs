@@ -1,4 +1,4 @@
-//! What today has brought, and what yesterday had brought by the same hour: money first.
+//! Today's figures next to yesterday's up to the same time; money first.
 
 use std::collections::VecDeque;
 
@@ -12,31 +12,30 @@ use super::templates::fields;
 use offerd_insight::reports::Reports;
 use offerd_insight::sheet::figures;
 
-/// Milliseconds of a day.
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
-/// How far from the same time of yesterday a reading may lie, milliseconds.
+/// Tolerance for a reading at the same time yesterday, milliseconds.
 const NEAR_MS: i64 = 10 * 60 * 1000;
 
-/// What a day has brought up to a moment, of live leads, as reports count it.
+/// Totals of a day so far, of live leads, from the reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Today {
-    /// The day, counted from the beginning of our era, in the first time zone of `reports.zones`.
+    /// The day, as days from the common era, in the first time zone of `reports.zones`.
     pub(super) day: i32,
-    /// Leads that were taken in.
+    /// Accepted leads.
     pub(super) leads: i64,
     /// Clicks on offers.
     pub(super) clicks: i64,
-    /// Payouts less those taken back, in dollars.
+    /// Payouts less reversals, in dollars.
     pub(super) payouts: f64,
 }
 
-/// What the last days had brought, by the minute, oldest first.
+/// Totals of the last days, by the minute, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Days(Mutex<VecDeque<(i64, Today)>>);
 
 impl Today {
-    /// As it is now; nothing where reports cannot be made just now.
+    /// The current totals; `None` when reports are unavailable.
     pub(super) fn now(app: &App) -> Option<Self> {
         let reports: &Reports = app.reports.as_ref()?;
         let zone = *reports.rules.zones.first()?;
@@ -54,12 +53,12 @@ impl Today {
 }
 
 impl Days {
-    /// Takes in what was kept, oldest first.
+    /// Loads stored totals, oldest first.
     pub(super) fn recall(&self, kept: impl Iterator<Item = (i64, Today)>) {
         self.0.lock().extend(kept);
     }
 
-    /// Adds what is now; two days are kept.
+    /// Adds the current totals, and drops those older than two days.
     pub(super) fn add(&self, at: i64, today: Today) {
         let mut days = self.0.lock();
         days.push_back((at, today));
@@ -68,7 +67,7 @@ impl Days {
         }
     }
 
-    /// Today beside yesterday until the same hour, and when that was.
+    /// Today's figures next to yesterday's up to the same time, and the time of the reading.
     pub(super) fn compared(&self) -> Option<(i64, Vec<Value>)> {
         let days = self.0.lock();
         let (at, today) = *days.back()?;
@@ -81,7 +80,7 @@ impl Days {
     }
 }
 
-/// Figures of today, each beside that of yesterday and by how much it is more or less, as far as that is known.
+/// Today's figures, each with yesterday's and the change, if known.
 fn compared(today: Today, yesterday: Option<(i64, Today)>) -> Vec<Value> {
     let figure = |name, of: fn(Today) -> f64, write: fn(f64) -> String| {
         let (now, before) = (of(today), yesterday.map(|(_, day)| of(day)));
@@ -90,7 +89,7 @@ fn compared(today: Today, yesterday: Option<(i64, Today)>) -> Vec<Value> {
         fields! {
             name,
             today => write(now),
-            // With the time at which it was read.
+            // With the time of its reading.
             yesterday => before.map(write).zip(yesterday.map(|(at, _)| at)),
             change => change.map(words),
             class => match change {

@@ -1,23 +1,23 @@
-//! How figures went over the readings of a span: so many points at most, each with the minutes that it lies back, as what is
-//! drawn needs it.
+//! Trends of figures over the readings of a span: a limited number of points, each with its age in minutes,
+//! ready to draw.
 
 use super::history::Reading;
 use offerd_base::telemetry::figures::Distribution;
 
-/// A point of a line: minutes before now (negative), and the value, where there is one.
+/// A point of a line: minutes before now (negative), and the value, if known.
 pub(super) type Point = (f64, Option<f64>);
 
-/// What a growing figure grew by in a second.
+/// Rate per second of a counter.
 pub(super) fn rate(readings: &[Reading], points: usize, figure: impl Fn(&Reading) -> f64) -> Vec<Point> {
     between(readings, points, |before, after| after.per_second(before, &figure))
 }
 
-/// A figure as it stood.
+/// Values of a gauge.
 pub(super) fn level(readings: &[Reading], points: usize, figure: impl Fn(&Reading) -> f64) -> Vec<Point> {
     between(readings, points, |_, after| Some(figure(after)))
 }
 
-/// The value below which a share of what was counted lies.
+/// Quantiles of a distribution.
 pub(super) fn quantile(
     readings: &[Reading],
     points: usize,
@@ -27,7 +27,7 @@ pub(super) fn quantile(
     between(readings, points, |before, after| figure(after).since(figure(before)).quantile(share))
 }
 
-/// A point for each pair of readings, one behind the other, so far apart that there are no more than `points` of them.
+/// One point per pair of consecutive readings, spaced so that there are at most `points`.
 fn between(
     readings: &[Reading],
     points: usize,
@@ -35,7 +35,8 @@ fn between(
 ) -> Vec<Point> {
     let (Some(first), Some(now)) = (readings.first(), readings.last()) else { return Vec::new() };
     let step = (now.at - first.at).cast_unsigned().div_ceil(points.max(1) as u64).cast_signed();
-    // Counted from the end, so that the last point is of now. Of what was kept from before a start there is less.
+    // Chosen from the end, so that the last point is current. Stored readings from before a start are
+    // sparser.
     let mut ends: Vec<&Reading> = Vec::new();
     for reading in readings.iter().rev() {
         if ends.last().is_none_or(|last| last.at - reading.at >= step) {
@@ -43,7 +44,7 @@ fn between(
         }
     }
     ends.reverse();
-    // What only grows began anew with a process: in between nothing is known.
+    // Counters restart with the process; the difference across a restart is unknown.
     let told = |pair: &[&Reading]| match pair[0].process == pair[1].process {
         true => tell(pair[0], pair[1]),
         false => None,

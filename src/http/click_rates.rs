@@ -1,8 +1,9 @@
-//! How often offers may be opened, pages of offers, and prefills be asked for.
+//! Rate limits of clicks on offers, of offer pages, and of prefill look-ups.
 //!
-//! A click asks for no token and its address is public, so it is limited whoever sends it, those networks included that no
-//! other rate holds for: who tries addresses out is slowed down, and who opens one for ever fills nothing. So is whatever a page
-//! of offers asks for. Who tries out prefill tokens, with an access token that ships in apps, is slowed down alike.
+//! A click needs no token and its address is public, so it is limited for every client, including networks
+//! that are exempt from other limits: this slows down guessing of addresses, and bounds the records of
+//! repeated clicks. The requests of offer pages count too. Guessing of prefill tokens with an access token
+//! that ships in apps is slowed down as well.
 
 use std::hash::Hash;
 use std::net::IpAddr;
@@ -14,7 +15,7 @@ use super::rate;
 use offerd_base::config::LimitSettings;
 use offerd_web::{Allowances, Failure, Request};
 
-/// The allowances of who clicks, of what is clicked, and of what a page says was seen.
+/// Limits per client address, per offer, and per offer display.
 #[derive(Debug)]
 pub struct ClickRates {
     addresses: Option<Allowances<IpAddr>>,
@@ -25,7 +26,7 @@ pub struct ClickRates {
 }
 
 impl ClickRates {
-    /// As the settings say.
+    /// The limits of the settings.
     pub fn new(limits: &LimitSettings) -> Self {
         Self {
             addresses: limits.per_address().map(|of| Allowances::new("click_address", rate(of))),
@@ -36,7 +37,7 @@ impl ClickRates {
         }
     }
 
-    /// Counts a click, or what is asked of a page, for its address, before anything is looked up.
+    /// Counts a click or a page request for its client address, before any look-up.
     ///
     /// # Errors
     /// 429.
@@ -44,7 +45,7 @@ impl ClickRates {
         within(&self.addresses, request.client(&self.trusted_proxies), "click_address_rate")
     }
 
-    /// Counts the asking for a prefill for its address, before it is looked up.
+    /// Counts a prefill look-up for its client address, before the look-up.
     ///
     /// # Errors
     /// 429.
@@ -52,7 +53,7 @@ impl ClickRates {
         within(&self.addresses, request.client(&self.trusted_proxies), "prefill_address_rate")
     }
 
-    /// Counts a click for the offer, once it is known to be one.
+    /// Counts a click for an existing offer.
     ///
     /// # Errors
     /// 429.
@@ -60,8 +61,8 @@ impl ClickRates {
         within(&self.offers, Some(offer), "click_offer_rate")
     }
 
-    /// Counts a click for an offer of a preview and whoever clicks: an offer of a table is one person's, that of a preview everybody's,
-    /// and who opens it for ever keeps nobody else from it.
+    /// Counts a click on a preview's offer per client: an offer of a table belongs to one person, but a
+    /// preview is shared, so one client's clicks must not block others.
     ///
     /// # Errors
     /// 429.
@@ -70,13 +71,13 @@ impl ClickRates {
         within(&self.previews, client.map(|client| (offer, client)), "click_offer_rate")
     }
 
-    /// Counts a display of an offer that a page tells of; whether it is to be recorded. As often as it may be clicked.
+    /// Counts a display of an offer; returns whether to record it. The limit is that of clicks.
     pub fn takes_display(&self, offer: Uuid) -> bool {
         self.displays.as_ref().is_none_or(|offers| offers.take(&offer).retry_after_s.is_none())
     }
 }
 
-/// Whether a key, if it is known, has something left of its allowance, if there is one; a refusal is counted for this reason.
+/// Takes from the allowance of a key, if both exist; a refusal is counted under `reason`.
 fn within<K: Hash + Eq + Clone>(
     allowances: &Option<Allowances<K>>,
     key: Option<K>,

@@ -1,20 +1,20 @@
-//! Who the listeners say they are, by the settings.
+//! TLS identities of the listeners, from the settings.
 
 use offerd_base::config::Settings;
 use offerd_web::{Identity, Renewal};
 
-/// The identities of the listeners that speak TLS, by their names.
+/// TLS identities by listener name.
 #[derive(Debug, Clone)]
 pub struct Identities(Vec<(&'static str, Identity)>);
 
-/// What was read again for each listener and is good, to be shown from some moment on.
+/// Valid identities that were read again, per listener, to be put in use later.
 pub type Renewals = Vec<(&'static str, Renewal)>;
 
 impl Identities {
-    /// Reads the certificates and keys that the settings name.
+    /// Reads the certificates and keys of the settings.
     ///
     /// # Errors
-    /// A key of the settings and a sentence that names the file, for each listener with a fault.
+    /// Returns a key of the settings and a sentence that names the file, for each faulty listener.
     pub fn read(settings: &Settings) -> Result<Self, Vec<(String, String)>> {
         let Settings { api, integrations, admin, .. } = settings;
         let listeners = [("api", &api.tls), ("integrations", &integrations.tls), ("admin", &admin.tls)];
@@ -22,29 +22,30 @@ impl Identities {
         all(of_tls.map(|(listener, tls)| (listener, Identity::read(&tls.certificate, &tls.key)))).map(Self)
     }
 
-    /// That of a listener, if it speaks TLS.
+    /// The identity of a listener, if it uses TLS.
     pub fn of(&self, listener: &str) -> Option<&Identity> {
         self.shown().find(|(name, _)| *name == listener).map(|(_, identity)| identity)
     }
 
-    /// All of them, with the names of their listeners.
+    /// All identities, with the names of their listeners.
     pub fn shown(&self) -> impl Iterator<Item = (&'static str, &Identity)> {
         self.0.iter().map(|(listener, identity)| (*listener, identity))
     }
 
-    /// Reads them again, and leaves what is shown as it is until each is told to [`show`](Renewal::show).
+    /// Reads the files again; the identities in use stay until [`show`](Renewal::show) is called on each
+    /// result.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Like [`read`](Self::read).
     pub fn read_again(&self) -> Result<Renewals, Faults> {
         all(self.shown().map(|(listener, identity)| (listener, identity.read_again())))
     }
 }
 
-/// What cannot be read, each with its key of the settings.
+/// Faults, each with its key of the settings.
 type Faults = Vec<(String, String)>;
 
-/// What was read for each listener, or every fault.
+/// All results, or every fault.
 fn all<T>(
     read: impl Iterator<Item = (&'static str, Result<T, String>)>,
 ) -> Result<Vec<(&'static str, T)>, Faults> {

@@ -1,11 +1,12 @@
-//! The public interface: which paths there are ([`routes`]) and what answers them, edition by edition.
+//! The public interface: its paths ([`routes`]) and their handlers, by edition.
 //!
-//! [`current`] answers. [`v1`] holds only what the older edition says differently: it translates on the way in and out.
+//! [`current`] has the handlers. [`v1`] has only what differs in the older edition: it translates requests
+//! and answers.
 //!
-//! [`openapi`] describes all of it, to programs and to people.
+//! [`openapi`] describes the interface, for programs and people.
 //!
-//! Thin: a handler gets the caller, reads the body, calls the matchmaker or the store, and returns a reply. How requests
-//! are served at all is [`offerd_web`].
+//! Handlers are thin: they identify the caller, read the body, call the matchmaker or the store, and return a
+//! reply. [`offerd_web`] serves the requests.
 
 pub mod click_rates;
 pub mod current;
@@ -46,46 +47,46 @@ use offerd_web::{
     Welcome, service,
 };
 
-/// In which form the same records are shown: counts up with every change of it, so that nobody is told that a rate table that was
-/// kept in an older form is still as it is.
+/// Version of the form in which records are shown. Increase it with every change of that form, so that no
+/// client keeps a rate table of an older form as current.
 const SHOWN_AS: u32 = 2;
 
-/// What the handlers work with.
+/// State of the handlers.
 pub struct App {
-    /// Takes leads in and shows rate tables.
+    /// Accepts leads and shows rate tables.
     pub matchmaker: Matchmaker,
-    /// Tells supply partners what became of their leads.
+    /// The analytics feeds of companies.
     pub feeds: Feeds,
     /// Companies and tokens.
     pub tokens: Tokens,
-    /// Keys with which partners report.
+    /// Keys of partners, for their reports.
     pub partner_keys: PartnerKeys,
-    /// Data of leads that wait to be taken up.
+    /// Lead data kept for a later submit.
     pub prefills: Arc<Prefills>,
     /// Names of universities.
     pub universities: Universities,
-    /// Cars, which a reload exchanges.
+    /// Vehicle list; a reload replaces it.
     pub vehicles: watch::Receiver<Arc<Vehicles>>,
-    /// The settings of the start.
+    /// The settings at the start.
     pub settings: Settings,
-    /// Changes when anything changes that answers are made with, beside the records.
+    /// Fingerprint of everything besides the records that answers depend on.
     pub fingerprint: Box<str>,
-    /// What pages of offers are made with.
+    /// State of the offer pages.
     pub offer_pages: OfferPages,
-    /// How often offers may be opened.
+    /// Rate limits of clicks.
     pub click_rates: ClickRates,
-    /// Numbers for the records of UI events.
+    /// Ids for the records of UI events.
     pub record_ids: RecordIds,
-    /// The OpenAPI document and the page that shows it.
+    /// The OpenAPI document, and the page that shows it.
     pub docs: Docs,
-    /// What both listeners let past.
+    /// Admission control of both listeners.
     pub gate: Arc<Gate>,
-    /// Which listener has which path.
+    /// Which listener serves which path.
     pub elsewhere: Arc<Elsewhere>,
 }
 
 impl App {
-    /// An application by the settings; `integrations` is where its other listener is reached.
+    /// An application from the settings; `integrations` is the address of the other listener.
     pub fn new(
         matchmaker: Matchmaker,
         tokens: Tokens,
@@ -124,7 +125,8 @@ impl App {
         }
     }
 
-    /// Since when a lead was made that the caller may merge into, Unix milliseconds; `None` for whenever.
+    /// Earliest creation time of a lead that the caller may merge into, Unix milliseconds; `None` for no
+    /// limit.
     pub fn mergeable_since(&self, caller: &Caller) -> Option<i64> {
         let window = i64::try_from(self.settings.limits.publishable_merge.as_millis()).unwrap_or(i64::MAX);
         match caller.kind {
@@ -168,7 +170,7 @@ fn prefill_rules(settings: &Settings) -> PrefillRules {
     }
 }
 
-/// How soon what was saved up is there again.
+/// A rate limit, with the time to refill its whole burst.
 fn rate(RateSettings { per_second, burst }: RateSettings) -> Rate {
     let refill = Duration::from_secs(1) * u32::from(burst) / u32::from(per_second);
     Rate { burst, refill }
@@ -193,7 +195,7 @@ fn gate_rules(limits: &LimitSettings) -> GateRules {
     }
 }
 
-/// Open connections, at most `total` of them, for the listeners that share them.
+/// Shared limits of open connections for several listeners, at most `total` in all.
 pub fn connections(limits: &LimitSettings, total: usize) -> Arc<Connections> {
     Connections::new(ConnectionRules {
         per_address: limits.connections_per_address,
@@ -202,11 +204,11 @@ pub fn connections(limits: &LimitSettings, total: usize) -> Arc<Connections> {
     })
 }
 
-/// Binds a listener by the settings, to speak TLS where it has an identity. Its connections are counted among `connections`. A `given` socket, which listens already, is
-/// taken instead.
+/// Binds a listener from the settings, with TLS if it has an identity. Its connections count towards
+/// `connections`. A `given` socket, which is already listening, is used instead.
 ///
 /// # Errors
-/// A sentence that names the listener and the address.
+/// Returns a sentence that names the listener and the address.
 pub fn bind(
     name: &'static str,
     address: SocketAddr,
@@ -237,12 +239,12 @@ pub fn bind(
     Ok(listener.with_identity(identity.cloned()).among(Arc::clone(connections)))
 }
 
-/// Whom the public listeners welcome, by the settings.
+/// The CORS and vendor policy of the public listeners, from the settings.
 pub fn welcome(settings: &ApiSettings) -> Arc<Welcome> {
     Arc::new(Welcome { cors: Cors::new(&settings.cors_origins), vendors: settings.vendor.clone() })
 }
 
-/// A page that says a failure to the person who opens an address in a browser.
+/// A failure as an HTML page, for a person who opens an address in a browser.
 fn kindly(app: &App, route: &'static str, headers: &HeaderMap, failure: &Failure) -> Option<Reply> {
     match route {
         "/click/{id}" if is_opened_by_a_person(headers) => offer_pages::kindly(app, failure, false),

@@ -1,4 +1,4 @@
-//! What nearly every operation of the API is made of: the application, the request, and the answer.
+//! Imports that nearly every API operation needs: the application, the request, and the answer.
 
 pub(super) use std::sync::Arc;
 

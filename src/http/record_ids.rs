@@ -1,12 +1,12 @@
-//! Numbers for records that carry an `id` of 64 bits beside their uuid.
+//! Ids for records that have a 64-bit `id` besides their UUID.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::Utc;
 
-/// Gives out ids: the microsecond of the record, or one more than the last where that is taken. They grow with time,
-/// also over restarts, and fit the numbers of JavaScript (2^53) until the year 2255. A clock that was set back could
-/// give one twice, so records are written under a guard and try the next.
+/// Generates ids: the current microsecond, or the last id plus one. They increase, also over restarts, and
+/// fit the numbers of JavaScript (2^53) until the year 2255. A clock that was set back could repeat an id, so
+/// records are written under a guard and retried with the next id.
 #[derive(Debug, Default)]
 pub struct RecordIds(AtomicI64);
 

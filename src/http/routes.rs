@@ -1,5 +1,5 @@
-//! Every path of the public interface, on one page: what answers it, and what [`super::openapi`] tells of it. A new one needs its
-//! line in the handbook (`src/handbook/client.md`); a test says so.
+//! Every path of the public interface, with its handler and its description for [`super::openapi`]. A new
+//! path needs a line in the handbook (`src/handbook/client.md`); a test checks it.
 
 use hyper::StatusCode;
 use utoipa::openapi::path::{ParameterIn, ParameterStyle};
@@ -29,8 +29,8 @@ use offerd_model::{
 };
 use offerd_web::{Failure, routes, signature};
 
-/// The table: of each row what [`routes!`](offerd_web::routes) has, then the section and the name in the OpenAPI document, and
-/// in braces what it takes and answers.
+/// The route table: each row has the parts of [`routes!`](offerd_web::routes), the section and the operation
+/// id in the OpenAPI document, and in braces its parameters and answers.
 macro_rules! api_routes {
     ($($method:ident $path:literal $scope:ident $editions:ident [$($handler:tt)+] $about:literal
         $section:literal $id:ident { $($draft:tt)* })+) => {
@@ -43,11 +43,11 @@ macro_rules! api_routes {
     };
 }
 
-/// Resources that take no `HEAD`: to open an offer, to read a prefill, or to report by a signed query is to record that. Whoever asks
-/// without it must neither learn which there are nor believe that it was recorded.
+/// Resources without `HEAD`: opening an offer, reading a prefill, or reporting by a signed query has an
+/// effect. A `HEAD` request must neither reveal which of them exist nor look as if it had that effect.
 pub const WITHOUT_HEAD: &[&str] = &["/click/{id}", "/originator/prefills/{prefillToken}", "/partnerEvents"];
 
-/// The api listener, `{base_url}`.
+/// The API listener, `{base_url}`.
 pub const API: &[ApiRoute] = api_routes! {
     POST "/leads/rateTables" Publishable All [rate_tables::submit, v1: v1::rate_tables::submit]
         "Takes a lead and answers with its rate table, at once with the offers that are there."

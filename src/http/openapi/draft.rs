@@ -1,4 +1,5 @@
-//! What the route table does not know of an operation: what it takes, and what it answers. What follows from the row is added here.
+//! Descriptions of operations beyond their row in the route table: what they take and answer. Adds what
+//! follows from the row.
 
 use std::ops::Deref;
 
@@ -28,22 +29,22 @@ use offerd_web::{Editions, Failure, Handler, Route, Scope};
 /// The security scheme of tokens.
 pub const TOKEN: &str = "token";
 
-/// The security scheme of signed queries. The schemes of a document stand in the order of their names.
+/// The security scheme of signed queries. A document lists its schemes by name.
 pub const SIGNATURE: &str = "urlSignature";
 
-/// The type of most answers.
+/// Content type of most answers.
 pub const JSON: &str = "application/json";
 
-/// A row of the table of routes, with what the document tells of it.
+/// A row of the route table, with its description for the document.
 #[derive(Debug)]
 pub struct ApiRoute {
-    /// What the listener goes by.
+    /// The route, as served by the listener.
     pub route: Route<Handler<App>>,
-    /// The section of the OpenAPI document that it stands in.
+    /// Its section in the OpenAPI document.
     pub(crate) section: &'static str,
-    /// A verb and its object, which generated clients name their functions by.
+    /// Operation id, a verb and its object; generated clients name their functions by it.
     pub(crate) id: &'static str,
-    /// What the document tells beside.
+    /// Adds the rest of the description.
     pub(crate) draft: for<'c> fn(Draft<'c>) -> Draft<'c>,
 }
 
@@ -55,7 +56,7 @@ impl Deref for ApiRoute {
     }
 }
 
-/// An operation, before its row says the rest. At first it takes nothing but what stands in its path, and answers nothing.
+/// An operation in the making. A new one takes only its path parameters, and answers nothing.
 pub struct Draft<'c> {
     components: &'c mut Components,
     about: &'static str,
@@ -65,22 +66,22 @@ pub struct Draft<'c> {
 }
 
 impl<'c> Draft<'c> {
-    /// A draft whose nouns join these components.
+    /// An empty draft, whose schemas are added to these components.
     pub fn new(components: &'c mut Components) -> Self {
         Self { components, about: "", parameters: Vec::new(), body: None, answers: Vec::new() }
     }
 
-    /// Adds what operations of its kind have alike.
+    /// Adds a part that several operations share.
     pub fn with(self, part: fn(Self) -> Self) -> Self {
         part(self)
     }
 
-    /// Adds what a client should know.
+    /// Adds a description for clients.
     pub fn about(self, about: &'static str) -> Self {
         Self { about, ..self }
     }
 
-    /// Takes a parameter of the path, the query or the head. What stands in a path is never left out, all else may be.
+    /// Adds a parameter of the path, the query or the headers. Path parameters are required, others optional.
     pub fn parameter(
         mut self,
         place: ParameterIn,
@@ -88,29 +89,29 @@ impl<'c> Draft<'c> {
         about: &str,
         schema: impl Into<RefOr<Schema>>,
     ) -> Self {
-        // Of the path it is required in any case.
+        // utoipa requires path parameters in any case.
         let parameter = ParameterBuilder::new().parameter_in(place).name(name).required(Required::False);
         self.parameters.push(parameter.description(Some(about)).schema(Some(schema)).build());
         self
     }
 
-    /// Takes what stands in braces in the path, where that is no UUID or not refused for being none.
+    /// Describes a path parameter that is not a UUID, or that is not refused for being malformed.
     pub fn path(self, name: &str, about: &str, schema: impl Into<RefOr<Schema>>) -> Self {
         self.parameter(ParameterIn::Path, name, about, schema)
     }
 
-    /// Takes a query parameter.
+    /// Adds a query parameter.
     pub fn query(self, name: &str, about: &str, schema: impl Into<RefOr<Schema>>) -> Self {
         self.parameter(ParameterIn::Query, name, about, schema)
     }
 
-    /// Takes a query parameter that is a noun.
+    /// Adds a query parameter of a model type.
     pub fn query_of<T: ToSchema>(self, name: &str, about: &str) -> Self {
         let noun = schema::reference::<T>(self.components);
         self.query(name, about, noun)
     }
 
-    /// Takes a query parameter of nouns with commas between them.
+    /// Adds a query parameter with a comma-separated list of a model type.
     pub fn list_of<T: ToSchema>(
         mut self,
         name: &str,
@@ -126,12 +127,12 @@ impl<'c> Draft<'c> {
         self
     }
 
-    /// Takes a header of any text.
+    /// Adds a header with any text.
     pub fn header(self, name: &str, about: &str) -> Self {
         self.parameter(ParameterIn::Header, name, about, text())
     }
 
-    /// Asks for the parameter named last.
+    /// Makes the last parameter required.
     pub fn required(mut self) -> Self {
         if let Some(parameter) = self.parameters.last_mut() {
             parameter.required = Required::True;
@@ -139,7 +140,7 @@ impl<'c> Draft<'c> {
         self
     }
 
-    /// Takes the header by which a caller says to know values that the specification lacks.
+    /// Adds the header by which a client accepts values beyond the specification.
     pub fn newer_values(self) -> Self {
         self.header(
             API_VERSION,
@@ -148,7 +149,7 @@ impl<'c> Draft<'c> {
         )
     }
 
-    /// Takes a JSON body, such as these.
+    /// Adds a JSON body, with examples.
     pub fn body<T: ToSchema>(mut self, examples: &[(&str, &str)]) -> Self {
         let examples = examples.iter().map(|(name, json)| {
             let value: Value = serde_json::from_str(json).expect("the sample bodies are JSON");
@@ -165,30 +166,30 @@ impl<'c> Draft<'c> {
         )
     }
 
-    /// Takes no body as well.
+    /// Makes the body optional.
     pub fn body_optional(mut self) -> Self {
         self.body.iter_mut().for_each(|body| body.required = Some(Required::False));
         self
     }
 
-    /// Answers with a noun.
+    /// Adds an answer of a model type.
     pub fn answers<T: Example + ToSchema + Serialize>(self, status: u16, about: &str) -> Self {
         let content = content(schema::reference::<T>(self.components), Some(&T::example()));
         self.answer(status, about, Some((JSON, content)))
     }
 
-    /// Answers with an array of nouns.
+    /// Adds an answer with an array of a model type.
     pub fn answers_each<T: Example + ToSchema + Serialize>(self, about: &str) -> Self {
         let elements = schema::reference::<T>(self.components);
         self.answers_all(about, elements, T::example())
     }
 
-    /// Answers with an array, such as one with this element.
+    /// Adds an answer with an array, with one example element.
     pub fn answers_all(self, about: &str, elements: RefOr<Schema>, example: impl Serialize) -> Self {
         self.answer(200, about, Some((JSON, content(schema::array(elements), Some(&[example])))))
     }
 
-    /// Answers with what no noun describes, of this type.
+    /// Adds an answer of another content type.
     pub fn answers_as(
         self,
         status: u16,
@@ -199,12 +200,12 @@ impl<'c> Draft<'c> {
         self.answer(status, about, Some((content_type, content(schema, NO_EXAMPLE))))
     }
 
-    /// Answers with a page for a person.
+    /// Adds an answer with an HTML page.
     pub fn answers_page(self, status: u16, about: &str) -> Self {
         self.answers_as(status, "text/html", about, text())
     }
 
-    /// Gives the answer named last as a page to who would rather read one.
+    /// Adds an HTML variant of the last answer, for clients that accept one.
     pub fn or_page(mut self) -> Self {
         if let Some((_, answer)) = self.answers.last_mut() {
             answer.content.insert("text/html".to_owned(), content(text(), NO_EXAMPLE).into());
@@ -212,24 +213,24 @@ impl<'c> Draft<'c> {
         self
     }
 
-    /// Answers with a stream of events.
+    /// Adds an answer with a stream of server-sent events.
     pub fn answers_events(self, about: &str) -> Self {
         let event = schema::object(["event", "id", "data"].map(|field| (field, text(), true)));
         self.answers_as(200, "text/event-stream", about, event)
     }
 
-    /// Answers without a body.
+    /// Adds an answer without a body.
     pub fn answers_empty(self, status: u16, about: &str) -> Self {
         self.answer(status, about, None)
     }
 
-    /// Adds a header to the answer named last.
+    /// Adds a header to the last answer.
     pub fn with_header(mut self, name: &str) -> Self {
         self.answers.last_mut().into_iter().for_each(|(_, answer)| add_header(answer, name));
         self
     }
 
-    /// May fail in this way; the example is what the service says then.
+    /// Adds a failure; its errors are the example.
     pub fn refuses(self, failure: Failure, about: &str) -> Self {
         let elements = schema::reference::<ApiError>(self.components);
         let body = content(schema::array(elements), Some(&failure.errors));
@@ -237,17 +238,17 @@ impl<'c> Draft<'c> {
         failure.headers.iter().fold(draft, |draft, (name, _)| draft.with_header(name.as_str()))
     }
 
-    /// May know nothing by a uuid.
+    /// Adds the failure of an unknown UUID.
     pub fn unknown(self, noun: &str, about: &str) -> Self {
         self.refuses(Failure::unknown_uuid(noun, Uuid::nil()), about)
     }
 
-    /// May find a fault in what it takes.
+    /// Adds the failure of a faulty attribute.
     pub fn faults(self, attribute: &str, error_type: ErrorType, message: &str, about: &str) -> Self {
         self.refuses(Failure::fault(attribute, error_type, message), about)
     }
 
-    /// The whole operation.
+    /// Builds the operation.
     pub fn operation(self, row: &ApiRoute, servers: Option<Server>) -> Operation {
         let draft = self.with_path_parameters(row.path).with_usual_refusals(row);
         let takes_body = draft.body.is_some();
@@ -275,7 +276,7 @@ impl<'c> Draft<'c> {
         operation.build()
     }
 
-    /// What is in braces and not described yet is a UUID.
+    /// Describes the remaining path parameters as UUIDs.
     fn with_path_parameters(self, path: &str) -> Self {
         let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
         names.fold(self, |draft, name| {
@@ -287,7 +288,7 @@ impl<'c> Draft<'c> {
         })
     }
 
-    /// How any operation may fail, as its row has it.
+    /// Adds the failures that follow from the row.
     fn with_usual_refusals(mut self, row: &ApiRoute) -> Self {
         let undecodable = Failure::bad_request("Query string is not percent-encoded UTF-8");
         self = self.refuses(undecodable, "The request cannot be read.");
@@ -314,7 +315,7 @@ impl<'c> Draft<'c> {
         .refuses(Failure::overloaded(1), "The service is at a limit, or stopping: try again later.")
     }
 
-    /// Adds an answer; of a status that is known already, the first counts.
+    /// Adds an answer; the first one of a status counts.
     fn answer(mut self, status: u16, about: &str, body: Option<(&str, Content)>) -> Self {
         if self.answers.iter().all(|(known, _)| *known != status) {
             let mut answer = Response::new(about);
@@ -325,7 +326,7 @@ impl<'c> Draft<'c> {
     }
 }
 
-/// The name of a header, what it says, and its schema.
+/// A header: name, description, and schema.
 type HeaderRow = (&'static str, &'static str, fn() -> RefOr<Schema>);
 
 const HEADERS: &[HeaderRow] = &[
@@ -356,7 +357,7 @@ const HEADERS: &[HeaderRow] = &[
     ("Allow", "The methods that the path has.", text),
 ];
 
-/// Adds a header to an answer, as the document names and describes it.
+/// Adds a described header to an answer.
 fn add_header(answer: &mut Response, name: &str) {
     let known = HEADERS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name));
     let (name, about, schema) = known.expect("a header of an answer is described here");
@@ -364,7 +365,7 @@ fn add_header(answer: &mut Response, name: &str) {
     answer.headers.insert((*name).to_owned(), header.into());
 }
 
-/// The security scheme by which a caller shows who it is, and the same for people.
+/// The security scheme of a scope, and its description.
 fn asked(scope: Scope) -> (Option<&'static str>, &'static str) {
     match scope {
         Scope::None => (None, "Asks for no token."),
@@ -389,7 +390,7 @@ pub fn uuid() -> RefOr<Schema> {
     schema::text("uuid")
 }
 
-/// Whatever is of a type of JSON.
+/// Any value of a JSON type.
 pub fn typed(kind: Type) -> RefOr<Schema> {
     ObjectBuilder::new().schema_type(kind).into()
 }
@@ -399,7 +400,7 @@ pub fn one_of(texts: &[&str]) -> RefOr<Schema> {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(texts.to_vec())).into()
 }
 
-/// An integer within bounds.
+/// An integer in a range, both ends included.
 pub fn integer(least: impl Into<i64>, most: impl Into<i64>) -> RefOr<Schema> {
     let (least, most) = (least.into(), most.into());
     ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(least)).maximum(Some(most)).into()

@@ -1,4 +1,4 @@
-//! Answers to show, read as the nouns that they are.
+//! Examples for the document, parsed as model types.
 
 use offerd_model::{
     CreditCardOffer, FeaturedFinancialInstitution, Lead, LeadClientTagsResponse, LeadEventResponse,
@@ -6,7 +6,7 @@ use offerd_model::{
     PartnerEventReceipt, PrefillResponse, RateTable, SavingsOffer, SessionInit, VehicleDetails,
 };
 
-/// Leads to try.
+/// Example leads.
 pub const LEADS: &[(&str, &str)] = &[
     ("minimal", include_str!("../../../tests/leads/minimal.json")),
     ("personal loan", include_str!("../../../tests/leads/personal_loan.json")),
@@ -14,26 +14,26 @@ pub const LEADS: &[(&str, &str)] = &[
     ("savings", include_str!("../../../tests/leads/savings.json")),
 ];
 
-/// Somebody who would like to know how likely a loan is.
+/// A request for a loan report.
 pub const LOAN_REPORT_WANTED: &str =
     r#"{"annualIncome": 72000, "creditRating": "good", "totalDebt": 18000, "loanAmount": 10000}"#;
 
-/// An offer that was seen.
+/// An offer display.
 pub const OFFER_SEEN: &str = include_str!("examples/offer_seen.json");
 
-/// A report of a partner.
+/// A partner's report.
 pub const PARTNER_REPORT: &str = include_str!("examples/partner_report.json");
 
-/// A noun with an answer to show.
+/// A model type with an example.
 pub trait Example {
-    /// The answer.
+    /// Returns the example.
     ///
     /// # Panics
-    /// When the file is not the noun that it should be; every start would.
+    /// Panics when the file does not parse; every start would.
     fn example() -> Self;
 }
 
-/// Nouns, each with the file of its example.
+/// Declares examples from files.
 macro_rules! examples {
     ($($noun:ident $file:literal)+) => {$(
         impl Example for $noun {
@@ -62,7 +62,7 @@ examples! {
     VehicleDetails "vehicle"
 }
 
-/// Kinds of offers, each with the array of a rate table that has one.
+/// Declares examples of offers, each the first of an array of the example rate table.
 macro_rules! offers {
     ($($noun:ident $array:ident)+) => {$(
         impl Example for $noun {

@@ -1,10 +1,10 @@
-//! `GET /openapi.json`, `GET /openapi-all.json`: the interface as an OpenAPI document, for programs that generate clients and tests,
-//! and for people ([`super::current::docs`] shows the second). The first has what a client calls, and nothing else, since no
-//! generator of clients leaves out what it is shown; the second has every route, what no client calls behind.
+//! `GET /openapi.json`, `GET /openapi-all.json`: the interface as an OpenAPI document, for generators of
+//! clients and tests, and for people ([`super::current::docs`] shows the second). The first has only the
+//! paths for clients, since generators leave nothing out; the second has every route, with the others last.
 //!
-//! All of it stands in the [route table](super::routes): method, path, summary, what the caller must show; and, as a
-//! [`Draft`], what only the handler knows. The refusals that follow from the row are added here; the schemas are those
-//! of [`offerd_model`].
+//! The [route table](super::routes) has all of it: method, path, summary, scope, and, as a [`Draft`], what
+//! only the handler knows. This module adds the failures that follow from the row; the schemas are those of
+//! [`offerd_model`].
 
 pub mod draft;
 pub mod examples;
@@ -25,19 +25,20 @@ use super::routes::{API, INTEGRATIONS};
 use offerd_model::Components;
 use offerd_web::signature;
 
-/// What a reader should know before the first operation.
+/// Introduction of the document.
 const ABOUT: &str = include_str!("about.md");
 
-/// The sections with what they are about, a line each. Those that are not for clients only the whole document has.
+/// The sections with their descriptions, one per line. Sections that are not for clients appear only in the
+/// whole document.
 const SECTIONS: &str = include_str!("sections.txt");
 
-/// The sections that a document has.
+/// The sections of a document.
 fn sections(extent: Extent) -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = SECTIONS.lines().filter_map(|line| line.split_once(": "));
     all.filter(move |(_, about)| extent == Extent::Whole || !about.starts_with("Not for clients"))
 }
 
-/// The document, as it is served.
+/// The document as JSON.
 pub fn json(extent: Extent, addresses: &Addresses) -> Bytes {
     serde_json::to_vec(&document(extent, addresses)).expect("schemas and examples are JSON").into()
 }
@@ -71,7 +72,7 @@ fn document(extent: Extent, addresses: &Addresses) -> OpenApi {
         .build()
 }
 
-/// How callers show who they are: clients by a token, which stands first wherever the schemes are listed.
+/// The security schemes: tokens of clients come first wherever schemes are listed.
 fn secured(components: ComponentsBuilder, extent: Extent) -> ComponentsBuilder {
     let about = "Two UUIDs joined by an underscore, from the first start or `offerd token create`.";
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("uuid_uuid");
@@ -84,7 +85,7 @@ fn secured(components: ComponentsBuilder, extent: Extent) -> ComponentsBuilder {
     }
 }
 
-/// The method of a route as the document has it.
+/// The OpenAPI name of a method.
 fn method(route: &Method) -> HttpMethod {
     let name = route.as_str().to_lowercase();
     serde_json::from_value(name.into()).expect("the document knows the methods of routes")
@@ -161,7 +162,7 @@ mod tests {
         }
     }
 
-    /// A dialogue that asks for tokens lists the schemes in this order.
+    /// A dialog that asks for tokens lists the schemes in this order.
     #[test]
     fn a_token_stands_before_a_signature() {
         let text = json(Extent::Whole, &Addresses { api: String::new(), integrations: String::new() });

@@ -1,4 +1,4 @@
-//! What several operations have alike.
+//! Parts that several operations share.
 
 use serde::Serialize;
 use utoipa::openapi::path::ParameterIn;
@@ -19,21 +19,21 @@ use offerd_model::{
 };
 use offerd_web::Failure;
 
-/// What the service takes as an `Idempotency-Key`: visible characters, blanks between them.
+/// Pattern of an `Idempotency-Key`: visible characters, with blanks inside.
 const KEY: &str = "^[!-~]([ -~]*[!-~])?$";
 
-/// What an output lead does not have of what was sent (specification, Lead).
+/// Input attributes that an output lead lacks (specification, Lead).
 const INPUT_ONLY: [&str; 2] = ["productTypes", "formCompleted"];
 
-/// What narrows a list to one name.
+/// Description of a parameter that narrows a list to one name.
 pub const THIS_ONE: &str = "Of this one only, as it is listed; case does not matter.";
 
-/// What a client of either form of the feeds should know.
+/// Description of both forms of the feeds.
 const FEED: &str = "Come back to `nextUrl` an hour later, or at once while `shouldContinuePolling` is true.\n\nOf the two \
     forms `timestamp` asks for the older one, in which it is required. The header `API-Version: 2025-04-01` asks for the \
     newer one, in which `sinceTimestamp` is, unless there is a `paginationToken`.";
 
-/// A lead is taken in for its rate table.
+/// Submits a lead for a rate table.
 pub fn submit(draft: Draft<'_>) -> Draft<'_> {
     let key = ObjectBuilder::new().schema_type(Type::String).pattern(Some(KEY)).max_length(Some(KEY_BYTES));
     let about =
@@ -46,19 +46,19 @@ pub fn submit(draft: Draft<'_>) -> Draft<'_> {
         .refuses(Failure::conflict(Uuid::nil()), "The lead exists already.")
 }
 
-/// A lead is the body.
+/// Takes a lead as the body.
 pub fn lead(draft: Draft<'_>) -> Draft<'_> {
     let message = "must be an integer, got a string";
     draft.body::<Lead>(LEADS).faults("loanInformation.loanAmount", Malformed, message, "Not a lead.")
 }
 
-/// A rate table is the answer.
+/// Answers with a rate table.
 pub fn rate_table(draft: Draft<'_>) -> Draft<'_> {
     let draft = draft.answers::<RateTable>(200, "The rate table.");
     draft.with_header("ETag").with_header("Retry-After").with_header("Table-Deadline")
 }
 
-/// A page of offers is the answer.
+/// Answers with an offer page.
 pub fn offer_page(draft: Draft<'_>) -> Draft<'_> {
     draft
         .path("page", "What the address in a rate table has there.", uuid())
@@ -74,7 +74,7 @@ pub fn offer_page(draft: Draft<'_>) -> Draft<'_> {
         .with_header("Retry-After")
 }
 
-/// Offers are previewed.
+/// Previews offers.
 pub fn preview(draft: Draft<'_>) -> Draft<'_> {
     let message = "Query parameter zipCode must be a zipcode of five digits, or ZIP+4";
     draft
@@ -87,7 +87,7 @@ pub fn preview(draft: Draft<'_>) -> Draft<'_> {
         .faults("zipCode", Malformed, message, "A parameter does not fit.")
 }
 
-/// A part of a list of vehicles is asked for.
+/// Requests a part of a vehicle list.
 pub fn part(draft: Draft<'_>) -> Draft<'_> {
     let message = "Query parameter year must narrow the 4711 that are found to at most 2000, or limit and offset ask for a part";
     draft
@@ -96,12 +96,12 @@ pub fn part(draft: Draft<'_>) -> Draft<'_> {
         .refuses(unfit("year", message), "A parameter does not fit, or more has to be given.")
 }
 
-/// The year of a model.
+/// A model year.
 pub fn year() -> RefOr<Schema> {
     integer(i32::MIN, i32::MAX)
 }
 
-/// The refusal of a parameter that narrows a list of vehicles.
+/// The refusal of a parameter of a vehicle list.
 pub fn unfit(parameter: &str, message: &str) -> Failure {
     let mut failure =
         Failure::fault(parameter, Malformed, message).with_status(hyper::StatusCode::BAD_REQUEST);
@@ -109,7 +109,7 @@ pub fn unfit(parameter: &str, message: &str) -> Failure {
     failure
 }
 
-/// A feed is read page by page.
+/// Reads a feed page by page.
 pub fn feed<P: Example + ToSchema + Serialize>(draft: Draft<'_>) -> Draft<'_> {
     let moment = || schema::text("date-time");
     let timestamp = "Where the page starts: when its first record reached the service, at least an hour ago.";
@@ -128,7 +128,7 @@ pub fn feed<P: Example + ToSchema + Serialize>(draft: Draft<'_>) -> Draft<'_> {
         .faults("timestamp", Missing, "Query parameter timestamp must be specified", faulty)
 }
 
-/// A partner reports.
+/// Takes a partner's report.
 pub fn report(draft: Draft<'_>) -> Draft<'_> {
     let other = Failure::fault("transactionId", Duplicate, "was reported with other content before");
     let other = other.with_status(hyper::StatusCode::CONFLICT);
@@ -139,7 +139,7 @@ pub fn report(draft: Draft<'_>) -> Draft<'_> {
         .faults("eventType", Missing, "must be given", "Not a report of a lead that the partner was sent.")
 }
 
-/// The noun `Lead` is what the service adds and, flattened into it, the sections that were sent.
+/// The schema `Lead`: the service's own attributes and, flattened into it, the submitted sections.
 pub fn complete_lead_view(components: &mut Components) {
     let (RefOr::T(Schema::Object(mut view)), RefOr::T(Schema::Object(sent))) =
         (LeadView::schema(), Lead::schema())

@@ -1,16 +1,16 @@
-//! `GET /supplyAnalytics/leadEvents`. The other feeds tell nothing that v1 lacks.
+//! `GET /supplyAnalytics/leadEvents`. The other feeds have nothing that v1 lacks.
 
 use super::{Object, known, objects};
 use crate::{App, current};
 use offerd_model::ProductType;
 use offerd_web::{Context, Failure, Reply};
 
-/// Shows a page of what happened to the leads of the caller's company.
+/// Shows a page of the events of the company's leads.
 pub async fn lead_events(context: Context<App>) -> Result<Reply, Failure> {
     super::reworded(current::analytics::lead_events(context).await?, reword)
 }
 
-/// Leaves out the product types that v1 lacks; none of its own comes near them.
+/// Removes product types that v1 lacks; none of v1's is a near match.
 fn reword(page: &mut Object) {
     for event in objects(page, "data") {
         let product_type = known::<ProductType>(event.get("productType"));

@@ -1,26 +1,26 @@
 //! The details of an offered credit card.
 //!
-//! - `annualFee` is the highest annual fee; where that is not known the lowest; where neither is, 0.
-//! - A rate on purchases, cash advances or transferred balances of which only one end is known is that end at both.
-//!   Where neither is known it is the rate on purchases, since cards that name no other rate charge that one; where
-//!   that is not known either, -1: better not applicable than a promise.
-//! - An introductory rate is filled in from its other end too, and is -1 where it does not apply.
+//! - `annualFee` is the highest annual fee; if unknown the lowest; if both are unknown, 0.
+//! - If only one end of a rate on purchases, cash advances or balance transfers is known, both ends get it.
+//!   If neither is known, the rate is that on purchases, since cards that name no other rate charge that one;
+//!   if that is unknown too, -1: "not applicable" rather than a promise.
+//! - An introductory rate is filled in from its other end too, and is -1 if it does not apply.
 
 use serde_json::{Value, json};
 
 use super::{Object, object, terms};
 use offerd_model::Percent;
 
-/// The rates that are that on purchases where they are not known.
+/// Rates that default to the rate on purchases.
 const CHARGED: [&str; 2] = ["CashAdvance", "BalanceTransfer"];
 
-/// The rates that do not apply where they are not known.
+/// Rates that default to "not applicable".
 const INTRODUCTORY: [&str; 3] = ["PurchaseIntro", "CashAdvanceIntro", "BalanceTransferIntro"];
 
-/// The highest and the lowest of a rate.
+/// The highest and the lowest end of a rate.
 type Ends = [Value; 2];
 
-/// Writes an offer as v1 has it.
+/// Translates an offer into v1.
 pub fn reword_offer(offer: &mut Object) {
     if let Some(details) = object(offer, "details") {
         reword(details);
@@ -28,7 +28,7 @@ pub fn reword_offer(offer: &mut Object) {
     }
 }
 
-/// Writes the details as v1 has them.
+/// Translates the details into v1.
 pub fn reword(details: &mut Object) {
     let highest = details.remove("maxAnnualFee").filter(Value::is_number);
     let lowest = details.remove("minAnnualFee").filter(Value::is_number);
@@ -44,7 +44,7 @@ pub fn reword(details: &mut Object) {
     }
 }
 
-/// Sets both ends of a rate, one that is not known to the other or, where neither is, both to those of another rate.
+/// Fills in the ends of a rate: an unknown end from the other, both from `otherwise`.
 fn fill_in(details: &mut Object, rate: &str, otherwise: &Ends) -> Ends {
     let names = [format!("max{rate}Apr"), format!("min{rate}Apr")];
     let known = names.each_ref().map(|name| details.get(name).filter(|rate| rate.is_number()).cloned());

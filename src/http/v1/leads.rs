@@ -8,12 +8,12 @@ use crate::{App, current};
 use offerd_model::{CardPurpose, EducationLevel, EmploymentStatus, LoanPurpose};
 use offerd_web::{Context, Failure, Reply};
 
-/// Shows a lead of the caller's company, whichever edition it was sent in.
+/// Shows a lead of the caller's company, whichever edition submitted it.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     super::reworded(current::leads::show_with(&context, false)?, reword)
 }
 
-/// What came after v1 is left out; values that v1 lacks are shown as the nearest one, or left out.
+/// Leaves out what is newer than v1; a value that v1 lacks becomes the nearest one, or is left out.
 fn reword(lead: &mut Object) {
     newer::leave_out_of_lead(lead);
     if let Some(finances) = object(lead, "financialInformation") {
@@ -49,7 +49,7 @@ fn replace(section: &mut Object, name: &str, in_v1: impl Fn(&str) -> Option<&'st
     }
 }
 
-/// The current edition takes any text for the level of a person.
+/// The current edition accepts any text as a person's education level.
 fn nearest_level(level: &str) -> &'static str {
     let level = EducationLevel::from_wire(level).unwrap_or(EducationLevel::Other);
     level.nearest_in_v1().as_str()

@@ -1,28 +1,28 @@
-//! The v1 edition: only what it says differently. A v1 request is put into the current edition's words, answered by its
-//! handler, and the answer is put into the words of v1; so both editions tell the same facts.
+//! The v1 edition: only what differs. A v1 request is translated into the current edition, served by its
+//! handler, and the answer is translated back; so both editions report the same facts.
 //!
 //! | what | current | v1 | where |
 //! |---|---|---|---|
 //! | status of a submit | 200 | 201 | [`rate_tables`] |
 //! | status of a malformed lead | 422 | 400 | [`rate_tables`] |
-//! | what a card is wanted for | `cardPurposes` | `cardBenefits` | [`submission`], [`leads`] |
+//! | purposes of a card | `cardPurposes` | `cardBenefits` | [`submission`], [`leads`] |
 //! | kind of bank account | `bankAccountType` (both are read) | `backAccountType` | [`leads`] |
-//! | a lead without `productTypes` | asks for all | asks for v1's four, without second look | [`submission`] |
+//! | no `productTypes` | all are requested | v1's four are, without second look | [`submission`] |
 //! | `specialOffers` | those of types that v1 lacks | none | [`rate_tables`] |
 //! | `partnerPageUrl`, `embedUrl` | the page of a rate table | none | [`rate_tables`] |
 //! | `pendingResponses` | name all product types | name v1's | [`rate_tables`] |
 //! | values of a lead | all | fewer | [`values`], [`leads`] |
 //! | band of a fair credit score | from 620 | from 600 | [`bands`] |
 //! | annual fee of a card | `minAnnualFee`, `maxAnnualFee` | `annualFee` | [`cards`] |
-//! | rates of a card that are not known | left out | a fallback, or -1 | [`cards`] |
-//! | unit of a term | may be `open` | `month` then | [`terms`] |
+//! | unknown rates of a card | left out | a fallback, or -1 | [`cards`] |
+//! | unit of a term | may be `open` | then `month` | [`terms`] |
 //! | values of a preview's parameters | all | fewer | [`values`], [`offer_previews`] |
 //! | status of a preview's faults | 422 | 400 | [`offer_previews`] |
-//! | fields and values that the specification lacks | there | left out, with the offers of such a kind | [`newer`] |
+//! | fields and values beyond the specification | present | left out, with such offers | [`newer`] |
 //! | product type of an event | all | fewer, else left out | [`analytics`] |
 //!
-//! What the specification does not mark as different is the same: product sub-types, and `pendingResponses` beside the
-//! `pendingOriginators` that v1 clients go by. [`offerd_web`] answers 415 where a path came after v1.
+//! Everything else is the same: product sub-types, and `pendingResponses` besides the `pendingOriginators`
+//! that v1 clients use. [`offerd_web`] answers 415 for a path that is newer than v1.
 
 pub mod analytics;
 pub mod cards;
@@ -41,13 +41,13 @@ use serde_json::{Map, Value};
 use offerd_model::{CreditBands, Enumeration};
 use offerd_web::{Edition, Failure, Reply, our_fault};
 
-/// An object of JSON.
+/// A JSON object.
 type Object = Map<String, Value>;
 
-/// What tells the entity tags of v1 from those of the current edition.
+/// Mark that distinguishes the entity tags of v1 from those of the current edition.
 const TAG: &str = "-v1";
 
-/// By which bands an edition reads a credit score.
+/// The bands by which an edition reads a credit score.
 pub fn bands(edition: Edition) -> CreditBands {
     match edition {
         Edition::Current => CreditBands::Current,
@@ -55,27 +55,27 @@ pub fn bands(edition: Edition) -> CreditBands {
     }
 }
 
-/// An object within another.
+/// The object at a key.
 fn object<'o>(of: &'o mut Object, name: &str) -> Option<&'o mut Object> {
     of.get_mut(name).and_then(Value::as_object_mut)
 }
 
-/// An array within an object.
+/// The array at a key.
 fn list<'o>(of: &'o mut Object, name: &str) -> Option<&'o mut Vec<Value>> {
     of.get_mut(name).and_then(Value::as_array_mut)
 }
 
-/// The objects of an array within an object.
+/// The objects in the array at a key.
 fn objects<'o>(of: &'o mut Object, name: &str) -> impl Iterator<Item = &'o mut Object> {
     list(of, name).into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-/// A value of an enumeration; `None` where there is none, or another.
+/// A value of an enumeration; `None` if missing or unknown.
 fn known<E: Enumeration>(value: Option<&Value>) -> Option<E> {
     value.and_then(Value::as_str).and_then(E::from_wire)
 }
 
-/// An answer of the current edition in the words of v1; `A` is an object or a list of them.
+/// Translates an answer of the current edition into v1; `A` is an object or a list of objects.
 fn reworded<A: DeserializeOwned + Serialize>(
     reply: Reply,
     reword: impl FnOnce(&mut A),

@@ -1,13 +1,14 @@
-//! What rate tables, previews and leads have in the current edition beside the specification, and v1 never had: left out, with the
-//! offers of a kind that v1 has no word for. What an offer has in its `details` is of its own array, so the names stand together.
+//! Leaves out what rate tables, previews and leads have beyond the specification and v1 never had, including
+//! offers of a kind that v1 cannot express. The `details` of each array of offers have their own attributes,
+//! so the names are listed together.
 
 use super::{Object, known, list, object, objects};
 use offerd_model::{MortgageLoanType, ProductSubType};
 
-/// Of a lead itself. Here as below names stand side by side, with blanks between them.
+/// Attributes of leads. Here and below, names are separated by blanks.
 const OF_LEADS: &str = "deviceId partnerUserId fcraLanguage autoInsuranceInformation vehicleInformation";
 
-/// Of its sections.
+/// Attributes of the sections of leads.
 const OF_SECTIONS: [(&str, &str); 6] = [
     ("mortgageInformation", "includeFhaLoans includeVaLoans requestedLoanTerms mortechCreditRating"),
     ("savingsInformation", "maxDepositAmount"),
@@ -17,29 +18,29 @@ const OF_SECTIONS: [(&str, &str); 6] = [
     ("sessionInformation", "browserFingerprint"),
 ];
 
-/// Of a rate table itself.
+/// Attributes of rate tables.
 const OF_TABLES: &str = "createdAt partnerPageUrl embedUrl";
 
-/// Of the arrays of offers that v1 shows.
+/// The arrays of offers in v1.
 const OFFERS: [&str; 4] = ["creditCardOffers", "loanOffers", "mortgageOffers", "savingsOffers"];
 
-/// Of an offer.
+/// Attributes of offers.
 const OF_OFFERS: &str = "rank expiresAt amountPrefix";
 
-/// Of a partner.
+/// Attributes of partners.
 const OF_PARTNERS: &str = "headquarters assets brandName brandUuid";
 
-/// Of a partner that has not answered.
+/// Attributes of pending partners.
 const OF_PENDING: &str = "offerCatalogProductTypes";
 
-/// Of the details of cards, then of savings products.
+/// Attributes of the details of cards, then of savings products.
 const OF_DETAILS: &str = "purchaseAprDisclaimer regularIntroAprCombinedText balanceTransferFeeDisclaimer \
     annualFeeDisclaimer annualFeeText introOfferDisclaimer introOfferTitle previewDetails aprType \
     recommendedCreditRatingsDisclaimer recommendedCreditRatingsText earningProgram rewardsDescription rewardsDisclaimer \
     rewardsTitle minDepositAmount minDepositDisclaimer isITA badges federalInsuranceType incentiveDetails cdTermUnit \
     cdTermLength impressionTrackingPixelUrls";
 
-/// Leaves out of a lead what v1 never had.
+/// Removes from a lead what v1 never had.
 pub fn leave_out_of_lead(lead: &mut Object) {
     remove(lead, OF_LEADS);
     for (section, names) in OF_SECTIONS {
@@ -47,7 +48,7 @@ pub fn leave_out_of_lead(lead: &mut Object) {
     }
 }
 
-/// Leaves out of a rate table what v1 never had.
+/// Removes from a rate table what v1 never had.
 pub fn leave_out(table: &mut Object) {
     remove(table, OF_TABLES);
     for array in OFFERS {
@@ -61,7 +62,7 @@ pub fn leave_out(table: &mut Object) {
     }
 }
 
-/// Leaves out of an offer what v1 never had; tells whether v1 has words for the rest.
+/// Removes from an offer what v1 never had; returns whether v1 can express the rest.
 pub fn is_of_v1(offer: &mut Object) -> bool {
     remove(offer, OF_OFFERS);
     remove_within(offer, "partner", OF_PARTNERS);

@@ -24,12 +24,13 @@ pub async fn cards(mut context: Context<App>) -> Result<Reply, Failure> {
     reply(current::offer_previews::cards(context).await, faults, cards::reword_offer)
 }
 
-/// Previews savings products, which both editions word alike.
+/// Previews savings products, which are the same in both editions.
 pub async fn savings(context: Context<App>) -> Result<Reply, Failure> {
     reply(current::offer_previews::savings(context).await, Vec::new(), |_| {})
 }
 
-/// What the current edition answers, in the words of v1, unless there are faults: those of v1 alone, then the others.
+/// The answer of the current edition translated into v1, unless there are faults: those of v1 first, then the
+/// others.
 fn reply(
     answer: Result<Reply, Failure>,
     mut faults: Vec<ApiError>,

@@ -5,13 +5,13 @@ use crate::current;
 use crate::prelude::*;
 use offerd_model::ProductType;
 
-/// Takes a lead; answers 201 with the partners that answer at once.
+/// Accepts a lead; answers 201 with the offers that are available at once.
 pub async fn submit(context: Context<App>) -> Result<Reply, Failure> {
     let context = understood(context).await?;
     created(current::rate_tables::submit(context).await)
 }
 
-/// Takes a lead; answers 201 when all partners have.
+/// Accepts a lead; answers 201 when all partners have answered.
 pub async fn submit_blocking(context: Context<App>) -> Result<Reply, Failure> {
     let context = understood(context).await?;
     created(current::rate_tables::submit_blocking(context).await)
@@ -22,7 +22,7 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     super::reworded(current::rate_tables::show_for(context, super::TAG).await?, reword)
 }
 
-/// The request, its lead in the current edition's words.
+/// The request with its lead translated into the current edition.
 async fn understood(mut context: Context<App>) -> Result<Context<App>, Failure> {
     let body = current::bodies::body(&mut context).await?;
     context.request.put_back(submission::translate(&body)?);
@@ -39,7 +39,7 @@ fn reword(table: &mut Object) {
     objects(table, "creditCardOffers").for_each(cards::reword_offer);
     objects(table, "loanOffers").for_each(terms::reword);
     if let Some(special_offers) = list(table, "specialOffers") {
-        // All of them are of types that v1 lacks; see the test.
+        // All of them have types that v1 lacks; see the test.
         special_offers.clear();
     }
     if let Some(pending) = list(table, "pendingResponses") {
@@ -47,7 +47,7 @@ fn reword(table: &mut Object) {
     }
 }
 
-/// Leaves the product types of a pending response that v1 has; tells whether there are any.
+/// Keeps v1's product types of a pending response; returns whether any are left.
 fn is_of_v1(response: &mut Object) -> bool {
     let Some(types) = list(response, "productTypes") else { return true };
     types.retain(|one| known(Some(one)).is_some_and(|known| ProductType::V1.contains(&known)));

@@ -1,4 +1,4 @@
-//! A lead on its way in, and why it is refused.
+//! Translation of submitted leads, and of their refusals.
 
 use serde_json::Value;
 
@@ -6,21 +6,21 @@ use super::{Object, object, values};
 use crate::prelude::*;
 use offerd_model::{Lead, LoanPurpose, ProductType, Unreadable, parse_document};
 
-/// The section of a lead that is about cards.
+/// Section of a lead about cards.
 pub(super) const CARD: &str = "creditCardInformation";
-/// What a lead asks for.
+/// The requested product types.
 const PRODUCT_TYPES: &str = "productTypes";
-/// What a card is wanted for, in v1.
+/// Purposes of a card in v1.
 pub(super) const CARD_BENEFITS: &str = "cardBenefits";
-/// What a card is wanted for, in the current edition.
+/// Purposes of a card in the current edition.
 pub(super) const CARD_PURPOSES: &str = "cardPurposes";
 
-/// Puts a lead into the current edition's words.
+/// Translates a lead into the current edition.
 ///
 /// # Errors
-/// 400 that names every fault, those that the current edition finds too, as soon as a value is not one of v1.
+/// 400 with every fault, including those of the current edition, if any value is not one of v1.
 pub fn translate(body: &[u8]) -> Result<Bytes, Failure> {
-    // What is no object, or cannot be read, is refused by the current edition, in its own words.
+    // The current edition refuses a body that is not an object or cannot be parsed.
     let Some(Value::Object(mut lead)) = document(body) else { return Ok(Bytes::copy_from_slice(body)) };
 
     let mut faults = values::replace_faulty(&mut lead);
@@ -36,7 +36,7 @@ pub fn translate(body: &[u8]) -> Result<Bytes, Failure> {
     Err(refused(Failure::malformed(faults)))
 }
 
-/// The body, unless it is what no edition reads. What stands under unknown keys does not matter, however deep or large.
+/// The parsed body, unless no edition can read it. The depth and size of unknown keys do not matter.
 fn document(body: &[u8]) -> Option<Value> {
     serde_json::from_slice(body).ok().or_else(|| match Lead::read(body) {
         Err(Unreadable::NotJson(_)) => None,
@@ -44,7 +44,7 @@ fn document(body: &[u8]) -> Option<Value> {
     })
 }
 
-/// A refusal of the current edition as v1 has it: 400 where the lead is malformed, and v1's names.
+/// Translates a refusal of the current edition into v1: 400 for a malformed lead, and v1's names.
 pub fn refused(mut failure: Failure) -> Failure {
     if failure.status != StatusCode::UNPROCESSABLE_ENTITY {
         return failure;
@@ -58,7 +58,7 @@ fn reword(lead: &mut Object) {
         lead.insert(PRODUCT_TYPES.to_owned(), values::wire(ProductType::V1).into());
     }
     if let Some(card) = object(lead, CARD) {
-        // The current name means nothing in v1.
+        // The current name is unknown in v1.
         card.remove(CARD_PURPOSES);
         if let Some(benefits) = card.remove(CARD_BENEFITS) {
             card.insert(CARD_PURPOSES.to_owned(), benefits);
@@ -70,7 +70,7 @@ fn reword(lead: &mut Object) {
     }
 }
 
-/// Whether no product type is named: what the current edition takes for all of them, v1 takes for all of its own.
+/// Whether no product type is named: the current edition takes that as all types, v1 as all of its own.
 fn names_none(product_types: &Value) -> bool {
     match product_types {
         Value::Null => true,

@@ -1,11 +1,11 @@
-//! The units of terms. `open` has no place in v1 and is shown as the nearest unit, the length staying as it is.
+//! Units of terms. v1 has no `open`; it becomes the nearest unit, and the length stays.
 
 use serde_json::Value;
 
 use super::{Object, known};
 use offerd_model::TermUnit;
 
-/// The attributes of an offer that hold a unit.
+/// Attributes of an offer with a unit.
 const UNITS: [&str; 4] = [
     "termUnit",
     "purchaseIntroAprTermUnit",
@@ -13,7 +13,7 @@ const UNITS: [&str; 4] = [
     "balanceTransferIntroAprTermUnit",
 ];
 
-/// Writes every unit as v1 has it.
+/// Translates every unit into v1.
 pub fn reword(offer: &mut Object) {
     for name in UNITS {
         let Some(unit) = offer.get_mut(name) else { continue };

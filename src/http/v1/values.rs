@@ -1,4 +1,4 @@
-//! The attributes of a lead and the parameters for which v1 has fewer values.
+//! Attributes of a lead and parameters that have fewer values in v1.
 
 use serde_json::Value;
 
@@ -9,14 +9,14 @@ use offerd_model::{
     ProductType, one_of,
 };
 
-/// Most faults in one answer, whatever the length of a hostile array.
+/// Maximum faults in an answer, whatever the length of a hostile array.
 pub const MAX_FAULTS: usize = 500;
 
-/// An attribute: the section that it stands in, empty for the lead itself; its name; whether it is an array of values; and
-/// what v1 knows for it.
+/// An attribute: its section, empty for the lead itself; its name; whether it is an array of values; and its
+/// values in v1.
 type Restricted = (&'static str, &'static str, bool, fn() -> Vec<&'static str>);
 
-/// Every attribute with fewer values in v1, by v1's names, in the order of the specification.
+/// Every attribute with fewer values in v1, by v1's names, in specification order.
 const RESTRICTED: [Restricted; 6] = [
     ("", "productTypes", true, || wire(ProductType::V1)),
     ("personalInformation", "educationLevel", false, || wire(EducationLevel::V1)),
@@ -26,8 +26,8 @@ const RESTRICTED: [Restricted; 6] = [
     ("educationInformation", "educationLevel", false, || wire(EducationLevel::V1)),
 ];
 
-/// Names every value that v1 does not have, and puts one that it has in its place, so that whoever reads on finds only
-/// what else is wrong.
+/// Reports every value that v1 lacks, and replaces it by a valid one, so that later validation finds only
+/// other faults.
 pub fn replace_faulty(lead: &mut Object) -> Vec<ApiError> {
     let mut faults = Vec::new();
     for restricted in &RESTRICTED {
@@ -42,8 +42,8 @@ pub fn replace_faulty(lead: &mut Object) -> Vec<ApiError> {
     faults
 }
 
-/// Names a parameter with a value that v1 does not have, as [`replace_faulty`] does attributes. Where `many` may stand,
-/// there are commas between them. Of a repeated parameter the first counts.
+/// Reports the values of a parameter that v1 lacks, like [`replace_faulty`]. With `many`, values are
+/// separated by commas. The first of repeated parameters counts.
 pub fn replace_faulty_parameter(
     parameters: &mut [(String, String)],
     name: &str,
@@ -70,7 +70,7 @@ fn check((section, name, many, known): Restricted, value: &mut Value, faults: &m
                 check_one(element, &known, || format!("{path}[{nth}]"), faults);
             }
         }
-        // That it must be an array is said by the current edition.
+        // The current edition reports that it must be an array.
         _ if many => {}
         Value::Null => {}
         Value::String(text) if text.trim().is_empty() => {}
@@ -88,12 +88,12 @@ fn check_one(value: &mut Value, known: &[&str], path: impl FnOnce() -> String, f
     }
 }
 
-/// The purposes of loans, as v1 writes them.
+/// The purposes of loans in v1's names.
 pub(super) fn loan_purposes() -> Vec<&'static str> {
     [&[LoanPurpose::V1_AUTO], wire(LoanPurpose::V1).as_slice()].concat()
 }
 
-/// How values are written.
+/// The wire names of values.
 pub(super) fn wire<E: Enumeration>(values: &[E]) -> Vec<&'static str> {
     values.iter().map(|value| value.as_str()).collect()
 }

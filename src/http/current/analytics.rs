@@ -1,9 +1,9 @@
-//! `GET /supplyAnalytics/leadEvents`, `GET /supplyAnalytics/leadPayouts`, `GET /supplyAnalytics/leadClientTags`,
-//! `GET /supplyAnalytics/leadsInfo/{leadUuid}`
+//! `GET /supplyAnalytics/leadEvents`, `GET /supplyAnalytics/leadPayouts`,
+//! `GET /supplyAnalytics/leadClientTags`, `GET /supplyAnalytics/leadsInfo/{leadUuid}`
 //!
-//! The header `API-Version: 2025-04-01`, or a `paginationToken`, asks for the newer form of the feeds; without either the
-//! specification's form answers. A `paginationToken` carries all that a page is asked for by, so what stands beside it is
-//! ignored.
+//! The header `API-Version: 2025-04-01`, or a `paginationToken`, selects the newer form of the feeds; without
+//! either, the specification's form is used. A `paginationToken` has all parameters of a page, so the others
+//! are ignored.
 
 use hyper::HeaderMap;
 use serde::Serialize;
@@ -20,28 +20,28 @@ use offerd_store::Tree;
 use offerd_web::Request;
 use offerd_web::query::{self, Query};
 
-/// Where the first page of the newer form starts.
+/// Start of the first page in the newer form.
 const SINCE: &str = "sinceTimestamp";
-/// Where its last page ends.
+/// End of the last page in the newer form.
 const UNTIL: &str = "untilTimestamp";
 
-/// Shows a page of what happened to the leads of the caller's company.
+/// Shows a page of the events of the company's leads.
 pub async fn lead_events(context: Context<App>) -> Result<Reply, Failure> {
     Ok(page::<Events>(context).await?.compressible())
 }
 
-/// Shows a page of what they earned.
+/// Shows a page of their payouts.
 pub async fn lead_payouts(context: Context<App>) -> Result<Reply, Failure> {
     Ok(page::<Payouts>(context).await?.compressible())
 }
 
-/// Shows a page of how they were tagged. It is not compressed, since tags are text that whoever submits leads chooses, and its
-/// length would tell of those of others.
+/// Shows a page of their client tags. It is not compressed: tags are chosen by clients, and the
+/// compressed length would leak those of others.
 pub async fn lead_client_tags(context: Context<App>) -> Result<Reply, Failure> {
     page::<ClientTags>(context).await
 }
 
-/// Reads on a thread that may block: a page can be long.
+/// Reads a page on a blocking thread, since it may be long.
 async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Result<Reply, Failure> {
     let viewer = context.caller()?.viewer();
     let horizon = context.app.feeds.horizon().await.map_err(unreadable)?;
@@ -55,7 +55,8 @@ async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Re
     blocking("feed page could not be read", reading).await?
 }
 
-/// Shows what the feeds tell of one lead, with a sentence for what is not there yet. It is not compressed, as tags are not.
+/// Shows everything that the feeds have about one lead, with warnings for missing parts. Not compressed, for
+/// the same reason as tags.
 pub async fn lead_info(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("leadUuid")?;
     match api_version::named(&context.request.headers)? {
@@ -73,7 +74,8 @@ fn info(app: &App, viewer: Viewer, uuid: Uuid) -> Result<Reply, Failure> {
     let lead = reading::lead(store, uuid).map_err(unreadable)?;
     let lead = lead.filter(|lead| viewer.sees(lead.company, lead.test));
     let lead = lead.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?;
-    // Before the feeds are read: what completes meanwhile is told, and nobody is told to wait for it in vain.
+    // Checked before the feeds are read: a table that completes meanwhile is then included despite its
+    // warning.
     let mut warnings: Vec<String> = Vec::new();
     for table in reading::tables_of(store, &lead) {
         let open = store.get(Tree::OpenTables, table).map_err(unreadable)?;
@@ -107,19 +109,19 @@ fn form(headers: &HeaderMap) -> Result<Form, Failure> {
     }
 }
 
-/// 422: what is told has one form only, and its version is not named.
+/// 422: the version header is required, as this path has only the newer form.
 pub fn no_version() -> Failure {
     let message = format!("Header {API_VERSION} must be specified: {PROMPT_VERSION}");
     Failure::fault(API_VERSION, ErrorType::Missing, message)
 }
 
-/// 422: a version of the interface is named that the feeds do not have.
+/// 422: the feeds do not have this version.
 fn other_version(or: &str) -> Failure {
     let message = format!("Header {API_VERSION} must be {PROMPT_VERSION}{or}");
     Failure::fault(API_VERSION, ErrorType::Malformed, message)
 }
 
-/// What only the newer form goes by must be right here too: who sends it believes to be heard.
+/// Validates the newer parameters even here, so that they are never ignored silently.
 fn hourly<F: Feed>(query: &mut Query<'_>, horizon: Horizon) -> Option<PageRequest> {
     let start = start(query, "timestamp", horizon.latest(Form::Hourly));
     let since = query.optional(SINCE, query::text).and_then(|_| since(query, horizon));
@@ -151,7 +153,7 @@ fn start(query: &mut Query<'_>, name: &str, latest: ArrivalTime) -> Option<Arriv
     query.accept(bounds::start(name, given, latest))
 }
 
-/// The end is looked at even if the start is faulty, so that both are told at once.
+/// Checks the end even if the start is faulty, so that both faults are reported.
 fn until(query: &mut Query<'_>, start: Option<ArrivalTime>) -> Option<ArrivalTime> {
     let given = query.optional(UNTIL, query::text)?;
     query.accept(bounds::until(UNTIL, given, start.unwrap_or(ArrivalTime::FIRST)))

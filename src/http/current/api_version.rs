@@ -1,4 +1,4 @@
-//! `API-Version`: the version of the interface that a caller names, read alike on every path.
+//! `API-Version`: the version of the interface that a caller names, parsed alike on every path.
 
 use chrono::NaiveDate;
 use hyper::HeaderMap;
@@ -12,10 +12,10 @@ pub const API_VERSION: &str = "API-Version";
 /// The version of the newer feeds.
 pub const PROMPT_VERSION: &str = "2025-04-01";
 
-/// The version that is named: a day such as `2025-04-01`, or two numbers such as `1.106`. Anything else is as if it were not there.
+/// The named version: a day such as `2025-04-01`, or two numbers such as `1.106`. Anything else is ignored.
 ///
 /// # Errors
-/// 422 for who prefers strict handling, when something else stands there.
+/// 422 for anything else under strict handling.
 pub fn named(headers: &HeaderMap) -> Result<Option<&str>, Failure> {
     match strict_fault(headers) {
         Some(fault) => Err(Failure::malformed(vec![fault])),
@@ -23,14 +23,14 @@ pub fn named(headers: &HeaderMap) -> Result<Option<&str>, Failure> {
     }
 }
 
-/// What is wrong with the header for who prefers strict handling.
+/// The fault of the header under strict handling.
 pub(super) fn strict_fault(headers: &HeaderMap) -> Option<ApiError> {
     let is_other = headers.contains_key(API_VERSION) && read(headers).is_none();
     let message = format!("must be one version, a day such as {PROMPT_VERSION} or two numbers such as 1.106");
     (is_other && is_strict(headers)).then(|| ApiError::at(API_VERSION, ErrorType::Malformed, message))
 }
 
-/// Who names several versions names none.
+/// Several different versions count as none.
 fn read(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(API_VERSION).iter();
     let version = values.next()?;

@@ -1,5 +1,5 @@
-//! Bodies that are read as a noun, and what becomes of keys that mean nothing: they are counted in the answer or, for who prefers
-//! strict handling (RFC 7240), faults.
+//! Parsing of bodies into model types. Unknown keys are counted in the answer, or are faults under strict
+//! handling (RFC 7240).
 
 use std::sync::LazyLock;
 
@@ -9,22 +9,22 @@ use crate::prelude::*;
 use offerd_model::{KnownKeys, UnknownKey, Unreadable};
 use offerd_web::Request;
 
-/// The keys that mean something in a noun, found out when it is first read.
+/// The known keys of a model type, computed on first use.
 pub type Known = LazyLock<KnownKeys>;
 
-/// The body of a request, as long as the settings allow.
+/// Reads the body of a request, up to the configured size.
 ///
 /// # Errors
-/// Why it cannot be taken.
+/// Returns why it cannot be read.
 pub async fn body(context: &mut Context<App>) -> Result<Bytes, Failure> {
     let api = &context.app.settings.api;
     context.request.read_body(api.max_body_bytes, api.request_timeout).await
 }
 
-/// Reads the body of a request as a noun.
+/// Reads and parses the body of a request.
 ///
 /// # Errors
-/// As [`body`] and [`read`].
+/// The errors of [`body`] and [`read`].
 pub async fn noun<T>(
     context: &mut Context<App>,
     known: &KnownKeys,
@@ -34,10 +34,10 @@ pub async fn noun<T>(
     read(&context.request, known, &body, as_noun)
 }
 
-/// Reads a body as a noun.
+/// Parses a body.
 ///
 /// # Errors
-/// 400 for what is no JSON object, 422 with every fault.
+/// 400 if it is not a JSON object, 422 with every fault.
 pub fn read<T>(
     request: &Request,
     known: &KnownKeys,
@@ -53,7 +53,7 @@ pub fn read<T>(
     }
 }
 
-/// What is said to who sends what cannot be read.
+/// The failure for an unreadable body.
 pub fn unreadable(unreadable: Unreadable) -> Failure {
     match unreadable {
         Unreadable::NotJson(error) => Failure::not_json(error),
@@ -61,7 +61,7 @@ pub fn unreadable(unreadable: Unreadable) -> Failure {
     }
 }
 
-/// The unknown keys as faults, for who prefers that, with what else is then one; else they are counted.
+/// Unknown keys and a bad version header as faults under strict handling; otherwise they are counted.
 fn unknown_keys(request: &Request, known: &KnownKeys, body: &[u8]) -> Vec<ApiError> {
     if is_strict(&request.headers) {
         let version = api_version::strict_fault(&request.headers);

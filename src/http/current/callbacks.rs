@@ -1,10 +1,10 @@
-//! `POST /callbacks/{id}`, on the integrations listener: partners that answer an ask by calling us.
+//! `POST /callbacks/{id}`, on the integrations listener: partners answer a request by calling us.
 
 use crate::prelude::*;
 use offerd_engine::matching::callbacks::{self, Called, Delivery};
 use offerd_engine::matching::received_call::receive;
 
-/// Takes in what a partner answers, once.
+/// Accepts a partner's answer, once.
 pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
     let unknown = || Failure::unknown("Callback does not exist");
     let id: Uuid = context.params.uuid("id").map_err(|_| unknown())?;

@@ -10,13 +10,13 @@ use offerd_engine::conversions::preview_click::preview_click;
 use offerd_engine::matching::preview_end::{self, UNTIL};
 use offerd_web::list;
 
-/// Seconds after which a person may try again when many open one offer at once.
+/// Seconds after which a person may retry when too many open one offer at once.
 const RETRY_AFTER_CROWDED_S: u32 = 1;
 
-/// Where browsers say what an answer is for.
+/// Fetch metadata header: the kind of resource that a browser requests.
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// Sends a person on to the partner whose offer they opened. What a browser fetches ahead is no click.
+/// Redirects a person to the partner whose offer they opened. A browser's prefetch is not a click.
 pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
     if context.request.is_prefetch() {
         return Err(Failure::fetched_ahead());
@@ -47,7 +47,7 @@ pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
     on_to(&url).ok_or_else(unknown)
 }
 
-/// What is said of an offer, of this company's if it is one's, that stands no more.
+/// The answer for an ended offer, branded for its company if it has one.
 fn ended(context: &Context<App>, company: Option<Uuid>) -> Result<Reply, Failure> {
     match is_opened_by_a_person(&context.request.headers) {
         true => message(&context.app, company, false, Message::OFFER_ENDED),
@@ -55,7 +55,7 @@ fn ended(context: &Context<App>, company: Option<Uuid>) -> Result<Reply, Failure
     }
 }
 
-/// Whether a page can be read by who asks, as browsers say that open an address.
+/// Whether the client accepts a page, like a browser that opens an address.
 pub fn is_opened_by_a_person(headers: &HeaderMap) -> bool {
     let is_page =
         |one: &str| ["text/html", "application/xhtml+xml"].iter().any(|page| one.eq_ignore_ascii_case(page));
@@ -63,7 +63,7 @@ pub fn is_opened_by_a_person(headers: &HeaderMap) -> bool {
     types.any(|one| is_page(one.trim())) || headers.get(SEC_FETCH_DEST).is_some_and(|dest| dest == "document")
 }
 
-/// Sends the person on.
+/// Redirects to a URL.
 fn on_to(url: &str) -> Option<Reply> {
     let location = HeaderValue::try_from(url).ok()?;
     Some(Reply::empty(StatusCode::FOUND).header(LOCATION, location))

@@ -1,29 +1,30 @@
-//! `GET /demo`, `GET /demo/{file}`: a page on which a lead can be sent by hand and its offers be watched as they arrive. Only
-//! a sandbox has it.
+//! `GET /demo`, `GET /demo/{file}`: a page to submit a lead by hand and watch its offers arrive. Sandboxes
+//! only.
 
 use crate::prelude::*;
 use offerd_base::config::Settings;
 
-/// The page. It holds no token: whoever opens it brings one, in the part of the address that is not sent.
+/// The page. It contains no token: the visitor brings one in the fragment of the address, which is never
+/// sent.
 const PAGE: &str = include_str!("demo/page.html");
 
-/// What the page loads, with its type.
+/// Files of the page, with their types.
 const LOADED: &[(&str, &str, &str)] = &[
     ("demo.css", "text/css; charset=utf-8", include_str!("demo/demo.css")),
     ("demo.js", "text/javascript; charset=utf-8", include_str!("demo/demo.js")),
 ];
 
-/// The names of what the page loads.
+/// Names of the page's files.
 pub const FILES: &[&str] = &["demo.css", "demo.js"];
 
-/// The page loads its own two files and the logos of sample partners, and calls its own host; nothing else, not even styles of
-/// its own.
+/// The page may load its own two files and the logos of sample partners, and call its own host; nothing else,
+/// not even inline styles.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
      form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
 );
 
-/// Whether there is a page: `api.demo` says so, and first tokens are made, which is the mark of a sandbox.
+/// Whether the page exists: `api.demo` is set, and first tokens are created, as only sandboxes do.
 pub fn wanted(settings: &Settings) -> bool {
     settings.api.demo && settings.tokens.bootstrap
 }
@@ -36,7 +37,7 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     Ok(Reply::page(PAGE, POLICY).guarded())
 }
 
-/// Answers with a file that the page loads.
+/// Answers with a file of the page.
 pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
     let name = context.params.get("file").unwrap_or_default();
     let found = LOADED.iter().find(|(file, ..)| wanted(&context.app.settings) && *file == name);

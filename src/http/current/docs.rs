@@ -7,10 +7,10 @@ use hyper::header::CONTENT_SECURITY_POLICY;
 use crate::prelude::*;
 use offerd_web::Compressed;
 
-/// The page, which shows the document by means of Swagger UI.
+/// The page, which shows the document with Swagger UI.
 const PAGE: &str = include_str!("docs/page.html");
 
-/// Starts Swagger UI; a file of its own, because the page allows no script within.
+/// Starts Swagger UI; a separate file, since the page's policy forbids inline scripts.
 const START: &str = include_str!("docs/start.js");
 
 /// Swagger UI's own files, which `build.rs` unpacks.
@@ -18,22 +18,22 @@ const BUNDLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui-bundl
 const BUNDLE_STYLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui.css"));
 const ICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/favicon-32x32.png"));
 
-/// Makes it fit for phones; goes behind its own styles.
+/// Adapts Swagger UI to phones; appended to its own styles.
 const STYLES: &str = include_str!("docs/docs.css");
 
-/// What the page loads: a start of ours, and Swagger UI.
+/// Files that the page loads: our start script, and Swagger UI.
 pub const FILES: &[&str] = &["start.js", "swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"];
 
-/// How much of the interface a document tells.
+/// Which part of the interface a document describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// What a client calls.
+    /// The paths for clients.
     Clients,
     /// Every path.
     Whole,
 }
 
-/// Where the listeners are, as clients see them.
+/// Public addresses of the listeners.
 #[derive(Debug, Clone)]
 pub struct Addresses {
     /// `{base_url}`
@@ -42,8 +42,7 @@ pub struct Addresses {
     pub integrations: String,
 }
 
-/// The documentation. Its documents are made, and the files of its page compressed, when they are first asked for: most daemons
-/// are never asked.
+/// The documentation. Documents are built, and files compressed, on first use: most daemons never need them.
 #[derive(Debug)]
 pub struct Docs {
     addresses: Addresses,
@@ -54,7 +53,7 @@ pub struct Docs {
     policy: HeaderValue,
 }
 
-/// A body that stays as it is while the process runs, and its compressed forms once they were asked for.
+/// An immutable body, with its compressed forms once requested.
 #[derive(Debug)]
 struct Unchanging {
     content_type: &'static str,
@@ -69,7 +68,7 @@ impl Unchanging {
 
     fn reply(&self) -> Reply {
         let reply = Reply::bytes(self.content_type, self.body.clone());
-        // Images are compressed already.
+        // Images are already compressed.
         if self.content_type.starts_with("image/") {
             return reply;
         }
@@ -78,7 +77,7 @@ impl Unchanging {
 }
 
 impl Docs {
-    /// The documentation of a service at these addresses; `make` makes its documents.
+    /// The documentation of a service at these addresses; `make` builds the documents.
     pub fn new(addresses: Addresses, make: fn(Extent, &Addresses) -> Bytes) -> Self {
         Self {
             policy: policy(&addresses),
@@ -96,7 +95,7 @@ impl Docs {
     }
 }
 
-/// Answers with the OpenAPI document of what clients call.
+/// Answers with the OpenAPI document for clients.
 pub async fn document(context: Context<App>) -> Result<Reply, Failure> {
     Ok(context.app.docs.document(Extent::Clients))
 }
@@ -106,13 +105,13 @@ pub async fn whole(context: Context<App>) -> Result<Reply, Failure> {
     Ok(context.app.docs.document(Extent::Whole))
 }
 
-/// Shows the document to people.
+/// Shows the document as a page.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let Docs { page, policy, .. } = &context.app.docs;
     Ok(page.reply().header(CONTENT_SECURITY_POLICY, policy.clone()))
 }
 
-/// Answers with a file that the page loads.
+/// Answers with a file of the page.
 pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
     let name = context.params.get("file").unwrap_or_default();
     let nth = FILES.iter().position(|file| *file == name).ok_or_else(Failure::not_found_path)?;
@@ -133,14 +132,14 @@ fn loaded(name: &str) -> Unchanging {
     }
 }
 
-/// The page may load its own files, and try the two listeners; nothing else. Swagger UI sets styles on its elements. An
-/// address with a path allows what is below it only when it ends with a slash.
+/// The page may load its own files and call the two listeners, nothing else. Swagger UI sets inline styles.
+/// In a policy, an address with a path allows the paths below it only if it ends with a slash.
 fn policy(addresses: &Addresses) -> HeaderValue {
     let Addresses { api, integrations } = addresses;
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
          connect-src 'self' {api}/ {integrations}/; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     );
-    // An address that no header can hold cannot be tried either.
+    // An address that does not fit in a header cannot be called either.
     HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
 }

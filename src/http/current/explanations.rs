@@ -1,7 +1,7 @@
 //! `GET /leads/{uuid}/explanation`
 //!
-//! For the lead's own supply partner: why there are the offers that there are. What is a matter between the service and a
-//! partner (caps and budgets, breakers, how a call failed) is told by kind only.
+//! For the company of the lead: why it got these offers. Matters between the service and a partner (caps and
+//! budgets, circuit breakers, failures of calls) are only named by kind.
 
 use crate::prelude::*;
 use offerd_engine::matching::Engine;
@@ -13,7 +13,7 @@ use offerd_model::{
     Viewer,
 };
 
-/// Explains a lead of the caller's company. On a thread that may block: every rule of the panel is walked.
+/// Explains a lead of the caller's company, on a blocking thread: it evaluates every rule of the book.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
@@ -46,7 +46,8 @@ fn table(table: stored::TableExplanation) -> RateTableExplanation {
 }
 
 fn partner(seat: stored::SeatExplanation) -> PartnerExplanation {
-    // What is no condition on the lead is a limit of the partner, and so is with whom it works.
+    // Refusals that are not conditions on the lead are limits of the partner, including its choice of
+    // companies.
     let of_lead = seat.refusals.into_iter().filter(Refusal::is_of_lead);
     PartnerExplanation {
         partner_uuid: seat.partner_uuid,

@@ -1,15 +1,15 @@
-//! `GET /`: where a person who opens the address begins.
+//! `GET /`: the start page for people.
 
 use super::demo;
 use crate::prelude::*;
 
-/// The page, but for what only a sandbox has.
+/// The page, without the part for sandboxes.
 const PAGE: &str = include_str!("home/page.html");
 
-/// Where the page tells of what only a sandbox has.
+/// Placeholder of the part for sandboxes.
 const SANDBOX: &str = "<!-- sandbox -->";
 
-/// What it tells there.
+/// The part for sandboxes.
 const DEMO: &str = "<li><a href=\"demo\">/demo</a>: send a lead by hand, and watch its offers arrive</li>";
 
 /// The page has no script and loads nothing.

@@ -7,7 +7,7 @@ use offerd_model::{Lead, LeadActionType, LeadView, Timestamp, TokenKind};
 use offerd_store::entities::LeadRecord;
 use offerd_store::{ReadError, Tree};
 
-/// Takes a lead, which may be empty, without building a rate table.
+/// Accepts a lead, which may be empty, without building a rate table.
 pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
     let lead = read_lead_or_nothing(&mut context).await?;
     let submission = submission(&context, lead)?;
@@ -18,19 +18,19 @@ pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
     Ok(view(&context, record, newer_steps)?.created(location))
 }
 
-/// Shows a lead of the caller's company as it was sent, and what became of it.
+/// Shows a lead of the caller's company as submitted, with its actions.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let newer_steps = knows_newer_values(&context)?;
     show_with(&context, newer_steps)
 }
 
-/// The same, with steps that are not in the specification or without.
+/// Like [`show`], with or without actions beyond the specification.
 pub fn show_with(context: &Context<App>, newer_steps: bool) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let caller = context.caller()?;
     let store = &context.app.matchmaker.engine().records.store;
     let found = reading::lead(store, uuid).map_err(|unread| match store.get(Tree::Leads, uuid) {
-        // It is lost, as one is of which nothing is left.
+        // A corrupt lead is lost, like one without any record.
         Err(ReadError::Broken(_)) => Failure::unknown_uuid("Lead", uuid),
         _ => unreadable(unread),
     })?;
@@ -38,7 +38,7 @@ pub fn show_with(context: &Context<App>, newer_steps: bool) -> Result<Reply, Fai
     view(context, own.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?, newer_steps)
 }
 
-/// Merges what is sent into a lead of the caller's company, and shows it.
+/// Merges the body into a lead of the caller's company, and shows it.
 pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let later = read_lead(&mut context).await?;
@@ -49,7 +49,7 @@ pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
     view(&context, grown.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?, newer_values)
 }
 
-/// Steps that are not in the specification are shown to who names a version of the interface, and are none to others.
+/// Actions beyond the specification are shown only to clients that name a version of the interface.
 fn view(context: &Context<App>, record: LeadRecord, newer_steps: bool) -> Result<Reply, Failure> {
     let (caller, records) = (context.caller()?, &context.app.matchmaker.engine().records);
     let mut actions = history::lead_actions(records, &record).map_err(unreadable)?;
@@ -71,7 +71,7 @@ fn view(context: &Context<App>, record: LeadRecord, newer_steps: bool) -> Result
         updated_at: changes.fold(Timestamp::at(updated_at), Timestamp::max),
         sections: match caller.kind {
             TokenKind::Confidential => lead.sections(),
-            // It ships in apps, so it is told nothing of a person, not even what it has just sent.
+            // A publishable token ships in apps, so it reads no personal data, not even its own input.
             TokenKind::Publishable => Lead::default(),
         },
         lead_actions: actions,

@@ -10,16 +10,16 @@ use offerd_base::telemetry::metrics::LOAN_REPORTS;
 use offerd_engine::matching::approval;
 use offerd_model::{KnownKeys, LoanReportCreateData};
 
-/// The keys of what is asked.
+/// Known keys of the request.
 static KNOWN: Known = Known::new(KnownKeys::of::<LoanReportCreateData>);
 
-/// Makes a report.
+/// Creates a report.
 pub async fn make(mut context: Context<App>) -> Result<Reply, Failure> {
     let asked = bodies::noun(&mut context, &KNOWN, LoanReportCreateData::read).await?;
     let viewer = context.caller()?.viewer();
     let engine = Arc::clone(context.app.matchmaker.engine());
     let uuid = engine.loan_reports.next_uuid();
-    // A book may have a hundred thousand offers, and leads run on this thread.
+    // A book may have a hundred thousand offers, and this thread handles leads.
     let estimating = move || approval::report(&engine, asked, uuid);
     let report = blocking("a loan report could not be made", estimating).await?;
 
@@ -33,7 +33,7 @@ pub async fn make(mut context: Context<App>) -> Result<Reply, Failure> {
     Ok(Reply::json(&report)?.created(location))
 }
 
-/// Shows a report of the caller's company as it was made.
+/// Shows a report of the caller's company as created.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();

@@ -1,4 +1,4 @@
-//! The current edition's handlers, a file a resource.
+//! Handlers of the current edition, one file per resource.
 
 pub mod analytics;
 pub mod api_version;
@@ -25,7 +25,7 @@ pub mod waiting;
 
 use offerd_web::Failure;
 
-/// Seconds after which a caller may try again when the store cannot be read or written.
+/// Seconds after which a caller may retry when the store cannot be read or written.
 const RETRY_AFTER_S: u32 = 5;
 
 /// 503: the store cannot be read.

@@ -1,6 +1,6 @@
 //! `GET /offerPreview/loanOffers`, `GET /offerPreview/creditCardOffers`, `GET /offerPreview/savingsOffers`
 //!
-//! Parameters that are not known are ignored; bad values are answered with 422, all at once.
+//! Unknown parameters are ignored; invalid values are a 422 with every fault.
 
 use super::submission::knows_newer_values;
 use crate::prelude::*;
@@ -46,7 +46,7 @@ pub async fn savings(context: Context<App>) -> Result<Reply, Failure> {
     reply(&context, ProductType::Savings, lead, max_deposit)
 }
 
-/// What previews know of the person.
+/// The person's data in a preview.
 fn person(query: &mut Query) -> Lead {
     let provided_credit_rating =
         query.optional("providedCreditRating", query::choice::<ProvidedCreditRating>);

@@ -1,4 +1,4 @@
-//! `POST /partnerEvents`, `GET /partnerEvents`: what partners report, on the integrations listener.
+//! `POST /partnerEvents`, `GET /partnerEvents`: partners' reports, on the integrations listener.
 
 use super::bodies::{self, Known};
 use crate::prelude::*;
@@ -6,20 +6,20 @@ use offerd_engine::conversions::partner_events;
 use offerd_engine::conversions::partner_events::{Recorded, ReportRefused};
 use offerd_model::{KnownKeys, PartnerReport, PartnerReportFields};
 
-/// The keys of a report.
+/// Known keys of a report.
 static KNOWN: Known = Known::new(KnownKeys::of::<PartnerReportFields>);
 
-/// Takes in a report: 201, or 200 when it had been taken in before.
+/// Records a report: 201, or 200 if it was already recorded.
 pub async fn report(mut context: Context<App>) -> Result<Reply, Failure> {
     let report = bodies::noun(&mut context, &KNOWN, PartnerReport::read).await?;
     take_in(context, &report).await
 }
 
-/// Takes in a report whose attributes are query parameters.
+/// Records a report whose attributes are query parameters.
 pub async fn report_by_query(context: Context<App>) -> Result<Reply, Failure> {
     let parameters = context.request.query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let report = PartnerReport::from_texts(parameters).map_err(bodies::unreadable)?;
-    // Who can only fire a URL may not know 201.
+    // Partners that can only fire a URL may not understand 201.
     Ok(take_in(context, &report).await?.status(StatusCode::OK))
 }
 

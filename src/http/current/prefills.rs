@@ -6,7 +6,7 @@ use super::submission::read_lead;
 use crate::prelude::*;
 use offerd_model::{Lead, PrefillResponse, ProductType};
 
-/// Keeps the data of a lead for somebody who comes back for them. They are checked as those of a lead are.
+/// Stores lead data for a returning person. The data is validated like a lead.
 pub async fn keep(mut context: Context<App>) -> Result<Reply, Failure> {
     let (company, test) = context.caller().map(|caller| (caller.company, caller.test))?;
     let place = context.app.prefills.place(company).map_err(|wait| {
@@ -26,8 +26,8 @@ pub async fn keep(mut context: Context<App>) -> Result<Reply, Failure> {
     })
 }
 
-/// Gives the data of a lead to whoever of the company has the token. One that is unknown, over, used up, or another company's is
-/// answered alike.
+/// Returns the data of a prefill to a client of its company. An unknown, expired or used-up token and one of
+/// another company get the same answer.
 pub async fn read(context: Context<App>) -> Result<Reply, Failure> {
     let token = context.params.uuid("prefillToken")?;
     let viewer = context.caller()?.viewer();

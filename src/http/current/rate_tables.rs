@@ -14,21 +14,21 @@ use offerd_web::{Rendition, Renditions};
 /// Seconds between polls of a pending rate table (facts, How a real client behaves).
 const POLL_EVERY_S: u32 = 1;
 
-/// When a pending rate table will be complete at the latest.
+/// Latest completion time of a pending rate table.
 const TABLE_DEADLINE: HeaderName = HeaderName::from_static("table-deadline");
 
-/// Takes a lead; answers with the partners that answer at once.
+/// Accepts a lead; answers with the offers that are available at once.
 pub async fn submit(context: Context<App>) -> Result<Reply, Failure> {
     take_in(context, Until::Prompt).await
 }
 
-/// Takes a lead; answers when all partners have.
+/// Accepts a lead; answers when all partners have answered.
 pub async fn submit_blocking(context: Context<App>) -> Result<Reply, Failure> {
     take_in(context, Until::Settled).await
 }
 
-/// Builds a new table for a lead of the caller's company, into which the body is merged; by a publishable token only for a
-/// while after the lead was made.
+/// Merges the body into a lead of the caller's company and builds a new table for it; with a publishable
+/// token only for a limited time after the lead's creation.
 pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("leadUuid")?;
     let later = read_lead_or_nothing(&mut context).await?;
@@ -41,13 +41,14 @@ pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
     Ok(reply(&context.app, snapshot, since))
 }
 
-/// Shows a rate table of the caller's company. Who holds it is told so without it being put together. A client that
-/// prefers to wait gets it as soon as it is not what the client holds any more; one that holds nothing is answered at once.
+/// Shows a rate table of the caller's company. A client that holds the current version gets 304 without the
+/// table being built. A client that prefers to wait gets the table when it differs from the held version; a
+/// client that holds none is answered at once.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     show_for(context, "").await
 }
 
-/// The same for who reads it in the words whose entity tags have this mark; they are still to be found.
+/// Like [`show`], for an edition whose entity tags end in `mark`; the caller translates the body.
 pub async fn show_for(context: Context<App>, mark: &str) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
@@ -73,8 +74,8 @@ async fn take_in(mut context: Context<App>, until: Until) -> Result<Reply, Failu
     Ok(reply(&context.app, snapshot, since))
 }
 
-/// A rate table that was shown after a moment, with a tag that changes whenever it does. While it is pending it is told when to
-/// come again; once it is complete it is kept.
+/// The reply for a rate table read after `since`, with an entity tag of its version. A pending one has a time
+/// to retry; a complete one is cached.
 fn reply(app: &Arc<App>, snapshot: Snapshot, since: Moment) -> Reply {
     let Snapshot { table, json, version, deadline, .. } = snapshot;
     let reply = tagged(app, Reply::json_bytes(json), version);
@@ -84,20 +85,20 @@ fn reply(app: &Arc<App>, snapshot: Snapshot, since: Moment) -> Reply {
     reply.kept_in(KeptTable { app: Arc::clone(app), table, since })
 }
 
-/// When to come again, and when the table will be complete.
+/// Adds the retry time and the table's deadline.
 fn pending(reply: Reply, deadline: i64) -> Reply {
     let deadline = Timestamp::at(deadline).to_string();
     let deadline = HeaderValue::try_from(deadline).expect("an instant is visible ASCII");
     reply.retry_after(POLL_EVERY_S).header(TABLE_DEADLINE, deadline)
 }
 
-/// A rate table of a version, kept by the client alone and asked about each time.
+/// Adds the entity tag of a version; only the client may cache it, and must revalidate.
 fn tagged(app: &App, reply: Reply, version: u32) -> Reply {
     let reply = reply.etag(format_args!("{version}-{}", app.fingerprint)).compressible();
     reply.header(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"))
 }
 
-/// Where a complete table is kept that was read after a moment.
+/// The cache of a complete table that was read after a moment.
 struct KeptTable {
     app: Arc<App>,
     table: Uuid,

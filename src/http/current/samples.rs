@@ -1,16 +1,17 @@
-//! `GET /samples/{partner}/{name}`: what stands in the place of sample partners, whose files say `{baseUrl}/samples/…`.
+//! `GET /samples/{partner}/{name}`: stands in for the sites of sample partners, whose files use
+//! `{baseUrl}/samples/…`.
 
 use hyper::header::CONTENT_SECURITY_POLICY;
 
 use crate::prelude::*;
 use offerd_insight::reference::{Sample, sample};
 
-/// A page has no script, and loads its partner's logo alone; a picture loads nothing.
+/// A page has no script and loads only its partner's logo; an image loads nothing.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
-/// Shows a logo, a picture of a card, or the page that an offer leads to.
+/// Shows a logo, a card image, or the landing page of an offer.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let Context { app, request, params, .. } = &context;
     let part = |name| params.get(name).unwrap_or_default();

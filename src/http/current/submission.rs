@@ -1,4 +1,4 @@
-//! What the endpoints that take a lead have in common: reading it, and why it is refused.
+//! Common parts of the endpoints that accept a lead: reading it, and refusals.
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
@@ -14,25 +14,25 @@ use offerd_engine::matching::idempotency::IdempotencyKey;
 use offerd_engine::matching::{Growth, Refused, Submission, trigger};
 use offerd_model::{KnownKeys, Lead, Unreadable};
 
-/// Seconds after which a client may try again when the service is at its limit.
+/// Seconds after which a client may retry when the service is at its limit.
 pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;
 
-/// Seconds after which a client may try again when the disk is full: somebody has to make room first.
+/// Seconds after which a client may retry when the disk is full; an operator must free space first.
 const RETRY_AFTER_DISK_FULL_S: u32 = 60;
 
-/// The keys of a lead.
+/// Known keys of a lead.
 static KNOWN: Known = Known::new(KnownKeys::of::<Lead>);
 
-/// Longest `Idempotency-Key`.
+/// Longest `Idempotency-Key`, bytes.
 pub const KEY_BYTES: usize = 255;
 
-/// The lead in the request's body.
+/// Reads the lead of the request's body.
 pub(super) async fn read_lead(context: &mut Context<App>) -> Result<Lead, Failure> {
     let body = bodies::body(context).await?;
     lead_of(context, &body)
 }
 
-/// The lead in the request's body, with whose it is and the client's key for sending it.
+/// Reads the submission of a request: the lead, its owner, and the client's idempotency key.
 pub(super) async fn read_submission(context: &mut Context<App>) -> Result<Submission, Failure> {
     let body = bodies::body(context).await?;
     let lead = lead_of(context, &body)?;
@@ -49,7 +49,7 @@ pub(super) async fn read_submission(context: &mut Context<App>) -> Result<Submis
     Ok(Submission { idempotency_key, permit, ..submission(context, lead)? })
 }
 
-/// Like [`read_lead`], but no body is an empty lead.
+/// Like [`read_lead`], but an empty body is an empty lead.
 pub(super) async fn read_lead_or_nothing(context: &mut Context<App>) -> Result<Lead, Failure> {
     let body = bodies::body(context).await?;
     if body.is_empty() { Ok(Lead::default()) } else { lead_of(context, &body) }
@@ -64,7 +64,7 @@ fn lead_of(context: &Context<App>, body: &[u8]) -> Result<Lead, Failure> {
     })
 }
 
-/// What of a test's triggers means nothing: faults for who prefers that, else it is counted with the keys that mean nothing.
+/// Unknown triggers of a test lead: faults under strict handling, else counted with the unknown keys.
 fn trigger_faults(context: &Context<App>, lead: &Lead) -> Vec<ApiError> {
     let configuration = context.app.matchmaker.engine().configuration();
     let seats = configuration.book.seats();
@@ -77,7 +77,7 @@ fn trigger_faults(context: &Context<App>, lead: &Lead) -> Vec<ApiError> {
     Vec::new()
 }
 
-/// A lead with whose it is; the leave to take it in stays with the request.
+/// A submission of a lead with its owner; the admission permit stays with the request.
 pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submission, Failure> {
     let caller = context.caller()?;
     Ok(Submission {
@@ -93,7 +93,7 @@ pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submissio
     })
 }
 
-/// What is merged into a lead of the caller's company.
+/// The data to merge into a lead of the caller's company.
 pub(super) fn growth<'l>(context: &Context<App>, lead: Uuid, later: &'l Lead) -> Result<Growth<'l>, Failure> {
     let caller = context.caller()?;
     let newer_values = knows_newer_values(context)?;
@@ -101,12 +101,12 @@ pub(super) fn growth<'l>(context: &Context<App>, lead: Uuid, later: &'l Lead) ->
     Ok(Growth { viewer: caller.viewer(), lead, later, newer_values, made_since })
 }
 
-/// Whether the caller says to know values that the specification lacks: it names a version of the interface.
+/// Whether the caller accepts values beyond the specification: it names a version of the interface.
 pub(super) fn knows_newer_values(context: &Context<App>) -> Result<bool, Failure> {
     Ok(api_version::named(&context.request.headers)?.is_some())
 }
 
-/// What a client is told when its lead is not taken in.
+/// The failure for a refused lead.
 pub(super) fn refused(refused: Refused) -> Failure {
     match refused {
         Refused::Duplicate(lead) | Refused::Erased(lead) => Failure::conflict(lead),

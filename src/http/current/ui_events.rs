@@ -20,18 +20,18 @@ use offerd_model::{
 use offerd_store::{Commit, CommitError, Tree, codec};
 use offerd_web::Params;
 
-/// The keys of the start of a visit.
+/// Known keys of a session start.
 static SESSION_INIT: Known = Known::new(KnownKeys::of::<SessionInitNew>);
 
-/// The keys of an offer that was seen.
+/// Known keys of an offer display.
 static OFFER_DISPLAY: Known = Known::new(KnownKeys::of::<OfferDisplayNew>);
 
-/// A transparent GIF of one pixel.
+/// A transparent 1×1 GIF.
 const PIXEL: &[u8] =
     b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff\x21\xf9\x04\x01\x00\x00\x00\x00\
     \x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b";
 
-/// Records the start of a visit.
+/// Records the start of a session.
 pub async fn init_session(mut context: Context<App>) -> Result<Reply, Failure> {
     let new = read(&mut context, &SESSION_INIT, SessionInitNew::read).await?;
     let created_by = context.caller()?.company;
@@ -41,7 +41,7 @@ pub async fn init_session(mut context: Context<App>) -> Result<Reply, Failure> {
     Ok(Reply::json(&record)?.status(StatusCode::CREATED))
 }
 
-/// Records that an offer was seen.
+/// Records the display of an offer.
 pub async fn display_offer(mut context: Context<App>) -> Result<Reply, Failure> {
     let new = read(&mut context, &OFFER_DISPLAY, OfferDisplayNew::read).await?;
     let viewer = context.caller()?.viewer();
@@ -57,7 +57,7 @@ pub async fn display_offer(mut context: Context<App>) -> Result<Reply, Failure> 
     Ok(Reply::json(&record)?.status(StatusCode::CREATED))
 }
 
-/// Answers with the pixel, whatever the path says; records the display of what exists.
+/// Answers with the pixel for any path; records the display if the offer exists.
 pub async fn pixel(context: Context<App>) -> Result<Reply, Failure> {
     if context.request.method == Method::GET && !context.request.is_prefetch() {
         record_pixel(&context.app, &context.params).await;
@@ -65,14 +65,14 @@ pub async fn pixel(context: Context<App>) -> Result<Reply, Failure> {
     Ok(transparent_pixel())
 }
 
-/// The pixel, which is asked for again each time that it is shown.
+/// The pixel, which is never cached.
 pub fn transparent_pixel() -> Reply {
     let never = HeaderValue::from_static("no-store, no-cache, must-revalidate");
     let reply = Reply::bytes("image/gif", PIXEL).header(CACHE_CONTROL, never);
     reply.header(PRAGMA, HeaderValue::from_static("no-cache"))
 }
 
-/// A page shows its image however the store does, so a display that cannot be recorded is only logged.
+/// The image is served whatever the state of the store, so a display that cannot be recorded is only logged.
 async fn record_pixel(app: &App, params: &Params) {
     let (Ok(lead), Ok(rate_table), Ok(offer)) =
         (params.uuid("leadUuid"), params.uuid("rateTableUuid"), params.uuid("offerUuid"))
@@ -82,8 +82,8 @@ async fn record_pixel(app: &App, params: &Params) {
     record_display(app, Shown { lead, rate_table, offer }).await;
 }
 
-/// Records that an image told of an offer that was seen, if there is such an offer and few of its displays are kept; whether it
-/// is recorded.
+/// Records a display that an image reports, if the offer exists and has fewer than the maximum of displays;
+/// returns whether it is recorded.
 pub async fn record_display(app: &App, shown: Shown) -> bool {
     let records = &app.matchmaker.engine().records;
     let (Ok(Some(company)), Ok(Some((table, number)))) =
@@ -106,15 +106,15 @@ pub async fn record_display(app: &App, shown: Shown) -> bool {
     written.is_ok()
 }
 
-/// Why a record is not written.
+/// Why a record was not written.
 enum Unwritten {
-    /// As many are kept as may be.
+    /// The maximum number is stored.
     Full,
-    /// The store does not take it.
+    /// The store refused it.
     Failed(CommitError),
 }
 
-/// Counts one display more of an offer at a place, unless another was counted meanwhile.
+/// Increments the display count of an offer; the commit fails if another display was counted concurrently.
 fn one_more(app: &App, lead: Uuid, place: Uuid) -> Result<Commit, Unwritten> {
     let engine = app.matchmaker.engine();
     let before = reading::count(&engine.records.store, Tree::Displays, place);
@@ -143,7 +143,7 @@ async fn write_display(
     write(app, Tree::OfferDisplays, begin, make).await
 }
 
-/// Writes a record under an id that no other record of the tree has, in a commit that begins as `begin` says.
+/// Writes a record under an unused id, in a commit started by `begin`.
 async fn write<R: Serialize>(
     app: &App,
     tree: Tree,
@@ -157,14 +157,14 @@ async fn write<R: Serialize>(
         let commit = begin()?.absent(tree, key).put(tree, key, codec::encode_json(&record));
         match app.matchmaker.engine().commit(commit).await {
             Ok(()) => return Ok(record),
-            // The clock was set back, and the next id is free, or the one after it; or another was counted meanwhile.
+            // The id is taken because the clock was set back, or another display was counted; try again.
             Err(CommitError::Guard { .. }) => {}
             Err(failure) => return Err(Unwritten::Failed(failure)),
         }
     }
 }
 
-/// Whatever is wrong with what a body says is a 400 here (facts, Settled where the specification is silent).
+/// Every fault of the body is a 400 here (facts, Settled where the specification is silent).
 async fn read<T>(
     context: &mut Context<App>,
     known: &KnownKeys,

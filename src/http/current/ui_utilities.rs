@@ -4,10 +4,10 @@ use crate::App;
 use offerd_insight::reference;
 use offerd_web::{Context, Failure, Reply, query};
 
-/// Most names in an answer.
+/// Maximum names in an answer.
 pub const UNIVERSITIES_MAX: i64 = 100;
 
-/// Lists the universities whose name holds a fragment, page by page.
+/// Lists the universities whose name contains a text, page by page.
 pub async fn universities(context: Context<App>) -> Result<Reply, Failure> {
     let (name, offset, limit) = query::read(&context.request, |query| {
         let name = query.optional("name", query::text);
@@ -19,7 +19,7 @@ pub async fn universities(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&universities.collect::<Vec<_>>())
 }
 
-/// Lists the featured institutions of the partners as they are loaded now.
+/// Lists the featured institutions of the current partners.
 pub async fn featured_institutions(context: Context<App>) -> Result<Reply, Failure> {
     let engine = context.app.matchmaker.engine();
     Reply::json(&reference::featured_institutions(&engine.book(), &engine.base_url))

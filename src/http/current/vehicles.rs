@@ -1,7 +1,8 @@
-//! `GET /leads/vehicles/years`, `GET /leads/vehicles/makes`, `GET /leads/vehicles/models`, `GET /leads/vehicles/trims`
+//! `GET /leads/vehicles/years`, `GET /leads/vehicles/makes`, `GET /leads/vehicles/models`,
+//! `GET /leads/vehicles/trims`
 //!
-//! No parameter has to be given; each narrows the list. One that is too long for an answer is given in parts, by `limit` and `offset`.
-//! What does not fit is a 400 here, each fault with what was found.
+//! All parameters are optional; each narrows the list. A list too long for one answer is read in parts, by
+//! `limit` and `offset`. Invalid parameters are a 400 here, each fault with the given value.
 
 use serde::Serialize;
 
@@ -10,10 +11,10 @@ use offerd_insight::reference::{Vehicles, Wanted};
 use offerd_web::Request;
 use offerd_web::query::{self, Query};
 
-/// Most of `limit`, whatever the settings say: no setting is below it.
+/// Largest accepted `limit`, whatever the settings: no setting is below it.
 pub const LIMIT_TAKEN: i64 = 1_000;
 
-/// Lists the model years, the earliest first.
+/// Lists the model years, earliest first.
 pub async fn years(context: Context<App>) -> Result<Reply, Failure> {
     let (least, most) = read(&context.request, |query| (year(query, "minYear"), year(query, "maxYear")))?;
     let within =
@@ -39,14 +40,14 @@ pub async fn trims(context: Context<App>) -> Result<Reply, Failure> {
     answer(app, vehicles(app).trims(wanted), part, &["year", "make", "model"])
 }
 
-/// The part of a list that is asked for.
+/// The requested part of a list.
 struct Part {
     offset: usize,
-    /// All that follows where it is not given.
+    /// `None` for the whole rest.
     limit: Option<usize>,
 }
 
-/// The list as of now.
+/// The current list.
 fn vehicles(app: &App) -> Arc<Vehicles> {
     Arc::clone(&app.vehicles.borrow())
 }
@@ -55,11 +56,11 @@ fn year(query: &mut Query, name: &str) -> Option<i32> {
     query.optional(name, query::integer(i32::MIN.into()..=i32::MAX.into()))
 }
 
-/// What narrows a list, and the part of it that is asked for.
+/// The filters, and the requested part.
 fn wanted(request: &Request) -> Result<(Wanted<'_>, Part), Failure> {
     read(request, |query| {
         let year = year(query, "year");
-        // An empty name is none, as forms send it.
+        // An empty name counts as missing, as forms send it.
         let [make, model] =
             ["make", "model"].map(|name| query.optional(name, query::text).filter(|text| !text.is_empty()));
         let offset = query.optional("offset", query::integer(0..=i64::MAX)).unwrap_or(0);
@@ -68,7 +69,7 @@ fn wanted(request: &Request) -> Result<(Wanted<'_>, Part), Failure> {
     })
 }
 
-/// Reads the parameters, or answers 400 with every fault and what was found there.
+/// Parses the parameters, or fails with 400 and every fault with its given value.
 fn read<'q, T>(request: &'q Request, take: impl FnOnce(&mut Query<'q>) -> T) -> Result<T, Failure> {
     query::read(request, |query| Some(take(query))).map_err(|mut refused| {
         for error in &mut refused.errors {
@@ -79,7 +80,7 @@ fn read<'q, T>(request: &'q Request, take: impl FnOnce(&mut Query<'q>) -> T) -> 
     })
 }
 
-/// The part of the list, if it is not too long; `by` names what would narrow it.
+/// The requested part, unless it is too long; `by` names the parameters that would narrow it.
 fn answer<T: Serialize>(
     app: &App,
     list: impl ExactSizeIterator<Item = T>,

@@ -1,4 +1,4 @@
-//! Better than polling: `Prefer: wait=N` on a rate table, and its changes as a stream of events.
+//! Alternatives to polling: `Prefer: wait=N` on a rate table, and its changes as a stream of events.
 //!
 //! `GET /originator/rateTables/{uuid}/events`
 
@@ -14,36 +14,36 @@ use offerd_model::Viewer;
 use offerd_web::events::{EVENT_STREAM, event};
 use offerd_web::{HeldTags, list};
 
-/// What a client would rather have (RFC 7240).
+/// Preferences of a client (RFC 7240).
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 
-/// Longest wait that a client may ask for; a rate table is complete long before.
+/// Longest wait that a client may request; a rate table is complete long before.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Silence on an event stream after which a comment is sent, so that nobody in between closes it.
+/// Idle time of an event stream before a comment is sent, so that no proxy closes it.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// The comment that breaks the silence.
+/// The heartbeat comment.
 pub const STILL_PENDING: Bytes = Bytes::from_static(b": still pending\n\n");
 
-/// The wait that a request prefers (RFC 7240, `wait`), capped; `None` when it prefers none.
+/// The wait that a request prefers (RFC 7240, `wait`), capped; `None` if it has none.
 pub fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
     let wait = |one: &str| one.strip_prefix("wait=")?.trim_matches('"').parse().ok();
     let seconds = preferences(headers).find_map(wait)?;
     Some(Duration::from_secs(seconds).min(LONGEST_WAIT))
 }
 
-/// What a request prefers, one by one.
+/// The preferences of a request.
 fn preferences(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     list::items(headers, &PREFER).flat_map(|one| one.split(';')).map(str::trim)
 }
 
-/// Whether a request prefers that what means nothing is refused (RFC 7240, `handling`).
+/// Whether a request prefers strict handling, which refuses unknown input (RFC 7240, `handling`).
 pub(super) fn is_strict(headers: &HeaderMap) -> bool {
     preferences(headers).any(|one| one.replace('"', "").eq_ignore_ascii_case("handling=strict"))
 }
 
-/// The versions of the table that a client holds, by its entity tags, in the words that a `mark` tells.
+/// The table versions that a client holds, from its entity tags with this `mark`.
 pub fn held_versions(headers: &HeaderMap, fingerprint: &str, mark: &str) -> Vec<u32> {
     let held = HeldTags::of(&Method::GET, headers);
     let versions = held.opaque().filter_map(|tag| {
@@ -54,9 +54,9 @@ pub fn held_versions(headers: &HeaderMap, fingerprint: &str, mark: &str) -> Vec<
     versions.collect()
 }
 
-/// Streams a rate table, as it is and whenever it changes, until it is complete. An event's id is the table's version,
-/// so a client that reconnects with `Last-Event-ID` gets only what it has not seen. One that has seen the complete table gets 204,
-/// which tells an `EventSource` that there is nothing to come back for.
+/// Streams a rate table: its current state, then every change, until it is complete. The id of an event is
+/// the table's version, so a client that reconnects with `Last-Event-ID` gets only newer versions. A client
+/// that has seen the complete table gets 204, on which an `EventSource` does not reconnect.
 pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
     let table = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
@@ -72,25 +72,25 @@ pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
     }
 }
 
-/// The version that a client says it has seen of a stream that it comes back to.
+/// The version that a reconnecting client has seen.
 pub fn last_seen(headers: &HeaderMap) -> Option<u32> {
     headers.get("last-event-id").and_then(|id| id.to_str().ok())?.parse().ok()
 }
 
-/// What there is to be told of a table.
+/// The changes of a table.
 pub enum Followed<S> {
-    /// There is no such table.
+    /// The table does not exist.
     Unknown,
-    /// Nothing any more: it is complete, and was seen so.
+    /// The client has already seen the complete table.
     Seen,
-    /// Its versions as they come, until it is complete or gone; nothing where it has not changed for a while.
+    /// Its versions as they appear, until it is complete or gone; `None` for a heartbeat.
     Changes(S),
 }
 
-/// Follows a table from after the version that was seen.
+/// Follows a table after the version that the client has seen.
 ///
 /// # Errors
-/// When the store cannot be read.
+/// Fails when the store cannot be read.
 pub async fn follow(
     app: Arc<App>,
     viewer: Viewer,
@@ -107,11 +107,11 @@ pub async fn follow(
     Ok(Followed::Changes(stream::unfold(start, move |next| step(Arc::clone(&app), viewer, table, next))))
 }
 
-/// What an event stream does next.
+/// The next step of an event stream.
 enum Next {
-    /// Tells the table.
+    /// Sends a table.
     Show(Snapshot),
-    /// Waits for it to change.
+    /// Waits for a change.
     Wait(u32),
     /// Ends.
     End,

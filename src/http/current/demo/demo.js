@@ -1,11 +1,11 @@
-// Sends a lead as any client would, and shows its rate table as the event stream tells of it.
+// Submits a lead like any client, and shows its rate table from the event stream.
 "use strict";
 
 const form = document.getElementById("lead");
 const status = document.getElementById("status");
 const lists = { pending: byId("pending"), faults: byId("faults"), offers: byId("offers") };
 
-// Nobody: what a whole person tells beside the form.
+// A fictitious person: the sections of a complete lead that the form does not ask for.
 const PERSON = {
   personalInformation: {
     firstName: "Maren", lastName: "Tolliver", email: "maren.tolliver@example.com", primaryPhone: "2065550143",
@@ -22,7 +22,7 @@ const PERSON = {
   educationInformation: { educationLevel: "bachelors", graduationDate: "2009-06-12" },
 };
 
-// What is asked for beside, by product.
+// Additional sections, by product.
 const WISHES = {
   loan: (fields) => ({ loanInformation: { purpose: fields.purpose, loanAmount: Number(fields.amount) } }),
   credit_card: () => ({}),
@@ -37,7 +37,7 @@ const WISHES = {
 };
 const EVERYTHING = Object.keys(WISHES);
 
-// In which order offers stand, those that have no such figure last.
+// Sort orders of the offers; offers without the figure come last.
 const ORDERS = {
   score: (one, other) => other.score - one.score,
   rate: (one, other) => one.order.rate - other.order.rate || ORDERS.score(one, other),
@@ -45,7 +45,7 @@ const ORDERS = {
   institution: (one, other) => one.institution.localeCompare(other.institution) || ORDERS.score(one, other),
 };
 
-// Where the results stand below the form, and where there is room for the call and the answer beside them.
+// Narrow: the results are below the form. Broad: the request and the answer fit beside them.
 const NARROW = matchMedia("(max-width: 52rem)");
 const BROAD = matchMedia("(min-width: 80rem)");
 
@@ -58,7 +58,7 @@ for (const range of form.querySelectorAll("input[type=range]")) {
 }
 byId("sort").addEventListener("change", arrange);
 for (const button of document.querySelectorAll(".copy")) {
-  // Only pages that came safely, or from this machine, may write to the clipboard.
+  // Only secure pages, or those of this machine, may write to the clipboard.
   button.hidden = !navigator.clipboard;
   button.addEventListener("click", () => copy(button));
 }
@@ -73,7 +73,7 @@ addEventListener("hashchange", bringToken);
 bringToken();
 fit();
 
-// A token after the `#` of the address is not sent to anyone; it goes into the form and out of the address.
+// A token after the `#` of the address is not sent to anyone; it moves from the address into the form.
 function bringToken() {
   const token = location.hash.slice(1);
   if (!token) return;
@@ -81,7 +81,7 @@ function bringToken() {
   history.replaceState(null, "", location.pathname + location.search);
 }
 
-// Only what is asked about the chosen product.
+// Shows only the fields of the chosen product.
 function fit() {
   const product = form.elements.product.value;
   for (const field of form.querySelectorAll("[data-for]")) field.hidden = !field.dataset.for.split(" ").includes(product);
@@ -127,7 +127,8 @@ function leadOf(fields) {
   };
 }
 
-// Reads the table's event stream to its end. `EventSource` cannot send a token, so the stream is read by hand.
+// Reads the table's event stream to its end. `EventSource` cannot send a token, so the stream is parsed by
+// hand.
 async function follow(uuid, headers, began, signal) {
   const answer = await fetch(`originator/rateTables/${uuid}/events`, { headers, signal });
   if (!answer.ok) return refuse(await answer.json());
@@ -160,14 +161,14 @@ function begin(lead, headers) {
   if (NARROW.matches) goToResults();
 }
 
-// Who sees only the form is taken to what comes of it, and so is who hears it.
+// Scrolls to the results, and moves the focus for screen readers.
 function goToResults() {
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   byId("found").focus({ preventScroll: true });
   byId("results").scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
 }
 
-// A call as a shell takes it.
+// The request as a shell command.
 function curl(path, headers, body) {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const told = body ? headers : { Authorization: headers.Authorization };
@@ -207,13 +208,13 @@ function show(table, began) {
   arrange();
 }
 
-// The offers in the order that is asked for.
+// The offers in the chosen order.
 function arrange() {
   lists.offers.replaceChildren(...offers.sort(ORDERS[byId("sort").value]).map(card));
   offers.forEach((offer) => shown.add(offer.uuid));
 }
 
-// Every offer in the words of a card, with what it is sorted by: the less, the better.
+// Every offer as a card, with its sort keys: lower is better.
 function offersOf(table) {
   return [
     ...table.loanOffers.map((offer) => ({
@@ -256,13 +257,13 @@ function common(offer, institution, logo) {
   return { uuid: offer.uuid, url: offer.url, score: offer.recommendationScore ?? 0, institution, kind, logo };
 }
 
-// An offer without a figure stands behind those that have one.
+// An offer without a figure sorts last.
 function order(rate, cost) {
   const figure = (value) => (value == null || Number.isNaN(Number(value)) ? Number.MAX_VALUE : Number(value));
   return { rate: figure(rate), cost: figure(cost) };
 }
 
-// The logo where the daemon itself has it, since nothing is loaded from elsewhere; else the first letters.
+// The logo if the daemon serves it, since nothing is loaded from other hosts; else the initials.
 function signOf({ institution, logo }) {
   const own = logo?.split("/samples/")[1];
   if (own) {
@@ -304,7 +305,7 @@ function span(low, high = low) {
   return `${Number(low).toFixed(2)}–${figure(high)}`;
 }
 
-// One amount or, of an offer that is a range, its least and its greatest.
+// One amount, or the range of an offer from minimum to maximum.
 function amounts(low, high = low) {
   if (low == null && high == null) return "";
   if (low == null) return `up to ${dollars(high)}`;

@@ -1,12 +1,12 @@
 "use strict";
 
-// Light or dark, as the reader has it.
+// Follows the reader's colour scheme.
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", follow);
 follow();
 
-// Nothing outside is asked: not even the validator that Swagger UI would ask about the document.
+// Contacts no other host: disables the validator that Swagger UI would call for the document.
 SwaggerUIBundle({
   url: "openapi-all.json",
   dom_id: "#interface",

@@ -1,7 +1,7 @@
-//! How the pages of companies look, and what the browser lets them do.
+//! Brands of companies' pages, and their content security policy.
 //!
-//! A page is one answer: its style and its script stand in it, and the policy names them by their digests, so that nothing
-//! else is loaded or run, whatever a partner wrote.
+//! A page is a single answer: its style and script are inline, and the policy allows them by digest, so that
+//! nothing else is loaded or run, whatever a partner's text contains.
 
 use std::collections::BTreeMap;
 
@@ -12,36 +12,36 @@ use sha2::{Digest, Sha256};
 
 use offerd_base::config::{BrandSettings, OfferPageSettings};
 
-/// How every page looks, but for the colours of its company.
+/// The style of every page, except the colours.
 const STYLE: &str = include_str!("page.css");
 
-/// What every page does with a script.
+/// The script of every page.
 pub const SCRIPT: &str = include_str!("page.js");
 
-/// What pages of offers are made with.
+/// State of the offer pages.
 #[derive(Debug)]
 pub struct OfferPages {
-    /// How long a page opens after its table was made, milliseconds.
+    /// How long a page stays open after its table's creation, milliseconds.
     pub open_for_ms: i64,
     usual: Brand,
     companies: BTreeMap<String, Brand>,
 }
 
-/// How the pages of a company look.
+/// The brand of a company's pages.
 #[derive(Debug)]
 pub struct Brand {
-    /// The name at the head of a page, if it is not that of the company.
+    /// Name in the header, if not the company's.
     pub name: Option<String>,
-    /// The style sheet.
+    /// Its style sheet.
     pub style: String,
-    /// What the browser lets a page do that stands by itself.
+    /// Policy of the stand-alone page.
     alone: HeaderValue,
-    /// The same of one in a frame.
+    /// Policy of the framed page.
     framed: HeaderValue,
 }
 
 impl OfferPages {
-    /// As the settings say.
+    /// The brands of the settings.
     pub fn new(settings: &OfferPageSettings) -> Self {
         let brand = |brand: &BrandSettings| Brand::new(brand, settings);
         Self {
@@ -51,7 +51,7 @@ impl OfferPages {
         }
     }
 
-    /// How the pages of a company look, by its name.
+    /// The brand of a company, by its name.
     pub fn brand(&self, company: &str) -> &Brand {
         self.companies.get(company).unwrap_or(&self.usual)
     }
@@ -76,13 +76,14 @@ impl Brand {
         Self { name: name.clone(), style, alone, framed }
     }
 
-    /// What the browser lets a page do.
+    /// The policy of a page.
     pub fn policy(&self, framed: bool) -> HeaderValue {
         if framed { self.framed.clone() } else { self.alone.clone() }
     }
 }
 
-/// Its own style and script, by their digests; its own stream and images, and an icon that is none; nothing else, and no frame but of those sites.
+/// Allows the page's own style and script by digest, its own stream and images, and `data:` icons; nothing
+/// else, and framing only by these sites.
 fn policy(style: &str, frame_ancestors: &str) -> HeaderValue {
     let digest = |text: &str| STANDARD.encode(Sha256::digest(text));
     let policy = format!(
@@ -104,7 +105,7 @@ mod tests {
         OfferPages::new(&Settings::from_layers(file, []).unwrap().offer_pages)
     }
 
-    /// Colours are checked against the grounds that the style has.
+    /// The style has the backgrounds against which the contrast of colours is checked.
     #[test]
     fn the_style_has_the_grounds_that_colours_are_checked_against() {
         for ground in [Colour::LIGHT_GROUND, Colour::DARK_GROUND] {

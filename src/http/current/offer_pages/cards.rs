@@ -1,4 +1,4 @@
-//! Offers in the words of a page: a card each, on a shelf by kind.
+//! Offers as cards of a page, on a shelf by kind.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -13,37 +13,37 @@ use offerd_model::{
     SavingsOffer, SpecialOffer, TermUnit,
 };
 
-/// When offers end, Unix milliseconds.
+/// End times of offers, Unix milliseconds.
 #[derive(Debug, Default)]
 pub struct Ends {
-    /// By their uuids; of what is not there nobody knows an end.
+    /// By UUID; a missing offer has no known end.
     pub at: HashMap<Uuid, i64>,
-    /// As of when the page is made.
+    /// The time of rendering.
     pub now: i64,
-    /// When the page itself opens no more. What ends then or later ends with it.
+    /// When the page expires. Offers that end later end with it.
     pub page: i64,
 }
 
 impl Ends {
-    /// How long an offer still stands, milliseconds, if it ends before the page does; 0 of one that has ended.
+    /// Remaining time of an offer, milliseconds, if it ends before the page does; 0 if it has ended.
     fn of(&self, offer: Uuid) -> Option<i64> {
         let at = self.at.get(&offer).filter(|at| **at < self.page)?;
         Some((at - self.now).max(0))
     }
 }
 
-/// The offers of a table as a page has them.
+/// The offers of a table for a page.
 #[derive(Debug, Serialize)]
 pub struct Shelf {
-    /// How far the table is, in a sentence.
+    /// State of the table, as a sentence.
     status: String,
-    /// Whether nobody is outstanding.
+    /// Whether no partner is outstanding.
     complete: bool,
-    /// The kinds of offers that there are.
+    /// The kinds with offers.
     sections: Vec<Section>,
 }
 
-/// The offers of one kind, the best first.
+/// The offers of one kind, best first.
 #[derive(Debug, Serialize)]
 struct Section {
     id: &'static str,
@@ -51,41 +51,40 @@ struct Section {
     cards: Vec<Card>,
 }
 
-/// One offer.
 #[derive(Debug, Default, Serialize)]
 struct Card {
     uuid: Uuid,
     url: String,
     institution: String,
     initials: String,
-    /// One of the colours that initials stand on.
+    /// Colour index of the initials' background.
     tone: u32,
     title: String,
-    /// How firm it is, and what else is to be seen at once.
+    /// Firmness, and other highlights.
     badges: Vec<&'static str>,
     about: Option<String>,
-    /// What it costs or yields: names and figures.
+    /// Costs or yields: labels and figures.
     figures: Vec<(&'static str, String)>,
-    /// What has to be shown with it.
+    /// Features that must be shown.
     features: Vec<String>,
-    /// What may stand behind a further action.
+    /// Features that may be collapsed.
     more: Vec<String>,
-    /// What has to be said beside it.
+    /// Disclaimers that must be shown.
     disclaimers: Vec<String>,
     rates_url: Option<String>,
-    /// How long it still stands, milliseconds, if that is shorter than the page is open; 0 when it has ended.
+    /// Remaining time, milliseconds, if it ends before the page does; 0 if it has ended.
     ends_in: Option<i64>,
 }
 
 impl Shelf {
-    /// Whether an offer ends while the page is open.
+    /// Whether an offer will end while the page is open.
     pub fn has_ends(&self) -> bool {
         let mut cards = self.sections.iter().flat_map(|section| &section.cards);
         cards.any(|card| card.ends_in.is_some_and(|ends_in| ends_in > 0))
     }
 }
 
-/// The shelf of a table whose offers end then.
+/// The shelf of a table, with the end times of its offers.
 pub fn shelf(table: RateTable, ends: &Ends) -> Shelf {
     let (offers, complete) = (table.offer_count(), table.is_complete());
     let pending = table.pending_responses;
@@ -110,7 +109,7 @@ fn section<O>(id: &'static str, heading: &'static str, offers: Vec<O>, card: fn(
     Section { id, heading, cards: offers.into_iter().map(card).collect() }
 }
 
-/// How many offers stand, and who is outstanding. The page's script counts in the same words.
+/// The number of offers, and the outstanding institutions. The page's script uses the same wording.
 fn status(standing: usize, ended: usize, pending: &[PendingResponse]) -> String {
     let found = match (standing, ended) {
         (0, ended) if ended > 0 && pending.is_empty() => "No offers any more".to_owned(),
@@ -149,7 +148,7 @@ fn loan(offer: LoanOffer) -> Card {
     }
 }
 
-/// The card of an offer as far as all kinds with details have it, and its details.
+/// The common part of the card of an offer with details, and the details.
 fn with_details<D>(offer: Offer<D>) -> (Card, D) {
     let disclaimers =
         said([offer.disclaimer, offer.product_sub_type_disclaimer, Some(offer.partner.disclaimer)]);
@@ -254,7 +253,7 @@ fn said<const N: usize>(given: [Option<String>; N]) -> Vec<String> {
     given.into_iter().flatten().filter(|words| !words.trim().is_empty()).collect()
 }
 
-/// One figure or, of an offer that is a range, its least and its greatest.
+/// One figure, or the range from minimum to maximum.
 fn range<F: PartialEq + Copy, T: Display>(
     least: Option<F>,
     greatest: Option<F>,
@@ -278,23 +277,23 @@ fn term(length: i32, unit: TermUnit) -> Option<String> {
     (length > 0).then(|| format!("{length} {of_unit}{plural}"))
 }
 
-/// A day, as every page writes it.
+/// A day, as pages show it.
 pub fn day(at: &DateTime<Utc>) -> String {
     at.format("%B %-d, %Y").to_string()
 }
 
-/// A rate, with as many decimals as it has, and two at least.
+/// A percentage, with two or three decimals.
 fn percent(percent: Percent) -> String {
     let decimals = if percent.thousandths() % 10 == 0 { 2 } else { 3 };
     format!("{:.decimals$}%", percent.to_f64())
 }
 
-/// An amount, with cents unless there are none.
+/// An amount, with cents unless they are zero.
 fn money(amount: Money) -> String {
     figures::dollars(amount.to_f64())
 }
 
-/// A value of an enumeration, for people.
+/// A readable value of an enumeration.
 fn words(name: &str) -> String {
     let mut words = name.replace('_', " ");
     if let Some(first) = words.get_mut(..1) {
@@ -350,7 +349,7 @@ mod tests {
         assert_eq!(status(0, 2, &[]), "No offers any more. Every institution has answered.");
     }
 
-    /// Whatever a kind of offer must say is said: what is required beside a card, and by whom it is made.
+    /// A card shows everything that its kind of offer requires: its disclaimers and its institution.
     #[test]
     fn every_offer_has_a_card_with_what_must_be_shown() {
         let example = include_str!("../../openapi/examples/rate_table.json");

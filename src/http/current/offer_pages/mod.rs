@@ -1,9 +1,11 @@
-//! `GET /offers/{page}`, `GET /offers/{page}/embed`, `GET /offers/{page}/events`, `GET /offers/{page}/{offer}/seen.gif`: the page of a
-//! rate table, which shows a person its offers as they arrive.
+//! `GET /offers/{page}`, `GET /offers/{page}/embed`, `GET /offers/{page}/events`,
+//! `GET /offers/{page}/{offer}/seen.gif`: the page of a rate table, which shows its offers to a person as
+//! they arrive.
 //!
-//! Its address is the whole right to it ([`public_ids`](offerd_engine::records::public_ids)): it gives the offers of one table, and nothing of
-//! the person, the lead or the table's uuid. It is made here whole, so it works without a script; with one, what has
-//! changed is put in its place. Displays and clicks are recorded as those of any client.
+//! Its address is the only credential ([`public_ids`](offerd_engine::records::public_ids)): it grants access
+//! to the offers of one table, and to nothing of the person, the lead or the table's UUID. The page is
+//! rendered completely on the server, so it works without a script; the script only updates what changes.
+//! Displays and clicks are recorded like those of any client.
 
 pub mod brand;
 mod cards;
@@ -32,16 +34,16 @@ use offerd_model::Viewer;
 use offerd_web::Params;
 use offerd_web::events::EVENT_STREAM;
 
-/// Keeps a page, whose address is a secret, out of what is searched.
+/// Keeps a page, whose address is a secret, out of search engines.
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// What a page's address leads to.
+/// The object of a page's address.
 enum Found {
-    /// Nothing, or nothing any more: the lead is erased, or its time of retention is over.
+    /// Unknown: never existed, the lead is erased, or its retention is over.
     Unknown,
-    /// A page that is not to be opened any more, of this company.
+    /// An expired page of this company.
     Expired(Uuid),
-    /// A page.
+    /// An open page.
     Open(Opened),
 }
 
@@ -50,22 +52,22 @@ enum Found {
 struct Opened {
     table: Uuid,
     lead: Uuid,
-    /// Who the offers were made for: the company.
+    /// The company that the offers were made for.
     viewer: Viewer,
     until: DateTime<Utc>,
 }
 
-/// Shows the page by itself.
+/// Shows the stand-alone page.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     page(context, false).await
 }
 
-/// Shows the page for a frame of another site.
+/// Shows the page for a frame on another site.
 pub async fn embed(context: Context<App>) -> Result<Reply, Failure> {
     page(context, true).await
 }
 
-/// Streams the offers of the page whenever they change, until the table is complete.
+/// Streams the offers of the page on every change, until the table is complete.
 pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
     let app = &context.app;
     app.click_rates.count_address(&context.request)?;
@@ -75,7 +77,7 @@ pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
         Found::Expired(_) => return Err(Failure::gone("Page has expired")),
         Found::Unknown => return Err(unknown()),
     };
-    // What the page itself has shown, until the stream has.
+    // The version that the page was rendered with, until the stream has sent one.
     let shown = context.request.query_value("seen").and_then(|version| version.parse().ok());
     let seen = last_seen(&context.request.headers).or(shown);
     match follow(Arc::clone(app), opened.viewer, opened.table, seen).await? {
@@ -97,7 +99,7 @@ pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
     }
 }
 
-/// Answers with a transparent pixel, whatever the path says; records the display of an offer of the page.
+/// Answers with a transparent pixel for any path; records the display if it is an offer of the page.
 pub async fn seen(context: Context<App>) -> Result<Reply, Failure> {
     let Context { app, request, params, .. } = context;
     if request.method == Method::GET && !request.is_prefetch() {
@@ -108,7 +110,7 @@ pub async fn seen(context: Context<App>) -> Result<Reply, Failure> {
     Ok(transparent_pixel().own_site())
 }
 
-/// Whether it was an offer of the page, and is recorded.
+/// Records a display; false if it is not an offer of the page, or cannot be recorded.
 async fn record_seen(app: &App, params: &Params) -> bool {
     let (Ok(Found::Open(opened)), Ok(offer)) = (find(app, params), params.uuid("offer")) else {
         return false;
@@ -130,7 +132,7 @@ async fn page(context: Context<App>, framed: bool) -> Result<Reply, Failure> {
         return message(&app, None, framed, Message::UNKNOWN);
     };
     let root = root_of(&app, &context.params);
-    // As many offers as a table may have are not written between two polls.
+    // A table with the maximum number of offers takes too long to render between two polls.
     let written = blocking("a page of offers could not be written", move || {
         let (name, brand) = brand_of(&app, Some(opened.viewer.company));
         let until = day(&opened.until);
@@ -143,17 +145,17 @@ async fn page(context: Context<App>, framed: bool) -> Result<Reply, Failure> {
     Ok(reply)
 }
 
-/// When the offers of a page end that end before the page does.
+/// The end times of offers that end before the page does.
 fn ends(app: &App, opened: &Opened) -> Result<Ends, Failure> {
     let engine = app.matchmaker.engine();
     let at = click::ends(engine, opened.table).map_err(unreadable)?;
     Ok(Ends { at, now: engine.limiter.now(), page: opened.until.timestamp_millis() })
 }
 
-/// A page that says kindly why there are no offers on it, or why one cannot be opened.
+/// A page that explains why it has no offers, or why an offer cannot be opened.
 ///
 /// # Errors
-/// Our fault, logged.
+/// An internal error, logged.
 pub fn message(app: &App, company: Option<Uuid>, framed: bool, message: Message) -> Result<Reply, Failure> {
     counter!(OFFER_PAGES, "answer" => message.name).increment(1);
     let (name, brand) = brand_of(app, company);
@@ -161,7 +163,7 @@ pub fn message(app: &App, company: Option<Uuid>, framed: bool, message: Message)
     Ok(html_reply(html, brand, framed).status(message.status))
 }
 
-/// A page that says a failure in words for a person, where there are such, with the headers that its status calls for.
+/// A failure as an HTML page, if there is a text for its status, with the headers of the failure.
 pub fn kindly(app: &App, failure: &Failure, framed: bool) -> Option<Reply> {
     let said = match failure.status {
         StatusCode::NOT_FOUND => Message::UNKNOWN,
@@ -179,7 +181,7 @@ fn html_reply(html: String, brand: &Brand, framed: bool) -> Reply {
     Reply::page(html, brand.policy(framed)).guarded().header(ROBOTS, robots).compressible().own_site()
 }
 
-/// The name of a company as its pages have it, and how they look.
+/// The display name and the brand of a company's pages.
 fn brand_of(app: &App, company: Option<Uuid>) -> (String, &Brand) {
     let company = company.and_then(|company| app.tokens.company(company));
     let name = company.map(|company| company.name).unwrap_or_default();
@@ -187,7 +189,7 @@ fn brand_of(app: &App, company: Option<Uuid>) -> (String, &Brand) {
     (brand.name.clone().unwrap_or(name), brand)
 }
 
-/// What stands before the addresses of a page's own stream and images: the path of the page by itself, in a frame too.
+/// Prefix of the addresses of a page's stream and images: the path of the stand-alone page, in a frame too.
 fn root_of(app: &App, params: &Params) -> String {
     let base_url = &app.matchmaker.engine().base_url;
     base_url.on_host(format_args!("/offers/{}/", params.get("page").unwrap_or_default()))

@@ -1,21 +1,22 @@
 "use strict";
-// Puts offers in their places as they arrive, takes their links away as they end, and says so; the page has been whole without.
+// Inserts offers as they arrive, and removes the links of offers that end; the page is complete without this
+// script.
 
 const offers = document.getElementById("offers");
 const state = document.getElementById("status");
 const news = document.getElementById("news");
 const trusted = window.trustedTypes?.createPolicy("offers", { createHTML: (html) => html });
 
-// What a timer can wait for at most is less than a month.
+// The longest time of a timer is less than a month.
 const DAY = 86400000;
 let timer;
 
 if (offers?.dataset.events) follow(offers.dataset.events);
 end();
-// Timers sleep with the machine, and while the page is not looked at.
+// Timers stop while the machine sleeps or the page is hidden.
 document.addEventListener("visibilitychange", end);
 
-// Ends the offers whose time has come, and waits for the next one.
+// Marks offers that have ended, and sets a timer for the next end.
 function end() {
   const now = Date.now();
   let next = Infinity;
@@ -39,7 +40,7 @@ function close(card) {
   news.textContent = `The offer of ${namesOf(card).join()} has ended.`;
 }
 
-// Says how many offers stand, in the words that the page has for it; what else is said stays.
+// Updates the number of offers in the status sentence; the rest of the sentence stays.
 function recount() {
   const standing = document.querySelectorAll(".cards .go").length;
   const none = state.classList.contains("pending") ? "No offers" : "No offers any more";
@@ -50,7 +51,7 @@ function recount() {
 function follow(address) {
   const source = new EventSource(address);
   source.addEventListener("offers", (event) => {
-    // The page's own words, in which scripts do not run and nothing is loaded before it is put in its place.
+    // Parsed in an inert document, in which scripts do not run and nothing is loaded before it is inserted.
     const html = trusted ? trusted.createHTML(event.data) : event.data;
     const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("offers");
     const complete = !fresh.dataset.events;
@@ -71,8 +72,8 @@ function follow(address) {
   });
 }
 
-// Makes one list as another is, by the ids of what stands in it. What is there already stays, with its focus; gives who made
-// the offers that are new.
+// Makes one list like another, by the ids of its children. Existing children stay, with their focus; returns
+// the institutions of the new offers.
 function renew(old, fresh) {
   const added = [];
   const wanted = [...fresh.children];

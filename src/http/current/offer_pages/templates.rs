@@ -1,4 +1,4 @@
-//! What the pages are written with. The engine escapes whatever it writes, since the names end in `.html`.
+//! Templates of the offer pages. The engine escapes all output, since the names end in `.html`.
 
 use std::sync::LazyLock;
 
@@ -24,35 +24,35 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| templates:
 
 /// A page with offers.
 pub struct Page<'a> {
-    /// At its head.
+    /// Name in the page's header.
     pub name: String,
-    /// How it looks.
+    /// The brand.
     pub brand: &'a Brand,
-    /// Whether it stands in a frame.
+    /// Whether it is for a frame.
     pub framed: bool,
-    /// What stands before the addresses of its stream and its images.
+    /// Prefix of the addresses of its stream and images.
     pub root: &'a str,
-    /// When it expires.
+    /// Expiry.
     pub until: &'a str,
-    /// When its offers end.
+    /// End times of its offers.
     pub ends: &'a Ends,
     /// The table.
     pub snapshot: &'a Snapshot,
 }
 
-/// Why there are no offers on a page.
+/// Why a page has no offers.
 #[derive(Debug, Clone, Copy)]
 pub struct Message {
-    /// In metrics.
+    /// Label in metrics.
     pub name: &'static str,
-    /// Of the answer.
+    /// Status of the answer.
     pub status: StatusCode,
     heading: &'static str,
     words: &'static str,
 }
 
 impl Message {
-    /// Nothing is there.
+    /// The page or offer does not exist.
     pub const UNKNOWN: Self = Self {
         name: "unknown",
         status: StatusCode::NOT_FOUND,
@@ -60,28 +60,28 @@ impl Message {
         words: "The link may have lost a part on its way, or the offers that it led to were removed. Please open it again from where \
                 you got it, or ask there for a new one.",
     };
-    /// It was.
+    /// The page has expired.
     pub const EXPIRED: Self = Self {
         name: "expired",
         status: StatusCode::GONE,
         heading: "These offers have expired",
         words: "Offers hold for a while only, and this while is over. Please ask for new ones where you got this link.",
     };
-    /// An offer was opened that holds no more.
+    /// The offer has ended.
     pub const OFFER_ENDED: Self = Self {
         name: "offer_ended",
         status: StatusCode::GONE,
         heading: "This offer has ended",
         words: "Its institution let it stand for a while only, and this while is over. Please ask for new offers where you found this one.",
     };
-    /// What was opened is opened more often than it may be.
+    /// Too many requests for the page or offer.
     pub const TOO_OFTEN: Self = Self {
         name: "too_often",
         status: StatusCode::TOO_MANY_REQUESTS,
         heading: "Please wait a moment",
         words: "This was opened very often in a short time. It is still there: please try again in a minute.",
     };
-    /// An offer was opened that cannot be looked up or noted just now.
+    /// The offer cannot be looked up or its click recorded now.
     pub const OFFER_UNAVAILABLE: Self = Self {
         name: "offer_unavailable",
         status: StatusCode::SERVICE_UNAVAILABLE,
@@ -90,10 +90,10 @@ impl Message {
     };
 }
 
-/// The whole page.
+/// The complete page.
 ///
 /// # Errors
-/// Our fault, logged.
+/// An internal error, logged.
 pub fn page(page: &Page) -> Result<String, Failure> {
     let Page { name, brand, framed, root, until, ends, snapshot } = page;
     let shelf = read(snapshot, ends)?;
@@ -109,20 +109,20 @@ pub fn page(page: &Page) -> Result<String, Failure> {
 /// A page without offers.
 ///
 /// # Errors
-/// Our fault, logged.
+/// An internal error, logged.
 pub fn message(name: &str, brand: &Brand, framed: bool, message: Message) -> Result<String, Failure> {
     let Message { heading, words, .. } = message;
     let body = render("message.html", context! { heading, words })?;
     layout(context! { title => heading, name, framed }, brand, body, None)
 }
 
-/// The offers of a table as an event, which the page puts in the place of those that it has.
+/// The offers of a table as an event, which replace those on the page.
 ///
 /// # Errors
-/// Our fault, logged.
+/// An internal error, logged.
 pub fn event(snapshot: &Snapshot, root: &str, ends: &Ends) -> Result<Bytes, Failure> {
     let html = offers(&Value::from(Serde(read(snapshot, ends)?)), snapshot, root)?;
-    // Whatever a partner wrote, no line of it is anything but data.
+    // Every line is sent as data, whatever a partner's text contains.
     Ok(events::event("offers", Some(snapshot.version), html.split(['\n', '\r'])))
 }
 
@@ -130,7 +130,7 @@ fn offers(shelf: &Value, snapshot: &Snapshot, root: &str) -> Result<String, Fail
     render("offers.html", context! { shelf, root, version => snapshot.version })
 }
 
-/// A page around its body, with what it looks like and does as the policy knows it.
+/// The layout around a body, with its style and script, which the policy allows by digest.
 fn layout(head: Value, brand: &Brand, body: String, script: Option<&str>) -> Result<String, Failure> {
     let [style, body] = [brand.style.clone(), body].map(Value::from_safe_string);
     let script = script.map(|script| Value::from_safe_string(script.to_owned()));
@@ -229,7 +229,7 @@ mod tests {
         assert!(!later.contains("data-ends-in") && !later.contains("<script"), "the page ends first");
     }
 
-    /// A stream is read line by line, and a line may end in three ways.
+    /// A stream is read line by line, and there are three line endings.
     #[test]
     fn no_text_of_a_partner_is_an_event_of_its_own() {
         let hostile =

@@ -40,8 +40,8 @@ pub struct Create {
     /// Leads of this token are test leads
     #[arg(long, conflicts_with = "partner")]
     test: bool,
-    /// Set the company's look-back window: a second lead of the same person and products within it is a
-    /// duplicate (409)
+    /// Set the company's look-back window in minutes: a second lead of the same person and products within it
+    /// is a duplicate (409)
     #[arg(long, value_name = "MINUTES", conflicts_with = "partner")]
     duplicate_look_back: Option<u32>,
     /// Partner that owns the token, by its file name: it reports the events of its leads with it

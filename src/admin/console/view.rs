@@ -164,8 +164,7 @@ pub(super) fn sealed(reply: Reply) -> Reply {
     reply
         .header(CONTENT_SECURITY_POLICY, fixed(POLICY))
         .header(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"))
-        // Hides the path from other sites. Without any referrer a browser would also not send the `Origin` of
-        // our own forms.
+        // Hides the path from other sites. Without any referrer, browsers would also hide a form's origin.
         .header(REFERRER_POLICY, fixed("same-origin"))
         .header(CACHE_CONTROL, fixed("no-store"))
         .header(HeaderName::from_static("x-frame-options"), fixed("DENY"))

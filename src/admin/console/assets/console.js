@@ -1,15 +1,15 @@
-// Keeps an open page fresh: the daemon sends the inside of <main> anew, and what has changed is put in place. Only elements
-// with an id and `data-live` change, so that a form that is being filled in, or a row that has the focus, stays as it is.
-// Each message is a sign of life too; when they stay out, the page says so at its top and its figures fade.
+// Keeps an open page fresh: the daemon streams the content of <main>, and this script updates what has
+// changed. Only elements with an id and `data-live` change, so that a form being filled in, or a focused row,
+// stays as it is. Each message is also a heartbeat; without it the page shows a banner and its figures fade.
 'use strict';
 
 const main = document.querySelector('main[data-beat]');
 const state = document.getElementById('live');
 const contact = document.getElementById('contact');
-// Two signs of life may be missed.
+// Tolerates two missed heartbeats.
 const patience = main ? 2500 * Number(main.dataset.beat) : 0;
 let source = null;
-// When the daemon was last heard, and last listened to.
+// When the daemon was last heard from, and last contacted.
 let heard = Date.now();
 let asked = heard;
 
@@ -18,7 +18,7 @@ function tell(name, words) {
   state.textContent = words;
 }
 
-// Parts of the page that came while they had the focus, by their ids.
+// Updates that arrived for focused parts of the page, by id.
 const waiting = new Map();
 
 document.addEventListener('focusout', () => setTimeout(() => new Set(waiting.values()).forEach(place)));
@@ -35,7 +35,7 @@ function place(html) {
   for (const fresh of next.querySelectorAll('[data-live][id]')) {
     const shown = document.getElementById(fresh.id);
     if (!shown) continue;
-    // Who types or reads there is not interrupted; it is put in place when they have left.
+    // A part with the focus is not replaced while the visitor types or reads there.
     if (shown.contains(document.activeElement)) {
       waiting.set(fresh.id, html);
       continue;
@@ -55,7 +55,7 @@ function find() {
   contact.textContent = '';
 }
 
-// A daemon that answers, but does not keep this page open, is not gone: it was restarted, or keeps too many open.
+// A daemon that answers but closes the stream is not gone: it was restarted, or has too many streams.
 function lose() {
   const closed = source && source.readyState === EventSource.CLOSED;
   const since = new Date(heard).toISOString().slice(11, 19);
@@ -65,7 +65,7 @@ function lose() {
   tell('off', closed ? 'as it was' : 'reconnecting');
 }
 
-// A connection that is silent may be dead without either end having been told, so another one is made.
+// A silent connection may be dead without either end noticing, so reconnect.
 function watch() {
   if (!source || Date.now() - Math.max(heard, asked) <= patience) return;
   lose();
@@ -94,19 +94,19 @@ if (main && 'EventSource' in window) {
   window.addEventListener('pageshow', listen);
 }
 
-// A form that asks first: `data-confirm` holds the question.
+// A form that asks for confirmation; `data-confirm` is the question.
 document.addEventListener('submit', (event) => {
   const question = event.target.dataset.confirm;
   if (question && !window.confirm(question)) event.preventDefault();
 });
 
-// A button that prints works here only.
+// A print button, which needs this script.
 for (const button of document.querySelectorAll('button[data-print]')) {
   button.hidden = false;
   button.addEventListener('click', () => window.print());
 }
 
-// On a narrow screen the menu is a line that scrolls: what is open is in sight.
+// On a narrow screen the menu scrolls horizontally: bring the current entry into view.
 const current = document.querySelector('header nav a[aria-current]');
 if (current) {
   const menu = current.closest('nav');
@@ -114,7 +114,7 @@ if (current) {
   menu.scrollLeft += inside.left - around.left - (around.width - inside.width) / 2;
 }
 
-// An address that is there to be copied is whole, as this browser reaches us, and chosen whole.
+// An address to copy: complete it with the host that this browser uses, and select it on focus.
 for (const field of document.querySelectorAll('input.link')) {
   field.value = new URL(field.value, location.href).href;
   field.hidden = false;

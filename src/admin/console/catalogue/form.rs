@@ -15,8 +15,8 @@ const ALL: &str = "all";
 /// Endings of the names of dollar attributes.
 const DOLLARS: [&str; 6] = ["Income", "Debt", "Assets", "Value", "Amount", "Balance"];
 
-/// The field that adds sample personal data, which partners require but do not price. Its lines have this
-/// word in place of the product types.
+/// The field that adds sample personal data, which partners require whatever its values are. Its lines have
+/// this word in place of the product types.
 pub(super) const WITH_SPECIMEN: &str = "specimen";
 
 /// A field of the form.

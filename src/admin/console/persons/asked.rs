@@ -36,8 +36,8 @@ impl Asked {
     /// The request, with its reason.
     ///
     /// # Errors
-    /// Fails when the reason is missing, or contains a typed name: the audit may outlive the person's
-    /// consent.
+    /// Fails when the reason is missing, or contains a typed name: the audit keeps it longer than
+    /// the person may want.
     pub(super) fn wish(&self, visit: &Visit) -> Result<Wish, Failure> {
         let reason = reason_given(visit.field("reason").unwrap_or_default())?;
         if self.names.iter().any(|name| has_name(reason, name)) {

@@ -233,7 +233,6 @@ fn outstanding(table: &RateTable) -> Vec<Outstanding> {
     asked.collect()
 }
 
-/// Number of offers of an institution in the table.
 fn offers_of(table: &RateTable, institution: &str) -> usize {
     rows(table).iter().filter(|row| row[0] == institution).count()
 }

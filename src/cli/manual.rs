@@ -22,7 +22,6 @@ pub struct Arguments {
 /// Manual section of the commands: system administration.
 const SECTION: &str = "8";
 
-/// Shells with completions.
 const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 
 /// Runs `offerd manual`.

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 /// Directory of packaged programs.
 const PROGRAMS: &str = "/usr/bin";
 
-/// Their settings file.
 const SETTINGS: &str = "/etc/offerd/offerd.toml";
 
 /// The settings file, if this is a packaged offerd and the file exists.

@@ -156,7 +156,6 @@ async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) ->
     Ok(files::give(out, &held, what)?)
 }
 
-/// Progress of an erasure.
 const BAR: &str = "{bar:30} {pos} of {len} leads are erased";
 
 /// Erases all leads of a person. The daemon finishes even if this command is interrupted.
@@ -183,7 +182,6 @@ async fn erased(admin: &AdminClient, order: &PersonOrder) -> Result<Receipt, Str
     Ok(Receipt { leads, ..receipt })
 }
 
-/// Message when the daemon ends during an erasure.
 const CUT_SHORT: &str = "the daemon ended before the erasure did: `offerd audit list --action person.erase` names the leads that were \
                          about to go, and `person.erased` those that are gone; erase again for the others";
 

@@ -65,7 +65,6 @@ async fn reload(settings: &Settings) -> Result<Outcome, String> {
     daemon.call(Method::POST, "/reload").await?.read_any()
 }
 
-/// The report for people.
 fn lines(report: &Report) -> Vec<String> {
     let Report { book, partners, subscriptions, experiments, settings, remarks } = report;
     let nothing = if report.changes_nothing() { "; nothing has changed" } else { "" };

@@ -24,7 +24,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Progress of a replay.
 const BAR: &str = "{bar:30} {pos} of {len} rate tables, {eta} left";
 
 /// Runs `offerd replay`.

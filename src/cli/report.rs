@@ -11,7 +11,6 @@ use offerd_insight::reports::{RebuildProgress, Rebuilt};
 /// Rows of a table without `--limit`.
 const ROWS: usize = 100;
 
-/// Refusal of Parquet on standard output.
 const WANTS_A_FILE: &str = "`--format parquet` is written to a file: name it by `--output FILE`";
 
 /// Progress of a rebuild.

@@ -101,7 +101,6 @@ fn restore(
     tell(arguments, &summary, &format!("the store is in {}", into.display()))
 }
 
-/// The fault of a backup, with advice.
 fn with_next(fault: &BackupFault) -> String {
     let next = match fault {
         BackupFault::Foreign => "give a file that `offerd backup` has made",
@@ -114,7 +113,6 @@ fn with_next(fault: &BackupFault) -> String {
     format!("{fault}; {next}")
 }
 
-/// Why a restore failed, with advice.
 fn why(file: &Path, error: &RestoreError) -> String {
     match error {
         RestoreError::Backup(fault) => of_file(file, with_next(fault)),
@@ -123,7 +121,6 @@ fn why(file: &Path, error: &RestoreError) -> String {
     }
 }
 
-/// Reads the file in chunks.
 fn read(file: &Path, mut take: impl FnMut(&[u8], &Bar) -> Result<(), String>) -> Result<(), String> {
     let cannot = |error: std::io::Error| {
         format!(

@@ -37,7 +37,6 @@ pub struct ImportArguments {
 /// Longest line: the longest possible value in hexadecimal, with its envelope.
 const LINE_BYTES: u64 = 64 << 20;
 
-/// Progress of records.
 const BAR: &str = "{spinner} {pos} records, {per_sec}";
 
 /// Records between two updates of the progress.

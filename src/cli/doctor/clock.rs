@@ -52,7 +52,6 @@ fn kept_by(there: impl Fn(&Path) -> bool) -> Option<String> {
     KEEPERS.iter().find(|(path, _)| there(Path::new(path))).map(|(_, name)| (*name).to_owned())
 }
 
-/// Modification time of the store's newest file.
 fn newest(store: &Path) -> Option<SystemTime> {
     let directories = [store.to_owned(), store.join("base"), store.join("journal")];
     let files =

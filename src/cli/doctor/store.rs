@@ -14,7 +14,6 @@ use offerd_store::{Damage, DatabaseFigures, FORMAT, MasterKey, Store, StoreError
 
 const CHECK: Check = Check("store");
 
-/// Advice for a damaged store.
 const DAMAGED: &str = "`offerd store check` names what is lost; `offerd store salvage` makes a good store of what is left, and of the \
                        last backup";
 
@@ -28,7 +27,6 @@ const POOLER: &str = "have the pooler in front of the database keep a session fo
 /// Error states of a database for a statement that another session has prepared.
 const OF_ANOTHER_SESSION: [&str; 2] = ["SQLSTATE 26000", "SQLSTATE 42P05"];
 
-/// Finding for a broken audit chain.
 const AUDIT: &str = "the chain of the audit is broken";
 
 /// Advice for a broken audit chain.

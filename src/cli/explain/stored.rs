@@ -101,7 +101,6 @@ fn scored(offer: &OfferExplanation) -> Vec<String> {
     score.into_iter().chain(offer.standing.iter().flat_map(Standing::lines)).collect()
 }
 
-/// A section with the outcome of the seat.
 fn opened(seat: &SeatExplanation) -> Section {
     let (partner, product) = (&seat.partner, seat.product_type.as_str());
     if !seat.why.was_seated() && !seat.refusals.is_empty() {

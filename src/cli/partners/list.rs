@@ -54,7 +54,6 @@ pub fn undeclared(standings: &[SeatStanding]) -> Vec<String> {
     lines
 }
 
-/// The health, with its cause if it is not normal.
 fn health(Judgement { health, cause }: &Judgement) -> Value {
     let color = match health {
         Health::Healthy | Health::Unknown | Health::NotAsked => Color::Green,

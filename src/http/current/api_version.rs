@@ -23,7 +23,6 @@ pub fn named(headers: &HeaderMap) -> Result<Option<&str>, Failure> {
     }
 }
 
-/// The fault of the header under strict handling.
 pub(super) fn strict_fault(headers: &HeaderMap) -> Option<ApiError> {
     let is_other = headers.contains_key(API_VERSION) && read(headers).is_none();
     let message = format!("must be one version, a day such as {PROMPT_VERSION} or two numbers such as 1.106");

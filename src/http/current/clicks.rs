@@ -63,7 +63,6 @@ pub fn is_opened_by_a_person(headers: &HeaderMap) -> bool {
     types.any(|one| is_page(one.trim())) || headers.get(SEC_FETCH_DEST).is_some_and(|dest| dest == "document")
 }
 
-/// Redirects to a URL.
 fn on_to(url: &str) -> Option<Reply> {
     let location = HeaderValue::try_from(url).ok()?;
     Some(Reply::empty(StatusCode::FOUND).header(LOCATION, location))

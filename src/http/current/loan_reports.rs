@@ -10,7 +10,6 @@ use offerd_base::telemetry::metrics::LOAN_REPORTS;
 use offerd_engine::matching::approval;
 use offerd_model::{KnownKeys, LoanReportCreateData};
 
-/// Known keys of the request.
 static KNOWN: Known = Known::new(KnownKeys::of::<LoanReportCreateData>);
 
 /// Creates a report.

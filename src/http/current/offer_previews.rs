@@ -46,7 +46,6 @@ pub async fn savings(context: Context<App>) -> Result<Reply, Failure> {
     reply(&context, ProductType::Savings, lead, max_deposit)
 }
 
-/// The person's data in a preview.
 fn person(query: &mut Query) -> Lead {
     let provided_credit_rating =
         query.optional("providedCreditRating", query::choice::<ProvidedCreditRating>);

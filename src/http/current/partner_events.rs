@@ -6,7 +6,6 @@ use offerd_engine::conversions::partner_events;
 use offerd_engine::conversions::partner_events::{Recorded, ReportRefused};
 use offerd_model::{KnownKeys, PartnerReport, PartnerReportFields};
 
-/// Known keys of a report.
 static KNOWN: Known = Known::new(KnownKeys::of::<PartnerReportFields>);
 
 /// Records a report: 201, or 200 if it was already recorded.

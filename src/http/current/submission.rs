@@ -20,7 +20,6 @@ pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;
 /// Seconds after which a client may retry when the disk is full; an operator must free space first.
 const RETRY_AFTER_DISK_FULL_S: u32 = 60;
 
-/// Known keys of a lead.
 static KNOWN: Known = Known::new(KnownKeys::of::<Lead>);
 
 /// Longest `Idempotency-Key`, bytes.

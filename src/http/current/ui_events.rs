@@ -20,10 +20,8 @@ use offerd_model::{
 use offerd_store::{Commit, CommitError, Tree, codec};
 use offerd_web::Params;
 
-/// Known keys of a session start.
 static SESSION_INIT: Known = Known::new(KnownKeys::of::<SessionInitNew>);
 
-/// Known keys of an offer display.
 static OFFER_DISPLAY: Known = Known::new(KnownKeys::of::<OfferDisplayNew>);
 
 /// A transparent 1×1 GIF.

@@ -47,7 +47,6 @@ struct Part {
     limit: Option<usize>,
 }
 
-/// The current list.
 fn vehicles(app: &App) -> Arc<Vehicles> {
     Arc::clone(&app.vehicles.borrow())
 }

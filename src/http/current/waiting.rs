@@ -33,7 +33,6 @@ pub fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(LONGEST_WAIT))
 }
 
-/// The preferences of a request.
 fn preferences(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     list::items(headers, &PREFER).flat_map(|one| one.split(';')).map(str::trim)
 }
@@ -111,9 +110,7 @@ pub async fn follow(
 enum Next {
     /// Sends a table.
     Show(Snapshot),
-    /// Waits for a change.
     Wait(u32),
-    /// Ends.
     End,
 }
 

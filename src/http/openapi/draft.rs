@@ -40,7 +40,6 @@ pub const JSON: &str = "application/json";
 pub struct ApiRoute {
     /// The route, as served by the listener.
     pub route: Route<Handler<App>>,
-    /// Its section in the OpenAPI document.
     pub(crate) section: &'static str,
     /// Operation id, a verb and its object; generated clients name their functions by it.
     pub(crate) id: &'static str,
@@ -357,7 +356,6 @@ const HEADERS: &[HeaderRow] = &[
     ("Allow", "The methods that the path has.", text),
 ];
 
-/// Adds a described header to an answer.
 fn add_header(answer: &mut Response, name: &str) {
     let known = HEADERS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name));
     let (name, about, schema) = known.expect("a header of an answer is described here");

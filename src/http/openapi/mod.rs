@@ -32,7 +32,6 @@ const ABOUT: &str = include_str!("about.md");
 /// whole document.
 const SECTIONS: &str = include_str!("sections.txt");
 
-/// The sections of a document.
 fn sections(extent: Extent) -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = SECTIONS.lines().filter_map(|line| line.split_once(": "));
     all.filter(move |(_, about)| extent == Extent::Whole || !about.starts_with("Not for clients"))
@@ -85,7 +84,6 @@ fn secured(components: ComponentsBuilder, extent: Extent) -> ComponentsBuilder {
     }
 }
 
-/// The OpenAPI name of a method.
 fn method(route: &Method) -> HttpMethod {
     let name = route.as_str().to_lowercase();
     serde_json::from_value(name.into()).expect("the document knows the methods of routes")

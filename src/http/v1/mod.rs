@@ -41,7 +41,6 @@ use serde_json::{Map, Value};
 use offerd_model::{CreditBands, Enumeration};
 use offerd_web::{Edition, Failure, Reply, our_fault};
 
-/// A JSON object.
 type Object = Map<String, Value>;
 
 /// Mark that distinguishes the entity tags of v1 from those of the current edition.
@@ -55,7 +54,6 @@ pub fn bands(edition: Edition) -> CreditBands {
     }
 }
 
-/// The object at a key.
 fn object<'o>(of: &'o mut Object, name: &str) -> Option<&'o mut Object> {
     of.get_mut(name).and_then(Value::as_object_mut)
 }

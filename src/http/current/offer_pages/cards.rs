@@ -224,7 +224,6 @@ fn special(offer: SpecialOffer) -> Card {
     }
 }
 
-/// A card of an institution, without an offer yet.
 fn of(institution: String) -> Card {
     let firsts = institution.split_whitespace().take(2).filter_map(|word| word.chars().next());
     Card {

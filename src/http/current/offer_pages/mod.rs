@@ -43,11 +43,9 @@ enum Found {
     Unknown,
     /// An expired page of this company.
     Expired(Uuid),
-    /// An open page.
     Open(Opened),
 }
 
-/// A page that may be opened.
 #[derive(Debug, Clone, Copy)]
 struct Opened {
     table: Uuid,
@@ -181,7 +179,6 @@ fn html_reply(html: String, brand: &Brand, framed: bool) -> Reply {
     Reply::page(html, brand.policy(framed)).guarded().header(ROBOTS, robots).compressible().own_site()
 }
 
-/// The display name and the brand of a company's pages.
 fn brand_of(app: &App, company: Option<Uuid>) -> (String, &Brand) {
     let company = company.and_then(|company| app.tokens.company(company));
     let name = company.map(|company| company.name).unwrap_or_default();

@@ -37,7 +37,6 @@ pub fn operator(headers: &HeaderMap) -> String {
     if name.is_empty() { "admin key".to_owned() } else { name }
 }
 
-/// An actor, as named in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Actor {
     /// `user alice`, or the credential.
@@ -49,7 +48,6 @@ pub(super) struct Actor {
 }
 
 impl Actor {
-    /// The operator of a command.
     pub(super) fn of_command(context: &Context<App>) -> Self {
         Self { who: operator(&context.request.headers), role: None, from: "command".to_owned() }
     }

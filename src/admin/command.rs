@@ -36,7 +36,6 @@ pub(super) use operations;
 /// Longest body of a command without a file.
 pub const ORDER_BYTES: usize = 8192;
 
-/// Timeout for the arrival of a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Seconds after which a command may be retried.

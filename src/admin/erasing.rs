@@ -47,10 +47,8 @@ pub struct Progress {
     pub of: usize,
 }
 
-/// A running erasure.
 struct Begun {
     progress: UnboundedReceiver<Progress>,
-    /// Its result.
     ended: JoinHandle<Result<Receipt, Failure>>,
 }
 
@@ -98,7 +96,6 @@ fn begin(app: &Arc<App>, wish: Wish, suppress: bool) -> Result<Begun, Failure> {
     Ok(Begun { progress, ended: app.going_on.begin(work) })
 }
 
-/// The result of an erasure's task.
 fn gone_on(ended: Result<Result<Receipt, Failure>, JoinError>) -> Result<Receipt, Failure> {
     ended.map_err(our_fault("an erasure could not go on"))?
 }

@@ -194,12 +194,10 @@ impl App {
         self.engine.suppressions.locked().map_or(Ok(()), Err)
     }
 
-    /// The current settings.
     fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.borrow())
     }
 
-    /// The current subscriptions.
     fn subscriptions(&self) -> Arc<Subscriptions> {
         Arc::clone(&self.subscriptions.borrow())
     }
@@ -286,7 +284,6 @@ fn all_routes() -> impl Iterator<Item = &'static Row> {
 
 type Row = Route<Handler<App>>;
 
-/// The surface of the admin listener.
 fn surface(app: Arc<App>) -> Surface<App> {
     let nobody = Welcome { cors: Cors::new(&[]), vendors: Vec::new() };
     Surface {

@@ -16,7 +16,6 @@ const CREDENTIAL: &str = "offerd-console-password";
 /// Minimum length, characters.
 const FEWEST: usize = 12;
 
-/// Longest password file, bytes.
 const FILE_BYTES_MAX: u64 = 4096;
 
 /// Digest of a password.

@@ -14,7 +14,6 @@ use super::prelude::*;
 /// Concurrent hashes; more wait. The limit on failed attempts bounds their number.
 const AT_ONCE: usize = 2;
 
-/// Longest password, bytes.
 const PASSWORD_BYTES: usize = 1024;
 
 /// Hash to verify against for an unknown user, so that it takes as long.

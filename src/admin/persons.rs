@@ -45,11 +45,9 @@ pub struct Suppressed {
 /// A validated request about a person, with its actor.
 #[derive(Clone)]
 pub(super) struct Wish {
-    /// The actor.
     pub(super) by: Actor,
     pub(super) kind: SuppressionKind,
     pub(super) digest: SuppressionDigest,
-    /// The reason, if given.
     pub(super) reason: Option<String>,
     /// Whether to go on with the readable leads when others may be damaged.
     pub(super) despite_damage: bool,
@@ -82,7 +80,6 @@ impl Wish {
         engine.suppressions.now().left_alone.has_any(self.kind, [&self.digest])
     }
 
-    /// The person to look for.
     pub(super) fn who(&self) -> Result<Who, Failure> {
         let Self { kind, digest, .. } = *self;
         if !KINDS.contains(&kind) {

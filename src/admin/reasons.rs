@@ -4,7 +4,6 @@
 use offerd_model::{Attribute, AttributeValue, Lead, plain_text};
 use offerd_web::Failure;
 
-/// Longest reason, characters.
 const REASON_CHARS: usize = 200;
 
 /// As many digits in a row may be a phone number.
@@ -81,7 +80,6 @@ pub(super) fn has_name(reason: &str, name: &str) -> bool {
     is_whole || name.split_whitespace().any(|word| word.chars().count() >= WORD_CHARS && has_word(word))
 }
 
-/// The failure for a reason that names the person.
 pub(super) fn names_them() -> Failure {
     wrong("must not name the person, since the audit keeps it; the number of their letter will do")
 }

@@ -16,7 +16,6 @@ pub const AT_ONCE: usize = 8192;
 /// Longest body: that many digests in hexadecimal, each a JSON string.
 const MAX_BODY_BYTES: usize = AT_ONCE * 80 + ORDER_BYTES;
 
-/// Longest lead, bytes.
 const LEAD_BYTES: usize = 256 * 1024;
 
 record! { plain
@@ -185,7 +184,6 @@ pub(super) fn not_left_alone(failure: NotLeftAlone) -> Failure {
     }
 }
 
-/// The partners whose files name a list, by key.
 fn naming_partners(book: &Book, list: &str) -> Vec<String> {
     let seats = book.seats().iter().filter(|seat| seat.identity.suppress.iter().any(|named| named == list));
     let mut keys: Vec<String> = seats.map(|seat| seat.identity.key.clone()).collect();

@@ -140,7 +140,6 @@ impl Holder {
     }
 }
 
-/// The JSON name of a token kind.
 fn word(kind: &impl Serialize) -> String {
     serde_json::json!(kind).as_str().unwrap_or_default().to_owned()
 }

@@ -61,7 +61,6 @@ pub(super) async fn reason_to_reveal<'r>(
     Ok(reason)
 }
 
-/// The distinct partners of the transcripts.
 fn partners_of(transcript: &TableTranscript) -> String {
     let mut partners: Vec<&str> = transcript.asks.iter().map(|ask| &ask.partner[..]).collect();
     partners.dedup();

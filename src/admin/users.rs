@@ -74,7 +74,6 @@ operations! {
     invite(context) => invited(&context.app, &Actor::of_command(&context), name(&context)).await?;
 }
 
-/// The name in the path.
 fn name(context: &Context<App>) -> &str {
     context.params.get("name").unwrap_or_default()
 }

@@ -9,7 +9,6 @@ use super::prelude::*;
 use super::session::Person;
 use super::sign_in::signed_in;
 
-/// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     view(visit, None, StatusCode::OK)
 }

@@ -6,7 +6,6 @@ use offerd_outbound::alerts::{AlertStanding, Severity, Standing, Tried};
 
 const PAGE: Page = Page::new(Section::Alerts, "alerts.html").fresh(Duration::from_secs(10));
 
-/// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     page(visit, None)
 }

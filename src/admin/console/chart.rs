@@ -16,10 +16,8 @@ use super::prelude::*;
 use super::templates::render;
 use offerd_web::our_fault;
 
-/// The drawing area.
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Error of drawing a chart.
 pub(super) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// Placeholders of the theme's colours: `console.css` recognises them by their last digits.

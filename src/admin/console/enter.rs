@@ -13,16 +13,13 @@ use super::proxy;
 use super::visit::Proxied;
 use offerd_web::Context;
 
-/// Longest form body, bytes.
 const FORM_BYTES: usize = 64 * 1024;
 
-/// Timeout for the arrival of a form.
 const FORM_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Fetch metadata header: where the browser says a request originates.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Name of the session cookie.
 pub(super) const COOKIE_NAME: &str = "offerd_console";
 
 /// Puts an `async fn(&Visit) -> Result<View, Failure>` into the route table, for a least role, or for `all`.

@@ -10,7 +10,6 @@ use offerd_insight::hindsight::comparison::{
 
 const PAGE: Page = Page::new(Section::Experiments, "experiments.html");
 
-/// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let test = is_test(visit.query_value("leads"))?;
     let shown = match visit.query_value("rule").filter(|rule| !rule.is_empty()) {

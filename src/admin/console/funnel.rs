@@ -54,7 +54,6 @@ type Row = (String, String, [String; FIGURES.len()]);
 /// A table: id, caption, row heading, rows, and a note.
 type Table = (&'static str, &'static str, &'static str, Vec<Row>, Option<String>);
 
-/// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let counted = reports(&visit.app)?;
     let query = asked_for(visit, &counted)?;
@@ -158,7 +157,6 @@ fn tables(
     ]
 }
 
-/// The stages, as bars.
 fn stages(sum: &Figures) -> Vec<Value> {
     let of_leads = Some((sum.leads, ("leads", "lead")));
     let of_clicks = Some((sum.clicks, ("clicks", "click")));
@@ -202,7 +200,6 @@ fn ratio(of: f64, by: i64) -> Option<f64> {
     (by > 0).then(|| of / by as f64)
 }
 
-/// The charts with their headings.
 fn charts(query: &Query, report: &Report) -> Result<Vec<(String, Value)>, Failure> {
     let by = &query.by[0];
     let (per, label) = if *by == Dimension::Day { ("day", "%b %-d") } else { ("month", "%b %Y") };
@@ -255,7 +252,6 @@ mod tests {
 
     use super::*;
 
-    /// One field of each stage.
     fn each(sum: &Figures, field: &str) -> Vec<serde_json::Value> {
         let stages = stages(sum).into_iter().map(|stage| serde_json::to_value(stage).unwrap());
         stages.map(|stage| stage[field].clone()).collect()

@@ -10,7 +10,6 @@ pub(super) async fn begin(visit: &Visit) -> Result<View, Failure> {
     view(visit, &CHAPTERS[0])
 }
 
-/// Shows a chapter.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let named = chapter(visit.params.get("chapter").unwrap_or_default());
     view(visit, named.ok_or_else(Failure::not_found_path)?)

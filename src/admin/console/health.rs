@@ -22,11 +22,9 @@ const RECORDS_FROM: &str = "offerd_store_broken_records_total, offerd_store_dama
 /// The metrics of shed requests and leads.
 const REFUSED_FROM: &str = "offerd_http_requests_refused_total, offerd_submits_refused_total";
 
-/// A check of the page.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Check {
     pub(super) name: &'static str,
-    /// CSS class.
     pub(super) class: &'static str,
     state: &'static str,
     figures: String,

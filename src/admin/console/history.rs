@@ -29,11 +29,9 @@ pub(super) const READINGS: usize = 721;
 /// Listeners for clients and partners.
 const PUBLIC_LISTENERS: [&str; 2] = ["api", "integrations"];
 
-/// Routes that submit a lead.
 const SUBMIT_ROUTES: [&str; 3] =
     ["/leads/rateTables", "/leads/{leadUuid}/rateTables", "/blocking/leads/rateTables"];
 
-/// Route that polls a rate table.
 const POLL_ROUTE: &str = "/originator/rateTables/{uuid}";
 
 /// The metrics at one time. Counters are kept as they are, so that any two readings yield a difference.
@@ -57,7 +55,6 @@ pub(super) struct Reading {
     pub(super) submits: Distribution,
     /// Durations of polls, including refused ones.
     pub(super) polls: Distribution,
-    /// Durations of commits.
     pub(super) commits: Distribution,
     /// Commits queued at the store's writer.
     pub(super) queue: f64,

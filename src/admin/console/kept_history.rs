@@ -12,7 +12,6 @@ use super::history::Reading;
 use super::today::Today;
 use offerd_store::{Commit, Tree, codec};
 
-/// Minutes shown in charts.
 const MINUTES_SHOWN: i64 = 60;
 
 /// Timeout of a write; a failed one only leaves a gap in the charts.
@@ -90,7 +89,6 @@ impl Keeping {
     }
 }
 
-/// Minutes of history to keep.
 fn minutes_kept(app: &App) -> i64 {
     i64::try_from(app.settings().console.history_kept.as_secs() / 60).unwrap_or(i64::MAX)
 }

@@ -22,7 +22,6 @@ const PARTS: [&str; 3] = ["with offers", "without offers", "too late"];
 struct Bar {
     from: f64,
     to: f64,
-    /// Counts by part.
     counts: [usize; PARTS.len()],
 }
 

@@ -11,7 +11,6 @@ use offerd_store::users::UserRecord;
 /// Start page of the console.
 pub(super) const HOME: &str = "/console";
 
-/// Sign-in page.
 pub(super) const SIGN_IN: &str = "/console/signIn";
 
 /// Answer to `offerd console`.

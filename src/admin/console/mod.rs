@@ -163,9 +163,7 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/assets/{file}", "What pages are drawn with.", (None, handler!(assets::show))),
 ];
 
-/// A path of the console.
 pub(super) struct Row {
-    /// The path with its handler.
     pub(super) route: Route<Handler<App>>,
     /// The least role; `None` for a path that needs no sign-in.
     pub(super) role: Option<Role>,

@@ -6,7 +6,6 @@ use offerd_insight::nodes::{Node, Nodes};
 
 const PAGE: Page = Page::new(Section::Nodes, "nodes.html").fresh(Duration::from_secs(2));
 
-/// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let Nodes { shared, nodes, warnings } = nodes::nodes(&visit.app).await?;
     let (ended, alive): (Vec<_>, Vec<_>) = nodes.iter().partition(|node| node.ended.is_some());

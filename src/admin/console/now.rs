@@ -18,7 +18,6 @@ const QUARTER: Duration = Duration::from_secs(15 * 60);
 /// Span of charts.
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// Points of a sparkline.
 const SPARKS: usize = 45;
 
 /// Points of a chart's line.
@@ -29,7 +28,6 @@ const PAGE: Page = Page::new(Section::Now, "now.html").fresh(history::EVERY);
 /// Label of a tile, and its metric.
 type Head = (&'static str, &'static str);
 
-/// A figure of a reading.
 type Of = fn(&Reading) -> f64;
 
 /// The readings behind the tiles.
@@ -41,7 +39,6 @@ struct Lately<'r> {
     quarter: &'r [Reading],
 }
 
-/// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let sees_money = visit.role() >= Some(Role::Analyst);
     if visit.app.console.history.lately(MINUTE).is_empty() {

@@ -19,7 +19,6 @@ const PREVIEW_DAYS: u32 = 30;
 
 const PAGE: Page = Page::new(Section::Partners, "partner.html").fresh(history::EVERY);
 
-/// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let key = visit.params.get("partner").unwrap_or_default().to_owned();
     let (name, fields) = visit.reading(move |app| page(app, &key)).await??;
@@ -52,7 +51,6 @@ fn pausable(visit: &Visit) -> Result<Pausable, Failure> {
     Ok(Pausable { partner: visit.params.get("partner").unwrap_or_default().to_owned(), product_type })
 }
 
-/// Path of a partner's page.
 fn path_of(key: &str) -> String {
     let key: String = form_urlencoded::byte_serialize(key.as_bytes()).collect();
     format!("/console/partners/{key}")
@@ -82,7 +80,6 @@ fn page(app: &App, key: &str) -> Result<(String, Value), Failure> {
     Ok((partner.name.clone(), fields))
 }
 
-/// Recent clicks on the partner's previews.
 fn preview_clicks(app: &App, look: &SeatLook) -> Option<u64> {
     let Seat { identity, product_type, .. } = &*look.seat;
     let store = &app.engine.records.store;

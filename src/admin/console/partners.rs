@@ -21,7 +21,6 @@ struct Row {
     fields: Value,
 }
 
-/// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let wanted = visit.query_value("q").map(str::to_owned);
     let looked_for = wanted.as_deref().unwrap_or_default().to_lowercase();

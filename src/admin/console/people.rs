@@ -7,7 +7,6 @@ use offerd_store::users::UserRecord;
 
 const PAGE: Page = Page::new(Section::People, "people.html");
 
-/// Outcome of a form.
 #[derive(Default)]
 struct Outcome {
     /// A new link's user, and its path.
@@ -15,7 +14,6 @@ struct Outcome {
     done: Option<String>,
 }
 
-/// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     page(visit, Ok(Outcome::default())).await
 }

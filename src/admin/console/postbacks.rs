@@ -11,7 +11,6 @@ const LETTERS: usize = 50;
 
 const PAGE: Page = Page::new(Section::Postbacks, "postbacks.html").fresh(Duration::from_secs(10));
 
-/// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     page(visit, None, None).await
 }

@@ -5,7 +5,6 @@ use crate::ranking;
 
 const PAGE: Page = Page::new(Section::Reports, "ranking.html");
 
-/// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let pairs: Vec<(String, String)> = ["company", "partner", "leads"]
         .into_iter()

@@ -17,7 +17,6 @@ use offerd_insight::reports::{Dimension, ReportFault, Reports};
 /// Rows on the page; the file has all.
 const ROWS: &str = "200";
 
-/// Maximum bars.
 const BARS: usize = 12;
 
 /// Maximum lines, one per colour.
@@ -86,7 +85,6 @@ fn given(visit: &Visit) -> Vec<(String, String)> {
     pairs
 }
 
-/// The form with the given values and all choices.
 fn form(given: &[(String, String)], reports: &Reports, query: Option<&Query>) -> Value {
     let all = |name: &'static str| {
         given.iter().filter(move |(known, value)| known == name && !value.is_empty()).map(|(_, value)| value)

@@ -22,7 +22,6 @@ const FILE: &str = "console.secret";
 /// Log message when none can be created.
 const UNMADE: &str = "the console's new secret could not be made";
 
-/// Length of a secret, bytes.
 const BYTES: usize = 16;
 
 /// A new secret, the answer to a command.

@@ -25,7 +25,6 @@ const LINKS: usize = 64;
 /// Lifetime of a sign-in link of the command line.
 pub(crate) const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
 
-/// Lifetime of an invitation link.
 pub(crate) const INVITATION_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Digest of a secret, so that the timing of a look-up reveals nothing of it.
@@ -42,7 +41,6 @@ pub(crate) struct SessionRules {
 }
 
 impl SessionRules {
-    /// The rules of the settings.
     pub(crate) fn of(settings: &Settings, passwords: Passwords) -> Self {
         let required = settings.console_asks_to_sign_in();
         Self { required, at_start: settings.console.clone(), passwords }
@@ -95,7 +93,6 @@ impl Person {
     }
 }
 
-/// A session.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) person: Person,
@@ -108,7 +105,6 @@ pub(super) struct Session {
     used: Mutex<Instant>,
 }
 
-/// An unused link.
 struct Link {
     person: Person,
     invites: bool,
@@ -232,7 +228,6 @@ impl Sessions {
         self.retain(|person| person.user.as_deref() != Some(user));
     }
 
-    /// Users with a session or link.
     pub(super) fn users(&self) -> BTreeSet<String> {
         let state = self.state.lock();
         let in_sessions = state.sessions.values().map(|session| &session.person);

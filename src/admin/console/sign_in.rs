@@ -28,7 +28,6 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     form(visit, StatusCode::OK, None)
 }
 
-/// Signs in.
 pub(super) async fn sign_in(visit: &Visit) -> Result<View, Failure> {
     match begun(visit).await? {
         Ok((cookie, session)) => {
@@ -122,7 +121,6 @@ fn tried(visit: &Visit) -> Option<String> {
     Some(format!("as {}", user.name))
 }
 
-/// Signs out.
 pub(super) async fn sign_out(visit: &Visit) -> Result<View, Failure> {
     if let Some(session) = visit.session() {
         visit.app.console.sessions.sign_out(session);

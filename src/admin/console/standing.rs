@@ -27,11 +27,9 @@ pub(super) struct Breaker {
     pub(super) calls: u32,
     /// Failed calls in its window.
     pub(super) failed: u32,
-    /// Calls in flight.
     pub(super) in_flight: usize,
 }
 
-/// A cap and its use.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Cap {
     /// What is capped.
@@ -46,14 +44,10 @@ pub(super) struct Cap {
     pub(super) dollars: bool,
 }
 
-/// A seat and its state.
 pub(super) struct SeatLook {
     pub(super) seat: Arc<Seat>,
-    /// Its standing in the engine.
     pub(super) standing: SeatStanding,
-    /// Label of the standing.
     pub(super) state: Pill,
-    /// Label of its health.
     pub(super) health: Pill,
     /// Its circuit breaker, if it is an HTTP partner.
     pub(super) breaker: Option<Breaker>,

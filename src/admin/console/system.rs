@@ -16,7 +16,6 @@ use offerd_base::config::is_reloadable;
 use offerd_base::telemetry::tail::LINES;
 use offerd_outbound::alerts::last_backup;
 
-/// Path of the page.
 const PATH: &str = "/console/system";
 
 /// Maximum listed damages, first found first.
@@ -27,7 +26,6 @@ const TOKENS_SHOWN: usize = 200;
 
 const PAGE: Page = Page::new(Section::System, "system.html").fresh(history::EVERY);
 
-/// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let fields = visit.reading(|app| page(app, None)).await??;
     visit.view(PAGE, fields)

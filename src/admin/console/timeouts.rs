@@ -19,7 +19,6 @@ const USUAL: (&str, &str, Duration) = TIMES[1];
 
 const PAGE: Page = Page::new(Section::Partners, "timeouts.html");
 
-/// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let key = visit.params.get("partner").unwrap_or_default().to_owned();
     let book = visit.app.engine.book();

@@ -17,7 +17,6 @@ pub(super) fn level(readings: &[Reading], points: usize, figure: impl Fn(&Readin
     between(readings, points, |_, after| Some(figure(after)))
 }
 
-/// Quantiles of a distribution.
 pub(super) fn quantile(
     readings: &[Reading],
     points: usize,

@@ -53,7 +53,6 @@ pub(super) struct View {
     status: StatusCode,
     /// Refresh interval.
     pub(super) fresh: Option<Duration>,
-    /// Content of `<main>`.
     pub(super) main: String,
     /// A redirect or a file in place of a page.
     pub(super) instead: Option<Reply>,

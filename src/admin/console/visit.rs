@@ -20,7 +20,6 @@ use offerd_web::{Failure, Params};
 
 /// A request to the console.
 pub(super) struct Visit {
-    /// The application.
     pub(super) app: Arc<App>,
     /// Decoded query parameters, in order.
     pub(super) query: Vec<(String, String)>,
@@ -28,7 +27,6 @@ pub(super) struct Visit {
     pub(super) params: Params,
     /// Fields of the submitted form; `None` without one.
     pub(super) form: Option<Vec<(String, String)>>,
-    /// The visitor's session.
     pub(super) session: Option<Arc<Session>>,
     /// The visitor that a proxy has signed in.
     pub(super) proxied: Option<Proxied>,
@@ -105,7 +103,6 @@ impl Visit {
         !self.app.console.sessions.rules.required
     }
 
-    /// The visitor's session.
     pub(super) fn session(&self) -> Option<&Session> {
         self.session.as_deref()
     }

@@ -19,20 +19,15 @@ const DOLLARS: [&str; 6] = ["Income", "Debt", "Assets", "Value", "Amount", "Bala
 /// this word in place of the product types.
 pub(super) const WITH_SPECIMEN: &str = "specimen";
 
-/// A field of the form.
 #[derive(Debug, Serialize)]
 pub(super) struct Field {
-    /// Path of its attribute.
     pub(super) path: &'static str,
     label: String,
     /// `choice`, `number`, `date` or `text`.
     kind: &'static str,
-    /// Whether it is in dollars.
     dollars: bool,
-    /// The options of a choice.
     choices: Vec<&'static str>,
     pub(super) value: String,
-    /// Its fault, if any.
     pub(super) fault: Option<String>,
 }
 

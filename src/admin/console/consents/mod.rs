@@ -19,7 +19,6 @@ const USUAL: Days = Days::new(29);
 
 const PAGE: Page = Page::new(Section::Persons, "consents.html");
 
-/// Shows the form.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     view(visit, Ok(None)).await
 }

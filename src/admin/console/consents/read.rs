@@ -15,7 +15,6 @@ const COUNTED: usize = 100_000;
 /// Maximum rows of a file with one row per consent; the command has no limit.
 pub(super) const LINES: usize = 10_000;
 
-/// Amount read.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Read {
     pub(super) consents: usize,
@@ -50,7 +49,6 @@ pub(super) async fn listed(visit: &Visit) -> Result<Vec<Fields>, Failure> {
     Ok(walked(visit, LINES, add).await?.0)
 }
 
-/// The rows as a sheet.
 pub(super) fn sheet(lines: &[Fields]) -> Sheet {
     let names = lines.first().into_iter().flatten().map(|(name, _)| (*name, Kind::Text));
     let row = |line: &Fields| line.iter().map(|(_, text)| text.as_ref().into()).collect();

@@ -5,7 +5,6 @@ use crate::persons::Wish;
 use crate::reasons::{has_name, names_them, reason_given};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 
-/// The person of a form.
 pub(super) struct Asked {
     pub(super) kind: SuppressionKind,
     digest: SuppressionDigest,

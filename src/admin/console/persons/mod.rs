@@ -25,7 +25,6 @@ const PAGE: Page = Page::new(Section::Persons, "persons.html");
 /// it erases nothing more, and the audit has its number.
 const RECEIPT: Page = Page::new(Section::Persons, "receipt.html");
 
-/// Shows the form.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     page(visit, Ok(None)).await
 }
@@ -36,7 +35,6 @@ pub(super) async fn find(visit: &Visit) -> Result<View, Failure> {
     page(visit, asked).await
 }
 
-/// Exports all data on a person as a file.
 pub(super) async fn export(visit: &Visit) -> Result<View, Failure> {
     match exported(visit).await {
         Ok(file) => Ok(file.into()),

@@ -65,7 +65,6 @@ async fn sought(visit: &Visit) -> Result<View, Failure> {
     visit.view(PAGE, fields! { wanted, trouble, lead, rows, filters })
 }
 
-/// Shows a table.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
     page(visit, uuid, Vec::new()).await?.view(visit, None)
@@ -85,7 +84,6 @@ pub(super) async fn reveal(visit: &Visit) -> Result<View, Failure> {
     page(visit, uuid, revealed).await?.view(visit, reason)
 }
 
-/// Path of a table's page.
 fn path_of(table: Uuid) -> String {
     format!("/console/rateTables/{table}")
 }

@@ -54,7 +54,6 @@ pub(super) struct Wish {
     pub before: Option<Uuid>,
 }
 
-/// Result of a search.
 #[derive(Debug, Default)]
 pub(super) struct Sought {
     pub tables: Vec<Uuid>,

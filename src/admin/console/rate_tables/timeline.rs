@@ -93,7 +93,6 @@ struct Span {
     ended: f64,
 }
 
-/// A seat at the table, and its span.
 type Seated<'t> = (&'t SeatExplanation, Option<Span>);
 
 impl Span {
@@ -105,7 +104,6 @@ impl Span {
     }
 }
 
-/// The lane of a seat.
 fn lane(seat: &SeatExplanation, nth: u16, span: Option<Span>, scale: Scale) -> Value {
     let words = words(seat, span);
     let bar = span.map(|span| scale.stretch(span.asked, span.ended));

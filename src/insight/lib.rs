@@ -1,16 +1,16 @@
-//! What the records say afterwards.
+//! Everything that is read back from the records.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`analytics`] | the feeds as clients read them: in order of arrival, page by page |
-//! | [`reports`] | counts leads and offers by day, company, partner, tag and more; the console's funnel asks it too |
-//! | [`hindsight`] | explanation, replay, dry run and timing; keeps nothing, reads the records when asked |
-//! | [`persons`] | finds a person's leads by contact, exports what is held, erases it |
-//! | [`prefills`] | a lead's data, given in one place and taken up in another within minutes |
-//! | [`transfer`] | a whole store as lines of JSON, out and in |
+//! | [`analytics`] | the change feeds that clients read, in order of arrival, page by page |
+//! | [`reports`] | counts of leads and offers by day, company, partner, tag and more; the console's funnel |
+//! | [`hindsight`] | explanation, replay, dry run and timing, read from the records on request |
+//! | [`persons`] | finds a person's leads by contact, exports their data and erases it |
+//! | [`prefills`] | a lead's data, stored in one place and read back in another within minutes |
+//! | [`transfer`] | export and import of a whole store as JSON lines |
 //! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions |
-//! | [`nodes`] | what the daemons that share a store say of themselves |
-//! | [`mod@sheet`] | columns and rows, made once; as CSV, Parquet or a table; reads people's own files too |
+//! | [`nodes`] | the status of each daemon on a shared store |
+//! | [`mod@sheet`] | columns and rows, rendered as CSV, Parquet or a table; reads operators' CSV files |
 
 #[cfg(test)]
 #[path = "../../tests/it/kit/cases.rs"]

@@ -1,4 +1,5 @@
-//! The nodes that share a store: what each tells of itself, and what of it ought to be the same for all, or is not as it should be.
+//! The nodes that share a store: the status that each publishes, and warnings where nodes differ or
+//! misbehave.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,10 +15,10 @@ use offerd_base::telemetry::metrics::{
 };
 use offerd_store::{NodeFigures, ReadError, Store};
 
-/// How far the clock of a node may be off that of the database, in ms.
+/// Largest tolerated offset between a node's clock and the database's, in ms.
 const CLOCK_OFF_MS: i64 = 1000;
 
-/// The tables of the settings that say what becomes of a lead or who is told, whichever node does it.
+/// The sections of the settings that decide the fate of a lead or its notifications. All nodes need the same.
 const ALIKE: [&str; 11] = [
     "alerts",
     "analytics",
@@ -32,70 +33,70 @@ const ALIKE: [&str; 11] = [
     "reports",
 ];
 
-/// Where the kernel tells the name of the machine.
+/// The kernel's file with the host name.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 
-/// What a node tells the others of itself.
+/// The status that a node publishes to the others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeTold {
-    /// Its name: `store.postgres.node_name`, or that of its machine.
+    /// `store.postgres.node_name`, or the machine's host name.
     pub name: String,
     /// The version of its offerd.
     pub version: String,
-    /// Where its listener for clients is.
+    /// The address of its client listener.
     pub api: String,
-    /// How many leads it took in a second, over the last minute.
+    /// Leads per second, averaged over the last minute.
     pub leads_per_second: f64,
     /// How far its clock is ahead of the database's, in ms.
     pub clock_ahead_ms: i64,
-    /// How long the database took for one answer, in µs.
+    /// The round trip of the database's last answer, in µs.
     pub round_trip_us: u64,
-    /// Which partner files are in force; empty until that is known.
+    /// The fingerprint of the partner files in force; empty until it is known.
     pub book: String,
-    /// Of the settings that have to be the same for all nodes.
+    /// The fingerprint of `api.base_url`, which all nodes must share.
     pub settings: String,
     /// Whether `api.base_url` is set.
     pub has_base_url: bool,
-    /// What else has to be the same for all nodes, by what it is called: of each a fingerprint.
+    /// Fingerprints of everything else that all nodes must share, by name.
     pub alike: BTreeMap<String, String>,
-    /// Why it asks no partner about anybody, if it does not.
+    /// Why the node asks no partners, if it does not.
     pub asks_nobody: Option<String>,
 }
 
-/// A node, as it is shown.
+/// A node as the console and `offerd nodes` show it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
-    /// Its id, another each time that it opens the store.
+    /// The node's id: a new one each time it opens the store.
     pub id: Uuid,
-    /// When it did, in Unix milliseconds of the database; nothing where the store is in files.
+    /// When it opened the store, in Unix milliseconds of the database; `None` for a store in files.
     pub since: Option<i64>,
-    /// How long its lease lasts yet, in ms; less than 0 where it has run out.
+    /// The time left of its lease, in ms; negative once the lease has run out.
     pub lease_left_ms: Option<i64>,
     /// When it ended, in Unix milliseconds, if it has.
     pub ended: Option<i64>,
-    /// Whether it leads those that share the store.
+    /// Whether it is the leader.
     pub leads: bool,
-    /// Whether it is the one that was asked.
+    /// Whether it is the node that answers this request.
     pub is_this: bool,
-    /// What it told last; nothing of a command, which is there for a moment.
+    /// Its last status; `None` for a command, which runs only for a moment.
     pub told: Option<NodeTold>,
 }
 
-/// All nodes, and what is not as it should be.
+/// All nodes, with warnings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Nodes {
-    /// Whether the store is one that nodes can share.
+    /// Whether nodes can share this store.
     pub shared: bool,
-    /// Those that there are in the order in which they came, then those that have ended within a day, the last first.
+    /// The live nodes in order of arrival, then those that ended within a day, the latest first.
     pub nodes: Vec<Node>,
-    /// What is not as it should be, each in a sentence.
+    /// What is wrong, one sentence each.
     pub warnings: Vec<String>,
 }
 
 impl NodeTold {
-    /// What a node tells that has just opened the store.
+    /// The status of a node that has just opened the store.
     pub fn of(settings: &Settings) -> Self {
         let named = settings.store.postgres.as_ref().and_then(|database| database.node_name.clone());
         let base_url = settings.api.base_url.as_deref();
@@ -109,13 +110,13 @@ impl NodeTold {
         }
     }
 
-    /// The same with the files of something that is declared, such as experiments.
+    /// Adds the fingerprint of a set of declared files, such as the experiments.
     pub fn declaring(mut self, what: &str, declared: &str) -> Self {
         self.alike.insert(what.to_owned(), fingerprint(declared));
         self
     }
 
-    /// The same with how the database answered last.
+    /// Adds the database's clock offset and round trip.
     pub fn measured(mut self, store: &Store) -> Self {
         if let Some(standing) = store.database_standing() {
             self.clock_ahead_ms = standing.clock_ahead_ms;
@@ -124,17 +125,17 @@ impl NodeTold {
         self
     }
 
-    /// As it is told.
+    /// The status as JSON.
     pub fn text(&self) -> String {
         serde_json::to_string(self).expect("text and figures are JSON")
     }
 }
 
 impl Nodes {
-    /// Those of a store. May wait for the database.
+    /// Reads the nodes of a store. May wait for the database.
     ///
     /// # Errors
-    /// That it cannot be asked.
+    /// The database cannot be read.
     pub fn of(store: &Store, settings: &Settings) -> Result<Self, ReadError> {
         let shared = settings.store.database().is_some();
         let this = store.node();
@@ -160,13 +161,12 @@ impl Node {
         }
     }
 
-    /// What people call it.
+    /// The name that the warnings and pages use.
     pub fn name(&self) -> &str {
         self.told.as_ref().map_or("a command", |told| &told.name)
     }
 }
 
-/// What is not as it should be of the nodes that are alive.
 fn warnings(nodes: &[Node]) -> Vec<String> {
     let alive = nodes.iter().filter(|node| node.ended.is_none());
     let alive: Vec<Alive<'_>> = alive.filter_map(|node| Some((node, node.told.as_ref()?))).collect();
@@ -174,13 +174,14 @@ fn warnings(nodes: &[Node]) -> Vec<String> {
     differing.chain(alive.iter().copied().flat_map(troubles)).collect()
 }
 
-/// A node that is alive, and what it told last.
+/// A live node with its last status.
 type Alive<'a> = (&'a Node, &'a NodeTold);
 
-/// What it is when nodes differ in something that they told, and what to do.
+/// What to report when nodes differ in a value, how to read the value, and what to do about it.
 type Figure = (&'static str, fn(&NodeTold) -> &str, &'static str);
 
-/// What every node tells that has to be the same for all; beside it there is what is declared in files and settings.
+/// The values that every node publishes and that must agree; `NodeTold::alike` adds the declared files and
+/// settings.
 const FIGURES: [Figure; 3] = [
     (
         "nodes have different partner files",
@@ -195,7 +196,7 @@ const FIGURES: [Figure; 3] = [
     ),
 ];
 
-/// What has to be the same for all, and is not.
+/// The values that must agree and do not.
 fn differences(alive: &[Alive<'_>]) -> Vec<String> {
     let figure = |(what, figure, why): Figure| {
         let known = alive.iter().map(|(node, told)| (node.name(), figure(told)));
@@ -212,7 +213,7 @@ fn differences(alive: &[Alive<'_>]) -> Vec<String> {
     all.filter_map(|(what, known, why)| Some(format!("{what}: {}; {why}", unlike(known)?))).collect()
 }
 
-/// Each node with its value, where not all have the same.
+/// Each node with its value, unless all are equal.
 fn unlike(values: Vec<(&str, &str)>) -> Option<String> {
     let first = values.first()?.1;
     let each = || values.iter().map(|(node, value)| format!("{node} {value}")).collect::<Vec<_>>().join(", ");
@@ -232,7 +233,7 @@ fn same_names(alive: &[Alive<'_>]) -> Vec<String> {
     named.into_iter().filter(|(_, count)| *count > 1).map(told).collect()
 }
 
-/// What is wrong with one.
+/// What is wrong with a single node.
 fn troubles((node, told): Alive<'_>) -> Vec<String> {
     let name = node.name();
     let lapsed = node.lease_left_ms.is_some_and(|left| left < 0).then(|| {
@@ -250,7 +251,7 @@ fn troubles((node, told): Alive<'_>) -> Vec<String> {
     [lapsed, silent, clock, alone].into_iter().flatten().collect()
 }
 
-/// What is not as it should be of the settings of a node, before it is one.
+/// The warning about the settings of a node that is about to start, if any.
 pub fn remark(settings: &Settings) -> Option<String> {
     (settings.store.database().is_some() && settings.api.base_url.is_none()).then(|| {
         "`store.engine` is `postgres`, and `api.base_url` is not set: the addresses that this node answers lead to itself alone; set the \
@@ -259,7 +260,7 @@ pub fn remark(settings: &Settings) -> Option<String> {
     })
 }
 
-/// Measures the nodes, as this one knows them.
+/// Sets the gauges that describe this node's view of the others.
 pub fn measure(store: &Store) {
     metrics::gauge!(NODES_ALIVE).set(store.known_alive() as f64);
     metrics::gauge!(NODE_LEADS).set(if store.leads() { 1.0 } else { 0.0 });
@@ -275,7 +276,8 @@ fn host_name() -> String {
     if name.is_empty() { "node".to_owned() } else { name.to_owned() }
 }
 
-/// The tables of the settings of which all nodes need the same, each with its fingerprint. Where files lie is each node's own.
+/// The sections that all nodes must share, each with its fingerprint. Paths are left out: they may differ by
+/// node.
 fn sections(settings: &Settings) -> BTreeMap<String, String> {
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for (key, value, _) in settings.describe() {
@@ -288,7 +290,7 @@ fn sections(settings: &Settings) -> BTreeMap<String, String> {
     texts.into_iter().map(|(section, text)| (section, fingerprint(&text))).collect()
 }
 
-/// Enough of a digest to tell two texts apart.
+/// A short digest that distinguishes two texts.
 fn fingerprint(text: &str) -> String {
     const_hex::encode(&Sha256::digest(text)[..6])
 }
@@ -335,7 +337,7 @@ mod tests {
             let mut nodes = vec![node("one", |_| ()), node("two", change)];
             let told = warnings(&nodes);
             assert!(told.len() == 1 && told[0].contains(wanted), "{told:?}");
-            // What has ended is no concern, nor is a command.
+            // Nodes that have ended and commands cause no warnings.
             nodes[1].ended = Some(7);
             assert_eq!(warnings(&nodes), Vec::<String>::new());
             nodes[1] = Node { ended: None, told: None, ..nodes[1].clone() };

@@ -1,10 +1,12 @@
-//! Prefills: the data of a lead that somebody has given in one place and comes back for in another, with a token that nobody guesses.
+//! Prefills: a lead's data, stored in one place and read back in another under an unguessable token.
 //!
-//! A prefill is kept for minutes and read a few times: each reading is counted on the disk before it is answered, so that a crash
-//! gives nobody one more. It is sealed with a key that is [destroyed](Store::forget_passed) soon after its end, whoever reads or
-//! does not. What is in memory says only that there is one, for how long, and how many a company has.
+//! A prefill lives for minutes and can be read a few times. Each read is counted on the disk before it is
+//! answered, so a crash grants no extra read. A prefill is sealed with a key that is
+//! [destroyed](Store::forget_passed) soon after the prefill ends, whether or not it was read. Memory holds
+//! only its existence, its expiry and each company's count.
 //!
-//! Where several processes share the store, its records say that for all of them, and the one that leads destroys the keys.
+//! On a store that several processes share, the records take the place of memory, and the leader destroys the
+//! keys.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,20 +25,21 @@ use offerd_base::telemetry::metrics::{PREFILLS, PREFILLS_ENDED};
 use offerd_model::{Lead, Viewer};
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
-/// How long the key of one may outlive it.
+/// How long a prefill's key may outlive it.
 const SWEPT_AFTER: Duration = Duration::from_secs(10);
 
-/// What each process writes last of the prefills that ended by it, so that the one that leads destroys their keys.
+/// The key under which each process marks that prefills of its own have ended, so that the leader destroys
+/// their keys.
 const ENDED: &[u8] = b"prefills_ended";
 
-/// How long prefills are kept and how many; `limits.prefill*` in the settings.
+/// The TTL and limits of prefills; `limits.prefill*` in the settings.
 #[derive(Debug, Clone, Copy)]
 pub struct PrefillRules {
-    /// How long one can be read.
+    /// The TTL of a prefill.
     pub lifetime: Duration,
-    /// How often.
+    /// How often a prefill can be read.
     pub reads: u32,
-    /// How many of one company there may be at once; 0 for no limit.
+    /// The most prefills a company may have at once; 0 for no limit.
     pub per_company: usize,
     /// Longest wait for the store.
     pub longest_write: Duration,
@@ -49,38 +52,37 @@ pub struct Prefills {
     pub rules: PrefillRules,
     shares: Shares,
     kept: Mutex<HashMap<Uuid, Kept>>,
-    /// Whether one has ended whose key may still be there.
+    /// Whether a prefill has ended whose key may still exist.
     has_ended: AtomicBool,
-    /// What each process that shares the store had written of those that ended by it, when keys were destroyed last.
+    /// The marks of ended prefills, per process, at the time when keys were last destroyed.
     ended: Mutex<Vec<(Vec<u8>, Vec<u8>)>>,
 }
 
-/// A prefill that can be read.
+/// A prefill that can still be read.
 struct Kept {
     company: Uuid,
     until: Instant,
     _place: Share,
 }
 
-/// Room for one more prefill of a company.
+/// Reserved room for one more prefill of a company.
 #[derive(Debug)]
 pub struct Room(Uuid, Share);
 
-/// A prefill as it is stored. JSON, by company and token.
+/// A prefill as stored: JSON, by company and token.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PrefillRecord {
-    /// Whether it was stored by a test token.
+    /// Whether a test token stored it.
     test: bool,
-    /// Until when it can be read, Unix milliseconds.
+    /// The expiry, in Unix milliseconds.
     until_ms: i64,
-    /// How often it can still be read.
+    /// The remaining reads.
     reads_left: u32,
-    /// What was given.
     lead: Lead,
 }
 
-/// A prefill exists but cannot be read now, or not be written.
+/// The prefill exists, but the store cannot be read or written at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unavailable;
 
@@ -91,9 +93,9 @@ impl std::fmt::Debug for Prefills {
 }
 
 impl Prefills {
-    /// Those of a store, with what a restart has left.
+    /// Opens the prefills of a store, including those from before a restart.
     pub fn of(store: Store, rules: PrefillRules) -> Self {
-        // A crash may have left some that have ended, or a backup that was restored.
+        // A crash or a restored backup may have left ended prefills.
         let has_ended = AtomicBool::new(true);
         let prefills = Self {
             store,
@@ -104,12 +106,12 @@ impl Prefills {
             ended: Mutex::default(),
         };
         if prefills.store.is_shared() {
-            // The records say it, whoever has written them.
+            // On a shared store the records are authoritative.
             return prefills;
         }
         let (now_ms, lifetime_ms) = (prefills.store.now_ms(), millis(rules.lifetime));
         for (key, record) in stored(&prefills.store, []) {
-            // Whatever the clock shows, none is kept for longer than it would be from now on.
+            // Whatever the clock shows, no prefill gets more than a full TTL from now.
             let left_ms = record.map_or(0, |record| (record.until_ms - now_ms).clamp(0, lifetime_ms));
             let (Some(company), Some(token)) = (id_at(&key, 0), id_at(&key, 16)) else { continue };
             if let Some(share) = prefills.shares.take(company, 1, 0).filter(|_| left_ms > 0) {
@@ -121,16 +123,16 @@ impl Prefills {
         prefills
     }
 
-    /// Room for one more of a company. In a database, of several that are given at one time through different processes each may find
-    /// the last.
+    /// Reserves room for one more prefill of a company. On a database, concurrent stores through different
+    /// processes may each take the last place.
     ///
     /// # Errors
-    /// How long it may be until there is room again, when the company has as many as it may.
+    /// The time until room may be free again, when the company is at its limit.
     pub fn place(&self, company: Uuid) -> Result<Room, Duration> {
         let most = self.rules.per_company;
         let share = match self.store.is_shared() {
             true => {
-                // Where it cannot be counted it cannot be written either, which tells why.
+                // If the count fails, the write will fail too and report why.
                 let count = self.store.count(Tree::Prefills, company);
                 let is_full = most > 0 && count.is_ok_and(|count| count >= most as u64);
                 self.shares.take(company, 1, 0).filter(|_| !is_full)
@@ -140,7 +142,7 @@ impl Prefills {
         share.map(|share| Room(company, share)).ok_or_else(|| self.next_place(company))
     }
 
-    /// Until the first of a company's is over and swept, if nobody uses one up before.
+    /// The time until the company's first prefill has expired and is swept, unless one is used up earlier.
     fn next_place(&self, company: Uuid) -> Duration {
         let kept = self.kept.lock();
         let first = kept.values().filter(|one| one.company == company).map(|one| one.until).min();
@@ -152,10 +154,10 @@ impl Prefills {
         self.rules.lifetime.min(SWEPT_AFTER)
     }
 
-    /// Keeps a lead's data. Once this returns the token, they survive a crash.
+    /// Stores a lead's data. Once this returns the token, the data survive a crash.
     ///
     /// # Errors
-    /// [`CommitError`], with nothing kept.
+    /// [`CommitError`]; nothing is stored.
     pub async fn keep(
         &self,
         Room(company, share): Room,
@@ -166,12 +168,12 @@ impl Prefills {
         let until_ms = self.store.now_ms().saturating_add(millis(self.rules.lifetime));
         let record = PrefillRecord { test, until_ms, reads_left: self.rules.reads, lead };
         let commit = Commit::new().put(Tree::Prefills, key(company, token), codec::encode_json(&record));
-        // Before it is written, or it would be taken for one that is over.
+        // Before the write, or the sweep would take the prefill for an expired one.
         let until = Instant::now() + self.rules.lifetime;
         self.kept.lock().insert(token, Kept { company, until, _place: share });
         let written = self.store.commit_within(self.rules.longest_write, commit).await;
         if written.is_err() {
-            // It may still be written, and is over in its time where the record says so.
+            // The write may still happen; the prefill then expires as its record says.
             self.kept.lock().remove(&token);
             self.has_ended.store(true, Ordering::Relaxed);
         }
@@ -179,13 +181,14 @@ impl Prefills {
         written.map(|()| token)
     }
 
-    /// Reads a prefill that the viewer may read, and counts that. `None` for one that is unknown, over, used up, or another company's.
+    /// Reads a prefill that the viewer may read, and counts the read. `None` for a prefill that is unknown,
+    /// expired, used up, or another company's.
     ///
     /// # Errors
-    /// [`Unavailable`] when the store cannot be read or written; the reading may be counted then.
+    /// [`Unavailable`] when the store cannot be read or written; the read may be counted then.
     pub async fn read(&self, viewer: Viewer, token: Uuid) -> Result<Option<Lead>, Unavailable> {
         let key = key(viewer.company, token);
-        // What nobody knows has no line.
+        // Unknown tokens take no record lock.
         let is_known = || self.store.get(Tree::Prefills, &key).map(|stored| stored.is_some());
         if !self.may_be_kept(token) || self.store.is_shared() && !is_known().map_err(|_| Unavailable)? {
             return Ok(None);
@@ -207,7 +210,7 @@ impl Prefills {
             let is_last = record.reads_left == 0;
             let commit = Commit::new().unchanged(Tree::Prefills, &key, stored);
             let commit = if is_last {
-                // Whoever reads may hang up before the end.
+                // The caller may hang up before the end.
                 self.has_ended.store(true, Ordering::Relaxed);
                 self.ending(commit).remove(Tree::Prefills, &key)
             } else {
@@ -220,7 +223,7 @@ impl Prefills {
                     }
                     return Ok(Some(record.lead));
                 }
-                // Another reading was counted meanwhile.
+                // A concurrent read was counted first.
                 Err(CommitError::Guard { .. }) => {}
                 Err(_) => return Err(Unavailable),
             }
@@ -228,7 +231,8 @@ impl Prefills {
         Err(Unavailable)
     }
 
-    /// Ends those that are over, and destroys the keys of what ended, for ever; in a database once this process leads.
+    /// Removes expired prefills and destroys the keys of ended ones, forever; on a database only while this
+    /// process leads.
     pub async fn sweep(&self) {
         let mut ticks = interval(self.swept_after());
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -244,7 +248,7 @@ impl Prefills {
         if self.is_to_be_swept(over) {
             self.destroy_keys().await;
         }
-        // Only now is nothing left of them.
+        // Only now are they fully gone.
         counter!(PREFILLS_ENDED, "by" => "time").increment(over);
         self.count();
     }
@@ -263,7 +267,7 @@ impl Prefills {
         }
     }
 
-    /// Whether something has ended whose key is to be destroyed by this process.
+    /// Whether this process has keys of ended prefills to destroy.
     fn is_to_be_swept(&self, over: u64) -> bool {
         if !self.store.is_shared() {
             return self.has_ended.swap(false, Ordering::Relaxed) || over > 0;
@@ -281,7 +285,7 @@ impl Prefills {
             || stored(&self.store, []).any(|(_, record)| is_over(record))
     }
 
-    /// Has the process that leads know that one ends by this commit.
+    /// Adds the mark that informs the leader of an ended prefill.
     fn ending(&self, commit: Commit) -> Commit {
         match self.store.is_shared() {
             true => commit.put(Tree::Meta, self.store.own_key(ENDED), ids::random().as_bytes()),
@@ -289,7 +293,7 @@ impl Prefills {
         }
     }
 
-    /// Whether it can be read no more by what its record says: by the clocks of who wrote it and of who reads it.
+    /// Whether the prefill has expired, by the clocks of its writer and this reader.
     fn is_over(&self, record: &PrefillRecord) -> bool {
         record.until_ms <= self.store.now_ms()
     }
@@ -309,7 +313,7 @@ impl Prefills {
         self.has_ended.store(true, Ordering::Relaxed);
     }
 
-    /// Whether there may be a record of it that can be read: another process may have kept it.
+    /// Whether a readable record may exist: another process may have stored it.
     fn may_be_kept(&self, token: Uuid) -> bool {
         let kept = self.kept.lock();
         kept.get(&token).map_or(self.store.is_shared(), |one| one.until > Instant::now())
@@ -320,7 +324,7 @@ impl Prefills {
     }
 }
 
-/// Where the prefills are that its own company gave under the uuid of a lead, and what they hold.
+/// A company's prefills under the uuids of its leads, with their keys.
 pub fn prefills_of(
     store: &Store,
     company: Uuid,
@@ -330,7 +334,7 @@ pub fn prefills_of(
     prefills.filter(move |(_, prefill)| prefill.uuid.is_some_and(&is_wanted))
 }
 
-/// Those in the store whose keys begin so, each with its record where that can be read.
+/// The stored prefills whose keys begin with `prefix`, each with its record if it can be read.
 fn stored(store: &Store, prefix: impl AsRef<[u8]>) -> impl Iterator<Item = (Vec<u8>, Option<PrefillRecord>)> {
     let read = move |(key, payload): (Vec<u8>, Vec<u8>)| {
         let record = store.decode_json(Tree::Prefills, &key, &payload).ok();
@@ -339,7 +343,6 @@ fn stored(store: &Store, prefix: impl AsRef<[u8]>) -> impl Iterator<Item = (Vec<
     store.scan(Tree::Prefills, prefix).filter_map(Result::ok).map(read)
 }
 
-/// Under which a prefill is kept.
 fn key(company: Uuid, token: Uuid) -> Vec<u8> {
     [&company.as_bytes()[..], token.as_bytes()].concat()
 }

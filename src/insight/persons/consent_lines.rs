@@ -1,5 +1,4 @@
-//! What consents come to, line by line: of each statement how many made it, or of each lead what it stated. The command and the console tell
-//! the same.
+//! Consents as lines, for the command and the console alike: a summary by statement, or one line per lead.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,13 +9,13 @@ use serde::Serialize;
 use super::consents::{Consent, ConsentPage};
 use offerd_model::{LeadLegalInformation, Timestamp};
 
-/// Different statements that a summary has at most: texts that name the person are as many as the leads.
+/// The most distinct statements in a summary. Texts that name the person are as many as the leads.
 pub const STATEMENTS: usize = 10_000;
 
-/// What a line says, under its names; each line has the same ones.
+/// The fields of a line with their names; every line has the same names.
 pub type Fields = Vec<(&'static str, Option<String>)>;
 
-/// The days on which leads came (UTC), both included; nothing stands for the first ever, and for the last.
+/// The days (UTC) on which leads arrived, both inclusive; `None` leaves that end open.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Came {
     /// First day.
@@ -25,37 +24,37 @@ pub struct Came {
     pub to: Option<NaiveDate>,
 }
 
-/// How often something was stated.
+/// How many leads made a statement, and when.
 #[derive(Debug, Serialize)]
 pub struct Summary {
-    /// What.
+    /// The statement.
     pub statement: LeadLegalInformation,
-    /// By how many leads.
+    /// The number of leads that made it.
     pub leads: u64,
-    /// How many of them have stated something else since.
+    /// How many of these leads have made a different statement since.
     pub superseded: u64,
-    /// When first.
+    /// When it was first made.
     pub first: Timestamp,
-    /// When last.
+    /// When it was last made.
     pub last: Timestamp,
 }
 
-/// Summaries in the making.
+/// Builds summaries page by page.
 #[derive(Debug, Default)]
 pub struct Summaries {
     all: Vec<Summary>,
     places: HashMap<String, usize>,
 }
 
-/// There are more different statements than a summary has.
+/// There are more than [`STATEMENTS`] distinct statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooMany;
 
 impl Came {
-    /// The same in Unix milliseconds.
+    /// Converts the days to a range of Unix milliseconds.
     ///
     /// # Errors
-    /// That the last day is before the first; a sentence.
+    /// The last day is before the first; a sentence.
     pub fn range(self) -> Result<Range<u64>, String> {
         let Self { from, to } = self;
         if let (Some(from), Some(to)) = (from, to)
@@ -72,7 +71,7 @@ impl Came {
 }
 
 impl Summaries {
-    /// Takes in a page.
+    /// Adds a page of consents.
     ///
     /// # Errors
     /// [`TooMany`]
@@ -80,7 +79,7 @@ impl Summaries {
         page.consents.iter().try_for_each(|consent| self.sum_up(consent, &page.statements[consent.statement]))
     }
 
-    /// All of them, what was stated most often first.
+    /// The summaries, most frequent first.
     pub fn sorted(mut self) -> Vec<Summary> {
         self.all.sort_by_key(|summary| std::cmp::Reverse(summary.leads));
         self.all
@@ -106,7 +105,7 @@ impl Summaries {
 }
 
 impl Summary {
-    /// Its line.
+    /// The summary's line.
     pub fn fields(&self) -> Fields {
         let mut fields = vec![
             ("leads", Some(self.leads.to_string())),
@@ -119,7 +118,7 @@ impl Summary {
     }
 }
 
-/// The line of a lead and a statement.
+/// The line of one lead's statement.
 pub fn each(consent: &Consent, statement: &LeadLegalInformation) -> Fields {
     let mut fields = vec![
         ("leadUuid", Some(consent.lead_uuid.to_string())),

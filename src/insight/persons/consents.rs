@@ -1,5 +1,5 @@
-//! Who agreed to what, and when: what leads state of consents, in order of arrival and page by page, so that any number of
-//! leads can be walked.
+//! The consents that leads state, in order of arrival, read page by page, so that stores of any size can be
+//! walked.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,73 +11,73 @@ use offerd_model::{EventType, LeadLegalInformation, Timestamp, record};
 use offerd_store::entities::{Happening, LeadRecord};
 use offerd_store::{Store, Tree};
 
-/// Records of feeds that are read for one page.
+/// The number of feed records read for one page.
 const PAGE: usize = 2000;
 
-/// Which leads are wanted.
+/// Filters for leads.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// Whose; nothing stands for all.
+    /// The company; `None` for all.
     pub company: Option<Uuid>,
-    /// When they came, Unix milliseconds.
+    /// The time of arrival, in Unix milliseconds.
     pub came: Range<u64>,
     /// Test leads, or live ones.
     pub test: bool,
 }
 
 record! { plain
-    /// Where a page ends, and the next begins.
+    /// Where a page ends and the next begins.
     #[derive(Copy, Eq)]
     Place {
-        /// Whose feed is being read.
+        /// The company whose feed is being read.
         company: Uuid,
-        /// From which arrival on, microseconds since 1970.
+        /// The first arrival to read, in microseconds since 1970.
         from_us: u64,
     }
 
-    /// What some leads state.
+    /// The consents of some leads.
     #[derive(Default)]
     ConsentPage {
-        /// What is stated, each once.
+        /// The distinct statements.
         statements: Vec<LeadLegalInformation>,
-        /// Who stated it, and when.
+        /// Each statement of each lead.
         consents: Vec<Consent>,
-        /// Leads that are not there any more, because they were erased or their time is over.
+        /// The number of leads that are erased or past retention.
         gone: u64,
-        /// Where to go on; nothing at the end.
+        /// The start of the next page; `None` at the end.
         next?: Place,
     }
 
-    /// That somebody stated something.
+    /// A statement made by a lead's applicant.
     #[derive(Eq)]
     Consent {
-        /// Their lead.
+        /// The lead.
         lead_uuid: Uuid,
-        /// Whose it is.
+        /// The lead's company.
         company_uuid: Uuid,
         /// When it was stated.
         stated_at: Timestamp,
-        /// What was stated: its place among the statements of the page.
+        /// The index into the page's `statements`.
         statement: usize,
-        /// Whether something else was stated later.
+        /// Whether a later statement replaces it.
         superseded: bool,
     }
 
-    /// What the person of a lead agreed to, without the texts that they were shown.
+    /// What an applicant agreed to, without the texts they were shown.
     #[derive(Eq)]
     Agreed {
-        /// When that was stated.
+        /// When it was stated.
         stated_at: Timestamp,
-        /// What was asked for, and whether they agreed to it.
+        /// Each consent that was asked for, and whether it was given.
         to: Vec<(String, bool)>,
-        /// The version of the text that several clients share.
+        /// The version of the consent text shared by several clients.
         version: Option<String>,
-        /// Whether something else was stated later.
+        /// Whether a later statement replaces it.
         superseded: bool,
     }
 }
 
-/// What the person of a lead agreed to, the oldest first; what states nothing is left out.
+/// What a lead's applicant agreed to, oldest first; empty statements are left out.
 pub fn agreed(record: &LeadRecord) -> Vec<Agreed> {
     let all = consents::stated(record);
     let latest = all.len().saturating_sub(1);
@@ -95,7 +95,7 @@ pub fn agreed(record: &LeadRecord) -> Vec<Agreed> {
     agreed.filter(|agreed| !agreed.to.is_empty() || agreed.version.is_some()).collect()
 }
 
-/// The next page.
+/// Reads the next page.
 ///
 /// # Errors
 /// [`Unavailable`] when the store cannot be read.
@@ -113,7 +113,6 @@ pub fn page(store: &Store, wanted: &Wanted, from: Option<Place>) -> Result<Conse
     Ok(ConsentPage { next, ..page.page })
 }
 
-/// A page in the making.
 #[derive(Default)]
 struct Gathering {
     page: ConsentPage,
@@ -121,7 +120,7 @@ struct Gathering {
 }
 
 impl Gathering {
-    /// Reads on in a feed; returns where the next page goes on in it, if it does.
+    /// Reads one page of a feed; returns where the next page continues, if the feed has more.
     fn read(&mut self, store: &Store, wanted: &Wanted, from: Place) -> Result<Option<Place>, Unavailable> {
         let end_us = wanted.came.end.saturating_mul(1000);
         let place = (Tree::LeadEvents, from.company, from.from_us);

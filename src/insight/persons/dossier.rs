@@ -1,4 +1,4 @@
-//! A dossier: everything that is held on a person, for who asks for it.
+//! The dossier: a copy of everything that is stored about a person, for answering an access request.
 
 use chrono::Utc;
 use serde::Serialize;
@@ -22,113 +22,113 @@ use offerd_store::Tree;
 use offerd_store::entities::{Happening, LeadRecord, Payout, Tag};
 use offerd_store::tokens::Tokens;
 
-/// Everything that is held on the person of a lead.
+/// Everything that is stored about a lead's applicant.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Dossier {
-    /// When it was put together.
+    /// When the dossier was compiled.
     pub exported_at: Timestamp,
-    /// Whose lead it is, by name.
+    /// The name of the lead's company.
     pub company_name: String,
-    /// When it was made.
+    /// When the lead was created.
     pub lead_created_at: Timestamp,
-    /// When it changed last.
+    /// When the lead last changed.
     pub lead_updated_at: Timestamp,
-    /// What the person agreed to, and when.
+    /// The consents that the applicant gave, with times.
     pub consents: Vec<Agreed>,
-    /// The lead as it was sent, and when.
+    /// The lead as it was sent.
     pub lead: LeadRecord,
-    /// How far it came.
+    /// The lead's status.
     pub status: LeadStatus,
-    /// What was done with it.
+    /// The actions recorded for the lead.
     pub lead_actions: Vec<LeadAction>,
-    /// The offers that were made, as the person was shown them.
+    /// The rate tables as the applicant was shown them.
     pub rate_tables: Vec<Box<RawValue>>,
-    /// What happened to it.
+    /// The lead's events.
     pub lead_events: Vec<Event>,
-    /// What it earned.
+    /// The lead's payouts.
     pub lead_payouts: Vec<Earned>,
-    /// How it was tagged.
+    /// The client tags of the lead.
     pub client_tags: Vec<Tagged>,
-    /// What partners reported of it.
+    /// The events that partners reported.
     pub partner_reports: Vec<PartnerEvent>,
-    /// How far the calls to partners came that are asked in several, and what was kept of their answers.
+    /// The progress of asks that take several calls, with what is stored of the answers.
     pub partner_calls: Vec<PartnerCall>,
-    /// What partners were sent and answered, where that is kept.
+    /// The transcripts of requests to partners and their answers, where these are stored.
     pub partner_transcripts: Vec<AskTranscript>,
-    /// How often its offers were opened.
+    /// Clicks per offer.
     pub offer_clicks: Vec<OfferClicks>,
-    /// Offers that were seen.
+    /// The displays of its offers.
     pub offer_displays: Vec<OfferDisplay>,
-    /// The visit in which it was sent.
+    /// The session in which the lead was sent.
     pub visits: Vec<SessionInit>,
-    /// What was given under its uuid and waits to be taken up.
+    /// Prefills under the lead's uuid that have not been read yet.
     pub prefills: Vec<Lead>,
-    /// The suppression lists that the person is on by now.
+    /// The suppression lists that name the applicant at present.
     pub suppression_lists: Vec<String>,
 }
 
-/// How far the calls to a partner came that is asked in several.
+/// The progress of an ask that takes several calls.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartnerCall {
     /// The rate table.
     pub rate_table_uuid: Uuid,
-    /// The partner, by its key.
+    /// The partner's key.
     pub partner: String,
-    /// When that was written down.
+    /// When the progress was recorded.
     pub at: Timestamp,
-    /// Whether the lead was about to be sent; else that call was only the next.
+    /// Whether the lead was about to be sent; otherwise that call was only the next one.
     pub sent: bool,
-    /// What the partner has bid for the lead, dollars.
+    /// The partner's bid for the lead, in dollars.
     pub bid: Option<f64>,
-    /// What was kept of its answers.
+    /// What is stored of its answers.
     pub kept: Box<RawValue>,
-    /// What came of it when the ask had ended.
+    /// The result that arrived after the ask had ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub later: Option<String>,
 }
 
-/// How often an offer was opened, the clicks included of which nothing more is kept.
+/// The clicks on an offer, including those whose details are no longer stored.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OfferClicks {
     /// The offer.
     pub offer_uuid: Uuid,
-    /// How often, since clicks are counted.
+    /// The number of clicks since counting began.
     pub clicks: u64,
 }
 
-/// Something that happened.
+/// An event of the lead.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
-    /// What.
+    /// The type of event.
     pub event_type: EventType,
-    /// When.
+    /// When it happened.
     pub event_created_at: Timestamp,
-    /// With which institution.
+    /// The name of the institution involved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub financial_institution_name: Option<String>,
-    /// About which product.
+    /// The product type involved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub product_type: Option<ProductType>,
-    /// The amount at stake.
+    /// The amount involved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount_in_cents: Option<i32>,
 }
 
-/// Something that was earned.
+/// A payout.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Earned {
-    /// When.
+    /// When it was booked.
     pub booked_at: Timestamp,
-    /// How much; less than nothing where it was taken back.
+    /// The amount; negative for a reversal.
     pub payout_in_cents: f64,
 }
 
-/// A value of a tag.
+/// A value of a client tag.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tagged {
@@ -136,15 +136,15 @@ pub struct Tagged {
     pub key: String,
     /// The value.
     pub value: String,
-    /// When it came.
+    /// When it arrived.
     pub created_at: Timestamp,
 }
 
-/// Puts together what is held on the person of a lead; `None` when there is no such lead, or none any more. Reads feeds
-/// from the lead on, so it may take a while.
+/// Compiles the dossier of a lead's applicant; `None` when the lead does not exist or was erased. Scans feeds
+/// from the lead's creation on, so it may take a while.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when a part of it cannot be read.
+/// [`Unavailable`], already logged, when any part cannot be read.
 pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailable> {
     let store = &engine.records.store;
     let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
@@ -193,7 +193,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
     }))
 }
 
-/// The offers of a table that were opened.
+/// The clicks on a table's offers.
 fn clicks_on(engine: &Engine, table: &Table) -> Result<Vec<OfferClicks>, Unavailable> {
     let uuid = table.head().uuid;
     let mut opened = Vec::new();
@@ -205,7 +205,7 @@ fn clicks_on(engine: &Engine, table: &Table) -> Result<Vec<OfferClicks>, Unavail
     Ok(opened)
 }
 
-/// How far the calls of a table's partners came.
+/// The progress of a table's asks that take several calls.
 fn calls_for(engine: &Engine, table: &Table) -> Result<Vec<PartnerCall>, Unavailable> {
     let rate_table_uuid = table.head().uuid;
     let calls = reading::calls(&engine.records.store, rate_table_uuid)?;
@@ -219,7 +219,7 @@ fn calls_for(engine: &Engine, table: &Table) -> Result<Vec<PartnerCall>, Unavail
     told.collect()
 }
 
-/// What a table's partners were sent and answered.
+/// The stored transcripts of a table's asks.
 fn transcripts_of(engine: &Engine, table: &Table) -> Result<Vec<AskTranscript>, Unavailable> {
     let kept = engine.configuration().rules.transcripts.kept;
     let found = transcripts::of_table(&engine.records.store, table.head().uuid, kept)?;

@@ -1,9 +1,10 @@
-//! Erasing a person: what becomes unreadable, and what remains.
+//! Erasure of a person: which records become unreadable, and which remain.
 //!
-//! The lead's data key is destroyed, and with it everything that is sealed by it: the lead, the answers to it, what was
-//! done with it, what partners reported of it, its tags, the displays of its offers. For whoever asks, lead and rate
-//! tables are not there any more, and nothing more is recorded of them. What remains names nobody: which partners were
-//! asked when, which caps and budgets count; that something happened to a lead of this uuid, and what it earned.
+//! Erasure destroys the lead's data key and with it every record sealed by that key: the lead, the partners'
+//! answers, lead actions, partner reports, tags and the displays of its offers. From then on the lead and its
+//! rate tables are answered as not found, and nothing more is recorded for them. The remaining records name
+//! nobody: which partners were asked when, which caps and budgets count; the events of a lead with this uuid,
+//! and what it earned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,13 +27,12 @@ use offerd_store::entities::{Happening, LeadRecord, Payout};
 use offerd_store::identities::{Forgetting, IdentityOf};
 use offerd_store::{Commit, ReadError, Store, Tree};
 
-/// How many slots of data keys are sealed anew at once, each by a commit.
+/// How many slots of data keys are resealed at once, each in a commit of its own.
 const SLOTS_AT_ONCE: usize = 64;
 
-/// A record, by its tree and key.
 type RecordKey = (Tree, Vec<u8>);
 
-/// What an erasure did.
+/// The result of an erasure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Erasure {
@@ -40,34 +40,35 @@ pub struct Erasure {
     pub lead_uuid: Uuid,
     /// When its data key was destroyed.
     pub erased_at: Timestamp,
-    /// Whether its record could not be read: its key is destroyed, and what follows counts only what was still found of it.
+    /// Whether the lead's record was unreadable. Its key is destroyed; the counts cover only the records that
+    /// were found.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub damaged: bool,
-    /// Records that can be read no more.
+    /// Records made unreadable.
     pub destroyed: Destroyed,
-    /// Records that remain, and name nobody.
+    /// Records that remain, without personal data.
     pub remaining: Remaining,
 }
 
-/// Records that can be read no more, by kind.
+/// Records made unreadable, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Destroyed {
     /// The lead as it was sent.
     pub leads: u64,
-    /// What partners answered, and how far calls to them had come.
+    /// Answers of partners, and the progress of calls to them.
     pub answers: u64,
-    /// Transcripts of what partners were sent and answered.
+    /// Transcripts of requests to partners and their answers.
     pub transcripts: u64,
-    /// What was done with it since.
+    /// Lead actions.
     pub lead_actions: u64,
-    /// What partners reported.
+    /// Events that partners reported.
     pub partner_reports: u64,
-    /// How it was tagged.
+    /// Client tags.
     pub client_tags: u64,
-    /// Offers of its that were seen.
+    /// Displays of its offers.
     pub offer_displays: u64,
-    /// Hashes by which it was found, and duplicates and repeated submits of it were known.
+    /// Hashes by which the lead was found and its duplicates and repeated submits were detected.
     pub hashes: u64,
 }
 
@@ -77,47 +78,46 @@ pub struct Destroyed {
 pub struct Remaining {
     /// Which partners were asked when, and the amount of the loan.
     pub rate_tables: u64,
-    /// What happened to the lead, and when.
+    /// Events of the lead, with their times.
     pub lead_events: u64,
-    /// What it earned.
+    /// Payouts of the lead.
     pub lead_payouts: u64,
 }
 
-/// What an erasure knows of a lead.
+/// What the erasure needs to know of a lead.
 #[derive(Default)]
 struct Gone {
     lead: Uuid,
     company: Uuid,
     /// Unix milliseconds.
     created_at: i64,
-    /// See above.
+    /// Unix milliseconds.
     updated_at: i64,
     first_table: Option<Uuid>,
     tables: Vec<Uuid>,
-    /// Whether its record cannot be read.
+    /// Whether the record is unreadable.
     damaged: bool,
 }
 
-/// By lead.
 type ByLead<T> = BTreeMap<Uuid, T>;
 
-/// Erases a lead; `None` when there is none, or none any more. See [`erase_all`].
+/// Erases a lead; `None` when it does not exist or is already erased. See [`erase_all`].
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read or written; the lead is then either erased or not.
+/// [`Unavailable`] when the store cannot be read or written; the lead may or may not be erased then.
 pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unavailable> {
     Ok(erase_all(engine, &[lead], &mut |_| ()).await?.pop())
 }
 
-/// Erases leads, those too whose records are damaged, and passes over those of which there are none, or none any more. Once this returns their erasures, no copy of the disk
-/// made from now on can tell what they held. Tables of theirs that are pending end, and are not recovered. `told` is given how many
-/// more are erased.
+/// Erases leads, including those with damaged records; skips leads that do not exist or are already erased.
+/// Once this returns their erasures, no later copy of the disk reveals their data. Their pending tables end
+/// and are not recovered. `told` receives the number of leads erased with each step.
 ///
-/// What is gone through for it is gone through once for all of them: the hashes of everybody of the days from which they are, the
-/// feeds of their companies since the first of them, and the data keys of their slots.
+/// The scans are shared by all of the leads: the hashes of the days on which they arrived, the feeds of their
+/// companies since the first of them, and the data keys of their slots.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read or written; each of the leads is then either erased or not.
+/// [`Unavailable`] when the store cannot be read or written; each lead may or may not be erased then.
 pub async fn erase_all(
     engine: &Engine,
     leads: &[Uuid],
@@ -126,7 +126,7 @@ pub async fn erase_all(
     let store = &engine.records.store;
     let (mut gone, mut hashes) = (Vec::new(), Hashes::default());
     for lead in leads {
-        // One after the other, so that no more of them is held than is needed.
+        // One at a time, to bound memory.
         match reading::held(store, *lead)? {
             Held::Whole(record) => {
                 hashes.add(store, &record);
@@ -142,8 +142,8 @@ pub async fn erase_all(
     gone.sort_by_key(|one| (one.created_at, one.lead));
     let ending = gone.iter().map(|one| one.lead).collect();
     end(engine, &ending).await;
-    // The leads are found until they are erased, however this ends: what is hashed is hashed anew behind that, by the next start
-    // where it is cut short.
+    // The index finds the leads until they are erased, however this ends. If it is cut short, the next start
+    // hashes again what was hashed.
     let mut forgetting = hashes.begin_forgetting(store, false)?;
     let mut sealed = sealed(store, &gone);
     let mut remaining = remaining(store, &gone);
@@ -162,11 +162,12 @@ pub async fn erase_all(
         Ok(()) => hashes.forget(store, forgetting).await,
         failed => failed,
     };
-    // Those that were begun meanwhile, too; and also where it failed, since it may have come far enough.
+    // Also ends tables that were begun meanwhile, and does so after a failure too: the leads may be erased
+    // already.
     end(engine, &ending).await;
     for one in &gone {
         match one.damaged {
-            // Not all of its tables are known.
+            // Some of its tables are unknown.
             true => engine.kept.forget_all(),
             false => engine.kept.forget(&one.tables_now(store)),
         }
@@ -181,30 +182,31 @@ impl Gone {
         Self { lead, company, created_at, updated_at, first_table, tables, damaged: false }
     }
 
-    /// A lead whose record cannot be read: what is sealed with its key, and lies under its uuid, is all that is known of it.
+    /// A lead with an unreadable record: only the records sealed with its key or listed under its uuid are
+    /// known.
     fn damaged(store: &Store, lead: Uuid) -> Self {
         let tables = reading::listed_tables(store, lead).collect();
         Self { lead, tables, damaged: true, ..Self::default() }
     }
 
-    /// Its tables, those included that were begun since.
+    /// Its tables, including those begun since.
     fn tables_now(&self, store: &Store) -> Vec<Uuid> {
         self.first_table.into_iter().chain(reading::listed_tables(store, self.lead)).collect()
     }
 }
 
-/// Ends the tables of leads that are live. An actor that is gone has ended already.
+/// Ends the live tables of leads. An actor that is gone has ended already.
 async fn end(engine: &Engine, leads: &BTreeSet<Uuid>) {
     join_all(engine.live.of_leads(leads).into_iter().map(|actor| actor.send(Leave))).await;
 }
 
-/// Takes in what other processes on the store have erased: once this returns, nothing of it is shown here from memory, and nobody is
-/// asked about it any more. Waits for the store, and has other threads wait for none.
+/// Applies erasures made by other processes on the store: once this returns, no erased lead is served from
+/// memory and no partner is asked about it. Reads the store on a blocking thread.
 ///
 /// # Errors
-/// That the store cannot be read; what is live may be of an erased lead then.
+/// The store cannot be read; live tables may belong to an erased lead then.
 pub async fn take_in(engine: &Arc<Engine>) -> Result<(), String> {
-    // What was read before it keeps nothing after it, and what is read after it finds nothing.
+    // Reads that began earlier can no longer be kept, and later reads find nothing.
     engine.kept.forget_all();
     let looking = Arc::clone(engine);
     let look = move || -> Result<BTreeSet<Uuid>, ReadError> {
@@ -218,7 +220,7 @@ pub async fn take_in(engine: &Arc<Engine>) -> Result<(), String> {
     Ok(())
 }
 
-/// By what leads are found, and duplicates of them known.
+/// The hashes by which leads are found and their duplicates detected.
 #[derive(Default)]
 struct Hashes {
     identities: Vec<IdentityOf>,
@@ -232,7 +234,7 @@ impl Hashes {
         self.contacts.push(contacts_of(store, record));
     }
 
-    /// Those of a lead whose record does not say which: whoever has hashed it is gone through.
+    /// Hashes of a lead whose record is unreadable: tries every company that owns an identity of this lead.
     fn add_damaged(&mut self, store: &Store, lead: Uuid) -> Result<(), Unavailable> {
         let mut companies = BTreeSet::new();
         for owned in store.owners(Tree::Identities, &[], &[]) {
@@ -245,13 +247,12 @@ impl Hashes {
         Ok(())
     }
 
-    /// And these.
     fn join(&mut self, more: Self) {
         self.identities.extend(more.identities);
         self.contacts.extend(more.contacts);
     }
 
-    /// Begins to forget them. With `only_likely`, looks only at the places their hashes most likely have, without a scan.
+    /// Begins to forget the hashes. With `only_likely`, checks only their most likely places, without a scan.
     fn begin_forgetting(&self, store: &Store, only_likely: bool) -> Result<Forgetting, Unavailable> {
         let begun = store.begin_forgetting_identities(&self.identities, only_likely);
         let mut forgetting = begun.map_err(failed)?;
@@ -259,7 +260,8 @@ impl Hashes {
         Ok(forgetting)
     }
 
-    /// Does the rest, once their leads are erased. What others have hashed anew meanwhile is forgotten with it.
+    /// Finishes forgetting, after the leads are erased. Also forgets hashes that other processes added
+    /// meanwhile.
     async fn forget(&self, store: &Store, mut forgetting: Forgetting) -> Result<(), Unavailable> {
         let leads = self.contacts.iter().map(|of| of.lead).collect();
         while !forgetting.is_nothing() {
@@ -275,7 +277,7 @@ fn failed(failure: impl std::fmt::Display) -> Unavailable {
     Unavailable
 }
 
-/// Destroys the data keys of leads, slot by slot, and removes what they have sealed. `sealed` is empty then.
+/// Destroys the data keys of leads, slot by slot, and removes the records they seal. Drains `sealed`.
 async fn destroy(
     store: &Store,
     gone: &[Gone],
@@ -293,9 +295,9 @@ async fn destroy(
         let commits = slots.iter().map(|leads| {
             let mut commit = Commit::new().erase_all(leads.iter().copied(), at_ms);
             for lead in leads {
-                // What is sealed could be left where it is; it would only take space.
+                // The sealed records are unreadable anyway; removing them frees the space.
                 let records = sealed.remove(lead).into_iter().flatten();
-                // Their key, which is none of the lead's, is destroyed in the minutes of any prefill.
+                // A prefill has a key of its own, which the sweep destroys within minutes.
                 let prefills = prefills.remove(lead).into_iter().flatten().map(|key| (Tree::Prefills, key));
                 let tables =
                     of[lead].tables.iter().map(|table| (Tree::OpenTables, table.as_bytes().to_vec()));
@@ -310,7 +312,7 @@ async fn destroy(
     Ok(())
 }
 
-/// What leads are found by that were merged into since they were read: it was not forgotten yet.
+/// The hashes of leads that were merged into since they were read; these are not being forgotten yet.
 fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g Gone>) -> Result<Hashes, Unavailable> {
     let mut grown = Hashes::default();
     for one in gone {
@@ -322,7 +324,7 @@ fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g Gone>) -> Result<Hash
     Ok(grown)
 }
 
-/// The prefills that were given under the uuids of leads.
+/// The prefills stored under the uuids of leads.
 fn prefills(store: &Store, gone: &[Gone]) -> ByLead<Vec<Vec<u8>>> {
     let mut of = ByLead::<Vec<Vec<u8>>>::new();
     let companies: BTreeSet<Uuid> = gone.iter().map(|one| one.company).collect();
@@ -336,13 +338,13 @@ fn prefills(store: &Store, gone: &[Gone]) -> ByLead<Vec<Vec<u8>>> {
     of
 }
 
-/// Each company with the time at which the first of its leads was made, Unix milliseconds.
+/// Each company with the creation time of its earliest lead, in Unix milliseconds.
 fn companies(gone: &[Gone]) -> BTreeMap<Uuid, i64> {
-    // They come in the order in which they were made.
+    // The leads are in order of creation.
     gone.iter().rev().map(|one| (one.company, one.created_at)).collect()
 }
 
-/// The records that are sealed by the data keys of leads; of each lead, also where there are none.
+/// The records sealed by the data keys of leads. Every lead has an entry, even if it is empty.
 fn sealed(store: &Store, gone: &[Gone]) -> ByLead<Vec<RecordKey>> {
     let mut sealed: ByLead<Vec<RecordKey>> = gone.iter().map(|one| (one.lead, Vec::new())).collect();
     let mut take = |tree: Tree, start: &[u8], prefix: &[u8]| {
@@ -389,7 +391,7 @@ impl Destroyed {
     }
 }
 
-/// What remains of leads.
+/// The records that remain of leads.
 fn remaining(store: &Store, gone: &[Gone]) -> ByLead<Remaining> {
     let begun = |one: &Gone| {
         let rate_tables = one.tables.len() as u64;

@@ -1,8 +1,8 @@
-//! The index of persons: each lead is found in it by the contacts that it was made with.
+//! The contact index: finds leads by the contact details they were submitted with.
 //!
-//! A lead is acknowledged before it is in the index, so that none is slowed down by it; who looks somebody up has it catch up first
-//! ([`ContactIndex::catch_up`]). What is done twice changes nothing, so a crash only has a step be done again. Leads of before there was an
-//! index come into it in the same way.
+//! A lead is acknowledged before it is indexed, so that indexing slows down no submit; a look-up first lets
+//! the index catch up ([`ContactIndex::catch_up`]). Indexing is idempotent, so a crash only repeats a step.
+//! Leads older than the index enter it in the same way.
 
 use std::time::Instant;
 
@@ -13,10 +13,10 @@ use offerd_model::EventType;
 use offerd_store::entities::Happening;
 use offerd_store::{Commit, CommitError, Store};
 
-/// The name under which the store keeps how far it has come.
+/// The name of the projection's checkpoint.
 const NAME: &str = "contacts";
 
-/// The index of a store.
+/// The contact index of a store.
 #[derive(Debug, Clone)]
 pub struct ContactIndex(pub Store);
 
@@ -33,15 +33,15 @@ impl Projection for ContactIndex {
 }
 
 impl ContactIndex {
-    /// Reads on until all is in the index that was there, or the time is over; whether it is.
+    /// Folds the feed until the index is current or `until` has passed; returns whether it is current.
     ///
     /// # Errors
-    /// Why the store failed.
+    /// The failure of the store.
     pub async fn catch_up(&mut self, until: Instant) -> Result<bool, CommitError> {
         loop {
             match self.fold().await {
                 Ok(false) => return Ok(true),
-                // Somebody else has brought these into it.
+                // Another process has indexed these leads.
                 Ok(true) | Err(CommitError::Guard { .. }) if Instant::now() < until => {}
                 Err(CommitError::Busy) if Instant::now() < until => tokio::time::sleep(LOOK_AGAIN).await,
                 Ok(true) | Err(CommitError::Busy | CommitError::Guard { .. }) => return Ok(false),
@@ -50,7 +50,7 @@ impl ContactIndex {
         }
     }
 
-    /// Brings leads into the index. A lead that cannot be read for the moment fails the step, so that it is tried again.
+    /// Indexes leads. A lead that cannot be read at the moment fails the step, so that it is retried.
     async fn take_in(&self, happenings: Vec<Happening>, moved: Commit) -> Result<(), CommitError> {
         let store = self.0.clone();
         let found = move || -> Result<Vec<Commit>, Unavailable> {
@@ -64,7 +64,7 @@ impl ContactIndex {
         };
         let unread = |Unavailable| CommitError::Failed("a lead cannot be read".to_owned());
         let found = blocking(found).await?.map_err(unread)?;
-        // A lead that was erased meanwhile is passed over.
+        // Skips leads that were erased meanwhile.
         self.0.commit_all(found, |failure| matches!(failure, CommitError::Erased)).await?;
         self.0.commit(moved).await
     }
@@ -120,7 +120,6 @@ mod tests {
         assert!(index.0.get(Tree::Meta, "moved").unwrap().is_some());
     }
 
-    /// A store of files that begins a volume each hour.
     fn options(path: &std::path::Path) -> StoreOptions {
         StoreOptions { volume_age: Duration::from_secs(3600), ..StoreOptions::new(path) }
     }

@@ -1,5 +1,6 @@
-//! What is done for a person: a [`dossier`] is everything that is held on them, [`erasure`] the end of it.
-//! By the [`index`] the leads of somebody are found, and a [`request`] is about all of them. [`consents`] tell who agreed to what, [`consent_lines`] what that comes to.
+//! The rights of a person: a [`dossier`] is everything stored about them, [`erasure`] deletes it. The
+//! [`index`] finds their leads by contact, and a [`request`] covers all of them. [`consents`] lists consents,
+//! [`consent_lines`] renders and sums them up.
 
 pub mod consent_lines;
 pub mod consents;

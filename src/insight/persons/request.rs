@@ -1,4 +1,4 @@
-//! What a person may ask for: which leads are about them, a copy of all that is held, and that all of it is erased.
+//! Requests of a person: find their leads, copy everything stored about them, erase all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -18,76 +18,76 @@ use offerd_model::{Lead, ProductType, SuppressionDigest, SuppressionKind, Timest
 use offerd_store::entities::LeadRecord;
 use offerd_store::tokens::Tokens;
 
-/// Longest time that is waited for the index to catch up.
+/// Longest wait for the contact index to catch up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Whom a request is about, without saying it: the SHA-256 of the normal form of a mail address or telephone number.
+/// The subject of a request, as the SHA-256 digest of a normalised mail address or telephone number.
 #[derive(Debug, Clone, Copy)]
 pub struct Who {
-    /// What names the person.
+    /// The kind of contact.
     pub kind: SuppressionKind,
-    /// Its digest.
+    /// The digest of its normal form.
     pub digest: SuppressionDigest,
 }
 
-/// A lead that is about somebody.
+/// A lead about the person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FoundLead {
     /// Its uuid.
     pub lead_uuid: Uuid,
-    /// Whose lead it is.
+    /// The lead's company.
     pub company_uuid: Uuid,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// What it asks for; nothing stands for all.
+    /// The product types it asks for; empty for all.
     pub product_types: Vec<ProductType>,
     /// Whether it was made with a test token.
     pub test: bool,
-    /// What they agreed to, and when.
+    /// The consents that the applicant gave, with times.
     #[serde(default)]
     pub consents: Vec<Agreed>,
 }
 
-/// Everything that is held on somebody.
+/// Everything stored about a person.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Copy {
-    /// When it was put together.
+    /// When the copy was compiled.
     pub exported_at: Timestamp,
-    /// Of each lead.
+    /// The dossier of each lead.
     pub leads: Vec<Dossier>,
 }
 
-/// What became of the wish to be erased.
+/// The receipt for an erasure request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
-    /// A number to name it by, which says nothing of the person.
+    /// An id for the receipt that reveals nothing of the person.
     pub receipt_uuid: Uuid,
-    /// When it was done.
+    /// When the erasure was done.
     pub erased_at: Timestamp,
-    /// In how many rounds: so many leads as `limits.leads_erased_at_once` says go at once.
+    /// The number of rounds: each erases up to `limits.leads_erased_at_once` leads.
     #[serde(default)]
     pub rounds: usize,
-    /// By whom, as the audit names them.
+    /// The user who did it, as the audit names them.
     pub by: String,
-    /// Why; nothing where nobody said.
+    /// The reason, if one was given.
     pub reason: Option<String>,
-    /// The daemon that did it: its version and its address.
+    /// The daemon that did it, with its version and address.
     pub daemon: String,
-    /// Whose leads they were, by name.
+    /// The names of the companies that owned the leads.
     pub companies: Vec<String>,
-    /// By how much of what they gave they are left alone from now on; nothing where that was not wished.
+    /// The contact details that were opted out; `None` where no opt-out was requested.
     pub left_alone: Option<Listed>,
-    /// Places of the store that could not be read: leads of theirs may lie there.
+    /// Unreadable places of the store, which may hold more leads of the person.
     #[serde(default)]
     pub unread: usize,
-    /// Of each lead.
+    /// The erasure of each lead.
     pub leads: Vec<Erasure>,
 }
 
-/// What was put on the list of who asked to be left alone, counted by kind.
+/// Entries added to the opt-out list, counted by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
@@ -95,17 +95,17 @@ pub struct Listed {
     pub emails: usize,
     /// Telephone numbers.
     pub phones: usize,
-    /// Names with a day of birth.
+    /// Names with a date of birth.
     pub names: usize,
 }
 
-/// What somebody is left alone by, by kind and each once.
+/// The digests to opt out, by kind.
 pub type Named = [(SuppressionKind, BTreeSet<SuppressionDigest>); SuppressionKind::ALL.len()];
 
-/// Why a request was not carried out.
+/// Why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotDone {
-    /// Leads are still coming into the index, so that some could be missed.
+    /// The index is still catching up, so leads could be missed.
     #[error(
         "leads are still coming into the index of persons, so that some could be missed; ask again in a minute"
     )]
@@ -121,23 +121,24 @@ impl From<Unavailable> for NotDone {
     }
 }
 
-/// What the leads that are about somebody say of them.
+/// The leads about a person, with what they reveal.
 #[derive(Debug)]
 pub struct About {
-    /// The leads, each company's, in the order that they were made in.
+    /// The leads, in order of creation.
     pub found: Vec<FoundLead>,
-    /// Leads that are about them, and whose records cannot be read.
+    /// Leads about the person with unreadable records.
     pub damaged: Vec<Uuid>,
-    /// At how many places of the store leads of theirs may lie that cannot be read.
+    /// The number of unreadable places of the store that may hold leads of the person.
     pub unread: usize,
-    /// Every address, number, and name with a day of birth by which the leads name their applicant, and that by which they were found. Who
-    /// applies with them did not ask for anything.
+    /// Every address, number, and name with date of birth that the leads give for the applicant, and the
+    /// contact the leads were found by. Co-applicants made no request and are left out.
     pub named: Named,
-    /// Whether one of them is what was looked for beside.
+    /// Whether any of the leads satisfies the caller's predicate.
     pub is_told: bool,
 }
 
-/// Finds the leads that are about somebody, and reads them one after the other: somebody may have many. `is_told` looks at each.
+/// Finds the leads about a person and reads them one at a time, since there may be many. Applies `is_told` to
+/// each.
 ///
 /// # Errors
 /// [`NotDone`]
@@ -151,7 +152,7 @@ pub async fn about(engine: &Engine, who: Who, is_told: &dyn Fn(&Lead) -> bool) -
     for lead in leads(engine, who).await? {
         let record = match reading::held(store, lead)? {
             Held::Whole(record) => record,
-            // What is dropped or erased has no key any more.
+            // The key of a dropped or erased lead is gone.
             Held::Nothing => continue,
             Held::Damaged => {
                 about.damaged.push(lead);
@@ -169,7 +170,7 @@ pub async fn about(engine: &Engine, who: Who, is_told: &dyn Fn(&Lead) -> bool) -
     Ok(about)
 }
 
-/// A copy of all that is held in leads.
+/// Copies everything stored about the person of these leads.
 ///
 /// # Errors
 /// [`NotDone`]
@@ -179,14 +180,14 @@ pub fn copy(engine: &Engine, leads: &[FoundLead]) -> Result<Copy, NotDone> {
     Ok(Copy { exported_at: Utc::now().into(), leads })
 }
 
-/// The names of the companies whose leads they are.
+/// The names of the companies that own the leads.
 pub fn companies(engine: &Engine, leads: &[FoundLead]) -> BTreeMap<Uuid, String> {
     let tokens = Tokens::of(engine.records.store.clone());
     let companies: BTreeSet<Uuid> = leads.iter().map(|found| found.company_uuid).collect();
     companies.into_iter().map(|uuid| (uuid, tokens.name_of(uuid))).collect()
 }
 
-/// The uuids of the leads that are about somebody. They are brought into the index first, as far as they are in no index yet.
+/// The uuids of the leads about a person. Lets the contact index catch up first.
 ///
 /// # Errors
 /// [`NotDone`]
@@ -208,13 +209,13 @@ pub async fn leads(engine: &Engine, who: Who) -> Result<Vec<Uuid>, NotDone> {
 }
 
 impl Listed {
-    /// How much of each kind it is.
+    /// Counts the digests of each kind.
     pub fn of(named: &Named) -> Self {
         let [emails, phones, names] = named.each_ref().map(|(_, digests)| digests.len());
         Self { emails, phones, names }
     }
 
-    /// That in words, such as `1 e-mail address, 2 phone numbers`.
+    /// The counts in words, such as `1 e-mail address, 2 phone numbers`.
     pub fn told(self) -> String {
         let counted = |count: usize, one: &str| match count {
             0 => None,

@@ -1,15 +1,17 @@
-//! A block: the cells of one kind and one day or month, as they are stored.
+//! A block: the stored cells of one kind and one day or month.
 //!
-//! Cells stand in the order of their numbers, in chunks of [`CHUNK`]. A chunk holds the two numbers as differences from the cell before and
-//! then each measure, a column each, but for the last measures where no cell has any of them. A column is packed: its least value, and what each is above that in as many bits as
-//! the greatest needs; or sparse: the values other than 0, each with its place. The shorter of the two is written. Most
-//! cells differ little from their neighbours and most measures of a cell are 0, so that a cell takes some two bytes, and
+//! Cells are ordered by their ids, in chunks of [`CHUNK`]. A chunk is columnar: the two ids as deltas from
+//! the previous cell, then each measure; trailing measures that no cell of the block has are left out. A
+//! column is either packed, as its least value and each value's excess over it in as many bits as the
+//! greatest needs; or sparse, as the non-zero values with their positions. The shorter form is written. Most
+//! cells differ little from their neighbours and most measures are 0, so a cell takes about two bytes, and
 //! reading one some nanoseconds.
 //!
 //! ```text
 //! block   format u8  cells varint  measures u8  chunk…
 //! chunk   column × (2 + measures)
-//! column  packed: width u8, least value zigzag varint, bits      sparse: 255, how many u8, (place u8, value zigzag varint)…
+//! column  packed: width u8, least value zigzag varint, bits
+//!         sparse: 255, how many u8, (place u8, value zigzag varint)…
 //! ```
 
 use serde::Serialize;
@@ -19,21 +21,21 @@ use super::cells::Ids;
 use super::measure::{Measure, Measures};
 use offerd_store::codec::CodecError;
 
-/// Cells of a chunk.
+/// The number of cells in a chunk.
 const CHUNK: usize = 128;
 
-/// What a block begins with.
+/// The first byte of a block.
 const FORMAT: u8 = 1;
 
-/// The width that says that a column is sparse.
+/// The width that marks a sparse column.
 const SPARSE: u8 = 255;
 
 const COLUMNS: usize = 2 + Measure::COUNT;
 
-/// The values of one column within a chunk.
+/// One column of a chunk.
 type Column = [i64; CHUNK];
 
-/// Writes cells, which stand in the order of their numbers.
+/// Encodes cells, which must be ordered by their ids.
 pub fn write(cells: &[(Ids, Measures)]) -> Vec<u8> {
     let mut bytes = vec![FORMAT];
     number(cells.len() as u64, &mut bytes);
@@ -56,10 +58,10 @@ pub fn write(cells: &[(Ids, Measures)]) -> Vec<u8> {
     bytes
 }
 
-/// Hands over each cell of a block, in the order of their numbers.
+/// Passes each cell of a block to `tell`, in the order of their ids.
 ///
 /// # Errors
-/// That it is no block, or is cut off, or goes on behind its end.
+/// The bytes are no block, are cut off, or have a trailing rest.
 pub fn read(bytes: &[u8], mut tell: impl FnMut(Ids, &Measures)) -> Result<(), CodecError> {
     let mut input = Input(bytes);
     if input.number::<u8>()? != FORMAT {
@@ -125,12 +127,12 @@ fn pack(values: &[i64], least: i64, width: u32, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Writes a number as postcard does: seven bits a byte, and one that may be less than nothing as zigzag.
+/// Writes a number as postcard does: seven bits a byte, signed numbers as zigzag.
 fn number<T: Serialize>(value: T, bytes: &mut Vec<u8>) {
     *bytes = postcard::to_extend(&value, std::mem::take(bytes)).expect("a number is written");
 }
 
-/// What is left to be read.
+/// The unread rest of the input.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -171,7 +173,7 @@ impl Input<'_> {
 }
 
 fn unpack(packed: &[u8], width: u32, least: i64, column: &mut [i64]) {
-    // Room behind, so that a whole word can be read at each place.
+    // Padding, so that a whole word can be read at each position.
     let mut room = [0; CHUNK * 8 + 16];
     room[..packed.len()].copy_from_slice(packed);
     let mask = u64::MAX >> (64 - width);
@@ -179,7 +181,7 @@ fn unpack(packed: &[u8], width: u32, least: i64, column: &mut [i64]) {
         let bit = nth * width as usize;
         let (byte, shift) = (bit / 8, (bit % 8) as u32);
         let low = u64::from_le_bytes(room[byte..byte + 8].try_into().expect("eight bytes")) >> shift;
-        // What stands beyond the word, where the value does.
+        // The bits beyond the word, if the value straddles it.
         let high = if shift + width > 64 { u64::from(room[byte + 8]) << (64 - shift) } else { 0 };
         *value = least.wrapping_add(((low | high) & mask).cast_signed());
     }

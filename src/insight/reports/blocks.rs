@@ -1,8 +1,8 @@
-//! How cells come into the store, and how blocks of one day or month become one.
+//! Writing cells to the store, and merging the blocks of a day or month.
 //!
-//! Each write adds a part to the days that it has cells of, and to their months. A part with few cells is one record with the blocks
-//! of all kinds; a larger one has a record for each kind, so that a report reads only its own. When a day or month has
-//! [`PARTS`] of them, they are merged.
+//! Each write adds a part to every day that it has cells of, and to their months. A small part is one record
+//! with the blocks of all kinds; a larger one has a record for each kind, so that a report reads only its
+//! own. [`PARTS`] parts of a day or month are merged into one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
@@ -14,16 +14,16 @@ use super::key::{Grain, Place, Space, TOGETHER, kind_bytes};
 use super::measure::Measures;
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
-/// Parts of one day or month that are merged.
+/// The number of parts of a day or month at which they are merged.
 const PARTS: usize = 8;
 
-/// Bytes up to which the blocks of all kinds are one record.
+/// Up to this size in bytes, the blocks of all kinds share a record.
 const FEW_BYTES: usize = 32 * 1024;
 
 /// The blocks of one part, by kind.
 pub type Blocks = Vec<(Kind, Vec<u8>)>;
 
-/// The parts that cells become: of each day, and of each month.
+/// Encodes cells as parts: one for each day, and one for each month.
 pub fn parts(cells: &Cells) -> BTreeMap<Place, Blocks> {
     let mut places: BTreeMap<Place, Vec<&OfDay>> = BTreeMap::new();
     for (at, of_day) in &cells.by {
@@ -50,7 +50,7 @@ fn written(cells: BTreeMap<Ids, Measures>) -> Vec<u8> {
     block::write(&cells)
 }
 
-/// Adds a part of a place.
+/// Adds a part of a day or month to the commit.
 pub fn put(commit: Commit, space: Space, place: Place, part: u32, blocks: &Blocks) -> Commit {
     let bytes: usize = blocks.iter().map(|(_, block)| block.len()).sum();
     if bytes <= FEW_BYTES {
@@ -63,22 +63,22 @@ pub fn put(commit: Commit, space: Space, place: Place, part: u32, blocks: &Block
     })
 }
 
-/// Merges the parts of a place into one where there are so many; it gets the number `part`.
+/// Merges the parts of a day or month into one numbered `part`, once there are [`PARTS`] of them.
 ///
 /// # Errors
-/// That they cannot be read.
+/// The parts cannot be read.
 pub fn merged(store: &Store, space: Space, place: Place, part: u32) -> Result<Option<Commit>, CommitError> {
     let keys_of = |kind| {
         let keys = store.scan(Tree::Reports, place.blocks(space, kind));
         keys.map(|record| record.map_err(unreadable)).collect::<Result<Vec<_>, _>>()
     };
     let together = keys_of(TOGETHER)?;
-    // A part that has records of its own has one of the whole.
+    // A part with a record for each kind has one for the whole.
     if together.len() + keys_of(kind_bytes(Kind::WHOLE))?.len() < PARTS {
         return Ok(None);
     }
     let mut commit = Commit::new();
-    // Each with the key of its record.
+    // With the keys of their records, for reporting damage.
     let mut few: HashMap<Kind, Vec<_>> = HashMap::new();
     for (key, bytes) in together {
         for (kind, block) in store.decode::<Blocks>(Tree::Reports, &key, &bytes).map_err(unreadable)? {
@@ -101,10 +101,10 @@ pub fn merged(store: &Store, space: Space, place: Place, part: u32) -> Result<Op
     Ok(Some(put(commit, space, place, part, &merged)))
 }
 
-/// Hands over each cell of a block, of the record under a key.
+/// Passes each cell of a block, from the record under `key`, to `tell`.
 ///
 /// # Errors
-/// That it is none, which the store has noted then.
+/// The block is damaged; the store has noted that.
 pub fn read(
     store: &Store,
     key: &[u8],
@@ -114,7 +114,7 @@ pub fn read(
     block::read(block, tell).map_err(|error| unreadable(store.undecoded(Tree::Reports, key, error)))
 }
 
-/// What cannot be read is never taken for nothing, or what is counted would be counted again.
+/// Unreadable counts are an error, never empty: otherwise records would be counted twice.
 pub fn unreadable(reason: impl Display) -> CommitError {
     CommitError::Failed(format!("what is counted for reports cannot be read: {reason}"))
 }

@@ -1,4 +1,4 @@
-//! Cells that are not written yet: what was counted since the last write.
+//! Cells in memory: counted since the last write.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,18 +9,18 @@ use super::dimension::{Kind, Slot};
 use super::measure::Measures;
 use super::query::Range;
 
-/// Whose a cell is, and of which day.
+/// The company and day of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct At {
     /// The company.
     pub company: Uuid,
-    /// Whether it is of test leads.
+    /// Whether it counts test leads.
     pub test: bool,
-    /// The day, in the time zone of the count.
+    /// The day, in the count's time zone.
     pub day: NaiveDate,
 }
 
-/// The numbers of a cell's values, in the order of its kind; 0 where it has none.
+/// The ids of a cell's values, in the order of its kind; 0 where the kind has no such dimension.
 pub type Ids = (u32, u32);
 
 /// The cells of one kind.
@@ -29,17 +29,17 @@ pub type OfKind = HashMap<Ids, Measures>;
 /// The cells of one company and day.
 pub type OfDay = BTreeMap<Kind, OfKind>;
 
-/// What something has of each dimension, by the dimension's number. It counts in the cell of each; where it has nothing of a
-/// dimension it has no cells of that.
+/// The ids of an item's values in each dimension, indexed by slot. The item counts in the cells of each of
+/// its values; a dimension without a value gives it no cells.
 #[derive(Debug, Clone, Default)]
 pub struct Values(pub Vec<Vec<u32>>);
 
-/// Cells by place.
+/// Cells by company and day.
 #[derive(Debug, Clone, Default)]
 pub struct Cells {
-    /// All of them.
+    /// The cells.
     pub by: BTreeMap<At, OfDay>,
-    /// How many there are.
+    /// The number of cells.
     pub count: usize,
 }
 
@@ -51,7 +51,7 @@ impl Values {
         }
     }
 
-    /// The cells of a kind that it counts in.
+    /// The cells of a kind in which it counts.
     pub fn ids(&self, Kind(one, other): Kind) -> impl Iterator<Item = Ids> {
         let others = self.of(other);
         self.of(one).iter().flat_map(move |one| others.iter().map(move |other| (*one, *other)))
@@ -63,7 +63,7 @@ impl Values {
 }
 
 impl Cells {
-    /// Adds to every cell of these values.
+    /// Adds measures to every cell of these values.
     pub fn add(&mut self, at: At, values: &Values, measures: Measures) {
         let of_day = self.by.entry(at).or_default();
         for kind in Kind::all(values.slots()) {
@@ -73,7 +73,7 @@ impl Cells {
         }
     }
 
-    /// Adds once to each cell that any of several has, of the kinds that `is_wanted`.
+    /// Adds measures once to each cell that any of several items has, for the kinds that `is_wanted` accepts.
     pub fn add_once(
         &mut self,
         at: At,
@@ -91,7 +91,7 @@ impl Cells {
         }
     }
 
-    /// Those of some days of a company.
+    /// A company's cells in a range of days.
     pub fn days(
         &self,
         company: Uuid,
@@ -104,7 +104,7 @@ impl Cells {
     }
 }
 
-/// Adds to a cell; whether it is new.
+/// Adds to a cell; returns whether it is new.
 fn add(of_day: &mut OfDay, kind: Kind, ids: Ids, measures: &Measures) -> bool {
     let cells = of_day.entry(kind).or_default();
     let before = cells.len();
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(leads(&cells, Kind::WHOLE, (0, 0)), 1);
         assert_eq!((leads(&cells, pair, (3, 7)), leads(&cells, pair, (4, 7))), (1, 1));
         assert_eq!(leads(&cells, Kind(Some(Slot(1)), None), (0, 0)), 0);
-        // The whole, two singles of one dimension, one of the other, and two pairs.
+        // The whole, two cells of one dimension, one of the other, and two pairs.
         assert_eq!(cells.count, 6);
     }
 

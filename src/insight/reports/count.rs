@@ -1,4 +1,4 @@
-//! A count of one time zone: what the store has of it, and what was counted since.
+//! The count of one time zone: what is stored, and the cells since the last write.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};
@@ -25,68 +25,71 @@ use offerd_base::telemetry::metrics::{REPORT_CELLS, REPORT_TAGS_BEYOND};
 use offerd_model::ProductType;
 use offerd_store::{Commit, CommitError, ReadError, Store, Tree, codec};
 
-/// Values of a dimension that is no tag, at most: more than there can be of each.
+/// The most values of a dimension other than a tag; more than any can have.
 const VALUES_MAX: usize = 100_000;
 
-/// How often is written what others make reports of; less often where that would take more than one part of the time in so many.
+/// How often the count is written for nodes that report from the store; less often where writing would take
+/// more than one part in [`WRITES_A_PART`] of the time.
 const FOR_OTHERS_EVERY: Duration = Duration::from_secs(3);
 const WRITES_A_PART: u32 = 20;
 
-/// A count, as far as it has come.
+/// A count with its progress.
 #[derive(Debug)]
 pub struct Count {
-    /// Which it is.
+    /// Its key space.
     pub space: Space,
-    /// Which was in force when it was read: itself, unless that was damaged.
+    /// The generation in force when this count was loaded; its own, unless that one was damaged.
     in_force: u32,
-    /// How far it has come.
+    /// Its progress.
     pub state: State,
     rules: Arc<ReportSettings>,
-    /// As the store has it; `None` where it has none.
+    /// The state as stored; `None` if the store has none.
     stored: Option<Vec<u8>>,
     names: HashMap<(Uuid, Slot), Names>,
-    /// Counted and not known to be written.
+    /// Cells not known to be written.
     pub pending: Cells,
     written_at: Instant,
-    /// How long it took to write it last.
+    /// The duration of the last write.
     pub wrote_for: Duration,
 }
 
-/// Whose something is that is counted, and when it was.
+/// The company and time under which something counts.
 #[derive(Debug, Clone, Copy)]
 pub struct When {
     /// The company.
     pub company: Uuid,
     /// Whether the lead is a test.
     pub test: bool,
-    /// When, Unix milliseconds.
+    /// The time, in Unix milliseconds.
     pub at: i64,
 }
 
-/// How far a count has come. Written with the cells that were counted, so that each record is counted once, whatever crashes.
+/// The progress of a count. Committed together with the cells, so that each record is counted exactly once
+/// despite crashes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// How often was written; the number of the next part.
+    /// The number of writes, which numbers the next part.
     pub writes: u32,
-    /// How far the [feeds](offerd_engine::records::projection::FEEDS) of each company are counted: the arrival of the first record that is not, in
-    /// microseconds.
+    /// The cursors of each company in its [feeds](offerd_engine::records::projection::FEEDS): the arrival of
+    /// the first uncounted record, in microseconds.
     pub cursors: BTreeMap<Uuid, [u64; 2]>,
-    /// Rate tables that were open when they were met, each under its company: they are counted when they are complete.
+    /// Rate tables, by company, that were open when their event was counted. They count once they are
+    /// complete.
     pub open: BTreeSet<(Uuid, Uuid)>,
-    /// The tags that are counted, in the order of their numbers.
+    /// The counted tags, in the order of their slots.
     pub tags: Vec<String>,
-    /// What each partner ever reported, a bit for each measure; the key is the partner's.
+    /// The measures that each partner ever reported, a bit for each; by the partner's key.
     pub reported: BTreeMap<String, u8>,
 }
 
-/// A commit of a count, with the state that it writes.
+/// A commit of a count, with the encoded state that it writes.
 pub type Draft = (Commit, Vec<u8>);
 
 impl Count {
-    /// The count of a zone that is in force; an empty one where there is none.
+    /// Loads the count in force of a zone; an empty one if the store has none.
     ///
     /// # Errors
-    /// That it cannot be read.
+    /// The count cannot be read.
     pub fn load(store: &Store, zone: Tz, rules: Arc<ReportSettings>) -> Result<Self, CommitError> {
         let in_force = Self::generation_in_force(store, zone)?;
         let space = Space { zone, generation: in_force };
@@ -98,7 +101,7 @@ impl Count {
         if !is_lost {
             return count.map_err(unreadable);
         }
-        // Nobody knows how far it had come: what is counted of it would count twice.
+        // Its cursors are lost, so going on with it would count records twice.
         warn!(
             zone = zone.name(),
             "the count for reports is damaged, and made anew from the records that there are"
@@ -108,26 +111,26 @@ impl Count {
         Ok(Self { in_force, ..anew })
     }
 
-    /// Which count of a zone is in force.
+    /// The generation in force of a zone.
     ///
     /// # Errors
-    /// That it cannot be read.
+    /// The store cannot be read.
     fn generation_in_force(store: &Store, zone: Tz) -> Result<u32, CommitError> {
         Ok(store.read(Tree::Reports, key::in_force(zone)).map_err(unreadable)?.unwrap_or(0))
     }
 
-    /// Whether the count of its zone that is in force is the same as when this one was read.
+    /// Whether the zone's generation in force has not changed since this count was loaded.
     ///
     /// # Errors
-    /// That it cannot be read.
+    /// The store cannot be read.
     pub fn is_in_force(&self, store: &Store) -> Result<bool, CommitError> {
         Ok(Self::generation_in_force(store, self.space.zone)? == self.in_force)
     }
 
-    /// One of a zone's counts.
+    /// Loads a given generation of a zone's count.
     ///
     /// # Errors
-    /// That it cannot be read.
+    /// The store cannot be read.
     pub fn of(store: &Store, space: Space, rules: Arc<ReportSettings>) -> Result<Self, ReadError> {
         let stored = store.get(Tree::Reports, space.state())?;
         let mut state = match &stored {
@@ -165,7 +168,7 @@ impl Count {
         self.names.get(&(company, slot)).unwrap_or(&NO_OWN)
     }
 
-    /// The values of a dimension under which anything was counted, at any company.
+    /// The values of a dimension that were counted at any company.
     pub fn known(&self, slot: Slot) -> BTreeSet<&str> {
         let of_slot = self.names.iter().filter(|((_, of), _)| *of == slot);
         of_slot.flat_map(|(_, names)| names.names.iter().map(|name| &**name)).collect()
@@ -181,20 +184,21 @@ impl Count {
         At { company, test, day: self.day(at) }
     }
 
-    /// Adds what happened, of a lead and perhaps of a partner's place.
+    /// Counts something about a lead and, if given, a partner's seat.
     pub fn add(&mut self, when: When, person: &Person, at_partner: Option<&AtPartner>, measures: Measures) {
         let values = self.values(when.company, person, at_partner);
         self.pending.add(self.at(when), &values, measures);
     }
 
-    /// Adds a rate table, or something of one: to the whole and to the product types of its places, each once, and by nothing else.
+    /// Counts something about a rate table: in the whole, and once for each product type of its seats; in no
+    /// other dimension.
     pub fn add_table(&mut self, when: When, products: &BTreeSet<ProductType>, measures: Measures) {
         let ids = products.iter().map(|product| self.id(when.company, Slot::PRODUCT, product.as_str()));
         let values = Values(vec![ids.collect()]);
         self.pending.add(self.at(when), &values, measures);
     }
 
-    /// Adds a lead by the partners that have places at its first table, once for each value.
+    /// Counts a lead by the partners that have seats at its first table, once for each value.
     pub fn add_by_partner(&mut self, when: When, person: &Person, places: &[AtPartner], measures: Measures) {
         let values: Vec<Values> =
             places.iter().map(|place| self.values(when.company, person, Some(place))).collect();
@@ -202,8 +206,8 @@ impl Count {
         self.pending.add_once(self.at(when), &values, is_by_partner, measures);
     }
 
-    /// The numbers of what something has of each dimension. A lead that is of no place yet has nothing of partners, and the products
-    /// that it asks for.
+    /// The ids of an item's values in each dimension. A lead without a seat has no partner, and the product
+    /// types that it asks for.
     fn values(&mut self, company: Uuid, person: &Person, at_partner: Option<&AtPartner>) -> Values {
         let lead = if person.record.is_some() { NONE } else { UNKNOWN };
         let mut slots = vec![Vec::new(); usize::from(Slot::tag(self.state.tags.len()).0)];
@@ -224,7 +228,7 @@ impl Count {
         }
         set(Slot::RATING, self.ids(company, Slot::RATING, person.rating().into_iter(), lead));
         set(Slot::STATE, self.ids(company, Slot::STATE, person.state().into_iter(), lead));
-        // One that is not to be counted any more keeps its number, and what was counted.
+        // A tag that is no longer counted keeps its slot and its cells.
         let rules = Arc::clone(&self.rules);
         for tag in &rules.tags {
             let Some(nth) = self.state.tags.iter().position(|known| known == tag) else { continue };
@@ -240,13 +244,13 @@ impl Count {
         Values(slots)
     }
 
-    /// The number of a value of a dimension at a company.
+    /// The id of a value of a dimension at a company.
     pub fn id(&mut self, company: Uuid, slot: Slot, value: &str) -> u32 {
         let most = if slot.is_tag() { self.rules.tag_values } else { VALUES_MAX };
         self.names.entry((company, slot)).or_default().id(value, most)
     }
 
-    /// The numbers of values, each once; `instead` where there is none.
+    /// The ids of values, without repeats; `instead` if there are none.
     fn ids<'v>(
         &mut self,
         company: Uuid,
@@ -264,7 +268,7 @@ impl Count {
         if ids.is_empty() { vec![instead] } else { ids }
     }
 
-    /// Whether what was counted is to be written by now; soon, where others make reports of what is written.
+    /// Whether the cells are due to be written; sooner `for_others`, which report from the store.
     pub fn is_due(&self, for_others: bool) -> bool {
         gauge!(REPORT_CELLS, "zone" => self.space.zone.name()).set(self.pending.count as f64);
         let mut every = self.rules.write_every;
@@ -274,8 +278,8 @@ impl Count {
         self.pending.count >= self.rules.cells_in_memory || self.written_at.elapsed() >= every
     }
 
-    /// What stores everything counted so far, unless another process has counted since, and the days and months that get a part;
-    /// `None` if all is stored.
+    /// The commit that stores all cells in memory, guarded against counts of other processes, with the days
+    /// and months that get a part; `None` if all is stored.
     pub fn draft(&mut self) -> Option<(Draft, Vec<Place>)> {
         self.written_at = Instant::now();
         if self.stored.as_ref() == Some(&codec::encode(&self.state)) && self.pending.count == 0 {
@@ -296,10 +300,11 @@ impl Count {
         Some(((commit, state), parts.into_keys().collect()))
     }
 
-    /// What merges the parts of a day or month, where there are many; everything is stored.
+    /// The commit that merges the parts of a day or month, if there are enough; requires that all cells are
+    /// stored.
     ///
     /// # Errors
-    /// That they cannot be read.
+    /// The parts cannot be read.
     pub fn merge(&self, store: &Store, place: Place) -> Result<Option<Draft>, CommitError> {
         let merged = blocks::merged(store, self.space, place, self.state.writes)?;
         let stored = self.stored.as_deref().unwrap_or_default();
@@ -307,13 +312,13 @@ impl Count {
         Ok(merged.map(|commit| self.with_next_state(guarded(commit))))
     }
 
-    /// Adds to a commit that the store is written to once more.
+    /// Adds the next state, with one more write, to a commit.
     fn with_next_state(&self, commit: Commit) -> Draft {
         let state = codec::encode(&State { writes: self.state.writes + 1, ..self.state.clone() });
         (commit.put(Tree::Reports, self.space.state(), state.clone()), state)
     }
 
-    /// Notes that a draft was written, with its state: nothing was counted since it was made.
+    /// Notes that a draft with this state was written; nothing may have been counted since it was made.
     pub fn note_written(&mut self, state: Vec<u8>) {
         self.stored = Some(state);
         self.state.writes += 1;
@@ -323,12 +328,12 @@ impl Count {
 }
 
 impl State {
-    /// Notes that a partner has reported something.
+    /// Notes that a partner has reported a measure.
     pub fn note_reported(&mut self, partner: &str, measure: Measure) {
         *self.reported.entry(partner.to_owned()).or_default() |= 1 << measure as u8;
     }
 
-    /// Whether a partner, or any where none is named, ever reported something.
+    /// Whether a partner, or any partner for `None`, ever reported a measure.
     pub fn has_reported(&self, partner: Option<&str>, measure: Measure) -> bool {
         let bit = 1 << measure as u8;
         match partner {

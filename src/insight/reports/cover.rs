@@ -1,23 +1,24 @@
-//! Which days and months make up a range: whole months as such, and of a month that is cut the days that are in, or the whole month
-//! less those that are out, whichever are fewer. So a year takes twelve months and thirty days at most.
+//! Covers a range with stored days and months. Whole months are used as such. For a month that is cut, either
+//! its days inside are added, or the whole month is added and its days outside are subtracted, whichever are
+//! fewer. A year thus takes at most twelve months and thirty days.
 
 use chrono::{Days, Months, NaiveDate};
 
 use super::key::Grain;
 use super::query::Range;
 
-/// Days, or months, one after the other.
+/// Consecutive days or months.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
-    /// Whether days or months.
+    /// Whether they are days or months.
     pub grain: Grain,
     /// From the first day of the first to the last day of the last.
     pub range: Range,
-    /// Whether they are to be taken away.
+    /// Whether they are subtracted.
     pub is_less: bool,
 }
 
-/// What makes up a range, where days need not be told from each other.
+/// Covers a range whose days need not be told apart.
 pub fn cover(range: Range) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
     for month in months(range) {
@@ -38,12 +39,12 @@ pub fn cover(range: Range) -> Vec<Stretch> {
     stretches
 }
 
-/// A range, day by day.
+/// Covers a range day by day.
 pub fn days(range: Range) -> Stretch {
     Stretch { grain: Grain::Day, range, is_less: false }
 }
 
-/// The days of a month before and behind a part of it.
+/// The days of a month before and after a part of it.
 fn outside(month: Range, part: Range) -> impl Iterator<Item = Stretch> {
     let before = part.first.pred_opt().map(|last| Range { first: month.first, last });
     let behind = part.last.succ_opt().map(|first| Range { first, last: month.last });
@@ -51,7 +52,7 @@ fn outside(month: Range, part: Range) -> impl Iterator<Item = Stretch> {
     outside.map(|range| Stretch { is_less: true, ..days(range) })
 }
 
-/// The months that a range touches, whole.
+/// The whole months that a range touches.
 fn months(range: Range) -> impl Iterator<Item = Range> {
     let first = Grain::Month.period(range.first);
     let next = |month: &NaiveDate| month.checked_add_months(Months::new(1));

@@ -1,36 +1,36 @@
-//! By what is counted.
+//! The dimensions of reports.
 
 use std::fmt;
 
 use chrono::{Datelike, NaiveDate, Weekday};
 use serde::{Deserialize, Serialize};
 
-/// Tag names that are counted at most.
+/// The most tag names that are counted.
 pub const TAGS_MAX: usize = 8;
 
-/// A dimension of what is stored, by its number. Tags have the numbers from [`Slot::TAG`] on, in the order in which they came to be
-/// counted.
+/// A stored dimension, by its number. Tags have the numbers from [`Slot::TAG`] on, in the order in which they
+/// were first counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Slot(pub u8);
 
 impl Slot {
     /// Product type.
     pub const PRODUCT: Self = Self(0);
-    /// The finer kind of a product.
+    /// Product sub-type.
     pub const SUB_TYPE: Self = Self(1);
     /// Partner, by key.
     pub const PARTNER: Self = Self(2);
-    /// Band of the credit rating.
+    /// Credit rating band.
     pub const RATING: Self = Self(3);
     /// State of residence.
     pub const STATE: Self = Self(4);
     /// The first tag.
     pub const TAG: Self = Self(5);
 
-    /// Rules of experiments with the variants that the lead has of them. Behind all tags, whose numbers are in use.
+    /// Experiments, as a rule with the variant that the lead drew. Follows the numbers reserved for tags.
     pub const EXPERIMENT: Self = Self(Self::TAG.0 + TAGS_MAX as u8);
 
-    /// The tag of this number.
+    /// The tag with this index.
     pub fn tag(nth: usize) -> Self {
         Self(Self::TAG.0 + nth as u8)
     }
@@ -41,15 +41,15 @@ impl Slot {
     }
 }
 
-/// Which dimensions a cell is of: none, one, or a pair in the order of their numbers.
+/// The dimensions of a cell: none, one, or a pair in the order of their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Kind(pub Option<Slot>, pub Option<Slot>);
 
 impl Kind {
-    /// All that there is, undivided.
+    /// The whole, without a dimension.
     pub const WHOLE: Self = Self(None, None);
 
-    /// The kind of some dimensions; `None` of more than two.
+    /// The kind of some dimensions; `None` for more than two.
     pub fn of(slots: &[Slot]) -> Option<Self> {
         match *slots {
             [] => Some(Self::WHOLE),
@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// Every kind of so many dimensions.
+    /// Every kind that this many dimensions have.
     pub fn all(slots: u8) -> impl Iterator<Item = Self> {
         let singles = (0..slots).map(|one| Self(Some(Slot(one)), None));
         let pairs = (0..slots)
@@ -67,28 +67,28 @@ impl Kind {
         std::iter::once(Self::WHOLE).chain(singles).chain(pairs)
     }
 
-    /// Whether a dimension is one of its own.
+    /// Whether the kind has a dimension.
     pub fn has(self, slot: Slot) -> bool {
         self.0 == Some(slot) || self.1 == Some(slot)
     }
 }
 
-/// A dimension as it is asked for.
+/// A dimension that a report can be grouped or filtered by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dimension {
     /// Day of the report's time zone.
     Day,
-    /// ISO week, likewise: from Monday on.
+    /// ISO week of that zone, from Monday.
     Week,
-    /// Month, likewise.
+    /// Month of that zone.
     Month,
     /// Company.
     Company,
-    /// One that cells are of: its number and its name.
+    /// A stored dimension: its slot and its name.
     Stored(Slot, String),
 }
 
-/// The names of the stored dimensions that are not tags.
+/// The names of the stored dimensions other than tags.
 const STORED: [(&str, Slot); 6] = [
     ("product", Slot::PRODUCT),
     ("subType", Slot::SUB_TYPE),
@@ -98,7 +98,7 @@ const STORED: [(&str, Slot); 6] = [
     ("experiment", Slot::EXPERIMENT),
 ];
 
-/// The dimensions that no cell is of.
+/// The dimensions that are not stored in cells.
 const OTHERS: [(&str, Dimension); 4] = [
     ("day", Dimension::Day),
     ("week", Dimension::Week),
@@ -107,7 +107,7 @@ const OTHERS: [(&str, Dimension); 4] = [
 ];
 
 impl Dimension {
-    /// A dimension by its name, where those tags are counted.
+    /// Finds a dimension by its name, with these counted tags.
     pub fn named(name: &str, tags: &[String]) -> Option<Self> {
         let stored = || STORED.iter().find(|(known, _)| *known == name).map(|(_, slot)| *slot);
         let tag = || tags.iter().position(|tag| tag == name).map(Slot::tag);
@@ -115,18 +115,18 @@ impl Dimension {
         other.or_else(|| Some(Self::Stored(stored().or_else(tag)?, name.to_owned())))
     }
 
-    /// Every name that there is.
+    /// The names of all dimensions.
     pub fn names(tags: &[String]) -> Vec<String> {
         let own = OTHERS.iter().map(|(name, _)| *name).chain(STORED.iter().map(|(name, _)| *name));
         own.map(str::to_owned).chain(tags.iter().cloned()).collect()
     }
 
-    /// Its number among those that cells are of.
+    /// Its slot, if it is stored in cells.
     pub fn slot(&self) -> Option<Slot> {
         if let Self::Stored(slot, _) = self { Some(*slot) } else { None }
     }
 
-    /// The first day of its period that a day is in; the day itself of what is no time.
+    /// The first day of the week or month that contains a day; the day itself for other dimensions.
     pub fn period(&self, day: NaiveDate) -> NaiveDate {
         match self {
             Self::Week => day.week(Weekday::Mon).checked_first_day().unwrap_or(day),
@@ -135,7 +135,7 @@ impl Dimension {
         }
     }
 
-    /// How a day, or the period that it is in, is told.
+    /// The label of a day, or of the week or month that contains it.
     pub fn value(&self, day: NaiveDate) -> String {
         match self {
             Self::Week => day.format("%G-W%V").to_string(),
@@ -144,7 +144,7 @@ impl Dimension {
         }
     }
 
-    /// Whether it is a time.
+    /// Whether it is a day, week or month.
     pub fn is_time(&self) -> bool {
         matches!(self, Self::Day | Self::Week | Self::Month)
     }

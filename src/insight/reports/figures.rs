@@ -1,22 +1,22 @@
-//! The figures of a row: what was counted, and what follows from it.
+//! The figures of a row: counts, amounts and ratios derived from its measures.
 
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Measure, Measures};
 
-/// How a figure follows from what was counted.
+/// How a figure derives from the measures.
 #[derive(Debug, Clone, Copy)]
 enum Of {
-    /// It is a count.
+    /// A count.
     Count(Measure),
-    /// It is an amount of dollars.
+    /// An amount in dollars.
     Dollars(Measure),
-    /// It is payouts by a count, in dollars.
+    /// Payouts divided by a count, in dollars.
     PayoutsBy(Measure),
 }
 
-/// Makes [`Figure`] and [`Figures`] of one list: a figure, its field and what that holds (a count, a count that may be missing, an amount
-/// that may be missing), its name in questions and answers, its heading for people, and how it follows from what was counted.
+/// Declares [`Figure`] and [`Figures`] from one list. An entry has the figure, its field and type (a count,
+/// an optional count, an optional amount), its name in queries and answers, its heading, and its derivation.
 macro_rules! figures {
     (@type count) => { i64 };
     (@type reported) => { Option<i64> };
@@ -28,7 +28,7 @@ macro_rules! figures {
     (@value reported $field:expr) => { $field.map(|count| count as f64) };
     (@value amount $field:expr) => { $field };
     ($($(#[$doc:meta])+ $figure:ident $field:ident: $told:ident, $name:literal, $heading:literal, $of:expr;)+) => {
-        /// What a row can be ordered by, and shows.
+        /// A column of a report, which rows can also be sorted by.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Figure {
             $($(#[$doc])+ $figure,)+
@@ -38,7 +38,7 @@ macro_rules! figures {
             /// Every figure, in the order of a report.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$figure),+];
 
-            /// Its name in questions and answers.
+            /// Its name in queries and answers.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$figure => $name,)+ }
             }
@@ -53,24 +53,26 @@ macro_rules! figures {
             }
         }
 
-        /// The figures of a row. What is missing was never reported by the partner, or by any; or would be divided by nothing.
+        /// The figures of a row. A figure is missing if the partner, or every partner, never reported it, or
+        /// if it would divide by zero.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase")]
         pub struct Figures {
             $($(#[$doc])+ pub $field: figures!(@type $told),)+
-            /// Rate tables that were made; as the two below, for the funnel alone.
+            /// Rate tables created; like the next two, only for the funnel.
             #[serde(skip)]
             pub rate_tables: i64,
-            /// Complete rate tables that show an offer.
+            /// Complete rate tables with an offer.
             #[serde(skip)]
             pub with_offers: i64,
-            /// Seats that suppression lists kept from a rate table.
+            /// Seats left out of rate tables by suppression lists.
             #[serde(skip)]
             pub suppressed: i64,
         }
 
         impl Figures {
-            /// What follows from what was counted. `is_reported` says of a measure that partners report whether any of it ever was.
+            /// Derives the figures. `is_reported` states whether a measure that depends on partners was ever
+            /// reported.
             pub fn of(counted: &Measures, is_reported: impl Fn(Measure) -> bool) -> Self {
                 Self {
                     $($field: figures!(@made $told Figure::$figure.value(counted, &is_reported)),)+
@@ -80,7 +82,7 @@ macro_rules! figures {
                 }
             }
 
-            /// One of them; `None` where it is missing.
+            /// One figure; `None` if it is missing.
             pub fn get(&self, figure: Figure) -> Option<f64> {
                 match figure { $(Figure::$figure => figures!(@value $told self.$field),)+ }
             }
@@ -89,15 +91,15 @@ macro_rules! figures {
 }
 
 figures! {
-    /// Leads that were taken in.
+    /// Leads accepted.
     Leads leads: count, "leads", "Leads", Of::Count(Measure::Leads);
-    /// Leads whose first rate table shows no offer.
+    /// Leads whose first rate table has no offer.
     WithoutOffers without_offers: count, "withoutOffers", "Without offers", Of::Count(Measure::WithoutOffers);
     /// Asks of partners.
     Asks asks: count, "asks", "Asks", Of::Count(Measure::Asks);
-    /// Offers that they answered with.
+    /// Offers that partners answered with.
     Offers offers: count, "offers", "Offers", Of::Count(Measure::Offers);
-    /// Offers that were shown.
+    /// Offers shown.
     Shown shown: count, "shown", "Shown", Of::Count(Measure::Shown);
     /// Clicks on offers.
     Clicks clicks: count, "clicks", "Clicks", Of::Count(Measure::Clicks);
@@ -105,30 +107,30 @@ figures! {
     Applied applied: reported, "applied", "Applied", Of::Count(Measure::Applied);
     /// Fundings.
     Funded funded: reported, "funded", "Funded", Of::Count(Measure::Funded);
-    /// Fundings that were taken back, which are not among these.
+    /// Fundings that were reversed; not included in `Funded`.
     TakenBack taken_back: reported, "takenBack", "Taken back", Of::Count(Measure::TakenBack);
-    /// Payouts less those taken back, in dollars.
+    /// Payouts net of reversals, in dollars.
     Payouts payouts: amount, "payouts", "Payouts", Of::Dollars(Measure::Payouts);
-    /// What was taken back of payouts, in dollars.
+    /// Reversed payouts, in dollars.
     PayoutsTakenBack payouts_taken_back: amount, "payoutsTakenBack", "Payouts taken back", Of::Dollars(Measure::PayoutsTakenBack);
-    /// Payouts by clicks, in dollars.
+    /// Payouts per click, in dollars.
     EarningsPerClick earnings_per_click: amount, "earningsPerClick", "Payout per click", Of::PayoutsBy(Measure::Clicks);
-    /// Payouts by leads, in dollars.
+    /// Payouts per lead, in dollars.
     EarningsPerLead earnings_per_lead: amount, "earningsPerLead", "Payout per lead", Of::PayoutsBy(Measure::Leads);
 }
 
 impl Figure {
-    /// The name of how much more of it there is than before.
+    /// The name of the column with its change from the previous range.
     pub fn change(self) -> String {
         format!("{}Change", self.name())
     }
 
-    /// Whether it is an amount of dollars, rather than a count.
+    /// Whether it is an amount in dollars rather than a count.
     pub fn is_dollars(self) -> bool {
         !matches!(self.of(), Of::Count(_))
     }
 
-    /// Its value in what was counted, for comparing; nothing by nothing is least.
+    /// Its value for sorting; a ratio without a denominator sorts lowest.
     pub fn weight(self, counted: &Measures) -> f64 {
         match self.of() {
             Of::Count(measure) => counted.get(measure) as f64,
@@ -140,7 +142,7 @@ impl Figure {
         }
     }
 
-    /// What it goes by: of a quotient payouts.
+    /// The measure it derives from; payouts for a ratio.
     fn measure(self) -> Measure {
         match self.of() {
             Of::Count(measure) | Of::Dollars(measure) => measure,
@@ -156,7 +158,7 @@ impl Figure {
 }
 
 impl Figures {
-    /// How much more there is of one than before, and by which part of what there was, if there was any.
+    /// The change of a figure from the previous range, absolute and, if there was any before, relative.
     pub fn change(&self, before: &Self, figure: Figure) -> Option<(f64, Option<f64>)> {
         let (now, before) = match (self.get(figure), before.get(figure)) {
             (None, None) => return None,
@@ -165,7 +167,7 @@ impl Figures {
         Some((now - before, (before != 0.0).then(|| (now - before) / before.abs())))
     }
 
-    /// Whether a figure is missing because nobody ever reported it.
+    /// Whether a figure is missing because it was never reported.
     pub fn is_unreported(&self, figure: Figure) -> bool {
         match figure.measure().reported_as() {
             None => false,

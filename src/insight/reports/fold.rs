@@ -1,4 +1,4 @@
-//! The fold: follows the feeds, company by company, and counts their records.
+//! The fold: follows the feeds of each company and counts their records.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use offerd_partners::{Fingerprint, Quote, SeatTemplate};
 use offerd_store::entities::{Happening, HappeningDetails, Payout};
 use offerd_store::{CommitError, FeedKey, Store, Tree};
 
-/// How long before a payout what earned it may have arrived, microseconds: both are of one commit.
+/// How long before a payout its event may have arrived, in microseconds: both are of one commit.
 const EARNED_WITHIN_US: u64 = 100_000;
 
-/// Counts what the feeds tell.
+/// Counts the records of the feeds.
 pub struct Fold<'a> {
     records: &'a Records,
     count: &'a mut Count,
@@ -30,15 +30,15 @@ pub struct Fold<'a> {
 }
 
 impl<'a> Fold<'a> {
-    /// Counts into a count, in steps of so many records.
+    /// Counts into `count`, at most `most` records of each feed in a step.
     pub fn new(records: &'a Records, count: &'a mut Count, most: usize) -> Self {
         Self { records, count, people: HashMap::new(), sub_types: HashMap::new(), most }
     }
 
-    /// Counts the next records of each company; whether there may be more.
+    /// Counts the next records of each company; returns whether there may be more.
     ///
     /// # Errors
-    /// That the store cannot be read; what was counted before stays counted.
+    /// The store cannot be read; what was counted before stays counted.
     pub fn round(&mut self) -> Result<bool, CommitError> {
         let mut more = false;
         for company in companies(&self.records.store) {
@@ -71,9 +71,9 @@ impl<'a> Fold<'a> {
         Ok([events.records, payouts.records, completed.len()].contains(&self.most))
     }
 
-    /// Counts what happened to a lead, or takes it back, on the day on which it happened.
+    /// Counts an event of a lead, or its reversal, on the day of the event.
     fn happened(&mut self, company: Uuid, happening: &Happening) -> Result<(), CommitError> {
-        // Nothing happens to a lead before there is one, whatever was reported.
+        // A report may be dated before its lead; it then counts on the lead's day.
         let at = happening.at.max(happening.lead_created_at);
         let when = When { company, test: happening.test, at };
         let measure = match happening.event_type {
@@ -94,7 +94,7 @@ impl<'a> Fold<'a> {
         Ok(())
     }
 
-    /// Counts a payout, or takes it back, on the day on which it was earned.
+    /// Counts a payout, or its reversal, on the day on which it was earned.
     fn paid(&mut self, company: Uuid, arrival_us: u64, payout: &Payout) {
         let when = When { company, test: false, at: payout.counts_at() };
         let place = (payout.product_type, payout.institution.as_ref());
@@ -103,7 +103,7 @@ impl<'a> Fold<'a> {
         self.reported(when, payout.lead, place, details, measures);
     }
 
-    /// Counts what happened to a lead with an institution, about a product.
+    /// Counts an event of a lead with an institution and a product.
     fn reported(
         &mut self,
         when: When,
@@ -122,7 +122,8 @@ impl<'a> Fold<'a> {
         self.count.add(when, &person, Some(&place), measures);
     }
 
-    /// What is known of the event that earned a payout: both are of one commit, so that it arrived just before.
+    /// The details of the event that earned a payout. Both are of one commit, so the event arrived just
+    /// before.
     fn earned_by(&self, company: Uuid, arrival_us: u64, cause: Uuid) -> Option<HappeningDetails> {
         let from_us = arrival_us.saturating_sub(EARNED_WITHIN_US);
         let near = self.records.store.feed_from::<Happening>(Tree::LeadEvents, company, from_us);
@@ -131,8 +132,8 @@ impl<'a> Fold<'a> {
         earned.map(|happening| happening.details)
     }
 
-    /// A table was made: its lead counts by the partners that have places at it if it is its first; its asks and offers count
-    /// once it is complete.
+    /// Counts a new table. If it is its lead's first, the lead counts for the partners that have seats at it.
+    /// Its asks and offers count once it is complete.
     fn submitted(&mut self, when: When, happening: &Happening) -> Result<(), CommitError> {
         let table = happening.cause;
         let head = table.and_then(|table| reading::head(&self.records.store, table).ok().flatten());
@@ -158,8 +159,9 @@ impl<'a> Fold<'a> {
         self.table(when.company, head.uuid)
     }
 
-    /// Counts the asks and offers of a complete table, on the day on which it was made, and its lead as one without offers if it is the
-    /// first of it and shows none; one whose lead is erased has none any more.
+    /// Counts the asks and offers of a complete table on the day of the table. If it is the lead's first
+    /// table and shows no offer, its lead counts as one without offers. An erased lead's table has no answers
+    /// left.
     fn table(&mut self, company: Uuid, table: Uuid) -> Result<(), CommitError> {
         let mut answers = Vec::new();
         let read = reading::table_with(self.records, table, |answer| answers.push(answer));
@@ -190,7 +192,7 @@ impl<'a> Fold<'a> {
         Ok(())
     }
 
-    /// A table shows no offer: of its lead all count so that it counts by.
+    /// Counts a lead without offers, in every dimension in which the lead counts.
     fn without_offers(&mut self, company: Uuid, table: &Table) {
         let head = table.head();
         let person = self.person(head.lead);
@@ -210,32 +212,32 @@ impl<'a> Fold<'a> {
         self.count.add(when, person, Some(&place), Measures::of(measure, 1));
     }
 
-    /// The finer kind of an offer, looked for once in each template.
+    /// The sub-type of an offer; cached per template.
     fn sub_type(&mut self, quote: &Quote) -> Option<ProductSubType> {
         let templates = &self.records.templates;
         let find = || templates.of(quote).ok().and_then(|template| template.sub_type);
         if quote.own.is_some() { find() } else { *self.sub_types.entry(quote.text).or_insert_with(find) }
     }
 
-    /// The tables of a company that were open when they were met, and are not any more.
+    /// A company's tables that were open when their event was counted, and are complete now.
     fn completed(&self, company: Uuid) -> Vec<Uuid> {
         let noted = self.count.state.open.range((company, Uuid::nil())..=(company, Uuid::max()));
         noted.map(|(_, table)| *table).filter(|table| !self.is_open(*table)).take(self.most).collect()
     }
 
     fn is_open(&self, table: Uuid) -> bool {
-        // What cannot be read may still be open.
+        // An unreadable table may still be open.
         !matches!(self.records.store.get(Tree::OpenTables, table.as_bytes()), Ok(None))
     }
 
     fn person(&mut self, lead: Uuid) -> Arc<Person> {
-        // What is read for one step is of a few leads.
+        // Bounded: a step touches few leads.
         let read = || Arc::new(Person::of(self.records, lead));
         Arc::clone(self.people.entry(lead).or_insert_with(read))
     }
 }
 
-/// The arrival of the first record of all companies that a count has not come to, in microseconds.
+/// The arrival of the first uncounted record of any company, in microseconds.
 pub fn behind(store: &Store, count: &Count) -> Option<u64> {
     let next = |company: Uuid, feed, from_us| {
         let start = FeedKey::first_at(company, from_us).to_bytes();

@@ -1,29 +1,30 @@
 //! Sums by group, while a report is made.
 //!
-//! Cells come in the order of their numbers, so where all groups that there can be have room, their sums stand in a table in that order and
-//! one is found without being looked for; else they stand where they are found by their numbers.
+//! Cells come in the order of their ids. If all possible groups fit, their sums are kept in a dense table,
+//! which needs no look-up; otherwise they are kept in a hash map.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::measure::Measures;
 
-/// A group: the numbers of its values in the dimensions of the report; 0 where there are fewer than two.
+/// A group: the ids of its values in the report's dimensions; 0 for a dimension that the report does not
+/// have.
 pub type Group = [u32; 2];
 
-/// The least number that a dimension's values have, and how many numbers there are from it on.
+/// The least id of a dimension's values, and the number of ids from there on.
 pub type Bounds = (u32, u32);
 
 /// Sums by group.
 #[derive(Debug)]
 pub enum Groups {
-    /// Of all that there can be.
+    /// A dense table of all possible groups.
     Table { bounds: [Bounds; 2], sums: Vec<Measures> },
-    /// Of those that there are.
+    /// The groups that occur.
     Found(HashMap<(u32, u32), Measures, BuildHasherDefault<OfGroup>>),
 }
 
-/// Spreads the numbers of a group, which nobody outside chooses.
+/// Hashes the ids of a group. No outsider chooses them, so collisions need no defence.
 #[derive(Debug, Default, Clone)]
 pub struct OfGroup(u64);
 
@@ -48,7 +49,7 @@ impl Default for Groups {
 }
 
 impl Groups {
-    /// Without sums; in a table where there can be no more groups within the bounds than these.
+    /// No sums yet; dense if the bounds allow at most `most` groups.
     pub fn within(bounds: [Bounds; 2], most: usize) -> Self {
         let [(_, one), (_, other)] = bounds;
         match (one as usize).checked_mul(other as usize).filter(|groups| *groups <= most) {
@@ -57,7 +58,7 @@ impl Groups {
         }
     }
 
-    /// The sum of a group, which is within the bounds.
+    /// The sum of a group, which must be within the bounds.
     pub fn sum(&mut self, group: Group) -> &mut Measures {
         match self {
             Self::Table { bounds, sums } => &mut sums[place(bounds, group).expect("it is within bounds")],
@@ -65,12 +66,12 @@ impl Groups {
         }
     }
 
-    /// Whether there are more than these.
+    /// Whether there are more than `most` groups.
     pub fn are_more_than(&self, most: usize) -> bool {
         matches!(self, Self::Found(found) if found.len() > most)
     }
 
-    /// Takes the sum of a group out; nothing where there is none.
+    /// Removes and returns the sum of a group; zero if there is none.
     pub fn take(&mut self, group: Group) -> Measures {
         match self {
             Self::Table { bounds, sums } => {
@@ -80,7 +81,7 @@ impl Groups {
         }
     }
 
-    /// The groups of which there is something, with their sums.
+    /// The groups with a non-zero sum.
     pub fn each(self) -> Box<dyn Iterator<Item = (Group, Measures)>> {
         match self {
             Self::Table { bounds: [(first, _), (second, width)], sums } => {
@@ -99,7 +100,7 @@ impl Groups {
     }
 }
 
-/// The place of a group in a table, where it is within its bounds.
+/// The index of a group in a table, if it is within the bounds.
 fn place([(first, rows), (second, width)]: &[Bounds; 2], [one, other]: Group) -> Option<usize> {
     let row = one.checked_sub(*first).filter(|row| row < rows)?;
     let column = other.checked_sub(*second).filter(|column| column < width)?;

@@ -1,4 +1,4 @@
-//! The count goes on beside the leads, and is written seldom.
+//! The projection that keeps the counts current, and writes them in large batches.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,7 +15,7 @@ use super::key::Space;
 use offerd_engine::records::projection::{LOOK_AGAIN, Projection, STEP, blocking};
 use offerd_store::CommitError;
 
-/// Between two looks at what the process that leads has counted, where no report is made.
+/// How often a follower reloads the leader's counts while no report is requested.
 const TAKE_IN_EVERY: Duration = Duration::from_secs(30);
 
 impl Projection for Reports {
@@ -31,14 +31,15 @@ impl Projection for Reports {
 }
 
 impl Reports {
-    /// Waits until this process counts, and begins where the one before has stopped: what that has written is all that it will ever have.
+    /// Waits until this process is the one that counts, then reloads the counts that its predecessor has
+    /// written.
     pub(super) async fn until_it_counts(&self) {
         if self.is_counting() {
             return;
         }
         let store = &self.records.store;
         while tokio::time::timeout(TAKE_IN_EVERY, store.until_it_leads()).await.is_err() {
-            // The tags and columns of the next report are asked for before it is made.
+            // Queries refer to tags and values, which must be known before a report is made.
             if let Err(failure) = self.of_each_zone(Self::take_in).await {
                 warn!(%failure, "what is counted for reports could not be read; it is tried again");
             }
@@ -58,18 +59,18 @@ impl Reports {
         blocking(move || reports.counts.iter().try_for_each(|count| read(&reports, count))).await?
     }
 
-    /// Takes a step for each company and time zone, of so many records of a feed at most, and writes what is due. Whether there may be
-    /// more to count.
+    /// Counts at most `most` records of each feed for each company and time zone, and writes what is due.
+    /// Returns whether there may be more to count.
     ///
     /// # Errors
-    /// Why the store failed. What was counted since the last write is counted again then.
+    /// The failure of the store. What was counted since the last write is counted again then.
     pub async fn round(&self, most: usize) -> Result<bool, CommitError> {
         let _turn = self.turn.acquire().await;
         let mut more = false;
         for place in 0..self.counts.len() {
             let reports = self.clone();
             more |= blocking(move || reports.step(place, most)).await??;
-            // Other processes make reports of what this one has written.
+            // Other processes report from the stored counts.
             if self.counts[place].read().is_due(!self.records.store.is_alone()) {
                 self.write_count(&self.counts[place]).await?;
             }
@@ -80,10 +81,10 @@ impl Reports {
         Ok(more)
     }
 
-    /// Writes all that is counted, where this process counts.
+    /// Writes all cells in memory, if this process counts.
     ///
     /// # Errors
-    /// Why the store did not take it.
+    /// The store did not accept the write.
     pub async fn write(&self) -> Result<(), CommitError> {
         if !self.is_counting() {
             return Ok(());
@@ -95,12 +96,12 @@ impl Reports {
         Ok(())
     }
 
-    /// Counts and writes what is recorded by now, since what is about to be erased cannot be counted again after a crash. Where there is
-    /// more to count than can be in that time, the rest is left to its [projection](Projection). Does nothing where another process counts, which writes every few
-    /// seconds. It must not be dropped before it ends.
+    /// Counts and writes all recorded events before an erasure, since erased records cannot be counted again
+    /// after a crash. After `within`, leaves the rest to the [projection](Projection). Does nothing where
+    /// another process counts; that one writes every few seconds. The future must run to completion.
     ///
     /// # Errors
-    /// Why the store did not take it.
+    /// The store did not accept the write.
     pub async fn settle(&self, within: Duration) -> Result<(), CommitError> {
         let begun = Instant::now();
         while self.is_counting() && self.round(STEP).await? && begun.elapsed() < within {}
@@ -109,7 +110,7 @@ impl Reports {
 
     fn step(&self, place: usize, most: usize) -> Result<bool, CommitError> {
         let mut count = self.counts[place].write();
-        // A command may have put another in its place while nobody counted.
+        // A rebuild may have replaced the count while no process was counting.
         if self.records.store.is_shared() && !count.is_in_force(&self.records.store)? {
             *count = Count::load(&self.records.store, count.space.zone, Arc::clone(&self.rules))?;
         }
@@ -120,17 +121,17 @@ impl Reports {
         stepped
     }
 
-    /// A count as the store has it: what was counted in part is counted again.
+    /// Reloads a count from the store; discarded cells are counted again.
     fn reload(&self, count: &mut Count) -> Result<(), CommitError> {
         self.caught_up.store(false, Ordering::Release);
         *count = Count::of(&self.records.store, count.space, Arc::clone(&self.rules)).map_err(unreadable)?;
         Ok(())
     }
 
-    /// Writes what a count has, then merges the days and months that have many parts.
+    /// Writes the cells of a count, then merges the days and months that have many parts.
     ///
     /// # Errors
-    /// Why the store did not take it.
+    /// The store did not accept the write.
     pub(super) async fn write_count(&self, counted: &RwLock<Count>) -> Result<(), CommitError> {
         let begun = Instant::now();
         let (space, draft) = {
@@ -155,7 +156,7 @@ impl Reports {
         Ok(())
     }
 
-    /// Commits a draft of a count, and notes what became of it. A count that was put in the place of another meanwhile has no part in it.
+    /// Commits a draft of a count and notes the outcome, unless the count was replaced meanwhile.
     async fn commit(
         &self,
         counted: &RwLock<Count>,

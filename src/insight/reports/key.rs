@@ -1,4 +1,4 @@
-//! Where what is counted stands in the store.
+//! The keys of counts in the store.
 
 use chrono::{Datelike, NaiveDate};
 use chrono_tz::Tz;
@@ -6,16 +6,16 @@ use uuid::Uuid;
 
 use super::dimension::{Kind, Slot};
 
-/// A count: of one time zone, and which after how many others of it. A new one is made aside, and put in the place of the last.
+/// A count: its time zone and generation. A rebuild makes the next generation aside, then puts it in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// By whose days is counted.
+    /// The time zone of its days.
     pub zone: Tz,
-    /// How often it was counted anew.
+    /// The number of rebuilds before it.
     pub generation: u32,
 }
 
-/// How finely a time is divided.
+/// The granularity of stored periods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Grain {
     /// By day.
@@ -25,7 +25,7 @@ pub enum Grain {
 }
 
 impl Grain {
-    /// The first day of the day or month that a day is in.
+    /// The first day of the day or month that contains a day.
     pub fn period(self, day: NaiveDate) -> NaiveDate {
         match self {
             Self::Day => day,
@@ -34,15 +34,15 @@ impl Grain {
     }
 }
 
-/// The kind under which the cells of all kinds stand together, where there are few.
+/// The kind under which the blocks of all kinds share a record, where they are small.
 pub const TOGETHER: [u8; 2] = [0xfe, 0xfe];
 
-/// How the kind of a block is written.
+/// The encoding of a kind in keys.
 pub fn kind_bytes(Kind(one, other): Kind) -> [u8; 2] {
     [one, other].map(|slot| slot.map_or(0xff, |Slot(nth)| nth))
 }
 
-/// The key of which count of a zone is in force.
+/// The key of a zone's generation in force.
 pub fn in_force(zone: Tz) -> Vec<u8> {
     [b"g", zone.name().as_bytes()].concat()
 }
@@ -56,32 +56,32 @@ impl Space {
         key
     }
 
-    /// What the keys of this count begin with.
+    /// The key prefixes of this count.
     pub fn prefixes(self) -> [Vec<u8>; 3] {
         [b'c', b'v', b'b'].map(|what| self.prefix(what))
     }
 
-    /// The key of how far it has come.
+    /// The key of its progress.
     pub fn state(self) -> Vec<u8> {
         self.prefix(b'c')
     }
 
-    /// The keys of its names.
+    /// The prefix of its names.
     pub fn names(self) -> Vec<u8> {
         self.prefix(b'v')
     }
 
-    /// The keys of its blocks.
+    /// The prefix of its blocks.
     pub fn blocks(self) -> Vec<u8> {
         self.prefix(b'b')
     }
 
-    /// The key of some names of a dimension at a company: the first has this number.
+    /// The key of a batch of names of a dimension at a company; `first` is the id of the first name.
     pub fn some_names(self, company: Uuid, Slot(slot): Slot, first: u32) -> Vec<u8> {
         [&self.names()[..], company.as_bytes(), &[slot], &first.to_be_bytes()].concat()
     }
 
-    /// The company and dimension of such a key, and the number of the first.
+    /// The company, dimension and first id of such a key.
     pub fn names_of(self, key: &[u8]) -> Option<((Uuid, Slot), u32)> {
         let (company, rest) = key.get(self.names().len()..)?.split_first_chunk()?;
         let (slot, first) = rest.split_first()?;
@@ -94,7 +94,7 @@ impl Space {
 pub struct Place {
     /// The company.
     pub company: Uuid,
-    /// Whether of test leads.
+    /// Whether it counts test leads.
     pub test: bool,
     /// Whether it is a day or a month.
     pub grain: Grain,
@@ -103,21 +103,21 @@ pub struct Place {
 }
 
 impl Place {
-    /// What the keys of blocks of one kind begin with, of all its days or months.
+    /// The key prefix of all blocks of one kind and grain.
     pub fn row(&self, space: Space, kind: [u8; 2]) -> Vec<u8> {
         let grain = if self.grain == Grain::Day { b'd' } else { b'm' };
         let head = space.blocks();
         [&head[..], self.company.as_bytes(), &[u8::from(self.test), grain], &kind].concat()
     }
 
-    /// What those of its own begin with.
+    /// The key prefix of this period's blocks of one kind.
     pub fn blocks(&self, space: Space, kind: [u8; 2]) -> Vec<u8> {
-        // Days before the first year are no days of ours.
+        // Days before year 1 do not occur.
         let days = u32::try_from(self.period.num_days_from_ce()).unwrap_or(0);
         [&self.row(space, kind)[..], &days.to_be_bytes()].concat()
     }
 
-    /// The key of a block: which of them.
+    /// The key of one part's block.
     pub fn block(&self, space: Space, kind: [u8; 2], part: u32) -> Vec<u8> {
         [&self.blocks(space, kind)[..], &part.to_be_bytes()].concat()
     }

@@ -1,35 +1,43 @@
-//! What is counted, and where it is recorded.
+//! The measures that reports count, and the records they come from.
 //!
-//! | measure | one for each | on the day | product, sub-type, partner |
-//! |---|---|---|---|
-//! | leads | `leadCreated` in the feed of lead events | of the lead | the product types that it asks for; by partner and sub-type those that have places at its first rate table, each once |
-//! | without offers | of these, lead whose first rate table shows no offer when it is complete | of the lead | likewise |
-//! | asks | answer of a partner that was asked, in a complete rate table | of the table | of its place at the table; each sub-type that its catalog has |
-//! | offers | offer of such an answer | of the table | of the place; the sub-type of the offer |
-//! | shown | offer that the complete table shows | of the table | likewise |
-//! | clicks | `offerClicked` | of the event | as in the feed |
-//! | applied, funded | `applied`, `funded`, less those taken back | of the event, also when it comes late or is taken back later | as in the feed |
-//! | taken back | `funded` that was taken back | of the event | as in the feed |
-//! | payouts | payout in its feed, less those taken back | on which it was booked, also when it is taken back later | as in the feed; the sub-type of the event that earned it |
-//! | payouts taken back | what of payouts was taken back | on which the payout was booked | likewise |
-//! | rate tables | `appSubmitted` | of the event | the product types of the partners that have places at it, each once; by nothing else |
-//! | with offers | complete rate table that shows an offer | of the table | those of its offers, likewise |
-//! | suppressed | seat that a suppression list kept from a rate table | of the event | that of the seat; by nothing else |
+//! Each entry states what is counted; on which day; and under which product, sub-type and partner.
 //!
-//! The console's funnel alone shows the last three.
+//! - leads: `leadCreated` in the feed of lead events; on the day of the lead; under the product types it asks
+//!   for. By partner and sub-type: under the seats at its first rate table, each once.
+//! - without offers: such a lead whose complete first rate table shows no offer; likewise.
+//! - asks: answer of a partner that was asked, in a complete rate table; on the day of the table; under its
+//!   seat, with each sub-type of the seat's catalog.
+//! - offers: offer of such an answer; on the day of the table; under the seat, with the sub-type of the
+//!   offer.
+//! - shown: offer that the complete table shows; likewise.
+//! - clicks: `offerClicked`; on the day of the event; as in the feed.
+//! - applied, funded: `applied` and `funded`, net of reversals; on the day of the event, even if it arrives
+//!   or is reversed later; as in the feed.
+//! - taken back: reversed `funded`; on the day of the event; as in the feed.
+//! - payouts: payout in its feed, net of reversals; on the day of its booking, even if it is reversed later;
+//!   as in the feed, with the sub-type of the event that earned it.
+//! - payouts taken back: reversed amount of a payout; on the day of the payout's booking; likewise.
+//! - rate tables: `appSubmitted`; on the day of the event; under the product types of its seats, each once,
+//!   and in no other dimension.
+//! - with offers: complete rate table with an offer; on the day of the table; under the product types of its
+//!   offers, likewise.
+//! - suppressed: seat that a suppression list kept out of a rate table; on the day of the event; under the
+//!   product of the seat, and in no other dimension.
+//!
+//! Only the console's funnel shows the last three.
 
 use serde::{Deserialize, Serialize};
 
-/// Thousandths in a cent: payouts are kept in whole numbers, so that sums do not depend on their order.
+/// Thousandths in a cent. Payouts are integers, so that sums do not depend on their order.
 const THOUSANDTHS: f64 = 1000.0;
 
-/// What is counted. Stored by position: a new one goes behind the others.
+/// A measure. Stored by position: append new ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Measure {
-    /// Leads that were taken in.
+    /// Leads accepted.
     Leads,
-    /// Partners that were asked, each time for one rate table.
+    /// Asks of partners, one for each rate table.
     Asks,
     /// Offers that partners answered with.
     Offers,
@@ -37,34 +45,35 @@ pub enum Measure {
     Shown,
     /// Clicks on offers.
     Clicks,
-    /// Applications that partners reported and did not take back.
+    /// Applications that partners reported, net of reversals.
     Applied,
     /// Fundings, likewise.
     Funded,
-    /// Payouts less those taken back, in thousandths of a cent.
+    /// Payouts net of reversals, in thousandths of a cent.
     Payouts,
     /// Leads whose first rate table shows no offer.
     WithoutOffers,
-    /// Fundings that were taken back, which are of [`Self::Funded`] no more.
+    /// Reversed fundings, which no longer count in [`Self::Funded`].
     TakenBack,
-    /// What of payouts was taken back, in thousandths of a cent.
+    /// Reversed payouts, in thousandths of a cent.
     PayoutsTakenBack,
-    /// Rate tables that were made.
+    /// Rate tables created.
     RateTables,
-    /// Complete rate tables that show an offer.
+    /// Complete rate tables with an offer.
     WithOffers,
     /// Seats that fit a lead and were left out because of their suppression lists.
     Suppressed,
 }
 
 impl Measure {
-    /// How many there are.
+    /// The number of measures.
     pub const COUNT: usize = Self::Suppressed as usize + 1;
 
-    /// What only partners tell; one that never does has none of it, rather than 0.
+    /// The measures that only partners report. A partner that never reports one has no value for it, rather
+    /// than 0.
     pub const REPORTED: [Self; 3] = [Self::Applied, Self::Funded, Self::Payouts];
 
-    /// The measure that partners tell it with, where they do.
+    /// The reported measure on which this one depends, if any.
     pub fn reported_as(self) -> Option<Self> {
         match self {
             Self::TakenBack => Some(Self::Funded),
@@ -74,57 +83,56 @@ impl Measure {
     }
 }
 
-/// How much there is of each measure; less than nothing where a part of it takes more back than it adds.
+/// A value for each measure; negative where reversals exceed additions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measures(pub [i64; Measure::COUNT]);
 
 impl Measures {
-    /// So much of one measure.
+    /// A value of one measure.
     pub fn of(measure: Measure, count: i64) -> Self {
         let mut measures = Self::default();
         measures.0[measure as usize] = count;
         measures
     }
 
-    /// A payout, or what is taken back of one: less than nothing.
+    /// A payout, or a reversal with a negative amount.
     pub fn of_payout(cents: f64) -> Self {
         let mut measures = Self::of(Measure::Payouts, (cents * THOUSANDTHS).round() as i64);
         measures.0[Measure::PayoutsTakenBack as usize] = -measures.get(Measure::Payouts).min(0);
         measures
     }
 
-    /// Something that was reported, or was not, after all.
+    /// A reported event, or its reversal.
     pub fn of_report(measure: Measure, is_taken_back: bool) -> Self {
         let mut measures = Self::of(measure, if is_taken_back { -1 } else { 1 });
         measures.0[Measure::TakenBack as usize] = i64::from(is_taken_back && measure == Measure::Funded);
         measures
     }
 
-    /// How much there is of one.
+    /// The value of one measure.
     pub fn get(&self, measure: Measure) -> i64 {
         self.0[measure as usize]
     }
 
-    /// Adds others.
     pub fn add(&mut self, other: &Self) {
         for (sum, more) in self.0.iter_mut().zip(other.0) {
             *sum += more;
         }
     }
 
-    /// Takes others away.
+    /// Subtracts others.
     pub fn take(&mut self, other: &Self) {
         for (sum, less) in self.0.iter_mut().zip(other.0) {
             *sum -= less;
         }
     }
 
-    /// Payouts, or what was taken back of them, in dollars.
+    /// Payouts or reversed payouts in dollars.
     pub fn dollars(&self, measure: Measure) -> f64 {
         self.get(measure) as f64 / THOUSANDTHS / 100.0
     }
 
-    /// Whether there is nothing.
+    /// Whether every measure is 0.
     pub fn is_empty(&self) -> bool {
         self.0 == Self::default().0
     }

@@ -1,31 +1,35 @@
-//! Reports: what became of leads, by day, company, product, partner, tag, rating, state and experiment, any two of these, over any days.
+//! Reports: counts of leads, offers and earnings by day, company, product, partner, tag, rating, state and
+//! experiment, or by any two of these, over any range of days.
 //!
-//! Nothing is counted when it happens. A `fold` follows the feeds, company by company, in the order of arrival, and adds what it
-//! finds to [`cells`]: one for each value of each dimension and of each pair of them, by company and day. They are written (`blocks`)
-//! seldom and many at once, in blocks (`block`) of some two bytes a cell, in one commit with how far the fold has come. So each
-//! record is counted once, whatever crashes, and a count can always be made anew (`rebuild`) from the records. A report sums up the
-//! blocks of its months and days, and what is not written yet; how many leads there were does not matter to it.
+//! Nothing is counted as it happens. A `fold` follows the feeds of each company in the order of arrival and
+//! adds each record to [`cells`]: by company and day, one cell for each value of each dimension and of each
+//! pair of dimensions. Cells are written seldom and in large batches, as `blocks` of about two bytes a cell,
+//! in one commit with the fold's cursors. Each record is therefore counted exactly once despite crashes, and
+//! a `rebuild` can recount the records at any time. A report sums up the blocks of its months and days and
+//! the cells in memory; its cost does not depend on the number of leads.
 //!
-//! # What is counted
+//! # Measures
 //!
-//! [`measure`] says what is counted, and where it is recorded.
+//! [`measure`] lists the measures and the records that they come from.
 //!
-//! The partner of an event is the one at the table of its offer, or else at the lead's tables, whose institution it names. Rating,
-//! state and tags are what the lead says when the record is counted; a lead with several values of a tag counts under each. Under
-//! `experiment` it counts as `RULE/VARIANT` for each variant that it drew, and a lead that is in no experiment not at all: it costs nothing. Days
-//! are those of the zones that `reports.zones` lists; each has a count of its own.
+//! An event belongs to the partner whose institution it names, at the table of its offer or else at the
+//! lead's tables. Rating, state and tags are those of the lead when the record is counted; a lead with
+//! several values of a tag counts for each. Under `experiment` a lead counts as `RULE/VARIANT` for each
+//! variant that it drew; a lead in no experiment does not count there and takes no space. Days are those of
+//! the zones in `reports.zones`; each zone has its own count.
 //!
-//! `(none)` stands for what a lead or event has not, `(unknown)` for what cannot be known any more because the lead was erased before
-//! it was counted, and `(other)` for values of a tag beyond `reports.tag_values`. What a partner has never reported is missing from
-//! its rows, rather than 0. Since a lead counts in the row of each partner that it was sent, rows may add up to more than the
-//! whole, which is counted by itself.
+//! `(none)` stands for a missing value, `(unknown)` for a lead that was erased before it was counted, and
+//! `(other)` for the values of a tag beyond `reports.tag_values`. A figure that a partner has never reported
+//! is missing from its rows, rather than 0. A lead counts in the row of each partner that was sent it, so
+//! rows may add up to more than the whole, which is counted separately.
 //!
-//! # Who counts
+//! # Several processes
 //!
-//! Where several processes share a store, the one that leads: it begins with what is written, and writes every few seconds, unless it
-//! is alone. The others make reports of what is written; what was counted last is missing from theirs for as long.
+//! On a shared store the leader counts. It starts from the stored counts and, unless it is alone, writes
+//! every few seconds. The other processes report from the stored counts and lag behind by as much.
 //!
-//! Cells stay when the records that they were counted from are dropped for their age, or erased: they name no lead.
+//! Cells outlive the records they were counted from, whether these are dropped for age or erased: they name
+//! no lead.
 
 mod block;
 mod blocks;
@@ -72,53 +76,52 @@ use offerd_engine::records::Records;
 use offerd_store::tokens::Tokens;
 use offerd_store::{CommitError, Tree};
 
-/// Dimensions that cells can be of: five of the lead and its offers, the tags, and experiments.
+/// The number of stored dimensions: five of the lead and its offers, the tags, and experiments.
 const SLOTS_MAX: usize = 14;
 
-/// Values that are told to who asks for another.
+/// The most valid values listed in an error about an unknown one.
 const KNOWN_TOLD: usize = 20;
 
-/// How often a report is read again because cells were written meanwhile.
+/// How often a report is retried because cells were written meanwhile.
 const TRIES: usize = 4;
 
 /// The counts of a store, one for each time zone. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Reports {
     records: Records,
-    /// The limits and names that reports go by.
+    /// The limits and names of reports.
     pub rules: Arc<ReportSettings>,
     counts: Arc<Vec<RwLock<Count>>>,
     places: Arc<Semaphore>,
-    /// Whether this process counts: others go by what it has written.
+    /// Whether this process counts; otherwise it follows the stored counts.
     counting: Arc<AtomicBool>,
-    /// Whether all was counted once since what was written was read.
+    /// Whether the fold has caught up since the counts were loaded.
     caught_up: Arc<AtomicBool>,
-    /// Held by who counts and writes, which one at a time does.
+    /// Serialises counting and writing.
     turn: Arc<Semaphore>,
 }
 
-/// Why there is no report.
+/// Why a report failed.
 #[derive(Debug)]
 pub enum ReportFault {
-    /// What is wrong with what was asked.
+    /// The query is invalid.
     Query(QueryFaults),
-    /// As many reports are made as may be at once.
+    /// Too many reports are being made.
     Busy,
-    /// The store cannot be read.
     Unreadable(CommitError),
 }
 
 impl Reports {
-    /// The counts of a store, as far as they have come.
+    /// Loads the counts of a store.
     ///
     /// # Errors
-    /// That they cannot be read.
+    /// The counts cannot be read.
     pub fn of(records: Records, rules: ReportSettings) -> Result<Self, CommitError> {
         let rules = Arc::new(rules);
         let load = |zone: &Tz| Count::load(&records.store, *zone, Arc::clone(&rules)).map(RwLock::new);
         let counts = Arc::new(rules.zones.iter().map(load).collect::<Result<_, _>>()?);
         let (places, turn) = (Arc::new(Semaphore::new(rules.at_once)), Arc::new(Semaphore::new(1)));
-        // In a database it does once it leads.
+        // On a database it counts once it is the leader.
         let counting = Arc::new(AtomicBool::new(!records.store.is_shared()));
         Ok(Self { records, counts, places, counting, rules, caught_up: Arc::default(), turn })
     }
@@ -127,26 +130,26 @@ impl Reports {
         self.counting.load(Ordering::Acquire)
     }
 
-    /// By whose days is counted where nothing else is said.
+    /// The default time zone.
     pub fn zone(&self) -> Tz {
         self.rules.usual_zone()
     }
 
-    /// The tags that are counted, in the order of their numbers.
+    /// The counted tags, in the order of their slots.
     pub fn tags(&self) -> Vec<String> {
         self.counts.first().map_or_else(Vec::new, |count| count.read().state.tags.clone())
     }
 
-    /// Reads what is asked for in parameters.
+    /// Parses a query from parameters.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// Every fault of the query.
     pub fn query(&self, pairs: &[(String, String)]) -> Result<Query, QueryFaults> {
         let today = |zone: Tz| Utc::now().with_timezone(&zone).date_naive();
         Query::read(pairs, &self.rules, &self.tags(), today)
     }
 
-    /// Makes a report. Blocks for as long as reading takes.
+    /// Makes a report; fails for filter values that were never counted. Blocks while it reads the store.
     ///
     /// # Errors
     /// [`ReportFault`]
@@ -156,7 +159,7 @@ impl Reports {
         Ok(report)
     }
 
-    /// The same, with nothing in it where nothing was ever counted of what it is confined to.
+    /// Makes a report; it is empty if no record matches the filters.
     ///
     /// # Errors
     /// [`ReportFault`]
@@ -182,8 +185,8 @@ impl Reports {
         })
     }
 
-    /// The totals of a report, for what the console itself looks at once a minute: they take no place of those who ask. Nothing while
-    /// what was counted before a crash is counted again.
+    /// The totals of a report, for the console's refresh once a minute; takes no slot of `reports.at_once`.
+    /// `None` while records are being counted again after a crash.
     pub fn totals(&self, query: &Query) -> Option<figures::Figures> {
         let is_told = !self.is_counting() || self.caught_up.load(Ordering::Acquire);
         self.made(query).ok().filter(|_| is_told).map(|report| report.total)
@@ -205,11 +208,11 @@ impl Reports {
                 companies: &companies,
                 labels: Default::default(),
                 most: self.rules.groups,
-                // What is being written may be in the store already.
+                // A write in progress may be in the store already.
                 with_pending: before == count.state.writes,
             };
             let made = report::report(sums);
-            // What was written meanwhile may count twice, or not at all.
+            // A concurrent write may have counted cells twice or not at all.
             if attempt >= TRIES || self.writes(&count).map_err(SumFault::Unreadable)? == before {
                 return made;
             }
@@ -223,7 +226,7 @@ impl Reports {
         companies.map(|company| (company.uuid, company.name)).collect()
     }
 
-    /// Takes in what another process has counted since, where this one does not count.
+    /// Reloads a count if another process has written it since.
     fn take_in(&self, counted: &RwLock<Count>) -> Result<(), CommitError> {
         let store = &self.records.store;
         let is_current = {
@@ -233,7 +236,7 @@ impl Reports {
         if is_current { Ok(()) } else { self.load_again(counted) }
     }
 
-    /// The count in force of the same zone, as the store has it.
+    /// Reloads the zone's count in force.
     fn load_again(&self, counted: &RwLock<Count>) -> Result<(), CommitError> {
         let zone = counted.read().space.zone;
         let count = Count::load(&self.records.store, zone, Arc::clone(&self.rules))?;
@@ -241,13 +244,13 @@ impl Reports {
         Ok(())
     }
 
-    /// How often was written.
+    /// The stored number of writes.
     fn writes(&self, count: &Count) -> Result<u32, CommitError> {
         let state = self.records.store.read::<count::State>(Tree::Reports, count.space.state());
         Ok(state.map_err(blocks::unreadable)?.map_or(0, |state| state.writes))
     }
 
-    /// A way for benches to count what no feed tells, in the first time zone.
+    /// For benches: adds to the first zone's count directly.
     #[doc(hidden)]
     pub fn counted(&self, add: impl FnOnce(&mut Count)) {
         if let Some(count) = self.counts.first() {
@@ -261,7 +264,7 @@ impl Reports {
     }
 }
 
-/// That something was counted under each value that a report is confined to; nothing is known where nothing was counted.
+/// Checks that each filter value was ever counted; passes while nothing was counted at all.
 fn known(query: &Query, count: &Count, named: &[(Uuid, String)]) -> Result<(), ReportFault> {
     let companies = report::all_companies(count, named.to_vec());
     for (dimension, value) in &query.filters {
@@ -276,7 +279,7 @@ fn known(query: &Query, count: &Count, named: &[(Uuid, String)]) -> Result<(), R
             }
         };
         if !is_known && !all.is_empty() {
-            // Behind those that a client or a file gave.
+            // Reserved values go last.
             let (reserved, all): (Vec<&str>, Vec<&str>) =
                 all.into_iter().partition(|value| value.starts_with('('));
             let more = all.len().saturating_sub(KNOWN_TOLD);

@@ -1,30 +1,30 @@
-//! The values of a dimension, each under a number: names stand once, cells hold numbers.
+//! The values of a dimension, each with an id, so that cells hold numbers.
 
 use std::collections::HashMap;
 
-/// What is not known any more: the lead was erased before it was counted.
+/// The id of an unknown value: the lead was erased before it was counted.
 pub const UNKNOWN: u32 = 0;
-/// What there is none of.
+/// The id of a missing value.
 pub const NONE: u32 = 1;
-/// What is beyond the values that are counted each.
+/// The id shared by values beyond the limit.
 pub const OTHER: u32 = 2;
 
-/// How the numbers that mean no value of their own are told.
+/// The labels of the reserved ids.
 const RESERVED: [&str; 3] = ["(unknown)", "(none)", "(other)"];
 
-/// How a value is told whose record is damaged.
+/// The label of a value whose record is damaged.
 const LOST: &str = "(lost)";
 
-/// Bytes of a value that is counted by itself at most.
+/// The most bytes of a value with its own id.
 const LONGEST: usize = 200;
 
 /// The values of one dimension at one company.
 #[derive(Debug, Clone)]
 pub struct Names {
     ids: HashMap<String, u32>,
-    /// Every value, by number.
+    /// Every value, by id.
     pub names: Vec<String>,
-    /// How many of them the store has.
+    /// How many of them are stored.
     written: usize,
 }
 
@@ -37,7 +37,8 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Takes in values that the store has, of which the first has this number; those before that are lost if they are not known.
+    /// Adds stored values, the first of which has the id `first`; any gap before it is filled with lost
+    /// values.
     pub fn load(&mut self, first: u32, stored: Vec<String>) {
         let missing = (first as usize).saturating_sub(self.names.len());
         for name in std::iter::repeat_n(LOST.to_owned(), missing).chain(stored) {
@@ -47,7 +48,7 @@ impl Names {
         self.written = self.names.len();
     }
 
-    /// The number of a value, which gets one while there are fewer than `most`.
+    /// The id of a value; assigns one while fewer than `most` have one.
     pub fn id(&mut self, name: &str, most: usize) -> u32 {
         if let Some(known) = self.ids.get(name) {
             return *known;
@@ -61,18 +62,18 @@ impl Names {
         id
     }
 
-    /// The number of a value that has one.
+    /// The id of a value, if it has one.
     pub fn find(&self, name: &str) -> Option<u32> {
         self.ids.get(name).copied()
     }
 
-    /// The values that the store does not have yet, and the number of the first.
+    /// The values that are not stored yet, with the first one's id.
     pub fn unwritten(&self) -> Option<(u32, &[String])> {
         let rest = &self.names[self.written..];
         (!rest.is_empty()).then_some((self.written as u32, rest))
     }
 
-    /// Notes that the store has them all.
+    /// Notes that all values are stored.
     pub fn note_written(&mut self) {
         self.written = self.names.len();
     }

@@ -1,4 +1,4 @@
-//! What is asked of a report, read from the parameters of an address or of a command: every fault at once.
+//! Parses the query of a report from URL parameters or a command, and reports all faults at once.
 
 use std::fmt::Display;
 
@@ -9,19 +9,18 @@ use super::dimension::{Dimension, Kind, Slot};
 use super::figures::Figure;
 use offerd_base::config::ReportSettings;
 
-/// Dimensions that a report has at most.
+/// The most dimensions of a report.
 const BY_MOST: usize = 2;
 
-/// Days that a report looks back where nothing is said.
+/// The days of a report by default.
 const USUAL_DAYS: u64 = 30;
 
-/// Days of a week.
 const WEEK_DAYS: i64 = 7;
 
 /// The longest range, in days: a hundred years.
 const DAYS_MOST: i64 = 36_525;
 
-/// Days from the first to the last, both included.
+/// A range of days, both ends inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     /// The first day.
@@ -30,67 +29,67 @@ pub struct Range {
     pub last: NaiveDate,
 }
 
-/// In which order the rows of a report stand.
+/// The sort order of a report's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// By what.
+    /// The sort column.
     pub by: OrderBy,
-    /// The greatest first.
+    /// Whether the greatest comes first.
     pub descending: bool,
 }
 
-/// By what rows are ordered.
+/// The sort column of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderBy {
-    /// By a dimension of the report: its place.
+    /// A dimension of the report, by its index.
     Dimension(usize),
-    /// By a figure.
+    /// A figure.
     Figure(Figure),
-    /// By how much more of a figure there is than in the range before.
+    /// A figure's change from the previous range.
     Change(Figure),
 }
 
-/// What is asked for.
+/// The query of a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     /// The days.
     pub range: Range,
-    /// By what it is divided, two dimensions at most.
+    /// The dimensions that it is grouped by, at most two.
     pub by: Vec<Dimension>,
-    /// What it is confined to: one value of each of these.
+    /// The filters: a dimension and its value.
     pub filters: Vec<(Dimension, String)>,
-    /// By whose days.
+    /// The time zone of the days.
     pub zone: Tz,
-    /// Of test leads, rather than of live ones.
+    /// Counts test leads instead of live ones.
     pub test: bool,
-    /// Whether the range before stands beside.
+    /// Whether to compare with the previous range.
     pub compare: bool,
-    /// In which order.
+    /// The sort order.
     pub order: Order,
-    /// Rows at most.
+    /// The most rows.
     pub limit: usize,
 }
 
-/// What is wrong with what is asked: the parameter, and what was wanted.
+/// The faults of a query: the parameter, and the rule that it breaks.
 pub type QueryFaults = Vec<(String, String)>;
 
-/// The parameters that there are.
+/// The names of all parameters.
 pub const PARAMETERS: [&str; 9] = ["from", "to", "by", "where", "zone", "leads", "compare", "sort", "limit"];
 
 impl Range {
-    /// The ISO week so far of a day, and the whole one before.
+    /// The current ISO week up to `today`, and the whole week before it.
     pub fn weeks(today: NaiveDate) -> Option<[Self; 2]> {
         let this = Self { first: Dimension::Week.period(today), last: today };
         let last = this.first.pred_opt()?;
         Some([this, Self { first: Dimension::Week.period(last), last }])
     }
 
-    /// How many days it has.
+    /// The number of days.
     pub fn days(self) -> i64 {
         (self.last - self.first).num_days() + 1
     }
 
-    /// Its months, where it is made of whole ones.
+    /// The number of months, if it consists of whole ones.
     pub fn whole_months(self) -> Option<u32> {
         let behind = self.last.succ_opt()?;
         if self.first.day() != 1 || behind.day() != 1 {
@@ -100,8 +99,8 @@ impl Range {
         u32::try_from(months(behind) - months(self.first)).ok()
     }
 
-    /// The range of the same length before: as many whole months, or the same days of the week before where it is the beginning of one, or
-    /// else as many days.
+    /// The previous range to compare with: as many whole months; or the same days of the week before, for the
+    /// beginning of a week; or else as many days.
     pub fn before(self) -> Option<Self> {
         if self.first.weekday() == Weekday::Mon && self.days() < WEEK_DAYS {
             let earlier = |day: NaiveDate| day.checked_sub_days(Days::new(WEEK_DAYS.unsigned_abs()));
@@ -117,10 +116,10 @@ impl Range {
 }
 
 impl Query {
-    /// Reads what is asked for. `today` is the day of each time zone that nobody names; `tags` are those that are counted.
+    /// Parses a query. `today` gives the present day of a time zone; `tags` are the counted tags.
     ///
     /// # Errors
-    /// Everything that is wrong.
+    /// Every fault of the query.
     pub fn read(
         pairs: &[(String, String)],
         rules: &ReportSettings,
@@ -147,28 +146,28 @@ impl Query {
         if reading.faults.is_empty() { Ok(query) } else { Err(reading.faults) }
     }
 
-    /// The kind of cells that it is made of.
+    /// The kind of cells that its rows are summed from.
     pub fn kind(&self) -> Kind {
         Kind::of(&slots(&self.by, &self.filters)).unwrap_or(Kind::WHOLE)
     }
 
-    /// The kind of cells that its totals are made of.
+    /// The kind of cells that its totals are summed from.
     pub fn kind_of_totals(&self) -> Kind {
         Kind::of(&slots(&[], &self.filters)).unwrap_or(Kind::WHOLE)
     }
 
-    /// The value that it is confined to in a dimension.
+    /// The value of the filter on a dimension.
     pub fn only(&self, is_wanted: impl Fn(&Dimension) -> bool) -> Option<&str> {
         self.filters.iter().find(|(dimension, _)| is_wanted(dimension)).map(|(_, value)| value.as_str())
     }
 
-    /// The place of a dimension among those that it is divided by.
+    /// The index of a dimension among those it is grouped by.
     pub fn place(&self, is_wanted: impl Fn(&Dimension) -> bool) -> Option<usize> {
         self.by.iter().position(is_wanted)
     }
 }
 
-/// The stored dimensions that are named, each once.
+/// The stored dimensions that are used, each once.
 fn slots(by: &[Dimension], filters: &[(Dimension, String)]) -> Vec<Slot> {
     let named = by.iter().chain(filters.iter().map(|(dimension, _)| dimension));
     let mut slots: Vec<Slot> = named.filter_map(Dimension::slot).collect();
@@ -187,13 +186,13 @@ impl Reading<'_> {
         self.faults.push((name.to_owned(), wanted.to_string()));
     }
 
-    /// The values that are not empty.
+    /// The non-empty values of a parameter.
     fn all(&self, name: &str) -> Vec<String> {
         let of_name = self.pairs.iter().filter(|(known, value)| known == name && !value.is_empty());
         of_name.map(|(_, value)| value.clone()).collect()
     }
 
-    /// The last of them.
+    /// The last value of a parameter.
     fn value(&self, name: &str) -> Option<String> {
         self.all(name).pop()
     }
@@ -289,7 +288,7 @@ impl Reading<'_> {
         filters
     }
 
-    /// Cells are of two dimensions at most, company and time aside.
+    /// Cells have at most two dimensions, besides company and time.
     fn refuse_many(&mut self, by: &[Dimension], filters: &[(Dimension, String)]) {
         let slots = slots(by, filters);
         if slots.len() > 2 {
@@ -338,7 +337,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Whether it is the second of these words; where nothing is said it is the first.
+    /// Whether the parameter is the second of these words; the first is the default.
     fn flag(&mut self, name: &str, [off, on]: [&str; 2]) -> bool {
         match self.value(name) {
             Some(given) if given != off && given != on => {

@@ -1,4 +1,4 @@
-//! Counting anew from the records that there are: aside, and put in the place of the last count when it has come as far.
+//! Rebuilds a count from the records: aside, and put in force once it has caught up.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use super::key::{self, Space};
 use offerd_engine::records::projection::Steps;
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
-/// Records that a step of it counts of each feed.
+/// Records of each feed that a step counts.
 const STEP: usize = 512;
 
-/// How far it is.
+/// The progress of a rebuild.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RebuildProgress {
-    /// The time zone that is counted.
+    /// The time zone being counted.
     pub zone: String,
     /// The arrival of the next record, Unix milliseconds.
     pub at: i64,
@@ -28,17 +28,17 @@ pub struct RebuildProgress {
     pub since: i64,
 }
 
-/// What was counted.
+/// The result of a rebuild.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rebuilt {
     /// The time zones.
     pub zones: Vec<String>,
-    /// How many cells there are of days.
+    /// The number of day cells.
     pub cells: u64,
 }
 
-/// A count that is made anew, step by step.
+/// A rebuild in progress, advanced step by step.
 pub struct Rebuild {
     reports: Reports,
     place: usize,
@@ -49,21 +49,21 @@ pub struct Rebuild {
 }
 
 impl Rebuild {
-    /// Begins with the first time zone. Beside leads it `rests` between two steps for as long as the last one took, so that it has
-    /// half a core at most.
+    /// Starts with the first time zone. With `rests`, for a running daemon, it pauses after each step for as
+    /// long as the step took, and so uses at most half a core.
     ///
     /// # Errors
-    /// That the store cannot be read.
+    /// The store cannot be read.
     pub async fn begin(reports: Reports, rests: bool) -> Result<Self, CommitError> {
         let count = Arc::new(RwLock::new(aside(&reports, 0).await?));
         let since = millis(fold::behind(&reports.records.store, &count.read()));
         Ok(Self { reports, place: 0, count, since, cells: 0, steps: Steps::new(rests) })
     }
 
-    /// Counts some more; `None` when every time zone is counted and in force.
+    /// Counts some records; `None` once every time zone is counted and in force.
     ///
     /// # Errors
-    /// Why the store failed. What was in force stays.
+    /// The failure of the store. The count in force stays.
     pub async fn step(&mut self) -> Result<Option<RebuildProgress>, CommitError> {
         let (records, count) = (self.reports.records.clone(), Arc::clone(&self.count));
         let more = self.steps.take(move || Fold::new(&records, &mut count.write(), STEP).round()).await??;
@@ -80,7 +80,7 @@ impl Rebuild {
         Ok(Some(self.progress()))
     }
 
-    /// What was counted, once all of it is.
+    /// The result, once every zone is done.
     pub fn rebuilt(&self) -> Rebuilt {
         let zones = self.reports.rules.zones.iter().map(|zone| zone.name().to_owned()).collect();
         Rebuilt { zones, cells: self.cells }
@@ -104,7 +104,7 @@ impl Rebuild {
         RebuildProgress { zone: count.space.zone.name().to_owned(), at, since: self.since }
     }
 
-    /// Puts the count in the place of the last one, of which nothing stays.
+    /// Puts the count in force and removes its predecessor.
     async fn put_in_force(&mut self) -> Result<(), CommitError> {
         let store = &self.reports.records.store;
         let space = self.count.read().space;
@@ -117,7 +117,7 @@ impl Rebuild {
     }
 }
 
-/// An empty count beside the one in force; what one that was broken off has left is removed first.
+/// An empty count of the next generation; removes the remains of an aborted rebuild first.
 async fn aside(reports: &Reports, place: usize) -> Result<Count, CommitError> {
     let mut space = reports.counts[place].read().space;
     space.generation = space.generation.wrapping_add(1);
@@ -125,7 +125,7 @@ async fn aside(reports: &Reports, place: usize) -> Result<Count, CommitError> {
     Count::of(&reports.records.store, space, Arc::clone(&reports.rules)).map_err(unreadable)
 }
 
-/// Removes a count, its broken records too.
+/// Removes a count, including damaged records.
 pub async fn remove(store: &Store, space: Space) -> Result<(), CommitError> {
     for prefix in space.prefixes() {
         let keys = store.keys(Tree::Reports, &prefix).map_err(unreadable)?;

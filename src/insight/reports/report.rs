@@ -1,4 +1,4 @@
-//! The answer: rows, the whole, and the range before beside both.
+//! The report: rows, totals, and the previous range beside both.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -25,26 +25,26 @@ record! {
         from: NaiveDate,
         /// The last day.
         to: NaiveDate,
-        /// The days before, first and last, where they are compared.
+        /// The first and last day of the previous range, if it is compared.
         before?: (NaiveDate, NaiveDate),
-        /// By whose days.
+        /// The time zone of the days.
         zone: String,
-        /// Whether of test leads.
+        /// Whether it counts test leads.
         test: bool,
-        /// The dimensions of the rows, by name.
+        /// The names of the rows' dimensions.
         by: Vec<String>,
-        /// What it is confined to: dimension and value.
+        /// The filters: dimension and value.
         #[serde(rename = "where")]
         filters: Vec<(String, String)>,
         /// The rows.
         rows: Vec<Row>,
-        /// The whole: each lead once, whatever rows it counts in.
+        /// The totals. Each lead counts once, in however many rows it is.
         total: Figures,
-        /// The same of the days before.
+        /// The totals of the previous range.
         total_before?: Figures,
-        /// How many rows more there are.
+        /// The number of rows beyond the limit.
         rows_left_out: usize,
-        /// The arrival of the first record that is not counted yet, Unix milliseconds; none when all are.
+        /// The arrival of the first uncounted record, in Unix milliseconds; none when all are counted.
         uncounted_from?: i64,
     }
 
@@ -55,16 +55,16 @@ record! {
         /// Its figures.
         #[serde(flatten)]
         figures: Figures,
-        /// The figures of the days before.
+        /// The figures of the previous range.
         before?: Figures,
     }
 }
 
-/// A row before it is told.
+/// A row before it is rendered.
 struct Draft {
     group: Group,
     now: Measures,
-    /// In a place of its own, since there may be millions of rows and most have none.
+    /// Boxed, since there may be millions of rows and most have no previous value.
     before: Option<Box<Measures>>,
 }
 
@@ -74,7 +74,7 @@ impl Draft {
     }
 }
 
-/// Makes the report of sums.
+/// Makes a report from sums.
 ///
 /// # Errors
 /// `SumFault`
@@ -109,7 +109,7 @@ pub fn report(mut sums: Sums<'_>) -> Result<Report, SumFault> {
     })
 }
 
-/// Groups of the days before, each under the day, week or month that it is compared with.
+/// Moves groups of the previous range to the day, week or month that they are compared with.
 fn moved(groups: Groups, query: &Query, earlier: Range) -> Groups {
     let Some(place) = query.place(Dimension::is_time) else { return groups };
     let months = query.range.whole_months();
@@ -118,7 +118,7 @@ fn moved(groups: Groups, query: &Query, earlier: Range) -> Groups {
         let days = (query.range.first - earlier.first).num_days();
         let day = match (&query.by[place], months) {
             (Dimension::Month, Some(months)) => day.checked_add_months(Months::new(months))?,
-            // A month that is cut has none to be compared with, and no week where days of others stand against its days.
+            // A partial month has no counterpart, nor has a week whose weekdays do not line up.
             (Dimension::Month, None) => return None,
             (Dimension::Week, _) if days % 7 != 0 => return None,
             _ => day.checked_add_days(Days::new(days.unsigned_abs()))?,
@@ -144,7 +144,7 @@ fn drafts(now: Groups, mut before: Groups) -> Vec<Draft> {
     drafts
 }
 
-/// How rows are told.
+/// Renders rows.
 struct Telling<'a> {
     query: &'a Query,
     count: &'a Count,
@@ -152,7 +152,7 @@ struct Telling<'a> {
 }
 
 impl Telling<'_> {
-    /// Brings the first rows to the front, in their order, and drops the others.
+    /// Keeps the first rows, in order, and drops the others.
     fn sort(&self, drafts: &mut Vec<Draft>) {
         let Order { by, descending } = self.query.order;
         let compare = |one: &Draft, other: &Draft| -> Ordering {
@@ -198,7 +198,7 @@ impl Telling<'_> {
         }
     }
 
-    /// The figures of a row with those values, where nothing stands for what its partner never reports.
+    /// The figures of a row with these values; figures that its partner never reports are missing.
     fn figures(&self, measures: &Measures, by: &[String]) -> Figures {
         let is_partner = |by: &Dimension| by.slot() == Some(Slot::PARTNER);
         let place = self.query.place(is_partner);
@@ -210,15 +210,15 @@ impl Telling<'_> {
     }
 }
 
-/// How much more of a figure a row has than before; of what would be divided by nothing there is none.
+/// The change of a figure in a row; a ratio without a denominator counts as 0.
 fn change(figure: Figure, row: &Draft) -> f64 {
     let weight = |measures| Some(figure.weight(measures)).filter(|weight| *weight != f64::MIN).unwrap_or(0.0);
     weight(&row.now) - weight(&row.before())
 }
 
 impl Report {
-    /// Its rows: behind the values of each its figures in their order, those of the range before and how much more there is now, absolutely
-    /// and as a part of what there was.
+    /// The report as a sheet: for each row its values, then its figures, and with a comparison those of the
+    /// previous range and the changes, absolute and relative.
     pub fn sheet(&self) -> Sheet {
         let behind: &[&str] =
             if self.before.is_some() { &["", "Before", "Change", "ChangePart"] } else { &[""] };
@@ -236,7 +236,7 @@ impl Report {
 }
 
 impl Row {
-    /// Its figures, in the order of the columns behind its values.
+    /// Its figures, in the order of the columns after its values.
     fn values(&self) -> Vec<Value> {
         let all = |figures: &Figures| Figure::ALL.map(|figure| figures.get(figure));
         let mut values = all(&self.figures).to_vec();
@@ -258,7 +258,7 @@ pub fn all_companies(count: &Count, named: Vec<(Uuid, String)>) -> Vec<(Uuid, St
     named.into_iter().chain(nameless).collect()
 }
 
-/// The companies of a report: all of these, or the one that is asked for.
+/// The companies of a report: all, or those that match its filter.
 pub fn companies(query: &Query, all: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
     let wanted = query.only(|by| *by == Dimension::Company);
     let is_wanted = |(uuid, name): &(Uuid, String)| {

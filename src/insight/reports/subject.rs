@@ -1,4 +1,4 @@
-//! What something that is counted is about: the lead, and the partner's place at its rate table.
+//! The subject of a counted record: the lead, and the partner's seat at its rate table.
 
 use std::collections::BTreeSet;
 
@@ -9,38 +9,38 @@ use offerd_model::{ProductSubType, ProductType};
 use offerd_partners::SeatTemplate;
 use offerd_store::entities::LeadRecord;
 
-/// What of a lead it is counted by.
+/// The attributes of a lead that it is counted by.
 #[derive(Debug, Clone)]
 pub struct Person {
-    /// The lead, where it is not erased.
+    /// The lead, unless it is erased.
     pub record: Option<LeadRecord>,
 }
 
-/// The partner's place that something is about, as far as it is known.
+/// The partner's seat, where it is known.
 #[derive(Debug, Clone, Default)]
 pub struct AtPartner {
     /// The product type.
     pub product_type: Option<ProductType>,
-    /// The finer kinds.
+    /// The product sub-types.
     pub sub_types: Vec<ProductSubType>,
-    /// Key of the partner.
+    /// The partner's key.
     pub partner: Option<String>,
 }
 
 impl Person {
-    /// A lead, whether it can still be read or not.
+    /// Reads a lead, which may be unreadable.
     pub fn of(records: &Records, lead: Uuid) -> Self {
         Self { record: reading::lead(&records.store, lead).ok().flatten() }
     }
 
-    /// What it asks for; nothing where it is erased.
+    /// The product types it asks for; empty for an erased lead.
     pub fn asks_for(&self) -> BTreeSet<ProductType> {
         let all = ProductType::ALL.iter().copied();
         all.filter(|product| self.record.as_ref().is_some_and(|record| record.lead.asks_for(*product)))
             .collect()
     }
 
-    /// Its credit rating: as given, or that of its score.
+    /// Its credit rating, as given or derived from the score.
     pub fn rating(&self) -> Option<&'static str> {
         reading::rating(self.record.as_ref()?).map(|rating| rating.as_str())
     }
@@ -51,20 +51,20 @@ impl Person {
         person.state.map(|state| state.as_str())
     }
 
-    /// The values of one of its tags, each once.
+    /// The distinct values of one of its tags.
     pub fn tag(&self, name: &str) -> BTreeSet<&str> {
         let tags = self.record.as_ref().and_then(|record| record.lead.client_tags.as_ref());
         let values = tags.and_then(|tags| tags.0.get(name));
         values.into_iter().flatten().map(String::as_str).filter(|value| !value.is_empty()).collect()
     }
 
-    /// The experiments that it is in, each as `RULE/VARIANT`.
+    /// The experiments it is in, each as `RULE/VARIANT`.
     pub fn experiments(&self) -> Vec<String> {
         let drawn = self.record.iter().flat_map(|record| &record.experiments);
         drawn.map(|(rule, variant)| format!("{rule}/{variant}")).collect()
     }
 
-    /// Whether a table is the first that was made for it.
+    /// Whether a table is the lead's first.
     pub fn is_first(&self, records: &Records, table: Uuid) -> bool {
         let Some(record) = &self.record else { return false };
         let first = record.first_table.or_else(|| reading::listed_tables(&records.store, record.uuid).next());
@@ -73,7 +73,7 @@ impl Person {
 }
 
 impl AtPartner {
-    /// A place at a table, with the finer kinds of the offers of its catalog.
+    /// A seat, with the sub-types of its catalog's offers.
     pub fn of(seat: &SeatTemplate) -> Self {
         Self {
             product_type: Some(seat.product_type),
@@ -82,14 +82,14 @@ impl AtPartner {
         }
     }
 
-    /// The same for one finer kind.
+    /// The same seat with one sub-type.
     pub fn with(self, sub_type: Option<ProductSubType>) -> Self {
         Self { sub_types: sub_type.into_iter().collect(), ..self }
     }
 }
 
-/// Whose institution something happened with: the partner of a place at the table of the offer, or else at one of the lead's
-/// tables. A place of the product counts before others.
+/// The partner whose institution an event names, among the seats at the table of the offer, or else at the
+/// lead's tables. Prefers a seat of the product type.
 pub fn partner_of(
     records: &Records,
     person: &Person,

@@ -15,47 +15,47 @@ use super::names::Names;
 use super::query::{Query, Range};
 use offerd_store::{CommitError, Store, Tree};
 
-/// Why there are no sums.
+/// Why summing failed.
 #[derive(Debug)]
 pub enum SumFault {
-    /// There are more groups than a report may have.
+    /// The groups exceed the limit of a report.
     Large,
     /// The store cannot be read.
     Unreadable(CommitError),
 }
 
-/// Sums up the cells of a count, as the store has it and what was counted since.
+/// Sums the cells of a count, both stored and in memory.
 pub struct Sums<'a> {
     pub store: &'a Store,
     pub count: &'a Count,
     pub query: &'a Query,
-    /// The companies that are looked at: uuid and name.
+    /// The companies to sum over: uuid and name.
     pub companies: &'a [(Uuid, String)],
     /// The values of each dimension of the report, over all companies.
     pub labels: [Names; 2],
     /// The most groups of a report.
     pub most: usize,
-    /// Whether what is not known to be written has to be added, since the store does not have it yet.
+    /// Whether to add the cells in memory, which the store does not have yet.
     pub with_pending: bool,
 }
 
-/// What the number of a cell means for its group.
+/// The role of an id of a cell in forming its group.
 enum Role {
-    /// Nothing: the report is not by this dimension.
+    /// None: the report is not grouped by this dimension.
     None,
-    /// Only this one is looked at.
+    /// A filter: only this id counts.
     Only(u32),
-    /// It is the number in the dimension of this place, under which all companies have it.
+    /// A dimension of the report: its index, and the label shared by all companies for each id.
     Place(usize, Vec<u32>),
 }
 
-/// How the cells of one company become groups, and which are looked at.
+/// How the cells of one company are filtered and grouped.
 struct Grouping {
     company: Uuid,
     kind: Kind,
     roles: [Role; 2],
     base: Group,
-    /// The place of a dimension that is a time, if there is one.
+    /// The index of the time dimension, if there is one.
     time: Option<(usize, Dimension)>,
 }
 
@@ -83,7 +83,8 @@ impl Sums<'_> {
         Ok(groups)
     }
 
-    /// Which numbers the values of a dimension of the report have; those of a time are its days, or the first ones of its weeks or months.
+    /// The ids of the values in a dimension of the report. For time these are its days, or the first days of
+    /// its weeks or months.
     fn bounds(&self, place: usize, range: Range) -> Bounds {
         match self.query.by.get(place) {
             None => (0, 1),
@@ -95,7 +96,7 @@ impl Sums<'_> {
         }
     }
 
-    /// The whole of a range: each lead counts once, whatever rows it counts in.
+    /// The totals of a range: each lead counts once, in however many rows it is.
     ///
     /// # Errors
     /// [`SumFault`]
@@ -112,7 +113,7 @@ impl Sums<'_> {
         Ok(groups.each().next().map(|(_, sum)| sum).unwrap_or_default())
     }
 
-    /// How cells of a company become groups; `None` where it has none of what the report is confined to.
+    /// How a company's cells are grouped; `None` if it has no value that the filters accept.
     fn grouping(&mut self, kind: Kind, company: Uuid, name: &str) -> Option<Grouping> {
         let roles = self.roles(kind, company, true)?;
         let mut base = [0, 0];
@@ -128,7 +129,7 @@ impl Sums<'_> {
         Some([self.role(one, company, by_rows)?, self.role(other, company, by_rows)?])
     }
 
-    /// What the numbers of a dimension mean; `None` where no cell of the company is looked at.
+    /// The role of a dimension; `None` if the filter excludes all of the company's cells.
     fn role(&mut self, slot: Option<Slot>, company: Uuid, by_rows: bool) -> Option<Role> {
         let Some(slot) = slot else { return Some(Role::None) };
         let names = self.count.names(company, slot);
@@ -164,7 +165,7 @@ impl Sums<'_> {
         if groups.are_more_than(self.most) { Err(SumFault::Large) } else { Ok(()) }
     }
 
-    /// Adds what the store has of a stretch.
+    /// Adds the stored cells of a stretch.
     fn stored(
         &self,
         is_together: bool,
@@ -205,7 +206,7 @@ impl Sums<'_> {
 }
 
 impl Grouping {
-    /// The group of a day, week or month, as far as that decides it.
+    /// The group of a day, week or month, before the stored dimensions are added.
     fn base_at(&self, period: NaiveDate) -> Group {
         let mut base = self.base;
         if let Some((place, time)) = &self.time {
@@ -232,7 +233,7 @@ impl Grouping {
     }
 }
 
-/// The number of a day.
+/// The day as a number.
 fn number(day: NaiveDate) -> u32 {
     u32::try_from(day.num_days_from_ce()).unwrap_or(0)
 }

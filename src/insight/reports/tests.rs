@@ -1,4 +1,4 @@
-//! Whatever happens, in whatever order, and wherever the count is stopped, reports say what the records say.
+//! Whatever happens, in whatever order, and wherever the count is interrupted, reports match the records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -36,10 +36,10 @@ use offerd_store::{Commit, CommitError, FeedKey, Store, Tree, codec};
 
 const COMPANIES: [Uuid; 2] = [COMPANY, Uuid::from_u128(8)];
 
-/// What happens.
+/// An action in a test story.
 #[derive(Debug, Clone)]
 enum Deed {
-    /// A lead comes in.
+    /// A lead is submitted.
     Submit {
         company: usize,
         test: bool,
@@ -47,21 +47,21 @@ enum Deed {
         state: &'static str,
         tags: Vec<&'static str>,
     },
-    /// Somebody opens an offer.
+    /// A visitor opens an offer.
     Click { table: usize, number: u16 },
     /// A partner reports on an offer, perhaps days later.
     Report { table: usize, number: u16, funded: bool, payout: Option<u32>, days_ago: i64 },
-    /// The partner takes a report back.
+    /// The partner reverses a report.
     Revoke { report: usize },
     /// Time passes, and tables complete.
     Wait,
-    /// The count goes on.
+    /// The fold goes on.
     Count,
-    /// What was counted is written.
+    /// The counts are written.
     Write,
-    /// The disk fails while it is written, and the daemon starts again.
+    /// The disk fails during a write, and the daemon restarts.
     FailInWrite,
-    /// The daemon stops, and starts again; what was not written is counted again.
+    /// The daemon restarts; unwritten counts are counted again.
     Restart,
 }
 
@@ -97,7 +97,7 @@ fn partners() -> Vec<PartnerFile> {
     ]
 }
 
-/// A world in which deeds are done.
+/// A world with its reports, in which deeds are done.
 struct Story {
     world: World,
     reports: Reports,
@@ -116,7 +116,7 @@ fn reports_of(world: &World) -> Reports {
     reports_with(world, 5000)
 }
 
-/// One experiment on all leads, and one on those of a campaign.
+/// One experiment on all leads, and one on the leads of a campaign.
 fn experiment(world: &World) {
     let settings = Settings::from_layers(None, []).unwrap();
     let all =
@@ -145,7 +145,7 @@ impl Story {
         let Self { world, reports, tables, told } = self;
         drop(reports);
         world.matchmaker.drain().await;
-        // The actors are gone before the store is opened again.
+        // The actors must be gone before the store is opened again.
         tokio::time::sleep(Duration::from_millis(1)).await;
         let world = world.crash(&partners()).await;
         experiment(&world);
@@ -244,7 +244,6 @@ impl Story {
         self.told.push((partner, transaction_id));
     }
 
-    /// Counts until nothing is left.
     async fn finish(&self) {
         tokio::time::sleep(Duration::from_secs(20)).await;
         while self.reports.round(3).await.unwrap() {}
@@ -269,7 +268,7 @@ fn lead(products: &[&str], state: &str, campaigns: &[&str]) -> Lead {
     Lead::read(lead.to_string().as_bytes()).unwrap()
 }
 
-/// Something that counts: the values that it has of each dimension by name, and how much of which figure.
+/// A countable fact: its values in each dimension by name, and its figure and amount.
 #[derive(Debug, Clone)]
 struct Fact {
     company: Uuid,
@@ -278,13 +277,13 @@ struct Fact {
     values: BTreeMap<&'static str, BTreeSet<String>>,
     figure: Figure,
     count: i64,
-    /// Which it is, so that it counts once where it stands for several places.
+    /// Its identity, so that it counts once even if it appears for several seats.
     id: usize,
-    /// Whether it counts where rows are by partner or sub-type, or only there.
+    /// Whether it counts in rows by partner or sub-type, or only there.
     by_partner: Option<bool>,
 }
 
-/// What the records say, each looked at by itself.
+/// The facts in the records, each read on its own.
 fn facts(story: &Story) -> Vec<Fact> {
     let store = story.store();
     let mut facts = Vec::new();
@@ -313,7 +312,7 @@ fn of_lead(record: &LeadRecord) -> BTreeMap<&'static str, BTreeSet<String>> {
         ("state", set(person.and_then(|person| person.state))),
         ("campaign", set(&tags.0["campaign"])),
         ("affiliate", set(["north"])),
-        // A lead that is in none is in no row.
+        // A lead in no experiment is in no row.
         (
             "experiment",
             record.experiments.iter().map(|(rule, variant)| format!("{rule}/{variant}")).collect(),
@@ -337,7 +336,7 @@ fn of_leads(leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
     }
 }
 
-/// Those whose table shows no offer, and by whom each was asked for.
+/// Leads whose table shows no offer, and the seats that were asked for.
 fn of_tables_without(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
     let records = &story.world.matchmaker.engine().records;
     for (_, bytes) in story.store().scan(Tree::RateTables, []).map(Result::unwrap) {
@@ -412,7 +411,7 @@ fn of_tables(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
 
 fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
     let mut sub_types: HashMap<Uuid, BTreeSet<String>> = HashMap::new();
-    // Whom an action is of says the record of the action; the count goes by the institution.
+    // The record of the action names its partner; the count goes by the institution.
     let partner = |lead: Uuid, cause: Uuid| {
         let action = store.get(Tree::LeadActions, [&lead.as_bytes()[..], cause.as_bytes()].concat()).unwrap();
         let action: LeadAction = codec::decode_json(&action.unwrap()).unwrap();
@@ -472,10 +471,10 @@ fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
     }
 }
 
-/// Figures that are no quotients.
+/// The number of figures that are not ratios.
 const COUNTED: usize = 11;
 
-/// What a report would say by the facts: of each row its figures but for the quotients.
+/// The rows that a report should have by the facts, without ratios.
 fn recounted(
     facts: &[Fact],
     by: &[&'static str],
@@ -548,13 +547,13 @@ const BY: [&[&str]; 15] = [
     &["subType", "state"],
 ];
 
-/// Every report that is tried says what the records say.
+/// Every report that is tried matches the records.
 fn compared(story: &Story) -> Result<(), TestCaseError> {
     let facts = facts(story);
     let today = Utc::now().date_naive();
     for by in BY {
         for (zone, days) in [("UTC", 0), ("UTC", 12), ("UTC", 70), ("Asia/Tokyo", 45)] {
-            // A day more: it is tomorrow in Tokyo already.
+            // One day more: it may be tomorrow in Tokyo already.
             let (first, last) = (today - TimeDelta::days(days), today + TimeDelta::days(1));
             let report = story.ask(&format!("from={first}&to={last}&by={}&zone={zone}", by.join(",")));
             let expected = recounted(&facts, by, (zone.parse().unwrap(), first, last));
@@ -564,7 +563,8 @@ fn compared(story: &Story) -> Result<(), TestCaseError> {
     ["product", "company", "day", "month"].iter().try_for_each(|by| tables_compared(story, by))
 }
 
-/// Rate tables, and those that show an offer, are as many as there are: by product under each of their places, or offers.
+/// Counts of rate tables, and of those with an offer, match the records: by the product of each of their
+/// seats or offers.
 fn tables_compared(story: &Story, by: &str) -> Result<(), TestCaseError> {
     let records = &story.world.matchmaker.engine().records;
     let (mut rows, mut all): (BTreeMap<String, [i64; 2]>, i64) = Default::default();
@@ -599,7 +599,7 @@ fn tables_compared(story: &Story, by: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A comparison of variants, which reads the records itself, adds up to what the report says of them.
+/// A comparison of variants, which reads the records itself, adds up to the report.
 fn adds_up(story: &Story) -> Result<(), TestCaseError> {
     let records = &story.world.matchmaker.engine().records;
     let mut reading = Reading::begin(records, "all", ["b", "a"].into_iter(), (0, false), 1_000);
@@ -711,7 +711,7 @@ fn what_a_report_earns_counts_where_it_happened_and_is_taken_back_from_there() {
                 .map(|row| (row.by[0].clone(), row.figures.funded, row.figures.payouts.unwrap_or_default()));
             figures.filter(|(_, funded, payouts)| *payouts != 0.0 || *funded > Some(0)).collect()
         };
-        // The partner's clock is wrong: nothing happened before there was the lead.
+        // The partner's clock is wrong: no event counts before its lead was created.
         let created = story.ask("from=2020-01-01&by=day").rows;
         let created = created.iter().find(|row| row.figures.leads > 0).unwrap().by[0].clone();
         assert_eq!(paid(&story, "day"), [(created, Some(1), 0.21)]);
@@ -742,14 +742,15 @@ fn what_is_asked_for_is_told() {
         story = story.go_on(Deed::Click { table: 0, number: 1 }).await;
         story.finish().await;
 
-        // Two values of a tag are counted each, the rest together; a lead with two counts for both, and once in the whole.
+        // Two values of a tag count separately, the others together. A lead with two values counts for both,
+        // and once in the whole.
         let report = story.ask("by=campaign&sort=campaign");
         let rows: Vec<(&str, i64)> =
             report.rows.iter().map(|row| (row.by[0].as_str(), row.figures.leads)).collect();
         assert_eq!(rows, [("(other)", 1), ("spring", 2), ("summer", 1)]);
         assert_eq!((report.total.leads, report.rows_left_out), (3, 0));
 
-        // No partner has reported anything: that is not the same as nothing.
+        // No partner has reported anything, which differs from zero.
         let report = story.ask("by=partner&sort=-clicks&limit=1&where=state%3DTX&compare=true");
         assert_eq!((report.rows.len(), report.rows_left_out), (1, 1));
         assert_eq!((report.rows[0].by[0].as_str(), report.rows[0].figures.clicks), ("p0", 1));
@@ -786,7 +787,7 @@ fn a_lead_that_is_erased_before_it_is_counted_counts_as_unknown() {
     });
 }
 
-/// Of one whose records were removed, and of one whose records are broken.
+/// One count lost its state record, in the other the record is damaged.
 #[test]
 fn a_count_that_has_lost_how_far_it_had_come_is_made_anew() {
     use offerd_store::Commit;

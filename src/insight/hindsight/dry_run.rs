@@ -1,4 +1,4 @@
-//! A dry run: what would become of a lead that is not submitted. Nobody is asked, and nothing is written.
+//! Dry run: the outcome of a lead that is not submitted. No partner is asked, and nothing is written.
 
 use chrono::{DateTime, Utc};
 
@@ -8,8 +8,8 @@ use offerd_engine::matching::suppressions::OnLists;
 use offerd_model::{CreditBands, Lead};
 use offerd_partners::{Book, Facts, Seat};
 
-/// Judges a lead by a book, as of a moment, with what is counted against its seats by now and the suppression lists that it is on,
-/// where those are known; `most` of them are asked at most.
+/// Judges a lead by a book at a given time, with the present standings of seats and, where given, the
+/// suppression lists that name the lead. At most `most` seats are asked.
 pub fn dry_run(
     book: &Book,
     standings: &[SeatStanding],
@@ -26,7 +26,8 @@ pub fn dry_run(
     })
 }
 
-/// What is counted against a seat. [`judge`] itself finds what its file says: a pause, days, a schedule.
+/// The standing that rules a seat out. [`judge`] itself checks what the file states: a pause, days, a
+/// schedule.
 fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Refusal> {
     let standing = standings.iter().find(|one| seat.is_of(&one.partner, one.product_type))?;
     let wanted = match standing.state {

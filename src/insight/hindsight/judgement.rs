@@ -1,4 +1,4 @@
-//! What the partner files say of a lead: why each seat, and each of its offers, does or does not answer it.
+//! Judges a lead by the partner files: why each seat, and each of its offers, does or does not answer it.
 
 use std::sync::Arc;
 
@@ -13,79 +13,80 @@ use offerd_partners::facts::COMPANY;
 use offerd_partners::quote::Spread;
 use offerd_partners::{Book, Facts, Fit, Seat, Terms};
 
-/// What becomes of one seat.
+/// The judgement of one seat.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SeatJudgement {
     /// The seat.
     #[serde(skip)]
     pub seat: Arc<Seat>,
-    /// Key of the partner.
+    /// The partner's key.
     pub partner: String,
-    /// What it is asked about.
+    /// The seat's product type.
     pub product_type: ProductType,
     /// Whether it is asked only when no first-look partner had a loan offer.
     pub second_look: bool,
-    /// Whether the lead asks for the product type at all; else no offer is judged.
+    /// Whether the lead asks for the product type; otherwise no offer is judged.
     #[serde(skip)]
     pub wanted: bool,
     /// Whether it is asked.
     pub asked: bool,
-    /// Why it is not; empty when it is.
+    /// Why it is not asked; empty if it is.
     pub refusals: Vec<Refusal>,
-    /// Every offer; of a seat that is not asked, with what else is against it.
+    /// Every offer; if the seat is not asked, with the offer's own refusals.
     pub offers: Vec<OfferJudgement>,
 }
 
-/// What becomes of one offer.
+/// The judgement of one offer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OfferJudgement {
     /// Its name in the partner's file.
     pub name: String,
-    /// Whether the lead matches it, and its partner is asked.
+    /// Whether the lead matches it and its partner is asked.
     pub matched: bool,
-    /// What it is worth; nothing where it does not match, or where the partner, who lives elsewhere, is asked for its terms.
+    /// Its score; none if it does not match, or if a remote partner is asked for its terms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// Its APR, or of savings its yield, percent, from and to; where that is known.
+    /// Its APR range, or for savings its yield, in percent, where it is known.
     #[serde(skip)]
     pub apr: Option<Spread>,
-    /// Its monthly payment, dollars, from and to.
+    /// Its range of monthly payments, in dollars.
     #[serde(skip)]
     pub payment: Option<Spread>,
-    /// What is against it, beside what is against its seat.
+    /// The refusals of the offer, besides those of its seat.
     pub refusals: Vec<Refusal>,
 }
 
-/// One reason against.
+/// A single objection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Refusal {
-    /// The attribute or derived name that a condition is about; `None` when it is no condition on the lead.
+    /// The attribute or derived name that a condition tests; `None` if it is not a condition on the lead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribute: Option<String>,
-    /// What is wanted.
+    /// What was required.
     pub wanted: String,
     /// What was found instead; never a personal value.
     pub found: String,
 }
 
 impl Refusal {
-    /// A reason that is no condition on the lead.
+    /// An objection that is not a condition on the lead.
     pub fn new(wanted: impl Into<String>, found: impl Into<String>) -> Self {
         Self { attribute: None, wanted: wanted.into(), found: found.into() }
     }
 
-    /// Whether it is about what the lead says, which is no secret of the partner to who has submitted it.
+    /// Whether it concerns the lead's own data, which the partner does not hide from the client that
+    /// submitted it.
     pub fn is_of_lead(&self) -> bool {
         self.attribute.as_ref().is_some_and(|attribute| attribute != COMPANY)
     }
 }
 
-/// Judges a lead by the whole book, seat by seat, by walking the rules one by one, as of a moment; without one no schedule is
-/// kept, as of test leads. `counted` gives what counts against a seat that no file says: a cap, a budget, a pause. So many as
-/// may be asked are, `most`.
+/// Judges a lead by every seat of the book, evaluating each rule at a given time. Without a time no schedule
+/// applies, as for test leads. `counted` returns the objections that no file states: a cap, a budget, a
+/// pause. At most `most` seats are asked.
 pub fn judge(
     book: &Book,
     facts: &Facts,
@@ -99,12 +100,12 @@ pub fn judge(
     book.seats().iter().zip(against).map(|(seat, against)| SeatJudgement::of(seat, facts, against)).collect()
 }
 
-/// Seats those whom nothing is against, as a table is seated, and notes who is left out. Second look comes when the others had
-/// nothing, and is judged for itself.
+/// Seats those without objections, as a table does, and adds an objection for each that is left out.
+/// Second-look seats are judged separately, as if the others had no offers.
 fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<Refusal>]) {
     let fits = book.seats().iter().enumerate().filter(|(nth, _)| against[*nth].is_empty());
     let fits = fits.map(|(position, seat)| Fit { position, seat: Arc::clone(seat), offers: Vec::new() });
-    // One that has no uuid yet may draw any other's places.
+    // A lead without a uuid may draw the places of any other.
     let lead = facts.uuid.unwrap_or_default();
     let judge = |seats: &[&Seat]| verdicts(seats, most, lead, vec![None; seats.len()]);
     let wants_loans = facts.lead().asks_for(ProductType::Loan);
@@ -131,7 +132,7 @@ fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<Refusal>]) {
     }
 }
 
-/// Why a seat is not asked, as far as no other seat is the reason.
+/// The objections to a seat that do not depend on other seats.
 fn against(
     seat: &Seat,
     facts: &Facts,
@@ -170,7 +171,7 @@ fn against(
     against_seat
 }
 
-/// That a moment is before its first day, or after its last.
+/// The objection that a moment is before the seat's first day or after its last.
 fn not_then(seat: &Seat, at: DateTime<Utc>) -> Option<Refusal> {
     let wanted = seat.limits.days().filter(|_| !seat.limits.runs_at(at))?;
     Some(Refusal::new(wanted, at.with_timezone(&seat.limits.time_zone).date_naive().to_string()))
@@ -192,7 +193,7 @@ impl SeatJudgement {
         }
     }
 
-    /// How many of its offers match.
+    /// The number of its matching offers.
     pub fn matched(&self) -> usize {
         self.offers.iter().filter(|offer| offer.matched).count()
     }
@@ -215,7 +216,7 @@ impl OfferJudgement {
     }
 }
 
-/// What an offer costs a year, or brings, and a month.
+/// An offer's yearly cost, or yield, and its monthly payment.
 fn costs(terms: &Terms) -> (Option<Spread>, Option<Spread>) {
     match terms {
         Terms::Loan(loan) => (Some(loan.apr), loan.monthly_payment),

@@ -1,7 +1,9 @@
-//! What the records of leads show, while nobody waits: an [`explanation`] shows of a stored lead who was asked, with what
-//! outcome and [`cause`](offerd_engine::rate_table::cause), and who was not and why; a [`dry_run`] what would become of one that is not
-//! submitted, both by the [`judgement`] of the partner files; a [`replay`] runs stored leads against other partner files; [`timing`] shows how long partners took,
-//! and a [`transcript`] what partners were sent and answered.
+//! Analyses of stored leads, off the hot path. An [`explanation`] shows which partners were asked about a
+//! stored lead, with outcome and [`cause`](offerd_engine::rate_table::cause), and why others were not. A
+//! [`dry_run`] predicts the same for a lead that is not submitted. Both use the [`judgement`] of the partner
+//! files. A [`replay`] runs stored leads against other partner files, a [`comparison`] compares the variants
+//! of an experiment, [`timing`] measures how long partners took, and a [`transcript`] shows what partners
+//! were sent and answered.
 
 pub mod comparison;
 pub mod dry_run;

@@ -1,4 +1,4 @@
-//! What is told of leads by their records is what happened to them, whatever happened.
+//! Whatever happened to leads, the analyses match it.
 
 use proptest::prelude::*;
 

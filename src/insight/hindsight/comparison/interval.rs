@@ -1,15 +1,16 @@
-//! Intervals of 95 % for the difference of two shares, and of two means.
+//! 95 % confidence intervals for the difference of two shares, and of two means.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::outcome::Moments;
 
-/// How much of a distribution lies below the upper end: 2.5 % are left on each side.
+/// The quantile of the upper end: 2.5 % lie beyond each end.
 const UPPER: f64 = 0.975;
 
-/// For the difference of two shares, each as hits and how many: method 10 of Newcombe, "Interval estimation for the difference between
-/// independent proportions: comparison of eleven methods", Statistics in Medicine 17 (1998), which joins the score intervals of Wilson
-/// (1927). It holds for few hits too, and never leaves -1 to 1.
+/// The interval for the difference of two shares, each given as hits and total: method 10 of Newcombe,
+/// "Interval estimation for the difference between independent proportions: comparison of eleven methods",
+/// Statistics in Medicine 17 (1998), which combines the score intervals of Wilson (1927). It also holds for
+/// few hits, and stays within -1 to 1.
 pub fn of_shares(one: (f64, f64), other: (f64, f64)) -> Option<(f64, f64)> {
     let z = Normal::new(0.0, 1.0).ok()?.inverse_cdf(UPPER);
     let ((one_low, one_high), (other_low, other_high)) = (wilson(one, z)?, wilson(other, z)?);
@@ -19,7 +20,7 @@ pub fn of_shares(one: (f64, f64), other: (f64, f64)) -> Option<(f64, f64)> {
     Some((one - other - below, one - other + above))
 }
 
-/// The score interval of one share.
+/// Wilson's score interval of one share.
 fn wilson((hits, all): (f64, f64), z: f64) -> Option<(f64, f64)> {
     if all <= 0.0 {
         return None;
@@ -30,8 +31,9 @@ fn wilson((hits, all): (f64, f64), z: f64) -> Option<(f64, f64)> {
     Some(((middle - away) / whole, (middle + away) / whole))
 }
 
-/// For the difference of two means whose variances need not be the same: Welch, "The generalization of Student's problem when several
-/// different population variances are involved", Biometrika 34 (1947). None where nothing varies, or one has no two.
+/// The interval for the difference of two means with possibly unequal variances: Welch, "The generalization
+/// of Student's problem when several different population variances are involved", Biometrika 34 (1947).
+/// `None` if nothing varies, or if either side has fewer than two values.
 pub fn of_means(one: Moments, other: Moments) -> Option<(f64, f64)> {
     let ((one_count, one_mean, one_variance), (other_count, other_mean, other_variance)) = (one, other);
     if one_count < 2.0 || other_count < 2.0 {

@@ -1,10 +1,12 @@
-//! Comparison: what became of the leads of an experiment, variant by variant against its control, each difference with its interval.
+//! Comparison: the outcomes of an experiment's leads, each variant against the control, with confidence
+//! intervals.
 //!
-//! It reads records, not the cells of reports: whether means differ depends on how they vary from lead to lead, which no sum tells.
-//! Of each lead that drew a variant of the rule it takes from the feeds of its company what came of it, up to now and also after the
-//! rule has ended. A lead counts under the variant that it drew, whatever its tables were made with.
+//! It reads records rather than report cells: whether means differ depends on the variance between leads,
+//! which sums do not hold. For each lead that drew a variant of the rule, it collects the outcomes from the
+//! company's feeds up to now, including those after the rule ended. A lead counts under the variant that it
+//! drew, even if its tables were made without it.
 //!
-//! It goes step by step, so that whoever runs it can rest between the steps.
+//! It proceeds step by step, so that the caller can pause between the steps.
 
 mod interval;
 mod outcome;
@@ -16,64 +18,65 @@ pub use self::reading::Reading;
 use offerd_engine::experiments::CONTROL;
 use offerd_model::record;
 
-/// Leads that each of two variants must have for a difference between them to be told.
+/// The fewest leads that both variants need for a difference to be declared.
 pub const LEAST_LEADS: u64 = 100;
 
 record! {
     plain
 
-    /// The variants of a rule.
+    /// The comparison of a rule's variants.
     Comparison {
         /// The rule.
         rule: String,
-        /// Whether of test leads.
+        /// Whether it compares test leads.
         test: bool,
         /// The control, then the others.
         variants: Vec<VariantFigures>,
-        /// Whether there are more leads than were read (`experiments.compared_leads`), which are those that came first.
+        /// Whether later leads were left out because there are more than `experiments.compared_leads`.
         cut: bool,
     }
 
-    /// What became of the leads of a variant.
+    /// The outcomes of a variant's leads.
     VariantFigures {
         /// The variant.
         variant: String,
         /// Its leads.
         leads: u64,
-        /// What is compared, in the order of [`Outcome::ALL`].
+        /// Its figures, in the order of [`Outcome::ALL`].
         figures: Vec<Figure>,
     }
 
     /// One figure of a variant.
     Figure {
-        /// What it is of.
+        /// The outcome.
         of: Outcome,
-        /// How many leads, clicks or dollars there are.
+        /// The total of leads, clicks or dollars.
         total: f64,
-        /// The share of leads that have it, or how much a lead has on average; none without leads.
+        /// The share of leads with this outcome, or the average per lead; none without leads.
         value: Option<f64>,
-        /// How it differs from that of the control; none where nothing can be said.
+        /// The difference from the control; none where no interval can be computed.
         difference?: Difference,
     }
 
-    /// A figure of a variant less that of the control.
+    /// A variant's figure minus the control's.
     #[derive(Copy)]
     Difference {
         /// The difference.
         value: f64,
-        /// The lower end of its interval of 95 %.
+        /// The lower end of its 95 % confidence interval.
         low: f64,
         /// The upper end.
         high: f64,
-        /// Whether the interval leaves 0 out, with enough leads of both.
+        /// Whether the interval excludes 0 and both variants have enough leads.
         differs: bool,
-        /// How many more leads each of both would take, if they go on like this; none where it differs or where no number would do.
+        /// The estimated number of further leads that each variant needs; none where it differs already or no
+        /// number would do.
         leads_missing?: u64,
     }
 }
 
 impl Difference {
-    /// It and its interval, as people read them.
+    /// The difference and its interval, for people.
     pub fn written(&self, of: Outcome) -> String {
         let sign = if self.value > 0.0 { "+" } else { "" };
         let written = |value: f64| match of.is_share() {
@@ -81,12 +84,12 @@ impl Difference {
             false => of.written(value),
         };
         let [value, low, high] = [self.value, self.low, self.high].map(written);
-        // Of a hundred leads, rather than of the control's share.
+        // In percentage points, not percent of the control's share.
         let unit = if of.is_share() { " points" } else { "" };
         format!("{sign}{value}{unit} ({low} to {high})")
     }
 
-    /// What is said of it.
+    /// The verdict for people.
     pub fn verdict(&self) -> String {
         match self.leads_missing {
             _ if self.differs => "differs".to_owned(),
@@ -96,7 +99,7 @@ impl Difference {
     }
 }
 
-/// Compares what was tallied: names of variants, each with its leads.
+/// Compares variants, given as names and tallies.
 fn compared(rule: &str, (test, cut): (bool, bool), variants: Vec<(String, Tally)>) -> Comparison {
     let nothing = Tally::default();
     let control = variants.iter().find(|(name, _)| name == CONTROL).map_or(&nothing, |(_, tally)| tally);
@@ -117,7 +120,7 @@ fn compared(rule: &str, (test, cut): (bool, bool), variants: Vec<(String, Tally)
     Comparison { rule: rule.to_owned(), test, variants: variants.collect(), cut }
 }
 
-/// How a variant differs from the control.
+/// The difference of a variant from the control.
 fn difference(of: Outcome, variant: &Tally, control: &Tally) -> Option<Difference> {
     let value = variant.value(of)? - control.value(of)?;
     let (low, high) = if of.is_share() {
@@ -131,11 +134,11 @@ fn difference(of: Outcome, variant: &Tally, control: &Tally) -> Option<Differenc
     Some(Difference { value, low, high, differs, leads_missing })
 }
 
-/// How many more leads each variant would take: intervals shrink with the root of their number.
+/// The further leads that each variant needs: intervals shrink with the square root of the number of leads.
 fn missing(value: f64, (low, high): (f64, f64), least: u64) -> Option<u64> {
     let towards_none = if value > 0.0 { value - low } else { high - value };
     let wanted = least as f64 * (towards_none / value).powi(2);
-    // Beyond that nobody would wait.
+    // A greater number would help nobody.
     match wanted.is_finite() && wanted < 1e12 {
         true => Some((wanted.ceil() as u64).max(LEAST_LEADS).max(least + 1) - least),
         false => (least < LEAST_LEADS).then(|| LEAST_LEADS - least),
@@ -173,7 +176,7 @@ mod tests {
         assert!(funded(&of(tally(1000, 100, 50.0), tally(1000, 150, 50.0))).differs);
         let close = funded(&of(tally(1000, 100, 50.0), tally(1000, 110, 50.0)));
         assert!(!close.differs && close.low < 0.0 && close.high > 0.0);
-        // With as many more it would.
+        // With that many more, it does.
         let more = 1000 + close.leads_missing.unwrap();
         let again = of(tally(more, more / 10, 50.0), tally(more, more * 11 / 100, 50.0));
         assert!(funded(&again).differs, "{again:?}");

@@ -1,34 +1,34 @@
-//! What is compared of leads, and the sums that a comparison needs of a variant.
+//! The outcomes that a comparison compares, and their sums per variant.
 
 use offerd_base::worded;
 use serde::{Deserialize, Serialize};
 
 worded! {
-    /// What is compared.
+    /// An outcome of leads.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "camelCase")]
     pub enum Outcome;
 
-    /// Its name for programs, as in JSON.
+    /// Its name in JSON.
     fn name;
 
-    /// Leads that had an offer.
+    /// Leads with an offer.
     WithOffers "withOffers";
-    /// Clicks a lead.
+    /// Clicks per lead.
     Clicks "clicks";
-    /// Leads of which an application was reported and not taken back.
+    /// Leads with a reported application that was not reversed.
     Applied "applied";
-    /// Leads that were funded, likewise.
+    /// Leads with a reported funding that was not reversed.
     Funded "funded";
-    /// Dollars that a lead earned, less those taken back.
+    /// Payouts per lead net of reversals, in dollars.
     Earnings "earnings";
 }
 
 impl Outcome {
-    /// Every one.
+    /// All outcomes, in the order of a comparison.
     pub const ALL: [Self; 5] = [Self::WithOffers, Self::Clicks, Self::Applied, Self::Funded, Self::Earnings];
 
-    /// The same for people.
+    /// Its heading for people.
     pub fn heading(self) -> &'static str {
         match self {
             Self::WithOffers => "Leads with offers",
@@ -39,7 +39,7 @@ impl Outcome {
         }
     }
 
-    /// Whether it is a share of leads, and else a mean.
+    /// Whether it is a share of leads rather than a mean.
     pub fn is_share(self) -> bool {
         matches!(self, Self::WithOffers | Self::Applied | Self::Funded)
     }
@@ -49,7 +49,7 @@ impl Outcome {
         self == Self::Earnings
     }
 
-    /// A value as people read it: a share in percent.
+    /// A value for people: a share in percent.
     pub fn written(self, value: f64) -> String {
         match self {
             _ if self.is_share() => format!("{:.2} %", value * 100.0),
@@ -60,18 +60,18 @@ impl Outcome {
     }
 }
 
-/// What became of one lead.
+/// The outcomes of one lead.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct OfLead {
     /// Whether a partner had an offer.
     pub has_offers: bool,
     /// Clicks on its offers.
     pub clicks: u32,
-    /// Applications, less those taken back.
+    /// Applications net of reversals.
     pub applied: i64,
-    /// Fundings, likewise.
+    /// Fundings net of reversals.
     pub funded: i64,
-    /// What was paid, less what was taken back.
+    /// Payouts net of reversals.
     pub cents: f64,
 }
 
@@ -87,21 +87,21 @@ impl OfLead {
     }
 }
 
-/// The leads of a variant, summed up: of each outcome the mean, and the squares of what leads are away from it, as Welford (1962) adds
-/// them up without losing digits.
+/// The leads of a variant: the mean of each outcome and its sum of squared deviations, updated by Welford's
+/// method (1962), which loses no digits.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
-    /// Leads.
+    /// The number of leads.
     pub leads: u64,
     means: [f64; Outcome::ALL.len()],
     squares: [f64; Outcome::ALL.len()],
 }
 
-/// How many there are, their mean, and the variance of one.
+/// Count, mean and variance.
 pub type Moments = (f64, f64, f64);
 
 impl Tally {
-    /// With one lead more.
+    /// Adds a lead.
     #[must_use]
     pub fn with(mut self, lead: &OfLead) -> Self {
         self.leads += 1;
@@ -114,24 +114,24 @@ impl Tally {
         self
     }
 
-    /// The mean of one, or the share of leads.
+    /// The mean of an outcome, or its share of leads.
     pub fn value(&self, of: Outcome) -> Option<f64> {
         (self.leads > 0).then_some(self.means[of as usize])
     }
 
-    /// How many leads, clicks or dollars there are.
+    /// The total of leads, clicks or dollars.
     pub fn total(&self, of: Outcome) -> f64 {
         let total = self.means[of as usize] * self.leads as f64;
-        // To the cent, and what is counted is whole.
+        // Dollars to the cent; counts are whole.
         if of.is_dollars() { (total * 100.0).round() / 100.0 } else { total.round() }
     }
 
-    /// Leads that have it, of how many.
+    /// The leads with an outcome, out of all.
     pub fn share(&self, of: Outcome) -> (f64, f64) {
         (self.total(of), self.leads as f64)
     }
 
-    /// How it varies.
+    /// Count, mean and variance of an outcome.
     pub fn moments(&self, of: Outcome) -> Moments {
         let leads = self.leads as f64;
         (leads, self.means[of as usize], self.squares[of as usize] / (leads - 1.0))

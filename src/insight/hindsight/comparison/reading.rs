@@ -1,4 +1,4 @@
-//! Reading what became of the leads of a rule, from the feeds of their companies.
+//! Reads the outcomes of a rule's leads from the feeds of their companies.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,25 +17,27 @@ use offerd_store::entities::{Happening, Payout};
 /// Records of a feed that a step reads.
 const STEP: usize = 512;
 
-/// A comparison under way.
+/// A comparison in progress.
 #[derive(Debug)]
 pub struct Reading {
     records: Records,
     rule: String,
     test: bool,
-    /// Leads that are read at most.
+    /// The most leads to read.
     most: usize,
-    /// What is still to be read: of each company the events, then the payouts, from an arrival on, in microseconds.
+    /// The feeds still to read: for each company the events, then the payouts, each with its next arrival in
+    /// microseconds.
     ahead: VecDeque<(Tree, Uuid, u64)>,
-    /// The variants that were met, the control first.
+    /// The variants found, the control first.
     variants: Vec<String>,
-    /// The leads, each with the position of its variant.
+    /// The leads, each with the index of its variant.
     leads: HashMap<Uuid, (usize, OfLead)>,
     cut: bool,
 }
 
 impl Reading {
-    /// Begins with what arrived since a moment, Unix milliseconds. `variants` are shown though no lead has drawn them.
+    /// Starts with the arrivals since `since_ms` (Unix milliseconds). `variants` are listed even if no lead
+    /// has drawn them.
     pub fn begin<'v>(
         records: &Records,
         rule: &str,
@@ -60,7 +62,7 @@ impl Reading {
         }
     }
 
-    /// Reads the next records; `false` when there are no more. What cannot be read is reported, and left out.
+    /// Reads the next records; `false` at the end. Unreadable records are logged and skipped.
     pub fn step(&mut self) -> bool {
         let Some((feed, company, from_us)) = self.ahead.pop_front() else { return false };
         let place = (feed, company, from_us);
@@ -74,7 +76,7 @@ impl Reading {
         !self.ahead.is_empty()
     }
 
-    /// Reads the next records of a feed; where to go on, if there may be more.
+    /// Reads the next records of a feed; returns where to continue, if there may be more.
     fn read<T: DeserializeOwned>(
         &mut self,
         place: (Tree, Uuid, u64),
@@ -111,7 +113,7 @@ impl Reading {
         }
     }
 
-    /// Takes a lead in that has drawn a variant. One that is erased has none any more.
+    /// Takes in a lead that drew a variant. An erased lead has none.
     fn created(&mut self, happening: &Happening) {
         if happening.test != self.test {
             return;
@@ -130,10 +132,10 @@ impl Reading {
         self.leads.insert(happening.lead, (place, OfLead::default()));
     }
 
-    /// What was read so far.
+    /// The comparison of what was read so far.
     pub fn comparison(self) -> Comparison {
         let mut tallies = vec![Tally::default(); self.variants.len()];
-        // In the same order each time, so that sums are the same to the last digit.
+        // In a fixed order, so that sums agree to the last digit.
         let mut leads: Vec<_> = self.leads.into_iter().collect();
         leads.sort_unstable_by_key(|(uuid, _)| *uuid);
         for (_, (place, lead)) in &leads {

@@ -1,9 +1,10 @@
-//! Why a stored lead has the offers that it has: of each of its rate tables who was asked and what came of it, and what
-//! kept the others from being asked.
+//! Explains the offers of a stored lead: for each of its rate tables, which partners were asked and with what
+//! outcome, and why the others were not.
 //!
-//! What was recorded is shown as it was: outcomes with their causes, and what limits kept out. Which condition kept a
-//! partner from being asked is not recorded, but found again, in the partner files of now and with the lead as it is now;
-//! [`TableExplanation::same_files`] and [`TableExplanation::same_lead`] show whether those are still the same.
+//! Recorded facts are shown as recorded: outcomes with their causes, and the seats that limits kept out. The
+//! condition that ruled out a partner is not recorded. It is re-evaluated with the present partner files and
+//! the present lead; [`TableExplanation::same_files`] and [`TableExplanation::same_lead`] state whether these
+//! are unchanged.
 
 mod seats;
 mod standing;
@@ -25,101 +26,102 @@ use offerd_store::entities::LeadRecord;
 record! {
     plain
 
-    /// What became of a lead.
+    /// The explanation of a lead.
     LeadExplanation {
         /// The lead.
         lead: Uuid,
-        /// Whose it is.
+        /// The lead's company.
         company: Uuid,
-        /// Made with a test token.
+        /// Whether a test token submitted it.
         test: bool,
-        /// Its rate tables, oldest first; only the one that was asked about, if it was.
+        /// Its rate tables, oldest first; only the requested one, if one was requested.
         rate_tables: Vec<TableExplanation>,
     }
 
-    /// Why a rate table is as it is.
+    /// The explanation of a rate table.
     TableExplanation {
         /// The table.
         uuid: Uuid,
-        /// When it was made.
+        /// When it was created.
         created_at: Timestamp,
-        /// When it had to be complete.
+        /// Its deadline.
         deadline: Timestamp,
         /// When second look began, if it did.
         second_look_at?: Timestamp,
-        /// Whether a partner is still outstanding.
+        /// Whether an answer is still outstanding.
         pending: bool,
-        /// Whether the partner files are still those that it was made with, so that conditions are those of then.
+        /// Whether the partner files are unchanged since the table was made, so that the conditions are those
+        /// of that time.
         same_files: bool,
-        /// Whether the lead is still what it was then.
+        /// Whether the lead is unchanged since then.
         same_lead: bool,
-        /// The variants that its lead has of the experiments which ran when it was made, and what they changed.
+        /// The variants that the lead drew of experiments running at that time, and what they changed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         experiments: Vec<TreatmentExplanation>,
-        /// Those who had a place at it, then everybody else.
+        /// The seats at the table, then all others.
         seats: Vec<SeatExplanation>,
     }
 
-    /// What an experiment changed of a rate table.
+    /// The effect of an experiment on a rate table.
     #[derive(Eq)]
     TreatmentExplanation {
         /// The rule.
         rule: String,
-        /// The variant that the lead has of it.
+        /// The variant that the lead drew.
         variant: String,
-        /// What is different by that, in words.
+        /// The change, in words.
         about: String,
     }
 
-    /// What became of a partner's seat.
+    /// The explanation of a partner's seat.
     SeatExplanation {
-        /// Key of the partner.
+        /// The partner's key.
         partner: String,
-        /// The partner as clients know it.
+        /// The partner's public uuid.
         partner_uuid: Uuid,
-        /// Its name.
+        /// The partner's name.
         name: String,
-        /// What it is asked about.
+        /// The seat's product type.
         product_type: ProductType,
         /// Whether it had a place at the table.
         #[serde(default)]
         seated: bool,
-        /// Whether it has second look.
+        /// Whether it is asked at second look only.
         #[serde(default)]
         second_look: bool,
-        /// What became of it.
+        /// The reason for its offers, or for having none.
         why: Reason,
-        /// The same in words.
+        /// The reason in words.
         about: String,
-        /// What a mapping or the wire reported, of an ask that came to nothing.
+        /// The fault that the mapping or the wire reported for an unsuccessful ask.
         cause?: String,
-        /// Why it rejected the person.
+        /// Why the partner rejected the person.
         reject_reason?: RejectReason,
         /// When it was asked.
         asked_at?: Timestamp,
-        /// How long it had, milliseconds.
+        /// The time it was given, in milliseconds.
         budget_ms?: u32,
-        /// After how many milliseconds its outcome was there.
+        /// The time to its outcome, in milliseconds.
         ended_after_ms?: u64,
-        /// What is against asking it, of one that was not.
+        /// The objections, for a seat that was not asked.
         refusals: Vec<Refusal>,
         /// Its offers.
         offers: Vec<OfferExplanation>,
     }
 
-    /// What became of an offer.
+    /// The explanation of an offer.
     OfferExplanation {
         /// Its name in the partner's file.
         name: String,
-        /// Its uuid, when the partner answered with it.
+        /// Its uuid, if the partner answered with it.
         uuid?: Uuid,
-        /// Its score then.
+        /// Its score at that time.
         score?: f64,
-        /// What became of it.
+        /// Why it is or is not shown.
         why: OfferReason,
-        /// Where it stands and why, where a ranking was in force.
+        /// Its standing, where a ranking was in force.
         standing?: Standing,
-        /// What is against it.
+        /// The objections to it.
         refusals: Vec<Refusal>,
     }
 }
@@ -130,16 +132,15 @@ worded! {
     #[serde(rename_all = "snake_case")]
     pub enum OfferReason;
 
-    /// The same for people.
+    /// The reason for people.
     fn sentence;
 
-    /// It is shown.
     Shown "shown";
     /// It waits for the other answers of second look.
     Waiting "waits for second look";
-    /// At second look another offer of its kind is worth more.
+    /// Another offer of its kind is worth more at second look.
     Outbid "outbid at second look";
-    /// The lead fits it, and it is not in the partner's answer.
+    /// The lead fits it, but the partner's answer does not include it.
     NotAnswered "not in an answer";
     /// A condition is not met.
     Unmet "failed";
@@ -147,11 +148,11 @@ worded! {
     NotAsked "not asked";
 }
 
-/// Explains a lead by its uuid, or one rate table by its own uuid or that of an offer in it; `None` when there is none of
-/// these.
+/// Explains a lead by its uuid, or one rate table by its own uuid or that of one of its offers; `None` if the
+/// uuid is unknown.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when a record cannot be read.
+/// [`Unavailable`], already logged, when a record cannot be read.
 pub fn explanation(
     records: &Records,
     book: &Book,

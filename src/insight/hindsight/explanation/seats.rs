@@ -1,4 +1,4 @@
-//! What became of each seat of a rate table, and of each seat of the book that has no place at it.
+//! Explains each seat of a rate table, and each seat of the book that has no place at it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,32 +23,33 @@ use offerd_model::{ProductType, Timestamp};
 use offerd_partners::{Book, Facts, Quote, Seat, SeatTemplate};
 use offerd_store::entities::LeadRecord;
 
-/// What is known of a table, gathered.
+/// The records of a table.
 struct KnownTable<'a> {
     table: &'a Table,
     templates: &'a Templates,
     book: &'a Book,
     asks: Asks,
-    /// What came of asks when they had ended, by seat.
+    /// Results that arrived after an ask had ended, by seat.
     later: HashMap<u16, LaterEnd>,
-    /// The answers in the order in which they were recorded.
+    /// The answers in the order of recording.
     answers: Vec<Recorded>,
-    /// Where its offers stand that were ranked, by their numbers.
+    /// The standings of its ranked offers, by offer number.
     standings: HashMap<u16, Standing>,
-    /// Those whom limits kept out, with what kept each out.
+    /// The seats that limits kept out, each with the limit.
     kept_out: Vec<(Arc<SeatTemplate>, Option<Denied>)>,
 }
 
 /// An answer of a table.
 struct Recorded {
     answer: Answer,
-    /// How it was asked for, where that is recorded.
+    /// The ask, where it is recorded.
     ask: Option<Ask>,
     /// The number of its first offer.
     first_number: u16,
 }
 
-/// Every seat: those of the table, then the others of the book, then those whom limits kept out and that have left it.
+/// All seats: those of the table, then the others of the book, then those that limits kept out and that have
+/// left the book.
 pub fn of_table(
     records: &Records,
     book: &Book,
@@ -61,11 +62,11 @@ pub fn of_table(
     let facts = reading::facts(record, created_at);
     let counted = |seat: &Seat| {
         let by = told.kept_out(seat)?;
-        // What the file shows too is named once.
+        // Avoids naming what the file shows already.
         let mut by_file = denied_by_file(seat, Some(record.uuid), created_at);
         (!by_file.any(|denied| Some(denied) == by)).then(|| told.refusal(by, &seat.known_as))
     };
-    // Whom limits left no room is recorded.
+    // The seats left out for lack of room are recorded.
     let judged = judge(book, &facts, at, usize::MAX, &counted);
 
     let mut seats: Vec<SeatExplanation> =
@@ -96,7 +97,7 @@ impl<'a> KnownTable<'a> {
                 number += offers as u16;
             }
         }
-        // A live table may have had an answer more since it was read.
+        // A live table may have received another answer since it was read.
         answers.truncate(table.answers() as usize);
         let kept_out = templates.kept_out(head);
         let calls = reading::calls(store, head.uuid)?.into_iter();
@@ -105,7 +106,7 @@ impl<'a> KnownTable<'a> {
         Ok(Self { table, templates, book, asks, later, answers, standings, kept_out })
     }
 
-    /// What kept a seat out, if it is recorded that something did.
+    /// The recorded reason why a seat was kept out, if any.
     fn kept_out(&self, seat: &Seat) -> Option<Option<Denied>> {
         let is_it = |text: &SeatTemplate| seat.is_of(&text.key, text.product_type);
         self.kept_out.iter().find(|(text, _)| is_it(text)).map(|(_, by)| *by)
@@ -115,7 +116,7 @@ impl<'a> KnownTable<'a> {
         self.table.seats().iter().any(|text| seat.is_of(&text.key, text.product_type))
     }
 
-    /// A seat of the table.
+    /// Explains a seat of the table.
     fn seated(&self, seat: usize, judged: &[SeatJudgement]) -> SeatExplanation {
         let text = &self.table.seats()[seat];
         let judged = judgement_of(judged, text);
@@ -162,7 +163,7 @@ impl<'a> KnownTable<'a> {
         }
     }
 
-    /// What a limit, or an experiment, wanted and found.
+    /// The refusal for a limit or an experiment.
     fn refusal(&self, by: Option<Denied>, seat: &SeatTemplate) -> Refusal {
         let (wanted, found) = match by {
             Some(Denied::Experiment) => {
@@ -181,14 +182,14 @@ impl<'a> KnownTable<'a> {
         Refusal::new(wanted, found)
     }
 
-    /// Who of the table is exclusive in its file.
+    /// The seat at the table that is exclusive by its file.
     fn exclusive(&self, product_type: ProductType) -> Option<&str> {
         let of_product = self.book.seats().iter().filter(|seat| seat.product_type == product_type);
         let mut exclusive = of_product.filter(|seat| seat.exclusive.is_some());
         exclusive.find(|seat| self.has_place(seat)).map(|seat| seat.identity.key.as_str())
     }
 
-    /// When a seat was asked; where that is not recorded, when the table was made or second look began.
+    /// When a seat was asked; if that is not recorded, when the table was created or second look began.
     fn asked_at(&self, seat: usize, ask: Option<Ask>) -> Timestamp {
         let made_at = self.table.head().created_at;
         let recorded = ask.map(|ask| made_at + i64::from(ask.after_ms));
@@ -196,7 +197,7 @@ impl<'a> KnownTable<'a> {
         Timestamp::at(at)
     }
 
-    /// The offers of an answer.
+    /// Explains the offers of an answer.
     fn answered(&self, seat: &SeatTemplate, quotes: &[Quote], first_number: u16) -> Vec<OfferExplanation> {
         let auction_open =
             self.table.progress().pending().any(|pending| self.table.seats()[pending].second_look);
@@ -216,7 +217,7 @@ impl<'a> KnownTable<'a> {
         offers.collect()
     }
 
-    /// A seat of the book that has no place at the table.
+    /// Explains a seat of the book that has no place at the table.
     fn unseated(&self, judged: &SeatJudgement, facts: &Facts, at: Option<DateTime<Utc>>) -> SeatExplanation {
         let seat = &judged.seat;
         let why = match self.kept_out(seat) {
@@ -236,14 +237,14 @@ impl<'a> KnownTable<'a> {
     }
 }
 
-/// The offers of a file that are in no answer.
+/// The offers of a file that no answer includes.
 fn unanswered(judged: Option<&SeatJudgement>, answered: &[OfferExplanation]) -> Vec<OfferExplanation> {
     let offers = judged.into_iter().flat_map(|judged| &judged.offers);
     let others = offers.filter(|offer| !answered.iter().any(|answered| answered.name == offer.name));
     others.map(|offer| offer_of_file(offer, OfferReason::NotAnswered)).collect()
 }
 
-/// An offer of a file, with what is against it; `otherwise` when nothing is.
+/// Explains an offer of a file by its refusals; `otherwise` if there are none.
 fn offer_of_file(offer: &OfferJudgement, otherwise: OfferReason) -> OfferExplanation {
     let (name, refusals) = (offer.name.clone(), offer.refusals.clone());
     let why = if refusals.is_empty() { otherwise } else { OfferReason::Unmet };

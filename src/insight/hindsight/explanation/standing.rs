@@ -1,4 +1,4 @@
-//! Why an offer stands where it stands: what its score is made of, and by what it is above the next.
+//! Explains the rank of an offer: the parts of its score, and what puts it above the next.
 
 use std::collections::HashMap;
 
@@ -11,34 +11,34 @@ use offerd_partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen};
 record! {
     plain
 
-    /// Where an offer stands that was ranked, and why.
+    /// The rank of an offer, with the reasons.
     Standing {
-        /// The ranking, as it was then.
+        /// The ranking in force at that time.
         ranking: Ranking,
-        /// Its position in its list, from 1; none where it is not shown.
+        /// Its position in its list, from 1; none if it is not shown.
         rank?: usize,
-        /// What its score is made of.
+        /// The parts of its score.
         parts: Parts,
-        /// Where the conversion is from.
+        /// The source of its conversion rate.
         conversion_from: ConversionFrom,
-        /// What was seen there.
+        /// The clicks and conversions seen there.
         seen: Seen,
-        /// The next offer of its list, and why that is below it.
+        /// The next offer of its list, and why that ranks lower.
         above?: Above,
     }
 
     /// Why an offer is above the next.
     Above {
-        /// Key of the next one's partner.
+        /// The next offer's partner, by its key.
         partner: String,
         /// Its name in the partner's file.
         offer: String,
-        /// Why, for people.
+        /// The reason, for people.
         why: String,
     }
 }
 
-/// The ranked offers of a table that are shown, by their numbers.
+/// The standings of the table's shown and ranked offers, by offer number.
 pub fn of_table(table: &Table, templates: &Templates) -> HashMap<u16, Standing> {
     let mut standings = HashMap::new();
     for (_, offers) in table.arrays() {
@@ -56,7 +56,7 @@ pub fn of_table(table: &Table, templates: &Templates) -> HashMap<u16, Standing> 
 }
 
 impl Standing {
-    /// Of an offer that is not shown.
+    /// The standing of an offer that is not shown.
     pub fn of(ranked: &Ranked) -> Self {
         let Ranked { by, parts, from, seen } = ranked;
         Self {
@@ -69,7 +69,7 @@ impl Standing {
         }
     }
 
-    /// Where the conversion is from, as a client is told.
+    /// The conversion source in the client API.
     pub fn conversion_source(&self) -> ConversionSource {
         match self.conversion_from {
             ConversionFrom::Sold => ConversionSource::Sold,
@@ -82,7 +82,7 @@ impl Standing {
         }
     }
 
-    /// The parts and why it stands there, a line each.
+    /// The parts and the reasons, a line each.
     pub fn lines(&self) -> Vec<String> {
         let weights = self.ranking.weights.each();
         let part = |((name, part), weight): ((&str, f64), f64)| match weight {
@@ -102,7 +102,7 @@ impl Standing {
     }
 }
 
-/// Where a conversion is from.
+/// The source of a conversion rate, for people.
 fn conversion(from: ConversionFrom, seen: Seen) -> String {
     let Seen { clicks, conversions } = seen;
     let of = |what: &str| format!("learnt of {conversions:.1} of {clicks:.1} clicks on {what}");
@@ -117,7 +117,7 @@ fn conversion(from: ConversionFrom, seen: Seen) -> String {
     }
 }
 
-/// Why one is above the next: the parts that speak for it, the strongest first, and those that speak against it.
+/// Why one offer is above the next: first the parts in its favour, strongest first, then those against it.
 fn why(one: &Quote, next: &Quote) -> String {
     let (Some(ours), Some(theirs)) = (&one.ranked, &next.ranked) else {
         return "the next was not ranked".to_owned();

@@ -1,11 +1,12 @@
-//! A stored rate table once more, with other partner files, as far as that can be known without asking anyone.
+//! Recomputes a stored rate table with other partner files, as far as that is possible without asking a
+//! partner.
 //!
-//! The same plan seats it and the same machine builds it, second look and its auction included. What a catalog prices is priced
-//! anew. A partner that is asked over HTTP is taken to answer as it did then; one that was not asked then, to have nothing. An
-//! ask that failed, or that the lead's `sandbox` tag decided, ends as it did. Who was out of room, over a cap or a budget, paused
-//! from the command line or left out because of a suppression list then, still is; shares, days, schedules and exclusive partners are judged by the files.
-//! Variants of experiments are those of then.
-//! Where a ranking was in force it still is, with what was believed of each offer's conversion then.
+//! The table is seated by the same plan and built by the same machine, including second look and its auction.
+//! Catalog offers are priced anew. An HTTP partner is assumed to answer as it did; one that was not asked, to
+//! have no offers. An ask that failed, or that the lead's `sandbox` tag decided, ends as it did. A seat that
+//! was out of room, over a cap or a budget, paused by command or suppressed still is. Shares, days, schedules
+//! and exclusive partners follow the files. The variants of experiments stay as drawn. If a ranking was in
+//! force, it still is, with the conversion rates estimated at that time.
 
 use std::sync::Arc;
 
@@ -27,23 +28,23 @@ use offerd_partners::ranking::RankedBy;
 use offerd_partners::{Book, Facts, Fit, Quote, Seat, SeatTemplate};
 use offerd_store::entities::LeadRecord;
 
-/// What the store has of a table.
+/// The stored records of a table.
 pub struct Stored<'a> {
     /// The lead.
     pub record: &'a LeadRecord,
-    /// The table, complete.
+    /// The table, which must be complete.
     pub table: &'a Table,
     /// Its answers.
     pub answers: &'a [Answer],
-    /// Whom second look asked.
+    /// The asks of second look.
     pub asks: &'a Asks,
-    /// What its offers were ranked by, where a ranking was in force.
+    /// The ranking of its offers, if one was in force.
     pub ranked_by: Option<RankedBy>,
-    /// Whom limits kept out when it was made.
+    /// The seats that limits kept out.
     pub kept_out: &'a [(Arc<SeatTemplate>, Option<Denied>)],
 }
 
-/// The most that a table may have.
+/// The limits of a table.
 #[derive(Debug, Clone, Copy)]
 pub struct Most {
     /// Seats.
@@ -53,13 +54,13 @@ pub struct Most {
 }
 
 impl Stored<'_> {
-    /// Who was asked then.
+    /// The seats that were asked.
     pub fn asked(&self) -> impl Iterator<Item = SeatKey> {
         let asked = self.answers.iter().filter(|answer| answer.outcome.was_asked());
         asked.map(|answer| seat_key(&self.table.seats()[usize::from(answer.seat)]))
     }
 
-    /// The table as it would be with a book.
+    /// The table's outcome with another book.
     pub fn again(&self, book: &Book, most: Most) -> TableOutcome {
         let head = self.table.head();
         let created_at = DateTime::from_timestamp_millis(head.created_at).unwrap_or_default();
@@ -104,14 +105,15 @@ impl Stored<'_> {
         TableOutcome { offers: offers.collect(), asked: asked.into_iter().collect() }
     }
 
-    /// What would keep a seat from being asked: what no file says as it was then, its schedule as its file has it.
+    /// What keeps a seat from being asked: its file at that time, or else a recorded reason that no file
+    /// states.
     fn denied(&self, seat: &Seat, at: DateTime<Utc>) -> Option<Denied> {
         let is_live = !self.table.head().test;
         let mut by_file = denied_by_file(seat, Some(self.record.uuid), at).filter(|_| is_live);
         by_file.next().or_else(|| self.kept_out_then(seat))
     }
 
-    /// How an ask would end.
+    /// The outcome of an ask.
     fn outcome(&self, facts: &Facts, fit: &Fit, most: Most) -> Outcome {
         let (seat, test) = (&fit.seat, self.table.head().test);
         match test.then(|| Trigger::of(&self.record.lead, &seat.identity.key)).flatten() {
@@ -134,13 +136,13 @@ impl Stored<'_> {
         }
     }
 
-    /// Whether a place at the table was that of a seat.
+    /// Whether a place at the table belongs to a seat.
     fn is_of(&self, place: u16, seat: &Seat) -> bool {
         let text = &self.table.seats()[usize::from(place)];
         seat.is_of(&text.key, text.product_type)
     }
 
-    /// What kept a seat out then that no file says. Places are dealt anew.
+    /// The recorded reason that kept a seat out, unless the files decide it. Places are dealt anew.
     fn kept_out_then(&self, seat: &Seat) -> Option<Denied> {
         let at_first = self.kept_out.iter().filter(|(text, _)| seat.is_of(&text.key, text.product_type));
         let held_back = self.asks.held_back.iter().filter(|(held, _)| self.is_of(*held, seat));
@@ -155,12 +157,12 @@ impl Stored<'_> {
     }
 }
 
-/// What a seat is counted under.
+/// The key under which a seat is counted.
 pub fn seat_key(seat: &SeatTemplate) -> SeatKey {
     (seat.key.clone(), seat.product_type)
 }
 
-/// The head of a table of the same lead, with other seats.
+/// The head of a table for the same lead with other seats.
 fn anew(head: &TableHead, fits: &[Fit]) -> TableHead {
     let seats = fits.iter().map(|fit| fit.seat.text.fingerprint).collect();
     TableHead { seats, kept_out: Vec::new(), ..head.clone() }

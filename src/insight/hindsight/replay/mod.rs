@@ -1,7 +1,7 @@
-//! Replay: stored leads once more with other partner files, to see which offers would be won and lost. Nobody is called,
-//! and nothing is written.
+//! Replay: reruns stored leads with other partner files, to see which offers would be won and lost. No
+//! partner is called, and nothing is written.
 //!
-//! It goes step by step, so that whoever runs it can report how far it is, rest between the steps, or give up.
+//! It proceeds step by step, so that the caller can report progress, pause between the steps, or give up.
 
 mod again;
 mod report;
@@ -24,34 +24,34 @@ use offerd_partners::ranking::{Conversions, Estimate, Ranked, RankedBy};
 use offerd_store::tokens::Tokens;
 use offerd_store::{Store, Tree};
 
-/// Rate tables of one step.
+/// The rate tables replayed in a step.
 pub const STEP: usize = 64;
 
-/// Which rate tables are replayed.
+/// Selects the rate tables to replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Wish {
-    /// Those made since, Unix milliseconds.
+    /// The earliest creation time, in Unix milliseconds.
     pub since: i64,
-    /// Those of this company only, by its name.
+    /// The name of the company; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub company: Option<String>,
-    /// This many at most, the newest.
+    /// The most tables to replay, newest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
 }
 
-/// How far a replay is.
+/// The progress of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// Rate tables that are done.
+    /// Rate tables replayed so far.
     pub done: usize,
-    /// All of them.
+    /// All selected rate tables.
     pub total: usize,
 }
 
-/// A replay under way.
+/// A replay in progress.
 #[derive(Debug)]
 pub struct Replay {
     records: Records,
@@ -63,10 +63,10 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Looks up the tables that are wished for.
+    /// Looks up the selected tables.
     ///
     /// # Errors
-    /// What is wrong with the wish.
+    /// What is wrong with the selection.
     pub fn new(records: &Records, book: Book, rules: &Rules, wish: &Wish) -> Result<Self, String> {
         let company = wish.company.as_deref().map(|name| company(&records.store, name)).transpose()?;
         let mut tables = Vec::new();
@@ -89,16 +89,15 @@ impl Replay {
         })
     }
 
-    /// How far it is.
     pub fn progress(&self) -> Progress {
         Progress { done: self.done, total: self.tables.len() }
     }
 
-    /// Replays the next few tables; `false` when there are no more.
+    /// Replays the next few tables; `false` when none are left.
     pub fn step(&mut self) -> bool {
         let end = self.tables.len().min(self.done + STEP);
         for nth in self.done..end {
-            // A record that cannot be read has been reported.
+            // An unreadable record is already logged.
             if let Err(Unavailable) = self.replay(self.tables[nth]) {
                 self.tally.skip(|skipped| &mut skipped.gone);
             }
@@ -107,7 +106,7 @@ impl Replay {
         self.done < self.tables.len()
     }
 
-    /// What was found so far.
+    /// The report on the tables replayed so far.
     pub fn report(&self) -> ReplayReport {
         let seat = |(partner, product_type): &SeatKey| self.book.seat_of(partner, *product_type);
         self.tally.report(|place| seat(place).is_some_and(|seat| seat.http.is_some()))
@@ -142,7 +141,7 @@ impl Replay {
         Ok(())
     }
 
-    /// What the offers of a table were ranked by.
+    /// The ranking of a table's offers.
     fn ranked_by(&self, table: &Table) -> Option<RankedBy> {
         let ranked =
             || table.shown().filter_map(|(seat, quote)| Some((seat, quote, quote.ranked.as_deref()?)));
@@ -158,10 +157,10 @@ impl Replay {
     }
 }
 
-/// The book of partner files that are given as name and text.
+/// Compiles a book from partner files, given as name and text.
 ///
 /// # Errors
-/// Every fault of every file, one a line.
+/// Every fault of every file, one per line.
 pub fn book_of(files: Vec<(String, String)>) -> Result<Book, String> {
     let texts = files.into_iter().map(|(name, text)| (PathBuf::from(name), text));
     Book::from_texts(texts).map_err(|faults| {

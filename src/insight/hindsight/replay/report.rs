@@ -1,6 +1,6 @@
-//! What a replay found: offers won and lost, partner by partner, and the leads that gain or lose all of theirs.
+//! The result of a replay: offers won and lost per partner, and the leads that gain or lose all of theirs.
 //!
-//! Pure: a rate table as it was and as it would be go in, and are counted.
+//! Pure: compares and counts a rate table as it was and as it would be.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,97 +9,96 @@ use uuid::Uuid;
 use offerd_model::{ProductType, record};
 use offerd_partners::Quote;
 
-/// Leads that are named of those that gain or lose every offer, at most; all are counted.
+/// The most leads listed among those that gain or lose every offer; all are counted.
 const MOST_NAMED: usize = 20;
 
-/// A partner's place at the tables of a product type.
+/// A partner and product type.
 pub type SeatKey = (String, ProductType);
 
 /// A rate table as it was, or as it would be.
 #[derive(Debug, Default)]
 pub struct TableOutcome {
-    /// Who was asked.
+    /// The seats asked.
     pub asked: BTreeSet<SeatKey>,
-    /// What was shown: whose offer, its name in the partner's file, its figures.
+    /// The offers shown: the seat, the name in the partner's file, and the quote.
     pub offers: Vec<(SeatKey, String, Quote)>,
 }
 
 record! { plain
-    /// What a replay found.
+    /// The result of a replay.
     #[derive(Default, Eq)]
     ReplayReport {
-        /// Rate tables that were compared.
+        /// The number of rate tables compared.
         rate_tables: u64,
-        /// Rate tables that were not.
+        /// The rate tables that were not compared.
         skipped: Skipped,
         /// All offers.
         offers: OfferCount,
-        /// Leads without an offer then that would have one.
+        /// Leads without an offer that would have one.
         gain_all: Named,
-        /// Leads with an offer then that would have none.
+        /// Leads with an offer that would have none.
         lose_all: Named,
-        /// Partner by partner.
+        /// The result per seat.
         seats: Vec<SeatReplay>,
     }
 
-    /// Why rate tables were not compared.
+    /// The rate tables that were not compared, by reason.
     #[derive(Copy, Default, Eq)]
     Skipped {
-        /// A partner is still outstanding.
+        /// An answer was outstanding.
         pending: u64,
-        /// The lead has grown since, so that it is not the one that was matched.
+        /// The lead has changed since it was matched.
         grown: u64,
-        /// The lead, or a part of the table, is not there any more.
+        /// The lead, or a part of the table, is no longer stored.
         gone: u64,
     }
 
-    /// How many leads, and some of them.
+    /// A number of leads, and some of their uuids.
     #[derive(Default, Eq)]
     Named {
-        /// How many.
         count: u64,
         /// The first of them.
         leads: Vec<Uuid>,
     }
 
-    /// What becomes of offers.
+    /// Offers by what becomes of them.
     #[derive(Copy, Default, Eq)]
     OfferCount {
-        /// Shown then and now, alike or not.
+        /// Shown before and after, changed or not.
         kept: u64,
-        /// Of those, the ones that would say something else.
+        /// The kept offers whose terms would differ.
         changed: u64,
-        /// Shown now only.
+        /// Shown only after.
         won: u64,
-        /// Shown then only.
+        /// Shown only before.
         lost: u64,
     }
 
-    /// What becomes of a partner's place.
+    /// The result of a seat.
     #[derive(Eq)]
     SeatReplay {
-        /// Key of the partner.
+        /// The partner's key.
         partner: String,
-        /// What it is asked about.
+        /// The seat's product type.
         product_type: ProductType,
-        /// Whether it is asked over HTTP, so that only asks can be won, not offers.
+        /// Whether it is asked over HTTP; then only asks can be won, not offers.
         over_http: bool,
-        /// Leads about which it was asked.
+        /// Leads that it was asked about.
         asked_then: u64,
-        /// Leads about which it would be asked.
+        /// Leads that it would be asked about.
         asked_now: u64,
-        /// Leads about which it would be asked and was not.
+        /// Leads that it would be asked about and was not.
         newly_asked: u64,
-        /// Leads about which it was asked and would not be.
+        /// Leads that it was asked about and would not be.
         no_longer_asked: u64,
         /// Its offers.
         offers: OfferCount,
-        /// The same offer by offer.
+        /// Its offers by name.
         by_offer: BTreeMap<String, OfferCount>,
     }
 }
 
-/// Counts tables.
+/// Counts the compared tables.
 #[derive(Debug, Default)]
 pub struct ReplayTally {
     report: ReplayReport,
@@ -137,7 +136,7 @@ impl ReplayTally {
         *why(&mut self.report.skipped) += 1;
     }
 
-    /// What was counted. `over_http`: whether a place is asked over HTTP.
+    /// The report. `over_http` states whether a seat is asked over HTTP.
     pub fn report(&self, over_http: impl Fn(&SeatKey) -> bool) -> ReplayReport {
         let seats = self.seats.iter();
         let seats = seats.map(|(place, seat)| SeatReplay { over_http: over_http(place), ..seat.clone() });
@@ -159,7 +158,7 @@ impl ReplayTally {
     }
 }
 
-/// The offers of a name, then and now: a partner asked over HTTP may answer with several of one.
+/// The quotes of each offer before and after; a partner asked over HTTP may answer with several of one name.
 type Sides<'t> = BTreeMap<(&'t SeatKey, &'t str), (Vec<&'t Quote>, Vec<&'t Quote>)>;
 
 fn side_by_side<'t>(then: &'t TableOutcome, now: &'t TableOutcome) -> Sides<'t> {
@@ -174,7 +173,7 @@ fn side_by_side<'t>(then: &'t TableOutcome, now: &'t TableOutcome) -> Sides<'t> 
 }
 
 impl OfferCount {
-    /// Counts the offers of one name. Those that say the same belong together, then those that are left.
+    /// Counts the offers of one name. Equal quotes are paired first, then the remaining ones.
     fn of(then: &[&Quote], now: &[&Quote]) -> Self {
         let mut left: Vec<&Quote> = now.to_vec();
         let same = then.iter().filter(|quote| {

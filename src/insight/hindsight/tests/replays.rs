@@ -1,11 +1,12 @@
-//! What was recorded, told and judged again: whatever partners did, the same files change nothing, and nobody is left out.
+//! Records replayed and judged again: whatever partners did, the same files change nothing, and every seat is
+//! covered.
 
 use super::*;
 use crate::hindsight::explanation::{OfferReason, explanation};
 use crate::hindsight::replay::{OfferCount, Replay, Wish};
 use offerd_engine::matching::Rules;
 
-/// A partner that may be limited, exclusive or second look, beside what it may do.
+/// A partner of any behaviour that may also be limited, exclusive or second look.
 fn any_limited_partner(nth: usize) -> impl Strategy<Value = PartnerFile> {
     let limits = prop::sample::select(vec![
         "",
@@ -43,7 +44,7 @@ fn rules_of_places(most: usize) -> Rules {
     rules
 }
 
-/// Who found no place then finds one now where there are more.
+/// A seat that found no place finds one if there are more.
 #[test]
 fn places_are_dealt_anew() {
     paused(async {

@@ -1,13 +1,15 @@
-//! How long partners took, told from the records of rate tables, and what another timeout would have meant: what a timeout is tuned
-//! by.
+//! How long partners took, from the records of rate tables, and the estimated effect of other timeouts: the
+//! basis for tuning timeouts.
 //!
-//! Nothing is written for it. A table's head tells when it was made, its answers when each seat was asked, when its answer came
-//! and what it was, so the figures reach as far back as the tables do, over restarts. What an answer would have been that was
-//! not waited for is estimated ([`survival`](offerd_engine::matching::ask_statistics::survival)), with what became of a sample of those
-//! that were watched for beyond their time ([`offerd_engine::matching::late_asks`]): these are kept in memory, so a stopped
-//! daemon knows nothing of timeouts that are longer than the one there was.
+//! It needs no records of its own. A table's head holds its creation time; its answers hold when each seat
+//! was asked, when it answered, and the outcome. The figures thus cover all stored tables, across restarts.
+//! The answers that timeouts cut off are estimated by
+//! [`survival`](offerd_engine::matching::ask_statistics::survival), using a sample of asks that were watched
+//! beyond their timeout ([`offerd_engine::matching::late_asks`]). The sample is in memory, so a stopped
+//! daemon has no estimates for longer timeouts.
 //!
-//! A seat that live leads have asked is told by them alone, and one that only tests have asked by the tests.
+//! A seat that live leads have asked is measured by these alone; one that only test leads have asked, by
+//! those.
 
 mod other_timeouts;
 #[cfg(test)]
@@ -33,84 +35,83 @@ use offerd_model::ProductType;
 use offerd_partners::Seat;
 use offerd_store::ReadError;
 
-/// How a seat has answered.
+/// The response times of a seat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SeatTiming {
-    /// Key of the partner.
+    /// The partner's key.
     pub partner: String,
-    /// What it was asked about.
+    /// The seat's product type.
     pub product_type: ProductType,
-    /// Whether the asks are those of tests, since live leads have not asked it.
+    /// Whether it is measured by test leads, since no live lead has asked it.
     pub tests: bool,
-    /// Its timeout as its file has it; `None` when it has left the panel.
+    /// The timeout in its file; `None` if the seat has left the book.
     pub timeout_ms: Option<u64>,
-    /// What it has been shortened to by now; `None` when its file does not ask for that, or no daemon runs.
+    /// The present adaptive timeout; `None` if its file does not enable that, or no daemon runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapted_timeout_ms: Option<u64>,
-    /// How often it was asked, and the ask has ended.
+    /// Asks that have ended.
     pub asked: u64,
-    /// How often it answered, with offers or without.
+    /// Answers, with or without offers.
     pub answered: u64,
-    /// How often with offers.
+    /// Answers with offers.
     pub offered: u64,
-    /// How often it failed.
+    /// Asks that failed.
     pub failed: u64,
-    /// How often its time ran out.
+    /// Asks that timed out.
     pub timed_out: u64,
-    /// Those of them whose answer was waited for all the same.
+    /// The timed-out asks whose answers were still watched for.
     pub watched: u64,
-    /// Time within which half of the asks are answered, milliseconds, those counted that ran out of time; `None` where that is
-    /// later than anybody has waited.
+    /// The median response time of all asks in milliseconds, including those that timed out; `None` if it is
+    /// longer than any ask was watched.
     pub p50_ms: Option<u64>,
-    /// Time within which 95 of a hundred are.
+    /// The 95th percentile.
     pub p95_ms: Option<u64>,
-    /// Time within which 99 of a hundred are.
+    /// The 99th percentile.
     pub p99_ms: Option<u64>,
-    /// The longest that an answer was waited for, milliseconds: a time that is `None` is longer.
+    /// The longest time an answer was watched for, in milliseconds; a percentile that is `None` is longer.
     pub seen_to_ms: Option<u64>,
-    /// What other timeouts would win, lose and cost; nothing of a seat that answers at once, or has left the panel.
+    /// The estimated effect of other timeouts; empty for a seat that answers at once or has left the book.
     pub timeouts: Vec<OtherTimeout>,
 }
 
-/// The asks of one seat, of live leads or of tests.
+/// The asks of one seat, by live or by test leads.
 #[derive(Debug, Default)]
 struct SeatAsks {
     tally: AskTally,
     waits: Waits,
 }
 
-/// The asks of one seat: those of live leads, those of tests.
+/// The asks of one seat: by live leads, by test leads.
 type OfSeat = [SeatAsks; 2];
 
-/// The asks of one table, as they are read.
+/// The asks of one table, while it is read.
 #[derive(Debug, Default)]
 struct TableAsks {
     table: Uuid,
     asks: Vec<Asked>,
-    /// When each seat had its outcome, that was asked or not, milliseconds from the lead's arrival.
+    /// When each seat, asked or not, had its outcome, in milliseconds since the lead's arrival.
     done: Vec<u64>,
 }
 
-/// An ask of a table.
 #[derive(Debug)]
 struct Asked {
     seat: SeatKey,
     ask: EndedAsk,
-    /// Milliseconds from the lead's arrival.
+    /// Milliseconds since the lead's arrival.
     after_ms: u64,
     waited_ms: u64,
-    /// Its place in `done`.
+    /// Its index in `done`.
     place: usize,
 }
 
 type SeatKey = (String, ProductType);
 
-/// How each seat has answered since a time in Unix milliseconds, and what other timeouts would have meant. Reads the tables made
-/// since, so it may take a while. A broken record counts nothing.
+/// Measures each seat since a time in Unix milliseconds and estimates the effect of other timeouts. Reads all
+/// tables created since, so it may take a while. Skips damaged records.
 ///
 /// # Errors
-/// That the store cannot be read.
+/// The store cannot be read.
 pub fn timings(
     records: &Records,
     configuration: &Configuration,
@@ -152,7 +153,7 @@ impl TableAsks {
         self.asks.extend(ask.map(|ask| Asked { seat, ask, after_ms, waited_ms, place }));
     }
 
-    /// Counts the asks, once all of the table is known.
+    /// Counts the asks, once the whole table has been read.
     fn count(self, seats: &mut BTreeMap<SeatKey, OfSeat>) {
         let done = self.done;
         for Asked { seat, ask, after_ms, waited_ms, place } in self.asks {
@@ -170,7 +171,7 @@ impl TableAsks {
 }
 
 impl SeatAsks {
-    /// The figures, but for whose they are; `seat` is nobody's who has left the panel.
+    /// The figures without the seat's identity; `seat` is `None` if it has left the book.
     fn timing(&self, seat: Option<&Seat>, late: &[LateAsk], deadline: Duration) -> SeatTiming {
         let survival = self.tally.survival(late.iter().map(LateAsk::observed));
         let summary = self.tally.summary_of(&survival);

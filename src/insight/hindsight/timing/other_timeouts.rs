@@ -1,4 +1,4 @@
-//! What other timeouts would win and lose, and what they would cost in waiting.
+//! The estimated effect of other timeouts on offers and on waiting time.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use super::millis;
 use super::waits::{Waits, micros};
 use offerd_engine::matching::ask_statistics::survival::{Estimated, Survival};
 
-/// The timeouts that are looked at, in percent of the one there is.
+/// The timeouts to estimate, in percent of the present one.
 const PERCENT: [u32; 6] = [25, 50, 75, 100, 150, 200];
 
-/// Another timeout, or the one there is.
+/// A candidate timeout, or the present one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OtherTimeout {
-    /// The timeout, milliseconds.
+    /// The timeout in milliseconds.
     pub timeout_ms: u64,
-    /// In percent of the one there is.
+    /// In percent of the present one.
     pub percent: u32,
-    /// The share of asks that would end with offers; `None` where nobody has waited so long.
+    /// The share of asks that would end with offers; `None` if no ask was watched for that long.
     pub offers: Option<Estimated>,
-    /// The offers that would come for each one that comes now: 0.9 loses a tenth, 1.1 wins one.
+    /// The offers relative to the present timeout: 0.9 loses a tenth, 1.1 wins one.
     pub against_now: Option<Estimated>,
-    /// The time within which half of the rate tables that it is asked for would be complete, milliseconds.
+    /// The median time to completion of the rate tables that ask the seat, in milliseconds.
     pub tables_p50_ms: Option<u64>,
-    /// The time within which 95 of a hundred would be.
+    /// The 95th percentile.
     pub tables_p95_ms: Option<u64>,
 }
 
@@ -38,7 +38,7 @@ impl OtherTimeout {
         self.offers.map_or_else(unseen, told)
     }
 
-    /// How many of today's offers it would win or lose, in words, with the interval.
+    /// The relative change in offers, in words, with its interval.
     pub fn change_told(&self) -> String {
         let signed = |share: f64| {
             let percent = (share - 1.0) * 100.0;
@@ -60,12 +60,13 @@ impl OtherTimeout {
     }
 }
 
-/// What stands where nobody has waited so long.
+/// Shown where no ask was watched for that long.
 fn unseen() -> String {
     "not seen".to_owned()
 }
 
-/// What other timeouts would have made of a seat's asks. `now` is the one there is; longer ones end at the `deadline` of a rate table.
+/// Estimates other timeouts for a seat. `now` is the present one; longer ones are capped at the `deadline` of
+/// a rate table.
 pub(super) fn other_timeouts(
     survival: &Survival,
     waits: &Waits,
@@ -87,7 +88,7 @@ pub(super) fn other_timeouts(
     candidates(now_ms, millis(deadline)).into_iter().map(other).collect()
 }
 
-/// The timeouts that are looked at, each with its percent.
+/// The candidate timeouts, each with its percent.
 fn candidates(now: u64, deadline: u64) -> Vec<(u64, u32)> {
     let longest = deadline.max(now);
     let all = PERCENT.map(|percent| (now * u64::from(percent) / 100).min(longest));

@@ -1,5 +1,6 @@
-//! What is told of timeouts is what would have happened: partners whose times to answer follow known laws are asked, waited for as
-//! long as their timeout, and a sample of them twice as long. Then the same asks are waited for as long as every other timeout.
+//! The estimates match what would have happened. Partners whose response times follow known laws are asked
+//! and watched until their timeout, a sample of them for twice as long. The same asks are then replayed with
+//! every other timeout.
 
 use fastrand::Rng;
 
@@ -8,10 +9,10 @@ use offerd_engine::matching::ask_statistics::survival::Estimated;
 
 const TIMEOUT_MS: u64 = 5600;
 
-/// As much as an estimate may be beside the truth.
+/// The largest tolerated error of an estimate.
 const TWO_POINTS: f64 = 0.02;
 
-/// A partner's answer, whenever it comes; milliseconds.
+/// A partner's answer, however late; in milliseconds.
 #[derive(Debug, Clone, Copy)]
 struct Truth {
     took: f64,
@@ -20,7 +21,7 @@ struct Truth {
     others: u64,
 }
 
-/// Draws how long an answer takes, and whether it holds offers.
+/// Draws a response time, and whether the answer holds offers.
 type Law = fn(&mut Rng) -> (f64, Ending);
 
 /// A standard normal number (Box and Muller, 1958).
@@ -33,7 +34,7 @@ fn offered_by(draws: &mut Rng, share: f64) -> Ending {
     if draws.f64() < share { Ending::Offered } else { Ending::Declined }
 }
 
-/// Half within 3.9 s, 95 of 100 within 13.1 s, as it was measured where 5.6 s stood.
+/// Median 3.9 s, 95th percentile 13.1 s, as measured for a timeout of 5.6 s.
 fn log_normal(draws: &mut Rng) -> (f64, Ending) {
     (3900.0 * (normal(draws) * 0.7365).exp(), offered_by(draws, 0.6))
 }
@@ -47,7 +48,7 @@ fn bimodal(draws: &mut Rng) -> (f64, Ending) {
     }
 }
 
-/// Most answer soon, and a few in a hundred very late (Pareto).
+/// Most answer soon, a few per cent very late (Pareto).
 fn heavy_tail(draws: &mut Rng) -> (f64, Ending) {
     (900.0 * (1.0 - draws.f64()).powf(-1.0 / 0.9), offered_by(draws, 0.5))
 }
@@ -70,8 +71,8 @@ fn asks(law: Law, seed: u64) -> Vec<Truth> {
     (0..6000).map(ask).collect()
 }
 
-/// What is recorded of the asks: of each as much as is seen within the timeout, and of every third that runs out of it as much as is
-/// seen within twice the timeout.
+/// The recorded part of the asks: each up to the timeout, and every third that times out up to twice the
+/// timeout.
 fn recorded(truths: &[Truth]) -> (SeatAsks, Vec<LateAsk>) {
     let (mut recorded, mut late, mut timed_out) = (SeatAsks::default(), Vec::new(), 0);
     let micros = |millis: f64| (millis * 1000.0) as u32;
@@ -112,7 +113,7 @@ fn offered(truths: &[Truth], timeout_ms: u64) -> f64 {
     came.count() as f64 / truths.len() as f64
 }
 
-/// When a share of the tables is complete, replayed with a timeout, milliseconds.
+/// When a share of the tables is complete, replayed with a timeout, in milliseconds.
 fn complete(truths: &[Truth], timeout_ms: u64, share: f64) -> f64 {
     let waits = truths.iter().map(|truth| truth.took.min(timeout_ms as f64).max(truth.others as f64));
     let mut waits: Vec<f64> = waits.collect();
@@ -139,7 +140,8 @@ fn the_share_of_offers_at_each_timeout_is_within_two_points_of_a_replayed_truth(
                 within += usize::from((low..=high).contains(&truth));
             }
         }
-        // The asks are the same, so the intervals, which are of all asks there might be, nearly always hold the truth.
+        // The asks are the same, so the intervals, which cover all possible asks, nearly always hold the
+        // truth.
         assert!(within * 100 >= all * 95, "{name}: {within} of {all} intervals hold the truth");
     }
 }
@@ -172,7 +174,7 @@ fn a_wait_is_told_within_five_in_a_hundred_of_a_replayed_truth() {
     }
 }
 
-/// The 95th percentile of the answers that came in time is a time that is in time, whatever the partner does.
+/// The 95th percentile is of all asks, however the partner behaves, not of the answers within the timeout.
 #[test]
 fn percentiles_are_those_of_all_answers_and_not_of_the_quick_ones() {
     for seed in 0..5 {

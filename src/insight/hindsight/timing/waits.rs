@@ -1,26 +1,26 @@
-//! How long rate tables were waited for, and how long they would have been, had one seat had another timeout.
+//! How long rate tables were waited for, and how long they would have been if one seat had another timeout.
 
 use fastrand::Rng;
 
 use offerd_engine::matching::ask_statistics::survival::Survival;
 
-/// Tables that are kept of a seat; more of them tell no more.
+/// Tables sampled per seat; more would not be more precise.
 const KEPT: usize = 2000;
 
 /// One table, and one seat's part in it. All times in milliseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wait {
-    /// When the last of the other seats had an outcome, from the lead's arrival on.
+    /// When the last of the other seats had its outcome, since the lead's arrival.
     pub(super) others: u64,
     /// When the seat was asked.
     pub(super) after: u64,
-    /// How long its ask took, or was waited for.
+    /// How long its ask took, or was watched.
     pub(super) elapsed: u64,
-    /// Whether the ask ended by itself, and not because its time ran out.
+    /// Whether the ask ended before its timeout.
     pub(super) ended: bool,
 }
 
-/// A sample of a seat's tables, each as likely to be in it as any other (algorithm R, Vitter 1985); the same for the same tables.
+/// A uniform sample of a seat's tables (algorithm R, Vitter 1985); deterministic for the same tables.
 #[derive(Debug)]
 pub(super) struct Waits {
     sample: Vec<Wait>,
@@ -35,7 +35,6 @@ impl Default for Waits {
 }
 
 impl Waits {
-    /// Counts a table.
     pub(super) fn count(&mut self, wait: Wait) {
         self.counted += 1;
         if self.sample.len() < KEPT {
@@ -47,8 +46,8 @@ impl Waits {
         }
     }
 
-    /// The time within which a share of the tables is complete where the seat has this timeout, milliseconds; `None` without tables.
-    /// Of an ask that ran out of time before, `survival` tells how likely it ends when.
+    /// The time in milliseconds within which a share of the tables is complete with this timeout; `None`
+    /// without tables. For an ask that timed out earlier, `survival` estimates when it would have ended.
     pub(super) fn within(&self, share: f64, timeout: u64, survival: &Survival) -> Option<u64> {
         let longest = self.sample.iter().map(|wait| wait.others.max(wait.after + timeout)).max()?;
         let wanted = share * self.sample.len() as f64 - 1e-9;
@@ -69,7 +68,7 @@ impl Waits {
 }
 
 impl Wait {
-    /// How likely the table is complete within a time.
+    /// The probability that the table is complete within a time.
     fn complete(&self, within: u64, timeout: u64, survival: &Survival) -> f64 {
         if within < self.others || within < self.after {
             return 0.0;
@@ -87,7 +86,7 @@ impl Wait {
     }
 }
 
-/// Milliseconds as microseconds.
+/// Converts milliseconds to microseconds.
 pub(super) fn micros(millis: u64) -> u32 {
     u32::try_from(millis.saturating_mul(1000)).unwrap_or(u32::MAX)
 }

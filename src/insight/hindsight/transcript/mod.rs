@@ -1,5 +1,5 @@
-//! What partners were sent about a lead and what came back, where their file wants that kept: for everybody who operates the daemon with
-//! what tells of a person masked (`redaction.rs`), and whole for who says why, which the audit log then tells.
+//! Transcripts of requests to partners and their answers, for partners whose file enables them. Every
+//! operator sees them redacted (`redaction.rs`); unredacted access requires a reason and is audited.
 
 mod redaction;
 
@@ -23,17 +23,17 @@ pub struct TableTranscript {
     pub rate_table: Uuid,
     /// Its lead.
     pub lead: Uuid,
-    /// Whether it is whole; else what tells of a person is masked.
+    /// Whether it is unredacted.
     pub whole: bool,
-    /// The asks of which there are any, in the order of the seats; one that a restart has begun anew has several.
+    /// The recorded asks in the order of the seats; an ask that a restart has repeated appears several times.
     pub asks: Vec<AskTranscript>,
 }
 
-/// The transcripts of a rate table, by its uuid or that of an offer; all, or those of a `partner`. `None` when there is no such table,
-/// or its lead is erased. `whole`, or with what tells of a person masked.
+/// The transcripts of a rate table, by its uuid or that of an offer; all, or those of a `partner`. Redacted
+/// unless `whole`. `None` if there is no such table, or its lead is erased.
 ///
 /// # Errors
-/// [`Unavailable`], once reported, when a record cannot be read.
+/// [`Unavailable`], already logged, when a record cannot be read.
 pub fn of_table(
     records: &Records,
     book: &Book,

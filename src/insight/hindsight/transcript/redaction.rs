@@ -1,8 +1,8 @@
-//! A transcript without what tells of a person.
+//! Redaction of personal data from a transcript.
 //!
-//! Of a request every value is masked, in the URL, the headers and the body; names are shown, and so is the form of it. Of an answer
-//! only values are shown that can be nobody's: flags, numbers and words of the partner's own file, unless they are part of what
-//! the lead says. What is in doubt is masked.
+//! In a request every value is masked, in the URL, the headers and the body; the names and the structure
+//! stay. In an answer only values that cannot be personal stay: flags, numbers, and words of the partner's
+//! own file, unless they are part of the lead's data. In doubt, a value is masked.
 
 use std::collections::BTreeSet;
 
@@ -13,26 +13,26 @@ use offerd_engine::records::shown_transcript::{AskTranscript, ShownMessage};
 use offerd_model::{Attribute, AttributeValue, Lead};
 use offerd_partners::http::{HttpSource, document};
 
-/// What stands in the place of what is masked.
+/// Replaces a masked value.
 const MASKED: &str = "•••";
 
-/// Headers whose values tell of the message alone.
+/// Headers whose values describe only the message.
 const HEADERS: [&str; 6] =
     ["cache-control", "content-encoding", "content-length", "content-type", "date", "retry-after"];
 
-/// Most digits of a number that is shown, and of a part of a URL: more could be somebody's.
+/// The most digits of an unmasked number, name or part of a URL: more could identify a person.
 const DIGITS: usize = 6;
 
-/// What may be shown, and what not.
+/// The values to mask and to keep.
 pub(super) struct Redaction {
-    /// What the lead says, figures too, as letters and digits alone.
+    /// The lead's values, including numbers, reduced to letters and digits.
     personal: Vec<String>,
     /// Words of the partner's file.
     words: BTreeSet<String>,
 }
 
 impl Redaction {
-    /// That of a lead, and of a partner that still is in the book.
+    /// For a lead, and for a partner if it is still in the book.
     pub(super) fn of(lead: &Lead, source: Option<&HttpSource>) -> Self {
         let values = Attribute::all().iter().filter_map(|attribute| attribute.read(lead));
         let texts = values.flat_map(|value| match value {
@@ -48,11 +48,11 @@ impl Redaction {
         Self { personal, words: words.into_iter().collect() }
     }
 
-    /// Masks what is not to be shown of an ask.
+    /// Masks an ask.
     pub(super) fn redact(&self, ask: &mut AskTranscript) {
         for call in &mut ask.calls {
             call.url = self.url(&call.url);
-            // What partners call us with is an answer, too.
+            // A call from a partner to us is an answer too.
             self.message(&mut call.sent, call.by == CalledBy::Offerd);
             call.came.iter_mut().for_each(|came| self.message(came, false));
         }
@@ -76,7 +76,7 @@ impl Redaction {
         };
     }
 
-    /// Scheme, host and path, and the names of the query.
+    /// Keeps scheme, host, path and the names of the query.
     fn url(&self, url: &str) -> String {
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
         let (scheme, rest) = address.split_once("://").map_or(("", address), |(scheme, rest)| (scheme, rest));
@@ -120,7 +120,7 @@ impl Redaction {
         }
     }
 
-    /// Whether the name of a value, or a part of a URL, is nobody's. Words that a lead has too are usual there.
+    /// Whether a name, or a part of a URL, is not personal. Words that a lead also contains are common there.
     fn is_name(&self, text: &str) -> bool {
         let bare = bare(text);
         let is_personal =
@@ -128,12 +128,12 @@ impl Redaction {
         digits(text) <= DIGITS && !self.personal.iter().any(is_personal)
     }
 
-    /// Whether a value is nobody's, and no number of somebody's.
+    /// Whether a value is not personal, and too short for an identifying number.
     fn is_shown(&self, text: &str) -> bool {
         digits(text) <= DIGITS && !self.is_personal(text)
     }
 
-    /// Whether a text is, holds, or is a part of something that the lead says.
+    /// Whether a text equals, contains or is contained in a value of the lead.
     fn is_personal(&self, text: &str) -> bool {
         let text = bare(text);
         self.personal.iter().any(|personal| {
@@ -148,12 +148,12 @@ fn digits(text: &str) -> usize {
     text.chars().filter(char::is_ascii_digit).count()
 }
 
-/// Letters and digits alone, in lower case.
+/// Reduces a text to lower-case letters and digits.
 fn bare(text: &str) -> String {
     text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// A body as JSON: tables of names; `None` of what is no such thing, or not whole.
+/// A body as JSON; `None` if it is no table of names, or incomplete.
 fn outline(content_type: Option<&str>, body: &[u8]) -> Option<Value> {
     if content_type.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
         let fields = form_urlencoded::parse(body);

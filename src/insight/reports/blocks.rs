@@ -63,7 +63,7 @@ pub fn put(commit: Commit, space: Space, place: Place, part: u32, blocks: &Block
     })
 }
 
-/// Merges the parts of a day or month into one numbered `part`, once there are [`PARTS`] of them.
+/// Merges the parts of a day or month into one numbered `part`, once there are enough of them.
 ///
 /// # Errors
 /// The parts cannot be read.

@@ -1,13 +1,13 @@
-//! A sheet for spreadsheets. What is written here, [`rows`](super::rows) reads.
+//! Writes a sheet as CSV for spreadsheets. [`rows`](super::rows) reads it back.
 
 use super::{Column, Content, Kind, Sheet, Value, figures};
 
 impl Sheet {
-    /// The rows as CSV under the names of their columns: nothing where a value is missing, and each value [`harmless`]. With letters beyond
-    /// ASCII it begins with the [`MARK`].
+    /// The sheet as CSV with a header line; missing values are empty, and each value is [`harmless`]. Begins
+    /// with the [`MARK`] if it has non-ASCII letters.
     ///
     /// # Errors
-    /// That it cannot be written.
+    /// It cannot be written.
     pub fn csv(&self) -> Result<String, String> {
         if self.columns.is_empty() {
             return Ok(String::new());
@@ -30,10 +30,10 @@ impl Value {
     }
 }
 
-/// Lines of CSV.
+/// Writes records as lines of CSV.
 ///
 /// # Errors
-/// That they cannot be written.
+/// They cannot be written.
 pub fn records(records: impl IntoIterator<Item = Vec<String>>) -> Result<String, String> {
     let mut lines = csv::Writer::from_writer(Vec::new());
     records
@@ -44,10 +44,10 @@ pub fn records(records: impl IntoIterator<Item = Vec<String>>) -> Result<String,
     String::from_utf8(lines).map_err(|error| error.to_string())
 }
 
-/// By this mark at the beginning of a file spreadsheets know that it is in UTF-8.
+/// The byte order mark, by which spreadsheets recognise UTF-8.
 pub const MARK: &str = "\u{feff}";
 
-/// The mark that a text of CSV begins with: none where it has no letter beyond ASCII.
+/// The mark for a CSV text; empty if the text is ASCII.
 pub fn mark_of(text: &str) -> &'static str {
     if text.is_ascii() { "" } else { MARK }
 }
@@ -57,8 +57,9 @@ pub(super) fn begins_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
 
-/// A text that no spreadsheet takes for a formula, and that does nothing to a terminal: it has an apostrophe before it, and its control
-/// characters are replaced, but for ends of lines and tabulators. A moment is written as spreadsheets read it, in UTC.
+/// Escapes a text so that no spreadsheet takes it for a formula and no terminal acts on it: prefixes an
+/// apostrophe and replaces control characters other than line ends and tabs. A timestamp is written in UTC in
+/// the form that spreadsheets read.
 pub fn harmless(value: &str) -> String {
     if let Some((day, time)) = value.strip_suffix('Z').and_then(moment) {
         return format!("{day} {time}");
@@ -70,7 +71,7 @@ pub fn harmless(value: &str) -> String {
     if is_formula { format!("'{value}") } else { value }
 }
 
-/// Day and time of a moment of ours, `2026-11-21T00:15:55.887`.
+/// Day and time of a timestamp in our form, `2026-11-21T00:15:55.887`.
 fn moment(text: &str) -> Option<(&str, &str)> {
     let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
     shape.eq(*b"0000-00-00T00:00:00.000").then(|| text.split_once('T')).flatten()

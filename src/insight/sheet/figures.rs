@@ -1,21 +1,21 @@
-//! How values are written for people, in commands and on pages.
+//! Formats values for people, in commands and on pages.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-/// Stands for what is not known.
+/// Shown for an unknown value.
 pub const UNKNOWN: &str = "–";
 
-/// What is known, written, and a dash for the rest.
+/// Formats a known value; a dash otherwise.
 pub fn known<T>(value: Option<T>, write: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), write)
 }
 
-/// `12,345`: a whole number, in groups of three digits.
+/// A whole number, in groups of three digits: `12,345`.
 pub fn count(number: f64) -> String {
     grouped(number.round() as i64)
 }
 
-/// A count and what is counted, of what has a plural of its own letter: `1 offer`, `2 offers`.
+/// A count with its noun, whose plural takes an s: `1 offer`, `2 offers`.
 pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
@@ -30,7 +30,7 @@ pub fn rate(number: f64) -> String {
     }
 }
 
-/// A time given in seconds, in the unit that suits it: `350 µs`, `4.2 ms`, `1.25 s`, `3 min`.
+/// A duration given in seconds, in a suitable unit: `350 µs`, `4.2 ms`, `1.25 s`, `3 min`.
 pub fn seconds(seconds: f64) -> String {
     match seconds.abs() {
         0.0 => "0 s".to_owned(),
@@ -45,16 +45,16 @@ pub fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A share of one, in percent: `99.2 %`.
+/// A share in percent: `99.2 %`.
 pub fn percent(share: f64) -> String {
     match share {
         whole if whole <= 0.0 || whole >= 1.0 => format!("{:.0} %", whole * 100.0),
-        // What is not all is never rounded to all.
+        // A partial share is never rounded to all or none.
         share => format!("{:.1} %", (share * 100.0).clamp(0.1, 99.9)),
     }
 }
 
-/// An amount of dollars, with cents unless there are none: `$1,234.50`, `−$95`.
+/// An amount in dollars, with cents unless they are zero: `$1,234.50`, `−$95`.
 pub fn dollars(dollars: f64) -> String {
     let cents = (dollars.abs() * 100.0).round() as i64;
     let sign = if dollars < 0.0 && cents > 0 { "−" } else { "" };
@@ -75,38 +75,37 @@ pub fn bytes(bytes: f64) -> String {
     if unit == "B" { format!("{size:.0} B") } else { format!("{size:.1} {unit}") }
 }
 
-/// A moment in Unix milliseconds.
 fn at(ms: i64) -> DateTime<Utc> {
     DateTime::from_timestamp_millis(ms).unwrap_or_default()
 }
 
-/// Its time of day, UTC.
+/// The UTC time of day of a time in Unix milliseconds.
 pub fn clock(ms: i64) -> String {
     at(ms).format("%H:%M:%S").to_string()
 }
 
-/// The same to the minute: `2026-11-20 10:00 UTC`.
+/// The time to the minute: `2026-11-20 10:00 UTC`.
 pub fn minute(ms: i64) -> String {
     at(ms).format("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// The same to the second, as ISO 8601 has it.
+/// The time to the second, in ISO 8601.
 pub fn moment(ms: i64) -> String {
     at(ms).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// The same to the millisecond.
+/// The time to the millisecond, in ISO 8601.
 pub fn instant(ms: i64) -> String {
     at(ms).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// A number with two decimals at most.
+/// A number with at most two decimals.
 fn short(number: f64) -> String {
     let text = format!("{number:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Groups of three digits.
+/// Groups digits by three.
 fn grouped(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();

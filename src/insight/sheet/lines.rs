@@ -1,4 +1,4 @@
-//! The lines of a person's file, however the program that saved it writes letters and ends lines.
+//! Reads the lines of an operator's file, whatever encoding and line ends the program that saved it uses.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, ErrorKind, Read};
@@ -6,33 +6,32 @@ use std::io::{self, BufRead, ErrorKind, Read};
 use encoding_rs::{Decoder, UTF_8};
 use memchr::memchr2;
 
-/// Longest line, and longest row of several lines, bytes.
+/// The longest line, and the longest row over several lines, in bytes.
 pub const RECORD_BYTES: usize = 64 * 1024;
 
-/// How a file writes letters.
+/// A character encoding.
 pub type Encoding = &'static encoding_rs::Encoding;
 
-/// A line: its number, from 1, and its text or why it has none.
+/// A line: its number, from 1, and its text or the fault.
 pub type Line = (u64, Result<String, String>);
 
-/// The encoding of this name, as browsers know it: `windows-1252`, `utf-16le`.
+/// The encoding of a name, as browsers know it: `windows-1252`, `utf-16le`.
 pub fn encoding(name: &str) -> Option<Encoding> {
     encoding_rs::Encoding::for_label_no_replacement(name.as_bytes())
 }
 
-/// The text of a file in UTF-8. A mark at its beginning names its encoding, or else the caller does, or else it is UTF-8. Bytes that are
-/// no letters become U+FFFD.
+/// Decodes a file to UTF-8. A byte order mark decides the encoding, else the caller, else UTF-8. Invalid
+/// bytes become U+FFFD.
 pub fn decoded<R: Read>(file: R, encoding: Option<Encoding>) -> Decoded<R> {
     let decoder = encoding.unwrap_or(UTF_8).new_decoder();
     Decoded { file, decoder, raw: vec![0; 8 * 1024], text: String::new(), given: 0, has_ended: false }
 }
 
-/// A file that is decoded as it is read.
 pub struct Decoded<R> {
     file: R,
     decoder: Decoder,
     raw: Vec<u8>,
-    /// What is decoded, and how much of it is given away.
+    /// The decoded text, and how much of it was consumed.
     text: String,
     given: usize,
     has_ended: bool,
@@ -63,32 +62,32 @@ impl<R: Read> Read for Decoded<R> {
     }
 }
 
-/// The lines of a text, but for blank ones.
+/// The lines of a text, without blank ones.
 pub struct Lines<R> {
     text: R,
     number: u64,
     /// Whether the last line ended with a carriage return, which a line feed may follow.
     after_return: bool,
-    /// Nothing follows what could not be read.
+    /// Whether a read failed; nothing follows then.
     is_broken: bool,
-    /// Lines that were looked at, and are not taken yet.
+    /// Lines read ahead.
     ahead: VecDeque<Line>,
-    /// What to do about letters that cannot be read.
+    /// What to do about unreadable letters.
     advice: &'static str,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// The lines of a [decoded] text. `advice` ends the sentence about letters that cannot be read.
+    /// The lines of a [decoded] text. `advice` ends the message about unreadable letters.
     pub fn new(text: R, advice: &'static str) -> Self {
         Self { text, number: 0, after_return: false, is_broken: false, ahead: VecDeque::new(), advice }
     }
 
-    /// Whether the text ended since it could not be read on.
+    /// Whether the text ended because of a read error.
     pub(super) fn is_broken(&self) -> bool {
         self.is_broken
     }
 
-    /// The line so many lines ahead, blank ones included; it is not taken.
+    /// Looks at the line `nth` lines ahead, blank ones included.
     pub(super) fn peek(&mut self, nth: usize) -> Option<&str> {
         while self.ahead.len() <= nth {
             let line = self.read()?;
@@ -97,12 +96,11 @@ impl<R: BufRead> Lines<R> {
         self.ahead[nth].1.as_deref().ok()
     }
 
-    /// Takes so many lines that were looked at.
+    /// Consumes lines that were read ahead.
     pub(super) fn skip_looked_at(&mut self, count: usize) {
         self.ahead.drain(..count);
     }
 
-    /// Reads one more line.
     fn read(&mut self) -> Option<Line> {
         if self.is_broken {
             return None;
@@ -125,7 +123,7 @@ impl<R: BufRead> Lines<R> {
         Some((self.number, checked))
     }
 
-    /// The bytes of one more line without its end; of a longer one than a line may be, one byte more than that.
+    /// Reads the bytes of a line without its end; of an overlong line, one byte more than the limit.
     fn bytes(&mut self) -> io::Result<Option<Vec<u8>>> {
         let (mut line, mut found) = (Vec::new(), false);
         loop {

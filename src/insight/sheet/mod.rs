@@ -1,6 +1,6 @@
-//! A sheet: what an answer shows in columns and rows. It is made once, beside the answer, and written as CSV, as Parquet or, by commands, as
-//! a table. [`figures`] holds how values are written for people, in commands and on pages alike; [`rows`] and [`lines`] read the files that
-//! people bring.
+//! A sheet: the columns and rows of an answer. It is made once, beside the answer, and written as CSV, as
+//! Parquet or, by commands, as a table. [`figures`] formats values for people, in commands and on pages
+//! alike; [`rows`] and [`lines`] read the files of operators.
 
 mod csv;
 pub mod figures;
@@ -24,38 +24,38 @@ pub struct Sheet {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What its values are.
+    /// The type of its values.
     pub kind: Kind,
 }
 
-/// What the values of a column are.
+/// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Words.
+    /// Text.
     Text,
-    /// A figure that is already in words; people read it at the right.
+    /// A figure already formatted as text; aligned to the right for people.
     Figure,
     /// A whole number.
     Count,
-    /// An amount, in the unit that the column's name says.
+    /// An amount, in the unit that the column's name states.
     Amount,
-    /// A moment in Unix milliseconds.
+    /// A time in Unix milliseconds.
     Time,
 }
 
 /// A value, with a colour for people.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value {
-    /// What it holds.
+    /// Its content.
     pub content: Content,
     /// Its colour.
     pub color: Color,
 }
 
-/// What a value holds.
+/// The content of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
-    /// Nothing: an empty cell, or null.
+    /// An empty cell, or null.
     Nothing,
     /// A text.
     Text(String),
@@ -63,21 +63,21 @@ pub enum Content {
     Number(f64),
 }
 
-/// A colour that says something.
+/// A colour with a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Color {
-    /// Well.
+    /// Good.
     Green,
     /// Worth a look.
     Yellow,
-    /// Not well.
+    /// Bad.
     Red,
-    /// That of all other text.
+    /// The colour of ordinary text.
     Plain,
 }
 
 impl Sheet {
-    /// A sheet of columns, by name and kind, and rows.
+    /// Creates a sheet from columns, by name and kind, and rows.
     pub fn new<N: Into<String>>(
         columns: impl IntoIterator<Item = (N, Kind)>,
         rows: impl IntoIterator<Item = Vec<Value>>,
@@ -88,14 +88,14 @@ impl Sheet {
 }
 
 impl Kind {
-    /// Whether people read it at the right.
+    /// Whether people read it aligned to the right.
     pub fn is_figure(self) -> bool {
         matches!(self, Self::Figure | Self::Count | Self::Amount)
     }
 }
 
 impl Value {
-    /// The value in words, as a column of this kind holds it.
+    /// The value as text, for a column of this kind.
     pub fn words(&self, kind: Kind) -> String {
         match &self.content {
             Content::Nothing => String::new(),
@@ -105,7 +105,7 @@ impl Value {
         }
     }
 
-    /// The same value in a colour.
+    /// Sets the colour.
     pub fn in_color(self, color: Color) -> Self {
         Self { color, ..self }
     }
@@ -123,7 +123,7 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// Makes values of texts and of numbers.
+/// Implements conversions from texts and numbers.
 macro_rules! values {
     ($($kind:ident: $($of:ty => $made:expr),+;)+) => {
         $($(impl From<$of> for Value {
@@ -139,8 +139,8 @@ values! {
     Number: f64 => f64::from, u32 => f64::from, u64 => |it| it as f64, i64 => |it| it as f64, usize => |it| it as f64;
 }
 
-/// Makes a [`Sheet`] with a row for each item: of each column its name, its kind where it is not text, and its value. What several
-/// columns need may be bound before them.
+/// Makes a [`Sheet`] with a row for each item. Each column has a name, a kind unless it is text, and a value.
+/// Bindings shared by several columns may precede them.
 #[macro_export]
 macro_rules! sheet {
     ($items:expr, $item:pat => {

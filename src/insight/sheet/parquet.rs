@@ -1,4 +1,4 @@
-//! A sheet for tools that read tables by column.
+//! Writes a sheet as Parquet, for tools that read tables by column.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use parquet::schema::types::{Type, TypePtr};
 use super::{Column, Content, Kind, Sheet};
 
 impl Sheet {
-    /// The rows as a Parquet file with one row group: texts, counts and moments as 64-bit integers, amounts as doubles; null where a number
-    /// is missing.
+    /// The sheet as a Parquet file with one row group: texts, counts and times as 64-bit integers, amounts as
+    /// doubles; null for a missing number.
     ///
     /// # Errors
-    /// That it cannot be written.
+    /// It cannot be written.
     pub fn parquet(&self, name: &str) -> Result<Vec<u8>, ParquetError> {
         let fields = self.columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
         let schema = Type::group_type_builder(name).with_fields(fields).build()?;

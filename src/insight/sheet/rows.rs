@@ -1,5 +1,5 @@
-//! The rows of a person's file: CSV as spreadsheets and scripts write it. Every row is read as it is meant, or is a fault with its line: a
-//! quotation mark without a partner costs its own line and none of those behind it.
+//! Reads the rows of an operator's CSV file, as spreadsheets and scripts write it. Every row is either read
+//! as meant or a fault with its line; an unbalanced quotation mark costs only its own line.
 
 use std::cmp::Reverse;
 use std::io::BufRead;
@@ -7,66 +7,65 @@ use std::io::BufRead;
 use super::csv::begins_formula;
 use super::lines::{Lines, RECORD_BYTES};
 
-/// What may stand between cells.
+/// The supported separators.
 const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
-/// What a spreadsheet writes in place of a value that it could not work out.
+/// The errors that a spreadsheet writes in place of a value.
 const ERRORS: [&str; 7] = ["#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!"];
 
 const UNENDED: &str = "has a quotation mark that begins a field and does not end it on this line; double each that belongs to the field, \
                        and put the field between two";
 const STRAY: &str = "has a quotation mark amid a field; double it, and put the field between two";
 
-/// Most lines that are read to find the end of a field.
+/// The most lines read to find the end of a field.
 const ROW_LINES: usize = 100;
 
-/// A row.
 #[derive(Debug)]
 pub struct Row {
-    /// The line that it begins on, from 1.
+    /// The line on which it begins, from 1.
     pub line: u64,
-    /// Its cells, without blanks around them and without quotation marks.
+    /// Its cells, without surrounding blanks and quotation marks.
     pub cells: Result<Vec<String>, Fault>,
 }
 
-/// What is wrong with a row.
+/// The fault of a row.
 #[derive(Debug)]
 pub struct Fault {
-    /// The column that it is about, from 0.
+    /// The column it concerns, from 0.
     pub column: Option<usize>,
-    /// What is wrong, to follow the name of the line or column.
+    /// The message, to follow the name of the line or column.
     pub message: String,
 }
 
-/// The rows of a text, but for those without a value.
+/// The rows of a text, without empty ones.
 pub struct Rows<R> {
     lines: Lines<R>,
-    /// What stands between cells, once the first line is read.
+    /// The separator, once the first line is read.
     separator: Option<char>,
-    /// How many cells a row has.
+    /// The number of cells in a row.
     width: Option<usize>,
-    /// The line that names the columns.
+    /// The header line.
     named_on: Option<u64>,
 }
 
-/// Why lines are no row.
+/// Why a line could not be split.
 enum Unsplit {
-    /// A field in quotation marks goes on.
+    /// A quoted field continues on the next line.
     Open,
-    /// A quotation mark stands where none may.
+    /// A quotation mark is misplaced.
     Stray,
 }
 
 impl<R: BufRead> Rows<R> {
-    /// Rows of so many cells, where that is known before the first is read.
+    /// Reads rows; `width` is the number of cells, if it is known in advance.
     pub fn new(lines: Lines<R>, width: Option<usize>) -> Self {
         Self { lines, separator: None, width, named_on: None }
     }
 
-    /// Takes the names of the columns from the first row, and the line that they stand on; all rows are as wide.
+    /// Reads the header row: its line and the column names, which fix the width of all rows.
     ///
     /// # Errors
-    /// That the file is empty, or what is wrong with that row.
+    /// The file is empty, or the row is faulty.
     pub fn names(&mut self) -> Result<(u64, Vec<String>), String> {
         let Row { line, cells } = self.next().ok_or("the file is empty; its first line has the names")?;
         let mut names = cells.map_err(|fault| format!("line {line} {}", fault.message))?;
@@ -77,17 +76,17 @@ impl<R: BufRead> Rows<R> {
         Ok((line, names))
     }
 
-    /// Whether the file ended since it could not be read on.
+    /// Whether the file ended because of a read error.
     pub fn is_broken(&self) -> bool {
         self.lines.is_broken()
     }
 
-    /// The cells of the row that begins with a line, over several lines where a field goes on.
+    /// Splits the row that begins with `line`, over several lines if a quoted field continues.
     fn split(&mut self, line: String, separator: char) -> Result<Vec<String>, &'static str> {
         let (mut text, mut more) = (line, 0);
         loop {
             match split(&text, separator) {
-                // No column of ours has lines, so a line break in a cell means two stray quotation marks.
+                // No column holds line breaks, so one in a cell comes from two stray quotation marks.
                 Ok(cells) if cells.iter().any(|cell| cell.contains('\n')) => return Err(UNENDED),
                 Ok(cells) => {
                     self.lines.skip_looked_at(more);
@@ -108,7 +107,7 @@ impl<R: BufRead> Rows<R> {
         }
     }
 
-    /// Checks that a row is as wide as the others, and that no spreadsheet has spoilt a value.
+    /// Checks the width of a row, and that no spreadsheet has spoilt a value.
     fn checked(&self, mut cells: Vec<String>, separator: char) -> Result<Vec<String>, Fault> {
         let width = self.width.unwrap_or(cells.len());
         while cells.len() > width && cells.last().is_some_and(String::is_empty) {
@@ -163,13 +162,13 @@ impl Fault {
     }
 }
 
-/// The separator that a first line such as `sep=;` names, as spreadsheets read it.
+/// The separator that a first line such as `sep=;` declares, as spreadsheets read it.
 fn declared(line: &str) -> Option<char> {
     let named = line.trim_matches(['"', ' ']).strip_prefix("sep=")?;
     SEPARATORS.into_iter().find(|separator| named.chars().eq([*separator]))
 }
 
-/// The separator that a line has most of, outside of quotation marks.
+/// The separator most frequent in a line outside of quotation marks.
 fn guessed(line: &str) -> char {
     let outside: Vec<&str> = line.split('"').step_by(2).collect();
     let count = |separator: char| outside.iter().map(|text| text.matches(separator).count()).sum::<usize>();
@@ -177,7 +176,7 @@ fn guessed(line: &str) -> char {
     SEPARATORS[most.unwrap_or(0)]
 }
 
-/// The cells of some lines.
+/// Splits lines into cells.
 fn split(text: &str, separator: char) -> Result<Vec<String>, Unsplit> {
     let is_blank = |letter: char| letter != separator && letter.is_whitespace();
     let (mut cells, mut rest) = (Vec::new(), text);
@@ -203,7 +202,7 @@ fn split(text: &str, separator: char) -> Result<Vec<String>, Unsplit> {
     }
 }
 
-/// A field up to the quotation mark that ends it, and what follows.
+/// A quoted field up to its closing mark, and the rest.
 fn unquoted(text: &str) -> Result<(String, &str), Unsplit> {
     let (mut field, mut rest) = (String::new(), text);
     loop {
@@ -219,15 +218,15 @@ fn unquoted(text: &str) -> Result<(String, &str), Unsplit> {
     }
 }
 
-/// The value of a cell: without blanks around it, without the formula `="…"` that keeps it a text, and without the apostrophe that
-/// [`harmless`](super::harmless) puts before what would be a formula.
+/// The value of a cell: trims blanks, the formula `="…"` that keeps a value text, and the apostrophe that
+/// [`harmless`](super::harmless) prefixes to a would-be formula.
 fn value(cell: &str) -> &str {
     let cell = cell.trim_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
     let cell = cell.strip_prefix("=\"").and_then(|text| text.strip_suffix('"')).unwrap_or(cell);
     cell.strip_prefix('\'').filter(|text| begins_formula(text)).unwrap_or(cell)
 }
 
-/// Why a value is not what was typed, where a spreadsheet has left its trace.
+/// Why a value is not as typed, if a spreadsheet has left its trace.
 fn spoilt(cell: &str, separator: char) -> Option<&'static str> {
     let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if ERRORS.contains(&cell) || cell.len() > 2 && cell.bytes().all(|byte| byte == b'#') {
@@ -241,7 +240,7 @@ fn spoilt(cell: &str, separator: char) -> Option<&'static str> {
             "is a number that the spreadsheet has shortened; make the column text, and fill it in again",
         );
     }
-    // Where cells are not kept apart by commas, these may be decimal, and points stand between thousands.
+    // With another separator, commas may be decimal and points may separate thousands.
     let mut groups = cell.trim_start_matches('-').split('.');
     let first = groups.next().filter(|first| are_digits(first) && first.len() <= 3);
     let mut groups = groups.peekable();

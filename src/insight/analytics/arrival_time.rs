@@ -1,4 +1,4 @@
-//! When something reached the service, as the feeds count it.
+//! The arrival time of a record, by which feeds are ordered.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,31 +8,31 @@ use serde::{Deserialize, Serialize};
 
 use offerd_model::Timestamp;
 
-/// A point in time to the microsecond, in microseconds since 1970. Finer than a [`Timestamp`], since two arrivals within
-/// a millisecond may lie on different pages.
+/// A point in time in microseconds since 1970. Finer than a [`Timestamp`], since two arrivals within a
+/// millisecond may lie on different pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ArrivalTime(pub u64);
 
 impl ArrivalTime {
-    /// 2020-08-01: nothing arrived before (specification, Limits 4).
+    /// 2020-08-01: the earliest arrival (specification, Limits 4).
     pub const FIRST: Self = Self(1_596_240_000_000_000);
 
-    /// The last microsecond of the year 9999, behind which times are written in another form.
+    /// The last microsecond of the year 9999; later times have another notation.
     const LAST: Self = Self(253_402_300_799_999_999);
 
-    /// Reads what a client may send as a time; what is before 1970 counts as 1970, what is after 9999 as its end.
+    /// Parses a time from a client. Times before 1970 count as 1970, times after 9999 as the end of 9999.
     pub fn parse(text: &str) -> Option<Self> {
         let micros = Timestamp::parse_exact(text)?.timestamp_micros();
         Some(Self(u64::try_from(micros).unwrap_or(0)).min(Self::LAST))
     }
 
-    /// The time so much later.
+    /// The time this much later.
     #[must_use]
     pub fn after(self, span: Duration) -> Self {
         Self(self.0.saturating_add(micros(span)))
     }
 
-    /// The time so much earlier.
+    /// The time this much earlier.
     #[must_use]
     pub fn before(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(micros(span)))

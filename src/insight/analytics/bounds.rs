@@ -1,29 +1,30 @@
-//! From where to where a client may ask, and what it reads when it asks for something else.
+//! Parses and validates the time bounds of a client's query.
 
 use std::borrow::Cow;
 
 use super::arrival_time::ArrivalTime;
 use offerd_model::{ApiError, ErrorType, Timestamp};
 
-/// Reads where a page starts from the query parameter `name`: at `latest` at the latest, and not before there was
-/// anything.
+/// Parses the start of a page from the query parameter `name`. The start may not be after `latest`; one
+/// before the first arrival counts as that.
 ///
 /// # Errors
-/// The time is missing, cannot be read, or is too recent (specification, Errors 5 and 6).
+/// The time is missing, malformed, or too recent (specification, Errors 5 and 6).
 pub fn start(name: &str, given: Option<&str>, latest: ArrivalTime) -> Result<ArrivalTime, ApiError> {
     let missing = || ApiError::at(name, ErrorType::Missing, format!("{name} must be specified"));
     let given = given.filter(|text| !text.is_empty()).ok_or_else(missing)?;
     let start = time(name, given)?.max(ArrivalTime::FIRST);
-    // The latest time is told to the millisecond, rounded down, so that it is acceptable as it is written.
+    // Rounded down to the millisecond, so that the reported time is itself acceptable.
     let millis = i64::try_from(latest.0 / 1000).unwrap_or(i64::MAX);
     let at_latest = || format!("must be at or before {}", Timestamp::at(millis));
     if start > latest { Err(unfit(name, given, at_latest())) } else { Ok(start) }
 }
 
-/// Reads where the last page ends, exclusive, from the query parameter `name`: later than `start`. It may lie ahead.
+/// Parses the exclusive end of the last page from the query parameter `name`. It must be after `start` and
+/// may be in the future.
 ///
 /// # Errors
-/// The time cannot be read, or is not after the start.
+/// The time is malformed, or not after the start.
 pub fn until(name: &str, given: &str, start: ArrivalTime) -> Result<ArrivalTime, ApiError> {
     let until = time(name, given)?;
     if until > start { Ok(until) } else { Err(unfit(name, given, format!("must be after {start}"))) }
@@ -35,7 +36,7 @@ fn time(name: &str, given: &str) -> Result<ArrivalTime, ApiError> {
     ArrivalTime::parse(&with_plus(given)).ok_or_else(malformed)
 }
 
-/// The time with the `+` of its offset, which a query that is not percent-encoded turns into a space.
+/// Restores the `+` of an offset, which a query without percent-encoding turns into a space.
 fn with_plus(given: &str) -> Cow<'_, str> {
     match given.trim().rsplit_once(' ') {
         Some((time, offset)) if time.contains(':') => {

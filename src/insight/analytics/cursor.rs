@@ -1,8 +1,8 @@
-//! Where a client goes on, as `nextUrl` carries it.
+//! The cursor to the next page, as `nextUrl` carries it.
 //!
-//! The form of the specification carries a time. The newer one carries a token, which holds the whole request of the next
-//! page: a version, the feed, the position, the end, the filter, and a checksum, in base64url. It is opaque, not secret:
-//! whose records are told is decided by the access token alone.
+//! In the specification's form it is a time. In the newer form it is a token with the whole request of the
+//! next page: version, feed, position, end, filter and checksum, in base64url. The token is opaque, not
+//! secret: the access token alone decides which company's records are served.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use offerd_store::codec;
 /// The name of the query parameter.
 pub const PAGINATION_TOKEN: &str = "paginationToken";
 
-/// Changes with the layout of what follows it.
+/// Changes with the layout of the payload.
 const VERSION: u8 = 1;
 
 /// Bytes of the checksum at the end.
@@ -32,19 +32,19 @@ pub struct Cursor {
     next: PageRequest,
 }
 
-/// What a token holds behind its version: the feed, and the request but for its form.
+/// The payload of a token, after its version: the feed, and the request except for its form.
 type Payload = (u8, ArrivalTime, Option<ArrivalTime>, EventTypes);
 
 impl Cursor {
-    /// A cursor at the request of a feed's next page.
+    /// The cursor to a feed's next page.
     pub fn to<F: Feed>(next: PageRequest) -> Self {
         Self { feed: F::TREE.row().prefix, next }
     }
 
-    /// Reads the token of a feed.
+    /// Reads a token for a feed.
     ///
     /// # Errors
-    /// It is none of ours, or of another feed.
+    /// The token is not ours, or belongs to another feed.
     pub fn read<F: Feed>(token: &str) -> Result<PageRequest, ApiError> {
         let malformed = |message| ApiError::at(PAGINATION_TOKEN, ErrorType::Malformed, message);
         let unreadable = || malformed("paginationToken must be taken from a nextUrl as it is");
@@ -68,7 +68,7 @@ impl Cursor {
     }
 }
 
-/// As it stands in an address.
+/// As the URL carries it.
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.next.form {
@@ -84,7 +84,7 @@ fn open(token: &str) -> Option<Payload> {
     let (version, payload) = content.split_first()?;
     let sound = *version == VERSION && u32::from_be_bytes(*checksum) == crc32fast::hash(content);
     let read: Payload = if sound { codec::decode(payload).ok()? } else { return None };
-    // Postcard reads longer spellings of a number too, and stops before what stands behind the last.
+    // Postcard also accepts overlong encodings of a number, and ignores trailing bytes.
     (codec::encode(&read) == payload).then_some(read)
 }
 
@@ -152,12 +152,12 @@ mod tests {
             prop_assert!(Cursor::read::<Events>(&URL_SAFE_NO_PAD.encode(bytes)).is_err());
         }
 
-        /// Of all the ways to spell a request only the one that is given out is read.
+        /// Of all encodings of a request, only the one that is given out is accepted.
         #[test]
         fn a_token_that_is_read_is_the_one_given_out(
             payload in prop_oneof![
                 prop::collection::vec(any::<u8>(), 0..24),
-                // Numbers that are spelt at length, behind the feed's own byte.
+                // Overlong numbers, after the feed's own byte.
                 prop::collection::vec(prop::sample::select(vec![0, 1, 0x80, 0xff]), 0..16)
                     .prop_map(|rest| [vec![Events::TREE.row().prefix], rest].concat()),
             ],

@@ -1,4 +1,4 @@
-//! Which lead events a client wants.
+//! Filters by the type of lead events.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use offerd_model::EventType;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventTypes(u32);
 
-/// How many bits the first types have, and behind how many those that came later begin. Only [`EventTypes::ALL`], which is as it was
-/// before they came, has those in between.
+/// From the number of bits of the first types to the first bit of later types. The bits between are set only
+/// in [`EventTypes::ALL`], which thereby keeps its value from before the later types existed.
 const FIRST: std::ops::Range<u16> = 11..16;
 
 impl EventTypes {
-    /// All there are, and all there will be.
+    /// All types, including future ones.
     pub const ALL: Self = Self(u16::MAX as u32);
 
-    /// Whether the type is wanted.
+    /// Whether the set includes a type.
     pub fn contains(self, event_type: EventType) -> bool {
         self.0 & bit(event_type) != 0 || self.0 >> FIRST.start & 1 != 0
     }

@@ -1,4 +1,4 @@
-//! The three feeds: where each of them lies, and how it tells what it holds.
+//! The three feeds: where each is stored, and how its records are rendered.
 
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
@@ -10,38 +10,38 @@ use offerd_model::{EventData, EventType, LeadClientTag, LeadEvent, LeadPayout, T
 use offerd_store::entities::{CompanyRecord, Happening, LeadRecord, Payout, Tag};
 use offerd_store::{Store, Tree};
 
-/// A log of records of one kind, by company, in the order of arrival.
+/// An append-only log of records of one kind, by company, in the order of arrival.
 pub trait Feed {
-    /// What is stored, in lists.
+    /// A stored record; the store keeps lists of these.
     type Stored: DeserializeOwned;
-    /// What a page holds.
+    /// A record as served.
     type Record: Send + 'static;
 
-    /// Where it is stored.
+    /// The tree that stores it.
     const TREE: Tree;
 
-    /// Where it is served, below the base URL.
+    /// Its path below the base URL.
     const PATH: &'static str;
 
-    /// Whether its records have event types that a client may choose from.
+    /// Whether clients can filter it by event type.
     const HAS_EVENT_TYPES: bool = false;
 
     /// The lead that a record is about.
     fn lead(stored: &Self::Stored) -> Uuid;
 
-    /// Whether a record is among those that are asked for.
+    /// Whether a request includes a record.
     fn is_wanted(_stored: &Self::Stored, _asked: &PageRequest) -> bool {
         true
     }
 
-    /// Whether a record is of a test.
+    /// Whether a record is about a test lead.
     fn is_test(stored: &Self::Stored, store: &Store) -> bool;
 
-    /// What is stored, as it is told; with what is `newer` in the newer form.
+    /// Renders a stored record; `newer` holds the additions of the newer form.
     fn record(stored: Self::Stored, newer: Option<&Newer>) -> Self::Record;
 }
 
-/// What the newer form tells with every record, and the other with none.
+/// The fields that only the newer form adds to every record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Newer {
     account_uuid: Uuid,
@@ -50,7 +50,7 @@ pub struct Newer {
 }
 
 impl Newer {
-    /// Of a company, and of what arrived then.
+    /// For a company's record with this arrival time.
     pub fn new(company: Option<&CompanyRecord>, arrival: ArrivalTime) -> Self {
         let of_company = |company: &CompanyRecord| (company.uuid, company.name.clone());
         let (account_uuid, account_name) = company.map(of_company).unwrap_or_default();
@@ -58,15 +58,15 @@ impl Newer {
     }
 }
 
-/// What happened to leads.
+/// The feed of lead events.
 #[derive(Debug)]
 pub struct Events;
 
-/// What leads earned.
+/// The feed of payouts.
 #[derive(Debug)]
 pub struct Payouts;
 
-/// How leads were tagged.
+/// The feed of client tags.
 #[derive(Debug)]
 pub struct ClientTags;
 
@@ -82,7 +82,7 @@ impl Feed for Events {
         happening.lead
     }
 
-    /// The specification's form cannot tell that something was taken back, nor what it has no type for.
+    /// The specification's form can express neither reversals nor types outside the specification.
     fn is_wanted(happening: &Happening, asked: &PageRequest) -> bool {
         let is_specified = EventType::SPECIFIED.contains(&happening.event_type);
         let can_be_told = asked.form == Form::Prompt || (happening.taken_back_at.is_none() && is_specified);
@@ -131,7 +131,7 @@ impl Feed for Payouts {
         payout.lead
     }
 
-    /// Tests earn nothing.
+    /// Test leads earn nothing.
     fn is_test(_payout: &Payout, _store: &Store) -> bool {
         false
     }
@@ -166,7 +166,7 @@ impl Feed for ClientTags {
         tag.lead
     }
 
-    /// A tag does not tell; the lead that it is on does.
+    /// A tag does not state it, so its lead is read.
     fn is_test(tag: &Tag, store: &Store) -> bool {
         let lead = store.read_json::<LeadRecord>(Tree::Leads, tag.lead).ok().flatten();
         lead.is_some_and(|lead| lead.test)
@@ -182,7 +182,7 @@ impl Feed for ClientTags {
     }
 }
 
-/// What is known of an event, by its type; nothing where nothing is.
+/// The data of an event, depending on its type, if there are any.
 fn event_data(happening: &Happening) -> Option<EventData> {
     let details = happening.details;
     let mut data = EventData { product_type: happening.product_type, ..EventData::default() };
@@ -200,7 +200,7 @@ fn event_data(happening: &Happening) -> Option<EventData> {
     (data != EventData::default()).then_some(data)
 }
 
-/// A payout as the specification's form tells it.
+/// A payout in the specification's form.
 fn plain_payout(lead: Uuid, booked_at_ms: i64, cents: f64) -> LeadPayout {
     LeadPayout {
         lead_uuid: lead,
@@ -210,7 +210,7 @@ fn plain_payout(lead: Uuid, booked_at_ms: i64, cents: f64) -> LeadPayout {
     }
 }
 
-/// Lead, type and time, and for events of one instant also with whom and about which product.
+/// The hash of lead, type and time, with institution, product and cause to distinguish events of one instant.
 fn event_id(happening: &Happening) -> String {
     let institution = happening.institution.as_ref().map_or(Uuid::nil(), |(uuid, _)| *uuid);
     let product_type = happening.product_type.map_or("", |product_type| product_type.as_str());
@@ -256,7 +256,7 @@ mod tests {
         ];
         let ids: std::collections::BTreeSet<String> = events.iter().map(event_id).collect();
         assert_eq!(ids.len(), events.len());
-        // A name may change; the event stays the same.
+        // A name may change; the event id stays the same.
         let renamed =
             Happening { institution: Some((Uuid::from_u128(1), "B".to_owned())), ..events[0].clone() };
         assert_eq!(event_id(&renamed), event_id(&events[0]));

@@ -1,4 +1,4 @@
-//! Pages of the feeds, read from the store.
+//! Reads pages of the feeds from the store.
 
 use uuid::Uuid;
 
@@ -13,12 +13,12 @@ use offerd_store::entities::CompanyRecord;
 use offerd_store::tokens::Tokens;
 use offerd_store::{Commit, ReadError, Store, StoreError};
 
-/// Up to where the feeds may be told.
+/// The time up to which each form of the feeds may be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Horizon([ArrivalTime; 2]);
 
 impl Horizon {
-    /// As it is when the time of arrivals is `now`: for who knows that nothing arrives before that.
+    /// The horizon when the time of arrivals is `now`; for callers that know that nothing arrives before it.
     pub fn at(now: ArrivalTime) -> Self {
         Self::by(|form| now.before(form.minimum_age()))
     }
@@ -27,13 +27,13 @@ impl Horizon {
         Self([Form::Hourly, Form::Prompt].map(latest))
     }
 
-    /// The time from which on nothing may be told yet.
+    /// The time from which on nothing may be served yet.
     pub fn latest(self, form: Form) -> ArrivalTime {
         self.0[form as usize]
     }
 }
 
-/// Reads pages of every feed. Cheap to clone.
+/// Reads pages of all feeds. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Feeds {
     pub(super) store: Store,
@@ -42,28 +42,30 @@ pub struct Feeds {
 }
 
 impl Feeds {
-    /// Feeds over the store, by whose time of arrivals they tell how old a record is. At most so many records are read for a
-    /// page, its first instant apart; one that ends there is followed by the rest.
+    /// Feeds over a store, which also measures the age of records. At most `page_records_max` records are
+    /// read for a page, in addition to its first instant; the rest follows on the next page.
     pub fn new(store: Store, base_url: impl Into<BaseUrl>, page_records_max: usize) -> Self {
         Self { store, base_url: base_url.into(), page_records_max }
     }
 
-    /// Up to where the feeds may be told now. Nothing arrives before that any more: where that is not certain over a restart
-    /// yet, it is made so, and while it cannot be, less is told.
+    /// The present horizon, before which nothing can arrive any more. If a restart could still violate that,
+    /// a commit rules it out; while that fails, the horizon is earlier.
     ///
     /// # Errors
+    /// The store cannot be read.
     /// The store cannot be read.
     pub async fn horizon(&self) -> Result<Horizon, StoreError> {
         let aged = Horizon::by(|form| ArrivalTime(self.store.aged_us(form.minimum_age())));
         if aged.0[0].max(aged.0[1]).0 > self.store.closed_us()? + 1 {
-            // A store that does not write tells nothing new; its state says why.
+            // A store that cannot write serves nothing new; its state shows why.
             let _ = self.store.commit(Commit::new().mark_time()).await;
         }
         let open = ArrivalTime(self.store.closed_us()? + 1);
         Ok(Horizon::by(|form| aged.latest(form).min(open)))
     }
 
-    /// The page of a company's feed, of what the viewer sees of it. Blocks for as long as reading takes.
+    /// Reads a page of a company's feed, limited to the records that the viewer may see. Blocks while it
+    /// reads the store.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -96,7 +98,7 @@ impl Feeds {
         let mut data = Vec::new();
         let is_newer = request.form == Form::Prompt;
         let company = is_newer.then(|| self.company_of(viewer.company)).flatten();
-        // An append has an arrival time of its own, so its record holds all of an instant.
+        // Each append has its own arrival time, so one record holds a whole instant.
         for record in self.store.feed_from::<F::Stored>(F::TREE, viewer.company, request.start.0) {
             let (key, stored) = record?;
             let arrival = ArrivalTime(key.arrival_us);

@@ -1,9 +1,9 @@
-//! What tells records apart: a digest over their parts.
+//! The ids of feed records: a digest of their parts.
 
 use sha2::{Digest, Sha256};
 
-/// The first 16 bytes of the SHA-256 over the parts, in hexadecimal. Each part goes in with its length, so that no two
-/// lists of parts run together.
+/// The first 16 bytes of the SHA-256 of the parts, in hexadecimal. Each part is prefixed with its length, so
+/// that different lists of parts never collide.
 pub fn hash(parts: &[&[u8]]) -> String {
     let mut digest = Sha256::new();
     for part in parts {

@@ -1,4 +1,5 @@
-//! What the feeds tell of one lead, at once. Unlike a page it waits for no age: nobody goes on from here.
+//! The feed records of one lead, all at once. Unlike pages they have no minimum age, since no client
+//! continues from here.
 
 use super::arrival_time::ArrivalTime;
 use super::feed::{ClientTags, Events, Feed, Newer, Payouts};
@@ -7,18 +8,18 @@ use offerd_model::LeadInfo;
 use offerd_store::entities::{CompanyRecord, LeadRecord};
 use offerd_store::{FeedKey, ReadError, Scan};
 
-/// What was found of a lead.
+/// The feed records of a lead.
 #[derive(Debug)]
 pub struct FoundInfo {
-    /// What the feeds tell of it.
+    /// The records.
     pub info: LeadInfo,
-    /// Up to where they were read, where that is not all.
+    /// The arrival time at which reading stopped, if it stopped early.
     pub cut_at: Option<ArrivalTime>,
 }
 
 impl Feeds {
-    /// What the feeds tell of a lead about which nothing arrived before `since`, in their newer form. At most as many records are read of
-    /// each as for a page. Blocks for as long as reading takes.
+    /// Reads a lead's records from all feeds, in the newer form; none may have arrived before `since`. Each
+    /// feed is limited to as many records as a page. Blocks while it reads the store.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -39,7 +40,7 @@ impl Feeds {
         Ok(FoundInfo { info, cut_at: [cut_events, cut_payouts, cut_tags].into_iter().flatten().min() })
     }
 
-    /// The records of a lead among those of a scan, and where that was cut.
+    /// The lead's records in a scan, and where the limit stopped it.
     fn told<F: Feed>(
         &self,
         lead: &LeadRecord,
@@ -62,7 +63,8 @@ impl Feeds {
     }
 }
 
-/// Each record once, as it was told last, where it was told first. One lead has few records.
+/// Keeps the latest version of each record, at the place of its first. Quadratic, since a lead has few
+/// records.
 fn each_once<T>(records: Vec<T>, is_same: impl Fn(&T, &T) -> bool) -> Vec<T> {
     let mut once: Vec<T> = Vec::with_capacity(records.len());
     for record in records {

@@ -1,37 +1,38 @@
-//! The feeds: what reached the service, told to the supply partner that it concerns, page by page.
+//! The change feeds that supply partners read, page by page.
 //!
 //! Each of the three [feeds](Feed) is an append-only log per company, ordered by arrival. A page starts at an
-//! [`ArrivalTime`] that the client names and ends where its [`Window`] closes; the next page starts there. The window ends
-//! at the minimum age of its [`Form`] at the latest. What arrives later is given a later arrival time, so it lies ahead of
-//! every page that was ever delivered, whenever it happened: following `nextUrl` misses nothing and repeats nothing. Times are
-//! those of the store's arrivals, which run whatever the machine's clock shows, and no page leads to a time that a restart
-//! could fall behind ([`Feeds::horizon`]).
+//! [`ArrivalTime`] that the client gives and ends where its [`Window`] closes; the next page starts there.
+//! The window ends no later than the minimum age of its [`Form`] allows. Later arrivals get later arrival
+//! times, whenever the event happened, so they lie ahead of every page ever delivered: following `nextUrl`
+//! misses nothing and repeats nothing. Arrival times come from the store and do not depend on the machine's
+//! clock. No page ends at a time that a restart could fall behind ([`Feeds::horizon`]).
 //!
 //! # The two forms
 //!
-//! | | [`Form::Hourly`], of the specification | [`Form::Prompt`], newer |
+//! | | [`Form::Hourly`], specified | [`Form::Prompt`], newer |
 //! |---|---|---|
 //! | starts at | `timestamp` | `sinceTimestamp` |
-//! | tells nothing younger than | an hour | five minutes |
-//! | ends | an hour on at the earliest, then at about 1000 records | at about 1000 records, or before `untilTimestamp` |
+//! | minimum age | an hour | five minutes |
+//! | ends | after at least an hour, then at about 1000 records | at about 1000 records or `untilTimestamp` |
 //! | leaves out | nothing | lead events that are not of `eventType` |
-//! | `nextUrl` carries | `timestamp` | `paginationToken`, which carries all of the above |
-//! | records tell besides | | whose they are, when they arrived; events `isTest` |
-//! | what was taken back | is a payout of less than nothing | comes again, with the time |
+//! | `nextUrl` carries | `timestamp` | `paginationToken`, which contains all of the above |
+//! | additional fields | | company and arrival time; events `isTest` |
+//! | a reversal | is a negative payout | repeats the record, with the time of reversal |
 //!
-//! What is not in the specification (types of events, what is known of one beside) is told by the newer form only. That form also tells
-//! what arrived of [one lead](FoundInfo), all at once.
+//! Only the newer form serves additions to the specification: further event types and event data. It also
+//! serves all records of [one lead](FoundInfo) at once.
 //!
-//! They differ in how a page is asked for ([`PageRequest`]) and where it is told to go on ([`Cursor`]); one reader reads
-//! the pages of both ([`Feeds`]).
+//! The forms differ in how a page is requested ([`PageRequest`]) and in the [`Cursor`] to the next; one
+//! reader reads the pages of both ([`Feeds`]).
 //!
-//! # How long a page is
+//! # The length of a page
 //!
-//! A page of the specification's form covers an hour, and more while it holds few records, since quiet hours cost nothing
-//! to grow over. Two things end it sooner, and neither loses anything:
+//! A page of the specification's form covers an hour, and more while it holds few records, since quiet hours
+//! cost nothing. It ends earlier for two reasons, neither of which loses records:
 //!
-//! - the minimum age: a page that starts less than two hours ago ends an hour ago, because nothing younger may be told;
-//! - `analytics.page_records_max`, a safety limit on what is read for one page: `shouldContinuePolling` is true then.
+//! - the minimum age: a page that starts less than two hours ago ends an hour ago;
+//! - `analytics.page_records_max`, a safety limit on what is read for one page: `shouldContinuePolling` is
+//!   true then.
 //!
 //! A page costs one range scan from its start, however long the log is.
 

@@ -1,4 +1,4 @@
-//! What a client asks of a feed, in one of the two forms of the feeds.
+//! The request for a page of a feed, in one of the two forms.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use super::arrival_time::ArrivalTime;
 use super::event_types::EventTypes;
 use super::window::Window;
 
-/// How a client asks for pages, and what it is told beside the records.
+/// The form in which pages are requested and rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// The form of the specification: by `timestamp`, hour by hour.
+    /// The specification's form: by `timestamp`, hour by hour.
     Hourly,
-    /// The newer form: by `sinceTimestamp`, then by `paginationToken`, as records come.
+    /// The newer form: by `sinceTimestamp`, then by `paginationToken`, as records arrive.
     Prompt,
 }
 
 impl Form {
-    /// How old a record is at least when it is told.
+    /// The minimum age of a record when it is served.
     pub const fn minimum_age(self) -> Duration {
         match self {
             Self::Hourly => HOUR,
@@ -24,7 +24,7 @@ impl Form {
         }
     }
 
-    /// How much time a page covers at least, where that much may be told.
+    /// The least time that a page covers, unless the minimum age ends it.
     pub const fn least_span(self) -> Duration {
         match self {
             Self::Hourly => HOUR,
@@ -35,21 +35,21 @@ impl Form {
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A page to be read: from where, at most up to where, of which records, and in which form.
+/// A page to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRequest {
-    /// How it is asked for and told.
+    /// The form of the request and the page.
     pub form: Form,
     /// The first instant.
     pub start: ArrivalTime,
-    /// The instant before which the client wants to end; none for as far as may be told.
+    /// The exclusive end that the client wants, if any.
     pub until: Option<ArrivalTime>,
-    /// Which lead events are wanted; the other feeds have no types.
+    /// The lead events to include; the other feeds have no types.
     pub event_types: EventTypes,
 }
 
 impl PageRequest {
-    /// Everything from `start` on, in the form of the specification.
+    /// Everything from `start` on, in the specification's form.
     pub const fn hourly(start: ArrivalTime) -> Self {
         Self { form: Form::Hourly, start, until: None, event_types: EventTypes::ALL }
     }
@@ -59,13 +59,14 @@ impl PageRequest {
         Self { form: Form::Prompt, ..Self::hourly(start) }
     }
 
-    /// The same from `start` on.
+    /// The same request from another start.
     #[must_use]
     pub const fn starting_at(self, start: ArrivalTime) -> Self {
         Self { start, ..self }
     }
 
-    /// The window to fill when nothing at or after `latest` may be told, and no more than so many records be read.
+    /// The window to fill: nothing from `latest` on may be served, and at most `records_max` records are
+    /// read.
     pub(super) fn window(&self, latest: ArrivalTime, records_max: usize) -> Window {
         let end = self.until.map_or(latest, |until| until.min(latest));
         let least_end = self.start.after(self.form.least_span());

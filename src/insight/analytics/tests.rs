@@ -1,4 +1,4 @@
-//! What a client of the feeds may rely on, over a store whose clock the tests set.
+//! The guarantees of the feeds to clients, on a store whose clock the tests control.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,9 +23,9 @@ const OTHER_COMPANY: Uuid = Uuid::from_u128(0xc1);
 /// A store, its clock, and the feeds over it.
 struct World {
     directory: tempfile::TempDir,
-    /// What the machine's clock shows.
+    /// The machine's clock.
     now: Arc<AtomicU64>,
-    /// What has passed, whatever it shows.
+    /// The time that has really passed.
     steady: Arc<AtomicU64>,
     feeds: Option<(Store, Feeds)>,
     records_max: usize,
@@ -36,7 +36,7 @@ struct World {
 struct Reader {
     next: PageRequest,
     events: Vec<LeadEvent>,
-    /// Whether age can be told.
+    /// Whether the age of records is certain.
     is_told: bool,
 }
 
@@ -54,13 +54,13 @@ impl World {
         world
     }
 
-    /// Closes the store, and opens it anew.
+    /// Closes and reopens the store.
     fn open(&mut self) {
         self.feeds = None;
         let (now, steady) = (Arc::clone(&self.now), Arc::clone(&self.steady));
         let clock =
             Clock::with_steady(move || now.load(Ordering::Relaxed), move || steady.load(Ordering::Relaxed));
-        // However busy the disk is, it does not hang.
+        // The disk may be slow, but does not hang.
         let stall_after = Duration::from_secs(60);
         let options =
             StoreOptions { clock, stall_after, ..StoreOptions::new(self.directory.path().join("store")) };
@@ -77,7 +77,7 @@ impl World {
         self.steady.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// Sets the machine's clock ahead or back, while nothing passes.
+    /// Sets the machine's clock ahead or back, while no time passes.
     fn set_clock(&self, by: i64) {
         self.now.store(self.now().checked_add_signed(by).unwrap(), Ordering::Relaxed);
     }
@@ -99,7 +99,8 @@ impl World {
         self.feeds.as_ref().unwrap().0.commit(commit).now_or_never().unwrap().unwrap();
     }
 
-    /// Appends events that arrive at one instant, numbered in the order of arrival, `late_ms` after they happened.
+    /// Appends `count` events that arrive at one instant, numbered in the order of arrival, `late_ms` after
+    /// they happened.
     fn arrive(&mut self, count: usize, late_ms: i64) {
         let at = i64::try_from(self.now() / 1000).unwrap();
         let events: Vec<Happening> = (0..count)
@@ -112,7 +113,7 @@ impl World {
         self.append(Tree::LeadEvents, OTHER_COMPANY, &[event(Uuid::max(), at, at)]);
     }
 
-    /// The leads of all events that a request is about, told from the store itself.
+    /// The leads of all events that a request includes, read directly from the store.
     fn stored(&self, request: PageRequest) -> Vec<Uuid> {
         let store = &self.feeds.as_ref().unwrap().0;
         let mut leads = Vec::new();
@@ -139,7 +140,7 @@ impl Reader {
         Self { next: first, events: Vec::new(), is_told: true }
     }
 
-    /// Reads one page; tells whether there is more now.
+    /// Reads one page; returns whether there is more now.
     fn read(&mut self, world: &World) -> bool {
         let horizon = world.horizon();
         let asked = self.next;
@@ -153,7 +154,7 @@ impl Reader {
     }
 }
 
-/// What a `nextUrl` asks for, as a client that follows it does.
+/// The request in a `nextUrl`, as a client that follows it sends it.
 fn next<F: Feed>(next_url: &str) -> PageRequest {
     let address = format!("{BASE_URL}{}?", F::PATH);
     let query = next_url.strip_prefix(&address).expect("an absolute address");
@@ -164,7 +165,7 @@ fn next<F: Feed>(next_url: &str) -> PageRequest {
     }
 }
 
-/// Events have the types of a lead that goes through, in turn.
+/// Events cycle through the types of a successful lead.
 fn event_type(number: u128) -> EventType {
     [EventType::LeadCreated, EventType::OfferClicked, EventType::Funded][(number % 3) as usize]
 }
@@ -185,11 +186,11 @@ fn event(lead: Uuid, lead_created_at: i64, at: i64) -> Happening {
     }
 }
 
-/// A step of the world.
+/// A step of the test world.
 #[derive(Debug, Clone)]
 enum Step {
     Pass(u64),
-    /// The machine's clock is set, by microseconds.
+    /// Sets the machine's clock, by microseconds.
     SetClock(i64),
     Arrive(usize, i64),
     Burst(usize),
@@ -211,7 +212,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a client may ask for at first: both forms, with and without filter and end.
+/// A client's first request: both forms, with and without filter and end.
 fn first_request() -> impl Strategy<Value = PageRequest> {
     let prompt = PageRequest::prompt(ArrivalTime::FIRST);
     let until = prop::option::of((1..400 * HOUR).prop_map(|after| ArrivalTime(ArrivalTime::FIRST.0 + after)));
@@ -234,11 +235,12 @@ proptest! {
     ) {
         let (mut world, mut reader) = (World::new(), Reader::new(first));
         let minimum_age = u64::try_from(first.form.minimum_age().as_micros()).unwrap();
-        // When each event arrived at the earliest.
+        // The earliest arrival of each event.
         let mut arrived: Vec<u64> = Vec::new();
-        // Whether age can be told, and to what: over a restart there is nothing but the machine's clock to tell it by.
+        // Whether ages are certain, and within what slack: across a restart only the machine's clock measures
+        // them.
         let (mut is_told, mut slack) = (true, 0);
-        // Twice what it takes, since arrivals may run at half the pace.
+        // Twice as long as needed, since arrivals may run at half the pace.
         for step in steps.into_iter().chain([Step::Pass(4 * HOUR)]) {
             match step {
                 Step::Pass(micros) => world.pass(micros),
@@ -258,7 +260,8 @@ proptest! {
                 Step::Reopen => {
                     world.open();
                     is_told &= slack == 0;
-                    // What was told before a restart under a clock that is set back may be refused until it has caught up.
+                    // Requests from before a restart with a clock set back may be refused until the clock has
+                    // caught up.
                     reader.is_told = is_told;
                 }
                 Step::Read => {
@@ -272,7 +275,7 @@ proptest! {
         while reader.read(&world) {}
         let delivered: Vec<Uuid> = reader.events.iter().map(|event| event.lead_uuid).collect();
         prop_assert_eq!(delivered, world.stored(first));
-        // Nothing comes any more, wherever the client stands.
+        // Nothing more arrives, wherever the client is.
         let end = reader.next;
         prop_assert!(!reader.read(&world));
         prop_assert_eq!(reader.next, end);
@@ -408,7 +411,7 @@ fn each_page_of_every_feed_leads_to_the_next_of_the_same() {
     }
 }
 
-/// Eight years, which a clock may be wrong by.
+/// Eight years: a possible error of a clock.
 const YEARS_8: i64 = 8 * 365 * 24 * HOUR.cast_signed();
 
 #[test]
@@ -428,7 +431,7 @@ fn a_lead_under_a_clock_of_the_future_does_not_silence_the_feeds() {
     assert!(reader.next.start.0 <= world.now(), "the jump left no trace in what it is asked by");
 }
 
-/// Nobody has set the clock right for a day: it is believed, and then it goes back.
+/// A wrong clock, uncorrected for a day, is believed and then set back.
 #[test]
 fn a_clock_that_is_set_back_after_it_was_believed_stops_no_feed() {
     for reopened in [false, true] {
@@ -448,7 +451,7 @@ fn a_clock_that_is_set_back_after_it_was_believed_stops_no_feed() {
         }
         for told in 4..8 {
             world.arrive(1, 0);
-            // Arrivals run at half the pace of real time, so that the clock comes up.
+            // Arrivals run at half the pace of real time, so that the clock catches up.
             world.pass(2 * MINUTES_5 + 10);
             while reader.read(&world) {}
             assert_eq!(reader.events.len(), told, "reopened: {reopened}");
@@ -460,7 +463,7 @@ fn a_clock_that_is_set_back_after_it_was_believed_stops_no_feed() {
 fn a_reader_who_was_told_of_a_future_without_leads_misses_none_after_it() {
     let mut world = World::new();
     world.arrive(1, 0);
-    // Within what a clock may have stood still over a start.
+    // Within the time that a clock may have stood still across a start.
     let days_20 = 20 * 24 * HOUR.cast_signed();
     world.set_clock(days_20);
     world.open();
@@ -479,7 +482,7 @@ fn a_step_ahead_makes_no_record_older() {
     let mut world = World::new();
     world.arrive(1, 0);
     let mut reader = Reader::new(PageRequest::prompt(ArrivalTime::FIRST));
-    // What is believed at once, and is more than the five minutes.
+    // Small enough to be believed at once, and more than the five minutes.
     world.set_clock(2 * MINUTES_5.cast_signed());
     world.pass(MINUTES_5);
     world.arrive(1, 0);

@@ -1,14 +1,14 @@
-//! How far a page reaches. Knows neither store nor clock.
+//! Decides where a page ends. Pure: depends on neither store nor clock.
 
 use super::arrival_time::ArrivalTime;
 
-/// A page that covers the least span of its form and holds as many records grows no further.
+/// A page with this many records that covers the least span of its form does not grow further.
 pub const RECORDS_ENOUGH: usize = 1000;
 
-/// A page while it is being filled: instants are offered in the order of arrival, each at once, until one is refused.
+/// A page being filled: instants are offered whole, in the order of arrival, until one is refused.
 ///
-/// The page ends where the first refused instant begins. So an instant is never split, and the quiet time before the next
-/// record belongs to the page.
+/// The page ends where the first refused instant begins. An instant is therefore never split, and the quiet
+/// time before the next record belongs to the page.
 #[derive(Debug, Clone)]
 pub struct Window {
     start: ArrivalTime,
@@ -21,8 +21,9 @@ pub struct Window {
 }
 
 impl Window {
-    /// A page from `start` on that does not end for being full before `least_end`, and holds nothing from `latest_end`
-    /// on. After so many records were read for it, it ends however short it is; one instant is read whole.
+    /// A page from `start`. It does not end for being full before `least_end`, and holds nothing from
+    /// `latest_end` on. Once `records_max` records were read, it ends however short it is; one instant is
+    /// read whole.
     pub fn new(
         start: ArrivalTime,
         least_end: ArrivalTime,
@@ -33,7 +34,8 @@ impl Window {
         Self { start, least_end, latest_end, records_max, read: 0, held: 0, refused: None }
     }
 
-    /// Offers an instant. Tells whether its records belong to the page; after the first that do not, none do.
+    /// Offers an instant; returns whether its records belong to the page. Once one is refused, all later ones
+    /// are.
     pub fn takes(&mut self, arrival: ArrivalTime) -> bool {
         debug_assert!(arrival >= self.start, "a page is filled from its start on");
         let ahead = arrival >= self.latest_end || self.is_full_at(arrival) || self.is_spent();
@@ -43,23 +45,23 @@ impl Window {
         self.refused.is_none()
     }
 
-    /// Counts the records of an instant that was taken: so many were read, and so many of them are wanted.
+    /// Counts the records of an accepted instant: those read, and those wanted among them.
     pub fn holds(&mut self, read: usize, wanted: usize) {
         self.read += read;
         self.held += wanted;
     }
 
-    /// Where the page ends and the next begins, once an instant was refused or no more are to be had.
+    /// Where the page ends and the next begins, once an instant was refused or none is left.
     pub fn end(&self) -> ArrivalTime {
         self.refused.map_or(self.latest_end, |refused| refused.min(self.latest_end))
     }
 
-    /// Whether something lies ahead of the page that may be delivered now.
+    /// Whether records after the page can be served now.
     pub fn goes_on(&self) -> bool {
         self.end() < self.latest_end
     }
 
-    /// Whether the page would have gone on, had it not read as much as a page may.
+    /// Whether only the read limit ended the page.
     pub fn was_cut(&self) -> bool {
         self.goes_on() && self.is_spent() && !self.is_full_at(self.end())
     }
@@ -86,7 +88,7 @@ mod tests {
         Window::new(ArrivalTime(start), ArrivalTime(start + HOUR), ArrivalTime(latest), NO_LIMIT)
     }
 
-    /// Fills a page with instants of so many records each, and tells how many instants it took.
+    /// Fills a page with instants of the given numbers of records; returns how many instants it accepted.
     fn fill(window: &mut Window, instants: &[(u64, usize)]) -> usize {
         let fits = |(arrival, records): &&(u64, usize)| {
             let takes = window.takes(ArrivalTime(*arrival));
@@ -147,7 +149,8 @@ mod tests {
     }
 
     proptest! {
-        /// From page to page every instant is taken once, whatever the limit; each page is as long as it should be.
+        /// Across pages every instant is accepted exactly once, whatever the limit, and each page has the
+        /// right length.
         #[test]
         fn pages_follow_each_other(
             steps in prop::collection::vec((1..2 * HOUR, 0_usize..600), 0..60),

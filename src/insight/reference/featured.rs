@@ -8,8 +8,8 @@ use offerd_model::FeaturedFinancialInstitution;
 use offerd_partners::base_url::absolute;
 use offerd_partners::{Book, Identity};
 
-/// Lists the featured institutions by name, each once: partners of one institution share its uuid, and the first
-/// of them stands for it. `base_url` is what URLs of partner files may begin with.
+/// Lists the featured institutions by name, each once. Partners of one institution share its uuid; the first
+/// of them represents it. `base_url` replaces the placeholder in URLs of partner files.
 pub fn featured_institutions(book: &Book, base_url: &str) -> Vec<FeaturedFinancialInstitution> {
     let mut by_uuid: BTreeMap<Uuid, FeaturedFinancialInstitution> = BTreeMap::new();
     for identity in book.partners().into_iter().filter(|identity| identity.featured) {

@@ -1,5 +1,5 @@
-//! What a page looks up before there is a lead: names and cars to choose from, and institutions to show; and what is shown in the
-//! place of sample partners.
+//! Look-ups for pages before a lead exists: universities, cars and featured institutions; and the logos,
+//! pictures and pages of sample partners.
 
 mod featured;
 mod samples;

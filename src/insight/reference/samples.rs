@@ -1,5 +1,5 @@
-//! What the daemon shows in the place of sample partners, which live nowhere: a logo, pictures of cards, and the page that
-//! each of their offers leads to. Their files name these by `{baseUrl}/samples/…`; of a partner whose file does not there is nothing.
+//! Stand-ins for sample partners, which have no site of their own: a logo, pictures of cards, and the landing
+//! page of each offer. Their files refer to these as `{baseUrl}/samples/…`; other partners have none.
 
 use minijinja::{Environment, context};
 use uuid::Uuid;
@@ -8,22 +8,22 @@ use offerd_partners::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES};
 use offerd_partners::catalog::CatalogOffer;
 use offerd_partners::{Book, Identity, Seat};
 
-/// The templates. Whatever they write is escaped, since their names end as they do.
+/// The templates. The suffixes of their names enable escaping.
 const TEMPLATES: [(&str, &str); 3] = [
     ("page.html", include_str!("samples/page.html")),
     ("logo.xml", include_str!("samples/logo.svg")),
     ("card.xml", include_str!("samples/card.svg")),
 ];
 
-/// Grounds on which white is read well.
+/// Background colours with good contrast to white.
 const TONES: [&str; 8] =
     ["#0f766e", "#4338ca", "#a04a06", "#9d174d", "#1d4ed8", "#3f6212", "#6d28d9", "#155e75"];
 
-/// Breadth of a picture of a card that its name may have, and of a letter in it of size 1.
+/// The width available to the name on a card's picture, and the width of a letter at font size 1.
 const CARD_ROOM: f64 = 280.0;
 const LETTER: f64 = 0.62;
 
-/// Something that is shown.
+/// A stand-in.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Sample {
     /// An SVG picture.
@@ -32,7 +32,7 @@ pub enum Sample {
     Page(String),
 }
 
-/// What stands at a path below that of the samples; `click` is what the partner is told of who comes.
+/// The stand-in at a path below `/samples`; `click` is the click id that the partner receives.
 pub fn sample(book: &Book, partner: &str, name: &str, click: Option<Uuid>) -> Option<Sample> {
     let own = format!("{BASE_URL}{SAMPLES}{partner}/");
     let seats = || book.seats().iter().filter(|seat| seat.identity.key == partner);
@@ -49,7 +49,7 @@ pub fn sample(book: &Book, partner: &str, name: &str, click: Option<Uuid>) -> Op
     })
 }
 
-/// Whether what the file says of a seat and its offers names an address that begins so.
+/// Whether the file's text for a seat or its offers contains a URL that begins with `begun`.
 fn names(seat: &Seat, begun: &str) -> bool {
     let lead_there = |offer: &CatalogOffer| {
         let landing_url = offer.text.imprint.as_ref().map(|imprint| &imprint.landing_url);
@@ -90,14 +90,14 @@ fn page(seat: &Seat, offer: &CatalogOffer, click: Option<Uuid>) -> String {
     )
 }
 
-/// A name of the file as people write it.
+/// A name of the file in words.
 fn words(name: &str) -> String {
     let words = name.replace(['_', '-'], " ");
     let mut letters = words.chars();
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
-/// The ground that a name always has.
+/// A colour that is always the same for a name.
 fn tone(name: &str) -> &'static str {
     let sum = name.bytes().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     TONES[sum % TONES.len()]

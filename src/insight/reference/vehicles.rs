@@ -1,11 +1,13 @@
-//! Cars by model year, make, model and trim, for pages on which somebody says which car a loan is about.
+//! Cars by model year, make, model and trim, for forms that ask which car a loan is for.
 //!
-//! The list comes from a file of the operator (`reference.vehicles`), or else from `vehicles.csv` beside this file: a sample of
-//! common cars of the United States, drawn up by hand, so that the look-ups answer. It is neither complete nor exact to the year.
+//! The list is the operator's file (`reference.vehicles`), or else `vehicles.csv` beside this file: a
+//! hand-made sample of common cars of the United States, so that the look-ups answer. The sample is neither
+//! complete nor exact to the year.
 //!
-//! A file is CSV. Its first line names the columns: `years` (a model year, or several as `2018-2024`), `make`, `model`, `trim`,
-//! and perhaps `uuid` and `ucgVehicleId`, where a list has ids of its own; such a row is of one year. Without them both are made
-//! of year, make, model and trim, so that they stay the same whatever else is in the list.
+//! A file is CSV. Its first line names the columns: `years` (a model year, or several as `2018-2024`),
+//! `make`, `model`, `trim`, and optionally `uuid` and `ucgVehicleId`, for lists with ids of their own; a row
+//! with an id covers one year. Otherwise both ids derive from year, make, model and trim, so they do not
+//! depend on the rest of the list.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -21,36 +23,36 @@ use offerd_model::VehicleDetails;
 
 const SAMPLE: &str = include_str!("vehicles.csv");
 
-/// The columns that a file must have, then those that it may have.
+/// The columns of a file: first the required ones, then the optional ones.
 const COLUMNS: [&str; 6] = ["years", "make", "model", "trim", "uuid", "ucgVehicleId"];
 const REQUIRED: usize = 4;
 
-/// The model years that there can be.
+/// The valid model years.
 pub const YEARS: std::ops::RangeInclusive<i32> = 1886..=2100;
 
-/// Bits of a number that is made of a vehicle's uuid: as many as JavaScript's numbers hold.
+/// Bits of the number derived from a vehicle's uuid: what a JavaScript number holds exactly.
 const NUMBER_BITS: u32 = 53;
 
-/// The longest file that is read: cars of all years and makes are a tenth of it.
+/// The largest file that is read; all cars of all years take a tenth of it.
 const MOST_BYTES: u64 = 32 * 1024 * 1024;
 
-/// The most cars of a list. A row can be hundreds.
+/// The most cars of a list. One row can stand for hundreds.
 const MOST_CARS: usize = 1_000_000;
 
-/// Faults of a file that are told one by one; of a file of another kind every row has one.
+/// The most faults reported of a file; a file of another kind has one in every row.
 const FAULTS_TOLD: usize = 20;
 
-/// The list, in the order of year, make, model and trim.
+/// The list, sorted by year, make, model and trim.
 #[derive(Debug, Default)]
 pub struct Vehicles {
     entries: Vec<VehicleDetails>,
     years: Vec<i32>,
-    /// The answer to each question, as positions in the list; each name once, in alphabetical order.
+    /// The answer to each look-up, as positions in the list; each name once, in alphabetical order.
     index: HashMap<Question, Vec<u32>>,
 }
 
-/// A look-up: the makes of a year, the models of a year and a make, the cars of a year, a make and a model. `None` matches any; names are
-/// in lower case.
+/// A look-up: the makes of a year, the models of a year and make, or the cars of a year, make and model.
+/// `None` matches any; names are in lower case.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Question {
     Makes(Option<i32>),
@@ -58,19 +60,19 @@ enum Question {
     Cars(Option<i32>, Option<String>, Option<String>),
 }
 
-/// Which cars are looked for; what is not given is any. Names are compared without regard to the case of letters.
+/// A filter for cars; `None` matches any. Names are compared regardless of case.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted<'w> {
     /// The model year.
     pub year: Option<i32>,
-    /// Who makes it.
+    /// The manufacturer.
     pub make: Option<&'w str>,
-    /// What it is sold as.
+    /// The model name.
     pub model: Option<&'w str>,
 }
 
 impl Vehicles {
-    /// The operator's list, or the sample where there is none.
+    /// Loads the operator's list, or the sample if none is set.
     ///
     /// # Errors
     /// Every fault of the file.
@@ -92,12 +94,12 @@ impl Vehicles {
         })
     }
 
-    /// The list that ships.
+    /// The shipped sample.
     pub fn sample() -> Self {
         Self::read(SAMPLE).unwrap_or_default()
     }
 
-    /// Reads a list.
+    /// Parses a list.
     fn read(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Result<Self, Vec<FaultAt>> {
         let lines = Lines::new(decoded(bytes.as_ref(), None), "save the file as UTF-8");
         let mut rows = Rows::new(lines, None);
@@ -123,22 +125,22 @@ impl Vehicles {
         reading.end()
     }
 
-    /// The model years of the list, the earliest first.
+    /// The model years of the list, earliest first.
     pub fn years(&self) -> &[i32] {
         &self.years
     }
 
-    /// The makes of a year, or of all, in alphabetical order.
+    /// The makes of a year, or of all years, in alphabetical order.
     pub fn makes(&self, year: Option<i32>) -> impl ExactSizeIterator<Item = &str> {
         self.found(Question::Makes(year)).map(|car| car.make.as_str())
     }
 
-    /// The models of a year and a make, or of all, in alphabetical order.
+    /// The models of a year and make, or of all, in alphabetical order.
     pub fn models(&self, year: Option<i32>, make: Option<&str>) -> impl ExactSizeIterator<Item = &str> {
         self.found(Question::Models(year, make.map(str::to_ascii_lowercase))).map(|car| car.model.as_str())
     }
 
-    /// The cars that are wanted, by year, make, model and trim.
+    /// The matching cars, by year, make, model and trim.
     pub fn trims(&self, wanted: Wanted<'_>) -> impl ExactSizeIterator<Item = &VehicleDetails> {
         let [make, model] = [wanted.make, wanted.model].map(|name| name.map(str::to_ascii_lowercase));
         self.found(Question::Cars(wanted.year, make, model))
@@ -149,7 +151,7 @@ impl Vehicles {
         places.iter().map(|place| &self.entries[*place as usize])
     }
 
-    /// The list of these, which stand in order.
+    /// Builds the list and its index from sorted entries.
     fn of(entries: Vec<VehicleDetails>) -> Self {
         let mut years: Vec<i32> = entries.iter().map(|car| car.year).collect();
         years.dedup();
@@ -178,21 +180,21 @@ impl Vehicles {
     }
 }
 
-/// Leaves one place to each name, in the order of names.
+/// Keeps one position for each name, sorted by name.
 fn name_once<'v>(places: &mut Vec<u32>, name: impl Fn(u32) -> &'v String) {
     places.sort_by_key(|place| name(*place));
     places.dedup_by_key(|place| name(*place));
     places.shrink_to_fit();
 }
 
-/// A fault before it is known of which file: line, column, what is wrong.
+/// A fault before its file is known: line, column, message.
 type FaultAt = (Option<usize>, String, String);
 
-/// Where in a row each column stands, in the order of [`COLUMNS`].
+/// The position of each column in a row, in the order of [`COLUMNS`].
 struct Columns([Option<usize>; COLUMNS.len()]);
 
 impl Columns {
-    /// By their names, which stand on a line.
+    /// Finds the columns in the header on a line.
     fn of(line: usize, names: &[String]) -> Result<Self, Vec<FaultAt>> {
         let wanted = || format!("the first row names the columns: {}", COLUMNS.join(", "));
         let mut faults: Vec<FaultAt> = Vec::new();
@@ -212,7 +214,7 @@ impl Columns {
         if faults.is_empty() { Ok(Self(COLUMNS.map(place))) } else { Err(faults) }
     }
 
-    /// What stands in a column, if anything.
+    /// The value of a column, unless it is empty.
     fn value<'r>(&self, row: &'r [String], column: usize) -> Option<&'r str> {
         self.0[column].and_then(|place| row.get(place)).map(String::as_str).filter(|text| !text.is_empty())
     }
@@ -224,7 +226,7 @@ type Car = (i32, String, String, String);
 /// A list that is being read.
 #[derive(Default)]
 struct Reading {
-    /// With the line that they stand on.
+    /// With the line of each entry.
     entries: BTreeMap<Car, (usize, Uuid, i64)>,
     faults: Vec<FaultAt>,
 }
@@ -269,7 +271,7 @@ impl Reading {
         }
     }
 
-    /// What a text stands for, or its fault noted.
+    /// Parses a value; records a fault if that fails.
     fn accept<T>(
         &mut self,
         line: usize,
@@ -306,7 +308,7 @@ impl Reading {
     }
 }
 
-/// Model years: one, or the first and the last.
+/// Parses model years: one, or the first and the last.
 fn span(text: &str) -> Result<(i32, i32), String> {
     let year = |text: &str| text.trim().parse::<i32>().ok().filter(|year| YEARS.contains(year));
     let span = match text.split_once('-') {
@@ -316,12 +318,12 @@ fn span(text: &str) -> Result<(i32, i32), String> {
     span.ok_or_else(|| format!("a year from {} to {}, or two such as 2018-2024", YEARS.start(), YEARS.end()))
 }
 
-/// The uuid of a car that the list gives none.
+/// The uuid of a car for which the list has none.
 fn uuid_of(year: i32, make: &str, model: &str, trim: &str) -> Uuid {
     ids::derived("vehicle", &[&year.to_string(), make, model, trim])
 }
 
-/// The number of a car that the list gives none: the last bits of its uuid.
+/// The number of a car for which the list has none: the last bits of its uuid.
 fn number_of(uuid: Uuid) -> i64 {
     let bits = uuid.as_u128() & ((1 << NUMBER_BITS) - 1);
     i64::try_from(bits).expect("53 bits are positive").max(1)
@@ -362,7 +364,7 @@ mod tests {
         assert!(ids.iter().all(|(_, number)| (1..1 << NUMBER_BITS).contains(number)));
     }
 
-    /// Every question has the answer that looking at every row has.
+    /// Every look-up gives the same answer as a scan of all rows.
     #[test]
     fn the_index_answers_as_a_look_at_every_row_does() {
         let vehicles = Vehicles::sample();
@@ -395,7 +397,7 @@ mod tests {
         }
     }
 
-    /// Clients keep them, so no build may make others.
+    /// Clients store the ids, so every build must derive the same ones.
     #[test]
     fn ids_are_made_of_what_a_car_is_and_stay() {
         let wanted = Wanted { model: Some("Camry"), ..of(2021, "Toyota") };

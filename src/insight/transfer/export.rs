@@ -1,4 +1,4 @@
-//! Telling a store line by line.
+//! Exports a store line by line.
 
 use serde::Serialize;
 
@@ -7,23 +7,23 @@ use super::line::{End, Heading, Line};
 use offerd_engine::records::public_ids::{KEPT_AS, PublicIds};
 use offerd_store::{Seal, Store, TREES, Tree, TreeRow};
 
-/// How often in a row what is to be read next may be unreadable, before nothing is any more.
+/// The most consecutive unreadable records before the export gives up.
 const UNREAD_MAX: u64 = 1000;
 
-/// What was told of a store.
+/// The result of an export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// How many records.
+    /// The number of records.
     pub records: u64,
-    /// How often the disk or an index could not be read: what lies there is left out.
+    /// Reads of the disk or an index that failed; the records there are missing.
     pub unread: u64,
 }
 
-/// Hands over the lines of a store that nobody writes to meanwhile, each with how many records were told until then; without what
-/// is sealed in it unless `personal_data` are wished for.
+/// Passes the lines of a store that is not being written to `take`, each with the number of records so far.
+/// Sealed records are left out unless `personal_data` is set.
 ///
 /// # Errors
-/// That nothing can be read any more, or what `take` says; a sentence.
+/// Nothing can be read any more, or the error of `take`; a sentence.
 pub fn export(
     store: &Store,
     personal_data: bool,
@@ -32,7 +32,7 @@ pub fn export(
     let (mut told, mut unread_in_a_row) = (Exported::default(), 0);
     take(json(&Heading { offerd_export: VERSION, personal_data }), 0)?;
     if personal_data {
-        // The importing store has other keys, but these uuids are out in the world.
+        // The importing store has other keys, but clients already hold these uuids.
         told.records += 1;
         take(json(&Line::of(Tree::Meta, KEPT_AS, PublicIds::of(store).key())), told.records)?;
     }
@@ -48,11 +48,11 @@ pub fn export(
                 }
             };
             unread_in_a_row = 0;
-            // The importing store has a format, and volumes, of its own.
+            // The importing store has its own format and volumes.
             if tree == Tree::Meta && key != b"last_arrival" {
                 continue;
             }
-            // It has other keys for these.
+            // The importing store has other keys for these.
             let opened = if tree == Tree::Transcripts { store.open_in_time(&payload) } else { Some(payload) };
             let Some(payload) = opened else { continue };
             told.records += 1;
@@ -63,7 +63,7 @@ pub fn export(
     Ok(told)
 }
 
-/// What is told, of which trees.
+/// Whether a tree is exported.
 fn is_told(row: &TreeRow, personal_data: bool) -> bool {
     let apart = matches!(row.tree, Tree::LeadKeys | Tree::Identities | Tree::Repeats | Tree::Followers);
     !apart && row.seal != Seal::Passing && (row.seal == Seal::Open || personal_data)

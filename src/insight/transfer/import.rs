@@ -1,4 +1,4 @@
-//! Making a store of lines.
+//! Imports the lines of an export into a new store.
 
 use std::collections::HashMap;
 
@@ -15,25 +15,26 @@ use offerd_engine::records::identity::identity_of;
 use offerd_store::entities::{CompanyRecord, LeadRecord, Tag};
 use offerd_store::{Commit, Seal, Store, TREES, Tree, codec};
 
-/// How many records are written at once.
+/// The number of records written at once.
 const AT_ONCE: usize = 256;
 
-/// An import that goes on with each line.
+/// An import in progress, fed line by line.
 pub struct Import {
     store: Store,
     /// The lead of each rate table.
     lead_of: HashMap<Uuid, Uuid>,
-    /// For how long each company looks back for duplicates.
+    /// The duplicate look-back of each company, in minutes.
     look_back_minutes: HashMap<Uuid, u32>,
     waiting: Vec<Commit>,
-    /// The tree of the record before: what is of the next may need what is of it.
+    /// The tree of the previous record. A tree is written before the next begins, whose records may depend on
+    /// it.
     tree: Option<Tree>,
     begun: bool,
     ended: bool,
     records: u64,
 }
 
-/// Why lines cannot be imported.
+/// Why an import failed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// The first line is not that of an export.
@@ -44,13 +45,13 @@ pub enum ImportError {
         "begins an export of version `{0}`, this offerd reads `{VERSION}`: import it with the offerd that wrote it", VERSION = VERSION
     )]
     Version(u32),
-    /// The export is one without personal data.
+    /// The export lacks personal data.
     #[error("begins an export without personal data, which is no whole store")]
     Incomplete,
-    /// A line is none, or no record of its tree.
+    /// A line is malformed, or no record of its tree.
     #[error("is no record of a store")]
     Line,
-    /// The lines end before the last one, or go on behind it, or some are missing.
+    /// The last line is missing or not last, or lines are missing.
     #[error("is not where the export ends: lines are missing, or too many")]
     NotWhole,
     /// The store could not be written.
@@ -65,7 +66,7 @@ struct OfLead {
 }
 
 impl Import {
-    /// Imports into a store that is new.
+    /// Starts an import into a new store.
     pub fn into(store: Store) -> Self {
         Self {
             store,
@@ -79,10 +80,10 @@ impl Import {
         }
     }
 
-    /// Takes in a line.
+    /// Imports a line.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the line.
     pub async fn add(&mut self, line: &[u8]) -> Result<(), ImportError> {
         if !std::mem::replace(&mut self.begun, true) {
             let heading: Heading = serde_json::from_slice(line).map_err(|_| ImportError::Foreign)?;
@@ -103,7 +104,8 @@ impl Import {
         if self.tree.replace(tree) != Some(tree) || self.waiting.len() >= AT_ONCE {
             self.write().await?;
         }
-        // Exports of before have them. What these places are behind of is keyed anew, so it is read from the beginning.
+        // Older exports contain these. Projections read the imported feeds from the beginning, since keyed
+        // hashes change.
         if tree != Tree::Followers {
             let commit = self.commit(tree, key, payload).ok_or(ImportError::Line)?;
             self.waiting.push(commit);
@@ -112,10 +114,10 @@ impl Import {
         Ok(())
     }
 
-    /// Ends the import, and tells how many records there were.
+    /// Finishes the import; returns the number of records.
     ///
     /// # Errors
-    /// That lines are missing.
+    /// Lines are missing.
     pub async fn finish(mut self) -> Result<u64, ImportError> {
         self.write().await?;
         if self.ended { Ok(self.records) } else { Err(ImportError::NotWhole) }
@@ -126,7 +128,7 @@ impl Import {
         written.map_err(|error| ImportError::Store(error.to_string()))
     }
 
-    /// The commit that writes a record; `None` when it is no record of its tree.
+    /// The commit that writes a record; `None` if it is no record of its tree.
     fn commit(&mut self, tree: Tree, mut key: Vec<u8>, mut payload: Vec<u8>) -> Option<Commit> {
         match tree {
             Tree::PartnerEvents => {
@@ -177,7 +179,7 @@ impl Import {
         }
     }
 
-    /// A lead, and whom it is about where its company looks back for it.
+    /// Adds the lead's identity for detecting duplicates, if its company looks back for them.
     fn identified(&self, commit: Commit, payload: &[u8]) -> Option<Commit> {
         let record: LeadRecord = codec::decode_json(payload).ok()?;
         let look_back_minutes = self.look_back_minutes.get(&record.company).copied().unwrap_or(0);

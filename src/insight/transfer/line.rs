@@ -1,4 +1,4 @@
-//! A line: a record with its tree and key, readable where its bytes can be made again of what is read.
+//! A line: a record with its tree and key, in a readable form if that restores its exact bytes.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,9 +15,9 @@ use offerd_store::{Tree, codec};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Heading {
-    /// The version of the lines.
+    /// The version of the format.
     pub offerd_export: u32,
-    /// Whether what tells of persons is in it.
+    /// Whether it includes personal data.
     pub personal_data: bool,
 }
 
@@ -25,7 +25,7 @@ pub struct Heading {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
-    /// How many lines of records there are.
+    /// The number of records.
     pub records: u64,
 }
 
@@ -66,7 +66,7 @@ impl Line {
         }
     }
 
-    /// The payload of the record; nothing when the line has none, or several.
+    /// The payload of the record; `None` if the line has none, or several.
     pub fn payload(&self, tree: Tree) -> Option<Vec<u8>> {
         match (&self.value, &self.text, &self.hex) {
             (Some(value), None, None) => bytes(tree, value),
@@ -77,7 +77,7 @@ impl Line {
     }
 }
 
-/// A payload as JSON, where it is that or postcard.
+/// The payload as JSON, if it is stored as JSON or postcard.
 fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
     match tree {
         Tree::Companies
@@ -96,7 +96,7 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
     }
 }
 
-/// The payload that JSON was made of.
+/// Converts JSON back to the payload.
 fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
     match Postcard::of(tree) {
         Some(postcard) => (postcard.from_json)(value),
@@ -104,7 +104,7 @@ fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
     }
 }
 
-/// How the records of a tree become JSON, and are made of it again.
+/// The conversion between a tree's records and JSON.
 struct Postcard {
     to_json: fn(&[u8]) -> Option<Box<RawValue>>,
     from_json: fn(&RawValue) -> Option<Vec<u8>>,

@@ -1,4 +1,5 @@
-//! A store as plain lines of JSON, for moving on: each record with its tree and key, readable, and back into an empty store.
+//! Moves a whole store as JSON lines: each record with its tree and key, readable, to be imported into an
+//! empty store.
 //!
 //! ```text
 //! {"offerdExport":1,"personalData":true}
@@ -8,11 +9,12 @@
 //! {"records":3}
 //! ```
 //!
-//! A record whose JSON would not give the same bytes again goes as hexadecimal, so an import gives each record byte for
-//! byte. The key that offers' uuids are made with goes along, so that addresses given out still lead somewhere; other keys do
-//! not. What a store looks up by keyed hashes is keyed anew in the importing store. Left out are the hashes of the clients'
-//! keys for their submits, which nobody can make anew, the data keys, since imported leads get new ones, the places of projections,
-//! which read the imported feeds from the beginning (what they do twice changes nothing), and what passes within minutes.
+//! A record whose JSON would not restore the same bytes is exported as hexadecimal, so an import restores
+//! each record byte for byte. The key that derives offer uuids is included, so that issued URLs stay valid;
+//! other keys are not. Keyed hashes are recomputed by the importing store. Left out are the hashes of
+//! clients' idempotency keys, which cannot be recomputed; the data keys, since imported leads get new ones;
+//! the checkpoints of projections, which read the imported feeds from the beginning (they are idempotent);
+//! and short-lived records.
 
 mod export;
 mod import;
@@ -21,5 +23,5 @@ mod line;
 pub use self::export::{Exported, export};
 pub use self::import::{Import, ImportError};
 
-/// The version of the lines.
+/// The version of the format.
 pub const VERSION: u32 = 1;

@@ -1,9 +1,9 @@
-//! What is pushed to others.
+//! Messages that offerd pushes to other systems.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`postbacks`] | pushes the events of leads to their companies, in order and until acknowledged |
-//! | [`alerts`] | decides which metrics deserve an alert, and sends it once, with an end |
+//! | [`postbacks`] | pushes lead events to the leads' companies, in order and until acknowledged |
+//! | [`alerts`] | evaluates rules on the metrics, notifies receivers when an alert fires and ends |
 //! | [`outbox`] | delivery for both: signed webhooks, secrets, backoff, dead letters |
 
 pub mod alerts;

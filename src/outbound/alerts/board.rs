@@ -1,4 +1,4 @@
-//! What is known of alerts, for who looks at them.
+//! The status of alerts, for the console and commands.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,17 +15,18 @@ use super::trial::Tried;
 use offerd_base::config::AlertSettings;
 use offerd_store::Store;
 
-/// What is known of alerts; where another process leads, as of the last look at what that has written. Cheap to clone.
+/// A shared view of the alerts. On a follower it shows what the leader has last written. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Board(Arc<Mutex<Ledger>>);
 
-/// How alerts stand, and who is told.
+/// The status of all alerts and receivers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Standing {
-    /// The alerts: those that fire first, the most urgent and youngest first, then those that wait, then those that have ended.
+    /// The alerts: first the firing ones, most urgent and youngest first, then the waiting ones, then those
+    /// that have ended.
     pub alerts: Vec<AlertStanding>,
-    /// Who is told.
+    /// The receivers.
     pub receivers: Vec<ReceiverStanding>,
 }
 
@@ -35,41 +36,41 @@ pub struct Standing {
 pub struct AlertStanding {
     /// The name of its rule.
     pub name: String,
-    /// How urgent it is.
+    /// Its urgency.
     pub severity: Severity,
     /// `firing`, `waiting` or `ended`.
     pub state: String,
-    /// What has happened.
+    /// What happened.
     pub summary: String,
-    /// Of what, by label.
+    /// The subject, by label.
     pub labels: BTreeMap<String, String>,
-    /// Since when its condition holds, Unix milliseconds.
+    /// When its condition began to hold, in Unix milliseconds.
     pub since: i64,
-    /// When it was raised.
+    /// When it fired.
     pub fired: Option<i64>,
     /// When it ended.
     pub ended: Option<i64>,
-    /// The part of the handbook to read.
+    /// The section of the handbook about it.
     pub runbook: String,
 }
 
-/// How a receiver stands.
+/// The status of a receiver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReceiverStanding {
     /// Its name.
     pub name: String,
-    /// The host that is called, or who gets the mail.
+    /// The host of a webhook, or the mail recipients.
     pub place: String,
-    /// Messages that it has not taken yet.
+    /// Messages that it has not accepted yet.
     pub outstanding: usize,
-    /// How it took them.
+    /// The result of the last deliveries.
     #[serde(flatten)]
     pub told: Told,
 }
 
 impl Board {
-    /// That of a store.
+    /// The board of a store.
     pub fn of(store: &Store) -> Self {
         Self(Arc::new(Mutex::new(Ledger::load(store))))
     }
@@ -78,19 +79,19 @@ impl Board {
         self.0.lock()
     }
 
-    /// Notes how receivers took a test at this time, Unix milliseconds, as if it had been an alert.
+    /// Records the result of a test at this time (Unix milliseconds) as if it had been an alert.
     pub fn tried(&self, tried: &[Tried], now_ms: i64) {
         let mut ledger = self.ledger();
         tried.iter().for_each(|one| ledger.tried(&one.receiver, one.error.as_deref(), now_ms));
     }
 
-    /// How alerts stand now.
+    /// The present status.
     pub fn standing(&self, settings: &AlertSettings) -> Standing {
         let ledger = self.ledger();
         let mut alerts: Vec<AlertStanding> = ledger.alerts.values().map(AlertStanding::of).collect();
         alerts.sort_by_cached_key(|alert| {
             let has_ended = alert.ended.is_some();
-            // Of what has ended what is urgent is no matter.
+            // The urgency of an ended alert does not matter.
             let urgency = (!has_ended).then_some((alert.fired.is_none(), alert.severity));
             let at = Reverse(alert.ended.unwrap_or(alert.since));
             (has_ended, urgency, at, alert.name.clone())

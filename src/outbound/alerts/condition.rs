@@ -1,4 +1,4 @@
-//! Conditions on the metrics, and what they need to have seen of them.
+//! Conditions on metrics, and the readings that they are evaluated on.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -6,22 +6,23 @@ use std::time::Duration;
 use offerd_base::config::Settings;
 use offerd_base::telemetry::figures::Figures;
 
-/// Labels that tell one alert of a rule from another.
+/// The labels that distinguish alerts of the same rule.
 pub(super) type Labels = Vec<(String, String)>;
 
-/// A label and its value, with `!` before what it must not be; no label asks for nothing.
+/// A label with its required value, or with `!` and a forbidden value. An empty label matches everything.
 type Matcher = (&'static str, &'static str);
 
-/// Readings that are kept of one figure; more are thinned out.
+/// The most readings kept per series; further ones are thinned out.
 const READINGS: usize = 512;
 
-/// Fewest readings that tell whither a level goes.
+/// The fewest readings for a trend.
 const TREND_OF: usize = 8;
 
-/// What is said of a metric.
+/// A condition on a metric.
 #[derive(Debug)]
 pub(super) enum Condition {
-    /// Of its level, with its labels. Before that what asks Prometheus for the same, with `$` for the metric.
+    /// The metric's level satisfies a predicate, which also receives the labels. The second field is the same
+    /// condition in PromQL, with `$` for the metric.
     Level(
         &'static str,
         #[cfg_attr(
@@ -31,45 +32,45 @@ pub(super) enum Condition {
         &'static str,
         fn(f64, &Labels, &Sight<'_>) -> bool,
     ),
-    /// It grows by more than so much a second, over a span.
+    /// The metric grows by more than this rate per second over a span.
     Growth(&'static str, Matcher, Duration, f64),
-    /// Of what it counted in a span, one in a hundred was above.
+    /// Over a span, more than one in a hundred observations exceeded a value.
     Slow(&'static str, Duration, f64),
-    /// As it went in a span, it falls below `store.reserve_bytes` within another.
+    /// By its trend over a span, the metric falls below `store.reserve_bytes` within another span.
     Fills(&'static str, Duration, Duration),
-    /// One or the other.
+    /// Either of two conditions.
     Either(&'static Condition, &'static Condition),
 }
 
-/// What conditions are held against.
+/// The inputs of an evaluation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sight<'s> {
-    /// The metrics as of now.
+    /// The current metrics.
     pub figures: &'s Figures,
-    /// Now, Unix milliseconds.
+    /// The current time, in Unix milliseconds.
     pub now_ms: i64,
-    /// When the daemon began, likewise: what only grows was 0.
+    /// When the daemon started, in Unix milliseconds; counters were 0 then.
     pub begun_ms: i64,
-    /// The limits.
+    /// The settings, with the thresholds.
     pub settings: &'s Settings,
 }
 
-/// Of one set of labels, whether a condition holds, and the figure. Nothing where that is not known yet.
+/// For each set of labels, whether the condition holds (`None` while unknown), and the value.
 pub(super) type Found = BTreeMap<Labels, (Option<bool>, f64)>;
 
-/// The readings of the figures of one rule.
+/// The readings of the metrics of one rule.
 #[derive(Debug, Default)]
 pub(super) struct Readings(BTreeMap<Labels, VecDeque<(i64, f64)>>);
 
 impl Sight<'_> {
-    /// Now, Unix seconds.
+    /// The current time, in Unix seconds.
     pub(super) fn now_s(&self) -> f64 {
         self.now_ms as f64 / 1000.0
     }
 }
 
 impl Condition {
-    /// Takes a reading, and says where the condition holds.
+    /// Takes a reading and evaluates the condition.
     pub(super) fn look(&self, by: &[&str], seen: &mut Readings, sight: &Sight<'_>) -> Found {
         match self {
             Self::Level(metric, _, holds) => levels(metric, by, sight, holds),
@@ -93,7 +94,7 @@ impl Condition {
     }
 }
 
-/// The highest level of each set of labels.
+/// The highest level for each set of labels.
 fn levels(
     metric: &str,
     by: &[&str],
@@ -127,7 +128,7 @@ fn fits(labels: &[(String, String)], (label, wanted): Matcher) -> bool {
 }
 
 impl Readings {
-    /// Reads what only grows.
+    /// Adds a reading of a counter.
     fn count(&mut self, metric: &str, matcher: Matcher, by: &[&str], span: Duration, sight: &Sight<'_>) {
         let mut sums: BTreeMap<Labels, f64> = BTreeMap::new();
         for (labels, value) in sight.figures.each(metric).filter(|(labels, _)| fits(labels, matcher)) {
@@ -145,20 +146,21 @@ impl Readings {
         }
         let gap = span.as_millis() as i64 / READINGS as i64;
         match readings.len() {
-            // The newest stands in for those that came right behind the one before it.
+            // The newest reading replaces one that followed too closely on its predecessor.
             len if len > 1 && readings[len - 1].0 - readings[len - 2].0 < gap => {
                 readings[len - 1] = (sight.now_ms, value)
             }
             _ => readings.push_back((sight.now_ms, value)),
         }
         let oldest = sight.now_ms - span.as_millis() as i64;
-        // One from before the span is where it begins.
+        // Keeps one reading from before the span as its start.
         while readings.len() > 2 && readings[1].0 <= oldest {
             readings.pop_front();
         }
     }
 
-    /// By how much each has grown in a span. What has not is known to be so only when the whole span was seen.
+    /// The growth of each counter over a span. That a counter has not grown enough is known only once the
+    /// whole span was seen.
     fn grown(&self, span: Duration, sight: &Sight<'_>, holds: impl Fn(f64) -> bool) -> Found {
         let told = |(labels, readings): (&Labels, &VecDeque<(i64, f64)>)| {
             let (first, last) = (readings.front()?, readings.back()?);
@@ -184,7 +186,7 @@ impl Readings {
         Found::from([(Labels::new(), (holds, share))])
     }
 
-    /// A straight line through what was read, drawn on.
+    /// Extrapolates a straight line through the readings.
     fn fills(&mut self, metric: &str, back: Duration, ahead: Duration, sight: &Sight<'_>) -> Found {
         let Some(level) = sight.figures.gauge(metric) else { return Found::new() };
         self.add(Labels::new(), level, None, back, sight);
@@ -195,12 +197,12 @@ impl Readings {
     }
 }
 
-/// Whether readings reach back over a whole span.
+/// Whether the readings cover a whole span.
 fn is_whole(readings: &VecDeque<(i64, f64)>, span: Duration, sight: &Sight<'_>) -> bool {
     readings.front().is_some_and(|(at, _)| sight.now_ms - at >= span.as_millis() as i64)
 }
 
-/// By how much a level changes in a second, by least squares; nothing of few readings.
+/// The change of a level per second, by least squares; `None` for too few readings.
 fn slope(readings: &VecDeque<(i64, f64)>) -> Option<f64> {
     if readings.len() < TREND_OF {
         return None;

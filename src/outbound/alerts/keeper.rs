@@ -1,4 +1,5 @@
-//! The keeper: a thread of its own that looks at the conditions, and tells receivers. It waits for no lead, and no lead for it.
+//! The keeper: a thread that evaluates conditions and notifies receivers. It never blocks a lead, nor a lead
+//! it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,22 +26,22 @@ use offerd_base::telemetry::figures::Figures;
 use offerd_store::Store;
 use offerd_wire::Wire;
 
-/// How long the store may take to write what became of alerts, before they are told all the same.
+/// How long to wait for the store to write alerts before receivers are notified anyway.
 const WRITE_WITHIN: Duration = Duration::from_secs(2);
 
-/// After a start, the time in which what is not told yet says nothing.
+/// The time after a start in which a missing metric means nothing.
 const SETTLING: Duration = Duration::from_secs(60);
 
-/// Longest sleep, so that what a receiver has not taken is looked at however the clock was set.
+/// The longest sleep, so that due messages are found even if the clock was set.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// Every metric as of now.
+/// Reads all current metrics.
 type Measure = Box<dyn Fn() -> Figures + Send>;
 
-/// How the telling of a receiver ended: its name, the messages, and why they were not taken.
+/// The result of a delivery: the receiver, the messages, and why they were not accepted.
 type Ended = (String, Vec<u64>, Result<Option<String>, String>);
 
-/// Looks at conditions, and tells receivers.
+/// Evaluates conditions and notifies receivers.
 pub struct Keeper {
     store: Store,
     board: Board,
@@ -57,7 +58,7 @@ impl Keeper {
     /// Starts the thread.
     ///
     /// # Errors
-    /// That there is none to be had.
+    /// The thread cannot be started.
     pub fn start(
         store: Store,
         board: Board,
@@ -104,8 +105,8 @@ impl Keeper {
         }
     }
 
-    /// Waits until this process leads: only then it looks at conditions, and tells anybody. Meanwhile it counts its own leads for who
-    /// does, and has the board show what that has found.
+    /// Waits until this process is the leader, which alone evaluates conditions and notifies. A follower
+    /// meanwhile counts its own leads for the leader and shows the leader's alerts on its board.
     async fn until_it_tells(&mut self) {
         while !self.store.leads() {
             let every = self.settings.borrow().alerts.every;
@@ -121,12 +122,12 @@ impl Keeper {
             *self.board.ledger() = Ledger::load(&self.store);
             let _ = timeout(every, self.store.until_it_leads()).await;
         }
-        // What the one that led before has written is all that it will ever have.
+        // The previous leader writes nothing more.
         *self.board.ledger() = Ledger::load(&self.store);
         self.begun_ms = self.store.now_ms();
     }
 
-    /// Looks at every condition.
+    /// Evaluates every condition.
     fn look(&mut self, settings: &Settings) {
         let now_ms = self.store.now_ms();
         let figures = (self.measure)();
@@ -137,7 +138,7 @@ impl Keeper {
         ledger.take_in(counted);
         ledger.welcome(&settings.alerts, now_ms);
         drop(ledger);
-        // It may have been taken through another process.
+        // Another process may have taken the backup.
         note_last_backup(&self.store);
         let alerts = &settings.alerts;
         let sight = Sight { figures: &figures, now_ms, begun_ms: self.begun_ms, settings };
@@ -153,12 +154,13 @@ impl Keeper {
         ledger.measure();
     }
 
-    /// Takes in what was found of a rule.
+    /// Updates the alerts of a rule.
     fn judge(&self, rule: &'static Rule, mut found: Found, settings: &AlertSettings, now_ms: i64) {
         let settling =
             now_ms - self.begun_ms < SETTLING.as_millis() as i64 && !settings.off.contains(rule.name);
         let mut ledger = self.board.ledger();
-        // What is not told any more does not hold; right after a start it may only not be told yet.
+        // A missing metric means that the condition does not hold; right after a start the metric may only
+        // not exist yet.
         let gone = if settling { None } else { Some(false) };
         for alert in ledger.alerts.values().filter(|alert| alert.name == rule.name && !alert.has_ended()) {
             found.entry(alert.labels.clone()).or_insert((gone, 0.0));
@@ -175,13 +177,13 @@ impl Keeper {
                     tell_log(&alert, change);
                     ledger.note(alert, change, settings, now_ms);
                 }
-                // One that waited, and whose condition no longer holds.
+                // It was waiting, and its condition no longer holds.
                 None => drop(ledger.alerts.remove(&id)),
             }
         }
     }
 
-    /// Writes what has changed. While the store does not, it is kept for the next time.
+    /// Writes the changes; those that the store does not accept are retried later.
     async fn write(&self) {
         let Some((commit, changes)) = self.board.ledger().unwritten() else { return };
         if let Err(failure) = self.store.commit_within(WRITE_WITHIN, commit).await {
@@ -190,7 +192,7 @@ impl Keeper {
         }
     }
 
-    /// Begins to tell each receiver what is due.
+    /// Starts delivering the due messages of each receiver.
     fn tell(&mut self, settings: &AlertSettings) {
         let now_ms = self.store.now_ms();
         for receiver in all(settings) {

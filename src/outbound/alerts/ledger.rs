@@ -1,5 +1,5 @@
-//! What the store holds of alerts, and how that changes: the alerts that fire or have ended, what receivers are still to be told, and
-//! what else alerts go by.
+//! The stored state of alerts and its changes: alerts that fire or have ended, undelivered messages, the last
+//! backup and hourly counts.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,55 +15,55 @@ use offerd_base::config::AlertSettings;
 use offerd_base::telemetry::metrics::{ALERT_MESSAGES, ALERT_MESSAGES_OUTSTANDING, ALERTS_FIRING, BACKUP_AT};
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
-/// Alerts that have ended and are kept.
+/// The most ended alerts kept.
 const ENDED_MAX: usize = 1000;
 
-/// Messages that go out together.
+/// The most messages delivered together.
 const BATCH: usize = 64;
 
-/// What the keys of the tree begin with.
+/// The first bytes of the tree's keys.
 const ALERT: u8 = b'a';
 const MESSAGE: u8 = b'm';
 const RECEIVER: u8 = b'r';
 const BACKUP: &[u8] = b"b";
 pub(super) const HOUR: u8 = b'h';
 
-/// How the last attempts to tell a receiver ended. Times are Unix milliseconds.
+/// The result of the last deliveries to a receiver. Times are in Unix milliseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Told {
-    /// When it last took a message.
+    /// When it last accepted a message.
     pub last_sent: Option<i64>,
-    /// Since when it takes none.
+    /// Since when it has accepted none.
     pub failing_since: Option<i64>,
-    /// Why it did not take the last one.
+    /// The error of the last delivery.
     pub last_error: Option<String>,
 }
 
-/// When the last backup was taken to its end.
+/// The last complete backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupTaken {
-    /// When, Unix milliseconds; of a store that never had one, when it was first seen.
+    /// When it was taken, in Unix milliseconds; for a store without one, when the store was first seen.
     pub at_ms: i64,
-    /// By whom; nothing where there never was one.
+    /// Who took it; `None` if there never was one.
     pub by: Option<String>,
     /// Records and places that could not be read.
     pub missed: u64,
 }
 
-/// What a receiver is still to be told.
+/// The undelivered messages of a receiver.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     pub messages: VecDeque<(u64, Message)>,
     pub told: Told,
-    /// Whether some of it is under way.
+    /// Whether a delivery is in progress.
     pub busy: bool,
 }
 
-/// Records by their keys; nothing where one is removed.
+/// Changed records by key; `None` for a removal.
 pub(super) type Changes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
-/// What is held in memory, and what of it is to be written.
+/// The state in memory, with the changes to write.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     pub alerts: BTreeMap<String, Alert>,
@@ -72,7 +72,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// What a store holds. What cannot be read is left out: it is reported by the store.
+    /// Loads the state of a store. Unreadable records are skipped; the store reports them.
     pub(super) fn load(store: &Store) -> Self {
         let mut ledger = Self::default();
         for (key, bytes) in store.scan(Tree::Alerts, []).filter_map(Result::ok) {
@@ -102,7 +102,7 @@ impl Ledger {
         Some(())
     }
 
-    /// Has receivers that were none until now be told what fires already, so that no end comes to them without its beginning.
+    /// Sends new receivers the alerts that fire already, so that no end reaches them without its beginning.
     pub(super) fn welcome(&mut self, settings: &AlertSettings, now_ms: i64) {
         let mut new = names(settings);
         new.retain(|name| !self.queues.contains_key(name));
@@ -116,7 +116,7 @@ impl Ledger {
         }
     }
 
-    /// Takes in how a receiver took something: why not, if it has not.
+    /// Records the result of a delivery, with the error if it failed.
     pub(super) fn tried(&mut self, name: &str, error: Option<&str>, now_ms: i64) {
         let told = &mut self.queues.entry(name.to_owned()).or_default().told;
         match error {
@@ -130,7 +130,7 @@ impl Ledger {
         self.write(key(RECEIVER, name), &told);
     }
 
-    /// Takes in what became of an alert, with a message for each receiver where something has changed.
+    /// Records the next state of an alert, and queues a message for each receiver if the alert has changed.
     pub(super) fn note(
         &mut self,
         alert: Alert,
@@ -140,7 +140,7 @@ impl Ledger {
     ) {
         let id = alert.fingerprint();
         if let Some(change) = change {
-            // What waits is forgotten by a restart, and waits anew.
+            // Waiting alerts are not stored: they start over after a restart.
             self.write(key(ALERT, &id), &alert);
             for name in names(settings) {
                 self.push(&name, Message::of(change, &alert, now_ms), settings.outstanding);
@@ -154,7 +154,7 @@ impl Ledger {
         let number = queue.messages.back().map_or(0, |(last, _)| last + 1);
         let encoded = codec::encode(&message);
         queue.messages.push_back((number, message));
-        // What is under way is the oldest, and is removed when it is through.
+        // The oldest may be in delivery, and is removed when that ends.
         let surplus = if queue.messages.len() > most { queue.messages.pop_front() } else { None };
         self.unwritten.insert(message_key(name, number), Some(encoded));
         if let Some((oldest, _)) = surplus {
@@ -163,7 +163,8 @@ impl Ledger {
         }
     }
 
-    /// The messages that a receiver is to be told next, if any is due and none is under way: those of the same kind from the oldest on.
+    /// The next messages for a receiver if they are due and none is in delivery: the oldest, and those of its
+    /// kind after it.
     pub(super) fn due(&mut self, name: &str, now_ms: i64) -> Vec<(u64, Message)> {
         let Some(queue) = self.queues.get_mut(name) else { return Vec::new() };
         let Some((_, first)) = queue.messages.front() else { return Vec::new() };
@@ -177,13 +178,13 @@ impl Ledger {
         due
     }
 
-    /// When the next message is due that is not under way.
+    /// When the next message is due, except for those in delivery.
     pub(super) fn next_due_ms(&self) -> Option<i64> {
         let waiting = self.queues.values().filter(|queue| !queue.busy);
         waiting.filter_map(|queue| Some(queue.messages.front()?.1.next_ms)).min()
     }
 
-    /// A receiver has taken messages, or not, for a cause: then they are tried again later, or given up.
+    /// Records the result of a delivery. After an error the messages are retried later, or given up.
     pub(super) fn settle(
         &mut self,
         name: &str,
@@ -220,7 +221,7 @@ impl Ledger {
         }
     }
 
-    /// Forgets receivers that are none any more, and alerts that ended long ago.
+    /// Forgets removed receivers, and alerts that ended long ago.
     pub(super) fn sweep(&mut self, settings: &AlertSettings, now_ms: i64) {
         let receivers = names(settings);
         self.queues.retain(|name, queue| {
@@ -245,22 +246,22 @@ impl Ledger {
         }
     }
 
-    /// Has a record written with the next commit.
+    /// Writes a record with the next commit.
     pub(super) fn write<T: Serialize>(&mut self, key: Vec<u8>, value: &T) {
         self.unwritten.insert(key, Some(codec::encode(value)));
     }
 
-    /// Has a record removed with the next commit.
+    /// Removes a record with the next commit.
     pub(super) fn remove(&mut self, key: Vec<u8>) {
         self.unwritten.insert(key, None);
     }
 
-    /// Takes in what is to be written of another.
+    /// Adds the changes of another ledger.
     pub(super) fn take_in(&mut self, other: Self) {
         self.unwritten.extend(other.unwritten);
     }
 
-    /// What is to be written, as one commit; nothing where nothing is.
+    /// Takes the changes as one commit; `None` if there are none.
     pub(super) fn unwritten(&mut self) -> Option<(Commit, Changes)> {
         let changes = std::mem::take(&mut self.unwritten);
         let commit = changes.iter().fold(Commit::new(), |commit, (key, value)| match value {
@@ -270,14 +271,14 @@ impl Ledger {
         (!changes.is_empty()).then_some((commit, changes))
     }
 
-    /// What could not be written is tried again with what comes.
+    /// Puts back changes that could not be written, unless newer ones exist.
     pub(super) fn write_again(&mut self, changes: Changes) {
         for (key, value) in changes {
             self.unwritten.entry(key).or_insert(value);
         }
     }
 
-    /// Tells the metrics how many fire, and what waits.
+    /// Updates the metrics.
     pub(super) fn measure(&self) {
         for severity in [Severity::Page, Severity::Ticket, Severity::Notice] {
             let of = |alert: &&Alert| {
@@ -311,20 +312,21 @@ fn place_of(rest: &[u8]) -> Option<(String, u64)> {
     Some((String::from_utf8_lossy(&rest[..end]).into_owned(), u64::from_be_bytes(number)))
 }
 
-/// When the last backup was taken to its end; nothing of a store that no daemon has looked at yet.
+/// The last complete backup; `None` for a store that no daemon has opened yet.
 pub fn last_backup(store: &Store) -> Option<BackupTaken> {
     store.read(Tree::Alerts, BACKUP).ok().flatten()
 }
 
-/// Notes that a backup was taken to its end now.
+/// Records that a complete backup was taken now.
 ///
 /// # Errors
-/// Why it is not written.
+/// The record was not written.
 pub async fn note_backup(store: &Store, by: &str, missed: u64) -> Result<(), CommitError> {
     write_backup(store, BackupTaken { at_ms: store.now_ms(), by: Some(by.to_owned()), missed }).await
 }
 
-/// Tells the metrics of the last backup; a store without one is as old as this. Those of a database are not ours to take.
+/// Sets the metric of the last backup. A store without one counts from now. Database backups are not taken by
+/// offerd.
 pub(super) async fn begin_backups(store: &Store) -> Result<(), CommitError> {
     if store.is_shared() || last_backup(store).is_some() {
         note_last_backup(store);
@@ -333,7 +335,7 @@ pub(super) async fn begin_backups(store: &Store) -> Result<(), CommitError> {
     write_backup(store, BackupTaken { at_ms: store.now_ms(), by: None, missed: 0 }).await
 }
 
-/// Tells the metrics of the last backup, where there is one, of a store in files.
+/// Sets the metric of the last backup, for a store in files.
 pub(super) fn note_last_backup(store: &Store) {
     if let Some(taken) = last_backup(store).filter(|_| !store.is_shared()) {
         gauge!(BACKUP_AT).set(taken.at_ms as f64 / 1000.0);

@@ -1,4 +1,4 @@
-//! Telling by mail: SMTP with STARTTLS or TLS, in the clear only on loopback.
+//! Delivery by mail: SMTP with STARTTLS or TLS, unencrypted only on loopback.
 
 use std::time::Duration;
 
@@ -14,14 +14,15 @@ use crate::outbox::secret;
 use offerd_base::config::{MailSettings, MailTls};
 use offerd_base::regular_file::{self, PEM_BYTES_MAX};
 
-/// Longest time for one mail.
+/// The timeout of a mail.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Sends a mail to everybody, each on its own, so that an address which the server refuses keeps it from nobody else. It is taken when
-/// somebody has it and all others are refused for good, which is told then.
+/// Sends a mail to each recipient separately, so that an address that the server refuses does not affect the
+/// others. It succeeds if at least one recipient was accepted and all others were refused permanently; it
+/// then returns the refusals.
 ///
 /// # Errors
-/// Why the server has not taken it.
+/// The server has not accepted the mail.
 pub(super) async fn send(settings: &MailSettings, batch: &Batch) -> Result<Option<String>, String> {
     let (message, transport) = (message(settings, batch)?, transport(settings)?);
     let (bytes, from) = (message.formatted(), mailbox(&settings.from)?.email);
@@ -44,7 +45,7 @@ pub(super) async fn send(settings: &MailSettings, batch: &Batch) -> Result<Optio
     Err(format!("the server has not taken it for {}", refused.join("; ")))
 }
 
-/// What is wrong with addresses and files, by key. One that is left out was told before.
+/// The faults of addresses and files, by key. A missing key is reported elsewhere.
 pub(super) fn faults(settings: &MailSettings) -> Vec<(&'static str, String)> {
     let from = Some(&settings.from).filter(|from| !from.is_empty());
     let addresses = settings.to.iter().map(|to| ("to", to)).chain(from.map(|from| ("from", from)));

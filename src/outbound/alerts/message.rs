@@ -1,4 +1,4 @@
-//! What receivers are told: the same facts in the format of Alertmanager's webhooks (version 4), and as a mail.
+//! The messages to receivers, in the format of Alertmanager's webhooks (version 4) and as mail.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,49 +12,48 @@ use super::state::{Alert, Change};
 use offerd_base::config::AlertSettings;
 use offerd_insight::sheet::figures;
 
-/// When an alert ends that has not, as Alertmanager says it.
+/// The end of an alert that is still firing, as Alertmanager writes it.
 const NEVER: &str = "0001-01-01T00:00:00Z";
 
-/// A change of an alert, as long as a receiver was not told.
+/// An undelivered change of an alert.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Message {
-    /// What has changed.
+    /// The change.
     pub change: Change,
-    /// The alert, as it was then.
+    /// The alert at that time.
     pub alert: Alert,
-    /// When it was made, Unix milliseconds.
+    /// When the message was created, in Unix milliseconds.
     pub made_ms: i64,
-    /// How often it was sent.
+    /// The number of attempts.
     pub attempts: u32,
-    /// When it is to be sent next.
+    /// When it is sent next.
     pub next_ms: i64,
 }
 
 impl Message {
-    /// One that is due at once.
+    /// A message that is due at once.
     pub(super) fn of(change: Change, alert: &Alert, now_ms: i64) -> Self {
         Self { change, alert: alert.clone(), made_ms: now_ms, attempts: 0, next_ms: now_ms }
     }
 }
 
-/// Messages that go out together: all of them tell of a beginning, or all of an end.
+/// Messages delivered together: all firings, or all ends.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
-    /// Who is told.
+    /// The receiver.
     pub receiver: String,
-    /// What, the oldest first; never empty.
+    /// The messages, oldest first; never empty.
     pub messages: Vec<Message>,
-    /// Where people reach the console.
+    /// The console's URL for people.
     pub console_url: Option<String>,
 }
 
 impl Batch {
-    /// Messages to a receiver.
     pub(super) fn to(receiver: &str, messages: Vec<Message>, settings: &AlertSettings) -> Self {
         Self { receiver: receiver.to_owned(), messages, console_url: settings.console_url.clone() }
     }
 
-    /// What names it: the same whenever the same is sent.
+    /// The id of the delivery, the same on each retry.
     pub(super) fn id(&self) -> String {
         let mut digest = Sha256::new();
         for Message { change, alert, .. } in &self.messages {
@@ -105,7 +104,7 @@ impl Batch {
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for Message { alert, .. } in &self.messages {
-            // Writing to a text does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{} ({})\n{}", alert.name, severity(alert).word(), alert.summary);
             let _ = writeln!(text, "since {}", figures::minute(alert.since_ms));
             if let Some(ended_ms) = alert.ended_ms {
@@ -123,12 +122,12 @@ impl Batch {
         }
     }
 
-    /// The page that shows alerts, if it is known where that is.
+    /// The URL of the alert page, if `console_url` is set.
     fn page(&self) -> String {
         self.console_url.as_ref().map(|url| format!("{url}/console/alerts")).unwrap_or_default()
     }
 
-    /// The part of the handbook to read.
+    /// The section of the handbook about an alert.
     fn runbook(&self, alert: &Alert) -> String {
         let part = Rule::named(&alert.name).map_or("", |rule| rule.runbook);
         match &self.console_url {
@@ -141,12 +140,12 @@ impl Batch {
     }
 }
 
-/// One whose rule is of another version is urgent as most are.
+/// An alert with an unknown rule, from another version, gets the most common severity.
 fn severity(alert: &Alert) -> Severity {
     Rule::named(&alert.name).map_or(Severity::Ticket, |rule| rule.severity)
 }
 
-/// The labels of an alert, as Alertmanager has them.
+/// The labels of an alert, as Alertmanager writes them.
 fn labels(alert: &Alert) -> BTreeMap<&str, &str> {
     let labels = alert.labels.iter().map(|(label, value)| (label.as_str(), value.as_str()));
     labels.chain([("alertname", alert.name.as_str()), ("severity", severity(alert).word())]).collect()

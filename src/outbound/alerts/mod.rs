@@ -1,23 +1,28 @@
-//! Alerts: what the shipped rules for Prometheus say is wrong is looked for in the daemon too, and told to people without one.
+//! Alerts: the daemon evaluates the shipped Prometheus rules itself, and notifies operators who run no
+//! Prometheus.
 //!
-//! # From a figure to a message
+//! # From a metric to a message
 //!
-//! 1. A `rule` has a name, how urgent it is, a condition on the metrics, and how long that has to hold:
-//!    `config/prometheus/alerts.yml` is made of the rules.
-//! 2. The `keeper`, a thread of its own, reads the metrics every `alerts.every` and has each `condition` say of each set of labels
-//!    whether it holds. Of leads that stay away and of offers that become fewer it keeps what is `usual`.
-//! 3. The pure machine in `state` says of each alert what changes by that: it waits, it fires, it has ended.
-//! 4. What fires and what has ended is written in the `ledger`, in one commit with a message for each receiver. So a restart finds it
-//!    firing and says nothing again, and an end is told whoever was down when it came. While the store does not write, which is worth
-//!    an alert itself, messages go out all the same, and what is to be written waits in memory.
-//! 5. Messages of a receiver go out in their order (`webhook`, `mail`), those of a kind together, and are tried again until they are
-//!    taken, or given up. What a crash cuts between the answer and its record is sent again, under the same id.
+//! 1. A `rule` has a name, a severity, a condition on the metrics, and how long the condition must hold.
+//!    `config/prometheus/alerts.yml` is generated from the rules.
+//! 2. The `keeper`, a thread of its own, reads the metrics every `alerts.every` and evaluates each
+//!    `condition` for each set of labels. The history in `usual` defines how many leads and offers are
+//!    normal.
+//! 3. The pure state machine in `state` decides how each alert changes: it waits, fires or ends.
+//! 4. Firings and ends are written to the `ledger` in one commit with a message for each receiver. A restart
+//!    thus finds the alert firing and does not repeat it, and a receiver that was down still gets the end.
+//!    While the store cannot write, which is itself worth an alert, messages are sent anyway and the changes
+//!    wait in memory.
+//! 5. The messages of a receiver are delivered in order (`webhook`, `mail`), those of a kind together, and
+//!    retried until accepted or given up. After a crash between the answer and its record, a message is sent
+//!    again under the same id.
 //!
-//! Where several processes share a store, the one that leads looks at conditions and tells: at those of its own metrics, of leads and
-//! offers by what all of them count. What is wrong with another node only is for Prometheus, which reads the metrics of each.
+//! On a shared store the leader evaluates and notifies. Conditions apply to its own metrics, except that the
+//! counts of leads and offers include all nodes. A fault of another node alone is left to Prometheus, which
+//! reads every node's metrics.
 //!
-//! An alert names partners, subscriptions and files, and never a person. A daemon that is dead tells nothing: OfferdDown is for
-//! Prometheus, or whoever else looks at `/readyz` from outside.
+//! An alert names partners, subscriptions and files, and never a person. A dead daemon sends nothing:
+//! OfferdDown needs Prometheus, or another outside check of `/readyz`.
 
 mod board;
 mod condition;

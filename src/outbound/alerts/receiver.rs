@@ -1,4 +1,4 @@
-//! Who is told, and what is wrong with how that is set.
+//! The receivers of alerts, and the validation of their settings.
 
 use super::message::Batch;
 use super::{mail, webhook};
@@ -8,29 +8,28 @@ use offerd_base::config::{AlertSettings, MailSettings, SecretPlace, WebhookSetti
 use offerd_base::declaration::{did_you_mean, nearest, quoted};
 use offerd_wire::Wire;
 
-/// The name of the receiver by mail.
+/// The name of the mail receiver.
 pub(super) const MAIL: &str = "mail";
 
-/// Somebody who is told.
+/// A receiver.
 #[derive(Debug, Clone)]
 pub(super) enum Receiver {
     Webhook(String, WebhookSettings),
     Mail(MailSettings),
 }
 
-/// Everybody who is told.
+/// All receivers.
 pub(super) fn all(settings: &AlertSettings) -> Vec<Receiver> {
     let webhooks = settings.webhooks.iter().map(|(name, one)| Receiver::Webhook(name.clone(), one.clone()));
     webhooks.chain(settings.mail.clone().map(Receiver::Mail)).collect()
 }
 
-/// Their names.
+/// The names of all receivers.
 pub(super) fn names(settings: &AlertSettings) -> Vec<String> {
     all(settings).iter().map(|receiver| receiver.name().to_owned()).collect()
 }
 
 impl Receiver {
-    /// Its name.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Webhook(name, _) => name,
@@ -38,7 +37,7 @@ impl Receiver {
         }
     }
 
-    /// Where messages go, without what may be a secret.
+    /// The destination, without parts that may be secret.
     pub(super) fn place(&self) -> String {
         match self {
             Self::Webhook(_, settings) => webhook::host(settings).unwrap_or_else(|_| "not known".to_owned()),
@@ -46,10 +45,10 @@ impl Receiver {
         }
     }
 
-    /// Tells it. Returns for whom it was not taken although it was for others.
+    /// Delivers a batch. Returns the recipients that refused it, if others accepted it.
     ///
     /// # Errors
-    /// Why it has not taken that.
+    /// The receiver has not accepted it.
     pub(super) async fn tell(&self, wire: &Wire, batch: &Batch) -> Result<Option<String>, String> {
         match self {
             Self::Webhook(_, settings) => webhook::send(wire, settings, batch).await.map(|()| None),
@@ -58,7 +57,7 @@ impl Receiver {
     }
 }
 
-/// What is wrong with the settings of alerts that their own section cannot see, by key.
+/// The faults of the alert settings that their own section cannot find, by key.
 pub fn faults(settings: &AlertSettings) -> Vec<(String, String)> {
     let named = settings.off.iter().map(|name| ("alerts.off".to_owned(), name));
     let named =
@@ -86,7 +85,7 @@ pub fn faults(settings: &AlertSettings) -> Vec<(String, String)> {
     found
 }
 
-/// A secret, or a fault.
+/// Reads a secret, or records the fault.
 fn unread(key: &str, place: Option<&SecretPlace>, found: &mut Vec<(String, String)>) -> Option<String> {
     secret::read(place).unwrap_or_else(|message| {
         found.push((key.to_owned(), message));

@@ -1,4 +1,5 @@
-//! Every alert there is, for the daemon itself and for Prometheus: `config/prometheus/alerts.yml` is made of them, and has OfferdDown besides.
+//! All alert rules, for the daemon and for Prometheus: `config/prometheus/alerts.yml` is generated from them,
+//! plus OfferdDown.
 
 use offerd_base::worded;
 use std::time::Duration;
@@ -17,15 +18,15 @@ use offerd_base::telemetry::metrics::{
 use offerd_insight::sheet::figures;
 
 worded! {
-    /// How urgent an alert is.
+    /// The urgency of an alert.
     #[derive(PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Severity;
 
-    /// Its word in labels.
+    /// Its label value.
     fn word;
 
-    /// Now, whatever the hour.
+    /// At once, at any hour.
     Page "page";
     /// On the next working day.
     Ticket "ticket";
@@ -33,23 +34,23 @@ worded! {
     Notice "notice";
 }
 
-/// An alert as it may be raised.
+/// An alert rule.
 #[derive(Debug)]
 pub struct Rule {
     /// Its name.
     pub name: &'static str,
-    /// How urgent it is.
+    /// Its urgency.
     pub severity: Severity,
-    /// How long its condition has to hold before it is raised.
+    /// How long its condition must hold before it fires.
     pub wait: Duration,
-    /// How long it goes on when its condition holds no more.
+    /// How long it keeps firing after its condition has stopped holding.
     pub keep: Duration,
-    /// What has happened, with the labels in braces and `{value}`.
+    /// What happened; the labels in braces and `{value}` are filled in.
     pub summary: &'static str,
-    /// The part of the handbook's chapter of metrics to read.
+    /// The section of the handbook's metrics chapter about it.
     pub runbook: &'static str,
     pub(super) condition: Condition,
-    /// The labels that tell one such alert from another.
+    /// The labels that distinguish alerts of this rule.
     pub(super) by: &'static [&'static str],
 }
 
@@ -73,7 +74,7 @@ fn ends_soon(ends_s: f64, _: &Labels, sight: &Sight<'_>) -> bool {
     least > 0.0 && ends_s - sight.now_s() < least
 }
 
-/// At the whole of a limit, of a day or longer.
+/// A limit of a day or longer is fully used.
 fn is_used_up(used: f64, labels: &Labels, _: &Sight<'_>) -> bool {
     used >= 1.0 && !labels.iter().any(|(label, value)| label == "limit" && value == "per_minute")
 }
@@ -145,12 +146,12 @@ pub const RULES: &[Rule] = &[
 ];
 
 impl Rule {
-    /// That of a name.
+    /// Finds a rule by name.
     pub fn named(name: &str) -> Option<&'static Self> {
         RULES.iter().find(|rule| rule.name == name)
     }
 
-    /// What has happened, in words.
+    /// Fills in the summary.
     pub(super) fn told(&self, labels: &[(String, String)], value: f64) -> String {
         let written = match self.condition {
             Level(PARTNER_HEALTH, ..) => Health::unwell(value).unwrap_or_default().words().to_owned(),
@@ -171,7 +172,7 @@ mod tests {
 
     const FILE: &str = "config/prometheus/alerts.yml";
 
-    /// What the file begins with, and the one alert that no daemon can raise of itself.
+    /// The head of the file, with the one alert that the daemon cannot raise itself.
     const HEAD: &str = r#"# Alert rules for offerd, made of `src/outbound/alerts/rule.rs`. Each names the part of the handbook to read when it fires, a path of the
 # console. Thresholds are those of a service of about a hundred leads a second; look at them with your own figures beside.
 # The daemon looks for the same by itself, OfferdDown aside, and reports to the receivers of `[alerts]` in its settings: use these
@@ -200,7 +201,7 @@ groups:
         assert!(found == made, "{FILE} is not as it is made of the rules; OFFERD_WRITE=1 writes it");
     }
 
-    /// A rule as Prometheus reads it.
+    /// A rule in the format of Prometheus.
     fn shipped(rule: &Rule) -> String {
         let Rule { name, severity, wait, keep, runbook, .. } = rule;
         let mut text =
@@ -230,7 +231,7 @@ groups:
         text
     }
 
-    /// What asks Prometheus whether a condition holds.
+    /// The PromQL of a condition.
     fn query(condition: &Condition, by: &[&str]) -> String {
         let by = [&["instance"], by].concat().join(", ");
         match condition {

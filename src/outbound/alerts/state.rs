@@ -1,4 +1,4 @@
-//! What an alert is, and the pure machine that says what becomes of it.
+//! The state of an alert, and the pure machine that advances it.
 
 use std::time::Duration;
 
@@ -7,51 +7,51 @@ use sha2::{Digest, Sha256};
 
 use super::condition::Labels;
 
-/// An alert: a rule and its labels, and how it stands.
+/// An alert: a rule with its labels, and its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Alert {
     /// The name of its rule.
     pub name: String,
-    /// Of what, by label.
+    /// The subject, by label.
     pub labels: Vec<(String, String)>,
-    /// What has happened, in words, as of the last look at which its condition held.
+    /// What happened, in words, at the last evaluation at which its condition held.
     pub summary: String,
-    /// Since when its condition holds, Unix milliseconds.
+    /// When its condition began to hold, in Unix milliseconds.
     pub since_ms: i64,
-    /// When it was raised, once it was.
+    /// When it fired, if it has.
     pub fired_ms: Option<i64>,
-    /// When it ended, once it has.
+    /// When it ended, if it has.
     pub ended_ms: Option<i64>,
-    /// When its condition was last seen to hold.
+    /// When its condition last held.
     pub held_ms: i64,
 }
 
-/// What changes.
+/// A change of an alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Change {
-    /// It is raised.
+    /// It fires.
     Fired,
-    /// It has ended.
+    /// It ends.
     Ended,
 }
 
-/// What is seen of the condition of an alert.
+/// One evaluation of an alert's condition.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look<'l> {
-    /// Whether it holds; nothing where that is not known.
+    /// Whether the condition holds; `None` if unknown.
     pub holds: Option<bool>,
-    /// What has happened, in words.
+    /// What happened, in words.
     pub summary: &'l str,
-    /// When, Unix milliseconds.
+    /// The time, in Unix milliseconds.
     pub now_ms: i64,
-    /// How long it has to hold.
+    /// How long it must hold before it fires.
     pub wait: Duration,
-    /// How long it goes on afterwards.
+    /// How long it keeps firing afterwards.
     pub keep: Duration,
 }
 
 impl Alert {
-    /// One whose condition holds from now on.
+    /// An alert whose condition holds from now on.
     fn begun(name: &str, labels: Labels, look: &Look<'_>) -> Self {
         Self {
             name: name.to_owned(),
@@ -64,23 +64,21 @@ impl Alert {
         }
     }
 
-    /// What tells it from every other.
+    /// The alert's unique id.
     pub(super) fn fingerprint(&self) -> String {
         fingerprint(&self.name, &self.labels)
     }
 
-    /// Whether it is raised and has not ended.
     pub fn is_firing(&self) -> bool {
         self.fired_ms.is_some() && self.ended_ms.is_none()
     }
 
-    /// Whether it has ended.
     pub fn has_ended(&self) -> bool {
         self.ended_ms.is_some()
     }
 }
 
-/// What tells an alert from every other, in 16 digits as Alertmanager's are.
+/// The unique id of an alert, in 16 digits like Alertmanager's.
 pub(super) fn fingerprint(name: &str, labels: &Labels) -> String {
     let mut digest = Sha256::new();
     digest.update(name);
@@ -93,7 +91,7 @@ pub(super) fn fingerprint(name: &str, labels: &Labels) -> String {
     const_hex::encode(&digest.finalize()[..8])
 }
 
-/// What becomes of an alert, or of none, by a look at its condition.
+/// The next state of an alert, which may be new, and its change.
 pub(super) fn next(
     known: Option<Alert>,
     name: &str,
@@ -112,7 +110,7 @@ pub(super) fn next(
             }
             (Some(alert), fires.then_some(Change::Fired))
         }
-        // What is not known changes nothing, and what has ended is over.
+        // An unknown condition changes nothing, nor does an absent one end a finished alert again.
         (None, _) | (_, false) => (known, None),
         (Some(false), true) => {
             let Some(mut alert) = known else { return (None, None) };
@@ -128,7 +126,7 @@ pub(super) fn next(
     }
 }
 
-/// How long ago something was; a clock that was set back lets no time pass.
+/// The time since `at_ms`; zero if the clock was set back.
 fn passed(at_ms: i64, look: &Look<'_>) -> Duration {
     Duration::from_millis(u64::try_from(look.now_ms - at_ms).unwrap_or(0))
 }
@@ -137,7 +135,7 @@ fn passed(at_ms: i64, look: &Look<'_>) -> Duration {
 mod tests {
     use super::*;
 
-    /// Runs looks, each at a second, and gives what changed when.
+    /// Evaluates these conditions, each at its second; returns the changes with their times.
     fn run(looks: &[(i64, Option<bool>)], wait: u64, keep: u64) -> Vec<(i64, Change)> {
         let mut alert = None;
         let mut changes = Vec::new();

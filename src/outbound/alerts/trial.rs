@@ -1,4 +1,4 @@
-//! A test: each receiver is told now of an alert that there is not, past all that waits.
+//! A test alert, sent to receivers at once and ahead of their queues.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,22 +9,22 @@ use super::webhook::wire;
 use offerd_base::config::AlertSettings;
 use offerd_base::declaration::{did_you_mean, nearest};
 
-/// How a receiver took a test.
+/// The result of a test for one receiver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tried {
-    /// Its name.
+    /// The receiver's name.
     pub receiver: String,
-    /// Where the message went.
+    /// The destination.
     pub place: String,
     /// Why it has not taken it, if it has not.
     pub error: Option<String>,
 }
 
-/// Whether there is a receiver of a name, where one is given.
+/// Checks that a receiver exists, if a name is given.
 ///
 /// # Errors
-/// That there is none, and which may be meant.
+/// There is none; with the nearest name.
 pub fn check_receiver(settings: &AlertSettings, name: Option<&str>) -> Result<(), String> {
     let known = names(settings);
     let is_none = |name: &&str| !known.iter().any(|one| one == name);
@@ -33,7 +33,7 @@ pub fn check_receiver(settings: &AlertSettings, name: Option<&str>) -> Result<()
     Err(format!("there is no receiver `{name}`: `offerd alerts list` shows those there are{near}"))
 }
 
-/// Tells all receivers, or the one of a name, of an alert that begins; nothing is kept of it but [how it went](super::Board::tried).
+/// Sends a firing test alert to all receivers, or to one; only [the result](super::Board::tried) is recorded.
 pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) -> Vec<Tried> {
     let alert = Alert {
         name: "OfferdTest".to_owned(),

@@ -1,11 +1,11 @@
-//! What is usual of leads: how many come in each hour of the week, and how many of them find an offer.
+//! The usual number of leads in each hour of the week, and the usual share of leads with offers.
 //!
-//! Both are told by the live rate tables that are completed. Counts are kept by the hour, four weeks of them, in the store. How many are
-//! usual in an hour is the lower median of the same hour of the last four weeks, as far as they are known: so one week in which a
-//! campaign ran, or the daemon was down, makes no rule.
+//! Both are measured by completed live rate tables. Hourly counts of four weeks are stored. The usual number
+//! for an hour is the lower median of the same hour in the last four weeks, as far as these are known, so a
+//! single week with a campaign or an outage has no effect.
 //!
-//! Where several processes share a store, each writes what it counts under a key of its own, and goes by what all of them have. Whether
-//! as many as usual find an offer each judges by its own, once it runs.
+//! On a shared store each process writes its counts under a key of its own, and evaluates the sum of all. The
+//! share of leads with offers is judged by each process's own counts since its start.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,43 +19,41 @@ use offerd_base::telemetry::figures::Figures;
 use offerd_base::telemetry::metrics::{LEADS_MISSING, OFFERS_FALL, TABLES_SETTLED};
 use offerd_store::{Store, Tree};
 
-/// Milliseconds of an hour.
 const HOUR_MS: i64 = 3_600_000;
 
-/// Hours of a week.
 const WEEK: i64 = 7 * 24;
 
-/// Weeks that are looked back on, and kept.
+/// The weeks that are stored and evaluated.
 const WEEKS: i64 = 4;
 
-/// Hours of which it is recalled how many tables had offers, and most tables of them.
+/// At a start, the hours whose offers are restored into the history, and the most tables restored.
 const RECALLED: i64 = 72;
 const RECALLED_TABLES: f64 = 2000.0;
 
-/// Between two writes of the hour that goes on.
+/// The interval of writing the current hour, in ms.
 const WRITE_EVERY_MS: i64 = 60_000;
 
-/// What was counted in an hour.
+/// The counts of an hour.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Hour {
-    /// Rate tables that were completed.
+    /// Completed rate tables.
     tables: u64,
-    /// Those that showed offers.
+    /// Completed rate tables with offers.
     with_offers: u64,
-    /// When the last one was, Unix milliseconds.
+    /// When the last one completed, in Unix milliseconds.
     last_ms: i64,
 }
 
-/// What is usual.
+/// The usual counts.
 #[derive(Debug, Default)]
 pub(super) struct Usual {
-    /// By their number since 1970; of all processes that share the store.
+    /// The counts of all processes, by hour since 1970.
     hours: BTreeMap<i64, Hour>,
-    /// What of the last of them this process has counted.
+    /// This process's share of the latest hours.
     own: BTreeMap<i64, Hour>,
-    /// Since when is counted, as an hour.
+    /// The first counted hour.
     begun: i64,
-    /// Tables of this process that were counted: all, and those with offers.
+    /// The last readings of this process's counters: all tables, and those with offers.
     counted: (u64, u64),
     last_ms: i64,
     offers: AskHistory,
@@ -63,7 +61,7 @@ pub(super) struct Usual {
 }
 
 impl Usual {
-    /// What a store holds of it.
+    /// Loads the counts of a store.
     pub(super) fn load(store: &Store, now_ms: i64) -> Self {
         let (mut hours, mut own) = (BTreeMap::<i64, Hour>::new(), BTreeMap::new());
         for (number, key, hour) in kept_from(store, 0) {
@@ -79,7 +77,7 @@ impl Usual {
         usual
     }
 
-    /// Has the history know how many tables had offers before this start.
+    /// Restores the number of tables with offers from before this start into the history.
     fn recall(&mut self, this_hour: i64) {
         let lately = || self.hours.range(this_hour - RECALLED..).map(|(_, hour)| *hour);
         let all: u64 = lately().map(|hour| hour.tables).sum();
@@ -93,7 +91,7 @@ impl Usual {
         (0..without as u64).for_each(|_| self.offers.recall(Ending::Declined, Duration::ZERO));
     }
 
-    /// Takes a reading, and tells the metrics what it means.
+    /// Takes a reading, and updates the metrics.
     pub(super) fn look(&mut self, store: &Store, figures: &Figures, ledger: &mut Ledger) {
         let now_ms = store.now_ms();
         let live = |offers| figures.sum(TABLES_SETTLED, &[("test", "no"), ("offers", offers)]) as u64;
@@ -127,7 +125,7 @@ impl Usual {
         }
     }
 
-    /// Takes in what others have counted lately.
+    /// Adds the recent counts of other processes.
     fn take_in(&mut self, store: &Store, now_ms: i64) {
         let first = now_ms / HOUR_MS - 1;
         let mut lately: BTreeMap<i64, Hour> =
@@ -151,15 +149,15 @@ impl Usual {
         for (number, hour) in &self.own {
             ledger.write(own_key(store, *number), hour);
         }
-        // An hour too many, since the oldest is the same hour of the week as this one.
+        // One hour more, since the oldest is the same hour of the week as this one.
         let first = this - WEEK * WEEKS;
         self.hours = self.hours.split_off(&first);
-        // They stand in the order of their hours, whoever has written them.
+        // The keys are ordered by hour, then by process.
         let old = kept_from(store, 0).take_while(|(number, ..)| *number < first);
         old.for_each(|(_, key, _)| ledger.remove(key));
     }
 
-    /// How many leads are usual in the time since the last one came.
+    /// The usual number of leads since the last one arrived.
     fn missing(&self, now_ms: i64) -> f64 {
         let first = (self.last_ms / HOUR_MS).max(now_ms / HOUR_MS - WEEK * WEEKS);
         let part = |hour: i64| {
@@ -170,7 +168,7 @@ impl Usual {
         (first..=now_ms / HOUR_MS).map(|hour| self.usual_in(hour) * part(hour)).sum()
     }
 
-    /// How many are usual in an hour; 0 where it was never seen.
+    /// The usual number of leads in an hour; 0 if it was never seen.
     fn usual_in(&self, hour: i64) -> f64 {
         let weeks = (1..=WEEKS).map(|weeks| hour - weeks * WEEK).filter(|before| *before >= self.begun);
         let mut counts: Vec<u64> =
@@ -188,7 +186,7 @@ impl Hour {
     }
 }
 
-/// What a store holds of the hours from one on, each with its number and its key.
+/// The stored counts from an hour on, with their hours and keys.
 fn kept_from(store: &Store, hour: i64) -> impl Iterator<Item = (i64, Vec<u8>, Hour)> + use<> {
     let kept = store.scan_from(Tree::Alerts, key(hour), [HOUR]).filter_map(Result::ok);
     let store = store.clone();
@@ -203,7 +201,7 @@ fn key(hour: i64) -> Vec<u8> {
     [&[HOUR][..], &u32::try_from(hour).unwrap_or(0).to_be_bytes()].concat()
 }
 
-/// Under which this process keeps what it has counted.
+/// The key of this process's count.
 fn own_key(store: &Store, hour: i64) -> Vec<u8> {
     store.own_key(&key(hour))
 }
@@ -215,7 +213,7 @@ mod tests {
     /// A Monday at midnight.
     const MONDAY: i64 = 1_767_571_200_000 / HOUR_MS;
 
-    /// A shop that was open for so many weeks, at these hours of each day, with so many leads in each.
+    /// A shop that was open for this many weeks, in these hours of each day, with this many leads per hour.
     fn shop(weeks: i64, open: std::ops::Range<i64>, leads: u64) -> Usual {
         let begun = MONDAY - weeks * WEEK;
         let hours = (begun..MONDAY).filter(|hour| open.contains(&(hour % 24)));

@@ -1,4 +1,4 @@
-//! Telling a webhook: one call, over the wire, with what proves who we are.
+//! Delivery by webhook: one call over the wire, signed or with a bearer token.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use offerd_base::config::WebhookSettings;
 use offerd_base::regular_file::{self, PEM_BYTES_MAX};
 use offerd_wire::{Call, CallError, EndpointRules, Pool, PoolRules, Wire};
 
-/// Longest time for one call.
+/// The timeout of a call.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The wire of alerts, whose breakers keep nothing back.
+/// The wire of alerts; its breakers never block a call.
 pub(super) fn wire() -> Wire {
     outbox::wire(true)
 }
 
-/// Tells a webhook.
+/// Calls a webhook.
 ///
 /// # Errors
-/// Why it has not taken that, without its URL.
+/// The webhook has not accepted the batch; never names its URL.
 pub(super) async fn send(wire: &Wire, settings: &WebhookSettings, batch: &Batch) -> Result<(), String> {
     let call = call(settings, batch)?;
     let roots = roots(settings).map_err(|message| format!("`ca_file` {message}"))?;
@@ -37,10 +37,10 @@ pub(super) async fn send(wire: &Wire, settings: &WebhookSettings, batch: &Batch)
     if reply.status.is_success() { Ok(()) } else { Err(format!("it answered {}", reply.status.as_u16())) }
 }
 
-/// What is wrong with how a webhook is reached, as far as it shows without calling it.
+/// Validates a webhook without calling it.
 ///
 /// # Errors
-/// The key of what is, behind that of the webhook, and why.
+/// The faulty key, relative to the webhook's, and the fault.
 pub(super) fn check(name: &str, settings: &WebhookSettings) -> Result<(), (&'static str, String)> {
     let key = if settings.url.is_some() { ".url" } else { ".url_from" };
     let Ok(url) = url(settings) else { return Ok(()) };
@@ -50,10 +50,10 @@ pub(super) fn check(name: &str, settings: &WebhookSettings) -> Result<(), (&'sta
     forbidden(&pool, &url).map_or(Ok(()), |message| Err((key, message)))
 }
 
-/// The host that is called.
+/// The host of the webhook.
 ///
 /// # Errors
-/// That it is none.
+/// The URL has none.
 pub(super) fn host(settings: &WebhookSettings) -> Result<String, String> {
     outbox::host(url(settings)?.parse().ok().as_ref())
 }
@@ -80,7 +80,7 @@ fn call(settings: &WebhookSettings, batch: &Batch) -> Result<Call, String> {
     Ok(call)
 }
 
-/// The certificates of a CA beside the public ones.
+/// Additional root certificates.
 fn roots(settings: &WebhookSettings) -> Result<Option<Vec<u8>>, String> {
     let read =
         settings.ca_file.as_deref().map(|file| regular_file::bytes_of(file, PEM_BYTES_MAX)).transpose();

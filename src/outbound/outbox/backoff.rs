@@ -1,8 +1,8 @@
-//! When what failed is tried again: three times as late each time, up to a longest wait, a fifth more or less.
+//! Exponential backoff: each wait is three times the previous one, up to a maximum, with a jitter of a fifth.
 
 use std::time::Duration;
 
-/// By how much a wait grows with each attempt.
+/// The growth of the wait with each attempt.
 const GROWTH: u32 = 3;
 
 /// The first wait, and the longest.
@@ -10,14 +10,14 @@ const GROWTH: u32 = 3;
 pub struct Backoff(pub Duration, pub Duration);
 
 impl Backoff {
-    /// When it is tried again after so many attempts, of which the last has failed now; both in Unix milliseconds. A receiver that says how
-    /// long to wait is heeded, up to the longest wait.
+    /// The time of the next attempt in Unix milliseconds, after this many attempts of which the last has just
+    /// failed. Honours the receiver's `retry_after`, up to the longest wait.
     pub fn next_ms(self, now_ms: i64, attempts: u32, retry_after: Option<Duration>) -> i64 {
         let wait = self.wait(attempts, retry_after, fastrand::f64());
         now_ms.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
     }
 
-    /// `drawn`, from 0 to 1, spreads those that failed together.
+    /// `drawn`, from 0 to 1, spreads attempts that failed together.
     fn wait(self, attempts: u32, retry_after: Option<Duration>, drawn: f64) -> Duration {
         let Self(first, longest) = self;
         let grown = GROWTH.saturating_pow(attempts.saturating_sub(1));

@@ -1,4 +1,4 @@
-//! How receivers are called: over a wire of their own, as webhooks, and only at addresses that they may be at.
+//! Calls to receivers: on a separate wire, as webhooks, and only to permitted addresses.
 
 use std::time::Duration;
 
@@ -14,24 +14,24 @@ const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// Longest answer that is read, in bytes; a longer one is a failure.
+/// The longest answer in bytes; a longer one is a failure.
 const ANSWER_BYTES: usize = 256 * 1024;
 
-/// A wire for receivers: what fails here keeps no partner out, and the other way round.
+/// A wire for receivers, separate from that of partners so that failures of one do not affect the other.
 pub fn wire(simulate_only: bool) -> Wire {
     Wire::new(PanelRules { max_ejected_percent: 100, simulate_only })
 }
 
-/// How a receiver is connected to.
+/// The connection rules for a receiver.
 pub fn pool_rules(connect_timeout: Duration, allow_addresses: &[String]) -> PoolRules {
     let allow_addresses = allow_addresses.to_vec();
     PoolRules { connect_timeout, max_response_bytes: ANSWER_BYTES, allow_addresses, ..PoolRules::default() }
 }
 
-/// The host that is called: the rest of a URL may be a secret.
+/// The host of a URL; the rest of the URL may be secret.
 ///
 /// # Errors
-/// That it is none, to follow the key of the URL.
+/// The URL has none; worded to follow the URL's key.
 pub fn host(url: Option<&Uri>) -> Result<String, String> {
     let is_web = |uri: &&Uri| matches!(uri.scheme_str(), Some("http" | "https"));
     let authority = url.filter(is_web).and_then(Uri::authority);
@@ -41,14 +41,15 @@ pub fn host(url: Option<&Uri>) -> Result<String, String> {
         .ok_or_else(|| "must be an absolute URL of http or https, without a user".to_owned())
 }
 
-/// The fault of a URL whose host is an address that may not be called, to follow its key. A name is looked at whenever it is called.
+/// The fault of a URL whose host is a forbidden address, worded to follow its key. A host name is checked at
+/// each call.
 pub fn forbidden(pool: &Pool, url: &str) -> Option<String> {
     let address = pool.forbids(url)?;
     let allows = format!("`allow_addresses = [\"{address}\"]` allows it");
     Some(format!("is at {address}, a private, local or reserved address; {allows}"))
 }
 
-/// A call that posts JSON, signed as of now with each of the keys.
+/// A POST of JSON, signed with each of the keys at the current time.
 pub fn webhook(url: String, id: &str, body: Vec<u8>, keys: &[SigningKey]) -> Call {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -60,6 +61,6 @@ pub fn webhook(url: String, id: &str, body: Vec<u8>, keys: &[SigningKey]) -> Cal
             headers.insert(name, HeaderValue::from_str(text).expect("ids and base64 are ASCII"));
         }
     }
-    // A receiver knows the second by its id, but need not: the sender alone decides what is sent again.
+    // Receivers can detect duplicates by id but need not. The sender alone decides on retries.
     Call { method: Method::POST, url, headers, body: body.into(), idempotent: false }
 }

@@ -1,6 +1,6 @@
-//! What [`postbacks`](crate::postbacks) and [`alerts`](crate::alerts) have in common, who push messages to receivers: a thread of their own
-//! ([`Worker`]), signed webhooks ([`webhook`]) and which hosts they may call, secrets ([`secret`]), and when what failed is tried again
-//! ([`Backoff`]).
+//! The shared parts of [`postbacks`](crate::postbacks) and [`alerts`](crate::alerts): a thread ([`Worker`]),
+//! signed webhooks ([`webhook`]) and the hosts they may call, secrets ([`secret`]), and the [`Backoff`]
+//! between retries.
 
 mod backoff;
 mod call;

@@ -1,15 +1,15 @@
-//! Reading secrets from where they stand, whenever they are needed: one that is exchanged is in force at once. Errors follow the key of the
-//! secret, and never say what was found.
+//! Reads secrets each time they are needed, so that a replaced secret takes effect at once. Errors are worded
+//! to follow the secret's key and never contain what was read.
 
 use std::path::{Component, Path, PathBuf};
 
 use offerd_base::config::SecretPlace;
 use offerd_base::regular_file::{self, SECRET_BYTES_MAX};
 
-/// What stands where a secret is to be, without white space around it.
+/// The content of a secret's place, without surrounding white space.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// It cannot be read.
 pub fn text(place: &SecretPlace) -> Result<String, String> {
     let path = match place {
         SecretPlace::File(path) => path.clone(),
@@ -20,10 +20,10 @@ pub fn text(place: &SecretPlace) -> Result<String, String> {
     Ok(text.trim().to_owned())
 }
 
-/// The text of a secret that is not empty; none where none is named.
+/// A non-empty secret; `None` if no place is given.
 ///
 /// # Errors
-/// Why it cannot be read, or that it is empty.
+/// It cannot be read, or is empty.
 pub fn read(place: Option<&SecretPlace>) -> Result<Option<String>, String> {
     match place.map(text).transpose()? {
         Some(text) if text.is_empty() => Err("leads to an empty file".to_owned()),
@@ -31,7 +31,7 @@ pub fn read(place: Option<&SecretPlace>) -> Result<Option<String>, String> {
     }
 }
 
-/// Where the service manager keeps a credential.
+/// The path at which the service manager keeps a credential.
 fn credential(name: &str) -> Result<PathBuf, String> {
     let is_name = matches!(Path::new(name).components().collect::<Vec<_>>()[..], [Component::Normal(_)]);
     if !is_name {

@@ -1,4 +1,5 @@
-//! What webhooks are signed with, as [Standard Webhooks](https://www.standardwebhooks.com) has it: `v1` signatures, HMAC-SHA256.
+//! Signing keys of webhooks, by [Standard Webhooks](https://www.standardwebhooks.com): `v1` signatures,
+//! HMAC-SHA256.
 
 use std::fmt;
 
@@ -10,10 +11,10 @@ use sha2::Sha256;
 use super::secret;
 use offerd_base::config::SecretPlace;
 
-/// How a secret begins that is written down.
+/// The prefix of an encoded key.
 const PREFIX: &str = "whsec_";
 
-/// How many bytes a key has, by the specification.
+/// The length of a key in bytes, by the specification.
 const KEY_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
 /// A symmetric key.
@@ -21,10 +22,10 @@ const KEY_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 pub struct SigningKey(Vec<u8>);
 
 impl SigningKey {
-    /// Reads a key from where it is.
+    /// Reads a key from its place.
     ///
     /// # Errors
-    /// Why it cannot be read, to follow its place; never what was found.
+    /// It cannot be read; worded to follow its place, and never with the content.
     pub fn read(place: &SecretPlace) -> Result<Self, String> {
         let text = secret::text(place)?;
         Self::parse(&text).ok_or_else(|| {
@@ -36,7 +37,7 @@ impl SigningKey {
         })
     }
 
-    /// Reads `whsec_…`.
+    /// Parses `whsec_…`.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = STANDARD.decode(text.strip_prefix(PREFIX)?).ok()?;
         KEY_BYTES.contains(&bytes.len()).then_some(Self(bytes))
@@ -51,7 +52,7 @@ impl SigningKey {
     }
 }
 
-/// The key is a secret.
+/// Hides the key.
 impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SigningKey(***)")
@@ -62,7 +63,7 @@ impl fmt::Debug for SigningKey {
 mod tests {
     use super::*;
 
-    /// The example that the specification's own libraries are tested with.
+    /// The example by which the specification's own libraries are tested.
     #[test]
     fn a_signature_is_that_of_the_published_example() {
         let key = SigningKey::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();

@@ -1,4 +1,4 @@
-//! A thread of its own, for what waits for no lead, and no lead for it.
+//! A background thread that never blocks a lead, nor a lead it.
 
 use std::thread::{self, JoinHandle};
 
@@ -15,10 +15,10 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts the thread; the future is made on it.
+    /// Starts the thread; the future is created on it.
     ///
     /// # Errors
-    /// That there is none to be had.
+    /// The thread cannot be started.
     pub fn start<W: Future<Output = ()>>(
         name: &'static str,
         work: impl FnOnce() -> W + Send + 'static,
@@ -30,17 +30,17 @@ impl Worker {
             runtime.block_on(async {
                 tokio::select! {
                     () = work() => {}
-                    // A sender that is gone means the same.
+                    // A dropped sender also stops it.
                     _ = stopping.wait_for(|stop| *stop) => {}
                 }
             });
-            // Whatever reads or resolves is not waited for.
+            // Does not wait for blocking reads or name look-ups.
             runtime.shutdown_background();
         });
         Ok(Self { name, stop, thread: thread.map_err(failed)? })
     }
 
-    /// Ends it at once; what was under way is sent again after the next start.
+    /// Stops it at once. Deliveries in progress are repeated after the next start.
     pub fn stop(self) {
         self.stop.send_replace(true);
         if self.thread.join().is_err() {

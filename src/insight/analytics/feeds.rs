@@ -53,7 +53,6 @@ impl Feeds {
     ///
     /// # Errors
     /// The store cannot be read.
-    /// The store cannot be read.
     pub async fn horizon(&self) -> Result<Horizon, StoreError> {
         let aged = Horizon::by(|form| ArrivalTime(self.store.aged_us(form.minimum_age())));
         if aged.0[0].max(aged.0[1]).0 > self.store.closed_us()? + 1 {

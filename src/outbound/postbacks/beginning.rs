@@ -1,4 +1,4 @@
-//! From when on a new subscription is told, and what becomes of one whose file is gone.
+//! The start of new subscriptions, and the removal of those whose file is gone.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use super::record::{Cursor, Keys, What};
 use super::subscriptions::Subscriptions;
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
-/// How often is looked anew which are new, where another process gets in the way.
+/// The most attempts to start new subscriptions when other processes interfere.
 const TRIES: usize = 16;
 
-/// Notes for each subscription that sends something and is new that it begins here: once this returns, it is told what arrives from now on,
-/// whatever happens to the process. One that was there before goes on where it was.
+/// Records the start of each new active subscription. Once this returns, it receives every event from now on,
+/// whatever happens to the process. An existing subscription continues from its cursor.
 ///
 /// # Errors
-/// Why the store failed.
+/// The failure of the store.
 pub async fn begin(store: &Store, subscriptions: &Subscriptions) -> Result<(), CommitError> {
     for _ in 0..TRIES {
         match begin_those_of_now(store, subscriptions).await {
-            // Another process has begun one meanwhile, or taken something in.
+            // Another process has started one or moved its cursor meanwhile.
             Err(CommitError::Guard { .. }) => {}
             outcome => return outcome,
         }
@@ -46,10 +46,11 @@ async fn begin_those_of_now(store: &Store, subscriptions: &Subscriptions) -> Res
     if is_new { store.commit(commit).await } else { Ok(()) }
 }
 
-/// Notes of which subscriptions there is no file any more, and forgets those of which there was none for as long as they are kept.
+/// Marks subscriptions whose file is gone, and removes those that have been marked for
+/// `postbacks.vanished_kept`.
 ///
 /// # Errors
-/// Why the store failed.
+/// The failure of the store.
 pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions) -> Result<(), CommitError> {
     let declared: Vec<Keys> = subscriptions.all().iter().map(|one| Ledger::of(store, one).keys).collect();
     let kept_ms = i64::try_from(subscriptions.settings.vanished_kept.as_millis()).unwrap_or(i64::MAX);
@@ -64,13 +65,13 @@ pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions
         }
         let place = keys.all(What::Cursor);
         let found = store.get(Tree::Postbacks, &place).map_err(unreadable)?;
-        // A cursor that does not decode is reported, and goes with its subscription.
+        // An unreadable cursor is reported by the store, and removed with its subscription.
         match found.and_then(|bytes| store.decode(Tree::Postbacks, &place, &bytes).ok()) {
             Some(before @ Cursor { vanished_ms: None, next_us }) => {
                 let cursor = Cursor { next_us, vanished_ms: Some(now_ms) };
                 let commit = Commit::new().unchanged(Tree::Postbacks, &place, codec::encode(&before));
                 match store.commit(commit.put(Tree::Postbacks, place, codec::encode(&cursor))).await {
-                    // It goes on meanwhile; the next look sees whether it does yet.
+                    // Its cursor moved meanwhile; the next sweep checks again.
                     Ok(()) | Err(CommitError::Guard { .. }) => {}
                     Err(failure) => return Err(failure),
                 }
@@ -82,7 +83,7 @@ pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions
     Ok(())
 }
 
-/// Removes all that is held of a subscription; the cursor, whose key is the first, with the last of it.
+/// Removes all records of a subscription. The cursor, whose key is the first, goes last.
 async fn forget(store: &Store, keys: &Keys) -> Result<(), CommitError> {
     let all = store.scan(Tree::Postbacks, keys.prefix()).filter_map(Result::ok).map(|(key, _)| key);
     let mut all: Vec<Vec<u8>> = all.collect();

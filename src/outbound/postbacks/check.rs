@@ -1,4 +1,4 @@
-//! From a file to a [`Subscription`], or to every fault of it.
+//! Validates a file into a [`Subscription`], or reports all its faults.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use crate::outbox::{SigningKey, forbidden, host, wire};
 use offerd_base::declaration::{Checker, Fault, Source};
 use offerd_insight::analytics::EventTypes;
 
-/// Most secrets of a webhook: a receiver is sent as many signatures.
+/// The most secrets of a webhook; each adds a signature to every call.
 const KEYS_MAX: usize = 4;
 
-/// The fault of a secret that is neither in a file nor a credential.
+/// The fault of a secret that is neither a file nor a credential.
 const MISPLACED: &str = "must be a table, `{ file = \"PATH\" }` or `{ credential = \"NAME\" }`";
 
-/// The longest waits that a file may ask for.
+/// The largest durations in a file.
 const TIMEOUT_MAX: Duration = Duration::from_secs(60);
 const GIVE_UP_MAX: Duration = Duration::from_secs(31 * 24 * 3600);
 
-/// The subscription of a file.
+/// Validates a file.
 ///
 /// # Errors
-/// Every fault of it.
+/// Every fault.
 pub(super) fn subscription(name: &str, source: &Source) -> Result<Subscription, Vec<Fault>> {
     let (declared, mut checker) = Checker::begin::<Declared>(name, source)?;
     bounds(&declared, &mut checker);
@@ -72,7 +72,7 @@ fn bounds(declared: &Declared, checker: &mut Checker<'_>) {
     checker.tags(&declared.tags);
 }
 
-/// Whether the host may be called, where it is an address.
+/// Checks that the host may be called, if it is an address.
 fn address(subscription: &Subscription, url: &str, checker: &mut Checker<'_>) {
     let url = UrlTemplate::uri(url).map(|uri| uri.to_string()).unwrap_or_default();
     match pool(&wire(false), subscription) {
@@ -98,7 +98,7 @@ fn webhook(declared: &Declared, checker: &mut Checker<'_>) -> Way {
         let place = secret.0.as_ref().ok_or_else(|| MISPLACED.to_owned());
         match place.and_then(SigningKey::read) {
             Ok(key) => keys.push(key),
-            // What is not used need not be there yet.
+            // A paused subscription may lack its keys.
             Err(_) if declared.paused => {}
             Err(message) => checker.at(&format!("secrets[{nth}]"), message),
         }

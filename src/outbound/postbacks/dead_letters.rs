@@ -1,4 +1,4 @@
-//! Dead letters: events that were given up, which can be looked at and sent again.
+//! Dead letters: events that were given up, to be inspected and sent again.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -10,45 +10,45 @@ use offerd_engine::records::projection::blocking;
 use offerd_model::EventType;
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
-/// Letters that are put back at once.
+/// The number of letters requeued in a commit.
 const AT_ONCE: usize = 500;
 
 /// An event that was given up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetter {
-    /// The lead that it is of.
+    /// The event's lead.
     pub lead_uuid: Uuid,
-    /// What happened.
+    /// The type of event.
     pub event_type: EventType,
-    /// How often it was sent.
+    /// The number of attempts.
     pub attempts: u32,
-    /// When it was given up, Unix milliseconds.
+    /// When it was given up, in Unix milliseconds.
     pub given_up_at: i64,
-    /// How the last attempt ended.
+    /// The result of the last attempt.
     pub last: Option<Ended>,
 }
 
-/// Which of them are to be sent again.
+/// Selects the dead letters to send again.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Retry {
-    /// Those of this lead; all of them without.
+    /// Those of this lead; all if `None`.
     pub lead_uuid: Option<Uuid>,
 }
 
-/// What a retry came to.
+/// The result of a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retried {
-    /// How many letters are outstanding again.
+    /// The number of requeued letters.
     pub put_back: usize,
 }
 
-/// The dead letters of a subscription, the oldest event first. Blocks while it reads.
+/// The dead letters of a subscription, oldest event first. Blocks while it reads the store.
 ///
 /// # Errors
-/// The disk does not read.
+/// The disk cannot be read.
 pub fn dead_letters(store: &Store, subscription: &Subscription) -> Result<Vec<DeadLetter>, CommitError> {
     let shown = |Delivery { lead, event_type, attempts, next_ms, last, .. }: Delivery| DeadLetter {
         lead_uuid: lead,
@@ -60,28 +60,28 @@ pub fn dead_letters(store: &Store, subscription: &Subscription) -> Result<Vec<De
     Ok(dead(store, subscription)?.into_iter().map(shown).collect())
 }
 
-/// The same, as they are kept. Blocks while it reads.
+/// The dead letters as stored. Blocks while it reads the store.
 ///
 /// # Errors
-/// The disk does not read.
+/// The disk cannot be read.
 pub fn dead(store: &Store, subscription: &Subscription) -> Result<Vec<Delivery>, CommitError> {
     let letters = Ledger::of(store, subscription).deliveries(What::Dead)?;
     Ok(letters.into_iter().map(|(_, letter)| letter).collect())
 }
 
-/// The events of a subscription that were sent and not acknowledged, the oldest first. Blocks while it reads.
+/// The events that were sent and not acknowledged, oldest first. Blocks while it reads the store.
 ///
 /// # Errors
-/// The disk does not read.
+/// The disk cannot be read.
 pub fn waiting(store: &Store, subscription: &Subscription) -> Result<Vec<Delivery>, CommitError> {
     let outstanding = Ledger::of(store, subscription).outstanding()?.into_iter();
     Ok(outstanding.map(|(_, delivery)| delivery).filter(|delivery| delivery.attempts > 0).collect())
 }
 
-/// Has dead letters be sent again, as if they had just arrived, before what is younger of their leads.
+/// Requeues dead letters as if they had just arrived, ahead of their leads' younger events.
 ///
 /// # Errors
-/// Why the store failed; some may be put back.
+/// The failure of the store; some letters may be requeued.
 pub async fn retry(store: &Store, subscription: &Subscription, retry: Retry) -> Result<Retried, CommitError> {
     let ledger = Ledger::of(store, subscription);
     let is_meant = |letter: &Delivery| retry.lead_uuid.is_none_or(|lead| letter.lead == lead);

@@ -1,4 +1,4 @@
-//! The shape of `<name>.toml` in `postbacks.path`, as an operator writes it. The file's name is that of the subscription.
+//! The format of `<name>.toml` in `postbacks.path`; the file's name is the subscription's.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,63 +14,64 @@ table! {
     /// A whole file.
     #[derive(Debug)]
     pub(super) struct Declared {
-        /// Name of the company whose events are told, as its tokens were made with.
+        /// Name of the company whose events are sent, as given when its tokens were created.
         company: String,
-        /// How they are told.
+        /// The kind of call.
         kind: Kind,
-        /// Where to; with `kind = "url"` with macros in its path and query.
+        /// The URL to call; with `kind = "url"` its path and query may hold macros.
         url: String,
-        /// What webhooks are signed with; two while keys are exchanged.
+        /// The keys that sign webhooks; two during a key rotation.
         secrets: Vec<DeclaredSecret> => optional,
-        /// `GET` or `POST`, of `kind = "url"` only; `GET` when absent.
+        /// `GET` or `POST`, for `kind = "url"` only; `GET` by default.
         method: Option<Method>,
-        /// Which events; all when absent.
+        /// The event types to send; all by default.
         events: Option<Vec<EventType>>,
         /// Client tags that the lead must have, each with one of these values.
         tags: BTreeMap<String, Vec<String>> => optional,
-        /// Whether the events of test leads are told, rather than those of live ones.
+        /// Sends the events of test leads instead of live ones.
         test: bool => optional,
-        /// Hosts, addresses and networks that may be called although they are private.
+        /// Private hosts, addresses and networks that may be called.
         allow_addresses: Vec<String> => optional,
-        /// Longest wait for an answer.
+        /// The timeout of a call.
         timeout: HumanDuration => or(HumanDuration(Duration::from_secs(10))),
-        /// How long an event is tried before it is a dead letter.
+        /// How long an event is retried before it becomes a dead letter.
         give_up_after: HumanDuration => or(HumanDuration(Duration::from_secs(3 * 24 * 3600))),
-        /// Sends nothing for now; what arrives meanwhile is sent afterwards, unless it was paused from the beginning.
+        /// Suspends sending. Events that arrive meanwhile are sent later, unless the subscription was paused
+        /// from the beginning.
         paused: bool => optional,
     }
 }
 
-/// How events are told.
+/// The kind of call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
-    /// As JSON, signed as Standard Webhooks has it.
+    /// Signed JSON, by Standard Webhooks.
     Webhook,
-    /// By a call of a URL that says what happened.
+    /// A URL with the event's data.
     Url,
 }
 
-/// How a URL is called.
+/// The HTTP method of a URL call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum Method {
-    /// With GET.
+    /// A GET request.
     #[serde(rename = "GET")]
     Get,
-    /// With POST, without a body.
+    /// A POST request without a body.
     #[serde(rename = "POST")]
     Post,
 }
 
-/// Where a secret is: `{ file = "PATH" }` or `{ credential = "NAME" }`. None where it is nowhere that is known: what stood there is
-/// forgotten, since it may be the secret itself.
+/// A secret: `{ file = "PATH" }` or `{ credential = "NAME" }`. `None` for any other value, which is discarded
+/// since it may be the secret itself.
 #[derive(Debug, Deserialize)]
 #[serde(from = "toml::Value")]
 pub(super) struct DeclaredSecret(pub Option<SecretPlace>);
 
 impl From<toml::Value> for DeclaredSecret {
     fn from(value: toml::Value) -> Self {
-        // Of several keys serde would take the first.
+        // With several keys serde would take the first.
         let is_one = value.as_table().is_some_and(|table| table.len() == 1);
         Self(Some(value).filter(|_| is_one).and_then(|value| value.try_into().ok()))
     }

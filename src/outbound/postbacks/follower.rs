@@ -1,4 +1,5 @@
-//! The task of one subscription: it takes in what arrives, as a [projection](Projection) of the feed, and sends what is due.
+//! The task of one subscription: takes in events as a [projection](Projection) of the feed, and sends the due
+//! ones.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,37 +23,37 @@ use offerd_engine::records::projection::{BUSY, LOOK_AGAIN, Projection, blocking,
 use offerd_store::{Commit, CommitError, Store};
 use offerd_wire::{Endpoint, Wire};
 
-/// Between two tries to write while the store does not.
+/// The interval between attempts to write while the store does not.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
-/// How long new work queues.
+/// How long new work is queueing.
 pub(super) type Queueing = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// What attempts share with what takes in.
+/// The state shared by intake and attempts.
 struct Shared {
     settings: PostbackSettings,
     ledger: Ledger,
     endpoint: Endpoint,
     tried: Mutex<Option<Tried>>,
     outbox: Mutex<Outbox>,
-    /// That something has come into it.
+    /// Signals new deliveries in the outbox.
     filled: Notify,
 }
 
-/// Sends what is due of one subscription.
+/// Sends the due deliveries of one subscription.
 pub(super) struct Follower {
     shared: Arc<Shared>,
     queueing: Queueing,
     attempts: FuturesUnordered<BoxFuture<'static, (Place, Settled)>>,
-    /// While nothing is to be sent.
+    /// Nothing is sent before this.
     held_until: Option<Instant>,
 }
 
-/// What is left of a delivery after an attempt, to be sent again; and for how long nothing at all is to be sent.
+/// The delivery to send again after an attempt, if any, and a pause before anything else is sent.
 type Settled = (Option<Delivery>, Option<Duration>);
 
 impl Follower {
-    /// Of a subscription, with what is outstanding of it.
+    /// Sets up a subscription with its outstanding deliveries.
     ///
     /// # Errors
     /// What cannot be set up.
@@ -64,7 +65,7 @@ impl Follower {
         queueing: Queueing,
     ) -> Result<Self, String> {
         let endpoint = sender::open(wire, &subscription, settings)?;
-        // What was queued by a follower before this one is written, so that what is read is what is there.
+        // Flushes the writes that the previous follower has queued, so that the reads are current.
         store.commit(Commit::new()).await.map_err(|error| error.to_string())?;
         let reads = store.clone();
         let read = blocking(move || {
@@ -89,7 +90,7 @@ impl Follower {
         Ok(Self { shared: Arc::new(shared), queueing, attempts, held_until: None })
     }
 
-    /// Goes on for as long as the store is open.
+    /// Runs for as long as the store is open.
     pub(super) async fn run(self) {
         let (shared, queueing) = (Arc::clone(&self.shared), Arc::clone(&self.queueing));
         tokio::select! {
@@ -111,7 +112,7 @@ impl Follower {
         }
     }
 
-    /// Sends what is due, as much at once as may be; while new work queues, one at a time.
+    /// Starts due attempts, up to the concurrency limit; one at a time while new work is queueing.
     fn begin_attempts(&mut self) {
         if self.held_until.is_some_and(|until| Instant::now() < until) {
             return;
@@ -125,7 +126,7 @@ impl Follower {
         }
     }
 
-    /// How many attempts may be under way.
+    /// The most concurrent attempts.
     fn most(&self) -> usize {
         if (self.queueing)() > BUSY { 1 } else { self.shared.settings.concurrency }
     }
@@ -139,7 +140,7 @@ impl Follower {
         self.held_until = self.held_until.max(pause.map(|pause| Instant::now() + pause));
     }
 
-    /// When there may be something to do, attempts that end and what comes in aside.
+    /// The next time at which there may be work, besides finished attempts and arrivals.
     fn next_turn(&self) -> Instant {
         let latest = Instant::now() + LOOK_AGAIN;
         if let Some(until) = self.held_until {
@@ -151,7 +152,7 @@ impl Follower {
     }
 }
 
-/// What comes in for a subscription.
+/// Takes in events for a subscription.
 struct Intake(Arc<Shared>);
 
 impl Projection for Intake {
@@ -169,7 +170,7 @@ impl Shared {
         self.outbox.lock().next(self.ledger.store.now_ms())
     }
 
-    /// Takes in what has arrived, if there is room; whether there may be more.
+    /// Takes in arrived events if there is room; returns whether there may be more.
     async fn take_in(self: &Arc<Self>) -> Result<bool, CommitError> {
         let room = self.settings.outstanding.saturating_sub(self.outbox.lock().len());
         if room == 0 {
@@ -196,13 +197,13 @@ impl Shared {
         gauge!(POSTBACKS_OUTSTANDING, "subscription" => name.clone()).set(outbox.len() as f64);
     }
 
-    /// Sends one delivery, and writes down how that ended.
+    /// Sends one delivery and records the result.
     async fn attempt(self: Arc<Self>, place: Place, delivery: Delivery) -> Settled {
         let shared = Arc::clone(&self);
         let found = blocking(move || shared.ledger.find(place)).await;
         let subscription = &self.ledger.subscription;
         let held = |delivery| (Some(delivery), Some(self.settings.first_backoff));
-        // It may be there once the disk reads again.
+        // The event may exist; retry once the disk can be read again.
         let Ok(Ok(found)) = found else { return held(delivery) };
         let call = found.and_then(|(message, tags)| subscription.call(&message, tags.as_ref()));
         let Some(call) = call else {
@@ -242,7 +243,8 @@ impl Shared {
         tried.insert(after).clone()
     }
 
-    /// Writes until it is written, or the store is closed: what is not written is sent again after a restart. Counts the result.
+    /// Retries a write until it succeeds or the store is closed; an unwritten result means the event is sent
+    /// again after a restart. Counts the result.
     async fn written(&self, result: &'static str, commit: impl Fn() -> Commit) {
         while let Err(error) = self.ledger.store.commit(commit()).await
             && error != CommitError::Closed

@@ -1,4 +1,5 @@
-//! The keeper: one thread, on which each subscription in force has its task, so that no receiver waits for another, and no lead for any.
+//! The keeper: one thread with a task for each active subscription, so that receivers delay neither each
+//! other nor leads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,10 +23,10 @@ use offerd_base::telemetry::metrics::{POSTBACK_LAG, POSTBACKS, POSTBACKS_DEAD, P
 use offerd_store::{CommitError, Store};
 use offerd_wire::Wire;
 
-/// Between two looks at what is too old.
+/// The interval of sweeps.
 const SWEEP_EVERY: Duration = Duration::from_secs(20);
 
-/// Runs the subscriptions in force.
+/// Runs the active subscriptions.
 pub struct Keeper {
     store: Store,
     wire: Wire,
@@ -34,10 +35,10 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts the thread. It makes room for new work by how long that queues.
+    /// Starts the thread. It throttles itself while new work is `queueing`.
     ///
     /// # Errors
-    /// That there is none to be had.
+    /// The thread cannot be started.
     pub fn start(
         store: Store,
         subscriptions: watch::Receiver<Arc<Subscriptions>>,
@@ -48,7 +49,7 @@ impl Keeper {
     }
 
     async fn keep(mut self, mut subscriptions: watch::Receiver<Arc<Subscriptions>>) {
-        // What was outstanding to the one that led before is read then.
+        // The previous leader's outstanding deliveries are read only then.
         self.store.until_it_leads().await;
         let mut sweep_at = Instant::now();
         loop {
@@ -64,7 +65,7 @@ impl Keeper {
         }
     }
 
-    /// Ends the tasks of subscriptions that are not in force as they were, and begins those that are not running.
+    /// Stops the tasks of changed or removed subscriptions, and starts missing ones.
     async fn take_in(&mut self, in_force: &Subscriptions) {
         let running: Vec<String> = self.tasks.keys().cloned().collect();
         for name in running {
@@ -83,7 +84,7 @@ impl Keeper {
 
     async fn begin(&mut self, subscription: &Arc<Subscription>, settings: &PostbackSettings) {
         let name = &subscription.name;
-        // Told from the start on, as 0, so that growth is seen.
+        // Counters start at 0, so that their growth is visible.
         for result in ["ok", "failed", "dead", "gone", "dropped"] {
             counter!(POSTBACKS, "subscription" => name.clone(), "result" => result).increment(0);
         }
@@ -98,7 +99,7 @@ impl Keeper {
         }
     }
 
-    /// What was under way is sent again by who comes next.
+    /// Deliveries in progress are repeated by the next task.
     async fn end(&mut self, name: &str) {
         let Some((_, _, task)) = self.tasks.remove(name) else { return };
         task.abort();
@@ -108,7 +109,7 @@ impl Keeper {
         }
     }
 
-    /// Removes what is kept no longer, on a thread that may block: what fails is tried again by the next sweep.
+    /// Removes expired records, on a thread that may block; failures are retried by the next sweep.
     async fn sweep(&self, in_force: &Arc<Subscriptions>) {
         let (store, in_force, runtime) = (self.store.clone(), Arc::clone(in_force), Handle::current());
         let sweeping = spawn_blocking(move || runtime.block_on(sweep(&store, &in_force)));

@@ -1,4 +1,4 @@
-//! The ledger of a subscription: what the store holds of it, and how that changes. It blocks while it reads.
+//! The stored records of a subscription, and their changes. Blocks while it reads the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use offerd_store::entities::{CompanyRecord, LeadRecord};
 use offerd_store::tokens::{Tokens, company_uuid};
 use offerd_store::{Commit, CommitError, FeedKey, ReadError, Store, Tree, codec};
 
-/// What the store holds of one subscription. Cheap to clone.
+/// The stored records of one subscription. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Ledger {
     pub(super) store: Store,
@@ -23,15 +23,14 @@ pub(super) struct Ledger {
     pub(super) keys: Keys,
 }
 
-/// What was taken from the feed, once the commit is acknowledged.
+/// Deliveries taken from the feed; valid once the commit is acknowledged.
 pub(super) struct Taken {
     pub commit: Commit,
     pub deliveries: Vec<(Place, Delivery)>,
-    /// Whether there may be more.
     pub more: bool,
 }
 
-/// The company of this name. One that has no token yet will be known by this uuid when it has.
+/// The company of this name. One without tokens gets the uuid that its first token will give it.
 fn company_of(store: &Store, name: &str) -> CompanyRecord {
     let known = Tokens::of(store.clone()).companies().into_iter().find(|company| company.name == name);
     known.unwrap_or_else(|| CompanyRecord {
@@ -42,14 +41,14 @@ fn company_of(store: &Store, name: &str) -> CompanyRecord {
 }
 
 impl Ledger {
-    /// That of a subscription.
+    /// The ledger of a subscription.
     pub(super) fn of(store: &Store, subscription: &Subscription) -> Self {
         let company = company_of(store, &subscription.company);
         let keys = Keys::of(&subscription.name, company.uuid);
         Self { store: store.clone(), subscription: Arc::new(subscription.clone()), company, keys }
     }
 
-    /// How far the feed is taken in; nothing where it never was.
+    /// The cursor in the feed; `None` if it was never set.
     ///
     /// # Errors
     /// It cannot be read.
@@ -57,15 +56,15 @@ impl Ledger {
         self.store.read(Tree::Postbacks, self.keys.all(What::Cursor)).map_err(unreadable)
     }
 
-    /// How calls ended last.
+    /// The result of the last calls.
     pub(super) fn tried(&self) -> Option<Tried> {
         self.store.read(Tree::Postbacks, self.keys.all(What::Tried)).ok().flatten()
     }
 
-    /// The deliveries of a kind, the oldest first. A broken one is reported by the store, and left out.
+    /// The deliveries of a kind, oldest first. Damaged ones are skipped; the store reports them.
     ///
     /// # Errors
-    /// The disk does not read.
+    /// The disk cannot be read.
     pub(super) fn deliveries(&self, what: What) -> Result<Vec<(Place, Delivery)>, CommitError> {
         let mut deliveries = Vec::new();
         for record in self.store.scan(Tree::Postbacks, self.keys.all(what)) {
@@ -78,19 +77,19 @@ impl Ledger {
         Ok(deliveries)
     }
 
-    /// The deliveries that are outstanding, and those that are to be so again.
+    /// The deliveries that are outstanding or requeued.
     ///
     /// # Errors
-    /// The disk does not read.
+    /// The disk cannot be read.
     pub(super) fn outstanding(&self) -> Result<Vec<(Place, Delivery)>, CommitError> {
         Ok([self.deliveries(What::Outstanding)?, self.deliveries(What::PutBack)?].concat())
     }
 
-    /// Up to which arrival something may be taken in, if anything may. All that arrived up to then can be read, whichever volume it lies
-    /// in, once a commit is acknowledged that was begun after this.
+    /// The arrival time up to which events can be taken in; `None` if there are none. All events up to it are
+    /// readable, in any volume, once a commit begun after this call is acknowledged.
     ///
     /// # Errors
-    /// The disk does not read.
+    /// The disk cannot be read.
     pub(super) fn news(&self) -> Result<Option<u64>, CommitError> {
         let Some(cursor) = self.cursor()? else { return Ok(None) };
         let start = FeedKey::first_at(self.company.uuid, cursor.next_us).to_bytes();
@@ -99,8 +98,8 @@ impl Ledger {
         if in_feed || put_back() { self.store.closed_us().map(Some).map_err(unreadable) } else { Ok(None) }
     }
 
-    /// Takes from the feed what the subscription wants of what arrived up to `until_us`, and what was put back: as many as there is `room`
-    /// for, but for those that arrived together.
+    /// Takes the matching events that arrived up to `until_us`, and requeued deliveries: at most `room`,
+    /// except that events that arrived together stay together.
     ///
     /// # Errors
     /// The cursor cannot be read.
@@ -124,7 +123,7 @@ impl Ledger {
                 break;
             }
             deliveries.extend(self.wanted(key, &payload, now_ms)?);
-            // No two records share an arrival.
+            // Each record has its own arrival time.
             after.next_us = key.arrival_us + 1;
         }
         if after == before && deliveries.is_empty() {
@@ -138,7 +137,7 @@ impl Ledger {
         Ok(Some(Taken { commit, deliveries, more }))
     }
 
-    /// The deliveries of a record of the feed.
+    /// The deliveries of a feed record.
     fn wanted(
         &self,
         key: FeedKey,
@@ -156,24 +155,24 @@ impl Ledger {
         Ok(deliveries)
     }
 
-    /// Whether the client tags of a lead are as the subscription wants them; of one that is erased they are not.
+    /// Whether a lead's client tags match the subscription; false for an erased lead.
     fn fits(&self, lead: Uuid) -> Result<bool, CommitError> {
         let fits = |tags: ClientTags| self.subscription.fits(&tags);
         Ok(!self.subscription.reads_tags() || self.tags(lead)?.is_some_and(fits))
     }
 
-    /// The client tags of a lead; nothing of one that is erased, or cannot be read any more.
+    /// The client tags of a lead; `None` if it is erased or unreadable.
     fn tags(&self, lead: Uuid) -> Result<Option<ClientTags>, CommitError> {
         let Some(bytes) = self.readable(Tree::Leads, lead.as_bytes())? else { return Ok(None) };
         let record = self.store.decode_json::<LeadRecord>(Tree::Leads, lead.as_bytes(), &bytes).ok();
         Ok(record.map(|record| record.lead.client_tags.clone().unwrap_or_default()))
     }
 
-    /// The event of a delivery, with the client tags of its lead where they are wanted. None that was dropped for its age, or cannot be read,
-    /// or whose URL names client tags of a lead that is erased.
+    /// The event of a delivery, with its lead's client tags if the URL needs them. `None` if the event was
+    /// dropped for age, is damaged, or needs client tags of an erased lead.
     ///
     /// # Errors
-    /// The disk does not read: it may be there.
+    /// The disk cannot be read; the event may exist.
     pub(super) fn find(&self, place: Place) -> Result<Option<(Message, Option<ClientTags>)>, CommitError> {
         let subscription = &self.subscription;
         let Place { arrival_us, sequence, nth } = place;
@@ -188,7 +187,7 @@ impl Ledger {
         Ok(Some((Message::of(&subscription.name, self.company.uuid, place, event), tags)))
     }
 
-    /// A record, unless there is none or it is broken for good.
+    /// A record; `None` if it is missing or permanently damaged.
     fn readable(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, CommitError> {
         match self.store.get(tree, key) {
             Ok(found) => Ok(found),
@@ -197,8 +196,8 @@ impl Ledger {
         }
     }
 
-    /// What is written after an attempt: the delivery is no longer outstanding, unless it is kept as that, or as a dead letter; and how the
-    /// call ended.
+    /// The commit after an attempt: removes the delivery from the outstanding ones unless it stays or becomes
+    /// a dead letter, and records the result of the call.
     pub(super) fn settled(
         &self,
         place: Place,
@@ -218,10 +217,11 @@ impl Ledger {
         commit
     }
 
-    /// Removes the dead letters that are too old, and the oldest beyond `most`. Gives how many were removed, and how many are left.
+    /// Removes dead letters that are too old, and the oldest ones beyond `most`. Returns the numbers removed
+    /// and left.
     ///
     /// # Errors
-    /// Why the store failed.
+    /// The failure of the store.
     pub(super) async fn sweep(&self, most: usize, kept: Duration) -> Result<(usize, usize), CommitError> {
         let kept_ms = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
         let since_ms = self.store.now_ms().saturating_sub(kept_ms);
@@ -235,7 +235,7 @@ impl Ledger {
     }
 }
 
-/// Of an attempt that ended so, after those before.
+/// The result of the calls after another attempt.
 pub(super) fn tried_after(before: Option<&Tried>, last: Ended) -> Tried {
     let before = before.and_then(|before| before.failing_since_ms);
     let failing_since_ms = (!last.is_good()).then_some(before.unwrap_or(last.at_ms));

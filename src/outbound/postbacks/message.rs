@@ -1,4 +1,4 @@
-//! What goes out about one event.
+//! The message of one event.
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -10,16 +10,16 @@ use offerd_model::{EventType, LeadEvent, Timestamp};
 use offerd_store::entities::{CompanyRecord, Happening};
 use offerd_store::{FeedKey, Store};
 
-/// An event, as the newer form of the feed tells it, and the id that it goes out under.
+/// An event in the newer form of the feed, with the id of its message.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// The same whenever this event is sent for this subscription.
+    /// Stays the same each time this event is sent for this subscription.
     pub id: String,
     /// The event.
     pub event: LeadEvent,
 }
 
-/// What a webhook's body holds, as Standard Webhooks proposes it.
+/// The body of a webhook, as Standard Webhooks recommends it.
 #[derive(Serialize)]
 struct Body<'m> {
     r#type: EventType,
@@ -28,7 +28,6 @@ struct Body<'m> {
 }
 
 impl Message {
-    /// The message of an event of a subscription.
     pub(super) fn of(subscription: &str, company: Uuid, place: Place, event: LeadEvent) -> Self {
         let place = format!("{}.{}.{}", place.arrival_us, place.sequence, place.nth);
         let id = ids::derived("postback", &[subscription, &company.to_string(), &place]);
@@ -46,7 +45,7 @@ impl Message {
     }
 }
 
-/// The events of a record of the feed, in their order. A broken one is reported by the store, and has none.
+/// The events of a feed record, in order. A damaged record has none; the store reports it.
 pub(super) fn told(store: &Store, company: &CompanyRecord, key: FeedKey, payload: &[u8]) -> Vec<LeadEvent> {
     let newer = Newer::new(Some(company), ArrivalTime(key.arrival_us));
     let stored: Vec<Happening> = store.decode(Events::TREE, &key.to_bytes(), payload).unwrap_or_default();

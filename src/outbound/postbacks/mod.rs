@@ -1,22 +1,28 @@
-//! Postbacks: what happens to the leads of a company is pushed to it, as signed webhooks or as calls of a URL with macros.
+//! Postbacks: the events of a company's leads are pushed to it, as signed webhooks or as calls of a URL with
+//! macros.
 //!
 //! # From an event to its receiver
 //!
-//! 1. A file of `postbacks.path` is a [`Subscription`]: whose events, which of them, where to, and how (`declared` is what it may say,
-//!    `check` finds every fault, [`Subscriptions`] are those in force). [`begin`] notes in the store from when on a new one is told.
-//! 2. Each subscription has a task of its own (`follower`) on the one thread of the `keeper`, away from those of leads. It follows the
-//!    feed of lead events (`ledger`): what arrived is put among the outstanding deliveries, and the cursor is moved, in one commit. Where
-//!    as many are outstanding as may be, the cursor waits; the feed is durable.
-//! 3. The `outbox` says which delivery is due: of each lead only the oldest, so that a receiver hears of a lead in the order of arrival.
-//! 4. A `message` is made of the event as the newer form of the feed tells it, signed or filled in (`url_template`), and sent over the
-//!    [wire](offerd_wire) (`sender`).
-//! 5. An answer of 2xx removes the delivery. Anything else is tried again [later](crate::outbox::Backoff), and after
-//!    `give_up_after` the delivery is a dead letter (`dead_letters`), which lets the next of its lead pass and can be sent again.
+//! 1. A file of `postbacks.path` is a [`Subscription`]: which events of which company, where to, and how.
+//!    `declared` is its format, `check` finds every fault, [`Subscriptions`] holds those in force. [`begin`]
+//!    stores where a new one starts.
+//! 2. Each subscription has a task (`follower`) on the single thread of the `keeper`, apart from the threads
+//!    of leads. It follows the feed of lead events (`ledger`): one commit adds the arrived events to the
+//!    outstanding deliveries and moves the cursor. At the limit of outstanding deliveries the cursor waits;
+//!    the feed is durable.
+//! 3. The `outbox` decides which delivery is due: only the oldest of each lead, so that a receiver gets the
+//!    events of a lead in the order of arrival.
+//! 4. A `message` is built from the event in the newer form of the feed, signed or filled in
+//!    (`url_template`), and sent over the [wire](offerd_wire) (`sender`).
+//! 5. A 2xx answer removes the delivery. Anything else is retried with [backoff](crate::outbox::Backoff).
+//!    After `give_up_after` the delivery becomes a dead letter (`dead_letters`), which no longer blocks its
+//!    lead and can be sent again.
 //!
-//! Where several processes share a store, the one that leads sends; how all of it stands is in the store, for any of them to show.
+//! On a shared store the leader sends; the status is stored, so that every process can show it.
 //!
-//! So each event goes out once or more, whatever is killed: the id of its message stays the same, and the receiver knows the second by it.
-//! What is outstanding names a lead and a place in the feed, and holds nothing of either.
+//! Delivery is at least once, whatever crashes: the id of a message stays the same, so the receiver can
+//! detect duplicates. An outstanding delivery refers to a lead and a place in the feed, and contains no data
+//! of either.
 
 mod beginning;
 mod check;

@@ -1,6 +1,7 @@
-//! The outbox: which delivery of a subscription is due. Of each lead only the oldest is, and only one at a time.
+//! The outbox: decides which delivery of a subscription is due. Only the oldest of each lead is, and one at a
+//! time.
 //!
-//! Pure: the time is handed in.
+//! Pure: the caller passes the time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -8,18 +9,18 @@ use uuid::Uuid;
 
 use super::record::{Delivery, Place};
 
-/// What is outstanding of a subscription.
+/// The outstanding deliveries of a subscription.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     deliveries: BTreeMap<Place, Delivery>,
     by_lead: HashMap<Uuid, BTreeSet<Place>>,
-    /// The oldest of each lead of which none is under way, by when it is due.
+    /// The oldest delivery of each lead without one in progress, by due time.
     waiting: BTreeSet<(i64, Place)>,
     under_way: HashSet<Uuid>,
 }
 
 impl Outbox {
-    /// Takes in a delivery. One that was put back may be older than others of its lead.
+    /// Adds a delivery. A requeued one may be older than others of its lead.
     pub(super) fn add(&mut self, place: Place, delivery: Delivery) {
         let lead = delivery.lead;
         self.leave_line(lead);
@@ -28,7 +29,7 @@ impl Outbox {
         self.line_up(lead);
     }
 
-    /// The next delivery that is due; it is under way from now on.
+    /// Takes the next due delivery and marks it as in progress.
     pub(super) fn next(&mut self, now_ms: i64) -> Option<(Place, Delivery)> {
         let (due_ms, place) = *self.waiting.first()?;
         if due_ms > now_ms {
@@ -40,7 +41,7 @@ impl Outbox {
         Some((place, delivery))
     }
 
-    /// What was under way is to be sent again.
+    /// Returns a delivery in progress, to be sent again.
     pub(super) fn again(&mut self, place: Place, delivery: Delivery) {
         let lead = delivery.lead;
         self.under_way.remove(&lead);
@@ -48,7 +49,7 @@ impl Outbox {
         self.line_up(lead);
     }
 
-    /// What was under way is outstanding no more.
+    /// Removes a delivery in progress.
     pub(super) fn done(&mut self, place: Place) {
         let Some(Delivery { lead, .. }) = self.deliveries.remove(&place) else { return };
         self.under_way.remove(&lead);
@@ -61,17 +62,17 @@ impl Outbox {
         self.line_up(lead);
     }
 
-    /// When the next delivery is due, Unix milliseconds.
+    /// When the next delivery is due, in Unix milliseconds.
     pub(super) fn due_ms(&self) -> Option<i64> {
         self.waiting.first().map(|(due_ms, _)| *due_ms)
     }
 
-    /// When the one was taken in that has waited longest, Unix milliseconds.
+    /// When the delivery that has waited longest was taken in, in Unix milliseconds.
     pub(super) fn oldest_ms(&self) -> Option<i64> {
         self.deliveries.values().map(|delivery| delivery.taken_ms).min()
     }
 
-    /// How many are outstanding.
+    /// The number of outstanding deliveries.
     pub(super) fn len(&self) -> usize {
         self.deliveries.len()
     }
@@ -90,7 +91,7 @@ impl Outbox {
         }
     }
 
-    /// The oldest delivery of a lead, and when it is due.
+    /// The oldest delivery of a lead, with its due time.
     fn head(&self, lead: Uuid) -> Option<(i64, Place)> {
         let place = self.by_lead.get(&lead)?.first()?;
         self.deliveries.get(place).map(|delivery| (delivery.next_ms, *place))
@@ -151,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// However attempts end, each lead hears of its events in their order, and of all of them.
+        /// However attempts end, each lead's events are delivered in order and completely.
         #[test]
         fn whatever_fails_each_lead_is_told_in_order(
             leads in prop::collection::vec(0..4_u128, 1..40),

@@ -1,6 +1,7 @@
-//! What the store holds of a subscription: where it stands, what is outstanding, what is dead.
+//! The records of a subscription: its cursor, its outstanding deliveries, its dead letters.
 //!
-//! A key begins with the subscription's name, a zero byte and the company's uuid; then one byte says what it is of.
+//! A key begins with the subscription's name, a zero byte and the company's uuid; the next byte is the kind
+//! of record.
 
 use std::fmt;
 
@@ -9,30 +10,30 @@ use uuid::Uuid;
 
 use offerd_model::{EventType, LeadEvent};
 
-/// What a record of a subscription is.
+/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum What {
-    /// How far the feed is taken in: a [`Cursor`].
+    /// The position in the feed: a [`Cursor`].
     Cursor = b'c',
     /// A dead letter: a [`Delivery`].
     Dead = b'd',
-    /// A delivery that is outstanding.
+    /// An outstanding delivery.
     Outstanding = b'o',
-    /// A dead letter that is to be outstanding again.
+    /// A dead letter that was requeued.
     PutBack = b'r',
-    /// How calls ended last: a [`Tried`].
+    /// The result of the last calls: a [`Tried`].
     Tried = b's',
 }
 
-/// Where an event is: its record in the feed of the company, and its place there.
+/// The place of an event: its record in the company's feed, and its index there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Place {
-    /// When its record arrived, in microseconds since 1970.
+    /// The arrival time of its record, in microseconds since 1970.
     pub arrival_us: u64,
-    /// The place of that among those of its commit.
+    /// The record's index within its commit.
     pub sequence: u32,
-    /// Which of its events, from 0.
+    /// The event's index in the record, from 0.
     pub nth: u16,
 }
 
@@ -45,7 +46,7 @@ impl Place {
         bytes
     }
 
-    /// The place that a key ends with.
+    /// The place at the end of a key.
     pub(super) fn at_end_of(key: &[u8]) -> Option<Self> {
         let bytes = key.last_chunk::<14>()?;
         let (arrival, rest) = bytes.split_first_chunk::<8>()?;
@@ -63,66 +64,66 @@ impl Place {
 pub(super) struct Keys(Vec<u8>);
 
 impl Keys {
-    /// Those of a subscription to the events of a company.
+    /// The keys of a subscription to a company's events.
     pub(super) fn of(subscription: &str, company: Uuid) -> Self {
         Self([subscription.as_bytes(), &[0], company.as_bytes()].concat())
     }
 
-    /// Those that a key is one of.
+    /// The key set that a key belongs to.
     pub(super) fn around(key: &[u8]) -> Option<Self> {
         let name = key.iter().position(|byte| *byte == 0)?;
         key.get(..name + 17).map(|keys| Self(keys.to_vec()))
     }
 
-    /// What all of them begin with.
+    /// The common prefix.
     pub(super) fn prefix(&self) -> &[u8] {
         &self.0
     }
 
-    /// Where the keys of the next subscription begin.
+    /// A bound after all its keys.
     pub(super) fn behind(&self) -> Vec<u8> {
         [&self.0[..], &[u8::MAX]].concat()
     }
 
-    /// The key of what there is one of; what the keys begin with of what there are many.
+    /// The key of a kind with a single record, or the prefix of a kind with many.
     pub(super) fn all(&self, what: What) -> Vec<u8> {
         [&self.0[..], &[what as u8]].concat()
     }
 
-    /// The key of one of many.
+    /// The key of one of many records.
     pub(super) fn one(&self, what: What, place: Place) -> Vec<u8> {
         [&self.all(what)[..], &place.to_bytes()].concat()
     }
 }
 
-/// How far the feed is taken in.
+/// The position in the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cursor {
-    /// The arrival of the first record that is not, in microseconds since 1970.
+    /// The arrival of the first record not taken in, in microseconds since 1970.
     pub next_us: u64,
-    /// Since when no file declares the subscription, Unix milliseconds.
+    /// Since when no file declares the subscription, in Unix milliseconds.
     pub vanished_ms: Option<i64>,
 }
 
-/// A delivery that was not acknowledged.
+/// An event that is not acknowledged yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// The lead that the event is of.
+    /// The event's lead.
     pub lead: Uuid,
-    /// What happened.
+    /// The type of event.
     pub event_type: EventType,
-    /// When it was taken from the feed, or put back, Unix milliseconds.
+    /// When it was taken from the feed or requeued, in Unix milliseconds.
     pub taken_ms: i64,
-    /// How often it was sent since.
+    /// The attempts since then.
     pub attempts: u32,
-    /// When it is to be sent next, Unix milliseconds; of a dead letter when it was given up.
+    /// When it is sent next, in Unix milliseconds; for a dead letter, when it was given up.
     pub next_ms: i64,
-    /// How the last attempt ended.
+    /// The result of the last attempt.
     pub last: Option<Ended>,
 }
 
 impl Delivery {
-    /// That of an event, which is due at once.
+    /// The delivery of an event, due at once.
     pub(super) fn of(event: &LeadEvent, now_ms: i64) -> Self {
         Self {
             lead: event.lead_uuid,
@@ -135,35 +136,35 @@ impl Delivery {
     }
 }
 
-/// How calls ended last.
+/// The result of the last calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tried {
-    /// The last of them.
+    /// The last call.
     pub last: Ended,
-    /// When the first one failed since the last that did not, Unix milliseconds.
+    /// When the present series of failures began, in Unix milliseconds.
     pub failing_since_ms: Option<i64>,
 }
 
-/// How an attempt ended.
+/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ended {
-    /// When, Unix milliseconds.
+    /// When it ended, in Unix milliseconds.
     pub at_ms: i64,
     /// The status of the answer.
     pub status: Option<u16>,
-    /// Why there was none: what metrics have as the cause of a call without a reply.
+    /// Why there was none, as metrics name the cause.
     pub cause: Option<String>,
 }
 
 impl Ended {
-    /// Whether the receiver has taken the event.
+    /// Whether the receiver has accepted the event.
     pub fn is_good(&self) -> bool {
         self.status.is_some_and(|status| (200..300).contains(&status))
     }
 }
 
-/// `200`, `timed out head`.
+/// For people: `200`, `timed out head`.
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.status, &self.cause) {

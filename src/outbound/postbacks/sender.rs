@@ -1,4 +1,4 @@
-//! Sends a call to the receiver of a subscription, and says what its answer means.
+//! Sends calls to a subscription's receiver, and interprets the answers.
 
 use std::time::Duration;
 
@@ -13,21 +13,21 @@ use offerd_base::config::PostbackSettings;
 use offerd_partners::http::exchange::retry_after;
 use offerd_wire::{BreakerRules, Call, CallError, Endpoint, EndpointRules, Pool, Reply, Wire};
 
-/// Longest time that the breaker keeps calls back before it lets some through to see.
+/// The longest time that the breaker stays open before it probes the receiver.
 const BREAKER_CEILING: Duration = Duration::from_secs(300);
 
-/// How a call ended.
+/// The result of a call.
 #[derive(Debug)]
 pub(super) struct Sent {
-    /// For the record.
+    /// The result for the record.
     pub ended: Ended,
-    /// How long the receiver wants to be left alone.
+    /// The pause that the receiver asks for.
     pub retry_after: Option<Duration>,
-    /// Whether nothing was sent, because the breaker is open.
+    /// Whether nothing was sent because the breaker is open.
     pub held_back: bool,
 }
 
-/// The way to the receiver of a subscription.
+/// Opens the endpoint of a subscription's receiver.
 ///
 /// # Errors
 /// What cannot be set up.
@@ -45,7 +45,7 @@ pub(super) fn open(
     Ok(pool(wire, subscription)?.endpoint("postback", rules))
 }
 
-/// Sends a call; `now_ms` gives the time at its end.
+/// Sends a call; `now_ms` supplies the time at its end.
 pub(super) async fn send(
     endpoint: &Endpoint,
     call: Call,
@@ -66,7 +66,7 @@ pub(super) async fn send(
     }
 }
 
-/// Sends a call once, past breaker and limits.
+/// Sends a call once, without breaker and limits.
 ///
 /// # Errors
 /// Why there is no answer.
@@ -82,16 +82,16 @@ pub(super) async fn send_once(subscription: &Subscription, call: Call) -> Result
     })
 }
 
-/// The connections to the receiver.
+/// The connection pool of the receiver.
 ///
 /// # Errors
-/// What of `allow_addresses` is none.
+/// An invalid entry of `allow_addresses`.
 pub(super) fn pool(wire: &Wire, subscription: &Subscription) -> Result<Pool, String> {
     let rules = pool_rules(subscription.timeout, &subscription.allow_addresses);
     wire.pool(&format!("postbacks/{}", subscription.name), rules)
 }
 
-/// Whether the receiver as a whole cannot take events; else it is this one that it refuses.
+/// Whether the status concerns the receiver as a whole, rather than this event.
 fn is_of_receiver(status: StatusCode) -> bool {
     status.is_server_error() || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS].contains(&status)
 }

@@ -1,4 +1,4 @@
-//! How subscriptions stand, as it is listed.
+//! The status of subscriptions.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,43 +8,43 @@ use super::subscription::Subscription;
 use super::subscriptions::Subscriptions;
 use offerd_store::{CommitError, Store};
 
-/// How a subscription stands. Times are Unix milliseconds.
+/// The status of a subscription. Times are in Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Standing {
     /// Its name.
     pub name: String,
-    /// Whose events it tells.
+    /// The company whose events it sends.
     pub company: String,
-    /// How: `webhook` or `url`.
+    /// The kind of call: `webhook` or `url`.
     pub kind: String,
-    /// Whom it calls.
+    /// The host that it calls.
     pub host: String,
-    /// Whether it tells of test leads.
+    /// Whether it sends events of test leads.
     pub test: bool,
-    /// Whether it sends nothing for now.
+    /// Whether sending is suspended.
     pub paused: bool,
-    /// How long the oldest event waits that was not acknowledged, in seconds; nothing when none does.
+    /// The age of the oldest unacknowledged event in seconds; `None` if all are acknowledged.
     pub lag_seconds: Option<f64>,
-    /// Events that were taken from the feed and not acknowledged.
+    /// Events taken from the feed and not acknowledged.
     pub outstanding: usize,
-    /// Since when calls fail.
+    /// Since when calls have failed.
     pub failing_since: Option<i64>,
-    /// Events that were given up.
+    /// The number of dead letters.
     pub dead: usize,
-    /// How the last call ended.
+    /// The result of the last call.
     pub last: Option<Ended>,
 }
 
-/// All of them, in the order of their names. Blocks while it reads.
+/// The status of all subscriptions, by name. Blocks while it reads the store.
 ///
 /// # Errors
-/// The disk does not read.
+/// The disk cannot be read.
 pub fn standings(store: &Store, subscriptions: &Subscriptions) -> Result<Vec<Standing>, CommitError> {
     subscriptions.all().iter().map(|subscription| standing(store, subscription)).collect()
 }
 
-/// The subscriptions whose calls fail, by name, each with since when, Unix milliseconds. One that is paused makes none.
+/// The active subscriptions whose calls fail, each with its name and since when, in Unix milliseconds.
 pub fn failing(store: &Store, subscriptions: &Subscriptions) -> Vec<(String, i64)> {
     let calling = subscriptions.all().iter().filter(|subscription| !subscription.paused);
     let since = |subscription: &Subscription| Ledger::of(store, subscription).tried()?.failing_since_ms;

@@ -1,4 +1,4 @@
-//! A subscription: whose events are told, which, where to, and how.
+//! A subscription: which events of which company to send, where, and how.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,15 +19,15 @@ use offerd_wire::Call;
 pub struct Subscription {
     /// The name of its file.
     pub name: String,
-    /// Whose events.
+    /// The company whose events it sends.
     pub company: String,
     /// The host that is called.
     pub host: String,
-    /// Whether the events of test leads are told, rather than those of live ones.
+    /// Whether it sends the events of test leads instead of live ones.
     pub test: bool,
-    /// Whether nothing is sent for now.
+    /// Whether sending is suspended.
     pub paused: bool,
-    /// How long an event is tried before it is a dead letter.
+    /// How long an event is retried before it becomes a dead letter.
     pub give_up_after: Duration,
     pub(super) way: Way,
     pub(super) events: EventTypes,
@@ -37,17 +37,17 @@ pub struct Subscription {
     pub(super) file: PathBuf,
 }
 
-/// How events are told.
+/// The kind of call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Way {
-    /// By signed JSON.
+    /// Signed JSON.
     Webhook { url: String, keys: Vec<SigningKey> },
-    /// By a URL that says what happened.
+    /// A URL with the event's data.
     Url { method: Method, template: UrlTemplate },
 }
 
 impl Way {
-    /// Its word in files.
+    /// Its name in files.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Webhook { .. } => "webhook",
@@ -57,25 +57,25 @@ impl Way {
 }
 
 impl Subscription {
-    /// Whether an event is told, as far as it says itself. That it was taken back is not told by a URL that has no place for it: it
-    /// would be read as the event again.
+    /// Whether the event itself matches. A reversal is not sent to a URL without a macro for it: it would
+    /// look like the event again.
     pub(super) fn wants(&self, event: &LeadEvent) -> bool {
         let can_be_told =
             self.template().is_none_or(|url| event.event_deleted_at.is_none() || url.tells_taken_back());
         can_be_told && event.is_test == Some(self.test) && self.events.contains(event.event_type)
     }
 
-    /// Whether it has to know the client tags of the lead.
+    /// Whether it needs the lead's client tags.
     pub(super) fn reads_tags(&self) -> bool {
         !self.tags.is_empty() || self.names_tags()
     }
 
-    /// Whether what goes out names client tags.
+    /// Whether its URL contains client tags.
     pub(super) fn names_tags(&self) -> bool {
         self.named_tags().next().is_some()
     }
 
-    /// The client tags that its URL names, by their keys.
+    /// The keys of the client tags in its URL.
     pub(super) fn named_tags(&self) -> impl Iterator<Item = &str> {
         self.template().into_iter().flat_map(UrlTemplate::client_tags)
     }
@@ -87,7 +87,7 @@ impl Subscription {
         }
     }
 
-    /// Whether a lead with these client tags is told of: it has those that are wanted, and those that the URL names.
+    /// Whether a lead's client tags match: it has the required values, and the tags in the URL.
     pub(super) fn fits(&self, tags: &ClientTags) -> bool {
         let values = |key: &str| tags.0.get(key).map(Vec::as_slice).unwrap_or_default();
         let is_wanted =
@@ -96,7 +96,8 @@ impl Subscription {
         has_named && self.tags.iter().all(is_wanted)
     }
 
-    /// The call that tells of an event, signed as of now; nothing when the URL names a client tag that the lead does not have.
+    /// The call for an event, signed at the current time; `None` if the URL contains a client tag that the
+    /// lead lacks.
     pub(super) fn call(&self, message: &Message, tags: Option<&ClientTags>) -> Option<Call> {
         match &self.way {
             Way::Webhook { url, keys } => Some(webhook(url.clone(), &message.id, message.body(), keys)),

@@ -9,21 +9,21 @@ use super::subscription::Subscription;
 use offerd_base::config::PostbackSettings;
 use offerd_base::declaration::{DeclarationsDiff, Fault, Source, declared_in};
 
-/// Every subscription, by name, and the limits that hold for each.
+/// All subscriptions, by name, with their common limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subscriptions {
-    /// What they keep to.
+    /// The common limits.
     pub settings: PostbackSettings,
     all: Vec<Arc<Subscription>>,
 }
 
 impl Subscriptions {
-    /// None.
+    /// No subscriptions.
     pub fn none(settings: &PostbackSettings) -> Self {
         Self { settings: settings.clone(), all: Vec::new() }
     }
 
-    /// Reads every `*.toml` of `postbacks.path`. A directory that is not there has none.
+    /// Loads every `*.toml` of `postbacks.path`. A missing directory is an empty one.
     ///
     /// # Errors
     /// Every fault of every file.
@@ -33,33 +33,33 @@ impl Subscriptions {
         if faults.is_empty() { Ok(Self { settings: settings.clone(), all }) } else { Err(faults) }
     }
 
-    /// What is different in `after`; also other secrets are.
+    /// The changes in `after`, including changed secrets.
     pub fn diff(&self, after: &Self) -> DeclarationsDiff {
         DeclarationsDiff::between(&self.all, &after.all, |subscription| &subscription.name)
     }
 
-    /// What they say, wherever their files are and whatever their secrets: the same for the same subscriptions.
+    /// A text that is equal for equal subscriptions, independent of file paths; secrets are hidden.
     pub fn text(&self) -> String {
         let all = self.all.iter().map(|one| Subscription { file: PathBuf::new(), ..one.as_ref().clone() });
         format!("{:?}", all.collect::<Vec<_>>())
     }
 
-    /// All of them.
+    /// All subscriptions.
     pub fn all(&self) -> &[Arc<Subscription>] {
         &self.all
     }
 
-    /// The one of this name.
+    /// Finds a subscription by name.
     pub fn named(&self, name: &str) -> Option<&Arc<Subscription>> {
         self.all.iter().find(|subscription| subscription.name == name)
     }
 
-    /// Those that something is sent for.
+    /// The subscriptions that are not paused.
     pub fn active(&self) -> impl Iterator<Item = &Arc<Subscription>> {
         self.all.iter().filter(|subscription| !subscription.paused)
     }
 
-    /// Files that name a company which has no token, a sentence each: nothing will be sent by them.
+    /// Warnings for files whose company has no token, a sentence each: they will send nothing.
     pub fn without_token(&self, holders: &BTreeSet<String>) -> Vec<String> {
         let strange = self.active().filter(|subscription| !holders.contains(&subscription.company));
         let told = strange.map(|subscription| {

@@ -1,4 +1,4 @@
-//! What files may say, which events are told, and what goes out.
+//! Validation of files, selection of events, and the calls sent.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -198,7 +198,7 @@ fn the_handbook_lists_every_macro() {
     }
 }
 
-/// Answers whatever is sent, and tells the first line of each.
+/// A receiver that answers every call, and returns the first line of each.
 fn receiver() -> (u16, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -265,7 +265,7 @@ fn of_several_processes_the_one_that_leads_sends_and_another_goes_on_when_it_is_
         .map(|store| Keeper::start(store.clone(), in_force.clone(), || Duration::ZERO).unwrap());
     let next = || told.recv_timeout(Duration::from_secs(60)).unwrap();
     assert!(next().contains(&leads[0].to_string()));
-    // What it has sent is written, for the other to show too.
+    // What it has sent is recorded, so the other can show it too.
     let is_sent = |store: &Store| {
         let standing = standings(store, &subscriptions).unwrap().remove(0);
         standing.outstanding == 0 && standing.last.is_some_and(|last| last.is_good())

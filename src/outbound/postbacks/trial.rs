@@ -1,4 +1,4 @@
-//! A test: an event that never happened is sent at once, past order, retries and breaker.
+//! A test: sends a made-up event at once, without ordering, retries and breaker.
 
 use std::time::Duration;
 
@@ -12,49 +12,49 @@ use super::subscription::{Subscription, Way};
 use offerd_base::ids;
 use offerd_model::{ClientTags, EventData, EventType, LeadEvent, ProductType, Timestamp, record};
 
-/// How much of an answer is shown, in bytes.
+/// The most bytes shown of an answer.
 const SHOWN_BYTES: usize = 2048;
 
 record! { plain
-    /// What was sent, and what came back.
+    /// The request and the answer of a test.
     Trial {
         /// `POST https://…`
         request: String,
-        /// What went with it, by name.
+        /// The request headers.
         headers: Vec<(String, String)>,
-        /// What was sent; empty with a URL.
+        /// The request body; empty for a URL call.
         body: String,
-        /// What came back; nothing where nothing did.
+        /// The answer, if there was one.
         answer: Option<TrialAnswer>,
-        /// Why nothing came back.
+        /// Why there was no answer.
         failure: Option<String>,
     }
 
     /// The answer to a test.
     TrialAnswer {
-        /// Its status.
+        /// The status code.
         status: u16,
-        /// Its headers, by name.
+        /// The headers.
         headers: Vec<(String, String)>,
-        /// How it begins.
+        /// The beginning of the body.
         body: String,
-        /// How long it took, in milliseconds: to connect, to the head, to the end.
+        /// The time in milliseconds to connect, to the head and to the end.
         took_ms: [u64; 3],
     }
 }
 
 impl Trial {
-    /// Whether the receiver would have taken an event.
+    /// Whether the receiver would have accepted an event.
     pub fn is_good(&self) -> bool {
         self.answer.as_ref().is_some_and(|answer| (200..300).contains(&answer.status))
     }
 }
 
-/// Sends a test event of a subscription, and shows the answer. It is of a lead that there is not, and says that it is a test; the store
-/// keeps nothing of it.
+/// Sends a test event for a subscription, and returns the answer. The event is marked as a test, its lead
+/// does not exist, and nothing is stored.
 ///
 /// # Errors
-/// That it cannot be made: a key is missing, which only a paused one may lack.
+/// It cannot be built: a key is missing, which is possible only while paused.
 pub async fn try_out(subscription: &Subscription) -> Result<Trial, String> {
     if matches!(&subscription.way, Way::Webhook { keys, .. } if keys.is_empty()) {
         let file = subscription.file.display();
@@ -105,7 +105,7 @@ fn event() -> LeadEvent {
     }
 }
 
-/// For each client tag that the URL names the value `test`.
+/// The value `test` for each client tag in the URL.
 fn tags(subscription: &Subscription) -> ClientTags {
     ClientTags(subscription.named_tags().map(|key| (key.to_owned(), vec!["test".to_owned()])).collect())
 }

@@ -1,4 +1,5 @@
-//! URLs with macros, as affiliate networks take postbacks: `https://track.example/pb?cid={clientTag.clickid}&payout={payout}`.
+//! URLs with macros, as affiliate networks define them:
+//! `https://track.example/pb?cid={clientTag.clickid}&payout={payout}`.
 
 use hyper::Uri;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -7,13 +8,13 @@ use super::message::Message;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_model::ClientTags;
 
-/// What stands before the key of a client tag.
+/// The prefix of a client tag's macro.
 const CLIENT_TAG: &str = "clientTag.";
 
-/// What a macro is filled in with; nothing where the event has none.
+/// The value of a macro; `None` if the event has none.
 type Value = fn(&Message) -> Option<String>;
 
-/// Every macro but `{clientTag.…}`, with what it stands for.
+/// Every macro except `{clientTag.…}`, with its value.
 pub const MACROS: &[(&str, Value)] = &[
     ("postbackId", |message| Some(message.id.clone())),
     ("eventId", |message| Some(message.event.id.clone())),
@@ -39,10 +40,10 @@ pub const MACROS: &[(&str, Value)] = &[
     ("isTest", |message| message.event.is_test.map(|test| test.to_string())),
 ];
 
-/// The macro that only what was taken back has a value for.
+/// The macro that has a value only for reversals.
 const TAKEN_BACK: &str = "eventDeletedAt";
 
-/// A URL whose macros are known.
+/// A URL with parsed macros.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct UrlTemplate(Vec<Piece>);
 
@@ -56,10 +57,10 @@ enum Piece {
 }
 
 impl UrlTemplate {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
-    /// All that is wrong with it, each to follow its key.
+    /// All faults, each worded to follow its key.
     pub(super) fn parse(text: &str) -> Result<Self, Vec<String>> {
         let (mut pieces, mut faults) = (Vec::new(), Vec::new());
         let mut rest = text;
@@ -85,7 +86,7 @@ impl UrlTemplate {
         if faults.is_empty() { Ok(Self(pieces)) } else { Err(faults) }
     }
 
-    /// The URL for an event; nothing when the lead lacks a client tag that it names.
+    /// The URL for an event; `None` if the lead lacks a client tag in it.
     pub(super) fn filled(&self, message: &Message, tags: Option<&ClientTags>) -> Option<String> {
         let mut url = String::new();
         for piece in &self.0 {
@@ -100,7 +101,7 @@ impl UrlTemplate {
         Some(url)
     }
 
-    /// The keys of the client tags that it names.
+    /// The keys of its client tags.
     pub(super) fn client_tags(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
             Piece::ClientTag(key) => Some(key.as_str()),
@@ -108,12 +109,12 @@ impl UrlTemplate {
         })
     }
 
-    /// Whether it can tell that an event was taken back.
+    /// Whether it can express a reversal.
     pub(super) fn tells_taken_back(&self) -> bool {
         self.0.iter().any(|piece| matches!(piece, Piece::Macro(nth) if MACROS[*nth].0 == TAKEN_BACK))
     }
 
-    /// Where it leads, without what is filled in.
+    /// The URL without its macros.
     pub(super) fn uri(text: &str) -> Option<Uri> {
         let outside = text.split('{').enumerate().map(|(nth, part)| match part.split_once('}') {
             Some((_, behind)) if nth > 0 => behind,
@@ -138,19 +139,19 @@ fn payout_in_cents(message: &Message) -> Option<i32> {
     message.event.event_data.as_ref()?.payout_in_cents
 }
 
-/// Dollars with both digits of the cents, without a sign of the currency.
+/// Dollars with two decimals and no currency sign.
 fn dollars(cents: i32) -> String {
     let sign = if cents < 0 { "-" } else { "" };
     let cents = cents.unsigned_abs();
     format!("{sign}{}.{:02}", cents / 100, cents % 100)
 }
 
-/// What RFC 3986, 2.3, does not leave unreserved.
+/// All characters that RFC 3986, 2.3, does not list as unreserved.
 const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Writes a value so that it means itself wherever in a path or query it stands (RFC 3986, 2.3).
+/// Percent-encodes a value for any place in a path or query (RFC 3986, 2.3).
 fn encode(value: &str, url: &mut String) {
-    // As they are they would be no segment of a path, but the way to another one.
+    // Unescaped, these would be relative path segments.
     if value == "." || value == ".." {
         return url.push_str(&value.replace('.', "%2E"));
     }

@@ -33,7 +33,6 @@ const ALIKE: [&str; 11] = [
     "reports",
 ];
 
-/// The kernel's file with the host name.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 
 /// The status that a node publishes to the others.
@@ -174,7 +173,6 @@ fn warnings(nodes: &[Node]) -> Vec<String> {
     differing.chain(alive.iter().copied().flat_map(troubles)).collect()
 }
 
-/// A live node with its last status.
 type Alive<'a> = (&'a Node, &'a NodeTold);
 
 /// What to report when nodes differ in a value, how to read the value, and what to do about it.
@@ -196,7 +194,6 @@ const FIGURES: [Figure; 3] = [
     ),
 ];
 
-/// The values that must agree and do not.
 fn differences(alive: &[Alive<'_>]) -> Vec<String> {
     let figure = |(what, figure, why): Figure| {
         let known = alive.iter().map(|(node, told)| (node.name(), figure(told)));
@@ -233,7 +230,6 @@ fn same_names(alive: &[Alive<'_>]) -> Vec<String> {
     named.into_iter().filter(|(_, count)| *count > 1).map(told).collect()
 }
 
-/// What is wrong with a single node.
 fn troubles((node, told): Alive<'_>) -> Vec<String> {
     let name = node.name();
     let lapsed = node.lease_left_ms.is_some_and(|left| left < 0).then(|| {

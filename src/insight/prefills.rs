@@ -25,7 +25,6 @@ use offerd_base::telemetry::metrics::{PREFILLS, PREFILLS_ENDED};
 use offerd_model::{Lead, Viewer};
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
-/// How long a prefill's key may outlive it.
 const SWEPT_AFTER: Duration = Duration::from_secs(10);
 
 /// The key under which each process marks that prefills of its own have ended, so that the leader destroys
@@ -58,7 +57,6 @@ pub struct Prefills {
     ended: Mutex<Vec<(Vec<u8>, Vec<u8>)>>,
 }
 
-/// A prefill that can still be read.
 struct Kept {
     company: Uuid,
     until: Instant,

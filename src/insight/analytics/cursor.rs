@@ -22,7 +22,6 @@ pub const PAGINATION_TOKEN: &str = "paginationToken";
 /// Changes with the layout of the payload.
 const VERSION: u8 = 1;
 
-/// Bytes of the checksum at the end.
 const CHECKSUM: usize = 4;
 
 /// The query parameter that asks for the next page of a feed.
@@ -68,7 +67,6 @@ impl Cursor {
     }
 }
 
-/// As the URL carries it.
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.next.form {

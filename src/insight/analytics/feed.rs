@@ -200,7 +200,6 @@ fn event_data(happening: &Happening) -> Option<EventData> {
     (data != EventData::default()).then_some(data)
 }
 
-/// A payout in the specification's form.
 fn plain_payout(lead: Uuid, booked_at_ms: i64, cents: f64) -> LeadPayout {
     LeadPayout {
         lead_uuid: lead,

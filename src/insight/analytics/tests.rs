@@ -20,10 +20,8 @@ const BASE_URL: &str = "https://offers.example";
 const COMPANY: Uuid = Uuid::from_u128(0xc0);
 const OTHER_COMPANY: Uuid = Uuid::from_u128(0xc1);
 
-/// A store, its clock, and the feeds over it.
 struct World {
     directory: tempfile::TempDir,
-    /// The machine's clock.
     now: Arc<AtomicU64>,
     /// The time that has really passed.
     steady: Arc<AtomicU64>,
@@ -54,7 +52,6 @@ impl World {
         world
     }
 
-    /// Closes and reopens the store.
     fn open(&mut self) {
         self.feeds = None;
         let (now, steady) = (Arc::clone(&self.now), Arc::clone(&self.steady));
@@ -186,7 +183,6 @@ fn event(lead: Uuid, lead_created_at: i64, at: i64) -> Happening {
     }
 }
 
-/// A step of the test world.
 #[derive(Debug, Clone)]
 enum Step {
     Pass(u64),

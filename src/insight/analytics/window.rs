@@ -83,7 +83,6 @@ mod tests {
     const HOUR: u64 = 3_600_000_000;
     const NO_LIMIT: usize = usize::MAX;
 
-    /// The window of a page of the specification's form.
     fn window(start: u64, latest: u64) -> Window {
         Window::new(ArrivalTime(start), ArrivalTime(start + HOUR), ArrivalTime(latest), NO_LIMIT)
     }

@@ -11,7 +11,6 @@ use offerd_model::{EventType, LeadLegalInformation, Timestamp, record};
 use offerd_store::entities::{Happening, LeadRecord};
 use offerd_store::{Store, Tree};
 
-/// The number of feed records read for one page.
 const PAGE: usize = 2000;
 
 /// Filters for leads.

@@ -193,7 +193,6 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
     }))
 }
 
-/// The clicks on a table's offers.
 fn clicks_on(engine: &Engine, table: &Table) -> Result<Vec<OfferClicks>, Unavailable> {
     let uuid = table.head().uuid;
     let mut opened = Vec::new();
@@ -205,7 +204,6 @@ fn clicks_on(engine: &Engine, table: &Table) -> Result<Vec<OfferClicks>, Unavail
     Ok(opened)
 }
 
-/// The progress of a table's asks that take several calls.
 fn calls_for(engine: &Engine, table: &Table) -> Result<Vec<PartnerCall>, Unavailable> {
     let rate_table_uuid = table.head().uuid;
     let calls = reading::calls(&engine.records.store, rate_table_uuid)?;
@@ -219,7 +217,6 @@ fn calls_for(engine: &Engine, table: &Table) -> Result<Vec<PartnerCall>, Unavail
     told.collect()
 }
 
-/// The stored transcripts of a table's asks.
 fn transcripts_of(engine: &Engine, table: &Table) -> Result<Vec<AskTranscript>, Unavailable> {
     let kept = engine.configuration().rules.transcripts.kept;
     let found = transcripts::of_table(&engine.records.store, table.head().uuid, kept)?;

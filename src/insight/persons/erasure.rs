@@ -84,7 +84,6 @@ pub struct Remaining {
     pub lead_payouts: u64,
 }
 
-/// What the erasure needs to know of a lead.
 #[derive(Default)]
 struct Gone {
     lead: Uuid,
@@ -324,7 +323,6 @@ fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g Gone>) -> Result<Hash
     Ok(grown)
 }
 
-/// The prefills stored under the uuids of leads.
 fn prefills(store: &Store, gone: &[Gone]) -> ByLead<Vec<Vec<u8>>> {
     let mut of = ByLead::<Vec<Vec<u8>>>::new();
     let companies: BTreeSet<Uuid> = gone.iter().map(|one| one.company).collect();
@@ -391,7 +389,6 @@ impl Destroyed {
     }
 }
 
-/// The records that remain of leads.
 fn remaining(store: &Store, gone: &[Gone]) -> ByLead<Remaining> {
     let begun = |one: &Gone| {
         let rate_tables = one.tables.len() as u64;

@@ -13,7 +13,6 @@ use offerd_model::EventType;
 use offerd_store::entities::Happening;
 use offerd_store::{Commit, CommitError, Store};
 
-/// The name of the projection's checkpoint.
 const NAME: &str = "contacts";
 
 /// The contact index of a store.

@@ -18,7 +18,6 @@ pub struct Universities {
     entries: Vec<Entry>,
 }
 
-/// A name with its normalised form for comparison.
 #[derive(Debug)]
 struct Entry {
     name: &'static str,

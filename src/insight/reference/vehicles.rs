@@ -99,7 +99,6 @@ impl Vehicles {
         Self::read(SAMPLE).unwrap_or_default()
     }
 
-    /// Parses a list.
     fn read(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Result<Self, Vec<FaultAt>> {
         let lines = Lines::new(decoded(bytes.as_ref(), None), "save the file as UTF-8");
         let mut rows = Rows::new(lines, None);
@@ -214,16 +213,13 @@ impl Columns {
         if faults.is_empty() { Ok(Self(COLUMNS.map(place))) } else { Err(faults) }
     }
 
-    /// The value of a column, unless it is empty.
     fn value<'r>(&self, row: &'r [String], column: usize) -> Option<&'r str> {
         self.0[column].and_then(|place| row.get(place)).map(String::as_str).filter(|text| !text.is_empty())
     }
 }
 
-/// Year, make, model and trim.
 type Car = (i32, String, String, String);
 
-/// A list that is being read.
 #[derive(Default)]
 struct Reading {
     /// With the line of each entry.

@@ -21,7 +21,6 @@ use super::cells::Ids;
 use super::measure::{Measure, Measures};
 use offerd_store::codec::CodecError;
 
-/// The number of cells in a chunk.
 const CHUNK: usize = 128;
 
 /// The first byte of a block.
@@ -32,7 +31,6 @@ const SPARSE: u8 = 255;
 
 const COLUMNS: usize = 2 + Measure::COUNT;
 
-/// One column of a chunk.
 type Column = [i64; CHUNK];
 
 /// Encodes cells, which must be ordered by their ids.

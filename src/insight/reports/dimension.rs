@@ -88,7 +88,6 @@ pub enum Dimension {
     Stored(Slot, String),
 }
 
-/// The names of the stored dimensions other than tags.
 const STORED: [(&str, Slot); 6] = [
     ("product", Slot::PRODUCT),
     ("subType", Slot::SUB_TYPE),

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::measure::{Measure, Measures};
 
-/// How a figure derives from the measures.
 #[derive(Debug, Clone, Copy)]
 enum Of {
     /// A count.

@@ -103,7 +103,6 @@ impl<'a> Fold<'a> {
         self.reported(when, payout.lead, place, details, measures);
     }
 
-    /// Counts an event of a lead with an institution and a product.
     fn reported(
         &mut self,
         when: When,

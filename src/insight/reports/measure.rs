@@ -114,6 +114,7 @@ impl Measures {
         self.0[measure as usize]
     }
 
+    /// Adds others.
     pub fn add(&mut self, other: &Self) {
         for (sum, more) in self.0.iter_mut().zip(other.0) {
             *sum += more;

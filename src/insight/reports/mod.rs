@@ -108,6 +108,7 @@ pub enum ReportFault {
     Query(QueryFaults),
     /// Too many reports are being made.
     Busy,
+    /// The store cannot be read.
     Unreadable(CommitError),
 }
 
@@ -236,7 +237,6 @@ impl Reports {
         if is_current { Ok(()) } else { self.load_again(counted) }
     }
 
-    /// Reloads the zone's count in force.
     fn load_again(&self, counted: &RwLock<Count>) -> Result<(), CommitError> {
         let zone = counted.read().space.zone;
         let count = Count::load(&self.records.store, zone, Arc::clone(&self.rules))?;
@@ -244,7 +244,6 @@ impl Reports {
         Ok(())
     }
 
-    /// The stored number of writes.
     fn writes(&self, count: &Count) -> Result<u32, CommitError> {
         let state = self.records.store.read::<count::State>(Tree::Reports, count.space.state());
         Ok(state.map_err(blocks::unreadable)?.map_or(0, |state| state.writes))

@@ -9,10 +9,8 @@ use super::dimension::{Dimension, Kind, Slot};
 use super::figures::Figure;
 use offerd_base::config::ReportSettings;
 
-/// The most dimensions of a report.
 const BY_MOST: usize = 2;
 
-/// The days of a report by default.
 const USUAL_DAYS: u64 = 30;
 
 const WEEK_DAYS: i64 = 7;
@@ -192,7 +190,6 @@ impl Reading<'_> {
         of_name.map(|(_, value)| value.clone()).collect()
     }
 
-    /// The last value of a parameter.
     fn value(&self, name: &str) -> Option<String> {
         self.all(name).pop()
     }

@@ -13,7 +13,6 @@ use super::key::{self, Space};
 use offerd_engine::records::projection::Steps;
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
-/// Records of each feed that a step counts.
 const STEP: usize = 512;
 
 /// The progress of a rebuild.

@@ -60,7 +60,6 @@ record! {
     }
 }
 
-/// A row before it is rendered.
 struct Draft {
     group: Group,
     now: Measures,
@@ -144,7 +143,6 @@ fn drafts(now: Groups, mut before: Groups) -> Vec<Draft> {
     drafts
 }
 
-/// Renders rows.
 struct Telling<'a> {
     query: &'a Query,
     count: &'a Count,

@@ -39,7 +39,6 @@ pub struct Sums<'a> {
     pub with_pending: bool,
 }
 
-/// The role of an id of a cell in forming its group.
 enum Role {
     /// None: the report is not grouped by this dimension.
     None,
@@ -165,7 +164,6 @@ impl Sums<'_> {
         if groups.are_more_than(self.most) { Err(SumFault::Large) } else { Ok(()) }
     }
 
-    /// Adds the stored cells of a stretch.
     fn stored(
         &self,
         is_together: bool,
@@ -233,7 +231,6 @@ impl Grouping {
     }
 }
 
-/// The day as a number.
 fn number(day: NaiveDate) -> u32 {
     u32::try_from(day.num_days_from_ce()).unwrap_or(0)
 }

@@ -52,7 +52,6 @@ pub fn mark_of(text: &str) -> &'static str {
     if text.is_ascii() { "" } else { MARK }
 }
 
-/// Whether a spreadsheet takes a text for a formula.
 pub(super) fn begins_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
@@ -71,7 +70,6 @@ pub fn harmless(value: &str) -> String {
     if is_formula { format!("'{value}") } else { value }
 }
 
-/// Day and time of a timestamp in our form, `2026-11-21T00:15:55.887`.
 fn moment(text: &str) -> Option<(&str, &str)> {
     let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
     shape.eq(*b"0000-00-00T00:00:00.000").then(|| text.split_once('T')).flatten()

@@ -99,13 +99,11 @@ pub fn instant(ms: i64) -> String {
     at(ms).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// A number with at most two decimals.
 fn short(number: f64) -> String {
     let text = format!("{number:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Groups digits by three.
 fn grouped(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();

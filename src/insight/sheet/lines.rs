@@ -27,6 +27,7 @@ pub fn decoded<R: Read>(file: R, encoding: Option<Encoding>) -> Decoded<R> {
     Decoded { file, decoder, raw: vec![0; 8 * 1024], text: String::new(), given: 0, has_ended: false }
 }
 
+/// A file decoded as it is read.
 pub struct Decoded<R> {
     file: R,
     decoder: Decoder,
@@ -82,7 +83,6 @@ impl<R: BufRead> Lines<R> {
         Self { text, number: 0, after_return: false, is_broken: false, ahead: VecDeque::new(), advice }
     }
 
-    /// Whether the text ended because of a read error.
     pub(super) fn is_broken(&self) -> bool {
         self.is_broken
     }

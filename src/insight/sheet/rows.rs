@@ -7,7 +7,6 @@ use std::io::BufRead;
 use super::csv::begins_formula;
 use super::lines::{Lines, RECORD_BYTES};
 
-/// The supported separators.
 const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
 /// The errors that a spreadsheet writes in place of a value.
@@ -20,6 +19,7 @@ const STRAY: &str = "has a quotation mark amid a field; double it, and put the f
 /// The most lines read to find the end of a field.
 const ROW_LINES: usize = 100;
 
+/// A row.
 #[derive(Debug)]
 pub struct Row {
     /// The line on which it begins, from 1.
@@ -176,7 +176,6 @@ fn guessed(line: &str) -> char {
     SEPARATORS[most.unwrap_or(0)]
 }
 
-/// Splits lines into cells.
 fn split(text: &str, separator: char) -> Result<Vec<String>, Unsplit> {
     let is_blank = |letter: char| letter != separator && letter.is_whitespace();
     let (mut cells, mut rest) = (Vec::new(), text);

@@ -63,7 +63,6 @@ pub fn export(
     Ok(told)
 }
 
-/// Whether a tree is exported.
 fn is_told(row: &TreeRow, personal_data: bool) -> bool {
     let apart = matches!(row.tree, Tree::LeadKeys | Tree::Identities | Tree::Repeats | Tree::Followers);
     !apart && row.seal != Seal::Passing && (row.seal == Seal::Open || personal_data)

@@ -15,7 +15,6 @@ use offerd_engine::records::identity::identity_of;
 use offerd_store::entities::{CompanyRecord, LeadRecord, Tag};
 use offerd_store::{Commit, Seal, Store, TREES, Tree, codec};
 
-/// The number of records written at once.
 const AT_ONCE: usize = 256;
 
 /// An import in progress, fed line by line.
@@ -166,7 +165,6 @@ impl Import {
         Some(commit.put(tree, key, payload))
     }
 
-    /// The lead that a record is about.
     fn lead(&self, tree: Tree, key: &[u8], payload: &[u8]) -> Option<Uuid> {
         match tree {
             Tree::Answers | Tree::Calls | Tree::Transcripts => {

@@ -96,7 +96,6 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
     }
 }
 
-/// Converts JSON back to the payload.
 fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
     match Postcard::of(tree) {
         Some(postcard) => (postcard.from_json)(value),
@@ -104,7 +103,6 @@ fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
     }
 }
 
-/// The conversion between a tree's records and JSON.
 struct Postcard {
     to_json: fn(&[u8]) -> Option<Box<RawValue>>,
     from_json: fn(&RawValue) -> Option<Vec<u8>>,

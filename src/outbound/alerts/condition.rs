@@ -18,7 +18,6 @@ const READINGS: usize = 512;
 /// The fewest readings for a trend.
 const TREND_OF: usize = 8;
 
-/// A condition on a metric.
 #[derive(Debug)]
 pub(super) enum Condition {
     /// The metric's level satisfies a predicate, which also receives the labels. The second field is the same
@@ -42,28 +41,23 @@ pub(super) enum Condition {
     Either(&'static Condition, &'static Condition),
 }
 
-/// The inputs of an evaluation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sight<'s> {
-    /// The current metrics.
     pub figures: &'s Figures,
     /// The current time, in Unix milliseconds.
     pub now_ms: i64,
     /// When the daemon started, in Unix milliseconds; counters were 0 then.
     pub begun_ms: i64,
-    /// The settings, with the thresholds.
     pub settings: &'s Settings,
 }
 
 /// For each set of labels, whether the condition holds (`None` while unknown), and the value.
 pub(super) type Found = BTreeMap<Labels, (Option<bool>, f64)>;
 
-/// The readings of the metrics of one rule.
 #[derive(Debug, Default)]
 pub(super) struct Readings(BTreeMap<Labels, VecDeque<(i64, f64)>>);
 
 impl Sight<'_> {
-    /// The current time, in Unix seconds.
     pub(super) fn now_s(&self) -> f64 {
         self.now_ms as f64 / 1000.0
     }
@@ -128,7 +122,6 @@ fn fits(labels: &[(String, String)], (label, wanted): Matcher) -> bool {
 }
 
 impl Readings {
-    /// Adds a reading of a counter.
     fn count(&mut self, metric: &str, matcher: Matcher, by: &[&str], span: Duration, sight: &Sight<'_>) {
         let mut sums: BTreeMap<Labels, f64> = BTreeMap::new();
         for (labels, value) in sight.figures.each(metric).filter(|(labels, _)| fits(labels, matcher)) {

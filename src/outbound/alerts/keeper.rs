@@ -35,7 +35,6 @@ const SETTLING: Duration = Duration::from_secs(60);
 /// The longest sleep, so that due messages are found even if the clock was set.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// Reads all current metrics.
 type Measure = Box<dyn Fn() -> Figures + Send>;
 
 /// The result of a delivery: the receiver, the messages, and why they were not accepted.
@@ -127,7 +126,6 @@ impl Keeper {
         self.begun_ms = self.store.now_ms();
     }
 
-    /// Evaluates every condition.
     fn look(&mut self, settings: &Settings) {
         let now_ms = self.store.now_ms();
         let figures = (self.measure)();
@@ -154,7 +152,6 @@ impl Keeper {
         ledger.measure();
     }
 
-    /// Updates the alerts of a rule.
     fn judge(&self, rule: &'static Rule, mut found: Found, settings: &AlertSettings, now_ms: i64) {
         let settling =
             now_ms - self.begun_ms < SETTLING.as_millis() as i64 && !settings.off.contains(rule.name);

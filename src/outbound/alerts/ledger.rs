@@ -15,10 +15,8 @@ use offerd_base::config::AlertSettings;
 use offerd_base::telemetry::metrics::{ALERT_MESSAGES, ALERT_MESSAGES_OUTSTANDING, ALERTS_FIRING, BACKUP_AT};
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
-/// The most ended alerts kept.
 const ENDED_MAX: usize = 1000;
 
-/// The most messages delivered together.
 const BATCH: usize = 64;
 
 /// The first bytes of the tree's keys.
@@ -51,7 +49,6 @@ pub struct BackupTaken {
     pub missed: u64,
 }
 
-/// The undelivered messages of a receiver.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     pub messages: VecDeque<(u64, Message)>,
@@ -63,7 +60,6 @@ pub(super) struct Queue {
 /// Changed records by key; `None` for a removal.
 pub(super) type Changes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
-/// The state in memory, with the changes to write.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     pub alerts: BTreeMap<String, Alert>,
@@ -246,17 +242,14 @@ impl Ledger {
         }
     }
 
-    /// Writes a record with the next commit.
     pub(super) fn write<T: Serialize>(&mut self, key: Vec<u8>, value: &T) {
         self.unwritten.insert(key, Some(codec::encode(value)));
     }
 
-    /// Removes a record with the next commit.
     pub(super) fn remove(&mut self, key: Vec<u8>) {
         self.unwritten.insert(key, None);
     }
 
-    /// Adds the changes of another ledger.
     pub(super) fn take_in(&mut self, other: Self) {
         self.unwritten.extend(other.unwritten);
     }
@@ -278,7 +271,6 @@ impl Ledger {
         }
     }
 
-    /// Updates the metrics.
     pub(super) fn measure(&self) {
         for severity in [Severity::Page, Severity::Ticket, Severity::Notice] {
             let of = |alert: &&Alert| {

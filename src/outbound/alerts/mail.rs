@@ -14,7 +14,6 @@ use crate::outbox::secret;
 use offerd_base::config::{MailSettings, MailTls};
 use offerd_base::regular_file::{self, PEM_BYTES_MAX};
 
-/// The timeout of a mail.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Sends a mail to each recipient separately, so that an address that the server refuses does not affect the

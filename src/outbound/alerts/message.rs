@@ -18,13 +18,10 @@ const NEVER: &str = "0001-01-01T00:00:00Z";
 /// An undelivered change of an alert.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Message {
-    /// The change.
     pub change: Change,
-    /// The alert at that time.
     pub alert: Alert,
     /// When the message was created, in Unix milliseconds.
     pub made_ms: i64,
-    /// The number of attempts.
     pub attempts: u32,
     /// When it is sent next.
     pub next_ms: i64,
@@ -40,7 +37,6 @@ impl Message {
 /// Messages delivered together: all firings, or all ends.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
-    /// The receiver.
     pub receiver: String,
     /// The messages, oldest first; never empty.
     pub messages: Vec<Message>,
@@ -62,7 +58,6 @@ impl Batch {
         format!("alert_{}", const_hex::encode(&digest.finalize()[..16]))
     }
 
-    /// The body of a webhook.
     pub(super) fn json(&self) -> Vec<u8> {
         let labels: Vec<_> = self.messages.iter().map(|message| labels(&message.alert)).collect();
         let mut common = labels.first().cloned().unwrap_or_default();
@@ -93,14 +88,12 @@ impl Batch {
         payload.to_string().into_bytes()
     }
 
-    /// The subject of a mail.
     pub(super) fn subject(&self) -> String {
         let [first, others @ ..] = self.messages.as_slice() else { return String::new() };
         let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
         format!("[{}] {}: {}{more}", self.status(), first.alert.name, first.alert.summary)
     }
 
-    /// The text of a mail.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for Message { alert, .. } in &self.messages {
@@ -127,7 +120,6 @@ impl Batch {
         self.console_url.as_ref().map(|url| format!("{url}/console/alerts")).unwrap_or_default()
     }
 
-    /// The section of the handbook about an alert.
     fn runbook(&self, alert: &Alert) -> String {
         let part = Rule::named(&alert.name).map_or("", |rule| rule.runbook);
         match &self.console_url {

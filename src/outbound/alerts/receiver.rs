@@ -8,23 +8,19 @@ use offerd_base::config::{AlertSettings, MailSettings, SecretPlace, WebhookSetti
 use offerd_base::declaration::{did_you_mean, nearest, quoted};
 use offerd_wire::Wire;
 
-/// The name of the mail receiver.
 pub(super) const MAIL: &str = "mail";
 
-/// A receiver.
 #[derive(Debug, Clone)]
 pub(super) enum Receiver {
     Webhook(String, WebhookSettings),
     Mail(MailSettings),
 }
 
-/// All receivers.
 pub(super) fn all(settings: &AlertSettings) -> Vec<Receiver> {
     let webhooks = settings.webhooks.iter().map(|(name, one)| Receiver::Webhook(name.clone(), one.clone()));
     webhooks.chain(settings.mail.clone().map(Receiver::Mail)).collect()
 }
 
-/// The names of all receivers.
 pub(super) fn names(settings: &AlertSettings) -> Vec<String> {
     all(settings).iter().map(|receiver| receiver.name().to_owned()).collect()
 }

@@ -151,7 +151,6 @@ impl Rule {
         RULES.iter().find(|rule| rule.name == name)
     }
 
-    /// Fills in the summary.
     pub(super) fn told(&self, labels: &[(String, String)], value: f64) -> String {
         let written = match self.condition {
             Level(PARTNER_HEALTH, ..) => Health::unwell(value).unwrap_or_default().words().to_owned(),
@@ -201,7 +200,6 @@ groups:
         assert!(found == made, "{FILE} is not as it is made of the rules; OFFERD_WRITE=1 writes it");
     }
 
-    /// A rule in the format of Prometheus.
     fn shipped(rule: &Rule) -> String {
         let Rule { name, severity, wait, keep, runbook, .. } = rule;
         let mut text =
@@ -231,7 +229,6 @@ groups:
         text
     }
 
-    /// The PromQL of a condition.
     fn query(condition: &Condition, by: &[&str]) -> String {
         let by = [&["instance"], by].concat().join(", ");
         match condition {

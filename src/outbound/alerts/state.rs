@@ -26,12 +26,9 @@ pub struct Alert {
     pub held_ms: i64,
 }
 
-/// A change of an alert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Change {
-    /// It fires.
     Fired,
-    /// It ends.
     Ended,
 }
 
@@ -64,15 +61,16 @@ impl Alert {
         }
     }
 
-    /// The alert's unique id.
     pub(super) fn fingerprint(&self) -> String {
         fingerprint(&self.name, &self.labels)
     }
 
+    /// Whether it has fired and not ended.
     pub fn is_firing(&self) -> bool {
         self.fired_ms.is_some() && self.ended_ms.is_none()
     }
 
+    /// Whether it has ended.
     pub fn has_ended(&self) -> bool {
         self.ended_ms.is_some()
     }

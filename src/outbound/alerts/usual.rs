@@ -33,25 +33,20 @@ const RECALLED_TABLES: f64 = 2000.0;
 /// The interval of writing the current hour, in ms.
 const WRITE_EVERY_MS: i64 = 60_000;
 
-/// The counts of an hour.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Hour {
-    /// Completed rate tables.
     tables: u64,
-    /// Completed rate tables with offers.
     with_offers: u64,
     /// When the last one completed, in Unix milliseconds.
     last_ms: i64,
 }
 
-/// The usual counts.
 #[derive(Debug, Default)]
 pub(super) struct Usual {
     /// The counts of all processes, by hour since 1970.
     hours: BTreeMap<i64, Hour>,
     /// This process's share of the latest hours.
     own: BTreeMap<i64, Hour>,
-    /// The first counted hour.
     begun: i64,
     /// The last readings of this process's counters: all tables, and those with offers.
     counted: (u64, u64),
@@ -61,7 +56,6 @@ pub(super) struct Usual {
 }
 
 impl Usual {
-    /// Loads the counts of a store.
     pub(super) fn load(store: &Store, now_ms: i64) -> Self {
         let (mut hours, mut own) = (BTreeMap::<i64, Hour>::new(), BTreeMap::new());
         for (number, key, hour) in kept_from(store, 0) {

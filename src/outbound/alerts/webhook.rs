@@ -11,7 +11,6 @@ use offerd_base::config::WebhookSettings;
 use offerd_base::regular_file::{self, PEM_BYTES_MAX};
 use offerd_wire::{Call, CallError, EndpointRules, Pool, PoolRules, Wire};
 
-/// The timeout of a call.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The wire of alerts; its breakers never block a call.
@@ -80,7 +79,6 @@ fn call(settings: &WebhookSettings, batch: &Batch) -> Result<Call, String> {
     Ok(call)
 }
 
-/// Additional root certificates.
 fn roots(settings: &WebhookSettings) -> Result<Option<Vec<u8>>, String> {
     let read =
         settings.ca_file.as_deref().map(|file| regular_file::bytes_of(file, PEM_BYTES_MAX)).transpose();

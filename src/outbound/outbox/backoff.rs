@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// The growth of the wait with each attempt.
 const GROWTH: u32 = 3;
 
 /// The first wait, and the longest.

@@ -11,7 +11,6 @@ use sha2::Sha256;
 use super::secret;
 use offerd_base::config::SecretPlace;
 
-/// The prefix of an encoded key.
 const PREFIX: &str = "whsec_";
 
 /// The length of a key in bytes, by the specification.

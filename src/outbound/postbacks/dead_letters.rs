@@ -10,7 +10,6 @@ use offerd_engine::records::projection::blocking;
 use offerd_model::EventType;
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
-/// The number of letters requeued in a commit.
 const AT_ONCE: usize = 500;
 
 /// An event that was given up.

@@ -11,7 +11,6 @@ use offerd_base::table;
 use offerd_model::EventType;
 
 table! {
-    /// A whole file.
     #[derive(Debug)]
     pub(super) struct Declared {
         /// Name of the company whose events are sent, as given when its tokens were created.
@@ -55,7 +54,6 @@ pub(super) enum Kind {
 /// The HTTP method of a URL call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum Method {
-    /// A GET request.
     #[serde(rename = "GET")]
     Get,
     /// A POST request without a body.

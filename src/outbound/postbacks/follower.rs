@@ -126,7 +126,6 @@ impl Follower {
         }
     }
 
-    /// The most concurrent attempts.
     fn most(&self) -> usize {
         if (self.queueing)() > BUSY { 1 } else { self.shared.settings.concurrency }
     }
@@ -152,7 +151,6 @@ impl Follower {
     }
 }
 
-/// Takes in events for a subscription.
 struct Intake(Arc<Shared>);
 
 impl Projection for Intake {

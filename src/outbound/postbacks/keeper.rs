@@ -23,7 +23,6 @@ use offerd_base::telemetry::metrics::{POSTBACK_LAG, POSTBACKS, POSTBACKS_DEAD, P
 use offerd_store::{CommitError, Store};
 use offerd_wire::Wire;
 
-/// The interval of sweeps.
 const SWEEP_EVERY: Duration = Duration::from_secs(20);
 
 /// Runs the active subscriptions.

@@ -41,7 +41,6 @@ fn company_of(store: &Store, name: &str) -> CompanyRecord {
 }
 
 impl Ledger {
-    /// The ledger of a subscription.
     pub(super) fn of(store: &Store, subscription: &Subscription) -> Self {
         let company = company_of(store, &subscription.company);
         let keys = Keys::of(&subscription.name, company.uuid);
@@ -56,7 +55,6 @@ impl Ledger {
         self.store.read(Tree::Postbacks, self.keys.all(What::Cursor)).map_err(unreadable)
     }
 
-    /// The result of the last calls.
     pub(super) fn tried(&self) -> Option<Tried> {
         self.store.read(Tree::Postbacks, self.keys.all(What::Tried)).ok().flatten()
     }
@@ -137,7 +135,6 @@ impl Ledger {
         Ok(Some(Taken { commit, deliveries, more }))
     }
 
-    /// The deliveries of a feed record.
     fn wanted(
         &self,
         key: FeedKey,

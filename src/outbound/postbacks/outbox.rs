@@ -9,7 +9,6 @@ use uuid::Uuid;
 
 use super::record::{Delivery, Place};
 
-/// The outstanding deliveries of a subscription.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     deliveries: BTreeMap<Place, Delivery>,
@@ -49,7 +48,6 @@ impl Outbox {
         self.line_up(lead);
     }
 
-    /// Removes a delivery in progress.
     pub(super) fn done(&mut self, place: Place) {
         let Some(Delivery { lead, .. }) = self.deliveries.remove(&place) else { return };
         self.under_way.remove(&lead);
@@ -72,7 +70,6 @@ impl Outbox {
         self.deliveries.values().map(|delivery| delivery.taken_ms).min()
     }
 
-    /// The number of outstanding deliveries.
     pub(super) fn len(&self) -> usize {
         self.deliveries.len()
     }

@@ -10,7 +10,6 @@ use uuid::Uuid;
 
 use offerd_model::{EventType, LeadEvent};
 
-/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum What {
@@ -59,7 +58,6 @@ impl Place {
     }
 }
 
-/// The keys of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Keys(Vec<u8>);
 
@@ -75,7 +73,6 @@ impl Keys {
         key.get(..name + 17).map(|keys| Self(keys.to_vec()))
     }
 
-    /// The common prefix.
     pub(super) fn prefix(&self) -> &[u8] {
         &self.0
     }
@@ -90,7 +87,6 @@ impl Keys {
         [&self.0[..], &[what as u8]].concat()
     }
 
-    /// The key of one of many records.
     pub(super) fn one(&self, what: What, place: Place) -> Vec<u8> {
         [&self.all(what)[..], &place.to_bytes()].concat()
     }
@@ -123,7 +119,6 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// The delivery of an event, due at once.
     pub(super) fn of(event: &LeadEvent, now_ms: i64) -> Self {
         Self {
             lead: event.lead_uuid,
@@ -139,7 +134,6 @@ impl Delivery {
 /// The result of the last calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tried {
-    /// The last call.
     pub last: Ended,
     /// When the present series of failures began, in Unix milliseconds.
     pub failing_since_ms: Option<i64>,

@@ -16,7 +16,6 @@ use offerd_wire::{BreakerRules, Call, CallError, Endpoint, EndpointRules, Pool, 
 /// The longest time that the breaker stays open before it probes the receiver.
 const BREAKER_CEILING: Duration = Duration::from_secs(300);
 
-/// The result of a call.
 #[derive(Debug)]
 pub(super) struct Sent {
     /// The result for the record.

@@ -37,17 +37,13 @@ pub struct Subscription {
     pub(super) file: PathBuf,
 }
 
-/// The kind of call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Signed JSON.
     Webhook { url: String, keys: Vec<SigningKey> },
-    /// A URL with the event's data.
     Url { method: Method, template: UrlTemplate },
 }
 
 impl Way {
-    /// Its name in files.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Webhook { .. } => "webhook",

@@ -12,7 +12,6 @@ use super::subscription::{Subscription, Way};
 use offerd_base::ids;
 use offerd_model::{ClientTags, EventData, EventType, LeadEvent, ProductType, Timestamp, record};
 
-/// The most bytes shown of an answer.
 const SHOWN_BYTES: usize = 2048;
 
 record! { plain

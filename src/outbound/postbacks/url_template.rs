@@ -43,7 +43,6 @@ pub const MACROS: &[(&str, Value)] = &[
 /// The macro that has a value only for reversals.
 const TAKEN_BACK: &str = "eventDeletedAt";
 
-/// A URL with parsed macros.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct UrlTemplate(Vec<Piece>);
 
@@ -101,7 +100,6 @@ impl UrlTemplate {
         Some(url)
     }
 
-    /// The keys of its client tags.
     pub(super) fn client_tags(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
             Piece::ClientTag(key) => Some(key.as_str()),

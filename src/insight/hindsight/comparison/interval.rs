@@ -20,7 +20,6 @@ pub fn of_shares(one: (f64, f64), other: (f64, f64)) -> Option<(f64, f64)> {
     Some((one - other - below, one - other + above))
 }
 
-/// Wilson's score interval of one share.
 fn wilson((hits, all): (f64, f64), z: f64) -> Option<(f64, f64)> {
     if all <= 0.0 {
         return None;

@@ -120,7 +120,6 @@ fn compared(rule: &str, (test, cut): (bool, bool), variants: Vec<(String, Tally)
     Comparison { rule: rule.to_owned(), test, variants: variants.collect(), cut }
 }
 
-/// The difference of a variant from the control.
 fn difference(of: Outcome, variant: &Tally, control: &Tally) -> Option<Difference> {
     let value = variant.value(of)? - control.value(of)?;
     let (low, high) = if of.is_share() {

@@ -14,7 +14,6 @@ use offerd_model::EventType;
 use offerd_store::Tree;
 use offerd_store::entities::{Happening, Payout};
 
-/// Records of a feed that a step reads.
 const STEP: usize = 512;
 
 /// A comparison in progress.

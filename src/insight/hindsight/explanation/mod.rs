@@ -135,6 +135,7 @@ worded! {
     /// The reason for people.
     fn sentence;
 
+    /// It is shown.
     Shown "shown";
     /// It waits for the other answers of second look.
     Waiting "waits for second look";

@@ -23,7 +23,6 @@ use offerd_model::{ProductType, Timestamp};
 use offerd_partners::{Book, Facts, Quote, Seat, SeatTemplate};
 use offerd_store::entities::LeadRecord;
 
-/// The records of a table.
 struct KnownTable<'a> {
     table: &'a Table,
     templates: &'a Templates,
@@ -39,12 +38,10 @@ struct KnownTable<'a> {
     kept_out: Vec<(Arc<SeatTemplate>, Option<Denied>)>,
 }
 
-/// An answer of a table.
 struct Recorded {
     answer: Answer,
     /// The ask, where it is recorded.
     ask: Option<Ask>,
-    /// The number of its first offer.
     first_number: u16,
 }
 
@@ -197,7 +194,6 @@ impl<'a> KnownTable<'a> {
         Timestamp::at(at)
     }
 
-    /// Explains the offers of an answer.
     fn answered(&self, seat: &SeatTemplate, quotes: &[Quote], first_number: u16) -> Vec<OfferExplanation> {
         let auction_open =
             self.table.progress().pending().any(|pending| self.table.seats()[pending].second_look);

@@ -105,15 +105,13 @@ impl Stored<'_> {
         TableOutcome { offers: offers.collect(), asked: asked.into_iter().collect() }
     }
 
-    /// What keeps a seat from being asked: its file at that time, or else a recorded reason that no file
-    /// states.
+    /// What keeps a seat from being asked: its file's limits at that time, or else a reason recorded then.
     fn denied(&self, seat: &Seat, at: DateTime<Utc>) -> Option<Denied> {
         let is_live = !self.table.head().test;
         let mut by_file = denied_by_file(seat, Some(self.record.uuid), at).filter(|_| is_live);
         by_file.next().or_else(|| self.kept_out_then(seat))
     }
 
-    /// The outcome of an ask.
     fn outcome(&self, facts: &Facts, fit: &Fit, most: Most) -> Outcome {
         let (seat, test) = (&fit.seat, self.table.head().test);
         match test.then(|| Trigger::of(&self.record.lead, &seat.identity.key)).flatten() {
@@ -136,7 +134,6 @@ impl Stored<'_> {
         }
     }
 
-    /// Whether a place at the table belongs to a seat.
     fn is_of(&self, place: u16, seat: &Seat) -> bool {
         let text = &self.table.seats()[usize::from(place)];
         seat.is_of(&text.key, text.product_type)
@@ -168,7 +165,6 @@ fn anew(head: &TableHead, fits: &[Fit]) -> TableHead {
     TableHead { seats, kept_out: Vec::new(), ..head.clone() }
 }
 
-/// The name of an offer in the files.
 fn name_in(fits: &[Fit], text: &SeatTemplate, quote: &Quote) -> Option<String> {
     let seat = &fits.iter().find(|fit| fit.seat.is_of(&text.key, text.product_type))?.seat;
     let offer = seat.offers.iter().find(|offer| offer.text.fingerprint == quote.text)?;

@@ -89,6 +89,7 @@ impl Replay {
         })
     }
 
+    /// The progress so far.
     pub fn progress(&self) -> Progress {
         Progress { done: self.done, total: self.tables.len() }
     }

@@ -56,6 +56,7 @@ record! { plain
     /// A number of leads, and some of their uuids.
     #[derive(Default, Eq)]
     Named {
+        /// The number of leads.
         count: u64,
         /// The first of them.
         leads: Vec<Uuid>,

@@ -85,7 +85,6 @@ struct SeatAsks {
 /// The asks of one seat: by live leads, by test leads.
 type OfSeat = [SeatAsks; 2];
 
-/// The asks of one table, while it is read.
 #[derive(Debug, Default)]
 struct TableAsks {
     table: Uuid,

@@ -13,7 +13,6 @@ use offerd_engine::records::shown_transcript::{AskTranscript, ShownMessage};
 use offerd_model::{Attribute, AttributeValue, Lead};
 use offerd_partners::http::{HttpSource, document};
 
-/// Replaces a masked value.
 const MASKED: &str = "•••";
 
 /// Headers whose values describe only the message.
@@ -48,7 +47,6 @@ impl Redaction {
         Self { personal, words: words.into_iter().collect() }
     }
 
-    /// Masks an ask.
     pub(super) fn redact(&self, ask: &mut AskTranscript) {
         for call in &mut ask.calls {
             call.url = self.url(&call.url);

@@ -52,7 +52,7 @@ pub struct Dossier {
     pub client_tags: Vec<Tagged>,
     /// The events that partners reported.
     pub partner_reports: Vec<PartnerEvent>,
-    /// The progress of asks that take several calls, with what is stored of the answers.
+    /// The progress of asks that take several calls, with the stored parts of the answers.
     pub partner_calls: Vec<PartnerCall>,
     /// The transcripts of requests to partners and their answers, where these are stored.
     pub partner_transcripts: Vec<AskTranscript>,
@@ -82,7 +82,7 @@ pub struct PartnerCall {
     pub sent: bool,
     /// The partner's bid for the lead, in dollars.
     pub bid: Option<f64>,
-    /// What is stored of its answers.
+    /// The stored parts of its answers.
     pub kept: Box<RawValue>,
     /// The result that arrived after the ask had ended.
     #[serde(skip_serializing_if = "Option::is_none")]

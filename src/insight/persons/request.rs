@@ -70,7 +70,7 @@ pub struct Receipt {
     /// The number of rounds: each erases up to `limits.leads_erased_at_once` leads.
     #[serde(default)]
     pub rounds: usize,
-    /// The user who did it, as the audit names them.
+    /// The acting user, as named in the audit.
     pub by: String,
     /// The reason, if one was given.
     pub reason: Option<String>,

@@ -1,4 +1,4 @@
-//! The count of one time zone: what is stored, and the cells since the last write.
+//! The count of one time zone: its stored state, and the cells since the last write.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};

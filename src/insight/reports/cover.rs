@@ -18,7 +18,7 @@ pub struct Stretch {
     pub is_less: bool,
 }
 
-/// Covers a range whose days need not be told apart.
+/// Covers a range whose days need no separate sums.
 pub fn cover(range: Range) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
     for month in months(range) {

@@ -1,7 +1,7 @@
 //! The usual number of leads in each hour of the week, and the usual share of leads with offers.
 //!
 //! Both are measured by completed live rate tables. Hourly counts of four weeks are stored. The usual number
-//! for an hour is the lower median of the same hour in the last four weeks, as far as these are known, so a
+//! for an hour is the lower median of the same hour in the last four weeks, where these are known, so a
 //! single week with a campaign or an outage has no effect.
 //!
 //! On a shared store each process writes its counts under a key of its own, and evaluates the sum of all. The

@@ -137,7 +137,7 @@ fn difference(of: Outcome, variant: &Tally, control: &Tally) -> Option<Differenc
 fn missing(value: f64, (low, high): (f64, f64), least: u64) -> Option<u64> {
     let towards_none = if value > 0.0 { value - low } else { high - value };
     let wanted = least as f64 * (towards_none / value).powi(2);
-    // A greater number would help nobody.
+    // A greater number would be of no use.
     match wanted.is_finite() && wanted < 1e12 {
         true => Some((wanted.ceil() as u64).max(LEAST_LEADS).max(least + 1) - least),
         false => (least < LEAST_LEADS).then(|| LEAST_LEADS - least),

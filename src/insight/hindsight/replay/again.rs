@@ -1,5 +1,4 @@
-//! Recomputes a stored rate table with other partner files, as far as that is possible without asking a
-//! partner.
+//! Recomputes a stored rate table with other partner files, without asking any partner.
 //!
 //! The table is seated by the same plan and built by the same machine, including second look and its auction.
 //! Catalog offers are priced anew. An HTTP partner is assumed to answer as it did; one that was not asked, to

@@ -62,7 +62,7 @@ record! { plain
         leads: Vec<Uuid>,
     }
 
-    /// Offers by what becomes of them.
+    /// Offers before and after, compared.
     #[derive(Copy, Default, Eq)]
     OfferCount {
         /// Shown before and after, changed or not.

@@ -1,44 +1,44 @@
-//! A block: what is in the clear before it, and what is sealed in it.
+//! A block: its head in the clear, and its sealed body.
 
 use super::super::frame::{VALUE_LIMIT, checksum};
 use super::super::{sealing::key::Key, trees::Tree};
 
-/// The version of the file's form.
+/// The version of the file format.
 pub(super) const VERSION: u32 = 1;
 
-/// The first line of a file, without the version and what follows it.
+/// The first line of a file, up to the version.
 pub(super) const MAGIC: &str = "offerd backup ";
 
-/// How many bytes of records a block gathers.
+/// Bytes of records per block.
 pub(super) const BLOCK_BYTES: usize = 256 * 1024;
 
-/// Longest body of a block that is read: a full one, and the record that filled it.
+/// Longest body that is accepted: a full block, and the record that filled it.
 pub(super) const BODY_BYTES_MAX: usize = BLOCK_BYTES + VALUE_LIMIT + 4096;
 
-/// Length of what is before a body.
+/// Length of the head.
 pub(super) const HEAD_LEN: usize = 13;
 
-/// What the byte of a tree has beside it where its broken records are counted; prefixes are letters.
+/// Set in the byte of a tree, whose prefix is a letter, for a block that counts its broken records.
 const BROKEN: u8 = 0x80;
 
-/// What a block holds.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// What the file is sealed with, and when it was made.
+    /// The master key's id and the time of the backup.
     Heading,
-    /// Records of a tree, as they were read.
+    /// Records of a tree, as read.
     Records(Tree),
-    /// Changes of any trees, in their order.
+    /// Changes of any trees, in order.
     Changes,
-    /// How many of the records of a tree cannot be read; they are carried as they lie there.
+    /// The number of unreadable records of a tree, which are copied as stored.
     Broken(Tree),
-    /// What of the store's files is damaged.
+    /// Damage to the store's files.
     Damages,
-    /// Which volumes there are, and when they begin.
+    /// The volumes and when they begin.
     Volumes,
     /// The file of the store's keys.
     Keys,
-    /// That this is all.
+    /// The end of the backup.
     End,
 }
 
@@ -69,7 +69,7 @@ impl Kind {
         }
     }
 
-    /// What it holds, for messages.
+    /// Its content, for messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Heading => "the heading",
@@ -84,21 +84,20 @@ impl Kind {
     }
 }
 
-/// What is before a body, in the clear.
+/// The head of a block, in the clear.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
-    /// What the body holds; nothing when the byte means nothing.
+    /// The kind; `None` if the byte is unknown.
     pub(super) kind: Option<Kind>,
-    /// How many records it holds.
+    /// Number of records in the body.
     pub(super) records: u32,
-    /// How long it is.
+    /// Length of the body.
     pub(super) length: usize,
     summed: [u8; HEAD_LEN - 4],
     crc: u32,
 }
 
 impl Head {
-    /// Reads what is before a body.
     pub(super) fn read(bytes: &[u8; HEAD_LEN]) -> Self {
         let [kind, r0, r1, r2, r3, l0, l1, l2, l3, c0, c1, c2, c3] = *bytes;
         Self {
@@ -110,13 +109,13 @@ impl Head {
         }
     }
 
-    /// Whether it and the body are what was written, accidents considered.
+    /// Whether the checksum matches the head and the body.
     pub(super) fn describes(&self, body: &[u8]) -> bool {
         checksum(&[&self.summed, body]) == self.crc
     }
 }
 
-/// A block as it goes into the file.
+/// A framed block.
 pub(super) fn framed(kind: Kind, records: u32, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).expect("a block gathers far less than u32 counts");
     let summed = [&[kind.byte()], &records.to_be_bytes()[..], &length.to_be_bytes()].concat();
@@ -124,12 +123,12 @@ pub(super) fn framed(kind: Kind, records: u32, body: &[u8]) -> Vec<u8> {
     [&summed, &crc.to_be_bytes()[..], body].concat()
 }
 
-/// A block whose body is sealed for its place in the file.
+/// A framed block whose body is sealed for its position in the file.
 pub(super) fn sealed(with: &Key, number: u64, kind: Kind, records: u32, text: &[u8]) -> Vec<u8> {
     framed(kind, records, &with.seal(&context(number, kind, records), text))
 }
 
-/// The body of a block as it was before it was sealed.
+/// Opens the body of a block.
 pub(super) fn opened(with: &Key, number: u64, kind: Kind, records: u32, body: &[u8]) -> Option<Vec<u8>> {
     with.open(&context(number, kind, records), body)
 }

@@ -1,66 +1,66 @@
-//! What is wrong with the file of a backup, and where.
+//! Faults in a backup file, with their position.
 
 use super::block::VERSION;
 use crate::FORMAT;
 
-/// Why the file of a backup cannot be used.
+/// Why a backup file cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BackupFault {
-    /// It is something else.
+    /// It is not a backup.
     #[error("it is no backup of offerd's, or its first line is damaged")]
     Foreign,
-    /// It is of this version, and this build reads another.
+    /// It has this version, which this build does not read.
     #[error("it is a backup of version `{0}`, this offerd reads `{VERSION}`", VERSION = VERSION)]
     Version(u32),
-    /// The store in it is of this format, and this build reads another.
+    /// Its store has this format, which this build does not read.
     #[error("the store in it has format `{0}`, this offerd reads `{FORMAT}`", FORMAT = FORMAT)]
     Format(u32),
-    /// It is not as it was written.
+    /// A block is damaged.
     #[error(
         "it is damaged in block {block}{}, which begins at byte {at}: {damage}",
         .holds.map(|holds| format!(" ({holds})")).unwrap_or_default()
     )]
     Damaged {
-        /// In which block, from 0.
+        /// The number of the block, counted from 0.
         block: u64,
-        /// Where that block begins, bytes.
+        /// The offset of the block, bytes.
         at: u64,
-        /// What the block holds, as far as it says.
+        /// The content of the block, if known.
         holds: Option<&'static str>,
-        /// What is wrong with it.
+        /// The kind of damage.
         damage: Damage,
     },
     /// It is sealed with another master key.
     #[error("it is sealed with master key {sealed_with}, but {place} has {given}")]
     WrongMasterKey {
-        /// The id of the master key that is needed.
+        /// The id of the required master key.
         sealed_with: String,
-        /// The id of the one that was given.
+        /// The id of the configured one.
         given: String,
         /// Where it was found.
         place: String,
     },
 }
 
-/// What is wrong with a block.
+/// The damage to a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// The bytes are not those that were written.
+    /// The checksum does not match.
     #[error("its checksum does not match")]
     Checksum,
-    /// It was changed, or moved here, by somebody who knew to make a checksum.
+    /// The seal does not match: someone changed or moved the block and adjusted its checksum.
     #[error("it is not what was sealed here")]
     Seal,
-    /// It says to be longer than a block can be.
+    /// Its length exceeds that of any block.
     #[error("it says to be longer than a block can be")]
     Length,
-    /// It holds something that no block does, or not here.
+    /// Its content is invalid, or invalid at this position.
     #[error("it holds what no block holds here")]
     Content,
-    /// The file ends in it, or before it.
+    /// The file ends before or inside it.
     #[error("the file ends before it does")]
     CutShort,
-    /// The file goes on behind its end.
+    /// The file continues after its end.
     #[error("it is behind the end")]
     Trailing,
 }

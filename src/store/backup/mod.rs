@@ -1,42 +1,46 @@
 //! Backups: the whole store at one instant, in one sealed file, taken while writes go on.
 //!
-//! # How it is of one instant
-//! The store has no snapshots. But all that is written goes through `Records::apply`, one
-//! batch after the other, and that is where a backup listens (`tap`):
+//! # How it captures one instant
+//! The store has no snapshots. But every write goes through `Records::apply`, one batch after another, and
+//! there a backup observes the writes (`tap`):
 //!
-//! 1. Between two batches it begins to listen. From here on each batch is noted too, after it is applied.
-//! 2. All records are read, volume by volume, in the order of their keys and written as they lie there, sealed ones sealed. A block of
-//!    records is followed by the changes that were noted until then.
-//! 3. When there are no more, it stops listening between two batches, and writes the last changes, and the file of the
-//!    store's keys as it is at that moment.
+//! 1. Between two batches, the backup starts to observe. From now on, each batch is also recorded after it is
+//!    applied.
+//! 2. All records are read, volume by volume, in key order, and written as stored, so sealed records stay
+//!    sealed. Each block of records is followed by the changes recorded so far.
+//! 3. After the last record, the backup stops observing between two batches. It writes the last changes, and
+//!    the file of the store's keys as of that moment.
 //!
-//! Whoever takes in the blocks in their order has the store as it was at the instant of step 3. What was changed before
-//! step 1 was read. What was changed after a record was read is noted later in the file. What was changed before it was
-//! read, and is noted behind it again, ends the same: with the last change of each record. A commit is one batch, so it is
-//! there whole or not at all; and what was acknowledged before the backup began is there.
+//! A reader that applies the blocks in order has the store as of the instant of step 3. A change before step
+//! 1 was read. A change after its record was read comes later in the file. A change that was both read and
+//! recorded is applied twice, with the same result: the last change of each record wins. A commit is one
+//! batch, so it is included completely or not at all. Everything acknowledged before the backup began is
+//! included.
 //!
-//! The memory it takes is bounded: a block, and the changes noted while a block was on its way. When the reader is slower
-//! than the writers for so long that these pass `CHANGES_BYTES_MAX`, the backup fails and the store goes on.
+//! Memory is bounded: a block, and the changes recorded while a block was on its way. If the reader is so
+//! slow that these exceed `CHANGES_BYTES_MAX`, the backup fails and the store goes on.
 //!
 //! # The file
 //! ```text
 //! "offerd backup 1\n"  block…
 //! block    kind u8  records u32 BE  length u32 BE  crc32 of these and of the body u32 BE  body
-//! heading  kind 'H'  body = id of the master key (8)  format u32 BE  when, ms i64 BE  bytes of the store u64 BE  sealed key (60)
+//! heading  kind 'H'  body = id of the master key (8)  format u32 BE  when, ms i64 BE
+//!          bytes of the store u64 BE  sealed key (60)
 //! records  kind = byte of the tree, or '+' for changes  body = sealed changes (`changes`)
 //! broken   kind = byte of the tree + 128  records = how many of it cannot be read  body = sealed, empty
-//! damages  kind '!'  records = how many  body = sealed JSON: what of the store's files is damaged, in sentences
+//! damages  kind '!'  records = how many  body = sealed JSON: the damage to the store's files, in sentences
 //! volumes  kind 'V'  body = sealed JSON: by number, when each begins
 //! keys     kind 'K'  body = sealed file `keys`
 //! end      kind '.'  body = sealed count of the blocks before it u64 BE
 //! ```
 //!
-//! Each backup has a key of its own, sealed by the master key; a block is sealed for its place, so that none can be changed,
-//! moved, left out or put in by who does not have the master key.
-//! A store that is damaged is backed up too: what cannot be read is carried as it lies there, and counted in the clear.
-//! The checksums find accidents, and where they are, without any key.
+//! Each backup has a key of its own, sealed by the master key. A block is sealed for its position, so without
+//! the master key none can be changed, moved, left out or inserted. A damaged store can be backed up too:
+//! unreadable records are copied as stored, and counted in the clear. The checksums locate accidental damage
+//! without any key.
 //!
-//! A [`Restore`] builds the store beside its place and moves it there when all of it was read, found sound and synced.
+//! A [`Restore`] builds the store beside its place and moves it there once everything is read, verified and
+//! synced.
 
 mod block;
 mod fault;

@@ -1,4 +1,4 @@
-//! Restoring: a backup becomes a store, beside its place until it is whole.
+//! Restores a backup into a store, built beside its place until complete.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,13 +15,13 @@ use super::block::Kind;
 use super::fault::BackupFault;
 use super::scanner::{Block, Scanner, Summary};
 
-/// A store that is being restored. Dropped before [`finish`](Self::finish) it leaves nothing behind.
+/// A store being restored. Dropped before [`finish`](Self::finish), it leaves nothing behind.
 pub struct Restore {
     building: Building,
     scanner: Scanner,
 }
 
-/// The store beside its place.
+/// The store being built beside its place.
 struct Building {
     place: Beside,
     files: NewFiles,
@@ -31,23 +31,23 @@ struct Building {
     keys: Option<Vec<u8>>,
 }
 
-/// Why a store was not restored. There is nothing of it then.
+/// Why a store was not restored. Nothing of it is left then.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub enum RestoreError {
-    /// There is no place for it.
+    /// Its place cannot be used.
     Place(#[from] BesideError),
     /// The backup cannot be used.
     Backup(#[from] BackupFault),
-    /// The store cannot be made.
+    /// The store cannot be created.
     Store(#[from] StoreError),
 }
 
 impl Restore {
-    /// Begins to restore into a directory that is empty, or not there.
+    /// Begins to restore into a directory that is empty or does not exist.
     ///
     /// # Errors
-    /// What is in the way.
+    /// If the directory cannot be used.
     pub fn begin(into: &Path, master: MasterKey) -> Result<Self, RestoreError> {
         let place = Beside::begin(into)?;
         let (files, begins) = (NewFiles::of(place.path()), BTreeMap::new());
@@ -55,25 +55,25 @@ impl Restore {
         Ok(Self { building, scanner: Scanner::new(Some(master)) })
     }
 
-    /// Takes in more of the backup.
+    /// Reads more of the backup.
     ///
     /// # Errors
-    /// What is wrong with it, or with the disk.
+    /// If the backup is faulty or the disk fails.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), RestoreError> {
         let Self { building, scanner, .. } = self;
         scanner.push_to(bytes, |block| building.take(&block))
     }
 
-    /// What was read so far.
+    /// The summary of the part read so far.
     pub fn summary(&self) -> &Summary {
         self.scanner.summary()
     }
 
-    /// Opens the store, reads every record of it and moves it to its place. Once this returns, it survives a power cut
-    /// there. Records that were broken when the backup was taken still are; the report lists them.
+    /// Opens the store, reads every record and moves it to its place. Once this returns, it is durable there.
+    /// Records that were broken when the backup was taken still are; the report lists them.
     ///
     /// # Errors
-    /// That the backup is not whole, or what is wrong with the disk.
+    /// If the backup is incomplete or the disk fails.
     pub fn finish(self) -> Result<(Summary, CheckReport), RestoreError> {
         let summary = self.scanner.finish()?;
         Ok((summary, self.building.complete()?))
@@ -97,7 +97,7 @@ impl Building {
         Ok(())
     }
 
-    /// Syncs what was written of the volumes that there were at the end, opens it as any store is opened, and moves it to its place.
+    /// Syncs the volumes of the final list, opens the store as usual, and moves it to its place.
     fn complete(mut self) -> Result<CheckReport, RestoreError> {
         let path = self.place.path().to_owned();
         self.begins.entry(BASE).or_default();

@@ -1,4 +1,4 @@
-//! Reading the file of a backup, as it arrives, and finding what is wrong with it.
+//! Reads and verifies a backup file as it arrives.
 
 use super::super::manifest::FORMAT;
 use super::super::sealing::MasterKey;
@@ -12,61 +12,61 @@ const FIRST_LINE_MAX: usize = MAGIC.len() + 11;
 
 const ID: usize = 8;
 
-/// Length of what the heading has before the sealed key.
+/// Length of the heading before the sealed key.
 const HEADING_CLEAR: usize = ID + 4 + 8 + 8;
 
 const HEADING: usize = HEADING_CLEAR + KEY_LEN + SEAL_LEN;
 
-/// What is known of a backup from what was read of it.
+/// A summary of the part of a backup read so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// The id of the master key that it is sealed with.
+    /// The id of the master key that seals it.
     pub sealed_with: String,
     /// The format of the store in it.
     pub format: u32,
     /// When it was begun, Unix milliseconds.
     pub begun_at: i64,
-    /// How long the files of the store were: the backup is hardly longer.
+    /// The size of the store's files; the backup is hardly larger.
     pub store_bytes: u64,
-    /// How many bytes were read.
+    /// Bytes read.
     pub bytes: u64,
-    /// How many blocks were read.
+    /// Blocks read.
     pub blocks: u64,
-    /// How many records were read, by tree, in the order of [`TREES`].
+    /// Records read, by tree, in the order of [`TREES`].
     pub records: Vec<(Tree, u64)>,
-    /// How many changes were made while it was taken.
+    /// Changes made while it was taken.
     pub changes: u64,
-    /// How many of the records could not be read when it was taken, by tree; none where all could.
+    /// Records that were unreadable when it was taken, by tree; empty if there were none.
     pub broken: Vec<(Tree, u64)>,
-    /// In how many places the files of the store were damaged then.
+    /// Damaged places in the store's files at that time.
     pub damages: u64,
-    /// The same in sentences; nothing without a master key, since they are sealed.
+    /// The damage in sentences; empty without a master key, since the sentences are sealed.
     pub damaged: Vec<String>,
-    /// Whether the seals were checked, or the checksums only.
+    /// Whether the seals were verified, or only the checksums.
     pub unsealed: bool,
 }
 
-/// A block that was found sound.
+/// A verified block.
 pub(super) struct Block {
-    /// Its number, from 0.
+    /// Its number, counted from 0.
     number: u64,
-    /// Where it begins.
+    /// Its offset in the file.
     at: u64,
-    /// What it holds.
+    /// Its kind.
     pub(super) kind: Kind,
-    /// Its body as it was before it was sealed; nothing without a master key.
+    /// Its body, unsealed; `None` without a master key.
     pub(super) text: Option<Vec<u8>>,
 }
 
 impl Block {
-    /// What is sealed in it makes no sense.
+    /// The fault of a block whose unsealed body is malformed.
     pub(super) fn senseless(&self) -> BackupFault {
         let holds = Some(self.kind.name());
         BackupFault::Damaged { block: self.number, at: self.at, holds, damage: Damage::Content }
     }
 }
 
-/// Reads a backup as it arrives.
+/// Reads and verifies a backup as it arrives.
 pub struct Scanner {
     master: Option<MasterKey>,
     key: Option<Key>,
@@ -78,22 +78,22 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// Reads a backup with the master key; without one only the checksums are checked.
+    /// Reads a backup with the master key; without one, verifies checksums only.
     pub fn new(master: Option<MasterKey>) -> Self {
         let records = TREES.iter().map(|row| (row.tree, 0)).collect();
         let summary = Summary { records, unsealed: master.is_some(), ..Summary::default() };
         Self { master, key: None, arrived: Vec::new(), begun: false, ended: false, summary }
     }
 
-    /// What was read so far.
+    /// The summary so far.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
 
-    /// Takes in more of the file.
+    /// Reads more of the file.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first fault found.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), BackupFault> {
         self.push_to(bytes, |_| Ok::<_, BackupFault>(()))
     }
@@ -101,7 +101,7 @@ impl Scanner {
     /// Ends the file.
     ///
     /// # Errors
-    /// That it ends too soon.
+    /// If the file is incomplete.
     pub fn finish(self) -> Result<Summary, BackupFault> {
         match self.ended {
             true => Ok(self.summary),
@@ -113,7 +113,7 @@ impl Scanner {
         }
     }
 
-    /// Takes in more of the file, and hands over each block that is whole.
+    /// Reads more of the file and passes on each complete block.
     pub(super) fn push_to<E: From<BackupFault>>(
         &mut self,
         bytes: &[u8],
@@ -129,7 +129,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Reads the first line. True if it has arrived.
+    /// Reads the first line. Returns whether it has arrived.
     fn begin(&mut self) -> Result<bool, BackupFault> {
         let magic = MAGIC.as_bytes();
         let shared = magic.len().min(self.arrived.len());
@@ -151,7 +151,7 @@ impl Scanner {
         Ok(true)
     }
 
-    /// The next block, when all of it has arrived.
+    /// The next block, once it has arrived completely.
     fn next(&mut self) -> Result<Option<Block>, BackupFault> {
         if self.ended && !self.arrived.is_empty() {
             return Err(self.damaged(None, Damage::Trailing));
@@ -181,7 +181,7 @@ impl Scanner {
         Ok(Some(block))
     }
 
-    /// Reads the heading, and opens the key of the backup.
+    /// Reads the heading and opens the key of the backup.
     fn open(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, BackupFault> {
         let damaged = |scanner: &Self| scanner.damaged(Some(Kind::Heading), Damage::Content);
         let body: &[u8; HEADING] = body.try_into().map_err(|_| damaged(self))?;
@@ -237,7 +237,7 @@ impl Scanner {
         }
     }
 
-    /// The next block is wrong.
+    /// A fault of the next block.
     fn damaged(&self, kind: Option<Kind>, damage: Damage) -> BackupFault {
         let Summary { blocks, bytes, .. } = self.summary;
         BackupFault::Damaged { block: blocks, at: bytes, holds: kind.map(Kind::name), damage }

@@ -1,4 +1,4 @@
-//! Taking a backup, a piece after the other.
+//! Takes a backup, one piece at a time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -20,26 +20,27 @@ use super::super::trees::Tree;
 use super::super::volume_number::Number;
 use super::block::{self, BLOCK_BYTES, Kind, MAGIC, VERSION};
 
-/// A backup that is being taken: call [`step`](Self::step) until it gives nothing more. Dropped before, it is none.
+/// A backup in progress: call [`step`](Self::step) until it returns `None`. Dropped earlier, the file is
+/// incomplete.
 pub struct Backup {
     records: Arc<Records>,
     master: MasterKey,
     key: Key,
-    /// The volumes that are not copied yet; the first is being copied.
+    /// The volumes still to copy; the first is in progress.
     volumes: VecDeque<Number>,
-    /// From where on it is to be copied.
+    /// Where to continue in that volume.
     from: Bound<Vec<u8>>,
     is_whole: bool,
-    /// How many places could not be read; known at the end.
+    /// The number of unreadable places; known at the end.
     missed: u64,
-    /// How many records cannot be read, by tree.
+    /// Unreadable records, by tree.
     broken: BTreeMap<Tree, u32>,
     /// The number of the next block.
     number: u64,
 }
 
 impl Backup {
-    /// Begins a backup: what is acknowledged now will be in it.
+    /// Begins a backup, which includes everything acknowledged so far.
     pub(crate) fn begin(records: Arc<Records>) -> Result<Self, BackupError> {
         records.still(|| records.tap.begin())?;
         let master = records.sealing().master_key();
@@ -56,10 +57,10 @@ impl Backup {
         })
     }
 
-    /// The next bytes of the file; nothing when it is whole.
+    /// The next bytes of the file; `None` when it is complete.
     ///
     /// # Errors
-    /// Why it will never be.
+    /// If the backup has failed for good.
     pub fn step(&mut self) -> Result<Option<Vec<u8>>, BackupError> {
         if self.is_whole {
             return Ok(None);
@@ -74,7 +75,7 @@ impl Backup {
         self.ended().map(Some)
     }
 
-    /// How many records and places of the store's files could not be read, once it is whole.
+    /// The number of unreadable records and damaged places, once complete.
     pub fn missed(&self) -> u64 {
         self.missed
     }
@@ -89,9 +90,10 @@ impl Backup {
         Ok([format!("{MAGIC}{VERSION}\n").as_bytes(), &block].concat())
     }
 
-    /// A block of records of one tree, then the changes that were made until now; nothing when there are no more records.
+    /// A block of records of one tree, then the changes made so far; `None` after the last record.
     ///
-    /// It is read anew for each block: what an iterator gave after the changes were taken could be older than they are.
+    /// Each block starts a new walk: an iterator could return values that are older than the changes already
+    /// written.
     fn copied(&mut self) -> Result<Option<Vec<u8>>, BackupError> {
         let mut text = Vec::with_capacity(BLOCK_BYTES);
         let mut records = 0;
@@ -104,7 +106,7 @@ impl Backup {
                 let kind = kind_of(&key);
                 let is_of_block = *block_kind.get_or_insert(kind) == kind;
                 if !is_of_block || text.len() >= BLOCK_BYTES {
-                    // What was written behind the end of a tree since it was reached is among the changes.
+                    // A later write past the end of a tree is among the changes.
                     if !is_of_block {
                         self.from = Bound::Included(key);
                     }
@@ -153,7 +155,7 @@ impl Backup {
         Ok(bytes)
     }
 
-    /// What is not as it was written, as blocks; none where all is.
+    /// The blocks about unreadable records and damage; empty if there is none.
     fn damaged(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (tree, records) in std::mem::take(&mut self.broken) {
@@ -171,7 +173,7 @@ impl Backup {
         bytes
     }
 
-    /// The changes that were made since they were asked for last, as blocks.
+    /// The changes made since the last call, as blocks.
     fn changes(&mut self) -> Result<Vec<u8>, BackupError> {
         let mut bytes = Vec::new();
         let mut changes = self.records.tap.take()?.into_iter().peekable();
@@ -196,7 +198,7 @@ impl Backup {
     }
 }
 
-/// In which kind of block a record goes; one of no tree as a change.
+/// The kind of block for a record; a record of no tree goes as a change.
 fn kind_of(key: &[u8]) -> Kind {
     Tree::split(key).map_or(Kind::Changes, |(tree, _)| Kind::Records(tree))
 }

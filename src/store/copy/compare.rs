@@ -1,5 +1,6 @@
-//! Whether both sides hold the same: how many records each tree has, and a sum of the digests of their keys and payloads, which does not
-//! depend on the order in which a side is read. Where a tree differs, its records are looked up one by one.
+//! Compares both sides by the number of records in each tree and the sum of the digests of their keys and
+//! payloads. The sum does not depend on the order in which a side is read. In a tree that differs, the
+//! records are compared one by one.
 
 use std::collections::BTreeMap;
 
@@ -11,40 +12,40 @@ use crate::progress::Progress;
 use crate::sealing::data_key;
 use crate::trees::{TREES, Tree};
 
-/// How many bytes are read between two signs of life.
+/// Bytes read between two progress reports.
 const TOLD: u64 = 1024 * 1024;
 
-/// How many records are looked up together.
+/// Records looked up together.
 const LOOKED_UP: usize = 500;
 
-/// What both sides hold.
+/// The comparison of both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compared {
-    /// By tree, in the order of [`TREES`], where one side has a record.
+    /// By tree, in the order of [`TREES`]; trees that are empty on both sides are left out.
     pub trees: Vec<TreeCounts>,
-    /// Whether the sealed keys are the same.
+    /// Whether the sealed keys are equal.
     pub are_keys_equal: bool,
     /// The first record that differs, in the order of trees and keys.
     pub difference: Option<Difference>,
 }
 
-/// What both sides hold of a tree.
+/// The records of a tree on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeCounts {
     /// The tree.
     pub tree: Tree,
-    /// Of the side that was copied.
+    /// Of the source.
     pub source: Counted,
     /// Of the copy.
     pub target: Counted,
 }
 
-/// What a side holds of a tree.
+/// The records of a tree on one side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// How many records.
+    /// Number of records.
     pub records: u64,
-    /// The sum of their digests.
+    /// Sum of their digests.
     pub digest: u128,
 }
 
@@ -55,18 +56,18 @@ pub struct Difference {
     pub tree: Tree,
     /// Its key, in hexadecimal.
     pub key: String,
-    /// How it differs.
+    /// The kind of difference.
     pub how: &'static str,
 }
 
 impl Compared {
-    /// Whether both sides hold the same.
+    /// Whether both sides are equal.
     pub fn is_equal(&self) -> bool {
         self.are_keys_equal && self.trees.iter().all(|counts| counts.source == counts.target)
     }
 }
 
-/// Reads both sides through.
+/// Reads both sides completely.
 pub(super) fn compare(
     source: &impl Side,
     target: &impl Side,
@@ -111,7 +112,7 @@ fn counted(
     Ok(counts)
 }
 
-/// What must be the same on both sides: the volume of a lead need not.
+/// The part of a payload that must be equal; the volume of a lead may differ.
 fn comparable(tree: Tree, payload: &[u8]) -> &[u8] {
     if tree == Tree::LeadKeys { data_key::without_volume(payload) } else { payload }
 }
@@ -125,7 +126,7 @@ fn digest(tree: Tree, (sled_key, payload): &Payload) -> u128 {
     u128::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
 }
 
-/// The first record of a tree that the sides do not both have, or not with the same payload.
+/// The first record of a tree that is missing on one side, or has another payload there.
 fn first_difference(
     source: &impl Side,
     target: &impl Side,
@@ -137,7 +138,8 @@ fn first_difference(
     Ok(least.map(|(sled_key, how)| Difference { tree, key: const_hex::encode(&sled_key[1..]), how }))
 }
 
-/// The least key of one side that the other has not, or not with the same payload, and how it differs.
+/// The first key of one side that is missing on the other or has another payload there, with the kind of
+/// difference.
 fn least_unlike(
     side: &impl Side,
     other: &impl Side,

@@ -5,26 +5,26 @@ use uuid::Uuid;
 use crate::broken::BrokenRecord;
 use crate::error::StoreError;
 
-/// Why a store was not copied, or not whole.
+/// Why a store was not copied, or not completely.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// There is nothing to copy at this place.
+    /// There is no store to copy.
     #[error("there is no store in {0}; name the daemon's settings by `--config FILE`")]
     NoStore(String),
-    /// No master key is given.
+    /// No master key is configured.
     #[error(
         "no master key is given, and both sides have to open with the one of the store: name it by `store.master_key_file`"
     )]
     NoMasterKey,
-    /// There is something else where the copy is to be.
+    /// The target holds something else.
     #[error(
         "{target} is not empty: {found}, and no unfinished copy of this store; nothing was changed. Where it was copied there before, that \
          copy is whole: set `store.engine`, and start. Otherwise {}", emptied(.target)
     )]
     NotEmpty {
-        /// Where.
+        /// The target.
         target: String,
-        /// What was found there.
+        /// Its content.
         found: String,
     },
     /// The target has an unfinished copy of another store.
@@ -33,13 +33,13 @@ pub enum CopyError {
         emptied = emptied(.0)
     )]
     OtherSource(String),
-    /// The target has an unfinished copy of what the same store was before.
+    /// The target has an unfinished copy of an earlier state of the same store.
     #[error(
         "{0} has an unfinished copy of this store, which was written to since; nothing was changed: {emptied}, and copy it anew",
         emptied = emptied(.0)
     )]
     Changed(String),
-    /// The store to copy, at this place, is an unfinished copy itself.
+    /// The source is itself an unfinished copy.
     #[error("{0} has an unfinished copy of a store: copy that to its end first")]
     SourceUnfinished(String),
     /// An erasure in the database was interrupted.
@@ -53,7 +53,7 @@ pub enum CopyError {
          (`store.postgres.lease`) has run out", .0.iter().map(Uuid::to_string).collect::<Vec<_>>().join(", ")
     )]
     Alive(Vec<Uuid>),
-    /// A node has joined the database meanwhile.
+    /// A node has joined the database during the copy.
     #[error(
         "a node was started on the database while it was copied, so what was copied may not be all: stop it, empty the other side, and \
          copy anew"
@@ -62,20 +62,20 @@ pub enum CopyError {
     /// A record cannot be read.
     #[error("{0}: a copy would lose it; `offerd store salvage` makes a good store of files")]
     Broken(BrokenRecord),
-    /// A key is of no tree.
+    /// A key belongs to no known tree.
     #[error("the key `{key}` in {place} is of no tree that this offerd knows: a newer one wrote it")]
     Unknown {
         /// The key, in hexadecimal.
         key: String,
-        /// Where it lies.
+        /// The side that has it.
         place: String,
     },
-    /// One of the sides cannot be used.
+    /// A side cannot be used.
     #[error(transparent)]
     Store(StoreError),
 }
 
-/// What to do about a side that is not empty.
+/// The remedy for a target that is not empty.
 fn emptied(target: &str) -> &'static str {
     match target.starts_with('`') {
         true => "name another `store.path`, or move the directory away",

@@ -19,16 +19,15 @@ use crate::sealing::{MasterKey, data_key, id_of};
 use crate::trees::Tree;
 use crate::volume_number::BASE;
 
-/// A store in files.
 pub(super) struct Files {
     options: StoreOptions,
     master: MasterKey,
-    /// Nothing until it is opened.
+    /// `None` until it is opened.
     opened: Option<Opened>,
 }
 
 impl Files {
-    /// One that there must be, locked from here on.
+    /// An existing store, locked from now on.
     pub(super) fn source(options: &StoreOptions, master: MasterKey) -> Result<Self, CopyError> {
         let mut files = Self::target(options, master);
         if !open::exists(&options.path) {
@@ -38,7 +37,7 @@ impl Files {
         Ok(files)
     }
 
-    /// One that may still have to be made.
+    /// A store that may not exist yet.
     pub(super) fn target(options: &StoreOptions, master: MasterKey) -> Self {
         Self { options: options.clone(), master, opened: None }
     }
@@ -56,7 +55,7 @@ impl Files {
         self.opened.as_mut().expect("it is opened before it is written")
     }
 
-    /// Where a record goes, and what lies there.
+    /// The change that writes a record into its volume.
     fn change(&self, (sled_key, payload): Payload) -> Result<Change, CopyError> {
         let (tree, key) = tree_of(&sled_key, &self.place())?;
         let records = &self.opened().records;
@@ -68,7 +67,7 @@ impl Files {
         Ok(Change { volume, value: Some(framed(&payload)), key: sled_key })
     }
 
-    /// Whether there is no record but what the keys are of.
+    /// Whether there are no records, apart from those that are never copied.
     fn has_none(&self) -> Result<bool, CopyError> {
         let first = self.parts().into_iter().find_map(|part| self.walk(part, Vec::new()).next());
         Ok(first.transpose()?.is_none())
@@ -146,7 +145,7 @@ impl Side for Files {
         self.open()?;
         match marker::of(self)? {
             Some(marker) => Ok(Some(marker)),
-            // An earlier try has come as far as that.
+            // An earlier attempt got this far.
             None if self.has_none()? => Ok(None),
             None => Err(not_empty("it has records")),
         }

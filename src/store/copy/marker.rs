@@ -1,4 +1,4 @@
-//! The marker of an unfinished copy: a record of the store's facts about itself, written with every part.
+//! The marker of an unfinished copy: a record of the store's metadata, written with every batch.
 
 use std::io;
 use std::path::Path;
@@ -19,29 +19,28 @@ use crate::sealing::{MasterKey, id_of};
 use crate::trees::Tree;
 use offerd_base::config::PostgresSettings;
 
-/// Where it is kept.
 const KEY: &[u8] = b"copying";
 
-/// The file that stands for it in a directory that has no records yet.
+/// The file that marks a directory without records.
 const CLAIM: &str = "copying";
 
-/// How far a copy is, and of what.
+/// The source and the progress of a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Marker {
-    /// Which store is copied: the same for all copies of it.
+    /// The identity of the source, shared by all of its copies.
     pub(super) source: String,
-    /// The digest of its sealed keys, which are others after an erasure.
+    /// The digest of its sealed keys, which an erasure changes.
     keys: String,
     /// Its last arrival.
     last_arrival: String,
-    /// Which part of the source is being read.
+    /// The part of the source being read.
     pub(super) part: u32,
-    /// The key that was copied last of it.
+    /// The last copied key of that part.
     pub(super) key: Vec<u8>,
 }
 
 impl Marker {
-    /// That of a copy that begins.
+    /// The marker of a copy that begins.
     pub(super) fn begins(source: &impl Side, keys: &[u8], master: &MasterKey) -> Result<Self, CopyError> {
         let last = source.payloads(&[Tree::Meta.sled_key(LAST_ARRIVAL)])?;
         Ok(Self {
@@ -53,7 +52,7 @@ impl Marker {
         })
     }
 
-    /// Whether it is that of the same source, as it is now.
+    /// Whether it is of the same source in the same state.
     pub(super) fn is_of(&self, begins: &Self) -> bool {
         let (keys, last) = (&begins.keys, &begins.last_arrival);
         self.source == begins.source && self.keys == *keys && self.last_arrival == *last
@@ -70,7 +69,7 @@ impl Marker {
     }
 }
 
-/// The marker that a side has.
+/// Reads the marker of a side.
 pub(super) fn of(side: &impl Side) -> Result<Option<Marker>, CopyError> {
     let found = side.payloads(&[Marker::sled_key()])?.into_iter().flatten().next();
     let place = side.place();
@@ -79,23 +78,24 @@ pub(super) fn of(side: &impl Side) -> Result<Option<Marker>, CopyError> {
     found.map(|payload| codec::decode_json(&payload).map_err(|_| unread())).transpose()
 }
 
-/// Whether a record is of the side that it lies in alone, and not copied.
+/// Whether a record belongs to its side only and is not copied.
 pub(super) fn stays(sled_key: &[u8]) -> bool {
     sled_key == Tree::Meta.sled_key(KEY) || sled_key.starts_with(&Tree::Meta.sled_key(PROBE))
 }
 
-/// Says in a directory that it becomes a copy, before anything else is in it.
+/// Marks a directory as an unfinished copy, before anything else is in it.
 pub(super) fn claim(directory: &Path) -> io::Result<()> {
     disk::make_directory(directory)?;
     disk::replace(&directory.join(CLAIM), b"")
 }
 
-/// The record says so from now on: durably, since the file would keep a finished copy from being opened.
+/// Removes that file, durably, once the record replaces it: the file would keep a finished copy from being
+/// opened.
 pub(super) fn release(directory: &Path) -> io::Result<()> {
     disk::remove_file(&directory.join(CLAIM))
 }
 
-/// Refuses a directory in which a copy has begun that has no record yet.
+/// Refuses a directory with a copy that has begun and has no record yet.
 pub(crate) fn refuse_claimed(directory: &Path) -> Result<(), StoreError> {
     match directory.join(CLAIM).try_exists() {
         Ok(false) => Ok(()),
@@ -104,13 +104,12 @@ pub(crate) fn refuse_claimed(directory: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Refuses a database that has an unfinished copy, without opening what is there.
+/// Refuses a database with an unfinished copy, without opening it.
 pub(crate) fn refuse_unfinished_in(database: &PostgresSettings) -> Result<(), StoreError> {
     let found = Tables::of(database)?.raw_of(vec![Marker::sled_key()])?;
     if found.is_empty() { Ok(()) } else { Err(StoreError::Unfinished) }
 }
 
-/// Refuses a store that is an unfinished copy.
 pub(crate) fn refuse_unfinished(engine: &(impl Engine + ?Sized)) -> Result<(), StoreError> {
     match engine.raw(&Marker::sled_key())? {
         None => Ok(()),

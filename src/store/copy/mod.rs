@@ -1,17 +1,20 @@
-//! Copying a whole store from files into a database, or back, while no daemon runs on either.
+//! Copies a whole store from files into a database, or back, while no daemon runs on either.
 //!
-//! 1. Both sides are free: the files are locked, and no node is alive in the database. The other side is empty, or has an unfinished
-//!    copy of the same store.
-//! 2. The sealed keys go along as they are, so both sides open with one master key.
-//! 3. Every record goes along as it lies, framed and sealed, some at a time: each such part is one transaction, or one entry of the
-//!    journal, with a marker that says how far it is. A copy that was interrupted goes on behind that. A store that has the marker is
-//!    opened by nobody; the marker is there before anything else, in files as a file of its own until there is a record.
-//! 4. Both sides are read through and compared, tree by tree (`compare`). Only where all is equal the marker goes.
+//! 1. Both sides must be free: the files are locked, and no node is alive in the database. The target is
+//!    empty, or has an unfinished copy of the same store.
+//! 2. The sealed keys are copied as stored, so both sides open with the same master key.
+//! 3. Records are copied as stored, framed and sealed, in batches. Each batch is one transaction, or one
+//!    entry of the journal, and includes a marker with the progress. An interrupted copy continues after the
+//!    marker. A store with a marker is not opened. The marker comes before anything else; in files it is a
+//!    file of its own until there is a record.
+//! 4. Both sides are read and compared, tree by tree (`compare`). The marker is removed only if they are
+//!    equal.
 //!
-//! # What is not the same on both sides
-//! - A database has no volumes. On the way into files those are made anew, by the times in keys and as large and old as the settings
-//!   let them become, and the record of each lead's data key is given the volume of the time in the lead's uuid (`spans`). So a lead
-//!   goes with its volume, as if it had always been in files. On the way into a database that number stays, and says nothing there.
+//! # Differences between the sides
+//! - A database has no volumes. On the way into files, volumes are planned from the times in keys, as large
+//!   and old as the settings allow, and the record of each lead's data key gets the volume of the time in the
+//!   lead's uuid (`spans`). So a lead is dropped with its volume, as if it had always been in files. On the
+//!   way into a database, the volume number is copied and has no meaning there.
 
 mod compare;
 mod error;
@@ -37,42 +40,42 @@ use super::progress::Progress;
 use super::sealing::MasterKey;
 use offerd_base::config::PostgresSettings;
 
-/// How many bytes, or records, are written together.
+/// Batch size.
 const AT_ONCE: Portion = Portion { bytes: 1024 * 1024, records: 2000 };
 
-/// How much is written together.
+/// The size of a batch.
 #[derive(Debug, Clone, Copy)]
 struct Portion {
     bytes: usize,
     records: usize,
 }
 
-/// From where to where a store is copied.
+/// The direction of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From files of this machine into a database.
     IntoDatabase,
-    /// Back.
+    /// From a database into files.
     IntoFiles,
 }
 
-/// What a copy has done.
+/// The result of a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copied {
-    /// Whether it went on with one that was interrupted.
+    /// Whether it continued an interrupted copy.
     pub is_resumed: bool,
-    /// How many records it has written now.
+    /// Records written by this run.
     pub written: u64,
-    /// What both sides hold.
+    /// The comparison of both sides.
     pub compared: Compared,
 }
 
 /// Copies the store between the directory of the options and a database. Once this returns `Ok` with an equal
-/// [comparison](Compared::is_equal), all records are on the other side and survive what that survives; the side that they were read of is as
-/// it was. Blocks, for as long as reading all of both sides takes.
+/// [comparison](Compared::is_equal), all records are durable on the other side; the source is unchanged.
+/// Blocks while both sides are read completely.
 ///
 /// # Errors
-/// Why nothing, or not all, was copied. What was copied stays, and the same call goes on with it.
+/// If the copy was not completed. A retry continues after the part already copied.
 pub fn copy(
     options: &StoreOptions,
     database: &PostgresSettings,
@@ -106,7 +109,7 @@ fn copy_in(
     }
 }
 
-/// A copy whose sides are known to be good for it.
+/// A copy whose sides have been checked.
 struct Begun<T> {
     target: T,
     marker: Marker,
@@ -114,7 +117,7 @@ struct Begun<T> {
 }
 
 impl<T: Side> Begun<T> {
-    /// Sees to it that both sides are free, and that the target is empty or has a part of the same source.
+    /// Checks that both sides are free, and that the target is empty or has a part of the same source.
     fn on(source: &mut impl Side, mut target: T, master: &MasterKey) -> Result<Self, CopyError> {
         let keys = source.begin(master)?;
         if marker::of(source)?.is_some() {
@@ -150,7 +153,7 @@ impl<T: Side> Begun<T> {
         Ok(Copied { is_resumed: self.is_resumed, written, compared })
     }
 
-    /// Copies what is left, and counts it.
+    /// Copies the rest and counts it.
     fn transfer(
         &mut self,
         source: &impl Side,
@@ -158,7 +161,7 @@ impl<T: Side> Begun<T> {
         tell: &mut dyn FnMut(Progress),
     ) -> Result<u64, CopyError> {
         let (mut progress, mut written) = (Progress::begins("copying", Some(source.bytes()?)), 0);
-        // Nobody may open what is not whole, from before the first record on.
+        // Marks the target before its first record, so that nobody opens an incomplete copy.
         self.target.write(Vec::new(), Some(&self.marker))?;
         for part in source.parts() {
             if part < self.marker.part {

@@ -1,5 +1,5 @@
-//! The volumes that files are given for what comes from a database, which has none: each lasts until the records of its time, as far as
-//! they are kept by time, are as long or as old as a volume of the embedded engine becomes.
+//! Plans the volumes for records from a database, which has none. A volume lasts until the records of its
+//! time, where they are kept by time, reach the size or age limit of the embedded engine's volumes.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ use crate::trees::{Kept, Tree};
 use crate::volume_number::{Begins, Number};
 use crate::volumes::{Volumes, time_ms};
 
-/// A volume begins with an hour.
+/// Volumes begin on the hour.
 const HOUR_MS: u64 = 60 * 60 * 1000;
 
-/// When the volumes begin, from the first one, which begins before everything.
+/// When the volumes begin. The first one begins before all records.
 pub(super) fn planned(source: &impl Side, options: &StoreOptions) -> Result<Vec<Begins>, CopyError> {
     let last = source.payloads(&[Tree::Meta.sled_key(LAST_ARRIVAL)])?.into_iter().flatten().next();
     let last_ms = last.and_then(|last| last.try_into().ok()).map_or(0, u64::from_be_bytes) / 1000;
     let mut hours = BTreeMap::<u64, u64>::new();
     source.sizes(&mut |sled_key, bytes| {
-        // What says a time to come lies with the last.
+        // A record with a time in the future goes to the last volume.
         if let Some(ms) = written_ms(sled_key).filter(|ms| *ms > 0 && *ms <= last_ms) {
             *hours.entry(ms / HOUR_MS).or_default() += bytes;
         }
@@ -32,7 +32,7 @@ pub(super) fn planned(source: &impl Side, options: &StoreOptions) -> Result<Vec<
     Ok(begins(&hours, options.volume_bytes, options.volume_age.as_millis().try_into().unwrap_or(u64::MAX)))
 }
 
-/// When volumes begin that have so many bytes at most by hour, unless one hour has more.
+/// Begins of volumes with at most `volume_bytes` each, unless a single hour has more.
 fn begins(hours: &BTreeMap<u64, u64>, volume_bytes: u64, volume_age_ms: u64) -> Vec<Begins> {
     let Some((first, _)) = hours.first_key_value() else { return Vec::new() };
     let mut begins = vec![Begins { span_ms: 0, use_ms: first * HOUR_MS }];
@@ -48,14 +48,14 @@ fn begins(hours: &BTreeMap<u64, u64>, volume_bytes: u64, volume_age_ms: u64) -> 
     begins
 }
 
-/// The volume of a lead whose data key is kept there.
+/// The volume of a lead, by the key of its data key.
 pub(super) fn of_lead(volumes: &Volumes, place: &[u8]) -> Number {
     let last = || volumes.last().map_or(1, |(last, _)| last);
     let ms = data_key::lead_at(place).and_then(uuid_ms);
     ms.map_or_else(last, |ms| volumes.at(ms))
 }
 
-/// When a record was written, where its key says it and it lies in a volume.
+/// When a record was written, if its key has the time and it belongs into a volume.
 fn written_ms(sled_key: &[u8]) -> Option<u64> {
     let (tree, key) = Tree::split(sled_key)?;
     match tree.row().kept {

@@ -15,22 +15,21 @@ use crate::sealing::{MasterKey, id_of, is_unfinished};
 use crate::trees::Tree;
 use offerd_base::config::PostgresSettings;
 
-/// The records of the data keys, which say where those of leads go, and then all others.
+/// First the records of data keys, which determine where those of leads go; then all others.
 const PARTS: [u32; 2] = [0, 1];
 
-/// The tables of a database.
 pub(super) struct DatabaseSide {
     tables: Tables,
-    /// The nodes that were known when it began.
+    /// The nodes that were known at the start.
     known: BTreeSet<Uuid>,
-    /// How many bytes the records have, once that is known.
+    /// The size of the records, cached.
     bytes: OnceCell<u64>,
-    /// Whether its marker is there since it was seen to be free.
+    /// Whether the marker is written since the database was found free.
     is_claimed: bool,
 }
 
 impl DatabaseSide {
-    /// Of the database of these options.
+    /// The database of these options.
     pub(super) fn of(options: &PostgresSettings) -> Result<Self, CopyError> {
         Ok(Self {
             tables: Tables::of(options)?,
@@ -45,7 +44,6 @@ impl DatabaseSide {
         if alive.is_empty() { Ok(()) } else { Err(CopyError::Alive(alive.into_iter().collect())) }
     }
 
-    /// Whether there is no record.
     fn has_none(&self) -> Result<bool, CopyError> {
         Ok(self.tables.walk(Vec::new(), END).next().transpose()?.is_none())
     }
@@ -99,7 +97,8 @@ impl Side for DatabaseSide {
         self.is_free()?;
         self.known = self.tables.known()?;
         let keys = self.tables.keys()?.ok_or_else(none)?;
-        // Whoever opens the copy would finish it before all data keys are there.
+        // Otherwise the first process to open the copy would finish the erasure before all data keys are
+        // there.
         if is_unfinished(&keys, master)? {
             return Err(CopyError::Unerased);
         }
@@ -112,7 +111,7 @@ impl Side for DatabaseSide {
             sum += bytes;
             tell(key, bytes);
         })?;
-        // It is the same as before.
+        // Already set to the same value, if at all.
         let _ = self.bytes.set(sum);
         Ok(())
     }
@@ -134,7 +133,7 @@ impl Side for DatabaseSide {
             return Err(not_empty("it has records"));
         }
         match self.tables.keys()? {
-            // An earlier try has come as far as that.
+            // An earlier attempt got this far.
             Some(found) if id_of(&found, master).ok() == id_of(keys, master).ok() => Ok(None),
             Some(_) => Err(not_empty("it has the keys of another store")),
             None => Ok(None),
@@ -154,7 +153,7 @@ impl Side for DatabaseSide {
             None => removed.push(Marker::sled_key()),
         }
         self.tables.write(put, removed)?;
-        // Who was started before the marker was there is seen now, and who is started later sees that.
+        // A node that started before the marker was written is visible now; a later one sees the marker.
         match std::mem::replace(&mut self.is_claimed, true) {
             false => self.is_free(),
             true => Ok(()),

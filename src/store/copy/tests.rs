@@ -1,4 +1,4 @@
-//! What holds of a store that is copied into a database and back.
+//! Copies of a store into a database and back.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,12 +13,12 @@ use super::*;
 use crate::testing::database;
 use crate::{Clock, ClockLimits, Commit, Kept, Seal, Store, StoreError, TREES, Tree};
 
-/// When the records of the test were written, from the first one on.
+/// When the first record of the test was written.
 const MARCH_MS: u64 = 1_772_323_200_000;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Two stores that are to be the same, and the database between them.
+/// Two stores that must end up equal, and the database between them.
 struct Sides {
     there: StoreOptions,
     back: StoreOptions,
@@ -26,7 +26,7 @@ struct Sides {
     _both: TempDir,
 }
 
-/// Nothing, and a loud line, where there is no database.
+/// `None`, with a notice, if there is no database.
 fn sides() -> Option<Sides> {
     let Some(database) = database() else {
         eprintln!("SKIPPED: OFFERD_TEST_POSTGRES names no database");
@@ -50,7 +50,7 @@ impl Sides {
         copy(options, &self.database, direction, &mut |_| {})
     }
 
-    /// Copies some records at a time, until it has told how far it is so many times: then as a kill does.
+    /// Copies in small batches and panics after so many progress reports, like a kill.
     fn interrupted(&self, direction: Direction, after: usize) {
         let options = if direction == Direction::IntoDatabase { &self.there } else { &self.back };
         let mut told = 0;
@@ -84,13 +84,14 @@ fn lead(day: u64) -> Uuid {
     offerd_base::ids::timed_at(MARCH_MS + day * DAY_MS)
 }
 
-/// Writes records of every kind over forty days, and erases the first lead, which is given with the last.
+/// Writes records of every kind over forty days, and erases the first lead. Returns the first and the last
+/// lead.
 fn filled(options: &StoreOptions) -> (Uuid, Uuid) {
     let day = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
     let now = std::sync::Arc::clone(&day);
     let clock =
         Clock::new(move || (MARCH_MS + now.load(std::sync::atomic::Ordering::SeqCst) * DAY_MS) * 1000);
-    // It is stepped ahead by days.
+    // The clock is stepped ahead by days.
     let days = Duration::from_secs(100 * 24 * 3600);
     let clock_limits = ClockLimits { jump: days, hold: Duration::ZERO, gap: days };
     let store = Store::open_inline_with(&StoreOptions { clock, clock_limits, ..options.clone() }).unwrap();
@@ -120,7 +121,7 @@ fn filled(options: &StoreOptions) -> (Uuid, Uuid) {
     (leads[0], leads[9])
 }
 
-/// All records of a store that can be read, with their trees.
+/// All readable records of a store, by tree and key.
 fn all(store: &Store) -> BTreeMap<(&'static str, Vec<u8>), Vec<u8>> {
     let records = |tree: Tree| {
         store.scan(tree, "").map(move |record| record.map(|(key, payload)| ((tree.name(), key), payload)))
@@ -146,7 +147,7 @@ fn a_store_that_was_copied_there_and_back_is_the_same() {
     assert_eq!(first.closed_us().unwrap(), second.closed_us().unwrap());
     assert!(second.is_erased(erased).unwrap() && second.check().unwrap().is_sound());
     assert_eq!(second.get(Tree::Leads, last.as_bytes()), Ok(Some(vec![3; 100_000])));
-    // Who takes the next lead goes on behind the last.
+    // The next arrival continues after the last.
     committed(&second, Commit::new().append(Tree::LeadEvents, Uuid::from_u128(7), "next"));
     assert!(second.closed_us().unwrap() > first.closed_us().unwrap());
 }
@@ -235,7 +236,7 @@ fn nothing_is_copied_over_another_store() {
     let onto = Sides { database: others.database.clone(), ..sides };
     let key = onto.there.master_key_file.clone().unwrap();
     std::fs::copy(others.there.master_key_file.as_ref().unwrap(), key).unwrap();
-    // The same master key, and other keys.
+    // The same master key, but other keys.
     std::fs::remove_dir_all(&onto.there.path).unwrap();
     filled(&onto.there);
     let refused = onto.copied(Direction::IntoDatabase).unwrap_err();
@@ -257,7 +258,7 @@ fn a_difference_is_named_by_its_tree_and_key() {
     filled(&sides.there);
     let told = sides.copied(Direction::IntoDatabase).unwrap();
     assert_eq!(told.compared.difference, None);
-    // As if the copy had lost one record and changed another, of which the second comes first.
+    // As if the copy had lost one record and changed another; in key order, the second comes first.
     let store = sides.in_database().unwrap();
     committed(&store, Commit::new().put(Tree::Templates, "12", "changed").remove(Tree::Templates, "8"));
     store.close().unwrap();

@@ -1,4 +1,4 @@
-//! The tables as a whole, for who copies all records in or out and for nobody else: past keys, leases and arrivals.
+//! Raw access to the tables as a whole, for copies only: bypasses keys, leases and arrivals.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,28 +16,28 @@ use crate::engine::{Entry, Walk};
 use crate::error::StoreError;
 use offerd_base::config::PostgresSettings;
 
-/// Behind the byte of every tree.
+/// Sorts after the byte of every tree.
 pub(crate) const END: u8 = u8::MAX;
 
-/// The tables of a database that nobody has a store open in.
+/// The tables of a database in which no store is open.
 pub(crate) struct Tables {
     client: Arc<Client>,
 }
 
 impl Tables {
-    /// Of the database of these options; what it has is of this build's version, or nothing at all.
+    /// The tables of this database, which has this build's schema version or no tables.
     pub(crate) fn of(options: &PostgresSettings) -> Result<Self, StoreError> {
         let client = Arc::new(Client::of(options).map_err(StoreError::Database)?);
         schema::is_known(&client)?;
         Ok(Self { client })
     }
 
-    /// Whether there are any.
+    /// Whether the tables exist.
     pub(crate) fn are_there(&self) -> Result<bool, StoreError> {
         Ok(schema::version(&self.client)?.is_some())
     }
 
-    /// Makes them, with a record that is there as soon as there can be any.
+    /// Creates the tables, with a record that exists as soon as any can.
     pub(crate) fn make_with(&self, key: Vec<u8>, value: Vec<u8>) -> Result<(), StoreError> {
         self.client.ask(|connection| async move {
             let begun = async {
@@ -49,7 +49,7 @@ impl Tables {
         Ok(schema::make(&self.client)?)
     }
 
-    /// Ends the nodes whose leases have run out, and gives the ids of those that are alive.
+    /// Ends the nodes with expired leases and returns the ids of the live ones.
     pub(crate) fn alive(&self) -> Result<BTreeSet<Uuid>, StoreError> {
         Ok(self.client.ask(|connection| async move {
             connection.change(END_LAPSED, &[]).await?;
@@ -57,18 +57,18 @@ impl Tables {
         })?)
     }
 
-    /// The ids of the nodes that are known, those that have ended too.
+    /// The ids of all known nodes, including ended ones.
     pub(crate) fn known(&self) -> Result<BTreeSet<Uuid>, StoreError> {
         Ok(self.client.ask(|connection| async move { nodes::ids(connection.rows(NODES, &[]).await?) })?)
     }
 
-    /// The sealed keys, as they lie there; nothing where there are none.
+    /// The sealed keys as stored; `None` if there are none.
     pub(crate) fn keys(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let found = self.client.ask(|connection| async move { connection.row(KEYS, &[]).await });
         Ok(found?.map(|row| row.get(1)))
     }
 
-    /// Writes the sealed keys, whatever they were.
+    /// Writes the sealed keys unconditionally.
     pub(crate) fn put_keys(&self, text: &[u8]) -> Result<(), StoreError> {
         let text = text.to_vec();
         Ok(self.client.ask(|connection| async move {
@@ -82,12 +82,12 @@ impl Tables {
         })?)
     }
 
-    /// All records from a key on up to another, in the order of their keys.
+    /// All records in a key range, in key order.
     pub(crate) fn walk(&self, from: Vec<u8>, until: u8) -> Walk {
         Box::new(Pages::<Vec<u8>>::between(Arc::clone(&self.client), WALK, from, vec![until]))
     }
 
-    /// The raw values of these keys, with the keys that have one.
+    /// The raw values of these keys, with the keys that exist.
     pub(crate) fn raw_of(&self, keys: Vec<Vec<u8>>) -> DiskResult<Vec<Entry>> {
         Ok(self.client.ask(|connection| async move {
             let rows = connection.rows(GET_MANY, &[&keys]).await?;
@@ -95,7 +95,7 @@ impl Tables {
         })?)
     }
 
-    /// Tells the key and the length of every record.
+    /// Reports the key and the length of every record.
     pub(crate) fn sizes(&self, tell: &mut dyn FnMut(&[u8], u64)) -> Result<(), StoreError> {
         for size in Pages::<i32>::between(Arc::clone(&self.client), SIZES, Vec::new(), vec![END]) {
             let (key, bytes) = size?;

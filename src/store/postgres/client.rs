@@ -1,4 +1,4 @@
-//! The way to the database: a pool of connections on a runtime of their own, and waiting for what it says.
+//! The database client: a connection pool on a runtime of its own, and blocking calls into it.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,37 +24,37 @@ use offerd_base::config::PostgresSettings;
 use offerd_base::regular_file::{self, PEM_BYTES_MAX, SECRET_BYTES_MAX};
 use offerd_wire::CallError;
 
-/// Threads that talk to the database.
+/// Worker threads of the runtime.
 const THREADS: usize = 2;
 
-/// What a statement is given.
+/// The parameters of a statement.
 type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// Connections to the database.
+/// A pool of connections to the database.
 pub(crate) struct Client {
     pool: Pool,
     runtime: Option<Runtime>,
-    /// How long one answer may take.
+    /// The longest time to wait for one answer.
     longest: Duration,
-    /// That an answer was late, until there is one again: nobody else waits as long meanwhile.
+    /// Set while an answer is late, so that other callers fail at once instead of waiting as long.
     pub(super) is_hung: Arc<AtomicBool>,
 }
 
-/// Why the database did not do what it was asked for.
+/// Why the database did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Others did the same at the same time: it is to be tried again.
+    /// A concurrent change of the same records: the caller retries.
     #[error("others changed the same records at the same time")]
     Conflict,
-    /// The keys of the store are others by now: it is to be tried again with those.
+    /// A concurrent change of the keys: the caller reloads them and retries.
     #[error("others changed the keys of the store at the same time")]
     OtherKeys,
-    /// Others have ended this process.
+    /// Another process has ended this node.
     #[error(
         "this node did not renew its lease in time, or was started again elsewhere, and others go on with its rate tables"
     )]
     Lost,
-    /// Its state, if it said one, and what it said. Never what it was sent.
+    /// The SQLSTATE, if there is one, and the message. Never includes what was sent.
     #[error("{}", match .0 {
         Some(state) => format!("the database says: {} (SQLSTATE {state})", .1),
         None => format!("the database cannot be asked: {}", .1),
@@ -63,7 +63,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Whether it says that a table is not there.
+    /// Whether a table does not exist.
     pub(super) fn is_no_table(&self) -> bool {
         matches!(self, Self::Said(Some(state), _) if *state == *SqlState::UNDEFINED_TABLE.code())
     }
@@ -78,9 +78,9 @@ impl From<tokio_postgres::Error> for Failure {
         ];
         match error.as_db_error() {
             Some(said) if conflicts.contains(said.code()) => Self::Conflict,
-            // Its details name keys.
+            // Only the message: the details name keys.
             Some(said) => Self::Said(Some(said.code().code().to_owned()), said.message().to_owned()),
-            // What the system said is its cause; what the driver says of its own has none.
+            // An error of the system is the cause; an error of the driver itself has none.
             None => Self::Said(
                 None,
                 match (offerd_wire::cause(&error), error.source()) {
@@ -114,40 +114,40 @@ impl From<Failure> for StoreError {
     }
 }
 
-/// A connection, which keeps the statements that it was given.
+/// A connection with its cache of prepared statements.
 pub(crate) struct Connection(Object);
 
 impl Connection {
-    /// What a statement says.
+    /// Runs a query and returns its rows.
     pub(super) async fn rows(&self, statement: &str, values: Values<'_>) -> Result<Vec<Row>, Failure> {
         let prepared = self.0.prepare_cached(statement).await?;
         Ok(self.0.query(&prepared, values).await?)
     }
 
-    /// What a statement says that says one thing or nothing.
+    /// Runs a query that returns at most one row.
     pub(super) async fn row(&self, statement: &str, values: Values<'_>) -> Result<Option<Row>, Failure> {
         let prepared = self.0.prepare_cached(statement).await?;
         Ok(self.0.query_opt(&prepared, values).await?)
     }
 
-    /// What a statement says that always says one thing.
+    /// Runs a query that returns exactly one row.
     pub(super) async fn one(&self, statement: &str, values: Values<'_>) -> Result<Row, Failure> {
         let prepared = self.0.prepare_cached(statement).await?;
         Ok(self.0.query_one(&prepared, values).await?)
     }
 
-    /// How many rows a statement has changed.
+    /// Runs a statement and returns the number of affected rows.
     pub(super) async fn change(&self, statement: &str, values: Values<'_>) -> Result<u64, Failure> {
         let prepared = self.0.prepare_cached(statement).await?;
         Ok(self.0.execute(&prepared, values).await?)
     }
 
-    /// Says what has no values.
+    /// Runs a statement without parameters.
     pub(crate) async fn say(&self, statement: &str) -> Result<(), Failure> {
         Ok(self.0.batch_execute(statement).await?)
     }
 
-    /// Does something as one transaction, of which nothing stays where it fails.
+    /// Runs `work` in a transaction, which is rolled back if it fails.
     pub(super) async fn together<T>(
         &self,
         work: impl Future<Output = Result<T, Failure>>,
@@ -158,7 +158,7 @@ impl Connection {
         done
     }
 
-    /// Has these statements at hand, so that each is sent as soon as it is given.
+    /// Prepares statements in advance, so that each is later sent without delay.
     pub(super) async fn prepare(&self, statements: &[&str]) -> Result<(), Failure> {
         for statement in statements {
             self.0.prepare_cached(statement).await?;
@@ -166,18 +166,18 @@ impl Connection {
         Ok(())
     }
 
-    /// Closes it, whatever was going on in it.
+    /// Closes the connection in whatever state it is in.
     pub(super) fn close(self) {
         drop(Object::take(self.0));
     }
 }
 
 impl Client {
-    /// Of the database at an address. Nothing is asked of it yet.
+    /// A pool for a database. Does not connect yet.
     pub(crate) fn of(options: &PostgresSettings) -> Result<Self, String> {
         let mut config = config(options)?;
         config.connect_timeout(options.answer_within).application_name("offerd");
-        // A connection to what is there no more ends when an answer would be late; the system counts whole seconds here.
+        // TCP drops a dead connection when an answer would be late; keepalives count in whole seconds.
         let idle = options.answer_within.max(Duration::from_secs(1));
         config.tcp_user_timeout(options.answer_within).keepalives_idle(idle);
         let first_words = end_hung_transactions_after((options.lease / 2).as_millis());
@@ -210,7 +210,7 @@ impl Client {
         Ok(Self { pool, runtime: Some(runtime), longest: options.answer_within, is_hung: Arc::default() })
     }
 
-    /// Waits, on this thread, for what is asked of the database on two connections.
+    /// Blocks this thread on work that uses two connections.
     pub(super) fn ask_on_two<T, F>(
         &self,
         asked: impl FnOnce(Connection, Connection) -> F + Send + 'static,
@@ -226,12 +226,11 @@ impl Client {
         })
     }
 
-    /// A connection.
     pub(super) async fn connection(pool: &Pool) -> Result<Connection, Failure> {
         Ok(Connection(pool.get().await?))
     }
 
-    /// Waits, on this thread, for what is asked of the database on a connection.
+    /// Blocks this thread on work that uses a connection.
     pub(crate) fn ask<T, F>(&self, asked: impl FnOnce(Connection) -> F + Send + 'static) -> Result<T, Failure>
     where
         T: Send + 'static,
@@ -241,7 +240,7 @@ impl Client {
         self.wait_for(async move { asked(Self::connection(&pool).await?).await })
     }
 
-    /// Waits, on this thread, for what the database answers.
+    /// Blocks this thread until the database answers.
     pub(super) fn wait_for<T: Send + 'static>(
         &self,
         asked: impl Future<Output = Result<T, Failure>> + Send + 'static,
@@ -258,13 +257,13 @@ impl Client {
                 is_hung.store(true, Ordering::Release);
                 Err(late())
             });
-            // Who asked waits for it.
+            // The caller waits for it.
             let _ = answer.send(outcome);
         });
         answered.recv().unwrap_or_else(|_| Err(Failure::Said(None, "nobody asks it any more".to_owned())))
     }
 
-    /// Does something aside for as long as the client is there.
+    /// Runs a background task for the life of the client.
     pub(super) fn meanwhile<F: Future<Output = ()> + Send + 'static>(&self, work: impl FnOnce(Pool) -> F) {
         if let Some(runtime) = &self.runtime {
             drop(runtime.spawn(work(self.pool.clone())));
@@ -274,14 +273,14 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // A runtime may not be dropped where others run.
+        // Dropping a runtime inside another one panics.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// What is wrong with how a database is named, before it is asked anything: the key of the setting, and the fault.
+/// A fault in the settings of a database, found without connecting: the key of the setting, and the fault.
 pub(crate) fn fault(options: &PostgresSettings) -> Option<(&'static str, String)> {
     let read = config(options).map(drop).map_err(|error| ("store.postgres.url", error));
     let read = read
@@ -298,7 +297,7 @@ fn config(options: &PostgresSettings) -> Result<Config, String> {
     Ok(config)
 }
 
-/// Options of other clients' addresses, and what stands for each here.
+/// Options that other clients take in an address, with the equivalent here.
 const FOREIGN_OPTIONS: [(&str, &str); 6] = [
     ("sslrootcert", "name the file in `store.postgres.ca_file`"),
     ("sslcert", "offerd shows no client certificate to a database; leave it out"),
@@ -311,7 +310,8 @@ const FOREIGN_OPTIONS: [(&str, &str); 6] = [
     ("schema", "write `options=-csearch_path%3DNAME`"),
 ];
 
-/// Why an address cannot be read. The parser's error is not passed on as it is: it may hold a part of the password.
+/// Why an address cannot be parsed. Does not pass on the parser's own error, which may hold a part of the
+/// password.
 fn unreadable(error: &tokio_postgres::Error) -> String {
     let cause = error.source().map(ToString::to_string).unwrap_or_default();
     let named = |words: &str| -> Option<String> {
@@ -347,7 +347,7 @@ fn roots(options: &PostgresSettings) -> Result<Option<Vec<u8>>, String> {
     read.map(Some).map_err(cannot)
 }
 
-/// Whether all addresses of the database are this machine's own.
+/// Whether every address of the database is on this machine.
 fn is_here(config: &Config) -> bool {
     config.get_hosts().iter().all(|host| match host {
         Host::Tcp(name) => {

@@ -1,4 +1,4 @@
-//! Records in the database, as they are read.
+//! Reading records from the database.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -18,34 +18,34 @@ use crate::sealing::Sealing;
 use crate::trees::Tree;
 use crate::volume_number::{BASE, Number};
 
-/// How many records are read at once: a few first, since most walks are short.
+/// Page sizes: the first page is small, since most walks are short.
 const FIRST: i64 = 32;
 const MORE: i64 = 1024;
 
-/// The records in the database.
 pub(crate) struct Database {
     pub(super) client: Arc<Client>,
     pub(super) node: Node,
-    /// Which version of the keys the sealing has.
+    /// The version of the keys that the sealing has loaded.
     pub(super) keys: Arc<AtomicI64>,
     sealing: Sealing,
     pub(super) reported: Arc<Reported>,
-    /// When the group arrives that is being written, in seconds since 1970: so old are its leads.
+    /// The arrival time of the group being written, in seconds since 1970: the time of its leads.
     time_s: AtomicU32,
 }
 
 impl Database {
-    /// Of a database that has the tables.
+    /// A database that has the tables.
     pub(super) fn new(client: Arc<Client>, node: Node, keys: Arc<AtomicI64>, sealing: Sealing) -> Self {
         Self { client, node, keys, sealing, reported: Arc::default(), time_s: AtomicU32::new(u32::MAX) }
     }
 
-    /// Notes when a group arrives.
+    /// Sets the arrival time of the current group.
     pub(super) fn note_time(&self, seconds: u64) {
         self.time_s.store(u32::try_from(seconds).unwrap_or(u32::MAX), Ordering::Release);
     }
 
-    /// What stands beside the data key of a lead in the place of a volume: when it came, in seconds since 1970.
+    /// The number beside the data key of a lead, in place of a volume: when the lead came, in seconds since
+    /// 1970.
     pub(super) fn time(&self) -> Number {
         self.time_s.load(Ordering::Acquire).max(BASE + 1)
     }
@@ -91,11 +91,11 @@ impl Engine for Database {
     }
 }
 
-/// A walk, some records at a time: their keys, and what a statement says of each.
+/// A paged walk over keys, each with the other column of the statement.
 pub(super) struct Pages<T> {
     client: Arc<Client>,
     statement: &'static str,
-    /// Where the next begins, unless there is none.
+    /// Where the next page begins; `None` at the end.
     from: Option<Vec<u8>>,
     until: Vec<u8>,
     most: i64,
@@ -103,7 +103,7 @@ pub(super) struct Pages<T> {
 }
 
 impl<T> Pages<T> {
-    /// From one key on up to another.
+    /// Walks a key range.
     pub(super) fn between(
         client: Arc<Client>,
         statement: &'static str,
@@ -140,7 +140,7 @@ impl<T: FromSqlOwned + Send + 'static> Iterator for Pages<T> {
     }
 }
 
-/// The least key behind all that begin with a prefix, which begins with the byte of a tree and so has one.
+/// The first key after all keys with a prefix. A prefix begins with the byte of a tree, so there is one.
 pub(super) fn end_of(mut prefix: Vec<u8>) -> Vec<u8> {
     while prefix.last() == Some(&u8::MAX) {
         prefix.pop();

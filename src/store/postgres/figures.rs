@@ -1,4 +1,4 @@
-//! What can be said of a database without opening the store in it.
+//! Checking a database without opening the store in it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,23 +15,23 @@ use super::statements::{
 use crate::cluster::DatabaseStanding;
 use crate::sealing::key_place::KeyPlace;
 
-/// How a database answers.
+/// The result of probing a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseFigures {
-    /// The version of the tables.
+    /// The schema version of the tables.
     pub version: i32,
-    /// The version that this build reads.
+    /// The schema version that this build supports.
     pub known: i32,
     /// How it answered.
     pub standing: DatabaseStanding,
-    /// Whether each connection has a session of its own; behind a pooler that shares them out by transaction it has not.
+    /// Whether each connection has a session of its own; false behind a pooler in transaction mode.
     pub keeps_sessions: bool,
-    /// The id of the master key that the keys of the store are sealed with; nothing where there are none yet.
+    /// The id of the master key that seals the store's keys; `None` if there are no keys yet.
     pub sealed_with: Option<String>,
 }
 
-/// Asks a database; nothing where it has no tables yet. It is tried whether a start may do what it has to, in a transaction of which
-/// nothing stays.
+/// Probes a database; `None` if it has no tables yet. Tries every kind of write that a start needs, in a
+/// transaction that is rolled back.
 pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, Failure> {
     let version = schema::version(client)?;
     if version.is_none_or(|version| version == schema::KNOWN) {
@@ -60,7 +60,7 @@ pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, Failu
     }))
 }
 
-/// Whether two connections that set the same otherwise have it otherwise: two sessions, not one that a pooler gives to both.
+/// Whether two connections keep different settings. A pooler in transaction mode gives both the same session.
 async fn keeps_sessions(one: Connection, two: Connection) -> Result<bool, Failure> {
     one.say(&end_hung_transactions_after(60_001)).await?;
     two.say(&end_hung_transactions_after(60_002)).await?;
@@ -69,7 +69,7 @@ async fn keeps_sessions(one: Connection, two: Connection) -> Result<bool, Failur
     Ok(of_one != of_two)
 }
 
-/// Every kind of write that there is, of nothing.
+/// Runs every kind of write, without data.
 async fn write(connection: &Connection) -> Result<(), Failure> {
     let (nobody, lease, told) = (Uuid::nil().as_bytes().to_vec(), 0.0_f64, "");
     let (keys, values, topics) = (Vec::<Vec<u8>>::new(), Vec::<Vec<u8>>::new(), Vec::<i16>::new());

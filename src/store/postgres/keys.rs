@@ -1,5 +1,5 @@
-//! The sealed keys, in the database. They are what the file of keys is to the embedded engine: sealed by the master key, replaced as a
-//! whole.
+//! The sealed keys, stored in the database. Like the key file of the embedded engine, they are sealed by the
+//! master key and replaced as a whole.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,19 +11,18 @@ use crate::sealing::key_place::KeyPlace;
 use crate::sealing::key_ring::KeyRing;
 use crate::sealing::{MasterKey, SealingError, key_text};
 
-/// What messages call the place.
+/// The name of this place in messages.
 const NAME: &str = "table offerd_keys";
 
-/// The keys of a store in a database.
 pub(super) struct DatabaseKeys {
     client: Arc<Client>,
     path: PathBuf,
-    /// How often they had been replaced when they were read or written here last; 0 before that.
+    /// The version of the keys when last read or written here; 0 before that.
     known: Arc<AtomicI64>,
 }
 
 impl DatabaseKeys {
-    /// Those of this one.
+    /// The keys of this database.
     pub(super) fn of(client: Arc<Client>, known: Arc<AtomicI64>) -> Self {
         Self { client, path: PathBuf::from(NAME), known }
     }
@@ -96,7 +95,7 @@ impl KeyPlace for DatabaseKeys {
     fn create(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
         let ring = KeyRing::random();
         match self.write(master, &ring) {
-            // Another process has just made them.
+            // Another process has just created them.
             Err(SealingError::Replaced) => self.open(master),
             written => written.map(|()| ring),
         }

@@ -1,27 +1,31 @@
-//! The engine that keeps records in a database that speaks PostgreSQL's protocol: PostgreSQL itself, or a distributed one.
+//! The engine that stores records in a database with PostgreSQL's protocol: PostgreSQL itself, or a
+//! distributed one.
 //!
-//! # What lies there
-//! One table of records, `offerd_records`: the byte of the tree and the key, and the value framed and sealed as the embedded engine has
-//! it, so that the database tells nothing of a person. Beside it the sealed keys and the version of the tables. [`statements`] lists
-//! everything that is ever sent.
+//! # Layout
+//! One table of records, `offerd_records`. Its key is the byte of the tree and the key; its value is framed
+//! and sealed as in the embedded engine, so the database reveals nothing of a person. Other tables hold the
+//! sealed keys and the schema version. [`statements`] lists every statement that is sent.
 //!
 //! # How a commit becomes durable
 //! A group is one transaction of two round trips:
-//! 1. It begins, and the records that its commits go by are read, each locked where it is there.
-//! 2. Everything is decided by `group`, as for the embedded engine, and sent at once with the end of the transaction. What was found not
-//!    to be there is inserted, so that the group fails where another node has written it since; what a guard relies on not to be there,
-//!    and the group does not write, is inserted and removed again, for the same reason.
+//! 1. The transaction begins, and reads and locks the existing records that its commits depend on.
+//! 2. `group` decides the outcome, as for the embedded engine, and all writes are sent together with the
+//!    COMMIT. A record that was found missing is inserted, so the group fails if another node has written it
+//!    since. A record that a guard requires to be missing, and that the group does not write, is inserted and
+//!    removed again, for the same reason.
 //!
-//! A group that others got in the way of is rolled back and tried again. Where the database is lost or takes no writes, the store is
-//! failed until it does; reads go on as far as it lets them.
+//! A group in conflict with another is rolled back and retried. While the database is lost or refuses writes,
+//! the store is failed; reads continue where the database still answers them.
 //!
 //! # Who writes
-//! Every process that has [joined](mod@nodes) and has not ended, which each transaction looks at and holds on to. What arrives does so one
-//! group after the other, whoever writes it: each that gives out arrivals locks the last one, so that none appears behind one that can be
-//! read. The keys are replaced as a whole by who has the last ones; a group is sealed with those, or tried again.
+//! Every process that has [joined](mod@nodes) and has not ended; each transaction checks this and holds a
+//! lock on it. Arrivals are serialised across processes: a group that gives out arrivals locks the last one,
+//! so no record appears before one that is already readable. Keys are replaced as a whole, by a process that
+//! has the latest version. A group is sealed with the latest keys, or retried.
 //!
 //! # Where it waits
-//! Each read is a round trip on the thread that asks. The connections have a runtime of their own ([`client`]).
+//! Each read is a round trip that blocks the calling thread. The connections have a runtime of their own
+//! ([`client`]).
 
 mod bulk;
 pub(crate) mod client;
@@ -67,7 +71,7 @@ use super::topics::Topics;
 use super::trees::Tree;
 use offerd_base::config::PostgresSettings;
 
-/// A store that has been opened, before anything runs on it.
+/// An open store before its background work starts.
 pub(super) struct Opened {
     pub(super) database: Arc<Database>,
     pub(super) committer: Committer<Writer>,
@@ -76,7 +80,7 @@ pub(super) struct Opened {
     pub(super) cluster: Arc<Cluster>,
 }
 
-/// Opens the store in a database, or makes it.
+/// Opens the store in a database, or creates it.
 pub(super) fn open(options: &StoreOptions, database: &PostgresSettings) -> Result<Opened, StoreError> {
     let master = MasterKey::find(options.master_key_file.as_deref(), &options.path)?;
     let client = Arc::new(Client::of(database).map_err(StoreError::Database)?);
@@ -103,7 +107,7 @@ pub(super) fn open(options: &StoreOptions, database: &PostgresSettings) -> Resul
     Ok(Opened { database, committer, clock, topics, cluster })
 }
 
-/// Ends this process's being there, since it was refused.
+/// Ends this node after a refused start.
 pub(super) fn leave(database: &Database, refused: StoreError) -> Result<(), StoreError> {
     let left = database.node.leave(&database.client);
     left.unwrap_or_else(
@@ -112,23 +116,23 @@ pub(super) fn leave(database: &Database, refused: StoreError) -> Result<(), Stor
     Err(refused)
 }
 
-/// Asks a database how it does; nothing where it has no tables yet.
+/// Probes a database; `None` if it has no tables yet.
 pub(super) fn figures(database: &PostgresSettings) -> Result<Option<DatabaseFigures>, StoreError> {
     let client = Arc::new(Client::of(database).map_err(StoreError::Database)?);
     Ok(figures::ask(&client)?)
 }
 
-/// The processes that share the database, those that have ended within a day too.
+/// The nodes that share the database, including those that ended within a day.
 pub(super) fn nodes(database: &Database) -> Result<Vec<NodeFigures>, ReadError> {
     Ok(nodes::list(&database.client).map_err(DiskError::from)?)
 }
 
-/// Which of them have not ended.
+/// The nodes that have not ended.
 pub(super) fn alive(database: &Database) -> Result<BTreeSet<Uuid>, ReadError> {
     Ok(nodes::alive(&database.client).map_err(DiskError::from)?)
 }
 
-/// The arrival given out last that is durable.
+/// The last durable arrival.
 pub(super) fn last_arrival_us(database: &impl Engine) -> Result<u64, StoreError> {
     let last = database.get(Tree::Meta, LAST_ARRIVAL)?;
     Ok(last.and_then(|last| last.try_into().ok()).map_or(0, u64::from_be_bytes))

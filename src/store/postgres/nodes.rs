@@ -1,7 +1,7 @@
-//! The processes that share the database. Each is there by a row with an id that it has made when it opened the store, and renews it, by
-//! the database's own clock. Who has not for as long as a lease lasts is ended by any other, for good: each transaction begins by looking
-//! whether its process has ended, and has it stay so until it ends itself. So nothing of who was ended is written any more, and others
-//! can go on with what was theirs.
+//! The nodes: processes that share the database. A node is a row with an id, created when the process opens
+//! the store. It holds a lease by the database's own clock, which it renews. Any other node ends one whose
+//! lease has expired, for good. Each transaction first checks that its node has not ended, and locks that row
+//! until it commits. So an ended node writes nothing more, and others can take over its work.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -22,39 +22,39 @@ use crate::cluster::{Cluster, DatabaseStanding, NodeFigures};
 use crate::health::FailureLatch;
 use crate::topics::{TOPICS, Topic, Topics};
 
-/// How long it may take until what one process has changed is noticed in the others.
+/// Upper bound on noticing the changes of other nodes.
 const POLL: Duration = Duration::from_millis(200);
 
-/// How long an answer to that may take before it is told.
+/// An answer later than this is reported.
 const LATE: Duration = Duration::from_millis(500);
 
-/// How often a lease is renewed while it lasts.
+/// Lease renewals per lease.
 const RENEWALS: u32 = 5;
 
-/// This process among those that share the database.
+/// This process, as one of the nodes.
 #[derive(Clone)]
 pub(super) struct Node {
     pub(super) cluster: Arc<Cluster>,
     pub(super) topics: Arc<Topics>,
-    /// Of the directory in which it runs: one that has it at the next start too.
+    /// The id of its directory: the same at the next start.
     pub(super) place: Uuid,
-    /// How long it counts as alive without having renewed that.
+    /// How long it counts as alive without a renewal.
     lease: Duration,
 }
 
-/// What was seen of the database, from one look to the next.
+/// Observations of the database, kept from one tick to the next.
 #[derive(Default)]
 struct Seen {
-    /// How often something of each topic had been changed.
+    /// The change counter of each topic.
     changed: Option<[i64; TOPICS.len()]>,
     /// When the lease was renewed.
     renewed: Option<Instant>,
-    /// Since when it has always answered.
+    /// Since when every answer has arrived.
     answers_since: Option<Instant>,
 }
 
 impl Node {
-    /// Joins those that there are; one of before that ran in the same place has ended.
+    /// Joins the nodes and ends the previous node of the same directory.
     pub(super) fn join(client: &Client, place: Uuid, lease: Duration) -> Result<Self, Failure> {
         let node = Self { cluster: Arc::new(Cluster::among_others()), topics: Arc::default(), place, lease };
         let joining = node.clone();
@@ -72,7 +72,7 @@ impl Node {
         self.cluster.me.as_bytes().to_vec()
     }
 
-    /// Renews the lease and looks what others have changed, for as long as the client is there.
+    /// Starts renewing the lease and polling for changes, for the life of the client.
     pub(super) fn keep(&self, client: &Client, latch: &Arc<FailureLatch>) {
         let (node, latch, is_hung) = (self.clone(), Arc::clone(latch), Arc::clone(&client.is_hung));
         client.meanwhile(|pool| async move {
@@ -98,7 +98,7 @@ impl Node {
         });
     }
 
-    /// Takes as long as a lease at most; that it takes long is told before.
+    /// One tick, bounded by the lease. Reports a late answer earlier.
     async fn tick_in_time(&self, pool: &Pool, seen: &mut Seen) -> Result<(), Failure> {
         let hangs = || Failure::Said(None, "it does not answer".to_owned());
         let mut ticking = pin!(timeout(self.lease, self.tick(pool, seen)));
@@ -118,14 +118,14 @@ impl Node {
         let is_due = |at: Instant| at.elapsed() >= self.lease / RENEWALS;
         if seen.renewed.is_none_or(is_due) {
             seen.renewed = Some(Instant::now());
-            // After an outage everybody has as long to come back as a lease lasts.
+            // After an outage, every node gets the length of a lease to come back.
             let may_end_others = seen.answers_since.is_some_and(|since| since.elapsed() >= self.lease);
             return self.renew(&connection, may_end_others).await;
         }
         if self.cluster.may_lead() { self.look_around(&connection).await } else { Ok(()) }
     }
 
-    /// Notes which topics others have changed.
+    /// Notes the topics that other nodes have changed.
     async fn note_changes(
         &self,
         connection: &Connection,
@@ -138,7 +138,7 @@ impl Node {
                 *known = count;
             }
         }
-        // What was changed before the first look may have been read before it too.
+        // A change before the first poll may have come after a read, so the first poll notes every topic.
         let before = changed.replace(counts);
         for topic in TOPICS {
             let at = topic as usize;
@@ -164,7 +164,7 @@ impl Node {
         self.look_around(connection).await
     }
 
-    /// Takes note of who is alive, and leads where nobody does.
+    /// Notes which nodes are alive, and takes the lead if no live node has it.
     async fn look_around(&self, connection: &Connection) -> Result<(), Failure> {
         let (leader, alive) = tokio::try_join!(connection.one(LEADER, &[]), alive_of(connection))?;
         let leader: Vec<u8> = leader.get(0);
@@ -172,7 +172,7 @@ impl Node {
         if self.cluster.note_alive(alive) {
             self.topics.note(Topic::Nodes);
         }
-        // Who leads does until it ends, and who has ended never comes back.
+        // A leader leads until it ends, and an ended node never comes back.
         if !is_led && self.cluster.may_lead() && connection.change(FOLLOW, &[&self.me(), &leader]).await? > 0
         {
             tracing::info!("this node leads");
@@ -181,19 +181,18 @@ impl Node {
         Ok(())
     }
 
-    /// Whether this process has not ended, until the transaction of the connection does.
+    /// Whether this node has not ended; holds until the connection's transaction ends.
     pub(super) async fn is_held(&self, connection: &Connection) -> Result<bool, Failure> {
         Ok(connection.row(HELD, &[&self.me()]).await?.is_some())
     }
 
-    /// Ends, so that nobody waits for the lease to do so.
+    /// Ends this node, so that others need not wait for its lease to expire.
     pub(super) fn leave(&self, client: &Client) -> Result<(), Failure> {
         let me = self.me();
         client.ask(|connection| async move { connection.change(END_NODE, &[&me]).await.map(drop) })
     }
 }
 
-/// The nodes that have not ended.
 pub(super) fn alive(client: &Client) -> Result<BTreeSet<Uuid>, Failure> {
     client.ask(|connection| async move { alive_of(&connection).await })
 }
@@ -202,12 +201,11 @@ async fn alive_of(connection: &Connection) -> Result<BTreeSet<Uuid>, Failure> {
     ids(connection.rows(ALIVE, &[]).await?)
 }
 
-/// The ids in the first column of rows.
 pub(super) fn ids(rows: Vec<tokio_postgres::Row>) -> Result<BTreeSet<Uuid>, Failure> {
     Ok(rows.into_iter().filter_map(|row| Uuid::from_slice(row.get(0)).ok()).collect())
 }
 
-/// The nodes that there are, and those that have ended within a day.
+/// The live nodes, and those that ended within a day.
 pub(super) fn list(client: &Client) -> Result<Vec<NodeFigures>, Failure> {
     client.ask(|connection| async move {
         let rows = connection.rows(NODES, &[]).await?;

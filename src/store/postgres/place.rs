@@ -1,4 +1,5 @@
-//! The id of the directory that a process runs in: the same at its next start, so that who comes back is known.
+//! The id of the directory that a process runs in. It survives restarts, so a restarted process is
+//! recognised.
 
 use std::io;
 use std::path::Path;
@@ -8,10 +9,9 @@ use uuid::Uuid;
 use crate::disk;
 use offerd_base::private_file;
 
-/// The file in the directory.
 const NAME: &str = "node";
 
-/// The id, made where there is none.
+/// Reads the id, or creates one.
 pub(super) fn find_or_make(directory: &Path) -> io::Result<Uuid> {
     disk::make_directory(directory)?;
     let file = directory.join(NAME);

@@ -1,16 +1,16 @@
-//! The tables: the first start makes them on a database without them. Those of another version than [`KNOWN`] are refused.
+//! The schema: the first start creates the tables. Tables of another version than [`KNOWN`] are refused.
 
 use super::client::{Client, Connection, Failure};
 use super::statements::{MAKE, VERSION};
 use crate::error::StoreError;
 
-/// The version that this build reads and writes.
+/// The schema version that this build reads and writes.
 pub(super) const KNOWN: i32 = 1;
 
-/// How often making the tables is tried, where another node makes them too.
+/// Attempts to create the tables, in case another node does so at the same time.
 const TRIES: usize = 5;
 
-/// The version of the tables in a database; nothing where there are none.
+/// The schema version of a database; `None` if it has no tables.
 pub(super) fn version(client: &Client) -> Result<Option<i32>, Failure> {
     let read =
         client.ask(|connection| async move { Ok(connection.row(VERSION, &[]).await?.map(|row| row.get(0))) });
@@ -20,10 +20,10 @@ pub(super) fn version(client: &Client) -> Result<Option<i32>, Failure> {
     }
 }
 
-/// Whether there are tables.
+/// Whether the tables exist.
 ///
 /// # Errors
-/// That those are of another version.
+/// If they have another version.
 pub(super) fn is_known(client: &Client) -> Result<bool, StoreError> {
     match version(client)? {
         Some(found) if found != KNOWN => Err(StoreError::Tables { found, known: KNOWN }),
@@ -31,7 +31,7 @@ pub(super) fn is_known(client: &Client) -> Result<bool, StoreError> {
     }
 }
 
-/// Makes the tables.
+/// Creates the tables.
 pub(super) fn make(client: &Client) -> Result<(), Failure> {
     let mut made = Err(Failure::Conflict);
     for _ in 0..TRIES {
@@ -43,7 +43,7 @@ pub(super) fn make(client: &Client) -> Result<(), Failure> {
     made
 }
 
-/// Makes them on a connection, in the transaction that it is in.
+/// Creates the tables on a connection, in its current transaction.
 pub(super) async fn make_on(connection: &Connection) -> Result<(), Failure> {
     for statement in MAKE {
         connection.say(statement).await?;

@@ -1,4 +1,5 @@
-//! What holds of a store in a database. The tests of every store run over one too where `OFFERD_TEST_POSTGRES` has its address.
+//! The store in a database. The tests of every store also run over a database if `OFFERD_TEST_POSTGRES` has
+//! its address.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -53,7 +54,7 @@ fn what_is_acknowledged_is_there_for_who_comes_next() {
     killed.database.as_mut().unwrap().url = line.url.clone();
     let store = Store::open_inline_with(&killed).unwrap();
     committed(&store, Commit::new().put(TREE, "key", "value")).unwrap();
-    // As a kill does: nothing is given up, and who comes next ends it.
+    // Like a kill: nothing is released, and the next process ends the node.
     line.cut(true);
     std::mem::forget(store);
     let store = Store::open_inline_with(&options).unwrap();
@@ -67,7 +68,7 @@ fn who_was_ended_writes_nothing_more_and_others_go_on() {
     let first = Store::open_inline_with(&options).unwrap();
     let second = beside(&options, &directory, "second");
     committed(&first, Commit::new().put(TREE, "key", "first")).unwrap();
-    // As a start in the same place does.
+    // Like a restart in the same directory.
     let third = Store::open_inline_with(&options).unwrap();
     assert!(matches!(committed(&first, Commit::new().put(TREE, "key", "late")), Err(CommitError::Failed(_))));
     assert!(first.lost().load(Ordering::SeqCst), "only another process can go on");
@@ -100,7 +101,7 @@ fn what_many_processes_append_to_one_feed_is_all_there_in_the_order_in_which_it_
                 })
             })
             .collect();
-        // Who follows the feed by the last key that it has seen misses nothing.
+        // A reader that follows the feed by the last key it has seen misses nothing.
         let following = scope.spawn(|| {
             let mut seen: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
             loop {
@@ -140,7 +141,7 @@ fn an_erasure_in_one_process_leaves_what_others_have_of_the_same_slot_readable()
         committed(store, Commit::new().about(lead).put(Tree::Leads, lead.as_bytes(), "of a person")).unwrap();
     }
     committed(&first, Commit::new().erase(gone, 7)).unwrap();
-    // The second does not know yet that the keys are others.
+    // The second node has not noticed yet that the keys have changed.
     committed(&second, Commit::new().about(late).put(Tree::Leads, late.as_bytes(), "later")).unwrap();
     committed(&second, Commit::new().erase(offerd_base::ids::random(), 8)).unwrap();
     for store in [&first, &second] {
@@ -209,7 +210,7 @@ fn of_two_writers_at_one_time_one_wins_whatever_each_relies_on() {
         let writer = Writer::new(database, Arrivals::after(0, clock), Arc::clone(stalls));
         Committer::new(writer, Arc::clone(latch), Arc::clone(stalls), Duration::from_secs(1))
     };
-    // Each writes what the other relies on not to be there, or both write the same.
+    // Each node writes what the other requires to be missing, or both write the same.
     for round in 0..40_u8 {
         let keys = [[round, 0], [round, u8::from(round % 2 == 0)]];
         let claim = |own: usize| {
@@ -234,7 +235,7 @@ fn of_two_writers_at_one_time_one_wins_whatever_each_relies_on() {
     }
 }
 
-/// A store whose database can be cut off, with a lease that outlasts the test.
+/// A store whose database can be disconnected, with a lease that outlasts the test.
 fn on_a_line() -> Option<(Store, Line, TempDir)> {
     let (mut options, directory) = options()?;
     let database = options.database.as_mut()?;
@@ -265,7 +266,7 @@ fn a_database_that_is_lost_is_told_and_commits_go_on_when_it_is_back() {
     assert_eq!(store.get(TREE, "key"), Ok(Some(b"after".to_vec())));
 }
 
-/// Waits until a store is as it should be.
+/// Waits until the health of a store satisfies a condition.
 fn until(store: &Store, is_so: impl Fn(&Health) -> bool) {
     let mut looks = 0;
     while !is_so(&store.health()) {
@@ -306,7 +307,7 @@ fn a_database_that_would_take_no_write_is_told_before_a_start_finds_out() {
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// A lead with a uuid that tells no time, its table, what happened to it, and by what it is known.
+/// A lead with a uuid that has no time, its table, an event, and its identity.
 fn submit(store: &Store, company: uuid::Uuid, nth: u8) -> (uuid::Uuid, uuid::Uuid) {
     let (lead, table) =
         (uuid::Uuid::from_u128(0xEE00 + u128::from(nth)), offerd_base::ids::timed_at(store.arrival_ms()));
@@ -324,7 +325,8 @@ fn submit(store: &Store, company: uuid::Uuid, nth: u8) -> (uuid::Uuid, uuid::Uui
     (lead, table)
 }
 
-/// Removes what is older than three hours, each step in another process; whether there was anything to do.
+/// Removes what is older than three hours, each step in another process. Returns whether there was anything
+/// to do.
 fn expired(stores: &[Store]) -> bool {
     let mut nodes = stores.iter().cycle();
     let mut steps = 0;
@@ -378,7 +380,7 @@ fn what_is_older_than_it_is_to_be_kept_goes_whichever_process_removes_it_and_the
     assert_eq!(first.count(Tree::Leads, []), Ok(0));
     assert_eq!(first.count(Tree::LeadKeys, []), Ok(4), "that keys were destroyed is known");
     pass(8);
-    // One pass sees that all is gone, the next forgets it.
+    // One pass finds that everything is gone, the next removes the data keys.
     assert!(expired(&stores));
     pass(2);
     assert!(expired(&stores));

@@ -1,4 +1,4 @@
-//! A transaction: what a group goes by, which nobody changes until it ends, and what it writes.
+//! A transaction of a group: the records it reads, locked until the end, and its writes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -22,24 +22,25 @@ use crate::topics::topics_of;
 use crate::trees::Tree;
 use crate::volume_number::Number;
 
-/// What was read of the database for a group, by key.
+/// The records read for a group, by key.
 type Read = HashMap<Vec<u8>, Option<Vec<u8>>>;
 
-/// A transaction that was begun. Dropped, it ends as if nothing had been done.
+/// A transaction in progress. Rolled back on drop.
 pub(super) struct Transaction<'a> {
     database: &'a Database,
     held: Mutex<Held>,
 }
 
 struct Held {
-    /// Nothing once it has ended.
+    /// `None` once the transaction has ended.
     connection: Option<Begun>,
     read: Read,
     /// Why a read failed.
     failure: Option<Failure>,
 }
 
-/// A connection in a transaction, which is closed where nobody has ended that: others would go on in it.
+/// A connection in a transaction. Dropped before the transaction has ended, it is closed, so that no other
+/// user of the pool continues the transaction.
 struct Begun(Option<Connection>);
 
 impl Begun {
@@ -47,7 +48,7 @@ impl Begun {
         self.0.as_ref().expect("it is there until it has ended")
     }
 
-    /// The transaction has ended: others may use the connection.
+    /// Ends the transaction and returns the connection to the pool.
     fn end(mut self) {
         drop(self.0.take());
     }
@@ -62,7 +63,7 @@ impl Drop for Begun {
 }
 
 impl<'a> Transaction<'a> {
-    /// Begins one that goes by these keys. It may read others.
+    /// Begins a transaction that reads and locks these keys. It may read others.
     pub(super) fn begin(database: &'a Database, wanted: BTreeSet<Vec<u8>>) -> Result<Self, Failure> {
         let (node, keys) = (database.node.clone(), Arc::clone(&database.keys));
         let (connection, read) = database.client.ask(|connection| async move {
@@ -93,7 +94,7 @@ impl<'a> Transaction<'a> {
         Ok(Self { database, held })
     }
 
-    /// Writes the changes, and makes them durable: all, or none.
+    /// Writes the changes durably: all or none.
     pub(super) fn commit(self, changes: Vec<Change>) -> Result<(), Failure> {
         let mut held = self.held.lock();
         if let Some(failure) = held.failure.clone() {
@@ -112,7 +113,7 @@ impl<'a> Transaction<'a> {
             let to_insert: [&(dyn ToSql + Sync); 2] = [&inserted.0, &inserted.1];
             let to_put: [&(dyn ToSql + Sync); 2] = [&put_keys, &put_values];
             let to_remove: [&(dyn ToSql + Sync); 1] = [&writes.removed];
-            // All of it is on its way at once; where one fails, those behind it do too.
+            // The statements are pipelined; if one fails, those after it fail too.
             let noted = async {
                 if topics.is_empty() { Ok(0) } else { connection.change(CHANGE_TOPICS, &[&topics]).await }
             };
@@ -123,7 +124,7 @@ impl<'a> Transaction<'a> {
                 noted,
                 connection.say(COMMIT),
             );
-            // What has failed first says why; those behind it say that it has.
+            // The first failure has the reason; later ones only repeat that the transaction failed.
             inserted.and(put).and(removed).and(noted)?;
             committed?;
             begun.end();
@@ -131,7 +132,7 @@ impl<'a> Transaction<'a> {
         })
     }
 
-    /// Asks on the connection of the transaction.
+    /// Runs work on the connection of the transaction.
     fn ask<T, F>(&self, asked: impl FnOnce(Begun) -> F) -> DiskResult<T>
     where
         T: Send + 'static,
@@ -152,7 +153,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Why something failed: because a read did, if one has.
+    /// The reason for a failure: that of a failed read, if any.
     pub(super) fn why(&self, error: impl ToString) -> Failure {
         let failure = self.held.lock().failure.clone();
         failure.unwrap_or_else(|| Failure::Said(None, error.to_string()))
@@ -163,15 +164,15 @@ fn ended() -> Failure {
     Failure::Said(None, "the transaction has ended".to_owned())
 }
 
-/// What a group writes, by how it is written.
+/// The writes of a group, by statement.
 #[derive(Default)]
 struct Writes {
-    /// What was found not to be there: it fails where another has written it since.
+    /// Records found missing: inserting them fails if another node has written them since.
     inserted: Vec<Entry>,
     put: Vec<Entry>,
     removed: Vec<Vec<u8>>,
-    /// What the group relies on not to be there, and does not write: written and removed again, so that of two groups that rely on what
-    /// the other writes one fails.
+    /// Records that the group requires to be missing and does not write. They are inserted and removed again,
+    /// so that of two groups that each depend on the other's write, one fails.
     kept_absent: Vec<Vec<u8>>,
 }
 
@@ -196,7 +197,7 @@ impl Writes {
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         let Some(begun) = self.held.lock().connection.take() else { return };
-        // One that cannot say it is closed, which ends it too.
+        // If the rollback cannot be sent, the connection is closed, which rolls back too.
         let ended = self.database.client.wait_for(async move {
             begun.connection().say(ROLLBACK).await?;
             begun.end();

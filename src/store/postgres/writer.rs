@@ -1,4 +1,4 @@
-//! The writer: a group of commits is one transaction, tried again where others were at the same records.
+//! The writer: a group of commits is one transaction, retried after conflicts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::topics::topics_of;
 use crate::trees::Tree;
 use crate::volume_number::BASE;
 
-/// How often a group is tried that others got in the way of. Each time somebody else has gone on.
+/// Attempts per group in conflict with others. At each conflict another process has made progress.
 const TRIES: usize = 64;
 
-/// Where a failed database is tried with a write, each process at a key of its own: one that is read-only answers everything else.
+/// The key that a failed database is probed with, one per process. It is written, since a read-only database
+/// answers reads.
 pub(crate) const PROBE: &[u8] = b"probe";
 
-/// Writes groups, one after the other.
 pub(crate) struct Writer {
     database: Arc<Database>,
     arrivals: Arrivals,
@@ -32,12 +32,12 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// A writer that goes on where the last one stopped.
+    /// A writer that continues after the last arrival.
     pub(super) fn new(database: Arc<Database>, arrivals: Arrivals, stalls: Arc<Stalls>) -> Self {
         Self { database, arrivals, stalls, waited: Duration::ZERO }
     }
 
-    /// Writes a group; again while others get in its way.
+    /// Writes a group, retrying after conflicts.
     fn try_for_long(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Failure> {
         let mut written = Err(Failure::Conflict);
         for _ in 0..TRIES {
@@ -54,7 +54,7 @@ impl Writer {
     }
 
     fn try_to_write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Failure> {
-        // They cannot be changed while the transaction holds them.
+        // Created before the transaction, which then locks the keys against changes.
         begin_slots(self.database.sealing(), commits).map_err(sealing)?;
         for commit in commits {
             begin_keys(self.database.sealing(), commit).map_err(sealing)?;
@@ -64,7 +64,8 @@ impl Writer {
         let arrives = keys.contains(&Tree::Meta.sled_key(LAST_ARRIVAL));
         let transaction = Transaction::begin(&self.database, keys)?;
         if arrives {
-            // Whoever gave the last one out: nobody gives out another until this group is written.
+            // Another process may have given out the last arrival; the lock keeps any other from being given
+            // out until this group is written.
             let last_us = super::last_arrival_us(&transaction).map_err(|error| transaction.why(error))?;
             self.arrivals.go_on_after(last_us);
         }
@@ -81,7 +82,6 @@ impl Writer {
         Ok(outcomes)
     }
 
-    /// Whether the database takes writes.
     fn takes_writes(&mut self) -> bool {
         let now = self.arrivals.now_ms().to_be_bytes();
         let probe = [PROBE, self.database.place().as_bytes()].concat();
@@ -100,7 +100,7 @@ impl engine::Writer for Writer {
         let written = self.try_for_long(commits);
         self.waited = begun.elapsed();
         written.or_else(|failure| match failure {
-            // Others are quicker each time; who asked may try again.
+            // Other processes win every time; the caller may retry.
             Failure::Conflict | Failure::OtherKeys => Ok(all_failed(commits, &failure.to_string())),
             Failure::Lost => Err(Fault::ForGood(failure.to_string())),
             Failure::Said(..) => Err(Fault::Mendable(failure.to_string())),

@@ -1,7 +1,8 @@
-//! The audit: who did what, when and why. Records are only ever added at its end, each with the hash of the one before it, so that a
-//! change of any shows; they go at its beginning only, when they are old, and leave the hash of the last that went.
+//! The audit log: every action with its actor, time and reason. A hash chain of append-only records: each
+//! holds the hash of its predecessor, so any change is detected. Only the oldest records are removed, and the
+//! hash of the last removed one stays.
 //!
-//! Nothing in it tells of a person whom a lead is about: leads are named by their uuids, which are random.
+//! No record identifies the person behind a lead: leads are named by their uuids, which are random.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,55 +19,54 @@ use crate::broken::unless_broken;
 use crate::{Commit, CommitError, ReadError, Store, Tree, codec};
 use offerd_model::record;
 
-/// Where the hash of the last record lies that went.
+/// Key of the hash of the last removed record.
 pub(crate) const ANCHOR: &[u8] = &[0];
 
-/// How the keys of records begin.
+/// Key prefix of the records.
 pub(crate) const RECORDS: &[u8] = &[1];
 
-/// Longest time that one record waits for those before it.
+/// How long a record waits for the writers ahead of it.
 const TURN: Duration = Duration::from_secs(10);
 
-/// Records that go by one commit.
+/// Records removed by one commit.
 const AT_ONCE: usize = 256;
 
-/// The hash before the first record.
 const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 record! { plain
-    /// A record. JSON, by its number; its hash is the SHA-256 of that JSON.
+    /// An audit record. JSON, keyed by its number; its hash is the SHA-256 of that JSON.
     #[derive(Eq)]
     AuditRecord {
-        /// Its number, from 1 on.
+        /// Its number, counted from 1.
         number: u64,
         /// When it was written, Unix milliseconds.
         at: i64,
-        /// Who: a user of the console, or by what right.
+        /// The actor: a user of the console, or the access that the actor used.
         who: String,
-        /// In which role; nothing of who has the machine itself.
+        /// The actor's role; absent for an operator on the machine itself.
         role?: Role,
-        /// Where from: `command`, `signal`, or the console and an address.
+        /// The origin: `command`, `signal`, or the console and an address.
         from: String,
-        /// What was done, such as `token.create`.
+        /// The action, such as `token.create`.
         action: String,
-        /// What it was done to.
+        /// The object of the action.
         object?: String,
-        /// Why, where that is asked for.
+        /// The reason, for actions that require one.
         reason?: String,
-        /// The gaps before it, in the record of a salvage: the chain begins anew behind each.
+        /// In the record of a salvage, the gaps before it: the chain restarts after each.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         gaps: Vec<AuditGap>,
-        /// The hash of the record before it, as hexadecimal digits.
+        /// The hash of the previous record, in hexadecimal.
         previous: String,
     }
 }
 
-/// A place where the chain begins anew, since the records there are lost.
+/// A gap of lost records, after which the chain restarts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AuditGap {
-    /// The number of the record before it; 0 where it is at the beginning.
+    /// The number of the record before the gap; 0 if the gap is at the beginning.
     pub after: u64,
-    /// The number of the first record behind it.
+    /// The number of the first record after the gap.
     pub next: u64,
 }
 
@@ -83,7 +83,7 @@ impl fmt::Display for AuditGap {
 }
 
 impl AuditGap {
-    /// What is wrong there, where no salvage has recorded it.
+    /// The fault that the gap is, unless a salvage has recorded it.
     fn fault(self) -> String {
         let wanted = self.after + 1;
         match self.next == wanted {
@@ -93,30 +93,30 @@ impl AuditGap {
     }
 }
 
-/// What is to be recorded.
+/// The content of a new audit record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// Who.
+    /// The actor.
     pub who: String,
-    /// In which role.
+    /// The actor's role.
     pub role: Option<Role>,
-    /// Where from.
+    /// The origin.
     pub from: String,
-    /// What was done.
+    /// The action.
     pub action: &'static str,
-    /// What to.
+    /// The object of the action.
     pub object: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
 }
 
 impl AuditEntry {
-    /// What is done by who has the machine itself.
+    /// An action of an operator on the machine itself, without a role.
     pub fn of_machine(who: String, from: &str, action: &'static str) -> Self {
         Self { who, role: None, from: from.to_owned(), action, object: None, reason: None }
     }
 
-    /// Its record, which comes behind the last one.
+    /// The record that follows `head` in the chain.
     fn behind(self, head: AuditHead, at: i64) -> AuditRecord {
         let Self { who, role, from, action, object, reason } = self;
         let AuditHead { number, hash: previous } = head;
@@ -125,35 +125,35 @@ impl AuditEntry {
     }
 }
 
-/// Which records are wanted.
+/// Selects audit records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// Not older than this, Unix milliseconds.
+    /// Records no older than this, Unix milliseconds.
     pub since: i64,
-    /// Whose name holds this, whatever the size of its letters.
+    /// Records whose actor contains this, ignoring case.
     pub who: Option<String>,
-    /// Whose action is this, or begins with it and a dot.
+    /// Records with this action, or with one that starts with it and a dot.
     pub action: Option<String>,
 }
 
-/// The last record: what an auditor may write down elsewhere, so that a cut end shows too.
+/// The newest record of the chain. An auditor who writes it down elsewhere can detect a truncated end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditHead {
-    /// Its number; 0 before the first.
+    /// The number of the record; 0 in an empty audit log.
     pub number: u64,
-    /// Its hash, as hexadecimal digits.
+    /// The hash of the record, in hexadecimal.
     pub hash: String,
 }
 
 record! { plain
-    /// What a walk over the chain has found.
+    /// The result of verifying the chain.
     #[derive(Eq)]
     AuditVerdict {
-        /// Records that were read.
+        /// Records read.
         records: u64,
-        /// The last that was read.
+        /// The last record read.
         head: AuditHead,
-        /// Where the chain is broken for the first time, and how; nothing where it is whole.
+        /// Where and how the chain first breaks; absent if it is intact.
         broken?: String,
         /// The gaps that a salvage has recorded.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -161,31 +161,31 @@ record! { plain
     }
 }
 
-/// A walk along the chain.
+/// Verifies the chain, record by record.
 pub(crate) struct Chain {
     records: u64,
     head: AuditHead,
-    /// Each gap, with what was read before it.
+    /// Each gap met, with the record count and the head before it.
     met: Vec<(AuditGap, u64, AuditHead)>,
-    /// The gaps that records of salvages name.
+    /// The gaps that salvage records name.
     named: BTreeSet<AuditGap>,
     fault: Option<String>,
 }
 
 impl Chain {
-    /// Begins behind the last record that went, as it lies at [`ANCHOR`].
+    /// Starts after the last removed record, which is stored at [`ANCHOR`].
     pub(crate) fn behind(anchor: Option<AuditHead>) -> Self {
         let head = anchor.unwrap_or_else(|| AuditHead { number: 0, hash: BEGINNING.to_owned() });
         Self { records: 0, head, met: Vec::new(), named: BTreeSet::new(), fault: None }
     }
 
-    /// Takes in the next record, unless the chain is broken before it.
+    /// Checks the next record. Does nothing once the chain is broken.
     pub(crate) fn take(&mut self, place: &[u8], payload: &[u8], record: Option<AuditRecord>) {
         if self.fault.is_some() {
             return;
         }
         let (wanted, found) = (self.head.number + 1, number(place));
-        // What was recorded while the one before it could not be read.
+        // A record whose predecessor could not be read when it was written restarts the chain.
         let begins_anew = |record: &AuditRecord| record.previous == BEGINNING;
         self.fault = match &record {
             _ if found < wanted => Some(format!("record {wanted} is missing or cannot be read")),
@@ -203,7 +203,7 @@ impl Chain {
             let gap = AuditGap { after: self.head.number, next: found };
             self.met.push((gap, self.records, self.head.clone()));
         }
-        // None can know of a gap that comes later.
+        // A record cannot know gaps that come after it.
         self.named.extend(record.gaps.iter().filter(|gap| gap.next <= found));
         self.records += 1;
         self.head = AuditHead { number: found, hash: hash(payload) };
@@ -214,7 +214,7 @@ impl Chain {
         self.met.iter().map(|(gap, ..)| *gap).filter(|gap| !self.named.contains(gap))
     }
 
-    /// What the walk has found.
+    /// The result so far.
     pub(crate) fn verdict(self) -> AuditVerdict {
         let unnamed = self.unnamed().next();
         let gaps = self.met.iter().map(|(gap, ..)| *gap).collect();
@@ -227,7 +227,7 @@ impl Chain {
     }
 }
 
-/// The key and the payload of the record that a salvage adds behind the last one, by whom, of what it was and with the gaps that it
+/// The key and the payload of the record that a salvage appends, with its actor, its reason and the gaps it
 /// leaves.
 pub(crate) fn salvage_record(
     last: Option<&(Vec<u8>, Vec<u8>)>,
@@ -244,16 +244,16 @@ pub(crate) fn salvage_record(
     (key, codec::encode_json(&record))
 }
 
-/// The audit of a store. Cheap to clone.
+/// The audit log of a store. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AuditLog {
     store: Store,
-    /// A number that there was a record of: where the end is looked for.
+    /// The number of a record that is known to exist: the search for the end starts there.
     seen: Arc<AtomicU64>,
 }
 
 impl AuditFilter {
-    /// Whether a record is wanted.
+    /// Whether a record matches.
     pub fn wants(&self, record: &AuditRecord) -> bool {
         let holds = |wanted: &String| record.who.to_lowercase().contains(&wanted.to_lowercase());
         let is = |wanted: &String| {
@@ -265,15 +265,15 @@ impl AuditFilter {
 }
 
 impl AuditLog {
-    /// The audit of a store.
+    /// The audit log of `store`.
     pub fn of(store: Store) -> Self {
         Self { store, seen: Arc::default() }
     }
 
-    /// Commits something together with the record of it: once this returns both are on the disk, and before neither is.
+    /// Commits a change together with its audit record, atomically: once this returns, both are durable.
     ///
     /// # Errors
-    /// Why the store did not take it.
+    /// If the store does not take the commit.
     pub async fn commit(&self, commit: Commit, entry: AuditEntry) -> Result<(), CommitError> {
         let mut turn = self.store.turn(TURN, Tree::Audit, RECORDS).await?;
         let guards = commit.guards.len();
@@ -284,7 +284,7 @@ impl AuditLog {
             let commit = commit.clone().absent(Tree::Audit, key(number));
             let commit = commit.put(Tree::Audit, key(number), codec::encode_json(&record));
             match self.store.commit(commit).await {
-                // Another process has written one, or one that was given up has been written after all.
+                // Another process has written this number, or a write that was given up has landed after all.
                 Err(CommitError::Guard { index, .. }) if index == guards => {}
                 written => return written,
             }
@@ -292,10 +292,10 @@ impl AuditLog {
         Err(CommitError::Crowded)
     }
 
-    /// The last record. It is looked for in steps that double, from one that was seen before.
+    /// The newest record, found by doubling steps from the last known one.
     ///
     /// # Errors
-    /// That the disk cannot be read.
+    /// If the disk cannot be read.
     pub fn head(&self) -> Result<AuditHead, ReadError> {
         let anchor = self.anchor()?;
         let (mut there, mut step) = (self.seen.load(Ordering::Relaxed).max(anchor.number), 1);
@@ -309,7 +309,7 @@ impl AuditLog {
                 there += step;
             }
         }
-        // Where some are missing, as after a salvage, there are more behind the gap; what comes now goes behind those too.
+        // After a gap, such as a salvage leaves, older records may follow it; new ones go after those too.
         for behind in self.store.scan_from(Tree::Audit, key(there + 1), RECORDS) {
             there = number(&behind?.0);
         }
@@ -317,17 +317,17 @@ impl AuditLog {
         if there == anchor.number {
             return Ok(anchor);
         }
-        // Where the chain is broken there, a walk will tell; what is done now is recorded nonetheless.
+        // A broken last record does not keep new ones from being written; `verify` reports it.
         let payload = unless_broken(self.store.get(Tree::Audit, key(there)))?;
         let hash = payload.map_or_else(|| BEGINNING.to_owned(), |payload| hash(&payload));
         Ok(AuditHead { number: there, hash })
     }
 
-    /// Records from behind a number on, the oldest first; at most `most`, and none more are looked at than `looked_at`. With the
-    /// number of the last that was looked at, unless that was the end.
+    /// Matching records after `number`, oldest first: at most `most`, out of at most `looked_at` examined.
+    /// Also returns the number of the last examined record, unless the end was reached.
     ///
     /// # Errors
-    /// That the disk cannot be read.
+    /// If the disk cannot be read.
     pub fn after(
         &self,
         number: u64,
@@ -339,10 +339,11 @@ impl AuditLog {
         page(records, number, filter, most, looked_at)
     }
 
-    /// Records before a number, or up to the end, the newest first; the rest as with [`after`](Self::after).
+    /// Matching records before `number`, or from the end, newest first; otherwise like
+    /// [`after`](Self::after).
     ///
     /// # Errors
-    /// That the disk cannot be read.
+    /// If the disk cannot be read.
     pub fn before(
         &self,
         number: Option<u64>,
@@ -359,10 +360,11 @@ impl AuditLog {
         page(records, last + 1, filter, most, looked_at)
     }
 
-    /// Walks the chain from its anchor to its end, over the gaps that a salvage has recorded. Reads all of it.
+    /// Verifies the chain from its anchor to its end, across the gaps that a salvage has recorded. Reads
+    /// every record.
     ///
     /// # Errors
-    /// That the disk cannot be read.
+    /// If the disk cannot be read.
     pub fn verify(&self) -> Result<AuditVerdict, ReadError> {
         let mut chain = Chain::behind(Some(self.anchor()?));
         for read in self.store.scan(Tree::Audit, RECORDS) {
@@ -373,14 +375,15 @@ impl AuditLog {
         Ok(chain.verdict())
     }
 
-    /// Removes the records that are older than a time, Unix milliseconds, and keeps the hash of the last of them. Tells how many.
+    /// Removes the records older than `before_ms`, Unix milliseconds, and keeps the hash of the last of them.
+    /// Returns how many it removed.
     ///
     /// # Errors
-    /// Why the store did not take it.
+    /// If the store does not take the commit.
     pub async fn prune(&self, before_ms: i64) -> Result<u64, CommitError> {
         let mut removed = 0;
         loop {
-            // Asked for before the records that come behind it.
+            // Read before the records that follow it.
             let known = self.store.get(Tree::Audit, ANCHOR);
             let is_old = |(key, payload): &(Vec<u8>, Vec<u8>)| {
                 let record = self.store.decode_json::<AuditRecord>(Tree::Audit, key, payload);
@@ -397,14 +400,14 @@ impl AuditLog {
             let commit = old.iter().fold(commit, |commit, (key, _)| commit.remove(Tree::Audit, key));
             match self.store.commit(commit).await {
                 Ok(()) => removed += old.len() as u64,
-                // Another process has removed some meanwhile; what it has left is looked at again.
+                // Another process has pruned meanwhile; the next pass reads the remaining records.
                 Err(CommitError::Guard { .. }) => {}
                 Err(failure) => return Err(failure),
             }
         }
     }
 
-    /// The last record that went.
+    /// The last removed record.
     fn anchor(&self) -> Result<AuditHead, ReadError> {
         let kept = self.store.read_json(Tree::Audit, ANCHOR)?;
         Ok(kept.unwrap_or_else(|| AuditHead { number: 0, hash: BEGINNING.to_owned() }))
@@ -415,7 +418,7 @@ impl AuditLog {
         scan.read_by(|key, payload| self.store.decode_json(Tree::Audit, &key, &payload).ok())
     }
 
-    /// Whether there is a record of this number, even one that cannot be read.
+    /// Whether a record with this number exists, readable or not.
     fn is_there(&self, number: u64) -> Result<bool, ReadError> {
         match self.store.get(Tree::Audit, key(number)) {
             Ok(found) => Ok(found.is_some()),
@@ -425,10 +428,10 @@ impl AuditLog {
     }
 }
 
-/// The number of a record, and the record where it can be read.
+/// The number of a record, and the record if it can be read.
 type Looked = (u64, Option<AuditRecord>);
 
-/// The records that are wanted of those behind a number, and the number of the last that was looked at, unless that was the end.
+/// One page of matching records, and the number of the last examined one, unless the end was reached.
 fn page(
     records: impl Iterator<Item = Result<Looked, ReadError>>,
     mut last: u64,

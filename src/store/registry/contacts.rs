@@ -1,8 +1,8 @@
-//! Contacts: by which mail address or telephone number a lead is found.
+//! Contacts: finding leads by mail address or telephone number.
 //!
-//! Each is kept as identities are: hashed under a key that is destroyed with the erasure of a lead that
-//! it has hashed, when the others of its day are hashed anew. So nobody who has the store finds anybody in it, and who is erased has
-//! never been here.
+//! Contacts are stored like identities: hashed under a key that is destroyed with the erasure of a lead that
+//! it has hashed, after the other contacts of its day are rehashed. So the store alone leads to nobody, and
+//! an erased person leaves no trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,38 +16,38 @@ use crate::retention::RetentionError;
 use crate::sealing::identity_key::{CONTACTS, IdentityKey};
 use crate::trees::Tree;
 
-/// No look-back ends what leads are found by: it goes with them.
+/// Contacts have no look-back: they are removed with their lead.
 const WITH_THE_LEAD: i64 = i64::MAX / 2;
 
-/// Length of what stands before the lead where a contact is kept: the company, the id of the key, and the hash.
+/// Length of a contact's key before the lead: the company, the id of the key, and the hash.
 const BEFORE_LEAD: usize = 16 + 8 + 32;
 
-/// The contacts of a lead, as far as they are known to who erases it.
+/// The contacts of a lead, as known to the code that erases it.
 #[derive(Debug, Clone)]
 pub struct ContactsOf {
     /// The lead.
     pub lead: Uuid,
-    /// What it is found by now.
+    /// Its current contacts.
     pub contacts: Vec<[u8; 32]>,
-    /// When it was made, and changed last, Unix milliseconds. One that has changed may have had others.
+    /// When it was created, Unix milliseconds. A lead that has changed since may have had other contacts.
     pub from_ms: i64,
-    /// See above.
+    /// When it was last changed, Unix milliseconds.
     pub until_ms: i64,
 }
 
 impl Commit {
-    /// Has the lead that it is [about](Self::about) be found by a contact, which came at this time, Unix milliseconds. Done again it
-    /// changes nothing.
+    /// Makes the lead that the commit is [about](Self::about) findable by a contact received at `at_ms`, Unix
+    /// milliseconds. Idempotent.
     pub fn found_by(self, contact: [u8; 32], at_ms: i64) -> Self {
         self.identify(CONTACTS, contact, at_ms, WITH_THE_LEAD)
     }
 }
 
 impl Store {
-    /// The leads that are found by a contact, in the order of their uuids.
+    /// The leads with a contact, ordered by uuid.
     ///
     /// # Errors
-    /// That an index or a file could not be read.
+    /// If an index or a file cannot be read.
     pub fn found_by(&self, contact: &[u8; 32]) -> Result<Vec<Uuid>, ReadError> {
         let mut leads = BTreeSet::new();
         for key in self.contact_keys() {
@@ -59,12 +59,12 @@ impl Store {
         Ok(leads.into_iter().collect())
     }
 
-    /// Has the keys that the contacts of leads were hashed with be hashed with no more, and says how many records there are. The leads are
-    /// found until they are erased; [`finish_forgetting`](Self::finish_forgetting) then does the rest, as a start does
-    /// what a crash leaves of it.
+    /// Retires the keys under which the contacts of these leads are hashed and counts the records. The leads
+    /// can be found until they are erased; [`finish_forgetting`](Self::finish_forgetting) then does the rest.
+    /// After a crash, the next start finishes.
     ///
     /// # Errors
-    /// Why it could not be done whole. Trying again goes on with it.
+    /// If it could not be completed. A retry continues.
     pub fn begin_forgetting_contacts(&self, of: &[ContactsOf]) -> Result<Forgetting, RetentionError> {
         let mut forgetting = Forgetting::default();
         for key in self.contact_keys() {
@@ -73,7 +73,7 @@ impl Store {
         Ok(forgetting)
     }
 
-    /// How many contacts of leads a key has hashed; nothing of those of which it has none.
+    /// How many contacts of each lead a key has hashed; leads without one are left out.
     fn kept_of(&self, key: &IdentityKey, of: &[ContactsOf]) -> Result<BTreeMap<Uuid, u64>, RetentionError> {
         let meets = |of: &&ContactsOf| key.begins_ms <= of.until_ms && key.ends_ms > of.from_ms;
         let (grown, as_made): (Vec<&ContactsOf>, Vec<&ContactsOf>) =
@@ -89,7 +89,8 @@ impl Store {
         if grown.is_empty() {
             return Ok(kept);
         }
-        // What they had before is not known: all that the key has hashed is gone through, once for all of them.
+        // The former contacts of a changed lead are unknown: one walk over everything that the key has hashed
+        // finds them all.
         let grown: BTreeSet<Uuid> = grown.into_iter().map(|of| of.lead).collect();
         for place in self.walk_hashed(key) {
             let place = place?;

@@ -1,4 +1,4 @@
-//! What more than one module keeps and reads: companies, tokens, leads, and what the feeds list.
+//! Records shared by several modules: companies, tokens, leads and the entries of the feeds.
 //!
 //! A feed is appended to by lists: the records of one list arrived at one instant. They are postcard.
 
@@ -14,23 +14,22 @@ use offerd_model::{
 };
 
 record! { plain
-    /// A supply partner: who posts leads. JSON, by uuid.
+    /// A supply partner, which posts leads. JSON, by uuid.
     #[derive(Eq)]
     CompanyRecord {
-        /// Its id.
         uuid: Uuid,
         /// Its name, unique among companies.
         name: String,
-        /// Minutes within which the same identity is a duplicate; none set means none.
+        /// Minutes within which a lead with the same identity is a duplicate; none if absent.
         duplicate_look_back_minutes?: u32,
     }
 
-    /// An access token. JSON, by the SHA-256 of the token, which itself is kept nowhere.
+    /// An access token. JSON, keyed by the SHA-256 of the token, which itself is not stored.
     #[derive(Eq)]
     TokenRecord {
-        /// Names the token in lists and when it is revoked; says nothing of the token itself.
+        /// Identifies the token in lists and for revocation; reveals nothing of the token itself.
         id: Uuid,
-        /// Whose it is.
+        /// The company it belongs to.
         company: Uuid,
         /// What it may do.
         kind: TokenKind,
@@ -40,124 +39,125 @@ record! { plain
         created_at: i64,
     }
 
-    /// A lead as it was sent, and what we know of its origin. JSON, by uuid.
+    /// A lead as submitted, and what we know of its origin. JSON, by uuid.
     LeadRecord {
-        /// Its id.
         uuid: Uuid,
-        /// Whose it is.
+        /// The company it belongs to.
         company: Uuid,
-        /// Made with a test token.
+        /// Whether it was submitted with a test token.
         test: bool,
-        /// Unix milliseconds.
+        /// When it was created, Unix milliseconds.
         created_at: i64,
-        /// Unix milliseconds.
+        /// When it was last updated, Unix milliseconds.
         updated_at: i64,
-        /// How its score becomes a rating: by the bands of the edition that it was sent in.
+        /// The credit bands that turn its score into a rating: those of the edition that it was submitted in.
         bands: CreditBands,
-        /// Whether who sent it said to know values that the specification lacks, beside those that the lead has.
+        /// Whether the client declared that it knows values that the specification lacks, beside those in the
+        /// lead.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         newer_values: bool,
-        /// The rate table that was written with it, which no other record leads to; none where it came without one.
+        /// The rate table written with it, which no other record references; none if it came without one.
         first_table?: Uuid,
-        /// When what it says of consents was stated, Unix milliseconds; none where that was when it was made.
+        /// When its consents were stated, Unix milliseconds; none if at its creation.
         consents_stated_at?: i64,
-        /// What it said of consents before, the oldest first.
+        /// Its earlier consents, oldest first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         earlier_consents: Vec<StatedConsents>,
-        /// The variant that it has of each experiment that held for it when it was taken in, by the name of the rule.
+        /// Its variant of each experiment that applied when it was accepted, by the name of the rule.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         experiments: BTreeMap<String, String>,
-        /// What was sent.
+        /// The lead as submitted.
         lead: Lead,
     }
 }
 
 impl LeadRecord {
-    /// The first table that a stored lead names, if it can be read and names one.
+    /// The first table that a stored lead references, if the lead can be read and has one.
     pub(crate) fn first_table_in(payload: &[u8]) -> Option<Uuid> {
         codec::decode_json::<Self>(payload).ok()?.first_table
     }
 }
 
-/// What a person agreed to, with the texts that they were shown.
+/// The consents of a person, with the texts that they were shown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatedConsents {
-    /// When it was stated, Unix milliseconds.
+    /// When they were stated, Unix milliseconds.
     pub stated_at: i64,
-    /// What was stated.
+    /// The consents and texts.
     pub legal_information: LeadLegalInformation,
 }
 
-/// Something that happened to a lead.
+/// An event of a lead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Happening {
-    /// What happened.
+    /// Its type.
     pub event_type: EventType,
-    /// To which lead.
+    /// The lead.
     pub lead: Uuid,
     /// When the lead was created, Unix milliseconds.
     pub lead_created_at: i64,
     /// When it happened, Unix milliseconds.
     pub at: i64,
-    /// The institution it is tied to: uuid and name.
+    /// The institution involved: uuid and name.
     pub institution: Option<(Uuid, String)>,
-    /// The product type of the offer it is tied to.
+    /// The product type of the offer involved.
     pub product_type: Option<ProductType>,
-    /// The amount at stake, for what has one.
+    /// The amount at stake, for events that have one.
     pub amount_in_cents: Option<i32>,
     /// Whether the lead is a test.
     pub test: bool,
-    /// What caused it, where two could come in one instant: a click, a partner's report, a new rate table.
+    /// The cause, which distinguishes events of one instant: a click, a partner's report, a new rate table.
     pub cause: Option<Uuid>,
-    /// When it was taken back, Unix milliseconds. The reversal is a record of its own.
+    /// When it was reversed, Unix milliseconds. The reversal is a record of its own.
     pub taken_back_at: Option<i64>,
-    /// More about it.
+    /// Further details.
     pub details: HappeningDetails,
 }
 
-/// More about a happening, where it is known.
+/// Details of an event, where known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct HappeningDetails {
-    /// The offer it is tied to.
+    /// The offer involved.
     pub offer: Option<Uuid>,
-    /// The finer kind of that offer.
+    /// The product subtype of that offer.
     pub product_sub_type: Option<ProductSubType>,
     /// Why the institution rejected the lead.
     pub reject_reason: Option<RejectReason>,
-    /// What it earned, in cents and fractions of them.
+    /// The payout, in cents and fractions of them.
     pub payout_cents: Option<f64>,
 }
 
-/// What a lead earned the supply partner; test leads earn nothing.
+/// What the supply partner earned with a lead; test leads earn nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Payout {
-    /// Its id; that of the payout that it takes back, if it does.
+    /// Its id. A reversal has the id of the payout that it reverses.
     pub uuid: Uuid,
-    /// Which lead.
+    /// The lead.
     pub lead: Uuid,
     /// When it was booked, Unix milliseconds.
     pub booked_at_ms: i64,
-    /// How much, in cents and fractions of them; negative when it takes a payout back.
+    /// The amount, in cents and fractions of them; negative for a reversal.
     pub cents: f64,
     /// The product type of the offer.
     pub product_type: Option<ProductType>,
     /// The institution: uuid and name.
     pub institution: Option<(Uuid, String)>,
-    /// When the payout that it takes back was booked, Unix milliseconds.
+    /// When the reversed payout was booked, Unix milliseconds.
     pub takes_back: Option<i64>,
-    /// When the event that earned it happened, Unix milliseconds, where that is not when it was booked.
+    /// When the event that earned it happened, Unix milliseconds, if not when it was booked.
     pub earned_at: Option<i64>,
 }
 
 impl Payout {
-    /// The time that it counts under, Unix milliseconds: when it was earned, or when the payout that it takes back was.
+    /// The time that it counts under, Unix milliseconds: when it was earned, or when the payout that it
+    /// reverses was booked.
     pub fn counts_at(&self) -> i64 {
         self.earned_at.or(self.takes_back).unwrap_or(self.booked_at_ms)
     }
 }
 
-/// A value of a tag that a client gave its lead.
+/// A value of a tag of a lead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tag {
     /// The lead.
@@ -166,7 +166,7 @@ pub struct Tag {
     pub key: String,
     /// One of its values.
     pub value: String,
-    /// When the tag came, Unix milliseconds.
+    /// When the client set the tag, Unix milliseconds.
     pub created_at_ms: i64,
 }
 

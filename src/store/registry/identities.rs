@@ -1,8 +1,8 @@
-//! Identities: for how long the store knows whom a lead is about, and how it forgets it.
+//! Identities: how long the store recognises the person behind a lead, and how it forgets them.
 //!
-//! A company with a look-back has the identities of its leads kept, so that a person who comes again is known. Each is hashed under a
-//! key that is destroyed, and sealed with the data key of its lead beside the hash, so that it can be
-//! hashed anew.
+//! For a company with a look-back, the identities of its leads are stored to recognise a returning person.
+//! Each identity is hashed under a key that is destroyed later. Beside the hash it is also sealed with the
+//! data key of its lead, so that it can be rehashed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,25 +18,25 @@ use crate::sealing::identity_key::IdentityKey;
 use crate::sealing::owner;
 use crate::trees::Tree;
 
-/// How many identities are hashed anew, or removed, at once.
+/// Identities rehashed or removed at once.
 const AT_ONCE: usize = 256;
 
-/// Whom a lead is about, as far as that is known to who erases it.
+/// The identity of a lead, as known to the code that erases it.
 #[derive(Debug, Clone)]
 pub struct IdentityOf {
     /// The lead.
     pub lead: Uuid,
-    /// Whose it is.
+    /// The company of the lead.
     pub company: Uuid,
-    /// What it most likely is: a lead may have grown since.
+    /// Its most likely identity: the lead may have changed since.
     pub identity: Option<[u8; 32]>,
 }
 
-/// What is being forgotten: the keys that hash nothing more, and how many hashes of each lead they have made.
+/// Identities about to be forgotten: the retired keys, and how many hashes each lead has under them.
 #[derive(Default)]
 pub struct Forgetting {
     keys: Vec<IdentityKey>,
-    /// By lead.
+    /// Hashes by lead.
     pub hashes: BTreeMap<Uuid, u64>,
 }
 
@@ -48,22 +48,22 @@ impl fmt::Debug for Forgetting {
 }
 
 impl Forgetting {
-    /// Whether there is nothing to forget.
+    /// Whether there is anything to forget.
     pub fn is_nothing(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Adds more to it.
+    /// Adds to the keys and counts.
     pub fn add(&mut self, more: Self) {
         self.keys.extend(more.keys);
         more.hashes.into_iter().for_each(|(lead, count)| *self.hashes.entry(lead).or_default() += count);
     }
 }
 
-/// Where something is kept, and what it is; nothing where its lead is erased, or it cannot be read.
+/// The place of a hash, with its content; `None` if its lead is erased or it cannot be read.
 type Hashed = (Vec<u8>, Option<Known>);
 
-/// A lead and its identity, as they are kept.
+/// A stored identity and its lead.
 struct Known {
     at_ms: i64,
     lead: Uuid,
@@ -80,15 +80,16 @@ impl Known {
 }
 
 impl Store {
-    /// Retires the keys that hashed these identities of leads, and says how many records name them.
-    /// [`finish_forgetting`](Self::finish_forgetting) does the rest, once the leads are erased; what a crash leaves between
-    /// is done by [`forget_passed_identities`](Self::forget_passed_identities), whichever of the leads are erased by then.
+    /// Retires the keys under which these identities are hashed and counts the records that name them.
+    /// [`finish_forgetting`](Self::finish_forgetting) does the rest, once the leads are erased. After a crash
+    /// in between, [`forget_passed_identities`](Self::forget_passed_identities) finishes for the leads that
+    /// are erased by then.
     ///
-    /// With `only_likely`, looks each identity up under its likely place and scans nothing: enough for what another erasure or a start's
-    /// chore rehashed meanwhile.
+    /// With `only_likely`, looks each identity up under its likely place and scans nothing: enough for what
+    /// another erasure or a start's chore rehashed meanwhile.
     ///
     /// # Errors
-    /// Why it could not be done whole. Trying again goes on with it.
+    /// If it could not be completed. A retry continues.
     pub fn begin_forgetting_identities(
         &self,
         of: &[IdentityOf],
@@ -107,7 +108,7 @@ impl Store {
         Ok(forgetting)
     }
 
-    /// Has a key hash nothing more, where it has hashed something of leads.
+    /// Retires a key that has hashed something of these leads: it hashes nothing from now on.
     pub(super) fn retire(
         &self,
         key: &IdentityKey,
@@ -126,11 +127,11 @@ impl Store {
         Ok(())
     }
 
-    /// Destroys the keys that were begun to be forgotten, when what else they have hashed is hashed anew, but for some leads. Once this
-    /// returns, no copy of the disk made from now on shows that these were here.
+    /// Rehashes the other identities of the retired keys, except those of the leads in `without`, and
+    /// destroys these keys. Once this returns, no later copy of the disk reveals that these people were here.
     ///
     /// # Errors
-    /// Why it could not be done whole. [`forget_passed_identities`](Self::forget_passed_identities) goes on with it.
+    /// If it could not be completed. [`forget_passed_identities`](Self::forget_passed_identities) continues.
     pub async fn finish_forgetting(
         &self,
         forgetting: Forgetting,
@@ -142,7 +143,7 @@ impl Store {
         Ok(())
     }
 
-    /// Which of the leads each key has hashed the identity of, once for each record that names them.
+    /// The leads whose identity each key has hashed, once per record that names them.
     fn named(&self, keys: &[IdentityKey], of: &[&IdentityOf]) -> Result<Vec<Vec<Uuid>>, RetentionError> {
         let mut named = self.likely_named(keys, of);
         let mut unfound: BTreeSet<Uuid> = of.iter().map(|of| of.lead).collect();
@@ -171,11 +172,11 @@ impl Store {
         keys.iter().map(named).collect()
     }
 
-    /// Destroys the keys of identities that no look-back reaches any more, with what they have hashed, goes on with what a crash
-    /// has left half-way, and counts these keys. `now_ms` is Unix milliseconds.
+    /// Destroys the identity keys that no look-back reaches any longer, with their hashes, and finishes what
+    /// a crash has interrupted. Returns how many keys it destroyed. `now_ms` is Unix milliseconds.
     ///
     /// # Errors
-    /// Why it could not be done whole. Trying again goes on with it.
+    /// If it could not be completed. A retry continues.
     pub async fn forget_passed_identities(&self, now_ms: i64) -> Result<u64, RetentionError> {
         let mut forgotten = 0;
         for key in self.shared.engine.sealing().all_identity_keys() {
@@ -191,10 +192,10 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// Hashes what a key that hashes nothing more has hashed with the one that follows it, but for some leads and those that are erased,
-    /// and destroys it.
+    /// Rehashes the identities of a retired key under its successor, except those of `without` and of erased
+    /// leads, and destroys the key.
     async fn hash_anew(&self, key: &IdentityKey, without: &BTreeSet<Uuid>) -> Result<(), RetentionError> {
-        // What was hashed with it before is applied when this is answered.
+        // An empty commit: once it is answered, everything hashed under the key before is applied.
         self.commit(Commit::new()).await?;
         loop {
             let commits: Vec<Commit> = self
@@ -214,7 +215,7 @@ impl Store {
             if commits.is_empty() {
                 break;
             }
-            // A lead that was erased meanwhile is passed over; what names it goes with the key.
+            // A lead that was erased meanwhile is skipped; its identity goes with the key.
             self.commit_all(commits, |failure| matches!(failure, CommitError::Erased)).await?;
         }
         Ok(self.shared.engine.sealing().change(|ring| ring.forget_identities(key.id))?)
@@ -231,7 +232,7 @@ impl Store {
         }
     }
 
-    /// Some of what a key has hashed.
+    /// A batch of the identities that a key has hashed.
     fn hashed(&self, key: &IdentityKey) -> Result<Vec<Hashed>, RetentionError> {
         let mut hashed = Vec::new();
         for entry in self.walk_hashed(key).take(AT_ONCE) {
@@ -242,7 +243,7 @@ impl Store {
         Ok(hashed)
     }
 
-    /// Where what a key has hashed is kept.
+    /// The places of the identities that a key has hashed.
     pub(super) fn walk_hashed(
         &self,
         key: &IdentityKey,
@@ -250,12 +251,12 @@ impl Store {
         self.shared.engine.keys(Tree::Identities, &key.prefix())
     }
 
-    /// Whether an identity is kept there that is a lead's. It is not opened.
+    /// Whether the identity at `place` belongs to a lead. Does not open it.
     pub(super) fn is_about(&self, place: &[u8], lead: Uuid) -> bool {
         self.whom(place) == Some(lead)
     }
 
-    /// The lead whose identity is kept there. It is not opened.
+    /// The lead whose identity is at `place`. Does not open it.
     fn whom(&self, place: &[u8]) -> Option<Uuid> {
         let stored = read_clear(&*self.shared.engine, Tree::Identities, place);
         owner(&stored.ok()?.ok()??)

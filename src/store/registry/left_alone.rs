@@ -1,8 +1,8 @@
-//! Who asked to be left alone by everybody: the list of the daemon itself, which every partner respects.
+//! Opt-outs: the daemon's own suppression list, which applies to every partner.
 //!
-//! It outlives an erasure, so it is kept such that neither the store nor a backup tells who is on it: of each digest there is only the HMAC
-//! under a key that lies outside of both, in a file of its own. Without that key nobody can be told from anybody, so that nobody is asked
-//! about anybody until it is there again.
+//! An opt-out outlives the erasure of its lead, so neither the store nor a backup may reveal its entries.
+//! Only the HMAC of each digest is stored, under a key in a file outside of both. While that key is missing,
+//! no digest can be checked, so no partner is asked about anyone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,41 +15,42 @@ use crate::sealing::{MasterKeyError, kept_beside};
 use crate::{CommitError, MasterKey, ReadError, Store};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 
-/// The name under which the command line knows it.
+/// The name of the list on the command line.
 pub const EVERYWHERE: &str = "everywhere";
 
-/// Names of ours begin with it, which no other list's does.
+/// Prefix of the daemon's own list names; no other list has it.
 pub(super) const OURS: char = '_';
 
-/// The list that shows which key is the right one.
+/// The list that identifies the right key.
 const CHECK: &str = "_key";
 
-/// The list that a salvage leaves where it could not show that the lists are whole: until when they are, in its time of update.
+/// The list that a salvage leaves when it could not verify the lists. Its update time is the time until which
+/// they are complete.
 pub(crate) const SALVAGED: &str = "_salvaged";
 
-/// What is hashed for it.
+/// The text that is hashed for [`CHECK`].
 const CHECKED: &[u8] = b"offerd suppression key";
 
-/// Where the key lies that was not placed elsewhere: beside the store.
+/// The file of the key: as placed by the operator, or else beside the store.
 pub fn key_file(placed: Option<&Path>, store: &Path) -> PathBuf {
     let mut name = store.file_name().unwrap_or_default().to_owned();
     name.push(".suppression-key");
     placed.map_or_else(|| store.with_file_name(name), Path::to_owned)
 }
 
-/// Who asked to be left alone, as of the store.
+/// The opt-outs of a store.
 #[derive(Debug, Default)]
 pub enum LeftAlone {
-    /// Nobody has.
+    /// There are none.
     #[default]
     Nobody,
-    /// Those that are known by this key.
+    /// The opt-outs, readable with this key.
     Known(Key, Vec<(SuppressionList, Vec<SuppressionDigest>)>),
-    /// Some have, and the key is not there, or another one's; a sentence.
+    /// There are some, but the key is missing or wrong; a sentence.
     Locked(String),
 }
 
-/// The key that who asked is known by.
+/// The HMAC key of the opt-outs.
 pub struct Key(hmac::Key);
 
 impl Key {
@@ -57,7 +58,7 @@ impl Key {
         Self(hmac::Key::new(hmac::HMAC_SHA256, key.key.bytes()))
     }
 
-    /// What is kept of a digest.
+    /// The stored form of a digest.
     pub fn kept(&self, digest: &[u8]) -> SuppressionDigest {
         let mut kept = SuppressionDigest::default();
         kept.copy_from_slice(hmac::sign(&self.0, digest).as_ref());
@@ -65,7 +66,7 @@ impl Key {
     }
 }
 
-/// Tells nothing of the key.
+/// Does not print the key.
 impl std::fmt::Debug for Key {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key")
@@ -73,13 +74,13 @@ impl std::fmt::Debug for Key {
 }
 
 impl LeftAlone {
-    /// Those of a store whose key lies in a file. Reads all of it.
+    /// Reads all opt-outs of a store, with the key in `file`.
     ///
     /// # Errors
-    /// That the store cannot be read, so that nobody knows.
+    /// If the store cannot be read.
     pub fn read(store: &Store, file: &Path) -> Result<Self, ReadError> {
         let read = Self::of(SuppressionLists::of(store.clone()).read_ours()?, file);
-        // Where nobody ever asked for it there is no key.
+        // Without any opt-out there is no key file.
         let may_lack = !matches!(read, Self::Locked(_)) && store.is_base_damaged() && file.exists();
         Ok(if may_lack { Self::Locked(MAY_LACK.to_owned()) } else { read })
     }
@@ -110,13 +111,13 @@ impl LeftAlone {
         Self::Known(key, kinds.map(|(_, list)| list).collect())
     }
 
-    /// Whether the key in a file is the one that they are known by, where there is anybody.
+    /// Whether the key in `file` matches these opt-outs. True if there are none.
     pub fn is_known_by(&self, file: &Path) -> bool {
         let Self::Known(key, _) = self else { return true };
         MasterKey::read(file).is_ok_and(|found| Key::of(&found).kept(CHECKED) == key.kept(CHECKED))
     }
 
-    /// Whether any of these is among them.
+    /// Whether any of these digests has opted out.
     pub fn has_any<'d>(
         &self,
         kind: SuppressionKind,
@@ -127,53 +128,54 @@ impl LeftAlone {
         digests.into_iter().any(|digest| kept.binary_search(&key.kept(digest)).is_ok())
     }
 
-    /// How many there are of each kind.
+    /// The lists, with the number of digests on each.
     pub fn all(&self) -> impl Iterator<Item = (&SuppressionList, usize)> {
         let kinds = if let Self::Known(_, kinds) = self { &kinds[..] } else { &[] };
         kinds.iter().map(|(list, digests)| (list, digests.len()))
     }
 }
 
-/// That damage may have cost entries of suppression lists, and what to do.
+/// Message: damage may have cost entries of suppression lists, and the remedy.
 pub const MAY_LACK: &str = "the store is damaged where its suppression lists lie, so that some of who asked to be left alone may be lost. Until \
                             then nobody is asked about anybody; `offerd store check` names what is damaged, and `offerd store salvage` makes a \
                             whole store";
 
-/// What is wrong with the key, and what to do.
+/// Message: why the key cannot be used, and the remedy.
 fn locked(why: &str) -> String {
     format!(
         "the key of who asked to be left alone cannot be used: {why}; put the file back, or name it as `store.suppression_key_file`; nodes that share a database need the same file each. Until then nobody is asked about anybody; `offerd suppressions remove {EVERYWHERE}` ends the list"
     )
 }
 
-/// That the record of the key is lost, and what to do.
+/// Message: the record that identifies the key is lost, and the remedy.
 fn unmarked(file: &str) -> String {
     format!(
         "the store is damaged: of the list of who asked to be left alone the record is lost that shows which key is the right one, so that {file} may be it or not. Until then nobody is asked about anybody; `offerd store salvage` takes the record from a backup, or `offerd suppressions confirm` takes that key as the right one"
     )
 }
 
-/// What a salvage has left open of the suppression lists, until somebody [confirms](confirm) them; each in a sentence.
+/// What a salvage could not verify of the suppression lists, until an operator [confirms](confirm) them; each
+/// a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub enum Doubt {
-    /// Who is on them may be lost, so that nobody is asked about anybody.
+    /// Entries may be lost, so no partner is asked about anyone.
     MayBeLost(String),
-    /// They were taken from a backup, and who came later may be lost.
+    /// The lists come from a backup, so later entries may be lost.
     OfBackup(String),
 }
 
 impl Doubt {
-    /// What there is of a store.
+    /// Reads the doubt that a salvage has recorded, if any.
     ///
     /// # Errors
-    /// That the store cannot be read.
+    /// If the store cannot be read.
     pub fn read(store: &Store) -> Result<Option<Self>, ReadError> {
         let lists = SuppressionLists::of(store.clone()).read_ours()?;
         Ok(lists.get(SALVAGED).map(|(list, _)| Self::of_time(list.updated_at)))
     }
 
-    /// Where a backup had the lists whole until a time, Unix milliseconds; 0 where none had.
+    /// The doubt when a backup had complete lists until `until_ms`, Unix milliseconds; 0 if none had.
     pub(crate) fn of_time(until_ms: i64) -> Self {
         match DateTime::from_timestamp_millis(until_ms).filter(|_| until_ms > 0) {
             None => Self::MayBeLost(
@@ -187,21 +189,21 @@ impl Doubt {
     }
 }
 
-/// What is wrong with the lists of who is left alone that a look at the store alone shows; a sentence.
+/// The damage to the opt-out lists that shows without the key, as a sentence.
 ///
 /// # Errors
-/// That the store cannot be read.
+/// If the store cannot be read.
 pub fn damage(store: &Store) -> Result<Option<String>, ReadError> {
     let lists = SuppressionLists::of(store.clone()).read_ours()?;
     let is_marked = lists.get(CHECK).is_some_and(|(_, check)| !check.is_empty());
     Ok((!is_marked && lists.keys().any(|name| name != SALVAGED)).then(|| unmarked("the one that is there")))
 }
 
-/// Takes the lists as they are, with the key that is there, after a salvage that could not show that they are whole. True if there was
-/// anything to confirm.
+/// Accepts the lists as they are, with the key in `file`, after a salvage that could not verify them. Returns
+/// whether there was anything to confirm.
 ///
 /// # Errors
-/// Why it was not done.
+/// If the key or the store cannot be used.
 pub async fn confirm(store: &Store, file: &Path) -> Result<bool, NotLeftAlone> {
     let lists = SuppressionLists::of(store.clone());
     let is_unmarked = damage(store).map_err(NotLeftAlone::unread)?.is_some();
@@ -213,10 +215,10 @@ pub async fn confirm(store: &Store, file: &Path) -> Result<bool, NotLeftAlone> {
     Ok(lists.remove(SALVAGED).await.map_err(NotLeftAlone::Store)? || is_unmarked)
 }
 
-/// Adds digests to those who asked to be left alone. The key is made when they are the first.
+/// Adds opt-outs. The first one creates the key.
 ///
 /// # Errors
-/// Why nothing was added, or not all.
+/// If the key or the store cannot be used; some digests may have been added.
 pub async fn leave_alone(
     store: &Store,
     file: &Path,
@@ -235,7 +237,7 @@ pub async fn leave_alone(
     lists.add(&name(kind), kind, &kept).await.map_err(NotLeftAlone::by)
 }
 
-/// Makes the key, unless another process has made one meanwhile; then what was made here is no key of anybody's.
+/// Creates the key, unless another process has done so meanwhile; the key made here is then discarded.
 async fn begin(lists: &SuppressionLists, store: &Path, file: &Path) -> Result<(), NotLeftAlone> {
     let is_made_here = !file.exists();
     let kept = || match file == key_file(None, store) {
@@ -247,16 +249,16 @@ async fn begin(lists: &SuppressionLists, store: &Path, file: &Path) -> Result<()
     let key = Key::of(&found.map_err(|error: MasterKeyError| NotLeftAlone::Locked(error.to_string()))?);
     let begun = lists.begin(CHECK, SuppressionKind::Person, &[key.kept(CHECKED)]).await;
     if !begun.map_err(NotLeftAlone::Store)? && is_made_here {
-        // Where that fails it is said to be another one's.
+        // If this fails, the file is reported as the wrong key.
         let _ = std::fs::remove_file(file);
     }
     Ok(())
 }
 
-/// Takes somebody off again. True if they were on it.
+/// Removes an opt-out. Returns whether it was on the list.
 ///
 /// # Errors
-/// Why that is not known, or was not done.
+/// If the key or the store cannot be used.
 pub async fn ask_again(
     store: &Store,
     file: &Path,
@@ -273,20 +275,20 @@ pub async fn ask_again(
     }
 }
 
-/// Ends the whole list, of a key that is lost too. True if there was one.
+/// Removes the whole list, even if its key is lost. Returns whether there was one.
 ///
 /// # Errors
-/// Why the store did not take it; it may be ended in part then.
+/// If the store does not take the commit; the list may be partly removed.
 pub async fn end(store: &Store) -> Result<bool, CommitError> {
     let lists = SuppressionLists::of(store.clone());
     for kind in SuppressionKind::ALL {
         lists.remove(&name(kind)).await?;
     }
-    // Last, so that it can be ended again after a failure.
+    // Last, so that a failed removal can be retried.
     lists.remove(CHECK).await
 }
 
-/// What a list of ours names people by, by its name.
+/// The kind of one of the daemon's own lists, by its name.
 pub(super) fn kind_of(list: &str) -> Option<SuppressionKind> {
     let of_kind = SuppressionKind::ALL.into_iter().find(|kind| name(*kind) == list);
     of_kind.or_else(|| (list == CHECK).then_some(SuppressionKind::Person))
@@ -296,17 +298,16 @@ fn name(kind: SuppressionKind) -> String {
     format!("{OURS}{}", kind.word())
 }
 
-/// Why nobody was added, or taken off.
+/// Why an opt-out was not added or removed.
 #[derive(Debug)]
 pub enum NotLeftAlone {
-    /// The key is not there; a sentence.
+    /// The key is missing or wrong; a sentence.
     Locked(String),
-    /// The store did not take it.
+    /// The store did not take the commit.
     Store(CommitError),
 }
 
 impl NotLeftAlone {
-    /// Who cannot be read cannot be added to.
     fn unread(failure: ReadError) -> Self {
         Self::Store(CommitError::Failed(failure.to_string()))
     }
@@ -320,7 +321,7 @@ impl NotLeftAlone {
     }
 }
 
-/// A list of ours, with what is on it.
+/// The daemon's own lists by name, each with its digests.
 pub(super) type Ours = BTreeMap<String, (SuppressionList, Vec<SuppressionDigest>)>;
 
 #[cfg(test)]
@@ -344,7 +345,7 @@ mod tests {
         );
         let counted: Vec<_> = read().all().map(|(list, count)| (list.kind, count)).collect();
         assert_eq!(counted, [(SuppressionKind::Email, 1), (SuppressionKind::Phone, 1)]);
-        // No list of the store is one that a file could name, and none holds the digest.
+        // No stored list can be named by a partner file, and none holds the plain digest.
         let lists = SuppressionLists::of(store.clone());
         assert!(lists.read().unwrap().is_empty());
         assert!(lists.read_ours().unwrap().values().all(|(_, kept)| !kept.contains(&asked)));
@@ -358,7 +359,7 @@ mod tests {
         assert!(leave_alone(&store, &file, SuppressionKind::Email, &[other]).await.is_err());
         std::fs::rename(&lent, &file).unwrap();
 
-        // What is damaged is named itself, and not the key.
+        // Damage is reported as damage, not as a wrong key.
         let check = SuppressionLists::of(store.clone()).read_ours().unwrap()[CHECK].clone();
         let put = |value: Vec<u8>| Commit::new().put(Tree::Suppressions, format!("{CHECK}\0"), value);
         store.commit(put(b"damaged".to_vec())).await.unwrap();
@@ -366,7 +367,7 @@ mod tests {
         assert!(told.contains("tree `suppressions` is broken") && !told.contains("key of"), "{told}");
         store.commit(put(codec::encode_json(&check.0))).await.unwrap();
 
-        // Nor is the key another one's where the record of it is lost, wholly or in part.
+        // Losing the key's record, in whole or in part, is not reported as a wrong key either.
         for kept in [1, 0] {
             let keys = store.keys(Tree::Suppressions, format!("{CHECK}\0")).unwrap();
             store.remove_all(Tree::Suppressions, &keys[kept..]).await.unwrap();
@@ -376,7 +377,7 @@ mod tests {
             assert!(confirm(&store, &file).await.unwrap() && !confirm(&store, &file).await.unwrap());
             assert!(read().has_any(SuppressionKind::Email, [&asked]) && damage(&store).unwrap().is_none());
         }
-        // What names a list says nothing that its parts do not.
+        // The record that names a list holds nothing that its parts do not.
         for name in [CHECK, "_email"] {
             store.commit(Commit::new().remove(Tree::Suppressions, format!("{name}\0"))).await.unwrap();
         }

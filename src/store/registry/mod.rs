@@ -1,10 +1,10 @@
-//! What the store keeps by name: companies and their tokens, keys and pauses of partners, users of the console and the audit, suppression lists,
-//! whom leads are about and what they are found by, and what is kept for a time of its own.
+//! Named records of the store: companies and tokens, partner keys and pauses, console users and the audit
+//! log, suppression lists, identities and contacts of leads, and payloads with a TTL of their own.
 //!
-//! Each file reads and writes records of its own trees through a [`Store`], as any caller does. The engine knows nothing
-//! of them, but for `salvage`, which looks for the tables of a lead, records its gaps in the audit, and marks suppression lists that it
-//! could not show to be whole. Only `identities`, `contacts` and `terms` go deeper, since what they
-//! forget is forgotten with a key.
+//! Each file reads and writes its own trees through a [`Store`], as any caller does. The engine knows nothing
+//! of them, except `salvage`, which looks for the tables of a lead, records its gaps in the audit log, and
+//! marks suppression lists that it could not verify. Only `identities`, `contacts` and `terms` go deeper,
+//! since they forget by destroying keys.
 
 pub mod audit;
 pub mod contacts;
@@ -27,7 +27,7 @@ impl Store {
     /// Every record of a tree of JSON, with its key. Broken ones are reported and left out.
     ///
     /// # Errors
-    /// That the store cannot be read, so that nobody knows whether these are all.
+    /// If the store cannot be read, so the list may be incomplete.
     fn all<T: DeserializeOwned>(&self, tree: Tree) -> Result<Vec<(Vec<u8>, T)>, ReadError> {
         let decoded = |key: Vec<u8>, bytes: Vec<u8>| {
             let record = self.decode_json(tree, &key, &bytes).ok()?;
@@ -36,7 +36,7 @@ impl Store {
         self.scan(tree, []).read_by(decoded).collect()
     }
 
-    /// A commit that removes every matching record; none without a match.
+    /// The commit that removes every matching record; `None` without a match.
     fn ended<T: DeserializeOwned>(
         &self,
         tree: Tree,
@@ -47,7 +47,7 @@ impl Store {
     }
 }
 
-/// What a secret is kept as, and found by.
+/// The stored form of a secret, by which it is found.
 fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }

@@ -1,5 +1,5 @@
-//! The keys with which partners report: a bearer token is kept as its SHA-256 only, a signing key sealed as all of this
-//! tree is, since a signature is checked with it.
+//! The keys with which partners report conversions. A bearer token is stored as its SHA-256 only. A signing
+//! key is stored whole, since it verifies signatures; the tree is sealed.
 
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
@@ -9,34 +9,34 @@ use super::digest;
 use crate::{Commit, ReadError, Store, Tree, codec};
 use offerd_base::ids;
 
-/// How a partner shows who it is.
+/// How a partner authenticates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PartnerKeyKind {
-    /// By a bearer token.
+    /// With a bearer token.
     Partner,
-    /// By signing the query of a URL, where it can only fire one.
+    /// By signing the query of a URL, for partners that can only fire one.
     Signing,
 }
 
-/// A key of a partner. JSON, by the SHA-256 of the token, or of a signing key's id.
+/// A key of a partner. JSON, keyed by the SHA-256 of the token, or of the id of a signing key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartnerKeyRecord {
-    /// Names the key in lists, in signed queries, and when it is revoked.
+    /// Identifies the key in lists, in signed queries and for revocation.
     pub id: Uuid,
-    /// Key of the partner, the name of its file.
+    /// The key of the partner: the name of its file.
     pub partner: String,
-    /// What it is.
+    /// The kind of key.
     pub kind: PartnerKeyKind,
-    /// What signatures are made with.
+    /// The secret that signs, of a signing key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
-    /// Unix milliseconds.
+    /// When it was created, Unix milliseconds.
     pub created_at: i64,
 }
 
-/// Never shows the secret.
+/// Does not print the secret.
 impl std::fmt::Debug for PartnerKeyRecord {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { id, partner, kind, .. } = self;
@@ -50,23 +50,24 @@ pub struct PartnerKeys {
     store: Store,
 }
 
-/// What a new key is for.
+/// The parameters of a new key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewPartnerKey {
-    /// Key of the partner.
+    /// The key of the partner.
     pub partner: String,
-    /// What it is to be.
+    /// The kind of key.
     pub kind: PartnerKeyKind,
 }
 
 impl PartnerKeys {
-    /// The keys of a store.
+    /// The partner keys of `store`.
     pub fn of(store: Store) -> Self {
         Self { store }
     }
 
-    /// A key that is accepted, now and after a crash, once its commit is taken. The returned secret is shown nowhere else.
+    /// A new key, accepted, now and after a crash, once its commit is taken. The returned secret is not shown
+    /// again.
     pub fn made(&self, new: NewPartnerKey) -> (String, PartnerKeyRecord, Commit) {
         let secret = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
         let id = ids::timed();
@@ -80,12 +81,13 @@ impl PartnerKeys {
         (secret, record, commit)
     }
 
-    /// The partner that a bearer token was made for.
+    /// The key record of a bearer token.
     pub fn find(&self, token: &str) -> Option<PartnerKeyRecord> {
         self.read(token).filter(|record| record.kind == PartnerKeyKind::Partner)
     }
 
-    /// Whether nobody can tell if a bearer token is known: its record cannot be read, or may be one that damage has cost.
+    /// Whether it cannot be decided if a bearer token is known: its record cannot be read, or may have been
+    /// lost to damage.
     pub fn is_in_doubt(&self, token: &str) -> bool {
         let found = self.store.get(Tree::PartnerKeys, digest(token));
         found.map_or(true, |found| found.is_none() && self.store.may_have_lost(Tree::PartnerKeys))
@@ -99,7 +101,7 @@ impl PartnerKeys {
     /// Every key, oldest first.
     ///
     /// # Errors
-    /// That the store cannot be read.
+    /// If the store cannot be read.
     pub fn list(&self) -> Result<Vec<PartnerKeyRecord>, ReadError> {
         let mut keys: Vec<PartnerKeyRecord> =
             self.store.all(Tree::PartnerKeys)?.into_iter().map(|(_, record)| record).collect();
@@ -107,10 +109,11 @@ impl PartnerKeys {
         Ok(keys)
     }
 
-    /// The commit that ends a key by its id, if there is one: once it is taken the key is refused, now and after a crash.
+    /// The commit that revokes a key by its id, if it exists. Once it is taken, the key is refused, now and
+    /// after a crash.
     ///
     /// # Errors
-    /// That the store cannot be read.
+    /// If the store cannot be read.
     pub fn ended(&self, id: Uuid) -> Result<Option<Commit>, ReadError> {
         self.store.ended(Tree::PartnerKeys, |key: &PartnerKeyRecord| key.id == id)
     }

@@ -1,4 +1,4 @@
-//! Partners that the command line has paused.
+//! Partners that an operator has paused.
 
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
@@ -10,20 +10,20 @@ use offerd_model::ProductType;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pause {
-    /// Key of the partner.
+    /// The key of the partner.
     pub partner: String,
-    /// What it is not asked about; nothing at all when absent.
+    /// The paused product type; all of them if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product_type: Option<ProductType>,
-    /// Unix milliseconds; [`UNKNOWN`](Self::UNKNOWN) where the record of the pause cannot be read.
+    /// When it began, Unix milliseconds; [`UNKNOWN`](Self::UNKNOWN) if its record cannot be read.
     pub since: i64,
 }
 
 impl Pause {
-    /// The time of a pause that cannot be read.
+    /// The start of a pause whose record cannot be read.
     pub const UNKNOWN: i64 = i64::MIN;
 
-    /// What the key of a pause says, whose record cannot be read: its partner stays paused.
+    /// The pause that a key alone describes, when its record cannot be read: the partner stays paused.
     fn of_key(key: &[u8]) -> Option<Self> {
         let (partner, product) = std::str::from_utf8(key).ok()?.split_once('\0')?;
         let product_type = ProductType::from_wire(product);
@@ -31,13 +31,13 @@ impl Pause {
     }
 }
 
-/// What became of the wish to end a pause.
+/// The result of resuming a partner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Resumed {
-    /// It has ended.
+    /// The pause has ended.
     Ended,
-    /// There was none.
+    /// There was no pause.
     NotPaused,
     /// Nothing changed: the partner is paused as a whole.
     PausedAsAWhole,
@@ -50,15 +50,15 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// The pauses of a store.
+    /// The pauses of `store`.
     pub fn of(store: Store) -> Self {
         Self { store }
     }
 
-    /// Pauses a partner, or one product type of it, by what `commit` does. One that is paused already stays so since then.
+    /// Pauses a partner, or one of its product types, through `commit`. An existing pause keeps its start.
     ///
     /// # Errors
-    /// Why the store did not take it.
+    /// If the store does not take the commit.
     pub async fn pause(
         &self,
         partner: &str,
@@ -77,10 +77,10 @@ impl Pauses {
         }
     }
 
-    /// Ends the pause of one product type of a partner, or every pause of it, by what `commit` does.
+    /// Ends the pause of one product type of a partner, or all of its pauses, through `commit`.
     ///
     /// # Errors
-    /// Why the store did not take it.
+    /// If the store does not take the commit.
     pub async fn resume(
         &self,
         partner: &str,
@@ -101,7 +101,7 @@ impl Pauses {
         Ok(Resumed::Ended)
     }
 
-    /// Every pause, as far as the store can be read.
+    /// Every pause that can be read.
     pub fn list(&self) -> Vec<Pause> {
         self.each().filter_map(Result::ok).collect()
     }
@@ -109,12 +109,12 @@ impl Pauses {
     /// Every pause.
     ///
     /// # Errors
-    /// That the store cannot be read, so that nobody knows.
+    /// If the store cannot be read, so the pauses are unknown.
     pub fn read(&self) -> Result<Vec<Pause>, ReadError> {
         self.each().collect()
     }
 
-    /// Those too of which no more than the key can be read.
+    /// Every pause, including those of which only the key can be read.
     fn each(&self) -> impl Iterator<Item = Result<Pause, ReadError>> {
         self.store.scan_all(Tree::Pauses, []).filter_map(|record| {
             let decoded = record.and_then(|(key, bytes)| self.store.decode_json(Tree::Pauses, &key, &bytes));
@@ -133,7 +133,7 @@ impl Pauses {
     }
 }
 
-/// A partner's key is the name of a file, so it holds no zero byte.
+/// A partner's key is a file name, so it has no zero byte.
 fn key(partner: &str, product_type: Option<ProductType>) -> Vec<u8> {
     format!("{partner}\0{}", product_type.map_or("", ProductType::as_str)).into_bytes()
 }

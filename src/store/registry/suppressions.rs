@@ -1,5 +1,5 @@
-//! Suppression lists: digests of whom partners are not to be asked about. They stay when a lead is erased, since who asked to be left
-//! alone is to be left alone; so all of this tree is sealed.
+//! Suppression lists: digests of people about whom partners are not asked. An entry outlives the erasure of a
+//! lead, since an opt-out stays in force; the whole tree is therefore sealed.
 
 use std::collections::BTreeSet;
 
@@ -11,31 +11,32 @@ use crate::{Commit, CommitError, ReadError, Store, Tree, codec};
 use offerd_base::ids;
 use offerd_model::{SuppressionDigest, SuppressionKind};
 
-/// Most digests of one record.
+/// Most digests in one record.
 const AT_ONCE: usize = 1024;
 
-/// A list, without what is on it. JSON, by its name and a zero byte.
+/// A suppression list, without its digests. JSON, keyed by its name and a zero byte.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SuppressionList {
     /// Its name.
     pub name: String,
-    /// What it names people by.
+    /// What its digests are made of.
     pub kind: SuppressionKind,
-    /// When it was made, Unix milliseconds.
+    /// When it was created, Unix milliseconds.
     pub created_at: i64,
-    /// When something was added to it last, Unix milliseconds.
+    /// When digests were last added, Unix milliseconds.
     pub updated_at: i64,
 }
 
 /// Why nothing was added to a list.
 #[derive(Debug)]
 pub enum NotAdded {
-    /// The list names people by something else.
+    /// The list holds digests of another kind.
     OtherKind(SuppressionKind),
-    /// There is no such list, and nothing to make it of: an empty one would let everybody pass who is to be kept out.
+    /// The list does not exist and there are no digests to create it from. An empty list would suppress
+    /// nobody.
     Empty,
-    /// The store did not take it.
+    /// The store did not take the commit.
     Store(CommitError),
 }
 
@@ -46,15 +47,15 @@ pub struct SuppressionLists {
 }
 
 impl SuppressionLists {
-    /// The lists of a store.
+    /// The suppression lists of `store`.
     pub fn of(store: Store) -> Self {
         Self { store }
     }
 
-    /// Adds digests to a list, which is made when there is none of this name.
+    /// Adds digests to a list, and creates the list if it does not exist.
     ///
     /// # Errors
-    /// Why nothing was added, or not all.
+    /// If nothing was added, or only a part.
     pub async fn add(
         &self,
         name: &str,
@@ -75,17 +76,17 @@ impl SuppressionLists {
             let commit = Commit::new().as_found(Tree::Suppressions, key(name), kept);
             let created_at = known.map(|list| list.created_at);
             match self.store.commit(added(commit, (name, kind, created_at), digests)).await {
-                // Somebody has added to it, or removed it, meanwhile.
+                // The list was changed or removed meanwhile.
                 Err(CommitError::Guard { .. }) => {}
                 added => return added.map_err(NotAdded::Store),
             }
         }
     }
 
-    /// Makes a list with these digests, unless there is one of its name; true if it was made.
+    /// Creates a list with these digests, unless the name is taken. Returns whether it was created.
     ///
     /// # Errors
-    /// Why the store did not take it.
+    /// If the store does not take the commit.
     pub(super) async fn begin(
         &self,
         name: &str,
@@ -99,49 +100,50 @@ impl SuppressionLists {
         }
     }
 
-    /// Removes a list with all that is on it. True if there was one.
+    /// Removes a list with all of its digests. Returns whether it existed.
     ///
     /// # Errors
-    /// Why the store did not take it; it may be removed in part then.
+    /// If the store does not take a commit; the list may be partly removed.
     pub async fn remove(&self, name: &str) -> Result<bool, CommitError> {
         let mut was_there = false;
         loop {
             let keys = self.store.keys(Tree::Suppressions, key(name));
             let mut keys = keys.map_err(unread)?;
-            // Also what was added while the rest went.
+            // Repeats for digests that were added during the removal.
             if keys.is_empty() {
                 return Ok(was_there);
             }
             was_there = true;
-            // What names the list goes last, so that it can be removed again after a failure.
+            // The head of the list goes last, so that a failed removal can be retried.
             keys.reverse();
             self.store.remove_all(Tree::Suppressions, &keys).await?;
         }
     }
 
-    /// Takes a digest off a list. True if it was on it.
+    /// Removes a digest from a list. Returns whether it was on it.
     ///
     /// # Errors
-    /// Why the store did not take it.
+    /// If the store does not take the commit.
     pub async fn take_off(&self, name: &str, digest: &SuppressionDigest) -> Result<bool, CommitError> {
         loop {
             let Some(commit) = self.without(name, digest).map_err(unread)? else { return Ok(false) };
             match self.store.commit(commit).await {
-                // Somebody has taken off another that was kept beside it.
+                // Another digest of the same record was removed meanwhile.
                 Err(CommitError::Guard { .. }) => {}
                 taken_off => return taken_off.map(|()| true),
             }
         }
     }
 
-    /// What takes a digest off a list, if it is on it. Its guards are that what it was kept with is as it was.
+    /// The commit that removes a digest from a list, if it is on it. Guarded on the records that hold the
+    /// digest.
     fn without(&self, name: &str, digest: &SuppressionDigest) -> Result<Option<Commit>, ReadError> {
         let mut commit = Commit::new();
         let mut was_on = false;
         for found in self.store.scan(Tree::Suppressions, key(name)) {
             let (part, bytes) = found?;
             let digests = bytes.as_chunks::<32>().0;
-            // What names the list is no part of it.
+            // The head of a list holds no digests.
             if part.len() == key(name).len() || !digests.contains(digest) {
                 continue;
             }
@@ -156,19 +158,20 @@ impl SuppressionLists {
         Ok(was_on.then_some(commit))
     }
 
-    /// Every list that partner files can name, with what is on it, in order and each once. Reads all of it. One that cannot be read whole
-    /// is left out, so that nobody is asked about anybody by whoever names it.
+    /// Every list that partner files can name, with its digests, sorted and deduplicated. Reads all of them.
+    /// A list that cannot be read completely is left out, so partners whose files name it are not asked about
+    /// anyone.
     ///
     /// # Errors
-    /// That the store cannot be read, so that nobody knows.
+    /// If the store cannot be read.
     pub fn read(&self) -> Result<Ours, ReadError> {
         Ok(self.read_all()?.into_iter().filter(|(name, _)| !name.starts_with(OURS)).collect())
     }
 
-    /// Those of the daemon itself.
+    /// The daemon's own lists, whose names start with [`OURS`].
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Like [`read`](Self::read).
     pub(super) fn read_ours(&self) -> Result<Ours, ReadError> {
         Ok(self.read_all()?.into_iter().filter(|(name, _)| name.starts_with(OURS)).collect())
     }
@@ -178,9 +181,9 @@ impl SuppressionLists {
         for record in self.store.scan_all(Tree::Suppressions, []) {
             let read = record.and_then(|(key, bytes)| {
                 match parsed(&key) {
-                    // What names a list stands before its parts.
+                    // The head of a list sorts before its parts.
                     Some((name, true)) => {
-                        // What names one of ours says nothing that is not in its key.
+                        // The head of one of our own lists holds nothing that is not in its key.
                         if let Some(kind) = left_alone::kind_of(&name) {
                             found.entry(name.clone()).or_insert_with(|| (unnamed(&name, kind), Vec::new()));
                         }
@@ -215,25 +218,25 @@ impl SuppressionLists {
     }
 }
 
-/// A list of which only parts are left.
+/// A list whose head is lost.
 fn unnamed(name: &str, kind: SuppressionKind) -> SuppressionList {
     SuppressionList { name: name.to_owned(), kind, created_at: 0, updated_at: 0 }
 }
 
-/// What a salvage leaves where it could not show that the lists are whole, or only until when.
+/// The record that a salvage leaves when it could not verify the lists, or only up to a time.
 pub(crate) fn salvaged(now_ms: i64, whole_until_ms: Option<i64>) -> (Vec<u8>, Vec<u8>) {
     let list = unnamed(left_alone::SALVAGED, SuppressionKind::Person);
     let list = SuppressionList { created_at: now_ms, updated_at: whole_until_ms.unwrap_or(0), ..list };
     (key(left_alone::SALVAGED), codec::encode_json(&list))
 }
 
-/// The name of the list in a key, and whether it is that of a part of it.
+/// The name of the list in a key, and whether the key is that of a part.
 fn parsed(key: &[u8]) -> Option<(String, bool)> {
     let end = key.iter().position(|byte| *byte == 0)?;
     Some((String::from_utf8_lossy(&key[..end]).into_owned(), end + 1 < key.len()))
 }
 
-/// Adds digests to a list that was made then, or is made now.
+/// Adds digests to a list that was created at `created_at`, or is created now.
 fn added(
     commit: Commit,
     (name, kind, created_at): (&str, SuppressionKind, Option<i64>),
@@ -249,12 +252,11 @@ fn added(
     })
 }
 
-/// What cannot be read now cannot be changed.
 fn unread(error: ReadError) -> CommitError {
     CommitError::Failed(error.to_string())
 }
 
-/// A list's name is made of letters, so it holds no zero byte.
+/// The name of a list consists of letters, so it has no zero byte.
 fn key(name: &str) -> Vec<u8> {
     format!("{name}\0").into_bytes()
 }

@@ -1,4 +1,4 @@
-//! Companies and their access tokens. A token is kept as its SHA-256 only.
+//! Companies and their access tokens. A token is stored as its SHA-256 only.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -17,44 +17,44 @@ use offerd_model::TokenKind;
 /// Longest name of a company.
 const COMPANY_NAME_BYTES: usize = 200;
 
-/// Most tokens that are kept in memory; where more are in use, all are read again now and then.
+/// Capacity of the token cache. When it is full, the whole cache is dropped and filled again.
 const KNOWN: usize = 10_000;
 
-/// Companies and tokens of a store. Cheap to clone.
+/// The companies and tokens of a store. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Tokens {
     store: Store,
     known: Arc<RwLock<Known>>,
 }
 
-/// Tokens that were asked for since a company or a token has changed, by their hashes. Each request asks for one.
+/// Tokens looked up since the last change of a company or a token, by hash. Every request looks one up.
 #[derive(Debug, Default)]
 struct Known {
     accesses: u64,
     tokens: HashMap<[u8; 32], (TokenRecord, CompanyRecord)>,
 }
 
-/// What a new token is for.
+/// The parameters of a new token.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewToken {
-    /// Name of its company, which is made when there is none of this name.
+    /// The name of its company, which is created if it does not exist.
     pub company: String,
     /// What it may do.
     pub kind: TokenKind,
     /// Whether its leads are tests.
     pub test: bool,
-    /// Sets the company's duplicate look-back, minutes.
+    /// The duplicate look-back to set for the company, minutes.
     pub duplicate_look_back_minutes: Option<u32>,
 }
 
 impl Tokens {
-    /// The tokens of a store.
+    /// The tokens of `store`.
     pub fn of(store: Store) -> Self {
         Self { store, known: Arc::default() }
     }
 
-    /// What keeps a new token from being made, if anything.
+    /// Why the token cannot be created, if so.
     pub fn fault(new: &NewToken) -> Option<String> {
         let name = new.company.trim();
         if name.contains(char::is_control) {
@@ -64,10 +64,11 @@ impl Tokens {
         (!fits).then(|| format!("the company's name must be a text of 1 to {COMPANY_NAME_BYTES} bytes"))
     }
 
-    /// Makes a token; once this returns it is accepted, now and after a crash. The returned text is shown nowhere else.
+    /// Creates a token. Once this returns, it is accepted, now and after a crash. The returned text is not
+    /// shown again.
     ///
     /// # Errors
-    /// Why the store did not take it.
+    /// If the store does not take the commit.
     pub async fn create(&self, new: NewToken) -> Result<(String, TokenRecord), CommitError> {
         loop {
             let (token, record, commit) = self.made(new.clone());
@@ -79,10 +80,10 @@ impl Tokens {
         }
     }
 
-    /// Like [`create`](Self::create), of a company that there is not yet.
+    /// Like [`create`](Self::create), for a company that must not exist yet.
     ///
     /// # Errors
-    /// [`CommitError::Guard`] where there is; why the store did not take it.
+    /// [`CommitError::Guard`] if the company exists; another one if the store does not take the commit.
     pub async fn create_first(&self, new: NewToken) -> Result<(String, TokenRecord), CommitError> {
         let company = company_uuid(&new.company);
         let (token, record, commit) = self.made(new);
@@ -90,8 +91,8 @@ impl Tokens {
         Ok((token, record))
     }
 
-    /// A token that is accepted once its commit is taken. The returned text is shown nowhere else. The guards of the commit are that
-    /// its company is as it was read: who loses one makes another.
+    /// A new token, accepted once its commit is taken. The returned text is not shown again. The commit is
+    /// guarded on the company as read; if the guard fails, the caller makes another token.
     pub fn made(&self, new: NewToken) -> (String, TokenRecord, Commit) {
         let token = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
         let (company, commit) = self.holding(new.company, new.duplicate_look_back_minutes);
@@ -106,7 +107,7 @@ impl Tokens {
         (token, record, commit)
     }
 
-    /// The company that a new token is of, with the commit that makes or changes it where it is to be.
+    /// The company of a new token, with the commit that creates or changes it if needed.
     fn holding(&self, name: String, look_back_minutes: Option<u32>) -> (CompanyRecord, Commit) {
         let known = self.each_company().find(|(company, _)| company.name == name);
         let (mut company, known) = known.map_or_else(
@@ -122,7 +123,7 @@ impl Tokens {
         let commit = match known {
             Some(_) if company.duplicate_look_back_minutes == before => return (company, Commit::new()),
             Some(known) => Commit::new().unchanged(Tree::Companies, key, known),
-            // What is there and cannot be read is made anew.
+            // A company that cannot be read is created anew.
             None if matches!(
                 self.store.read_json::<CompanyRecord>(Tree::Companies, key),
                 Err(ReadError::Broken(_))
@@ -136,11 +137,11 @@ impl Tokens {
         (company, commit)
     }
 
-    /// The record and the company of a token, looked up by its hash. What the look-up compares byte by byte is the hash, which
-    /// nobody can choose, so the time that it takes does not show how near a guess came.
+    /// The record and the company of a token, looked up by its hash. Only hashes are compared byte by byte,
+    /// and nobody can choose those, so the timing does not reveal how close a guess is.
     pub fn find(&self, token: &str) -> Option<(TokenRecord, CompanyRecord)> {
         let digest = digest(token);
-        // Asked first: what is read then is at least as new.
+        // Read first, so that the records are at least as new.
         let accesses = self.store.changes_of(Topic::Access);
         if let Some(found) = self.known.read().as_of(accesses, &digest) {
             return Some(found.clone());
@@ -152,7 +153,8 @@ impl Tokens {
         Some(found)
     }
 
-    /// Whether nobody can tell if a token is known: the store cannot be read just now, or has lost records that may be this one's.
+    /// Whether it cannot be decided if a token is known: the store cannot be read, or may have lost its
+    /// records.
     pub fn is_in_doubt(&self, token: &str) -> bool {
         let is_in_doubt = |tree, key: &[u8]| match self.store.get(tree, key) {
             Ok(Some(bytes)) => Ok(bytes),
@@ -171,12 +173,12 @@ impl Tokens {
         self.read(Tree::Companies, uuid.as_bytes())
     }
 
-    /// The name of a company; its uuid where it has none.
+    /// The name of a company; its uuid if it has none.
     pub fn name_of(&self, uuid: Uuid) -> String {
         self.company(uuid).map_or_else(|| uuid.to_string(), |company| company.name)
     }
 
-    /// Every company, as far as the store can be read.
+    /// Every company that can be read.
     pub fn companies(&self) -> Vec<CompanyRecord> {
         self.each_company().map(|(company, _)| company).collect()
     }
@@ -189,7 +191,7 @@ impl Tokens {
         })
     }
 
-    /// Whether there may be a company, also one whose record cannot be read.
+    /// Whether there may be a company, readable or not.
     pub fn has_any_company(&self) -> bool {
         self.store.keys(Tree::Companies, []).map_or(true, |keys| !keys.is_empty())
     }
@@ -197,13 +199,13 @@ impl Tokens {
     /// A company by its name.
     ///
     /// # Errors
-    /// That the store cannot be read.
+    /// If the store cannot be read.
     pub fn company_named(&self, name: &str) -> Result<Option<CompanyRecord>, ReadError> {
         let mut all = self.store.all(Tree::Companies)?.into_iter().map(|(_, company)| company);
         Ok(all.find(|company: &CompanyRecord| company.name == name))
     }
 
-    /// The names of the companies that have a token, as far as the store can be read.
+    /// The names of the companies with a token, of those that can be read.
     pub fn holders(&self) -> BTreeSet<String> {
         self.list().unwrap_or_default().into_iter().map(|(_, company)| company.name).collect()
     }
@@ -211,7 +213,7 @@ impl Tokens {
     /// Every token with its company, oldest first.
     ///
     /// # Errors
-    /// That the store cannot be read.
+    /// If the store cannot be read.
     pub fn list(&self) -> Result<Vec<(TokenRecord, CompanyRecord)>, ReadError> {
         let companies = self.store.all::<CompanyRecord>(Tree::Companies)?;
         let company = |token: &TokenRecord| companies.iter().find(|(_, one)| one.uuid == token.company);
@@ -222,10 +224,11 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// The commit that ends a token by its id, if there is one: once it is taken the token is refused, now and after a crash.
+    /// The commit that revokes a token by its id, if it exists. Once it is taken, the token is refused, now
+    /// and after a crash.
     ///
     /// # Errors
-    /// That the store cannot be read.
+    /// If the store cannot be read.
     pub fn ended(&self, id: Uuid) -> Result<Option<Commit>, ReadError> {
         self.store.ended(Tree::Tokens, |token: &TokenRecord| token.id == id)
     }
@@ -250,8 +253,8 @@ impl Known {
     }
 }
 
-/// What a company is known by whose first token is made under this name: it follows from the name, so that two who make it at once
-/// make one.
+/// The uuid of a company whose first token is made under this name. Derived from the name, so two concurrent
+/// creations make one company.
 pub fn company_uuid(name: &str) -> Uuid {
     let digest = digest(name);
     Uuid::new_v8(std::array::from_fn(|nth| digest[nth]))
@@ -279,7 +282,7 @@ mod tests {
         assert!(fault(" ").unwrap().contains("1 to 200 bytes"));
     }
 
-    /// Commands and requests each have tokens of their own.
+    /// Commands and requests each have a `Tokens` of their own.
     #[tokio::test]
     async fn what_somebody_else_changes_holds_at_once_for_what_is_known() {
         let directory = tempfile::tempdir().unwrap();

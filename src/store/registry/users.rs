@@ -1,5 +1,5 @@
-//! The people who use the console: their names, roles and passwords. All of this tree is sealed, and a password is kept as its
-//! argon2id hash only.
+//! The users of the console: names, roles and passwords. The whole tree is sealed; of a password, only its
+//! argon2id hash is stored.
 
 use offerd_base::worded;
 use std::fmt;
@@ -9,36 +9,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Commit, ReadError, Store, Tree, codec};
 
-/// Longest name of a user, letters.
+/// Longest name of a user, characters.
 const NAME_CHARS: usize = 64;
 
 /// Most users of a store.
 pub const USERS: usize = 1000;
 
 worded! {
-    /// What a user may see and do: each role may all that those before it may.
+    /// What a user may see and do. Each role includes the ones before it.
     #[derive(PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Role;
 
-    /// Its name, as the command line and JSON have it.
+    /// The name of the role, on the command line and in JSON.
     fn word;
 
-    /// Sees whether all is well, who is asked and what is on offer: no money, and nothing of a lead.
+    /// Sees health, partners and offers: no money, and nothing of a lead.
     Viewer "viewer";
-    /// Sees figures and money too, and takes them away.
+    /// Also sees figures and money, and may export them.
     Analyst "analyst";
-    /// Pauses, resumes and reloads; sees leads masked, and what is masked with a reason.
+    /// Pauses, resumes and reloads; sees leads masked, and unmasks them by giving a reason.
     Operator "operator";
-    /// Sees to users, and reads the audit.
+    /// Manages users and reads the audit log.
     Administrator "administrator";
 }
 
 impl Role {
-    /// Every role, in their order.
+    /// Every role, in ascending order.
     pub const ALL: [Self; 4] = [Self::Viewer, Self::Analyst, Self::Operator, Self::Administrator];
 
-    /// The role of a name.
+    /// The role with this name.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.word() == word)
     }
@@ -48,25 +48,26 @@ impl Role {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserRecord {
-    /// Their name, in small letters.
+    /// The name, in lowercase.
     pub name: String,
-    /// What they may.
+    /// The role.
     pub role: Role,
-    /// The argon2id hash of their password as a PHC string; nothing until they have set one.
+    /// The argon2id hash of the password as a PHC string; absent until the user has set one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
-    /// Whether they are kept out for now.
+    /// Whether sign-in is disabled.
     pub disabled: bool,
-    /// Whether they were removed: the name stays, so that nobody lets them in by it who does not know that.
+    /// Whether the user was removed. The name stays on record, so that an administrator does not unknowingly
+    /// reuse it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
-    /// When they were added, Unix milliseconds.
+    /// When the user was added, Unix milliseconds.
     pub created_at: i64,
-    /// When any of this was changed last, Unix milliseconds.
+    /// When the record was last changed, Unix milliseconds.
     pub changed_at: i64,
 }
 
-/// Never shows the password's hash.
+/// Does not print the hash of the password.
 impl fmt::Debug for UserRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, role, disabled, .. } = self;
@@ -75,14 +76,14 @@ impl fmt::Debug for UserRecord {
 }
 
 impl UserRecord {
-    /// A new user, by a name without [fault](Users::fault).
+    /// A new user. The name must pass [`fault`](Users::fault).
     pub fn new(name: &str, role: Role, password: Option<String>) -> Self {
         let now = Utc::now().timestamp_millis();
         let name = name.to_ascii_lowercase();
         Self { name, role, password, disabled: false, removed: false, created_at: now, changed_at: now }
     }
 
-    /// The commit that adds the user; its first guard is that there is none of this name, but for one who was removed, as is known.
+    /// The commit that adds the user. Its first guard: the name is free, or belongs to the `removed` user.
     pub fn added(&self, removed: Option<&Self>) -> Commit {
         let guarded = match removed.filter(|one| one.removed && one.name == self.name) {
             Some(removed) => removed.unchanged(),
@@ -91,16 +92,16 @@ impl UserRecord {
         guarded.put(Tree::Users, &self.name, codec::encode_json(self))
     }
 
-    /// The commit that puts this in place of what was known; its first guard is that it still is so.
+    /// The commit that replaces `known` with this record. Its first guard: the record is still `known`.
     pub fn replaces(&self, known: &Self) -> Commit {
         known.unchanged().put(Tree::Users, &self.name, codec::encode_json(self))
     }
 
-    /// The commit that removes the user; its first guard is that they still are as they are known. The name is left, and nothing else.
+    /// The commit that removes the user and keeps only the name. Its first guard: the record is unchanged.
     pub fn removal(&self) -> Commit {
         let changed_at = Utc::now().timestamp_millis();
         let (role, password) = (Role::Viewer, None);
-        // Builds that do not know of it take such a one for somebody who is kept out.
+        // Older builds do not know `removed` and take such a user for a disabled one.
         let left = Self { role, password, disabled: true, removed: true, changed_at, ..self.clone() };
         left.replaces(self)
     }
@@ -117,12 +118,12 @@ pub struct Users {
 }
 
 impl Users {
-    /// The users of a store.
+    /// The users of `store`.
     pub fn of(store: Store) -> Self {
         Self { store }
     }
 
-    /// Why this cannot be a user's name, if so.
+    /// Why `name` is not a valid user name, if so.
     pub fn fault(name: &str) -> Option<String> {
         let fits = |letter: char| letter.is_ascii_alphanumeric() || ".-_@+".contains(letter);
         let good = (1..=NAME_CHARS).contains(&name.len()) && name.chars().all(fits);
@@ -131,26 +132,26 @@ impl Users {
         })
     }
 
-    /// A user by name, whatever the size of its letters.
+    /// A user by name, ignoring case.
     ///
     /// # Errors
-    /// That the record cannot be read.
+    /// If the record cannot be read.
     pub fn find(&self, name: &str) -> Result<Option<UserRecord>, ReadError> {
         Ok(self.find_also_removed(name)?.filter(|user| !user.removed))
     }
 
-    /// The same, also of one who was removed.
+    /// Like [`find`](Self::find), including removed users.
     ///
     /// # Errors
-    /// That the record cannot be read.
+    /// If the record cannot be read.
     pub fn find_also_removed(&self, name: &str) -> Result<Option<UserRecord>, ReadError> {
         self.store.read_json(Tree::Users, name.to_ascii_lowercase())
     }
 
-    /// Whether there are any.
+    /// Whether there are any users.
     ///
     /// # Errors
-    /// That the store cannot be read.
+    /// If the store cannot be read.
     pub fn are_any(&self) -> Result<bool, ReadError> {
         Ok(!self.list()?.is_empty())
     }
@@ -158,7 +159,7 @@ impl Users {
     /// Every user, by name.
     ///
     /// # Errors
-    /// That the store cannot be read.
+    /// If the store cannot be read.
     pub fn list(&self) -> Result<Vec<UserRecord>, ReadError> {
         let all = self.store.all(Tree::Users)?.into_iter().map(|(_, user)| user);
         Ok(all.filter(|user: &UserRecord| !user.removed).collect())
@@ -192,7 +193,7 @@ mod tests {
                 && users.find("alice").unwrap().is_none()
         );
 
-        // Their name is known, until somebody adds them again.
+        // The name stays known until the user is added again.
         let removed = users.find_also_removed("Alice").unwrap().unwrap();
         assert!(removed.removed && removed.disabled && removed.password.is_none());
         store.commit(alice.added(Some(&removed))).await.unwrap();

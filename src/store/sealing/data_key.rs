@@ -1,10 +1,11 @@
-//! The data key of a lead, as it is kept: sealed by the wrapping key of the lead's slot, or destroyed.
+//! The data key of a lead in its stored form: sealed by the wrapping key of the lead's slot, or destroyed.
 //!
 //! ```text
 //! kept       generation of the wrapping key u32 BE   sealed key (60)   volume u32 BE
 //! destroyed  when, ms i64 BE                                           volume u32 BE
 //! ```
-//! The volume is that of the lead's records; in a database, which has none, when the lead came, in seconds since 1970.
+//! The volume is that of the lead's records. In a database, which has no volumes, it is when the lead came,
+//! in seconds since 1970.
 
 use uuid::Uuid;
 
@@ -16,23 +17,23 @@ use crate::volume_number::{BASE, Number};
 const VOLUME: usize = 4;
 const KEPT: usize = 4 + KEY_LEN + SEAL_LEN + VOLUME;
 const DESTROYED: usize = 8 + VOLUME;
-/// A number from here on is a time, in September 2001; there are fewer volumes than that.
+/// Numbers from here on are times, beginning in September 2001; volume numbers are smaller.
 const FIRST_TIME: Number = 1_000_000_000;
 
-/// What the store knows of a lead's data key.
+/// The state of a lead's data key.
 pub(crate) enum DataKey {
-    /// There is one.
+    /// It exists.
     Kept(Key),
-    /// There was one.
+    /// It was destroyed.
     Destroyed,
 }
 
-/// The lead whose data key is kept there.
+/// The lead of a record of data keys, by the key of the record.
 pub(crate) fn lead_at(place: &[u8]) -> Option<Uuid> {
     Uuid::from_slice(place.get(2..)?).ok()
 }
 
-/// A data key, as it is kept from now on.
+/// The stored form of a data key, sealed by the current wrapping key.
 pub(crate) fn wrap(ring: &KeyRing, lead: Uuid, key: &Key, volume: Number) -> Vec<u8> {
     let wrapping = ring.current(ring.slots.slot_of(lead));
     let generation = wrapping.generation.to_be_bytes();
@@ -40,12 +41,12 @@ pub(crate) fn wrap(ring: &KeyRing, lead: Uuid, key: &Key, volume: Number) -> Vec
     [&generation[..], &sealed, &volume.to_be_bytes()].concat()
 }
 
-/// What is kept instead of a key that is destroyed.
+/// The stored form of a destroyed key.
 pub(crate) fn destroyed(at_ms: i64, volume: Number) -> Vec<u8> {
     [&at_ms.to_be_bytes()[..], &volume.to_be_bytes()].concat()
 }
 
-/// The volume of the lead's records, read without opening a key.
+/// The volume of the lead's records, read without opening the key.
 pub(crate) fn volume_of(kept: &[u8]) -> Number {
     match kept.len() {
         KEPT | DESTROYED => kept.last_chunk().map_or(BASE, |volume| u32::from_be_bytes(*volume)),
@@ -53,7 +54,7 @@ pub(crate) fn volume_of(kept: &[u8]) -> Number {
     }
 }
 
-/// What is kept but for the volume, which differs from one store to its copy.
+/// The stored form without the volume, which differs between a store and its copy.
 pub(crate) fn without_volume(kept: &[u8]) -> &[u8] {
     match kept.len() {
         KEPT | DESTROYED => &kept[..kept.len() - VOLUME],
@@ -61,35 +62,35 @@ pub(crate) fn without_volume(kept: &[u8]) -> &[u8] {
     }
 }
 
-/// What is kept, of a lead whose records are in another volume.
+/// The stored form with another volume.
 pub(crate) fn in_volume(kept: &[u8], volume: Number) -> Vec<u8> {
     [without_volume(kept), &volume.to_be_bytes()].concat()
 }
 
-/// By which wrapping key of its slot a data key is sealed; nothing of one that is destroyed.
+/// The generation of the wrapping key; `None` for a destroyed key.
 pub(crate) fn generation_of(kept: &[u8]) -> Option<u32> {
     kept.first_chunk().filter(|_| !is_destroyed(kept)).map(|generation| u32::from_be_bytes(*generation))
 }
 
-/// Whether the key was destroyed, read without opening one.
+/// Whether the key was destroyed, read without opening it.
 pub(crate) fn is_destroyed(kept: &[u8]) -> bool {
     kept.len() == DESTROYED
 }
 
-/// When the key was destroyed, in ms; nothing of one that was not.
+/// When the key was destroyed, Unix milliseconds.
 pub(crate) fn destroyed_at(kept: &[u8]) -> Option<i64> {
     kept.first_chunk().filter(|_| is_destroyed(kept)).map(|at_ms| i64::from_be_bytes(*at_ms))
 }
 
-/// When a lead came, in seconds since 1970, where that stands in the place of its volume. Of one that was copied from files, where there
-/// stands a volume, it is the time in its uuid; nothing where that has none.
+/// When a lead came, in seconds since 1970, from the number in the place of the volume. A copy from files has
+/// a volume there; then from the time in the lead's uuid, if it has one.
 pub(crate) fn came_s(lead: Uuid, kept: &[u8]) -> Option<Number> {
     let number = volume_of(kept);
     let in_uuid = || uuid_ms(lead).map(|ms| Number::try_from(ms / 1000).unwrap_or(Number::MAX));
     (number >= FIRST_TIME).then_some(number).or_else(in_uuid)
 }
 
-/// Reads what is kept; `None` when no key that there is can read it, or it is none.
+/// Opens a stored data key; `None` if no wrapping key opens it, or it is malformed.
 pub(crate) fn unwrap(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Option<DataKey> {
     match kept.len() {
         DESTROYED => Some(DataKey::Destroyed),
@@ -105,7 +106,7 @@ fn opened(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Option<Key> {
     Key::of_bytes(&bytes)
 }
 
-/// A sealed key is that of its lead, and of no other.
+/// Binds a sealed key to its lead.
 fn context(lead: Uuid, generation: [u8; 4]) -> Vec<u8> {
     [&b"data key "[..], lead.as_bytes(), &generation].concat()
 }

@@ -6,32 +6,32 @@ use std::path::PathBuf;
 use super::super::space::unusable;
 use super::master_key::MasterKeyError;
 
-/// How a master key is given.
+/// How a master key is configured.
 pub const GIVE: &str = "give it as `store.master_key_file`, as OFFERD_MASTER_KEY or as the systemd credential \
                     `offerd-master-key`";
 
 /// Why the keys of a store cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SealingError {
-    /// A master key is given, and is none.
+    /// The configured master key is unusable.
     #[error("{0}")]
     MasterKey(MasterKeyError),
-    /// No master key is given for a store that has been sealed with one.
+    /// No master key is configured, and the store is sealed with one.
     #[error("`{path}` is sealed with master key {sealed_with}, and none is given: {GIVE}", GIVE = GIVE)]
     NoMasterKey {
         /// The file of the store's keys.
         path: PathBuf,
-        /// The id of the master key that is needed.
+        /// The id of the required master key.
         sealed_with: String,
     },
-    /// The master key is another one.
+    /// Another master key is configured.
     #[error("`{path}` is sealed with master key {sealed_with}, but {place} has {given}: {GIVE}", GIVE = GIVE)]
     WrongMasterKey {
         /// The file of the store's keys.
         path: PathBuf,
-        /// The id of the master key that is needed.
+        /// The id of the required master key.
         sealed_with: String,
-        /// The id of the one that was given.
+        /// The id of the configured one.
         given: String,
         /// Where it was found.
         place: String,
@@ -49,10 +49,10 @@ pub enum SealingError {
         /// Its format.
         found: u32,
     },
-    /// The file of the store's keys is not as it was written.
+    /// The file of the store's keys is damaged.
     #[error("`{0}` is not as it was written: `offerd store salvage` takes it from a backup")]
     Damaged(PathBuf),
-    /// Others have replaced the keys of the store meanwhile.
+    /// Another process has replaced the keys of the store meanwhile.
     #[error("others have replaced the keys of the store meanwhile")]
     Replaced,
     /// The file of the store's keys cannot be read or written.

@@ -1,4 +1,4 @@
-//! One key and what is done with it: authenticated encryption, bound to a context.
+//! A key and its use: authenticated encryption, bound to a context.
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -7,25 +7,26 @@ use zeroize::Zeroizing;
 /// Length of a key, bytes.
 pub(crate) const KEY_LEN: usize = 32;
 
-/// What sealing adds to a text, bytes: the nonce before it, the tag behind it.
+/// Length that sealing adds, bytes: the nonce before the text and the tag after it.
 pub(crate) const SEAL_LEN: usize = NONCE_LEN + 16;
 
-/// A key of 256 bits for ChaCha20-Poly1305. Wiped from memory when it is dropped.
+/// A 256-bit key for ChaCha20-Poly1305. Wiped from memory on drop.
 ///
-/// Each sealing draws a nonce of 96 bits. The keys here seal few texts: a lead's some dozens, a wrapping key thousands, the
-/// store's own those of visits, which stay far below the 2^32 at which two nonces might meet.
+/// Each sealing draws a 96-bit nonce. These keys seal few texts: that of a lead some dozens, a wrapping key
+/// thousands, the store's own key those of visits. All stay far below the 2^32 at which two nonces might
+/// collide.
 #[derive(Clone)]
 pub(crate) struct Key(Zeroizing<[u8; KEY_LEN]>);
 
 impl Key {
-    /// A new key out of the system's source of randomness.
+    /// A new key from the system's random source.
     pub(crate) fn random() -> Self {
         let mut bytes = Zeroizing::new([0; KEY_LEN]);
         draw(&mut *bytes);
         Self(bytes)
     }
 
-    /// The key that these bytes are; `None` unless there are as many as a key has.
+    /// The key with these bytes; `None` if the length is wrong.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(|bytes| Self(Zeroizing::new(bytes)))
     }
@@ -35,7 +36,7 @@ impl Key {
         &self.0
     }
 
-    /// Seals a text. It opens only in the same context.
+    /// Seals a text, bound to `context`.
     pub(crate) fn seal(&self, context: &[u8], text: &[u8]) -> Vec<u8> {
         let mut nonce = [0; NONCE_LEN];
         draw(&mut nonce);
@@ -50,7 +51,7 @@ impl Key {
         sealed
     }
 
-    /// Opens what was sealed; `None` when it was sealed under another key, in another context, or is not whole.
+    /// Opens a sealed text; `None` if the key or the context is wrong, or the text is damaged.
     pub(crate) fn open(&self, context: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, text) = sealed.split_first_chunk::<NONCE_LEN>()?;
         let nonce = Nonce::assume_unique_for_key(*nonce);
@@ -66,7 +67,7 @@ impl Key {
     }
 }
 
-/// Without randomness no key may be made, and nothing sealed.
+/// Panics if the system has no randomness: no key may be made and nothing sealed without it.
 fn draw(bytes: &mut [u8]) {
     SystemRandom::new()
         .fill(bytes)

@@ -1,11 +1,12 @@
 //! The file of a store's keys, sealed by the master key ([`key_text`]).
 //!
-//! The file is only ever replaced as a whole: written anew beside the old one, synced, renamed over it. So after a crash
-//! there is the old one or the new one. The old one's bytes are then written over, as far as the file system lets them be.
+//! The file is only replaced as a whole: written anew beside the old one, synced, renamed over it. So a crash
+//! leaves either the old or the new one. The bytes of the old one are then overwritten, where the file system
+//! allows it.
 //!
-//! There is a copy of it, `keys.copy`, so that damage to one costs nothing. Both are replaced before anything relies on what was
-//! written, the copy last: a key that was destroyed is in neither. What a crash has left of before in the copy goes when the store
-//! is [opened](KeyFile::mend).
+//! A copy, `keys.copy`, makes damage to one of the two harmless. Both are replaced before anything relies on
+//! the new keys, the copy last, so a destroyed key is in neither. A stale copy that a crash has left is
+//! replaced when the store is [opened](KeyFile::mend).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -21,27 +22,26 @@ use super::master_key::MasterKey;
 const NAME: &str = "keys";
 const COPY: &str = "keys.copy";
 
-/// The names of the file and its copy, without which a store is not opened.
+/// The names of the file and its copy. A store without either is not opened.
 pub(crate) const KEY_FILES: [&str; 2] = [NAME, COPY];
 
-/// The file of a store's keys.
 #[derive(Debug)]
 pub(crate) struct KeyFile {
     path: PathBuf,
 }
 
 impl KeyFile {
-    /// The file of the store in a directory.
+    /// The file of the store in `store`.
     pub(crate) fn of(store: &Path) -> Self {
         Self { path: store.join(NAME) }
     }
 
-    /// Its copy, which is such a file too.
+    /// Its copy, in the same format.
     fn copy(&self) -> Self {
         Self { path: self.path.with_file_name(COPY) }
     }
 
-    /// What there is, if the master key opens it: of the file, or where that is lost, of its copy.
+    /// The bytes that the master key opens: those of the file, or if it is lost, of its copy.
     pub(crate) fn sound(&self, master: &MasterKey) -> Result<Vec<u8>, SealingError> {
         match self.opened_text(master) {
             Ok(text) => Ok(text),
@@ -52,15 +52,16 @@ impl KeyFile {
     fn opened_text(&self, master: &MasterKey) -> Result<Vec<u8>, SealingError> {
         let text = self.read()?;
         key_text::opened(&self.path, master, &text)?;
-        // The id is outside of what is sealed.
+        // The id is outside the sealed part.
         match key_text::sealed_with(&self.path, &text)? == master.id() {
             true => Ok(text),
             false => Err(SealingError::Damaged(self.path.clone())),
         }
     }
 
-    /// Makes the file and its copy the same again, where the master key opens one of them, and names the one that was damaged. A
-    /// file that is lost counts as damaged, a copy does not: a crash may have come before it was written.
+    /// Makes the file and its copy equal again if the master key opens one of them, and names the damaged
+    /// one. A missing file counts as damage; a missing copy does not, since a crash may have come before it
+    /// was written.
     pub(crate) fn mend(&self, master: &MasterKey) -> Result<Option<&'static str>, SealingError> {
         let copy = self.copy();
         match (self.opened_text(master), copy.opened_text(master)) {
@@ -71,7 +72,7 @@ impl KeyFile {
                 self.replace(&text).map_err(|source| self.io(source))?;
                 Ok(Some(NAME))
             }
-            // A crash has come between the two.
+            // A crash came between the two writes.
             (Ok(text), held) if held.as_ref().ok() != Some(&text) => {
                 copy.replace(&text).map_err(|source| copy.io(source))?;
                 let is_damaged =
@@ -86,12 +87,11 @@ impl KeyFile {
         disk::read_file(&self.path).map_err(|source| self.io(source))
     }
 
-    /// Whether there is one.
     pub(crate) fn is_there(&self) -> bool {
         self.path.exists() || self.copy().path.exists()
     }
 
-    /// Replaces the file and its copy. Once this returns, the new ones survive a power cut, and the old ones are gone.
+    /// Replaces the file and its copy. Once this returns, the new ones are durable and the old ones are gone.
     pub(crate) fn restore(&self, text: &[u8]) -> Result<(), SealingError> {
         let copy = self.copy();
         self.replace(text).map_err(|source| self.io(source))?;
@@ -133,13 +133,13 @@ impl KeyPlace for KeyFile {
     }
 }
 
-/// Ends a file that a crash has left half-way. It is not needed: the one that it was to replace is whole.
+/// Removes a new file that a crash left unfinished; the one it was to replace is intact.
 fn discard(fresh: &Path) -> io::Result<()> {
     let left = disk::if_there(OpenOptions::new().write(true).open(fresh))?;
     left.map_or(Ok(()), |left| write_over(&left).and_then(|()| fs::remove_file(fresh)))
 }
 
-/// Zeroes for a file that is not read any more.
+/// Overwrites a discarded file with zeros.
 fn write_over(old: &File) -> io::Result<()> {
     let length = usize::try_from(old.metadata()?.len()).unwrap_or(0);
     (&mut &*old).write_all(&vec![0; length])?;
@@ -222,7 +222,7 @@ mod tests {
             file.mend(&master).unwrap();
             assert!(fs::read(&damaged).unwrap() == whole, "{name}");
         }
-        // A crash between the two.
+        // A crash between the two writes.
         ring.renew(7);
         (0..SLOTS).for_each(|slot| ring.forget(slot));
         let renewed = key_text::text(&master, &ring);

@@ -1,4 +1,4 @@
-//! Where the sealed keys of a store are kept.
+//! Storage of a store's sealed keys.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use super::error::SealingError;
 use super::key_ring::KeyRing;
 use super::master_key::MasterKey;
 
-/// A place for the keys, beside the records.
+/// A place for the keys, separate from the records.
 pub(crate) trait KeyPlace: Send + Sync {
-    /// What messages call it.
+    /// Its name in messages.
     fn path(&self) -> &Path;
 
     /// Whether there are keys.
@@ -17,21 +17,22 @@ pub(crate) trait KeyPlace: Send + Sync {
     /// Opens the keys with the master key.
     fn open(&self, master: &MasterKey) -> Result<KeyRing, SealingError>;
 
-    /// The id of the master key that they are sealed with.
+    /// The id of the master key that seals them.
     fn sealed_with(&self) -> Result<String, SealingError>;
 
-    /// Replaces the keys as a whole. Once this returns, the new ones survive a power cut, and the old ones are gone.
+    /// Replaces the keys as a whole. Once this returns, the new ones are durable and the old ones are gone.
     ///
     /// # Errors
-    /// [`SealingError::Replaced`] where they are others by now than were read or written here last: nothing was written.
+    /// [`SealingError::Replaced`] if another process has changed the keys since they were last read or
+    /// written here; nothing is written.
     fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError>;
 
-    /// The keys, where others have replaced them since they were read or written here last.
+    /// The keys, if another process has replaced them since they were last read or written here.
     fn replaced(&self, _master: &MasterKey) -> Result<Option<KeyRing>, SealingError> {
         Ok(None)
     }
 
-    /// Makes new keys, or opens those that others have just made.
+    /// Creates the keys, or opens those that another process has just created.
     fn create(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
         let ring = KeyRing::random();
         self.write(master, &ring)?;

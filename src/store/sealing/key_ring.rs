@@ -1,8 +1,9 @@
-//! The keys of a store that are not of one lead.
+//! All keys of a store except the data keys of leads.
 //!
 //! ```text
-//! store's own key (32)  blinding key (32)  how many u32 BE  { slot u16 BE  generation u32 BE  wrapping key (32) }…  how many u32 BE
-//! identity key…  passing key…
+//! store's own key (32)  blinding key (32)
+//! count u32 BE  { slot u16 BE  generation u32 BE  wrapping key (32) }…
+//! count u32 BE  identity key…  passing key…
 //! ```
 
 use uuid::Uuid;
@@ -15,34 +16,33 @@ use super::slots::{SLOTS, Slots};
 
 const ENTRY: usize = 2 + 4 + KEY_LEN;
 
-/// A wrapping key of a slot.
 #[derive(Clone)]
 pub(crate) struct WrappingKey {
-    /// How many its slot had before it.
+    /// The number of earlier keys of the slot.
     pub(crate) generation: u32,
     /// The key.
     pub(crate) key: Key,
 }
 
-/// The keys themselves.
+/// The keys themselves, in memory.
 #[derive(Clone)]
 pub(crate) struct KeyRing {
-    /// Seals what is of no lead.
+    /// Seals records without a lead.
     pub(crate) own: Key,
-    /// Keys the hashes of what must not be guessed.
+    /// Keys the hashes that must not be guessable.
     pub(crate) blinding: Key,
-    /// How the slot of a lead is chosen.
+    /// Assigns leads to slots.
     pub(crate) slots: Slots,
-    /// By slot, oldest first: the last seals, those before it are about to be destroyed.
+    /// By slot, oldest first: the last key seals, earlier ones are about to be destroyed.
     wrapping: Vec<Vec<WrappingKey>>,
-    /// What identities are hashed with.
+    /// The keys that hash identities.
     pub(crate) identities: Vec<IdentityKey>,
-    /// Oldest first: the last seals what passes, those before it are about to be destroyed.
+    /// Keys of ephemeral records, oldest first: the last key seals, earlier ones are about to be destroyed.
     passing: Vec<PassingKey>,
 }
 
 impl KeyRing {
-    /// New keys, one for each slot.
+    /// New random keys, with one wrapping key per slot.
     pub(crate) fn random() -> Self {
         let slot = || vec![WrappingKey { generation: 0, key: Key::random() }];
         let blinding = Key::random();
@@ -56,12 +56,12 @@ impl KeyRing {
         }
     }
 
-    /// The wrapping key that seals in a slot now.
+    /// The wrapping key that seals in a slot.
     pub(crate) fn current(&self, slot: u16) -> &WrappingKey {
         self.wrapping[usize::from(slot)].last().expect("each slot has a key from its beginning on")
     }
 
-    /// The wrapping key that sealed in a slot, if it was not destroyed.
+    /// The wrapping key of a slot and generation, unless destroyed.
     pub(crate) fn wrapping(&self, slot: u16, generation: u32) -> Option<&WrappingKey> {
         self.wrapping[usize::from(slot)].iter().find(|key| key.generation == generation)
     }
@@ -76,26 +76,26 @@ impl KeyRing {
         self.wrapping[usize::from(slot)].len() > 1
     }
 
-    /// Gives a slot a new key that seals from now on.
+    /// Adds a new key to a slot, which seals from now on.
     pub(crate) fn renew(&mut self, slot: u16) {
         let generation = self.current(slot).generation.wrapping_add(1);
         self.wrapping[usize::from(slot)].push(WrappingKey { generation, key: Key::random() });
     }
 
-    /// Forgets every key of a slot that seals no more.
+    /// Destroys every key of a slot except the one that seals.
     pub(crate) fn forget(&mut self, slot: u16) {
         let keys = &mut self.wrapping[usize::from(slot)];
         keys.drain(..keys.len() - 1);
     }
 
-    /// The key with which identities of a company are hashed at a time; nothing where one is to be begun, or one that is there is
-    /// needed for longer.
+    /// The key that hashes identities of a company at `at_ms`; `None` if there is none, or if it ends too
+    /// early for `look_back_ms`.
     pub(crate) fn identity_key(&self, company: Uuid, at_ms: i64, look_back_ms: i64) -> Option<&IdentityKey> {
         let of_now = self.identities.iter().rev().find(|key| key.company == company && key.is_of(at_ms))?;
         (of_now.until_ms >= of_now.ends_ms.saturating_add(look_back_ms)).then_some(of_now)
     }
 
-    /// Begins a key with which identities of a company are hashed, or has the one that there is be needed for longer.
+    /// Begins a key that hashes identities of a company, or extends the current one.
     pub(crate) fn begin_identities(&mut self, company: Uuid, at_ms: i64, look_back_ms: i64) {
         let of_now = self.identities.iter_mut().rev().find(|key| key.company == company && key.is_of(at_ms));
         match of_now {
@@ -107,7 +107,7 @@ impl KeyRing {
         }
     }
 
-    /// Has what a key has hashed be hashed anew, with another one for the same time.
+    /// Retires an identity key and adds its successor for the same time span.
     pub(crate) fn retire_identities(&mut self, id: u64) {
         let next = self.next_identity_id();
         let Some(old) = self.identities.iter_mut().find(|key| key.id == id) else { return };
@@ -116,12 +116,12 @@ impl KeyRing {
         self.identities.push(fresh);
     }
 
-    /// Forgets a key with which identities were hashed.
+    /// Destroys an identity key.
     pub(crate) fn forget_identities(&mut self, id: u64) {
         self.identities.retain(|key| key.id != id);
     }
 
-    /// The key that seals what passes, and one of before by its id.
+    /// The key of ephemeral records with this id; without an id, the one that seals.
     pub(crate) fn passing(&self, id: Option<Uuid>) -> Option<&PassingKey> {
         match id {
             Some(id) => self.passing.iter().find(|key| key.id == id),
@@ -129,17 +129,17 @@ impl KeyRing {
         }
     }
 
-    /// Begins a key that seals what passes from now on.
+    /// Begins a key of ephemeral records, which seals from now on.
     pub(crate) fn begin_passing(&mut self) {
         self.passing.push(PassingKey::random());
     }
 
-    /// Forgets all keys of what passes but the one that seals.
+    /// Destroys every key of ephemeral records except the one that seals.
     pub(crate) fn forget_passing(&mut self) {
         self.passing.drain(..self.passing.len().saturating_sub(1));
     }
 
-    /// The same keys, for a copy that is kept for longer than what passes.
+    /// The same keys, for a copy that outlives ephemeral records.
     pub(crate) fn without_passing(&self) -> Self {
         Self { passing: Vec::new(), ..self.clone() }
     }
@@ -148,10 +148,10 @@ impl KeyRing {
         self.identities.iter().map(|key| key.id).max().map_or(1, |last| last + 1)
     }
 
-    /// As bytes, to be sealed.
+    /// Serialises the keys, to be sealed.
     pub(super) fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let entries: usize = self.wrapping.iter().map(Vec::len).sum();
-        // Never grown, so that no copy is left behind.
+        // Allocated once: a reallocation would leave a copy of the keys in memory.
         let identities = self.identities.len();
         let timed = identities * identity_key::ENTRY + self.passing.len() * passing_key::ENTRY;
         let length = 2 * KEY_LEN + 4 + entries * ENTRY + 4 + timed;
@@ -174,7 +174,7 @@ impl KeyRing {
         bytes
     }
 
-    /// The ring that was made bytes of; `None` when these are not such bytes.
+    /// Parses a serialised ring; `None` if it is malformed.
     pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (own, rest) = bytes.split_at_checked(KEY_LEN)?;
         let (blinding, rest) = rest.split_at_checked(KEY_LEN)?;
@@ -194,13 +194,13 @@ impl KeyRing {
 }
 
 impl IdentityKey {
-    /// Whether identities are hashed with it at a time.
+    /// Whether the key hashes identities at `at_ms`.
     fn is_of(&self, at_ms: i64) -> bool {
         !self.retiring && (self.begins_ms..self.ends_ms).contains(&at_ms)
     }
 }
 
-/// Splits off the entries, whose number stands before them. Gives the rest too.
+/// Splits off the entries that follow their count; returns them and the rest.
 fn counted(bytes: &[u8], length: usize) -> Option<(&[u8], &[u8])> {
     let (count, rest) = bytes.split_first_chunk()?;
     rest.split_at_checked(usize::try_from(u32::from_be_bytes(*count)).ok()?.checked_mul(length)?)

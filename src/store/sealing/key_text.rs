@@ -1,4 +1,4 @@
-//! Sealed keys, as they are kept.
+//! The stored form of sealed keys.
 //!
 //! ```text
 //! "offerd keys 1\n"  id of the master key (8 hexadecimal digits)  "\n"  sealed key ring
@@ -13,20 +13,20 @@ use super::key_ring::KeyRing;
 use super::master_key::MasterKey;
 
 const HEADING: &[u8] = b"offerd keys 1\n";
-/// What the heading of any format begins with.
+/// The start of the heading in any format version.
 const NAME: &[u8] = b"offerd keys ";
 const ID: usize = 8;
-/// What stands before what is sealed, but for the end of its line.
+/// Length of the heading before the sealed part, without its line end.
 #[cfg(test)]
 pub(super) const HEADING_LEN: usize = HEADING.len() + ID;
 
-/// A ring, sealed by a master key.
+/// Seals a ring with a master key.
 pub(crate) fn text(master: &MasterKey, ring: &KeyRing) -> Vec<u8> {
     let sealed = master.key.seal(HEADING, &ring.to_bytes());
     [HEADING, master.id().as_bytes(), b"\n", &sealed].concat()
 }
 
-/// The ring of a text from a place, which errors name.
+/// Opens a sealed ring; `path` names its place in errors.
 pub(crate) fn opened(path: &Path, master: &MasterKey, text: &[u8]) -> Result<KeyRing, SealingError> {
     let (id, sealed) = parts(path, text)?;
     let ring = master.key.open(HEADING, sealed).map(Zeroizing::new);
@@ -44,7 +44,7 @@ pub(crate) fn opened(path: &Path, master: &MasterKey, text: &[u8]) -> Result<Key
     KeyRing::of_bytes(&ring).ok_or_else(|| SealingError::Damaged(path.to_owned()))
 }
 
-/// The id of the master key that a text is sealed with. It is outside of what is sealed.
+/// The id of the master key that sealed it, which is outside the sealed part.
 pub(crate) fn sealed_with(path: &Path, text: &[u8]) -> Result<String, SealingError> {
     parts(path, text).map(|(id, _)| id)
 }

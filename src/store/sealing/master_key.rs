@@ -1,4 +1,4 @@
-//! The master key: where it is looked for, how it is written, and what is wrong with it.
+//! The master key: finding, writing and parsing it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -13,26 +13,26 @@ use super::key::{KEY_LEN, Key};
 use crate::{disk, space::unusable};
 use offerd_base::regular_file;
 
-/// The variable that may hold the key itself.
+/// The environment variable that may hold the key itself.
 const VARIABLE: &str = "OFFERD_MASTER_KEY";
 
 /// The systemd credential that may hold it.
 const CREDENTIAL: &str = "offerd-master-key";
 
-/// Longest file that is read for a key; what is longer is none.
+/// Longest file read as a key; a longer one is refused.
 const FILE_BYTES_MAX: u64 = 4096;
 
-/// The key under which a store's keys are sealed. Kept outside the store, as 64 hexadecimal digits.
+/// The key that seals the keys of a store. Stored outside the store, as 64 hexadecimal digits.
 #[derive(Clone)]
 pub struct MasterKey {
     pub(crate) key: Key,
     place: String,
 }
 
-/// Why there is no master key where one is to be.
+/// Why a master key cannot be used or made.
 #[derive(Debug, thiserror::Error)]
 pub enum MasterKeyError {
-    /// It cannot be made, since its disk is full or its directory cannot be written to.
+    /// It cannot be created: the disk is full or the directory is not writable.
     #[error("{}; a key was to be made there", unusable(file, error))]
     Unmade {
         /// The file.
@@ -48,7 +48,7 @@ pub enum MasterKeyError {
         /// The system's error.
         error: io::Error,
     },
-    /// It would lie in the layer of a container.
+    /// It would be created in the layer of a container, outside the mounted volume.
     #[error(
         "`{}` is a mounted volume, and a key made beside it, as `{}`, would not be kept with it: make one with `offerd key create FILE` where \
          it is kept and name it as `{setting}`, or name a directory in the volume as `store.path`, as `{}`",
@@ -59,7 +59,7 @@ pub enum MasterKeyError {
         store: PathBuf,
         /// The file of the key.
         file: PathBuf,
-        /// What names a file elsewhere.
+        /// The setting that names a file elsewhere.
         setting: &'static str,
     },
     /// It is not 64 hexadecimal digits.
@@ -70,17 +70,17 @@ pub enum MasterKeyError {
     Malformed {
         /// Where.
         place: String,
-        /// How many characters were found instead, without the space around them.
+        /// The number of characters found, trimmed.
         length: usize,
     },
 }
 
 impl MasterKey {
-    /// The key that was given: by `file`, or else by the variable `OFFERD_MASTER_KEY`, or else by the systemd credential
-    /// `offerd-master-key`, or else by the file beside the store. `None` when there is none in any of these places.
+    /// The configured key: from `file`, else the variable `OFFERD_MASTER_KEY`, else the systemd credential
+    /// `offerd-master-key`, else the file beside the store. `None` if it is in none of these places.
     ///
     /// # Errors
-    /// What is wrong with the first that there is.
+    /// If the first of these places that holds one is unusable.
     pub fn find(file: Option<&Path>, store: &Path) -> Result<Option<Self>, MasterKeyError> {
         if let Some(file) = file {
             return Self::read(file).map(Some);
@@ -92,15 +92,15 @@ impl MasterKey {
         let credentials = env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
         let credential = credentials.map(|directory| directory.join(CREDENTIAL));
         let mut files = credential.into_iter().chain([Self::beside(store)]);
-        // One that may not even be looked for counts as there: reading it gives the error.
+        // A file that may not even be looked for counts as present: reading it gives the error.
         let given = files.find(|file| file.try_exists().unwrap_or(true));
         given.map(|file| Self::read(&file)).transpose()
     }
 
-    /// The key in a file.
+    /// Reads the key in a file.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If the file cannot be read or is malformed.
     pub fn read(file: &Path) -> Result<Self, MasterKeyError> {
         let place = format!("`{}`", file.display());
         let unread = |error| MasterKeyError::Io { place: place.clone(), error };
@@ -112,18 +112,17 @@ impl MasterKey {
         Self::parse(&String::from_utf8_lossy(&Zeroizing::new(bytes)), place)
     }
 
-    /// Makes a new key and writes it to a file that there is not yet, readable by its owner only. Once this returns, the
-    /// file survives a power cut.
+    /// Creates a key in a new file, readable by its owner only. Once this returns, the file is durable.
     ///
     /// # Errors
-    /// Why the file could not be written.
+    /// If the file cannot be written.
     pub fn create(file: &Path) -> Result<Self, MasterKeyError> {
         let made = Self { key: Key::random(), place: format!("`{}`", file.display()) };
         made.write(file).map_err(|error| MasterKeyError::Unmade { file: file.to_owned(), error })?;
         Ok(made)
     }
 
-    /// Makes the key of a new store that none was given for.
+    /// Creates the key of a new store when none is configured.
     pub(crate) fn create_beside(store: &Path) -> Result<Self, MasterKeyError> {
         let file = Self::new_beside(store)?;
         let made = Self::create(&file)?;
@@ -131,7 +130,7 @@ impl MasterKey {
         Ok(made)
     }
 
-    /// Logs that the key of a new store was made.
+    /// Logs that the key of a new store was created.
     pub fn tell_made(&self, file: &Path) {
         tracing::warn!(
             file = %file.display(),
@@ -141,22 +140,23 @@ impl MasterKey {
         );
     }
 
-    /// Where the key of a store lies that none was given for: not in its directory, so that a copy of that opens nothing.
+    /// The default place of a store's key: outside its directory, so that a copy of the directory opens
+    /// nothing.
     pub fn beside(store: &Path) -> PathBuf {
         let mut name = store.file_name().unwrap_or("offerd".as_ref()).to_owned();
         name.push(".key");
         store.with_file_name(name)
     }
 
-    /// Where a key is made for a store that none was given for.
+    /// Where to create a key for a new store when none is configured.
     ///
     /// # Errors
-    /// That the store is a mounted volume, and what lies beside it would not be kept with it.
+    /// If the store is a mounted volume, since a file beside it would not be persisted.
     pub fn new_beside(store: &Path) -> Result<PathBuf, MasterKeyError> {
         kept_beside(store, Self::beside(store), "store.master_key_file")
     }
 
-    /// What names the key in messages; says nothing of the key itself.
+    /// The id of the key in messages; reveals nothing of the key itself.
     pub fn id(&self) -> String {
         const_hex::encode(&Sha256::digest([b"offerd master key ", &self.key.bytes()[..]].concat())[..4])
     }
@@ -166,7 +166,7 @@ impl MasterKey {
         &self.place
     }
 
-    /// The key of a backup that was sealed with it.
+    /// Opens the key of a backup that this master key has sealed.
     pub(crate) fn open(&self, context: &[u8], sealed: &[u8]) -> Option<Key> {
         Key::of_bytes(&self.key.open(context, sealed).map(Zeroizing::new)?)
     }
@@ -186,16 +186,16 @@ impl MasterKey {
         let mut text = Zeroizing::new(const_hex::encode(self.key.bytes()));
         text.push('\n');
         let written = opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all());
-        // A part of a key would be in the way of the next try.
+        // A partial key would block the next attempt.
         written.inspect_err(|_| drop(fs::remove_file(file)))?;
         disk::sync_directory(disk::parent_of(file))
     }
 }
 
-/// The file of a new key that lies beside a store.
+/// `file`, if a key may be created there beside the store.
 ///
 /// # Errors
-/// That the store is a mounted volume, and what lies beside it would not be kept with it.
+/// If the store is a mounted volume, since a file beside it would not be persisted.
 pub(crate) fn kept_beside(
     store: &Path,
     file: PathBuf,
@@ -207,7 +207,7 @@ pub(crate) fn kept_beside(
     }
 }
 
-/// Shows its id, never the key.
+/// Prints its id, never the key.
 impl fmt::Debug for MasterKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "MasterKey({}, from {})", self.id(), self.place)
@@ -215,7 +215,7 @@ impl fmt::Debug for MasterKey {
 }
 
 impl MasterKeyError {
-    /// Whether it is there, and this user may not read it.
+    /// Whether the operating system denied access.
     pub fn is_forbidden(&self) -> bool {
         matches!(self, Self::Io { error, .. } | Self::Unmade { error, .. } if error.kind() == io::ErrorKind::PermissionDenied)
     }

@@ -1,25 +1,26 @@
-//! Sealing: what is kept of a person can be read with the master key only, and with nothing once the person is erased.
+//! Sealing: personal data can be read only with the master key, and not at all once the person is erased.
 //!
 //! ```text
 //! master key   outside the store: a file, the environment, a systemd credential
-//!   └ keys     the file `keys`: the store's own key, a blinding key, 1024 wrapping keys, the keys of identities
-//!       └ data keys    the tree `lead_keys`: one for each lead, sealed by the wrapping key of the lead's slot
-//!           └ records  of the trees that are sealed by lead (`TREES`), each with the lead that it is about before it
-//!   └ keys     also those of what passes (`passing_key`), which leave no trace in what is kept for longer
+//!   └ keys     the file `keys`: the store's own key, a blinding key, 1024 wrapping keys, the identity keys
+//!       └ data keys    the tree `lead_keys`: one per lead, sealed by the wrapping key of its slot
+//!           └ records  of the trees that are sealed by lead (`TREES`), each preceded by its lead
+//!       └ keys     also the keys of ephemeral records (`passing_key`), which backups leave out
 //! ```
 //!
-//! The writer seals and the readers open, so there is no way around it: a record of a sealed tree that is about no lead
-//! is refused. A sealed record is bound to its tree and key, so that none can be put in another's place.
+//! The writer seals and the readers open, so nothing bypasses it: a record of a sealed tree without a lead is
+//! refused. A sealed record is bound to its tree and key, so it cannot be moved to another place.
 //!
 //! # Why there are wrapping keys
-//! What was removed lies in the files of the store for as long as they do. A data key that is removed, sealed by the master key, could be dug
-//! up and opened by whoever has that. So the data keys of a slot are sealed by a key of their own that lies in a small file
-//! which is replaced as a whole. To erase a lead, the other data keys of its slot are sealed anew under a fresh wrapping
-//! key; when that is on the disk, the old wrapping key is forgotten, and with it whatever the disk still has of the lead's.
-//! A crash in between leaves both keys in the file, and the next start finishes it.
+//! A removed record stays in the files of the store until they are dropped. If the master key sealed data
+//! keys directly, a removed one could be recovered and opened with the master key. So a wrapping key per slot
+//! seals the data keys of that slot; it lives in a small file that is replaced as a whole. To erase a lead,
+//! the other data keys of its slot are resealed under a fresh wrapping key. Once that is durable, the old
+//! wrapping key is destroyed, and with it everything that the disk still holds of the lead. A crash in
+//! between leaves both keys in the file, and the next start finishes.
 //!
-//! Exchanging the master key is then no more than replacing that file. A [backup](super::backup) has the keys of the
-//! instant that it is of.
+//! Rotating the master key only replaces that file. A [backup](super::backup) contains the keys of its own
+//! instant.
 
 pub(super) mod data_key;
 mod error;
@@ -61,23 +62,22 @@ const OWNER_LEN: usize = 16;
 
 const _: () = assert!(OVERHEAD == OWNER_LEN + SEAL_LEN, "a frame has room for what sealing adds");
 
-/// The data key that opened last: records of one lead often lie together.
+/// The data key that opened the previous record: records of one lead often lie together.
 #[derive(Default)]
 pub(super) struct LastKey(Option<(Uuid, Key)>);
 
-/// What tells the store of sealed keys from any other, and is the same in its copies, whoever was erased since.
+/// The identity of a store with sealed keys. Its copies share it, and erasures do not change it.
 pub(super) fn id_of(text: &[u8], master: &MasterKey) -> Result<[u8; 32], SealingError> {
     let ring = key_text::opened(std::path::Path::new("keys"), master, text)?;
     Ok(blind(&ring, "store", b"id"))
 }
 
-/// Whether an erasure among sealed keys was interrupted, which the next start finishes.
+/// Whether an erasure was interrupted; the next start finishes it.
 pub(super) fn is_unfinished(text: &[u8], master: &MasterKey) -> Result<bool, SealingError> {
     let ring = key_text::opened(std::path::Path::new("keys"), master, text)?;
     Ok(!ring.unfinished().is_empty())
 }
 
-/// A keyed hash.
 fn blind(ring: &KeyRing, purpose: &str, text: &[u8]) -> [u8; 32] {
     let mut hmac =
         Hmac::<Sha256>::new_from_slice(ring.blinding.bytes()).expect("HMAC takes a key of any length");
@@ -92,12 +92,13 @@ pub(super) struct Sealing {
     place: Box<dyn KeyPlace>,
     pub(super) slots: Slots,
     ring: RwLock<KeyRing>,
-    /// Held while the file is replaced.
+    /// Also serialises replacements of the file.
     master: Mutex<MasterKey>,
 }
 
 impl Sealing {
-    /// Opens the keys in a place, or makes them for a `new` store; a master key that is not given is made beside where the store is.
+    /// Opens the keys in a place, or creates them for a `new` store. Without a given master key, one is
+    /// created beside the store.
     pub(super) fn open(
         place: Box<dyn KeyPlace>,
         master: Option<MasterKey>,
@@ -125,13 +126,12 @@ impl Sealing {
         Ok(Self { place, slots, ring: RwLock::new(ring), master: Mutex::new(master) })
     }
 
-    /// A keyed hash: the same for the same text, and not to be guessed from the store alone.
+    /// A keyed hash: deterministic, and not to be guessed from the store alone.
     pub(super) fn blind(&self, purpose: &str, text: &[u8]) -> [u8; 32] {
         blind(&self.ring.read(), purpose, text)
     }
 
-    /// A payload as it was before it went to the disk; `None` when the lead that it is about is erased. The outer error
-    /// is the disk's.
+    /// The plain payload of a stored one; `None` if its lead is erased. The outer error is the disk's.
     pub(super) fn opened(
         &self,
         from: &(impl RawValues + ?Sized),
@@ -151,7 +151,7 @@ impl Sealing {
         let opened = |with: &Key| with.open(&context(tree, owner, key), sealed).map(Some).ok_or(Reason::Seal);
         match seal {
             Seal::Own => return Ok(opened(&self.ring.read().own)),
-            // One whose key was destroyed is gone, as one of an erased lead is.
+            // A destroyed key means that the record is gone, as with an erased lead.
             Seal::Passing => return Ok(self.passing(owner).map_or(Ok(None), |with| opened(&with.key))),
             Seal::Open | Seal::Lead => {}
         }
@@ -165,7 +165,7 @@ impl Sealing {
         })
     }
 
-    /// The data key of a lead; `None` when there never was one. The outer error is the disk's.
+    /// The data key of a lead; `None` if there never was one. The outer error is the disk's.
     pub(super) fn data_key(
         &self,
         from: &(impl RawValues + ?Sized),
@@ -182,8 +182,9 @@ impl Sealing {
             if let Some(data_key) = data_key::unwrap(&self.ring.read(), lead, &kept) {
                 return Ok(Ok(Some(data_key)));
             }
-            // An erasure may have sealed it anew, and forgotten the key before, since it was read; also one of another process. Somebody else
-            // here may have taken the other keys in just before they were asked for, so they are tried once more.
+            // A concurrent erasure, even in another process, may have resealed the data key and destroyed the
+            // old wrapping key since it was read. Another thread may have loaded the new keys just before
+            // they were asked for, so one more try is made.
             let is_same = read.as_ref() == Some(&kept) && !self.are_others();
             if is_same && is_settled {
                 return Ok(Err(Reason::DataKey));
@@ -192,20 +193,20 @@ impl Sealing {
         }
     }
 
-    /// The keys with which identities of a company were hashed at some time since.
+    /// The keys with which identities of a company were hashed after `since_ms`.
     pub(super) fn identity_keys(&self, company: Uuid, since_ms: i64) -> Vec<IdentityKey> {
         let ring = self.ring.read();
         let keys = ring.identities.iter();
         keys.filter(|key| key.company == company && key.ends_ms > since_ms).cloned().collect()
     }
 
-    /// Every key with which identities were hashed.
+    /// Every identity key.
     pub(super) fn all_identity_keys(&self) -> Vec<IdentityKey> {
         self.ring.read().identities.clone()
     }
 
-    /// The key with which identities of a company are hashed at a time, begun where there is none. Once this returns it, it survives
-    /// a power cut.
+    /// The key that hashes identities of a company at `at_ms`; begins one if needed. The returned key is
+    /// durable.
     pub(super) fn identity_key(
         &self,
         company: Uuid,
@@ -218,7 +219,7 @@ impl Sealing {
         )
     }
 
-    /// A key, begun where there is none. Once this returns it, it survives a power cut.
+    /// Finds a key, or begins one. The returned key is durable.
     fn found_or_begun<T>(
         &self,
         find: impl Fn(&KeyRing) -> Option<T>,
@@ -228,7 +229,7 @@ impl Sealing {
             return Ok(key);
         }
         self.change(|ring| {
-            // Others may have begun it.
+            // Another thread or process may have begun it.
             if find(ring).is_none() {
                 begin(ring);
             }
@@ -236,43 +237,43 @@ impl Sealing {
         Ok(find(&self.ring.read()).expect("it was just begun"))
     }
 
-    /// A key, also one that others have begun.
+    /// Finds a key, reloading the keys if another process may have begun it.
     fn found<T>(&self, find: impl Fn(&KeyRing) -> Option<T>) -> Option<T> {
         let known = || find(&self.ring.read());
         known().or_else(|| self.are_others().then(known).flatten())
     }
 
-    /// The key that seals what is kept until a term, by its id; `None` when the term has passed.
+    /// The key of payloads with a TTL, by its id; `None` once the TTL has passed.
     pub(super) fn term_key(&self, id: u64) -> Option<Key> {
         let is_it = |key: &&IdentityKey| key.company == TERMS && key.id == id;
         self.found(|ring| ring.identities.iter().find(is_it).map(|key| key.key.clone()))
     }
 
-    /// A key of what passes, by its id.
+    /// A key of ephemeral records, by its id.
     fn passing(&self, id: Uuid) -> Option<PassingKey> {
         self.found(|ring| ring.passing(Some(id)).cloned())
     }
 
-    /// Whether there is a key of what passes.
+    /// Whether there is a key of ephemeral records.
     pub(super) fn has_passing(&self) -> bool {
         self.ring.read().passing(None).is_some()
     }
 
-    /// The key that what passes is sealed with, begun where there is none. Once this returns it, it survives a power cut.
+    /// The current key of ephemeral records; begins one if needed. The returned key is durable.
     pub(super) fn passing_key(&self) -> Result<PassingKey, SealingError> {
         self.found_or_begun(|ring| ring.passing(None).cloned(), KeyRing::begin_passing)
     }
 
-    /// Begins another key that what passes is sealed with from now on.
+    /// Begins a new key of ephemeral records, which seals from now on.
     pub(super) fn begin_passing(&self) -> Result<PassingKey, SealingError> {
         self.change(KeyRing::begin_passing)?;
         Ok(self.ring.read().passing(None).expect("it was just begun").clone())
     }
 
-    /// Gives slots a new wrapping key each, in memory and in the file, beside the one they have. The file is written once for all of
-    /// them, and not where there is none to be made.
+    /// Adds a new wrapping key to each slot, in memory and in the file. Writes the file once for all slots,
+    /// or not at all if every slot has its new key already.
     pub(super) fn renew(&self, slots: &BTreeSet<u16>) -> Result<(), SealingError> {
-        // A slot that is in the middle of it has its new key already.
+        // A slot in the middle of a renewal already has its new key.
         if slots.iter().all(|slot| self.ring.read().is_unfinished(*slot)) {
             return Ok(());
         }
@@ -285,18 +286,18 @@ impl Sealing {
         })
     }
 
-    /// What is to be kept of a data key that there is, sealed by the wrapping key of now.
+    /// The stored form of a data key, sealed by the current wrapping key.
     pub(super) fn kept(&self, lead: Uuid, key: &Key, volume: Number) -> Vec<u8> {
         data_key::wrap(&self.ring.read(), lead, key, volume)
     }
 
-    /// How many wrapping keys the slot of a lead had before the one of now.
+    /// The number of earlier wrapping keys of a lead's slot.
     pub(super) fn generation(&self, lead: Uuid) -> u32 {
         self.ring.read().current(self.slots.slot_of(lead)).generation
     }
 
-    /// What is kept of the data keys of a slot, sealed anew, or destroyed, or nothing any more. Those that cannot be read
-    /// stay as they are.
+    /// The data keys of a slot in their new stored form: resealed, destroyed, or removed (`None`). Unreadable
+    /// ones are left out and stay as they are.
     pub(super) fn rewrapped(
         &self,
         kept: HashMap<Uuid, Vec<u8>>,
@@ -337,19 +338,19 @@ impl Sealing {
         kept.into_iter().filter_map(rewrap).collect()
     }
 
-    /// The slots that a crash has left in the middle of being sealed anew.
+    /// The slots whose resealing was interrupted by a crash.
     pub(super) fn unfinished(&self) -> Vec<u16> {
         self.ring.read().unfinished()
     }
 
-    /// Forgets the wrapping keys of slots that seal no more, in memory and in the file. Once this returns, what only they had
-    /// sealed is lost for good.
+    /// Destroys the old wrapping keys of slots, in memory and in the file. Once this returns, everything that
+    /// only they sealed is lost for good.
     pub(super) fn forget(&self, slots: &BTreeSet<u16>) -> Result<(), SealingError> {
         self.change(|ring| slots.iter().for_each(|slot| ring.forget(*slot)))
     }
 
-    /// Seals the keys with another master key. Once this returns, the one before opens nothing any more, and after a
-    /// crash before it one of the two opens everything.
+    /// Rotates the master key. Once this returns, the old one opens nothing; after a crash before that, one
+    /// of the two opens everything.
     pub(super) fn exchange_master_key(&self, new: MasterKey) -> Result<(), SealingError> {
         let mut master = self.master.lock();
         self.take_in(&master)?;
@@ -358,29 +359,26 @@ impl Sealing {
         Ok(())
     }
 
-    /// The master key.
     pub(super) fn master_key(&self) -> MasterKey {
         self.master.lock().clone()
     }
 
-    /// What the file of the keys would hold if they were sealed by this master key; without those of what passes, which a backup
+    /// The file of the keys, sealed by `master`. Leaves out the keys of ephemeral records, which a backup
     /// would outlive.
     pub(super) fn key_file_text(&self, master: &MasterKey) -> Vec<u8> {
         key_text::text(master, &self.ring.read().without_passing())
     }
 
-    /// The store's own key.
     pub(super) fn own(&self) -> Key {
         self.ring.read().own.clone()
     }
 
-    /// Takes the keys in that others have begun or forgotten since, where the store is shared; whether there were any.
+    /// Reloads the keys of a shared store if another process has changed them. Returns whether it had.
     pub(super) fn refresh(&self) -> Result<bool, SealingError> {
         self.take_in(&self.master.lock())
     }
 
-    /// Whether the keys are others by now, where it cannot be said without asking: only who finds nothing under those that are known
-    /// asks, and has then the others.
+    /// Whether the keys have changed, after reloading them. Only called when a key was not found.
     fn are_others(&self) -> bool {
         self.refresh().unwrap_or_else(|error| {
             tracing::warn!(%error, "it cannot be seen whether the keys of the store are others by now");
@@ -394,8 +392,8 @@ impl Sealing {
         Ok(true)
     }
 
-    /// Changes the keys, in memory and where they are kept; again where others have changed them meanwhile. Once this returns, what only a
-    /// forgotten key had sealed or hashed is lost for good.
+    /// Changes the keys, in memory and in their place, and retries if another process has changed them
+    /// meanwhile. Once this returns, everything that only a destroyed key sealed or hashed is lost for good.
     pub(super) fn change(&self, change: impl Fn(&mut KeyRing)) -> Result<(), SealingError> {
         let master = self.master.lock();
         loop {
@@ -413,17 +411,17 @@ impl Sealing {
     }
 }
 
-/// A payload as it goes to the disk, sealed with the key of its owner: a lead, or nobody where it is the store's own.
+/// Seals a payload with the key of its owner: a lead, or the nil uuid for the store's own key.
 pub(super) fn sealed(owner: Uuid, with: &Key, tree: Tree, key: &[u8], payload: &[u8]) -> Vec<u8> {
     [owner.as_bytes(), &with.seal(&context(tree, owner, key), payload)[..]].concat()
 }
 
-/// The lead that a sealed payload is about, read without opening it.
+/// The owner of a sealed payload, read without opening it.
 pub(super) fn owner(stored: &[u8]) -> Option<Uuid> {
     stored.first_chunk::<OWNER_LEN>().map(|owner| Uuid::from_bytes(*owner))
 }
 
-/// What a sealed record is bound to.
+/// The context that a sealed record is bound to.
 fn context(tree: Tree, owner: Uuid, key: &[u8]) -> Vec<u8> {
     [&[tree.row().prefix], &owner.as_bytes()[..], key].concat()
 }

@@ -1,25 +1,24 @@
-//! Slots: in which of so many groups a lead's data key is sealed.
+//! Slots: groups of leads whose data keys share a wrapping key.
 
 use ring::hmac;
 use uuid::Uuid;
 
 use super::key::Key;
 
-/// In how many slots the leads are, each with a wrapping key of its own. Erasing a lead seals the data keys of its slot
-/// again: one in so many.
+/// The number of slots. Erasing a lead reseals the data keys of its slot: one in this many.
 pub(crate) const SLOTS: u16 = 1024;
 
-/// How the slot of a lead is chosen: by a keyed hash of its uuid, so that nobody who chooses uuids can put many leads into one slot.
+/// Assigns leads to slots by a keyed hash of the uuid, so that a client cannot choose uuids that overload one
+/// slot.
 #[derive(Clone)]
 pub(crate) struct Slots(hmac::Key);
 
 impl Slots {
-    /// By this key.
+    /// Uses this key.
     pub(super) fn keyed(blinding: &Key) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, blinding.bytes()))
     }
 
-    /// The slot of a lead.
     pub(crate) fn slot_of(&self, lead: Uuid) -> u16 {
         let mut context = hmac::Context::with_key(&self.0);
         context.update(b"slot\0");
@@ -29,7 +28,7 @@ impl Slots {
         u16::from_be_bytes([*first, *second]) % SLOTS
     }
 
-    /// Under which the data key of a lead is kept: keys of one slot lie together.
+    /// The record key of a lead's data key: those of one slot lie together.
     pub(crate) fn place(&self, lead: Uuid) -> Vec<u8> {
         [&self.slot_of(lead).to_be_bytes()[..], lead.as_bytes()].concat()
     }

@@ -1,4 +1,4 @@
-//! `[alerts]`: which alerts are raised, and who is told.
+//! `[alerts]`: the alerts that are raised, and their receivers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -18,50 +18,50 @@ table! {
     /// `[alerts]`
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct AlertSettings {
-        /// Between two looks at the conditions.
+        /// Time between two evaluations of the conditions.
         every: Duration = span(MILLISECOND * 10, HOUR) => reloadable,
-        /// Alerts that are not raised.
+        /// Alerts that are disabled.
         off: BTreeSet<String> = names => reloadable,
-        /// How long the conditions of some have to hold, by their names.
+        /// How long conditions must hold, by alert name.
         waits: BTreeMap<String, Duration> = waits => reloadable,
-        /// Leads that must be missing.
+        /// Missing leads that raise the alert.
         leads_missing: usize = count(1, 1_000_000) => reloadable,
-        /// Age of the last backup that is too old; zero for none.
+        /// Age at which the last backup is too old; zero for never.
         backup_age: Duration = span(ZERO, CENTURY) => reloadable,
-        /// Time before the end of a certificate; zero for none.
+        /// Remaining lifetime at which a certificate raises the alert; zero for never.
         certificate_left: Duration = span(ZERO, DAY * 366) => reloadable,
-        /// Where people reach the console, if that is said.
+        /// URL of the console, for links.
         console_url: Option<String> = url => reloadable,
-        /// First wait of a message that was not taken.
+        /// First backoff of a message.
         first_backoff: Duration = span(MILLISECOND, HOUR) => reloadable,
-        /// Longest one.
+        /// Longest backoff of a message.
         longest_backoff: Duration = span(MILLISECOND, DAY) => reloadable,
-        /// How long a message is tried.
+        /// How long a message is retried.
         give_up_after: Duration = span(SECOND, DAY * 31) => reloadable,
-        /// Messages of one receiver that wait.
+        /// Pending messages per receiver.
         outstanding: usize = count(1, 100_000) => reloadable,
-        /// How long alerts that have ended are shown.
+        /// How long ended alerts are shown.
         kept: Duration = span(SECOND, CENTURY) => reloadable,
-        /// Who is told by HTTP, by name.
+        /// Webhook receivers, by name.
         webhooks: BTreeMap<String, WebhookSettings> => reloadable,
-        /// Who is told by mail.
+        /// The mail receiver.
         mail: Option<MailSettings> = mail => reloadable,
     }
 
     /// A webhook.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct WebhookSettings {
-        /// Its URL, if that is no secret.
+        /// Its URL, if not secret.
         url: Option<String> = given => optional,
-        /// Where its URL stands, if it is one.
+        /// The place of its URL, if secret.
         url_from: Option<SecretPlace> = secret => optional,
-        /// What proves who we are.
+        /// The bearer token.
         bearer: Option<SecretPlace> = secret => optional,
-        /// What messages are signed with.
+        /// The key that signs messages.
         secret: Option<SecretPlace> = secret => optional,
         /// Private addresses that are allowed.
         allow_addresses: Vec<String> => optional,
-        /// A CA beside the public ones.
+        /// A CA besides the public ones.
         ca_file: Option<PathBuf> = file => optional,
     }
 
@@ -70,26 +70,26 @@ table! {
     pub struct MailSettings {
         /// The server.
         server: MailServer = server,
-        /// How it is spoken to.
+        /// The transport security.
         tls: MailTls,
-        /// Who the mail is from.
+        /// The sender.
         from: String,
-        /// Who gets it.
+        /// The recipients.
         to: Vec<String> = texts,
-        /// Who we are to the server, if it asks.
+        /// The user name, if the server requires one.
         user: Option<String> = given,
-        /// What proves that.
+        /// The password of that user.
         password: Option<SecretPlace> = secret,
-        /// A CA beside the public ones.
+        /// A CA besides the public ones.
         ca_file: Option<PathBuf> = file,
     }
 
-    /// Where a secret stands, as it is written.
+    /// The place of a secret, as declared.
     #[derive(Debug)]
     struct DeclaredSecret {
         /// In a file.
         file: Option<PathBuf> = file => optional,
-        /// In a credential of systemd.
+        /// In a systemd credential.
         credential: Option<String> = given => optional,
     }
 }
@@ -97,35 +97,35 @@ table! {
 /// A mail server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MailServer {
-    /// Its host; empty where none is named.
+    /// Its host; empty if not configured.
     pub host: String,
     /// Its port.
     pub port: u16,
 }
 
-/// How a mail server is spoken to.
+/// The transport security of a mail server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailTls {
-    /// In the clear, then with TLS before anything is said.
+    /// Starts in the clear, and switches to TLS before anything else.
     Starttls,
-    /// With TLS from the beginning.
+    /// TLS from the start.
     Tls,
-    /// In the clear; only on loopback.
+    /// In the clear; on loopback only.
     None,
 }
 
-/// Where a secret stands.
+/// The place of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SecretPlace {
     /// In a file.
     File(PathBuf),
-    /// In a credential of systemd.
+    /// In a systemd credential.
     Credential(String),
 }
 
-/// What a mail server is named by.
+/// The message for an invalid mail server.
 const SERVER: &str = "must be a host and its port, such as `smtp.example.com:587`";
 
 fn names(names: OneOrMany) -> Checked<BTreeSet<String>> {
@@ -145,7 +145,7 @@ fn secret(declared: DeclaredSecret) -> Checked<Option<SecretPlace>> {
     }
 }
 
-/// A host and its port; an IPv6 address stands in brackets.
+/// Parses a host and its port; an IPv6 address is in brackets.
 fn server(text: String) -> Checked<MailServer> {
     let host_and_port = || {
         let (host, port) = text.rsplit_once(':')?;
@@ -160,14 +160,14 @@ fn server(text: String) -> Checked<MailServer> {
     host_and_port().ok_or_else(|| vec![format!("{SERVER}, got `{text}`")])
 }
 
-/// None where neither a server nor anybody is named.
+/// `None` if neither server, sender nor recipient is set.
 fn mail(mail: MailSettings) -> Checked<Option<MailSettings>> {
     let is_none = mail.server.host.is_empty() && mail.from.is_empty() && mail.to.is_empty();
     Ok(Some(mail).filter(|_| !is_none))
 }
 
 impl AlertSettings {
-    /// Holds the keys against each other.
+    /// Checks the keys against each other.
     pub(super) fn fit(&self, rules: &mut Rules<'_>) {
         rules.backoffs("alerts", [self.first_backoff, self.longest_backoff]);
         for (name, wait) in &self.waits {

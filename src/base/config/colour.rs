@@ -1,4 +1,4 @@
-//! Colours of pages, and whether they can be told from what they stand on.
+//! Colours of pages and their contrast.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The layers of the settings, merged, and which of them a key came from.
+//! Merges the layers of the settings, and records the source of each key.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -12,33 +12,34 @@ use crate::declaration::{Fault, Source, parent};
 /// `config/default.toml`, built in.
 pub const DEFAULTS: &str = include_str!("../../../config/default.toml");
 
-/// Where the defaults stand in the repository, for faults.
+/// Path of the defaults in the repository, for faults.
 const DEFAULTS_FILE: &str = "config/default.toml";
 
-/// Prefix of the environment variables.
+/// Prefix of settings in the environment.
 const PREFIX: &str = "OFFERD__";
 
-/// Prefix of other variables, such as `OFFERD_CONFIG` or `OFFERD_TOKEN`, and of settings that lack an underscore.
+/// Prefix of other variables, such as `OFFERD_CONFIG` or `OFFERD_TOKEN`, and of settings misspelt with one
+/// underscore.
 const OTHERS: &str = "OFFERD_";
 
-/// The merged settings, and what they were merged from.
+/// The merged settings and their sources.
 pub(super) struct Layers {
     pub(super) merged: toml::Table,
     pub(super) places: Places,
-    /// Variables that name no setting; they set nothing.
+    /// Variables that name no setting; they have no effect.
     pub(super) misnamed: Vec<Fault>,
 }
 
-/// Where every key stands.
+/// The place of every key.
 #[derive(Clone, Default)]
 pub(super) struct Places {
     pub(super) defaults: Source,
     file: Option<Source>,
-    /// Key path to the variable that sets it.
+    /// The variable that sets each key path.
     variables: HashMap<String, String>,
 }
 
-/// What was written is the settings' own to show.
+/// Prints nothing: only the settings may show values.
 impl fmt::Debug for Places {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Places").finish_non_exhaustive()
@@ -75,8 +76,9 @@ impl Layers {
         Ok(Self { merged, places, misnamed })
     }
 
-    /// Reads variables as their settings want them: one that is refused as text is the figure or the truth that it is, unless its
-    /// setting wants a text and refuses this one. `refused` gives the keys of a table that its settings refuse.
+    /// Converts variables to the types of their settings. A text that is refused is replaced by the number or
+    /// boolean it spells, unless the setting wants a text and refuses this one. `refused` returns the keys of
+    /// a table that its settings refuse.
     pub(super) fn typed(mut self, refused: impl Fn(&toml::Table) -> Vec<String>) -> Self {
         let mut figures: HashMap<String, (toml::Value, toml::Value)> = HashMap::new();
         for key in self.places.variables.keys() {
@@ -109,14 +111,14 @@ impl Layers {
     }
 }
 
-/// A text as the figure or the truth that it is, if it is one.
+/// The number or boolean that a text spells, if any.
 fn figure(text: &str) -> Option<toml::Value> {
     let truth = || text.to_ascii_lowercase().parse().map(toml::Value::Boolean);
     let number = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(toml::Value::Float);
     text.parse().map(toml::Value::Integer).or_else(|_| truth()).ok().or_else(number)
 }
 
-/// What stands at a key.
+/// The value at a key.
 fn value_at<'t>(table: &'t mut toml::Table, key: &str) -> Option<&'t mut toml::Value> {
     match key.split_once('.') {
         Some((first, rest)) => value_at(table.get_mut(first)?.as_table_mut()?, rest),
@@ -124,7 +126,7 @@ fn value_at<'t>(table: &'t mut toml::Table, key: &str) -> Option<&'t mut toml::V
     }
 }
 
-/// The key that a variable sets, if its name begins as those of settings do.
+/// The key that a variable sets, if it has the prefix of settings.
 fn key_of(name: &str) -> Option<String> {
     Some(name.strip_prefix(PREFIX)?.to_lowercase().replace("__", "."))
 }
@@ -143,7 +145,7 @@ fn is_among(name: &str, misnamed: &[Fault]) -> bool {
     misnamed.iter().any(|fault| fault.file.as_deref() == Some(Path::new(name)))
 }
 
-/// The variables that are ours, and the names of those that begin alike; the names and values of others may be anything.
+/// The variables with one of our prefixes. Other variables may have any name and value.
 pub(super) fn environment(
     variables: impl Iterator<Item = (OsString, OsString)>,
 ) -> Result<Vec<(String, String)>, Vec<Fault>> {
@@ -163,8 +165,8 @@ pub(super) fn environment(
 }
 
 impl Places {
-    /// The variables that name no setting, each with the right name. A name with one underscore is a fault only where it is that of a
-    /// setting otherwise: other programs have names of their own.
+    /// The variables that name no setting, each with the right name. A name with one underscore is a fault
+    /// only if it otherwise matches a setting: other programs have names of their own.
     fn misnamed<'n>(&self, names: impl Iterator<Item = &'n String>) -> Vec<Fault> {
         let keys = self.defaults.keys().filter(|key| key.contains('.'));
         let right: HashMap<String, &str> =
@@ -194,7 +196,7 @@ impl Places {
         names.filter_map(fault).collect()
     }
 
-    /// Whether a value stands at a key, rather than keys.
+    /// Whether there is a value at a key, rather than a table.
     fn is_value(&self, key: &str) -> bool {
         let tables = [Some(&self.defaults), self.file.as_ref()].into_iter().flatten().map(Source::table);
         let mut in_tables =
@@ -202,13 +204,14 @@ impl Places {
         in_tables.next().unwrap_or_else(|| self.variables.contains_key(key))
     }
 
-    /// A fault at a key, in the place where the key was set last, or else what it would stand in.
+    /// A fault at a key, at the place where the key was last set, or else where its parent is.
     pub(super) fn fault(&self, key: &str, message: String) -> Fault {
         for at in std::iter::successors(Some(key), |at| parent(at)) {
             if let Some(variable) = self.variable_of(at) {
                 return Fault::new(Some(PathBuf::from(variable)), key, message);
             }
-            // Who leaves a key out of a section has its default there, and who leaves it out of a table of a section, none.
+            // A key missing from a section has its default there; a key missing from a table inside a section
+            // has none.
             let is_section = at != key && !at.contains('.');
             let has_default = is_section && self.defaults.has(key);
             if let Some(file) = self.file.as_ref().filter(|file| file.has(at) && !has_default) {
@@ -218,7 +221,7 @@ impl Places {
         self.defaults.fault(key, message)
     }
 
-    /// The variable that sets a key, or one below a key that stands nowhere else.
+    /// The variable that sets a key, or one below a key that no other layer has.
     fn variable_of(&self, key: &str) -> Option<&String> {
         let stands = self.defaults.has(key) || self.file.as_ref().is_some_and(|file| file.has(key));
         let below = |set: &String| {
@@ -227,7 +230,7 @@ impl Places {
         self.variables.iter().filter(|(set, _)| below(set)).map(|(_, name)| name).min()
     }
 
-    /// Where a key was set last: a variable, a file with its line, or the default.
+    /// The source of a key: a variable, a file with its line, or the default.
     pub(super) fn source_of(&self, key: &str) -> String {
         let fault = self.fault(key, String::new());
         match (self.variables.get(key), &self.file, fault.line) {

@@ -1,8 +1,9 @@
-//! The settings: layered, each declared once with what is wanted of it, and checked.
+//! The settings: layered, each declared once with its requirements, and checked.
 //!
-//! Layers: `config/default.toml` (built in, and the only place where defaults stand) < the file given by `--config` <
-//! `OFFERD__SECTION__KEY`. All faults are reported at once, each with the file and line or the variable that caused it.
-//! `sections`, `alerts` and `ranking` declare the keys; `rules` holds what must fit together.
+//! Layers: `config/default.toml` (built in, and the only place with defaults) < the file given by `--config`
+//! < `OFFERD__SECTION__KEY`. All faults are reported at once, each with the file and line or the variable
+//! that caused it. `sections`, `alerts` and `ranking` declare the keys; `rules` has the constraints between
+//! them.
 
 mod alerts;
 mod colour;

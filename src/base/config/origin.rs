@@ -1,20 +1,20 @@
-//! Origins of pages, in the form in which browsers send them: small letters, addresses in their short form, and no port that the scheme has
-//! anyway.
+//! Origins of pages in the form that browsers send: lowercase, addresses in their short form, and without the
+//! default port.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::web_address::{host_and_port, is_host, is_port};
 
-/// What stands before the name of a domain for any name below it.
+/// Prefix that stands for any subdomain.
 const ANY_BELOW: &str = "*.";
 
-/// Schemes of the web with their ports. Others are of apps, such as `capacitor://localhost`.
+/// Web schemes with their ports. Others belong to apps, such as `capacitor://localhost`.
 const OF_THE_WEB: [(&str, u16); 2] = [("http", 80), ("https", 443)];
 
-/// An origin as browsers send it, or `https://*.shop.example` for any name below a domain.
+/// An origin as browsers send it, or `https://*.shop.example` for any subdomain.
 ///
 /// # Errors
-/// What of it no browser sends, to follow the text; empty where it is nothing like an origin.
+/// The part that no browser sends, to be appended to the text; empty if the text is nothing like an origin.
 pub(super) fn parse(text: &str) -> Result<String, &'static str> {
     let (scheme, place) = text.split_once("://").ok_or("")?;
     let scheme = scheme.to_ascii_lowercase();
@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str) -> Result<String, &'static str> {
     Ok(port.map_or_else(|| format!("{scheme}://{host}"), |port: u16| format!("{scheme}://{host}:{port}")))
 }
 
-/// A host as browsers send it: addresses in one form, whichever they are written in.
+/// A host as browsers send it: addresses in canonical form.
 fn as_sent(host: String) -> Result<String, &'static str> {
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         return Ok(address.parse().map_or(host, |address| format!("[{}]", short(address))));
@@ -60,7 +60,7 @@ fn as_sent(host: String) -> Result<String, &'static str> {
         .ok_or(": that is no IPv4 address, which is as `192.0.2.1`")
 }
 
-/// IPv6 as browsers write it, who write no part of it as IPv4.
+/// IPv6 as browsers write it: no part in IPv4 notation.
 fn short(address: Ipv6Addr) -> String {
     match address.segments() {
         [0, 0, 0, 0, 0, 0xffff, high, low] => format!("::ffff:{high:x}:{low:x}"),
@@ -68,7 +68,7 @@ fn short(address: Ipv6Addr) -> String {
     }
 }
 
-/// IPv4 as browsers read it: `127.1` is `127.0.0.1`, as the last number fills the rest.
+/// IPv4 as browsers read it: `127.1` is `127.0.0.1`, since the last number fills the rest.
 fn ipv4(parts: &[&str]) -> Option<Ipv4Addr> {
     let numbers = parts.iter().map(|part| number(part)?).collect::<Option<Vec<u32>>>()?;
     let (last, first) = numbers.split_last()?;
@@ -79,7 +79,7 @@ fn ipv4(parts: &[&str]) -> Option<Ipv4Addr> {
     (fits && free > 0).then(|| Ipv4Addr::from_bits(bits()))
 }
 
-/// A number of such an address; the outer `None` is a name, the inner one too large a number.
+/// A number of such an address; the outer `None` is a name, the inner one a number that is too large.
 fn number(part: &str) -> Option<Option<u32>> {
     let (digits, radix) = match part.strip_prefix("0x") {
         Some(digits) => (digits, 16),

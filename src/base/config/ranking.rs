@@ -1,4 +1,4 @@
-//! `[ranking]`: how offers are scored by what was learnt.
+//! `[ranking]`: how offers are scored from measured conversions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,54 +8,54 @@ use super::values::{CENTURY, Checked, DAY, SECOND, ZERO, given};
 use crate::declaration::{HumanDuration, count, figure, outside, quoted, span};
 use crate::table;
 
-/// The greatest weight: a part that is raised further decides alone.
+/// Largest weight: with more, one part would decide alone.
 const WEIGHT_MAX: f64 = 4.0;
 
-/// The least weight but for 0: a part that is raised less changes no score that anybody could tell from another.
+/// Smallest weight besides 0: with less, a part would not change a score noticeably.
 const WEIGHT_MIN: f64 = 0.001;
 
 table! {
     /// `[ranking]`
     #[derive(Debug, Clone, PartialEq)]
     pub struct RankingSettings {
-        /// The ranking of companies that none names; `None` for none.
+        /// The ranking of companies without one of their own; `None` for none.
         default: Option<String> = given => reloadable,
-        /// The rankings, by their names.
+        /// The rankings, by name.
         named: BTreeMap<String, NamedRanking> => reloadable,
-        /// Share of clicks that are believed to convert before any was seen.
+        /// Prior conversion rate.
         prior_rate: f64 = figure(1e-6, 0.999_999) => reloadable,
-        /// How many clicks that belief is worth.
+        /// Weight of the prior, in clicks.
         prior_strength: f64 = figure(1.0, 100_000.0) => reloadable,
-        /// No conversion counts for less.
+        /// Lower bound of a conversion rate.
         least: f64 = figure(1e-6, 1.0) => reloadable,
-        /// No conversion counts for more.
+        /// Upper bound of a conversion rate.
         most: f64 => reloadable,
-        /// The consumer rating of an offer without one, out of 100.
+        /// The consumer rating assumed for an offer without one, out of 100.
         unrated: f64 = figure(0.0, 100.0) => reloadable,
-        /// How old a day's clicks must be to count.
+        /// Age at which a day's clicks count.
         matures_after: Duration = span(ZERO, 365 * DAY) => reloadable,
-        /// After how long a click counts for half; `None` for never.
+        /// Half-life of a click's weight; `None` for no decay.
         half_life: Option<Duration> = half_life => reloadable,
-        /// How old clicks are that still count.
+        /// Largest age of clicks that count.
         window: Duration = span(DAY, 5 * 365 * DAY) => reloadable,
-        /// Between two sums of what was learnt.
+        /// Time between two aggregations.
         refresh: Duration = span(SECOND, DAY) => reloadable,
-        /// Counts of a day, an offer and a rating that are kept in memory.
+        /// Cohorts (a day, an offer and a rating) kept in memory.
         cohorts: usize = count(1_000, 100_000_000) => reloadable,
     }
 
-    /// A ranking: how much each part of a score counts.
+    /// A ranking: the weight of each part of a score.
     #[derive(Debug, Clone, PartialEq)]
     pub struct NamedRanking {
-        /// Of the person's interest.
+        /// Weight of the person's interest.
         interest: f64 = weight,
-        /// Of the conversion.
+        /// Weight of the conversion rate.
         conversion: f64 = weight,
-        /// Of the payout.
+        /// Weight of the payout.
         payout: f64 = weight,
-        /// Of the consumer rating.
+        /// Weight of the consumer rating.
         consumer_rating: f64 = weight,
-        /// The companies whose offers are ranked by it, by their names.
+        /// The companies that use it, by name.
         companies: Vec<String> => optional,
     }
 }
@@ -72,16 +72,16 @@ fn weight(weight: f64) -> Checked<f64> {
 }
 
 impl RankingSettings {
-    /// The ranking that needs no section of its own.
+    /// The built-in ranking, which needs no section.
     pub const EXPECTED_VALUE: &str = "expected_value";
 
-    /// Whether any ranking is named, so that there is something to learn for.
+    /// Whether any ranking is named, so that conversions must be measured.
     pub fn is_on(&self) -> bool {
         !self.named.is_empty()
     }
 
-    /// A sentence for each company that a ranking names and that has no token, so that it never has an offer. `known` are the companies
-    /// with tokens.
+    /// A sentence for each company that a ranking names and that has no token, so it never has an offer.
+    /// `known` are the companies with tokens.
     pub fn without_token(&self, known: &BTreeSet<String>) -> Vec<String> {
         let named = self.named.iter().flat_map(|(name, ranking)| {
             ranking
@@ -99,7 +99,7 @@ impl RankingSettings {
         named.map(sentence).collect()
     }
 
-    /// Holds the keys against each other, and takes the ranking that is built in among those that are named.
+    /// Checks the keys against each other, and adds the built-in ranking to the named ones.
     pub(super) fn fit(&mut self, rules: &mut Rules<'_>) {
         for (name, ranking) in &self.named {
             ranking.fit(name, rules);
@@ -130,12 +130,12 @@ impl RankingSettings {
 }
 
 impl NamedRanking {
-    /// The expected value in dollars, by the conversion that was measured.
+    /// The expected value in dollars, by the measured conversion rate.
     pub const fn expected_value() -> Self {
         Self { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 0.0, companies: Vec::new() }
     }
 
-    /// It has a name of its own, and its weights are not all 0.
+    /// Its name must be valid and unreserved, and its weights not all 0.
     fn fit(&self, name: &str, rules: &mut Rules<'_>) {
         let place = format!("ranking.named.{}", quoted(name));
         let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
@@ -153,7 +153,7 @@ impl NamedRanking {
     }
 }
 
-/// A company's offers are ranked by one ranking.
+/// A company must not be named by two rankings.
 fn named_twice(named: &BTreeMap<String, NamedRanking>, rules: &mut Rules<'_>) {
     let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
     for (name, ranking) in named {

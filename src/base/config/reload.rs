@@ -1,36 +1,36 @@
-//! Which settings a reload takes in, and what it changes.
+//! Reloadable settings, and the changes that a reload makes.
 
 use serde::{Deserialize, Serialize};
 
 use super::settings::{DescribedSetting, Origin, Settings};
 use crate::declaration::{Fault, Reload, Table};
 
-/// A setting that says something else than before, in TOML. No setting is a secret: those stand outside, in the
-/// environment or in files that partner files name.
+/// A changed setting, in TOML. Settings hold no secrets: those are in the environment or in files that
+/// partner files name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingChange {
     /// The key, as `section.key`.
     pub key: String,
-    /// The value that the daemon has run with.
+    /// The value that the daemon has been running with.
     pub before: String,
-    /// The value that is set now.
+    /// The new value.
     pub after: String,
-    /// Where it is set: a file with its line, a variable, or the default.
+    /// The source: a file with its line, a variable, or the default.
     pub source: String,
 }
 
-/// What the settings say now and did not say before.
+/// The settings that changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsDiff {
     /// In force from now on.
     pub changed: Vec<SettingChange>,
-    /// Not in force before the daemon is started anew.
+    /// In force after the next restart.
     pub waiting_for_restart: Vec<SettingChange>,
 }
 
 impl SettingsDiff {
-    /// What is different in `after`; both list every key, in the same order.
+    /// The differences in `after`; both list every key, in the same order.
     pub fn between(before: &[DescribedSetting], after: &[DescribedSetting]) -> Self {
         let changes = before.iter().zip(after).filter(|((_, old, _), (_, new, _))| old != new);
         let changes = changes.map(|((key, old, _), (_, new, source))| SettingChange {
@@ -44,7 +44,7 @@ impl SettingsDiff {
     }
 }
 
-/// Whether a key changes while the daemon runs.
+/// Whether a reload applies a key.
 pub fn is_reloadable(key: &str) -> bool {
     let (section, key) = key.split_once('.').unwrap_or_default();
     let of_section = Settings::KEYS.iter().find(|(name, _)| *name == section);
@@ -52,10 +52,10 @@ pub fn is_reloadable(key: &str) -> bool {
 }
 
 impl Settings {
-    /// These settings with what a reload takes in of `later` ones, and what that changes.
+    /// These settings with the reloadable changes of `later`, and all changes.
     ///
     /// # Errors
-    /// What does not fit together: a reloadable setting with one that stays as it is until a restart.
+    /// If a changed reloadable setting does not fit one that stays in force until a restart.
     pub fn reloaded(&self, later: &Self) -> Result<(Self, SettingsDiff), Vec<Fault>> {
         let diff = SettingsDiff::between(&self.origin.described, &later.origin.described);
         let waits = |key: &str| diff.waiting_for_restart.iter().any(|change| change.key == key);

@@ -1,4 +1,4 @@
-//! What must fit together: the rules between keys.
+//! Rules between keys.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -9,9 +9,9 @@ use super::settings::Settings;
 use super::values::CENTURY;
 use crate::declaration::{HumanDuration, outside};
 
-/// What was found when keys were held against each other.
+/// Checks keys against each other and collects the faults.
 pub(super) struct Rules<'a> {
-    /// Keys that have the values that are built in.
+    /// Keys with their built-in values.
     defaults: BTreeSet<&'a str>,
     /// Keys with faults of their own, which have stand-ins.
     faulty: BTreeSet<String>,
@@ -19,25 +19,25 @@ pub(super) struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// Notes a fault of the first of some keys unless `holds`. What is wrong where one of them has a fault of its own only follows
-    /// from that.
+    /// Notes a fault of the first key unless `holds`. Skipped if one of the keys has a fault of its own,
+    /// since this one may only follow from it.
     pub(super) fn want(&mut self, holds: bool, keys: &[&str], message: impl FnOnce() -> String) {
         if !holds && !keys.iter().any(|key| self.faulty.contains(*key)) {
             self.found.push((keys[0].to_owned(), message()));
         }
     }
 
-    /// Notes a fault of the first of two keys unless its value is as wanted beside that of the other.
+    /// Notes a fault of the first of two keys unless its value is as wanted in relation to the other.
     fn beside<T: Display>(&mut self, holds: bool, keys: [&str; 2], wanted: &str, [value, other]: [T; 2]) {
         self.want(holds, &keys, || format!("must be {wanted} `{}` ({other}), got {value}", keys[1]));
     }
 
-    /// Notes a fault unless a value is within bounds, both included.
+    /// Notes a fault unless a value is within bounds, inclusive.
     pub(super) fn within<T: PartialOrd + Display>(&mut self, key: &str, [least, most]: [T; 2], value: T) {
         self.want(least <= value && value <= most, &[key], || outside(least, most, value));
     }
 
-    /// The longest wait of a section is no shorter than the first. Where just the first is set, that is what is at fault.
+    /// The longest backoff must be at least the first. If only the first is set, the fault is its own.
     pub(super) fn backoffs(&mut self, section: &str, [first, longest]: [Duration; 2]) {
         let [first_key, longest_key] =
             ["first_backoff", "longest_backoff"].map(|key| format!("{section}.{key}"));
@@ -50,7 +50,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Two files or none.
+    /// Both files must be set, or neither.
     fn tls(&mut self, key: &str, tls: Option<&TlsSettings>) {
         let Some(TlsSettings { certificate, key: private }) = tls else { return };
         let is_named = |path: &std::path::Path| !path.as_os_str().is_empty();
@@ -62,7 +62,7 @@ impl Rules<'_> {
 }
 
 impl Settings {
-    /// Holds the keys against each other, beside the faults that single keys have.
+    /// Checks the keys against each other; `found` has the faults of single keys.
     pub(super) fn fit(mut self, found: &mut Vec<(String, String)>) -> Self {
         let is_default = |(_, _, source): &&(String, String, String)| source == "default";
         let mut rules = Rules {
@@ -88,7 +88,7 @@ impl Settings {
         self
     }
 
-    /// Each listener has another address.
+    /// Listeners must have distinct addresses.
     fn listeners(&self, rules: &mut Rules<'_>) {
         let listeners = [
             ("api.listen", self.api.listen),
@@ -106,8 +106,8 @@ impl Settings {
     fn store(&self, rules: &mut Rules<'_>) {
         let (queue, live_tables) = (self.store.queue, self.matching.live_tables);
         let keys = ["store.queue", "matching.live_tables"];
-        // Each live table has at most one commit under way, so a queue that holds them all never refuses an answer. No message
-        // says that a default is wrong.
+        // Each live table has at most one commit in flight, so a larger queue never refuses an answer. No
+        // message blames a default.
         if rules.defaults.contains(keys[0]) {
             rules.want(queue > live_tables, &[keys[1], keys[0]], || {
                 format!("must be less than `store.queue` ({queue}), got {live_tables}; set both")
@@ -131,7 +131,7 @@ impl Settings {
 }
 
 impl LimitSettings {
-    /// A body that fits alone must have room.
+    /// The limit must have room for the largest single body.
     fn fit(&self, least: usize, rules: &mut Rules<'_>) {
         const MOST: usize = 1 << 40;
         rules.within("limits.body_bytes", [least, MOST], self.body_bytes);
@@ -147,7 +147,7 @@ impl MatchingSettings {
         let Self { deadline, submit_wait, second_look_reserve, response_margin, least_budget, .. } = *self;
         let keys = ["matching.submit_wait", DEADLINE];
         rules.beside(submit_wait <= deadline, keys, "at most", [submit_wait, deadline].map(HumanDuration));
-        // The default goes with any deadline: no more of it is kept back than that.
+        // The default fits any deadline: at most half of the deadline is reserved.
         let (key, most) = ("matching.second_look_reserve", deadline / 2);
         let fits = second_look_reserve <= most || rules.defaults.contains(key);
         rules.beside(

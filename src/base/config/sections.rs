@@ -1,4 +1,5 @@
-//! The sections of the settings, each key declared once: what it is for, its type and bounds, whether a reload takes it in.
+//! The sections of the settings. Each key is declared once, with its meaning, type, bounds and whether a
+//! reload applies it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -28,11 +29,11 @@ table! {
     pub struct ApiSettings {
         /// Address of the listener.
         listen: SocketAddr = address,
-        /// Where clients reach it; `None` for its own address.
+        /// Base URL for clients; `None` for the listener's own address.
         base_url: Option<String> = url,
         /// Vendor segments of the v1 `Accept` type; none for any.
         vendor: Vec<String> = vendor => reloadable,
-        /// Origins whose pages may call.
+        /// CORS origins that may call.
         cors_origins: Vec<String> = origins_or_any(CORS_ORIGINS) => reloadable,
         /// Open connections per listener.
         max_connections: usize = count(1, 1_000_000),
@@ -40,43 +41,43 @@ table! {
         max_head_bytes: usize = count(8_192, 1_048_576),
         /// Longest request body.
         max_body_bytes: usize = count(1_024, 1_048_576),
-        /// Longest time for a head, from its first byte.
+        /// Longest time for a request head, from its first byte.
         header_timeout: Duration = span(MILLISECOND, HOUR),
         /// Longest silence before a request.
         idle_timeout: Duration = span(MILLISECOND, HOUR),
-        /// Longest time for a body.
+        /// Longest time for a request body.
         request_timeout: Duration = span(MILLISECOND, HOUR),
-        /// Longest time that an answer may stay unread.
+        /// Longest time that a response may stay unread.
         write_timeout: Duration = span(MILLISECOND, HOUR),
-        /// Whether a sandbox has a page for trying a lead.
+        /// Whether a sandbox serves a page for trying a lead.
         demo: bool,
-        /// What the api listener shows who it is with; `None` for HTTP in the clear.
+        /// Certificate of the listener; `None` for plain HTTP.
         tls: Option<TlsSettings> = tls,
     }
 
     /// `[offer_pages]`
     #[derive(Debug, Clone)]
     pub struct OfferPageSettings {
-        /// How long a page opens after its rate table was made.
+        /// How long an offer page stays open after its rate table was made.
         open_for: Duration = span(MINUTE, 31 * DAY),
-        /// Origins whose pages may show it in a frame.
+        /// Origins whose pages may frame it.
         frame_ancestors: Vec<String> = origins(FRAME_ANCESTORS),
-        /// The colour of buttons and links on a light ground.
+        /// The colour of buttons and links on a light background.
         colour: Colour = colour_on(Colour::LIGHT_GROUND),
-        /// The same on a dark ground.
+        /// The colour of buttons and links on a dark background.
         dark_colour: Colour = colour_on(Colour::DARK_GROUND),
-        /// What companies have otherwise, by their names.
+        /// Overrides by company name.
         companies: BTreeMap<String, BrandSettings>,
     }
 
-    /// How the pages of a company look where it has that otherwise.
+    /// The look of a company's pages, where it differs.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct BrandSettings {
-        /// The name at the head; `None` for that of the company.
+        /// The name in the page header; `None` for that of the company.
         name: Option<String> = given => optional,
-        /// The colour of buttons and links on a light ground.
+        /// The colour of buttons and links on a light background.
         colour: Option<Colour> = colour_if_any(Colour::LIGHT_GROUND) => optional,
-        /// The same on a dark ground.
+        /// The colour of buttons and links on a dark background.
         dark_colour: Option<Colour> = colour_if_any(Colour::DARK_GROUND) => optional,
     }
 
@@ -85,9 +86,9 @@ table! {
     pub struct IntegrationsSettings {
         /// Address of the listener.
         listen: SocketAddr = address,
-        /// Where partners reach it who call back; `None` for the address that it listens on.
+        /// Base URL for partners' callbacks; `None` for the listener's own address.
         base_url: Option<String> = url,
-        /// What it shows who it is with; `None` for HTTP in the clear.
+        /// Certificate of the listener; `None` for plain HTTP.
         tls: Option<TlsSettings> = tls,
     }
 
@@ -96,358 +97,358 @@ table! {
     pub struct ListenerSettings {
         /// Address of the listener.
         listen: SocketAddr = address,
-        /// What it shows who it is with; `None` for HTTP in the clear.
+        /// Certificate of the listener; `None` for plain HTTP.
         tls: Option<TlsSettings> = tls,
     }
 
     /// `[console]`
     #[derive(Debug, Clone)]
     pub struct ConsoleSettings {
-        /// Who has to sign in.
+        /// Which visitors must sign in.
         sign_in: SignIn,
-        /// File with a password to sign in with, if one is named.
+        /// File with a password for signing in, if any.
         password_file: Option<PathBuf> = file,
-        /// How long a session lasts at most.
+        /// Longest lifetime of a session.
         session_life: Duration = span(MINUTE, 30 * DAY),
-        /// How long one lasts in which nothing is done.
+        /// Longest idle time of a session.
         session_idle: Duration = span(MINUTE, 30 * DAY),
-        /// How many attempts to sign in with one name may fail within a minute.
+        /// Failed sign-ins per name and minute.
         sign_ins_failed_per_name: usize = count(1, 10_000),
-        /// How many may in all.
+        /// Failed sign-ins per minute in total.
         sign_ins_failed: usize = count(1, 10_000),
-        /// Rate tables that one search looks at.
+        /// Rate tables examined by one search.
         tables_looked_at: usize = count(100, 1_000_000) => reloadable,
-        /// Those of them whose answers it reads.
+        /// Of those, the tables whose answers are read.
         tables_read: usize = count(20, 1_000_000) => reloadable,
-        /// How long readings of the metrics are kept for charts.
+        /// How long metric samples are kept for charts.
         history_kept: Duration = span(HOUR, 31 * DAY),
-        /// What signs people in before they come here, if something does.
+        /// The authenticating proxy, if any.
         proxy: Option<ProxySettings> = proxy,
     }
 
     /// `console.proxy`
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct ProxySettings {
-        /// The header that names the user, in small letters.
+        /// The header with the user's name, in lowercase.
         header: String = lower_case,
-        /// Where it comes from.
+        /// The networks it comes from.
         from: Vec<IpNet> = networks_or_addresses,
-        /// The role of who is no user here, one of [`ROLES`]; nothing where they are refused.
+        /// The role of users unknown here, one of [`ROLES`]; `None` refuses them.
         role: Option<String> = given,
     }
 
     /// `[audit]`
     #[derive(Debug, Clone, Copy)]
     pub struct AuditSettings {
-        /// How long its records are kept.
+        /// How long audit records are kept.
         keep: Duration = span(DAY, CENTURY),
     }
 
-    /// `tls` of a listener: two files in PEM.
+    /// `tls` of a listener: two PEM files.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct TlsSettings {
-        /// The certificate, and those above it.
+        /// The certificate chain.
         certificate: PathBuf = any_path,
-        /// Its private key.
+        /// The private key.
         key: PathBuf = any_path,
     }
 
     /// `[limits]`
     #[derive(Debug, Clone)]
     pub struct LimitSettings {
-        /// Requests of one company a second; 0 for no limit.
+        /// Requests of one company per second; 0 for no limit.
         requests_per_second_per_company: u32 = count(0, 1_000_000),
-        /// Requests that it may save up.
+        /// Burst of one company.
         burst_per_company: u32 = count(1, 1_000_000),
-        /// Requests of one address a second; 0 for no limit.
+        /// Requests of one address per second; 0 for no limit.
         requests_per_second_per_address: u32 = count(0, 1_000_000),
-        /// Requests that it may save up.
+        /// Burst of one address.
         burst_per_address: u32 = count(1, 1_000_000),
-        /// Clicks on one offer a second; 0 for no limit.
+        /// Clicks on one offer per second; 0 for no limit.
         clicks_per_second_per_offer: u32 = count(0, 1_000_000),
-        /// Clicks that it may save up.
+        /// Burst of clicks on one offer.
         burst_clicks_per_offer: u32 = count(1, 1_000_000),
-        /// Clicks on one offer that are kept.
+        /// Clicks stored per offer.
         clicks_kept_per_offer: u64 = count(1, 1000) => reloadable,
-        /// Displays of one offer that images tell of and that are kept.
+        /// Displays stored per offer, as reported by its images.
         displays_kept_per_offer: u64 = count(1, 1000) => reloadable,
-        /// Most statements of a lead's consents that are kept beside the latest.
+        /// Consent statements stored per lead, besides the latest.
         consents_kept_per_lead: usize = count(1, 1000) => reloadable,
-        /// Bytes of a lead as it is stored, beyond which nothing is merged into it.
+        /// Longest stored lead, bytes; larger merges are refused.
         bytes_per_lead: usize = count(16_384, 16_777_216) => reloadable,
-        /// Leads of a person that are erased at once; those beyond go in further rounds.
+        /// Leads of a person erased in one round; more take further rounds.
         leads_erased_at_once: usize = count(1, 1_000_000) => reloadable,
-        /// How long after a lead was made a publishable token may merge into it.
+        /// How long after its creation a publishable token may merge into a lead.
         publishable_merge: Duration = span(ZERO, CENTURY),
         /// How long a prefill can be read.
         prefill_lifetime: Duration = span(SECOND, HOUR),
-        /// How often it can be read.
+        /// How many times a prefill can be read.
         prefill_reads: u32 = count(1, 100),
-        /// Prefills of one company at once; 0 for no limit.
+        /// Prefills of one company at a time; 0 for no limit.
         prefills_per_company: usize = count(0, 1_000_000),
         /// Open connections of one address; 0 for no limit.
         connections_per_address: usize = count(0, 1_000_000),
-        /// Open files that clients' connections leave to all else.
+        /// File descriptors reserved for everything except clients' connections.
         reserved_descriptors: usize = count(64, 1_000_000),
-        /// Networks that no rate of requests holds for.
+        /// Networks exempt from rate limits.
         exempt: Vec<IpNet> = networks,
-        /// Networks of proxies whose `X-Forwarded-For` is believed.
+        /// Proxy networks whose `X-Forwarded-For` is trusted.
         trusted_proxies: Vec<IpNet> = proxies,
-        /// Requests under way.
+        /// Requests in flight.
         requests: usize = count(1, 10_000_000),
-        /// Those of one company; 0 for no limit of its own.
+        /// Requests in flight of one company; 0 for no separate limit.
         requests_per_company: usize = count(0, 10_000_000),
-        /// Bytes of bodies under way.
+        /// Request bodies in flight, bytes.
         body_bytes: usize = count(0, i64::MAX),
-        /// Those of one company; 0 for no limit of its own.
+        /// Request bodies in flight of one company, bytes; 0 for no separate limit.
         body_bytes_per_company: usize = count(0, i64::MAX),
-        /// Bytes of complete rate tables that are kept as they are shown; 0 for none.
+        /// Cache of rendered complete rate tables, bytes; 0 for none.
         shown_bytes: u64 = count(0, 1 << 40),
-        /// How long new work in flight may queue for threads; zero lets in whatever comes.
+        /// Target queueing time for threads of new work; zero admits everything.
         queueing_target: Duration = span(ZERO, MINUTE),
-        /// Requests that bring new work and may wait to be let in.
+        /// Requests with new work that may wait for admission.
         queue: usize = count(1, 1_000_000),
-        /// How long they may.
+        /// Longest wait for admission.
         queue_wait: Duration = span(MILLISECOND, MINUTE),
     }
 
     /// `[matching]`
     #[derive(Debug, Clone, Copy)]
     pub struct MatchingSettings {
-        /// From a lead's arrival to its complete rate table.
+        /// Time from a lead's arrival to its complete rate table.
         deadline: Duration = span(Self::DEADLINE_MIN, Self::DEADLINE_MAX) => reloadable,
-        /// Longest wait of a submit for the partners that answer at once.
+        /// Longest wait of a submit for partners that answer at once.
         submit_wait: Duration = span(ZERO, 5 * MINUTE) => reloadable,
-        /// Kept back from each budget.
+        /// Time subtracted from each partner's budget.
         response_margin: Duration = span(ZERO, 5 * MINUTE) => reloadable,
-        /// Least budget that an ask is worth.
+        /// Least budget for which a partner is asked.
         least_budget: Duration = span(ZERO, 5 * MINUTE) => reloadable,
-        /// Kept back for second look.
+        /// Time reserved for second look.
         second_look_reserve: Duration = span(ZERO, 5 * MINUTE) => reloadable,
-        /// Rate tables that are built at once.
+        /// Rate tables under construction.
         live_tables: usize = count(1, 1_000_000) => reloadable,
-        /// Those of one company; 0 for no limit of its own.
+        /// Rate tables of one company under construction; 0 for no separate limit.
         live_tables_per_company: usize = count(0, 1_000_000) => reloadable,
-        /// How long answers that nobody can see yet are gathered for one write.
+        /// How long answers that no client can see yet are batched.
         gather_answers: Duration = span(ZERO, 5 * MINUTE) => reloadable,
         /// How long a complete table stays in memory.
         linger: Duration = span(ZERO, 5 * MINUTE) => reloadable,
-        /// Seats asked about one lead.
+        /// Seats asked per lead.
         partners_per_lead: usize = count(1, 10_000) => reloadable,
-        /// Offers of one seat in one table.
+        /// Offers per seat and table.
         offers_per_partner: usize = count(1, 4_000) => reloadable,
     }
 
     /// `[wire]`
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub struct WireSettings {
-        /// Share of the endpoints of partners over HTTP that breakers may keep out at once, in percent.
+        /// Largest share of HTTP partners' endpoints that breakers may eject at once, percent.
         max_ejected_percent: u8 = count(0, 100) => reloadable,
-        /// Breakers count and log, and keep nobody out.
+        /// Breakers only count and log; they eject nothing.
         simulate_only: bool => reloadable,
     }
 
     /// `[engine]`
     #[derive(Debug, Clone, Copy)]
     pub struct EngineSettings {
-        /// Threads that leads run on; 0 for one per core.
+        /// Threads for leads; 0 for one per core.
         threads: usize = count(0, 256),
     }
 
     /// `[reports]`
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct ReportSettings {
-        /// The time zones by whose days is counted, at least one; the first is that of a report which names none.
+        /// The time zones whose days are counted, at least one. The first is the default of reports.
         zones: Vec<Tz> = zones,
         /// The client tags that are counted, by name.
         tags: Vec<String> = tags,
-        /// Values of one of them that are counted each, of one company.
+        /// Values counted per tag and company.
         tag_values: usize = count(1, 100_000),
-        /// Cells that are kept in memory before they are written.
+        /// Cells held in memory before they are flushed.
         cells_in_memory: usize = count(1_000, 10_000_000),
-        /// After how long they are written in any case.
+        /// Longest time between flushes.
         write_every: Duration = span(SECOND, 7 * DAY),
-        /// Groups of one report.
+        /// Groups per report.
         groups: usize = count(1_000, 50_000_000),
-        /// Rows of one report that are told.
+        /// Rows shown per report.
         rows: usize = count(1, 1_000_000),
-        /// Reports that are made at once.
+        /// Concurrent reports.
         at_once: usize = count(1, 64),
     }
 
     /// `[analytics]`
     #[derive(Debug, Clone, Copy)]
     pub struct AnalyticsSettings {
-        /// Records read for one page of a feed.
+        /// Records read per page of a feed.
         page_records_max: usize = count(1_000, 100_000_000),
     }
 
     /// `[store]`
     #[derive(Debug, Clone)]
     pub struct StoreSettings {
-        /// What keeps the records.
+        /// The storage engine.
         engine: StoreEngine,
-        /// Directory of the store; of this daemon alone where a database has the records.
+        /// Directory of the store. With a database, private to this daemon.
         path: PathBuf = path,
-        /// The database, whether it is in use or not; `None` where none is named.
+        /// The database, whether in use or not; `None` if not configured.
         postgres: Option<PostgresSettings> = database,
-        /// File with the master key, if one is named.
+        /// File with the master key, if configured.
         master_key_file: Option<PathBuf> = file,
-        /// File with the key of who asked to be left alone, if one is named.
+        /// File with the key of the opt-outs, if configured.
         suppression_key_file: Option<PathBuf> = file,
-        /// Commits that wait for the writer.
+        /// Commits that may wait for the writer.
         queue: usize = count(1, 10_000_000),
-        /// Changes of one record that may wait for each other.
+        /// Changes that may wait for the lock of one record.
         changes_per_record: usize = count(1, 65_536),
-        /// Commits that are made durable together.
+        /// Commits per group.
         group: usize = count(1, 65_536),
-        /// Memory for the cache.
+        /// Cache size, bytes.
         cache_bytes: u64 = count(1_048_576, i64::MAX),
-        /// How much of the disk has to be free for new leads to be taken in, in bytes.
+        /// Free disk space below which new leads are refused, bytes.
         reserve_bytes: u64 = count(0, 1 << 40),
-        /// How long the disk may take for one write before no new leads are taken in.
+        /// Longest disk write before new leads are refused.
         stall_after: Duration = span(MILLISECOND, CENTURY),
-        /// Time between two readings of all record files; zero for none.
+        /// Time between two scrubs of all record files; zero for none.
         scrub_interval: Duration = span(ZERO, CENTURY),
-        /// How fast they are read, in bytes a second.
+        /// Speed of scrubbing, bytes per second.
         scrub_rate: u64 = count(4096, i64::MAX),
-        /// How long the files of a volume become, in bytes.
+        /// Largest size of a volume's files, bytes.
         volume_bytes: u64 = count(1_048_576, i64::MAX),
-        /// How long a volume is written to.
+        /// How long a volume accepts new records.
         volume_age: Duration = span(SECOND, CENTURY),
         /// How long leads are kept; zero for ever.
         retention: Duration = span(ZERO, CENTURY),
-        /// How far the machine's clock may be stepped ahead at once.
+        /// Largest step of the machine's clock that is followed at once.
         clock_jump: Duration = span(SECOND, DAY),
-        /// How long it has to stay further ahead to be believed.
+        /// How long a larger step must persist to be followed.
         clock_hold: Duration = span(ZERO, CENTURY),
-        /// How far it may be ahead of the last arrival at a start.
+        /// Largest gap between the last arrival and the clock at a start.
         clock_gap: Duration = any_span,
     }
 
     /// `[store.postgres]`
     #[derive(Clone, PartialEq, Eq)]
     pub struct PostgresSettings {
-        /// Its address. May hold a password.
+        /// Its URL. May contain a password.
         url: String = database_url,
-        /// File with the password, if one is named.
+        /// File with the password, if configured.
         password_file: Option<PathBuf> = file,
-        /// File with who may vouch for it beside the public CAs, if one is named.
+        /// File with a CA besides the public ones, if configured.
         ca_file: Option<PathBuf> = file,
-        /// Connections to it.
+        /// Connections in the pool.
         connections: usize = count(2, 1000),
-        /// How long one answer may take.
+        /// Longest time for one answer.
         answer_within: Duration = span(10 * MILLISECOND, HOUR),
-        /// How long a daemon that has ended without a word counts as alive.
+        /// How long a daemon that stopped renewing its lease counts as alive.
         lease: Duration = span(SECOND, HOUR),
-        /// What this daemon is called among those that share the database; `None` for the name of its machine.
+        /// The name of this node; `None` for the machine's name.
         node_name: Option<String> = node_name,
     }
 
     /// `[partners]`
     #[derive(Debug, Clone)]
     pub struct PathSettings {
-        /// Directory.
+        /// The directory.
         path: PathBuf = path => reloadable,
     }
 
     /// `[reference]`
     #[derive(Debug, Clone)]
     pub struct ReferenceSettings {
-        /// File of the cars that are looked up; `None` for the sample that ships.
+        /// File with the vehicles; `None` for the built-in sample.
         vehicles: Option<PathBuf> = file => reloadable,
-        /// Names or cars in one answer.
+        /// Names or vehicles per response.
         vehicles_per_answer: usize = count(1_000, 100_000),
     }
 
     /// `[approval]`
     #[derive(Debug, Clone, Copy)]
     pub struct ApprovalSettings {
-        /// How long reports are kept.
+        /// How long approval reports are kept.
         reports_kept: Duration = span(MILLISECOND, CENTURY) => reloadable,
-        /// Those of one company.
+        /// Approval reports per company.
         reports_per_company: usize = count(1, 100_000) => reloadable,
     }
 
     /// `[transcripts]`
     #[derive(Debug, Clone, Copy)]
     pub struct TranscriptSettings {
-        /// How long they are kept.
+        /// How long transcripts are kept.
         kept: Duration = span(MILLISECOND, CENTURY) => reloadable,
-        /// Bytes of the bodies of one call.
+        /// Bytes stored of the bodies of one call.
         call_bytes: usize = count(1024, 1_048_576) => reloadable,
     }
 
     /// `[experiments]`
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct ExperimentSettings {
-        /// Where the files are.
+        /// The directory of the files.
         path: PathBuf = path => reloadable,
         /// Leads of one rule that a comparison reads.
         compared_leads: usize = count(1_000, 10_000_000) => reloadable,
-        /// Variants of one rule.
+        /// Variants per rule.
         variants_per_rule: usize = count(1, 1_000) => reloadable,
     }
 
     /// `[postbacks]`
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct PostbackSettings {
-        /// Where the files are.
+        /// The directory of the files.
         path: PathBuf = path => reloadable,
-        /// Calls of one subscription that are under way at a time.
+        /// Concurrent calls per subscription.
         concurrency: usize = count(1, 256) => reloadable,
-        /// Events of one that were taken from the feed and not acknowledged.
+        /// Events per subscription taken from the feed and not acknowledged.
         outstanding: usize = count(1, 1_000_000) => reloadable,
-        /// How long an event waits after its first failure.
+        /// First backoff of an event.
         first_backoff: Duration = span(MILLISECOND, HOUR) => reloadable,
-        /// How long it waits at most.
+        /// Longest backoff of an event.
         longest_backoff: Duration = span(MILLISECOND, DAY) => reloadable,
-        /// Dead letters of one subscription.
+        /// Dead letters per subscription.
         dead_letters: usize = count(0, 1_000_000) => reloadable,
-        /// How long they are kept.
+        /// How long dead letters are kept.
         dead_letters_kept: Duration = span(MILLISECOND, CENTURY) => reloadable,
-        /// How long the place of a subscription is kept whose file is gone.
+        /// How long the position of a subscription is kept after its file is deleted.
         vanished_kept: Duration = span(MILLISECOND, CENTURY) => reloadable,
     }
 
     /// `[tokens]`
     #[derive(Debug, Clone, Copy)]
     pub struct TokenSettings {
-        /// Whether a first start makes tokens.
+        /// Whether the first start creates tokens.
         bootstrap: bool,
     }
 
     /// `[shutdown]`
     #[derive(Debug, Clone, Copy)]
     pub struct ShutdownSettings {
-        /// Longest time for requests in flight.
+        /// Longest time for requests in flight to finish.
         drain: Duration = span(ZERO, HOUR),
-        /// How long before that it says that it is not ready.
+        /// How long before that the daemon reports that it is not ready.
         announce: Duration = span(ZERO, HOUR),
     }
 
     /// `[log]`
     #[derive(Debug, Clone)]
     pub struct LogSettings {
-        /// Level or directives.
+        /// A level or filter directives.
         filter: String = log_filter => reloadable,
-        /// For whom.
+        /// Text for people or JSON for machines.
         format: LogFormat,
     }
 
     /// `[tracing]`
     #[derive(Debug, Clone)]
     pub struct TracingSettings {
-        /// The collector of traces; `None` for no traces.
+        /// The trace collector; `None` for no traces.
         otlp_endpoint: Option<String> = url,
-        /// Of a hundred leads, how many are traced.
+        /// Sampled leads, percent.
         sampled_percent: u8 = count(0, 100),
     }
 }
 
 impl OfferPageSettings {
-    /// A sentence for each company that has pages of its own looks and no token, so that nobody will ever see them. `known` are the
-    /// companies with tokens.
+    /// A sentence for each company with a look of its own and no token, whose pages nobody will ever see.
+    /// `known` are the companies with tokens.
     pub fn without_token(&self, known: &BTreeSet<String>) -> Vec<String> {
         let strangers = self.companies.keys().filter(|company| !known.contains(*company));
         let there_are = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -461,25 +462,25 @@ impl OfferPageSettings {
     }
 }
 
-/// The roles of users, as the store knows them.
+/// The roles of users, named as in the store.
 pub const ROLES: [&str; 4] = ["viewer", "analyst", "operator", "administrator"];
 
-/// Who has to sign in to the console.
+/// Which visitors of the console must sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignIn {
-    /// Everybody, unless the admin listener is on loopback: there each user of the machine is an operator.
+    /// Everyone, unless the admin listener is on loopback: then each user of the machine is an operator.
     Remote,
-    /// Everybody.
+    /// Everyone.
     Always,
 }
 
-/// A rate, and what may be saved up for a burst.
+/// A rate limit and its burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateSettings {
-    /// Requests a second.
+    /// Requests per second.
     pub per_second: NonZeroU32,
-    /// Requests at once.
+    /// Burst size.
     pub burst: NonZeroU32,
 }
 
@@ -490,43 +491,43 @@ impl RateSettings {
 }
 
 impl LimitSettings {
-    /// How often one company may ask; `None` for no limit.
+    /// The rate limit of a company; `None` for no limit.
     pub fn per_company(&self) -> Option<RateSettings> {
         RateSettings::new(self.requests_per_second_per_company, self.burst_per_company)
     }
 
-    /// How often one address may ask; `None` for no limit.
+    /// The rate limit of an address; `None` for no limit.
     pub fn per_address(&self) -> Option<RateSettings> {
         RateSettings::new(self.requests_per_second_per_address, self.burst_per_address)
     }
 
-    /// How often one offer may be clicked; `None` for no limit.
+    /// The rate limit of clicks on an offer; `None` for no limit.
     pub fn clicks_per_offer(&self) -> Option<RateSettings> {
         RateSettings::new(self.clicks_per_second_per_offer, self.burst_clicks_per_offer)
     }
 }
 
 impl MatchingSettings {
-    /// The shortest deadline that may be set.
+    /// The shortest deadline that may be configured.
     pub const DEADLINE_MIN: Duration = Duration::from_millis(10);
-    /// The longest.
+    /// The longest deadline that may be configured.
     pub const DEADLINE_MAX: Duration = Duration::from_secs(300);
 }
 
 impl ReportSettings {
-    /// The time zone of what names none.
+    /// The default time zone of reports.
     pub fn usual_zone(&self) -> Tz {
         self.zones.first().copied().unwrap_or(Tz::UTC)
     }
 }
 
 impl StoreSettings {
-    /// The database that has the records; `None` where they lie in files.
+    /// The database in use; `None` if records are in files.
     pub fn database(&self) -> Option<&PostgresSettings> {
         self.postgres.as_ref().filter(|_| self.engine == StoreEngine::Postgres)
     }
 
-    /// The setting that says where the records are, and what it says, for messages: without a password.
+    /// The setting that locates the records, with its value, for messages; without a password.
     pub fn place(&self) -> String {
         match self.database() {
             Some(database) => format!("`store.postgres.url` ({})", web_address::shown_whole(&database.url)),
@@ -542,40 +543,40 @@ impl StoreSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreEngine {
-    /// Files of this machine, in `store.path`.
+    /// Files on this machine, in `store.path`.
     Embedded,
-    /// A database that speaks PostgreSQL's protocol.
+    /// A database with PostgreSQL's protocol.
     Postgres,
 }
 
-/// The address may hold a password.
+/// Prints nothing: the URL may contain a password.
 impl fmt::Debug for PostgresSettings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("PostgresSettings").finish_non_exhaustive()
     }
 }
 
-/// What `api.cors_origins` wants.
+/// The message for an invalid `api.cors_origins`.
 const CORS_ORIGINS: &str = "must be `*` or origins such as `https://shop.example`";
 
-/// What `offer_pages.frame_ancestors` wants.
+/// The message for an invalid `offer_pages.frame_ancestors`.
 const FRAME_ANCESTORS: &str = "must be origins such as `https://shop.example` or `https://*.shop.example`";
 
-/// Time zones that days are counted by at most: each takes as much room as the first.
+/// Most time zones: each takes as much space as the first.
 const ZONES_MAX: usize = 4;
 
-/// Tags that are counted at most: each more makes a pair with every other dimension.
+/// Most counted tags: each one makes a pair with every other dimension.
 const TAGS_MAX: usize = 8;
 
-/// What reports are by beside tags.
+/// The dimensions of reports besides tags.
 const DIMENSIONS: [&str; 10] =
     ["day", "week", "month", "company", "product", "subType", "partner", "rating", "state", "experiment"];
 
-/// The headers in which proxies name users whose names do not begin with `x-`.
+/// Headers in which proxies name users, of those without `x-`.
 const USER_HEADERS: [&str; 4] =
     ["remote-user", "remote-email", "tailscale-user-login", "cf-access-authenticated-user-email"];
 
-/// What begins with `x-` and names no user: browsers, libraries and proxies set it of themselves.
+/// Headers with `x-` that name no user: browsers, libraries and proxies set them on their own.
 const OF_NO_USER: [&str; 15] = [
     "x-client-ip",
     "x-correlation-id",
@@ -612,7 +613,7 @@ fn any_path(text: String) -> Checked<PathBuf> {
     Ok(text.into())
 }
 
-/// None where no file is named.
+/// `None` if no file is named.
 fn tls(files: TlsSettings) -> Checked<Option<TlsSettings>> {
     let is_named = |path: &PathBuf| !path.as_os_str().is_empty();
     let is_any = [&files.certificate, &files.key].into_iter().any(is_named);
@@ -623,14 +624,14 @@ fn lower_case(text: String) -> Checked<String> {
     Ok(text.to_ascii_lowercase())
 }
 
-/// Whether a header, in small letters, is one in which proxies name users.
+/// Whether proxies name users in this header, given in lowercase.
 fn names_users(header: &str) -> bool {
     let is_of_a_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
     let is_own = header.len() > 2 && header.starts_with("x-") && !OF_NO_USER.contains(&header);
     header.chars().all(is_of_a_name) && (is_own || USER_HEADERS.contains(&header))
 }
 
-/// Whether so many come from a network that to come from it says nothing.
+/// Whether a network is too wide for its addresses to prove anything.
 fn is_half_the_world(network: &IpNet) -> bool {
     match network {
         IpNet::V4(network) => network.prefix_len() < 8,
@@ -638,7 +639,7 @@ fn is_half_the_world(network: &IpNet) -> bool {
     }
 }
 
-/// Networks of proxies. Whoever comes from one may say whom they forward for.
+/// Networks of proxies. Any address in them may set the client address.
 fn proxies(names: OneOrMany) -> Checked<Vec<IpNet>> {
     let networks = networks(names)?;
     let wide = networks.iter().filter(|network| is_half_the_world(network));
@@ -651,7 +652,7 @@ fn proxies(names: OneOrMany) -> Checked<Vec<IpNet>> {
     unless(wide.collect(), networks)
 }
 
-/// A proxy that signs people in. Whoever could send its header from elsewhere would be whom they like.
+/// An authenticating proxy. A client that could send its header from elsewhere could impersonate anyone.
 fn proxy(proxy: ProxySettings) -> Checked<Option<ProxySettings>> {
     let ProxySettings { header, from, role } = &proxy;
     if header.is_empty() && from.is_empty() && role.is_none() {
@@ -681,7 +682,7 @@ fn proxy(proxy: ProxySettings) -> Checked<Option<ProxySettings>> {
     unless(faults, Some(proxy))
 }
 
-/// Time zones by whose days is counted.
+/// Time zones whose days are counted.
 fn zones(names: OneOrMany) -> Checked<Vec<Tz>> {
     let names = Vec::from(names);
     let (mut zones, mut faults) = (Vec::new(), Vec::new());
@@ -705,7 +706,7 @@ fn tags(names: OneOrMany) -> Checked<Vec<String>> {
     let names = Vec::from(names);
     let mut faults = Vec::new();
     for (nth, name) in names.iter().enumerate() {
-        // It stands before the `=` of a filter, and at the head of a column.
+        // The name precedes the `=` of a filter and heads a column.
         let is_unfit = name.contains('=') || name.chars().any(char::is_control);
         for (is_wrong, wanted) in [
             (DIMENSIONS.contains(&name.as_str()), "names of client tags that are no dimensions of reports"),
@@ -723,12 +724,12 @@ fn tags(names: OneOrMany) -> Checked<Vec<String>> {
     unless(faults, names)
 }
 
-/// None where no address is named.
+/// `None` if no URL is set.
 fn database(database: PostgresSettings) -> Checked<Option<PostgresSettings>> {
     Ok(Some(database).filter(|database| !database.url.is_empty()))
 }
 
-/// What is wrong with the address beyond how it begins is told by who reads it.
+/// Checks the scheme only; the database client reports other faults.
 fn database_url(url: String) -> Checked<String> {
     if url.is_empty() || ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
         return Ok(url);

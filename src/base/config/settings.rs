@@ -11,14 +11,14 @@ use super::web_address;
 use crate::declaration::{self, Fault, Reading, read_table};
 use crate::table;
 
-/// A setting in force: key, value, and where it came from.
+/// A setting in force: key, value and source.
 pub type DescribedSetting = (String, String, String);
 
 table! {
-    /// All settings. `config/default.toml` says what each is for.
+    /// All settings. `config/default.toml` documents each key.
     #[derive(Debug, Clone)]
     pub struct Settings {
-        /// `[api]`; its limits hold for every listener.
+        /// `[api]`; its limits apply to every listener.
         api: ApiSettings => section,
         /// `[offer_pages]`
         offer_pages: OfferPageSettings => section,
@@ -72,23 +72,23 @@ table! {
     }
 }
 
-/// What settings were read from.
+/// The source of settings.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Origin {
     pub(super) described: Vec<DescribedSetting>,
-    /// As they are written, all layers merged.
+    /// The merged table of all layers.
     pub(super) table: toml::Table,
-    /// Where they stand.
+    /// The place of each key.
     pub(super) places: Arc<Places>,
 }
 
 impl Settings {
-    /// Whether one has to sign in to the console.
+    /// Whether visitors must sign in to the console.
     pub fn console_asks_to_sign_in(&self) -> bool {
         self.console.sign_in == SignIn::Always || !self.admin.listen.ip().is_loopback()
     }
 
-    /// The settings of this process: defaults, `file` if any, environment.
+    /// Loads the settings of this process: defaults, `file` if any, environment.
     ///
     /// # Errors
     /// Every fault.
@@ -96,8 +96,8 @@ impl Settings {
         whole(Self::inspect(file))
     }
 
-    /// Like [`load`](Self::load), but gives settings beside their faults where it can: the faulty ones have their
-    /// defaults. For those who go on checking.
+    /// Like [`load`](Self::load), but also returns settings despite faults where possible, with defaults in
+    /// place of faulty values, for callers that continue checking.
     pub fn inspect(file: Option<&Path>) -> (Option<Self>, Vec<Fault>) {
         let environment = match layers::environment(std::env::vars_os()) {
             Ok(environment) => environment,
@@ -116,7 +116,7 @@ impl Settings {
         }
     }
 
-    /// The settings of these layers: a file as path and text, and environment variables.
+    /// Reads the settings from a file, as path and text, and environment variables.
     ///
     /// # Errors
     /// Every fault.
@@ -146,19 +146,19 @@ impl Settings {
         (settings, faults)
     }
 
-    /// The settings of a table, with the values of `defaults` in the places of faults, and every fault.
+    /// Reads the settings from a table, with `defaults` in place of faulty values, and every fault.
     pub(super) fn read(origin: Origin, defaults: &toml::Table) -> (Option<Self>, Vec<(String, String)>) {
         let Reading { value, faults: mut found, .. } = read_table::<Self>(origin.table.clone(), defaults);
         let settings = value.map(|settings| Self { origin, ..settings }.fit(&mut found));
         (settings, found)
     }
 
-    /// A fault that is found of a setting later, in the place where it was set last.
+    /// A fault of a setting that is found later, at the place where the key was last set.
     pub fn fault(&self, key: &str, message: String) -> Fault {
         self.origin.places.fault(key, message)
     }
 
-    /// Every setting in force: key, value, and where it came from.
+    /// Every setting in force: key, value and source.
     pub fn describe(&self) -> &[DescribedSetting] {
         &self.origin.described
     }
@@ -170,12 +170,12 @@ fn refused(table: &toml::Table) -> Vec<String> {
     reading.faults.into_iter().map(|(key, _)| key).collect()
 }
 
-/// Settings without faults.
+/// The settings, if there are no faults.
 fn whole((settings, faults): (Option<Settings>, Vec<Fault>)) -> Result<Settings, Vec<Fault>> {
     settings.filter(|_| faults.is_empty()).ok_or(faults)
 }
 
-/// The one table of settings with an address that may hold a password.
+/// The one section with a URL that may contain a password.
 const DATABASE: &str = "store.postgres";
 
 fn describe(layers: &Layers) -> Vec<DescribedSetting> {

@@ -1,4 +1,4 @@
-//! The settings as an operator meets them.
+//! The settings from an operator's view.
 
 use std::path::Path;
 use std::time::Duration;
@@ -173,7 +173,7 @@ fn a_variable_that_names_no_setting_is_told_with_the_right_name() {
         assert_eq!(one(name), [format!("{name}: {wanted}")]);
     }
     assert!(one("OFFERD_STORE_MASTER_KEY_FILE")[0].contains("`OFFERD__STORE__MASTER_KEY_FILE`"));
-    // Names of commands, of tests and of what a cluster puts into the environment.
+    // Variables of commands and tests, and those that a cluster sets.
     for name in [
         "OFFERD_CONFIG",
         "OFFERD_TOKEN",
@@ -227,7 +227,7 @@ fn the_queue_has_room_for_every_live_table() {
     );
 }
 
-/// Each key of the default file has a sentence right above it.
+/// Each key of the default file has a sentence directly above it.
 #[test]
 fn the_default_file_explains_every_key() {
     let lines: Vec<&str> = DEFAULTS.lines().collect();
@@ -241,7 +241,7 @@ fn the_default_file_explains_every_key() {
         );
     }
     let defaults: toml::Table = DEFAULTS.parse().unwrap();
-    // A section within a section is one setting of that.
+    // A section inside a section is one setting of the outer one.
     let keys_of = |key: &str| {
         let (section, name) = key.split_once('.').unwrap();
         let within =
@@ -276,13 +276,13 @@ fn a_database_needs_an_address_and_its_password_is_shown_nowhere() {
     assert!(!format!("{:?}{:?}", settings.store, settings.describe()).contains("secret"));
 }
 
-/// The line of the defaults that is this one behind that of the database.
+/// The line number of `text` in the defaults, after the section of the database.
 fn line_of(text: &str) -> usize {
     let begins = DEFAULTS.lines().position(|line| line == "[store.postgres]").unwrap();
     begins + 1 + DEFAULTS.lines().skip(begins).position(|line| line == text).unwrap()
 }
 
-/// What is shown of a table of a company's own can be taken as it stands there.
+/// The commented example of a company's table works as it is.
 #[test]
 fn the_default_file_has_a_whole_example_of_pages_of_a_company() {
     let lines = DEFAULTS.lines().skip_while(|line| !line.starts_with("# [offer_pages.companies."));
@@ -294,8 +294,8 @@ fn the_default_file_has_a_whole_example_of_pages_of_a_company() {
     assert_eq!(lines.len(), 4);
 }
 
-/// A key that is in the types but not in the file would be missing when the defaults are read, and one that is in
-/// the file only would be unknown; so this also holds of each key taken alone.
+/// A key in the types but not in the file would be missing when the defaults are read, and a key only in the
+/// file would be unknown. So this also tests each key alone.
 #[test]
 fn every_key_of_the_types_is_in_the_default_file() {
     for (key, _, _) in Settings::from_layers(None, []).unwrap().describe() {
@@ -303,7 +303,7 @@ fn every_key_of_the_types_is_in_the_default_file() {
         let mut table: toml::Table = DEFAULTS.parse().unwrap();
         table[section].as_table_mut().unwrap().remove(name).unwrap();
         let found = read_table::<Settings>(table, &toml::Table::new()).faults;
-        // What was missing with its own keys, such as `tls`, has them told too.
+        // A missing table, such as `tls`, reports its own keys as missing too.
         let (within, found): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|(missing, _)| missing.starts_with(&format!("{key}.")));
         assert_eq!(found, [(key.clone(), "is missing".to_owned())]);
@@ -421,7 +421,7 @@ fn the_default_file_says_of_each_key_whether_it_is_reloadable() {
     assert_eq!(told, reloadable);
 }
 
-/// Also of what is left out: it would stand in the operator's table, not among the defaults.
+/// Including missing keys: they belong into the operator's table, not among the defaults.
 #[test]
 fn a_fault_of_a_table_of_the_operators_is_told_at_its_line() {
     let file = "[ranking.named.mine]\ninterest = 1.0\nconversion = 1e-320\npayout = 1.0\n[alerts.webhooks.ops]\n\
@@ -494,7 +494,7 @@ fn a_database() -> toml::Value {
     .into()
 }
 
-/// Another value than the default that is as good.
+/// A valid value other than the default.
 fn another(key: &str, value: &toml::Value) -> toml::Value {
     match (key, value) {
         ("api.listen" | "integrations.listen" | "admin.listen", _) => "127.0.0.1:0".into(),
@@ -555,14 +555,15 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
     }
 }
 
-/// The list is what decides: a reloadable key is taken in and changes the settings, any other waits and changes nothing.
+/// The declaration decides: a reloadable key is applied and changes the settings; any other waits and changes
+/// nothing.
 #[test]
 fn what_is_reloadable_is_taken_in_and_what_is_not_waits() {
     let running = of("");
     let defaults: toml::Table = DEFAULTS.parse().unwrap();
     for (key, _, _) in running.describe() {
         let (section, name) = key.split_once('.').unwrap();
-        // It means nothing alone.
+        // It cannot be changed alone.
         if key == "store.engine" {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What single values of settings are checked with, whatever section they are in.
+//! Checks of single values, shared by all sections.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -19,10 +19,11 @@ pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
 pub(super) const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
 pub(super) const ZERO: Duration = Duration::ZERO;
 
-/// What a check makes of a value.
+/// The result of a check.
 pub(super) type Checked<T> = Result<T, Refusal>;
 
-/// A list of names, or one text with commas between them, as an environment variable has it; an empty one names none.
+/// A list of names, or one text with commas between them, as in an environment variable. An empty text names
+/// none.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "must be a string or a list of strings")]
 pub(super) enum OneOrMany {
@@ -42,12 +43,12 @@ impl From<OneOrMany> for Vec<String> {
     }
 }
 
-/// Texts, none of which is wrong.
+/// Accepts any texts.
 pub(super) fn texts(names: OneOrMany) -> Checked<Vec<String>> {
     Ok(names.into())
 }
 
-/// What is made of each of some texts.
+/// Parses each of some texts.
 pub(super) fn each<T>(names: OneOrMany, read: impl Fn(&str) -> Result<T, String>) -> Checked<Vec<T>> {
     let (mut all, mut faults) = (Vec::new(), Refusal::new());
     for name in Vec::from(names) {
@@ -56,13 +57,13 @@ pub(super) fn each<T>(names: OneOrMany, read: impl Fn(&str) -> Result<T, String>
     unless(faults, all)
 }
 
-/// Origins as browsers send them.
+/// Origins in the form that browsers send.
 pub(super) fn origins(wanted: &'static str) -> impl Fn(OneOrMany) -> Checked<Vec<String>> {
     let read = move |text: &str| origin::parse(text).map_err(|why| format!("{wanted}, got `{text}`{why}"));
     move |names| each(names, read)
 }
 
-/// The same, or `*` for all of them.
+/// Like [`origins`], or `*` for all of them.
 pub(super) fn origins_or_any(wanted: &'static str) -> impl Fn(OneOrMany) -> Checked<Vec<String>> {
     move |names| {
         let (any, named): (Vec<String>, Vec<String>) =
@@ -71,27 +72,26 @@ pub(super) fn origins_or_any(wanted: &'static str) -> impl Fn(OneOrMany) -> Chec
     }
 }
 
-/// A duration of any length.
 pub(super) fn any_span(span: HumanDuration) -> Checked<Duration> {
     Ok(span.0)
 }
 
-/// A text; `None` for an empty one.
+/// A text; `None` if it is empty.
 pub(super) fn given(text: String) -> Checked<Option<String>> {
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
-/// A file that may be named.
+/// An optional file.
 pub(super) fn file(text: String) -> Checked<Option<PathBuf>> {
     Ok(given(text)?.map(PathBuf::from))
 }
 
-/// A path that has to be named.
+/// A required path.
 pub(super) fn path(text: String) -> Checked<PathBuf> {
     file(text)?.ok_or_else(|| vec!["must not be empty".to_owned()])
 }
 
-/// A URL that others are put behind; `None` for an empty text.
+/// A base URL; `None` for an empty text.
 pub(super) fn url(text: String) -> Checked<Option<String>> {
     let Some(text) = given(text)? else { return Ok(None) };
     let faults = web_address::faults(&text).into_iter();
@@ -99,7 +99,7 @@ pub(super) fn url(text: String) -> Checked<Option<String>> {
     unless(faults, Some(text))
 }
 
-/// An address that a listener is bound to.
+/// The address of a listener.
 pub(super) fn address(text: String) -> Checked<SocketAddr> {
     let wanted = "must be an address with a port, such as `127.0.0.1:8080`";
     text.parse().map_err(|_| vec![format!("{wanted}, got `{text}`")])
@@ -109,17 +109,17 @@ fn network(text: &str) -> Result<IpNet, String> {
     text.parse().map_err(|_| format!("must be networks such as `10.0.0.0/8`, got `{text}`"))
 }
 
-/// Networks.
+/// Parses networks.
 pub(super) fn networks(names: OneOrMany) -> Checked<Vec<IpNet>> {
     each(names, network)
 }
 
-/// Networks, or addresses.
+/// Parses networks or addresses.
 pub(super) fn networks_or_addresses(names: OneOrMany) -> Checked<Vec<IpNet>> {
     each(names, |text| text.parse::<IpAddr>().map(IpNet::from).or_else(|_| network(text)))
 }
 
-/// A colour that text has on a ground.
+/// A text colour with enough contrast on a background.
 pub(super) fn colour_on(ground: Colour) -> impl Fn(String) -> Checked<Colour> {
     move |text| {
         let Some(colour) = Colour::parse(&text) else {
@@ -130,7 +130,7 @@ pub(super) fn colour_on(ground: Colour) -> impl Fn(String) -> Checked<Colour> {
             return Ok(colour);
         }
         let other = if ground.ink() == Colour::BLACK { "darker" } else { "lighter" };
-        // Rounded down, so that what is too little never looks like enough.
+        // Rounded down, so that a contrast that is too small never looks sufficient.
         let contrast = (contrast * 100.0).floor() / 100.0;
         Err(vec![format!(
             "must have a contrast of at least {least}:1 with its ground {ground}, or it is not read well; {colour} has {contrast}:1: take \
@@ -139,7 +139,7 @@ pub(super) fn colour_on(ground: Colour) -> impl Fn(String) -> Checked<Colour> {
     }
 }
 
-/// The same, or `None` for an empty text.
+/// Like [`colour_on`], or `None` for an empty text.
 pub(super) fn colour_if_any(ground: Colour) -> impl Fn(String) -> Checked<Option<Colour>> {
     move |text| given(text)?.map(colour_on(ground)).transpose()
 }

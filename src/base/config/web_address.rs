@@ -1,6 +1,6 @@
-//! Addresses that others are put behind: all that is wrong with one, by name.
+//! Base URLs: validation, and display without passwords.
 
-/// What is wanted of an address where this one is otherwise.
+/// The requirements that a base URL does not meet.
 pub fn faults(url: &str) -> Vec<&'static str> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let is_plain = |letter: char| letter.is_ascii_graphic() && !"?#\"'<>\\^`{|}".contains(letter);

@@ -1,4 +1,5 @@
-//! A copy of a store on another disk, for one that is to be read while its own disk has no room for what opening it writes.
+//! Copies a store to another disk, to read it when its own disk has no room for the files that opening it
+//! writes.
 
 use std::path::Path;
 
@@ -16,11 +17,12 @@ use super::super::sealing::key_place::KeyPlace as _;
 use super::source::Source;
 use super::{SalvageError, keys_of};
 
-/// Copies a store that nobody has open into a directory of a store in the making, to be opened with the same master key. What is damaged
-/// of it is known of the copy, under the paths that it has here. Nothing is written to the store.
+/// Copies a store that nobody has open into a directory of a store in the making, which opens with the same
+/// master key. The copy records the damage of the original, under the original's paths. Writes nothing to the
+/// original.
 ///
 /// # Errors
-/// Why it cannot be copied.
+/// If it cannot be copied.
 pub fn copy_elsewhere(
     options: &StoreOptions,
     master: &MasterKey,
@@ -47,7 +49,7 @@ pub fn copy_elsewhere(
     Ok(damages::keep_in(place.path(), &damages).map_err(|source| io_error(place.path(), source))?)
 }
 
-/// Damage by the whole path of its file, so that nothing of the copy is taken for it.
+/// Damage under the absolute path of its file, so that it is not confused with a file of the copy.
 fn of_store(store: &Path, damage: Damage) -> Damage {
     Damage { file: store.join(&damage.file).to_string_lossy().into_owned(), ..damage }
 }

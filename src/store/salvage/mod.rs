@@ -1,23 +1,25 @@
-//! Salvage: of a store that is damaged a good one is made, of all that is left, and of what a backup has of the rest.
+//! Salvage: makes a good store of what is left of a damaged one, and of what a backup has of the rest.
 //!
-//! 1. Every sound entry of the record files, in its order, and what the journal holds beside it, go into files of a new store, which
-//!    is built beside its place. The damaged store is only read.
-//! 2. Its keys go along as they are. Where they are lost, those of the backup are taken.
-//! 3. The backup is restored into a store of its own, for as long as it takes. What of a lead cannot be read is taken from there
+//! 1. Every intact entry of the record files, in order, and the rest from the journal go into the files of a
+//!    new store, built beside its place. The damaged store is only read.
+//! 2. Its keys are copied as they are. If they are lost, those of the backup are used.
+//! 3. The backup is restored into a temporary store. Unreadable records of leads are taken from there
 //!    (`rescue.rs`).
-//! 4. What is about no lead comes back only where a later removal harms nobody: suppression lists and the audit do, tokens and users do
-//!    not. What the backup has and the new store has not is counted as lost.
-//! 5. What still cannot be read is left out, and reported. The new store is checked, and moved to its place.
+//! 4. Records without a lead come back only where that cannot undo a removal at someone's cost: suppression
+//!    lists and the audit log do, tokens and users do not. Other records that only the backup has are counted
+//!    as lost.
+//! 5. Records that are still unreadable are left out and reported. The new store is checked, and moved to its
+//!    place.
 //!
-//! # Who is to be left alone stays so
-//! Where entries of suppression lists may be lost, the new store says so ([`Doubt`]): until when they are known by the backup, or that
-//! nobody is to be asked about anybody.
+//! # Opt-outs stay in force
+//! If entries of suppression lists may be lost, the new store records it ([`Doubt`]): either the time until
+//! which the backup has them, or that nobody may be asked about anyone.
 //!
-//! # Who was erased does not come back
-//! The newest word on a lead is the record of its data key. Where that is damaged too, it follows from the wrapping keys: each
-//! erasure gives those of a slot a new generation. A lead comes back from a backup only if its slot has the generation that it
-//! had then, or if the data key that is left is of the newest one. Of the others it cannot be known: they are
-//! [held back](Salvaged::held_back), and reported.
+//! # Erased leads do not come back
+//! The latest state of a lead is the record of its data key. If that is damaged too, the wrapping keys
+//! decide: each erasure gives those of a slot a new generation. A lead comes back from a backup only if its
+//! slot still has the generation that it had in the backup, or if the remaining data key is of the newest
+//! one. The others are uncertain: they are [held back](Salvaged::held_back), and reported.
 
 mod elsewhere;
 mod rescue;
@@ -60,43 +62,43 @@ use super::trees::{Seal, TREES, Tree, TreeRow};
 use super::volume_number::{BASE, Number};
 use super::{codec, owner};
 
-/// How many records show whether keys are those of a store.
+/// Number of records that show whether keys belong to a store.
 const LOOKED_AT: usize = 100;
 
-/// What a salvage has made, and what it has not.
+/// The result of a salvage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Salvaged {
-    /// What is in the new store.
+    /// The check of the new store.
     pub report: CheckReport,
-    /// What was found damaged in the old one.
+    /// The damage found in the old one.
     pub damages: Vec<Damage>,
-    /// The files of its journal that were damaged.
+    /// The damaged files of its journal.
     pub journal: Vec<String>,
-    /// Whether its keys were lost, and those of the backup were taken.
+    /// Whether its keys were lost and those of the backup were used.
     pub keys_of_backup: bool,
-    /// How many records came from the backup, by tree.
+    /// Records taken from the backup, by tree.
     pub from_backup: BTreeMap<Tree, u64>,
-    /// How many leads came from the backup.
+    /// Leads taken from the backup.
     pub leads_from_backup: u64,
-    /// Records that are known to have been there, and are lost, by tree.
+    /// Records known to be lost, by tree.
     pub lost: BTreeMap<Tree, u64>,
-    /// Trees of which the backup has records that were lost, and were not taken from it.
+    /// Trees with lost records that the backup has and that were not taken from it.
     pub untaken: BTreeSet<Tree>,
-    /// Which users and which pauses these are.
+    /// The users and pauses among these, by name.
     pub lost_names: BTreeMap<Tree, Vec<String>>,
-    /// Whether records that are about no lead may be lost that no backup tells of.
+    /// Whether records without a lead may be lost that no backup could name.
     pub may_lack_unknown: bool,
-    /// The gaps of the audit, which a record of it names.
+    /// The gaps of the audit log, which one of its records names.
     pub audit_gaps: Vec<AuditGap>,
-    /// What is left open of the suppression lists.
+    /// The open doubt about the suppression lists.
     pub doubt: Option<Doubt>,
-    /// Leads of which the record is lost.
+    /// Leads whose record is lost.
     pub leads_lost: BTreeSet<Uuid>,
-    /// Leads that the backup has, and that did not come back, since they may have been erased meanwhile.
+    /// Leads of the backup that did not come back, since they may have been erased meanwhile.
     pub held_back: BTreeSet<Uuid>,
 }
 
-/// Why nothing was salvaged. There is nothing of a new store then, and the damaged one is as it was.
+/// Why nothing was salvaged. There is no new store then, and the damaged one is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum SalvageError {
     /// The directory has no store.
@@ -105,13 +107,13 @@ pub enum SalvageError {
     /// The directory for the new store is not empty.
     #[error("`{0}` is not empty: a store is salvaged into a new directory only")]
     NotEmpty(PathBuf),
-    /// What was killed has left these directories.
+    /// A killed process has left these directories.
     #[error(transparent)]
     LeftOver(LeftOver),
-    /// No master key is given.
+    /// No master key is configured.
     #[error("the store is sealed, and no master key is given: {GIVE}", GIVE = GIVE)]
     NoMasterKey,
-    /// The file of the store's keys is lost, and there is no backup.
+    /// The file of the store's keys is lost, and no backup is given.
     #[error("`{0}` is lost, and without it nothing of a person can be read: give a backup, which has it")]
     KeysLost(PathBuf),
     /// The backup is of another store.
@@ -123,7 +125,7 @@ pub enum SalvageError {
     /// The backup cannot be used.
     #[error("the backup cannot be used: {0}")]
     Backup(#[from] RestoreError),
-    /// The old store cannot be read, or the new one not be made.
+    /// The old store cannot be read, or the new one cannot be created.
     #[error("{0}")]
     Store(#[from] StoreError),
 }
@@ -138,11 +140,12 @@ impl From<BesideError> for SalvageError {
     }
 }
 
-/// Makes a good store in `into` of what is left of the damaged one, which nobody has open and which is not changed. Once this
-/// returns `Ok`, the new store is in its place and survives a power cut. Its audit names who did it, where anything was damaged.
+/// Makes a good store in `into` from a damaged one, which nobody has open and which is not changed. Once this
+/// returns `Ok`, the new store is in its place and durable. If anything was damaged, its audit log names
+/// `who`.
 ///
 /// # Errors
-/// Why there is no new store.
+/// If there is no new store.
 pub fn salvage(
     options: &StoreOptions,
     into: &Path,
@@ -199,7 +202,7 @@ pub fn salvage(
     Ok(salvaged)
 }
 
-/// The keys of the store, as they lie there; nothing where they are lost.
+/// The keys of the store as stored; `None` if they are lost.
 fn keys_of(store: &Path, master: &MasterKey) -> Result<Option<Vec<u8>>, SalvageError> {
     let file = KeyFile::of(store);
     match file.sound(master) {
@@ -209,7 +212,8 @@ fn keys_of(store: &Path, master: &MasterKey) -> Result<Option<Vec<u8>>, SalvageE
     }
 }
 
-/// Whether there are records that the store's own key ought to open, and it opens none of those that are looked at.
+/// Whether the store's own key opens none of the records examined, although there are some that it should
+/// open.
 fn is_sealed_otherwise(new: &Opened) -> bool {
     let own = TREES.iter().filter(|row| row.seal == Seal::Own);
     let scan =
@@ -218,7 +222,7 @@ fn is_sealed_otherwise(new: &Opened) -> bool {
     records.peek().is_some() && records.all(|record| record.is_err())
 }
 
-/// Removes the records that cannot be read, each in its volume, and counts them.
+/// Removes the unreadable records, each in its volume, and counts them.
 fn leave_out_what_is_broken(new: &mut Opened, salvaged: &mut Salvaged) -> Result<(), StoreError> {
     let records = Arc::clone(&new.records);
     let volumes = records.volumes();
@@ -238,13 +242,13 @@ fn leave_out_what_is_broken(new: &mut Opened, salvaged: &mut Salvaged) -> Result
     Ok(())
 }
 
-/// What is known of the suppression lists of the new store.
+/// The state of the new store's suppression lists.
 struct Lists {
     /// Whether entries may be lost.
     may_lack: bool,
-    /// What an earlier salvage has left open.
+    /// The mark that an earlier salvage has left.
     marked: Option<SuppressionList>,
-    /// Until when the backup has them, if it has them whole.
+    /// The time until which the backup has them, if it has them completely.
     whole_until_ms: Option<i64>,
 }
 
@@ -262,14 +266,14 @@ impl Lists {
         let mark = records.get(Tree::Suppressions, &suppressions::salvaged(0, None).0)?;
         let mark = mark.and_then(|kept| codec::decode_json::<SuppressionList>(&kept).ok());
         if backup.is_whole && are_readable(records)? {
-            // That of a store that was salvaged has no more than that had.
+            // The backup of a salvaged store is only as complete as that store was.
             let until = mark.map_or(backup.begun_at, |list| list.updated_at);
             self.whole_until_ms = Some(until).filter(|until| *until > 0);
         }
         Ok(())
     }
 
-    /// Has the new store say what is left open.
+    /// Records the doubt in the new store.
     fn mark(&self, new: &mut Opened, salvaged: &mut Salvaged) -> Result<(), StoreError> {
         let mut until = self.marked.as_ref().map(|list| list.updated_at);
         if self.may_lack {
@@ -282,7 +286,7 @@ impl Lists {
     }
 }
 
-/// Whether every record of suppression lists can be read.
+/// Whether every record of the suppression lists can be read.
 fn are_readable(records: &Arc<Records>) -> Result<bool, StoreError> {
     for record in Scan::new(Arc::<Records>::clone(records), Tree::Suppressions, &[], &[]).naming_broken() {
         match record {
@@ -293,7 +297,8 @@ fn are_readable(records: &Arc<Records>) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Adds a record of the salvage to the audit where any of it may be lost: it names the gaps, behind which the chain begins anew.
+/// Appends a record of the salvage to the audit log if any of it may be lost. It names the gaps, after which
+/// the chain restarts.
 fn record_in_audit(
     new: &mut Opened,
     is_damaged: bool,
@@ -308,7 +313,7 @@ fn record_in_audit(
     let mut last = None;
     for record in Scan::new(Arc::<Records>::clone(records), Tree::Audit, audit::RECORDS, audit::RECORDS) {
         let (place, payload) = record?;
-        // It had gone, and what said so is lost.
+        // It had been removed, and the record of that is lost.
         if audit::number(&place) <= gone {
             commit = commit.remove(Tree::Audit, place);
             continue;
@@ -326,8 +331,8 @@ fn record_in_audit(
     new.committer.execute_all(&[commit.put(Tree::Audit, key, record)])
 }
 
-/// Finds the leads that have a data key and no record, and the rate tables that a lead has and that are not there, where they were
-/// in what was damaged.
+/// Finds the leads with a data key and no record, and the missing rate tables of leads, if they were in a
+/// damaged volume.
 fn find_what_is_missing(
     new: &Opened,
     damaged: &BTreeSet<Number>,
@@ -367,9 +372,9 @@ fn find_what_is_missing(
 }
 
 impl Salvaged {
-    /// The volumes that records may be missing of.
+    /// The volumes that may lack records.
     fn damaged_volumes(&self) -> BTreeSet<Number> {
-        // Where the list of the files is lost, nobody can miss what the base had.
+        // If the list of the files is lost, missing records of the base go unnoticed.
         let place = |damage: &Damage| match damage.what {
             DamageKind::Unlisted => Some(BASE),
             _ => damage.volume,
@@ -377,9 +382,9 @@ impl Salvaged {
         self.damages.iter().filter(|damage| damage.costs_records()).filter_map(place).collect()
     }
 
-    /// Whether nothing is known or thought to be lost.
+    /// Whether nothing is lost, or suspected to be.
     pub fn is_all(&self) -> bool {
-        // A heading is made anew.
+        // A heading is rewritten.
         let is_heading = |damage: &Damage| {
             matches!(damage.what, DamageKind::Bytes { at: 0, .. } | DamageKind::Format { .. })
         };
@@ -390,7 +395,7 @@ impl Salvaged {
             && self.damages.iter().all(|damage| !damage.costs_records() || is_heading(damage))
     }
 
-    /// Notes a record that a backup has and that was not taken from it.
+    /// Notes a record of the backup that was not taken from it.
     fn note_untaken(&mut self, tree: Tree, key: &[u8]) {
         *self.lost.entry(tree).or_default() += 1;
         self.untaken.insert(tree);
@@ -412,12 +417,12 @@ impl Salvaged {
     }
 }
 
-/// The store of the backup, as long as it is needed.
+/// The restored backup, kept while needed.
 struct Restored {
     opened: Opened,
-    /// When it was begun, Unix milliseconds.
+    /// When the backup was begun, Unix milliseconds.
     begun_at: i64,
-    /// Whether nothing of its store was damaged then.
+    /// Whether its store was undamaged then.
     is_whole: bool,
     _place: Beside,
 }

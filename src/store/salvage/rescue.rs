@@ -1,4 +1,4 @@
-//! What a backup has of what was lost.
+//! Takes lost records from a backup.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -26,34 +26,34 @@ use super::super::volume_number::{BASE, Number};
 use super::super::volumes::time_ms;
 use super::{SalvageError, Salvaged};
 
-/// How many commits are written at once.
+/// Commits written together.
 const AT_ONCE: usize = 128;
 
-/// What is only ever added to in the base, and may come back: what is not there was not removed.
+/// Append-only trees in the base, which may come back: a missing record was not removed on purpose.
 const ADDED_TO: [Tree; 5] =
     [Tree::Companies, Tree::Templates, Tree::PaidClicks, Tree::PartnerEvents, Tree::Transcripts];
 
-/// What is not counted where it is missing in the base: it ends within minutes, or is counted otherwise.
+/// Trees in the base whose missing records are not counted: they are short-lived, or counted elsewhere.
 const NOT_COUNTED: [Tree; 4] = [Tree::Meta, Tree::LeadKeys, Tree::OpenTables, Tree::Prefills];
 
-/// Takes what is missing from the store of a backup into the new one.
+/// Takes the missing records from the store of a backup into the new one.
 pub(super) struct Rescue<'a> {
     old: &'a Arc<Records>,
     new: &'a mut Opened,
     damaged: &'a BTreeSet<Number>,
     keys_are_old: bool,
-    /// The newest generation of wrapping key in each slot, as far as the data keys that are left show.
+    /// The newest generation of wrapping key in each slot, according to the remaining data keys.
     generations: HashMap<u16, u32>,
     waiting: Vec<Commit>,
 }
 
-/// What is known of a lead that the backup has.
+/// The state of a lead that the backup has.
 enum Fate {
-    /// It is there, or can be.
+    /// It is there, or can be restored.
     There,
     /// It was erased, or dropped with its time.
     Gone,
-    /// It cannot be known.
+    /// Unknown.
     Unknown,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Rescue<'a> {
         Ok(Self { old, new, damaged, keys_are_old, generations, waiting: Vec::new() })
     }
 
-    /// Takes all of it, suppression lists where some of them may be lost.
+    /// Takes all missing records, including suppression lists if `takes_lists`.
     pub(super) fn all(mut self, takes_lists: bool, salvaged: &mut Salvaged) -> Result<(), StoreError> {
         let mut there = BTreeSet::new();
         for (lead, kept) in data_keys(self.old)? {
@@ -103,7 +103,7 @@ impl<'a> Rescue<'a> {
         self.count_lost(&there, salvaged)
     }
 
-    /// Takes the records of a tree that are missing, of those that are wanted.
+    /// Takes the missing records of a tree that pass `is_wanted`.
     fn missing(
         &mut self,
         tree: Tree,
@@ -120,7 +120,8 @@ impl<'a> Rescue<'a> {
         Ok(())
     }
 
-    /// Takes what is missing of the audit, where the backup has a whole chain and nothing else under a number that both have.
+    /// Takes the missing records of the audit log, if the backup has an intact chain that agrees with the
+    /// records of both.
     fn audit(&mut self, salvaged: &mut Salvaged) -> Result<(), StoreError> {
         let mut chain = Chain::behind(anchor(self.old)?);
         let mut forks = Vec::new();
@@ -141,7 +142,8 @@ impl<'a> Rescue<'a> {
         self.missing(Tree::Audit, is_wanted, salvaged)
     }
 
-    /// Counts what the backup has of the base and the new store has not. What is there and broken is counted where it is left out.
+    /// Counts the records of the base that only the backup has. Broken records in the new store are counted
+    /// when they are left out.
     fn count_lost(&self, there: &BTreeSet<Uuid>, salvaged: &mut Salvaged) -> Result<(), StoreError> {
         if !self.damaged.contains(&BASE) {
             return Ok(());
@@ -172,7 +174,7 @@ impl<'a> Rescue<'a> {
         Ok(())
     }
 
-    /// What became of a lead. One that is there, or can be, is given its data key.
+    /// Decides the state of a lead. Restores the data key of one that is there or can be restored.
     fn fate(&mut self, lead: Uuid, kept_then: &[u8]) -> Result<Fate, StoreError> {
         let records = Arc::clone(&self.new.records);
         let (old, new) = (self.old.sealing(), records.sealing());
@@ -191,7 +193,7 @@ impl<'a> Rescue<'a> {
                 }
                 data_key::volume_of(&kept)
             }
-            // What is not there and was not damaged has been dropped with its time.
+            // A missing data key in an undamaged base was dropped with its time.
             Ok(None) if base_is_whole => return Ok(Fate::Gone),
             Ok(None) | Err(_) if self.keys_are_old || old.generation(lead) != newest => {
                 return Ok(Fate::Unknown);
@@ -208,7 +210,7 @@ impl<'a> Rescue<'a> {
         Ok(Fate::There)
     }
 
-    /// Takes what cannot be read of a lead: the lead itself, its rate tables and their answers, and what was done with it.
+    /// Takes the unreadable records of a lead: itself, its rate tables and their answers, and its actions.
     fn lead(&mut self, lead: Uuid, salvaged: &mut Salvaged) -> Result<(), StoreError> {
         let mut commit = Commit::new().about(lead);
         let mut taken: BTreeMap<Tree, u64> = BTreeMap::new();
@@ -240,7 +242,7 @@ impl<'a> Rescue<'a> {
         self.put(commit)
     }
 
-    /// Takes what is missing of a tree, where what it lay in is damaged.
+    /// Takes the missing records of a tree in damaged volumes.
     fn tree(
         &mut self,
         tree: Tree,
@@ -265,12 +267,12 @@ impl<'a> Rescue<'a> {
         Ok(())
     }
 
-    /// What the backup has.
+    /// The records of the backup.
     fn scan(&self, tree: Tree, prefix: &[u8]) -> Scan {
         Scan::new(Arc::<Records>::clone(self.old), tree, prefix, prefix)
     }
 
-    /// Whether the new store has a record that can be read.
+    /// Whether the new store has a readable record.
     fn has(&self, tree: Tree, key: &[u8]) -> Result<bool, StoreError> {
         Ok(unless_broken(self.new.records.get(tree, key))?.is_some())
     }
@@ -285,13 +287,13 @@ impl<'a> Rescue<'a> {
     }
 }
 
-/// The last record of the audit that went.
+/// The last removed record of the audit log.
 fn anchor(records: &Records) -> Result<Option<AuditHead>, StoreError> {
     let kept = unless_broken(records.get(Tree::Audit, audit::ANCHOR))?;
     Ok(kept.and_then(|kept| codec::decode_json(&kept).ok()))
 }
 
-/// What is kept of the data keys of all leads.
+/// The stored data keys of all leads.
 fn data_keys(records: &Records) -> Result<Vec<(Uuid, Vec<u8>)>, StoreError> {
     Ok(records.data_keys(&[], &[]).filter_map(Result::transpose).collect::<Result<_, _>>()?)
 }

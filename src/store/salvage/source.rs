@@ -1,4 +1,4 @@
-//! The damaged store, which is only read.
+//! The damaged store, read only.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,10 +20,10 @@ use super::super::volumes::files::Files;
 use super::super::volumes::volume::for_each_entry;
 use super::Salvaged;
 
-/// How many bytes of records are written at once.
+/// Bytes of records written together.
 const AT_ONCE: u32 = 1024 * 1024;
 
-/// What there is to be read.
+/// The readable parts of the store.
 pub(super) struct Source {
     store: PathBuf,
     known: Known,
@@ -31,11 +31,11 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Looks at what there is.
+    /// Inspects the store.
     pub(super) fn of(store: &Path) -> Result<Self, StoreError> {
         let damages = Damages::default();
         let found = open::manifest(store, &damages)?;
-        // A start has made the list of files anew.
+        // An earlier start has rebuilt the list of files.
         let was_unlisted = |damage: &Damage| damage.what == DamageKind::Unlisted;
         Damages::kept_in(store)
             .all()
@@ -49,7 +49,8 @@ impl Source {
         Ok(Self { store: store.to_owned(), known, damages })
     }
 
-    /// Copies every sound entry into the files of a new store, and behind them what the journal holds beside them.
+    /// Copies every intact entry into the files of a new store, followed by the entries that only the journal
+    /// has.
     pub(super) fn copy(&self, into: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Salvaged, StoreError> {
         let io = |source| io_error(into, source);
         let mut new = NewFiles::of(into);
@@ -98,14 +99,15 @@ impl Source {
             damaged.push(file.file_name().unwrap_or_default().to_string_lossy().into_owned());
         };
         self.known.replay.read(is_damaged, |mut changes| {
-            // What is not wanted is there, or its volume was dropped.
+            // The entry is already there, or its volume was dropped.
             changes.retain(|change| tails.get_mut(&change.volume).is_some_and(|tail| !tail.has(change)));
             Ok(new.append(changes)?)
         })?;
         Ok(damaged)
     }
 
-    /// What is damaged. What a power cut has left behind what was durable is none, where the journal has all of it.
+    /// The damage. Bytes torn by a power cut after the last durable entry do not count if the journal has all
+    /// of them.
     fn damages(&self) -> Vec<Damage> {
         let is_torn = |damage: &Damage| {
             let DamageKind::Bytes { at, .. } = damage.what else { return false };

@@ -1,4 +1,4 @@
-//! What a backup promises, with a writer between any two of its steps.
+//! Backups, with a writer between any two of their steps.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,14 +35,14 @@ pub(super) fn restored(file: &[u8], into: &Path, master: MasterKey) -> Result<()
     restore.finish().map(drop)
 }
 
-/// Everything that is in a store, opened.
+/// The plain content of a store.
 fn contents(store: &Store) -> BTreeMap<(&'static str, Vec<u8>), Vec<u8>> {
     let trees = TREES.iter().filter(|row| row.tree != Tree::LeadKeys);
     let records = trees.flat_map(|row| store.scan(row.tree, []).map(|entry| (row.name, entry.unwrap())));
     records.map(|(name, (key, payload))| ((name, key), payload)).collect()
 }
 
-/// A store with a record in several trees, and a backup of it.
+/// A store with records in several trees, and a backup of it.
 fn backed_up(directory: &Directory) -> Vec<u8> {
     let store = inline(directory);
     let commit = Commit::new().about(LEAD).put(Tree::Leads, LEAD, vec![7; 20_000]);
@@ -54,7 +54,7 @@ fn backed_up(directory: &Directory) -> Vec<u8> {
 struct Write {
     tree: Tree,
     key: u8,
-    /// Nothing removes the record.
+    /// `None` removes the record.
     length: Option<usize>,
 }
 
@@ -75,7 +75,7 @@ fn commit(writes: &[Write]) -> Commit {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::cases::cases(4) })]
 
-    /// Whatever is written between its steps, a backup is the store as it was at its last one.
+    /// Whatever is written between its steps, a backup is the store as of its last step.
     #[test]
     fn a_backup_is_of_one_instant(
         before in vec(vec(write(), 1..4), 20..60),
@@ -90,7 +90,7 @@ proptest! {
         let (mut file, mut instant) = (Vec::new(), contents(&store));
         let mut meanwhile = meanwhile.chunks(3);
         while let Some(piece) = backup.step().unwrap() {
-            // What is written after the last step is not in it.
+            // Writes after the last step are not in it.
             let is_last = file.len() > 1 && Scanner::new(None).whole(&file, &piece);
             file.extend(piece);
             if is_last {
@@ -110,7 +110,7 @@ proptest! {
 }
 
 impl Scanner {
-    /// Whether a file is whole with this piece.
+    /// Whether this piece completes the file.
     fn whole(mut self, file: &[u8], piece: &[u8]) -> bool {
         self.push(file).unwrap();
         self.push(piece).unwrap();
@@ -160,7 +160,7 @@ fn a_file_that_is_cut_or_goes_on_is_found() {
     assert!(matches!(fault, BackupFault::Damaged { damage: Damage::Trailing, .. }), "{fault}");
 }
 
-/// Where the blocks of a file begin.
+/// The offsets of the blocks in a file.
 fn block_starts(file: &[u8]) -> Vec<usize> {
     let mut starts = vec![file.iter().position(|byte| *byte == b'\n').unwrap() + 1];
     while let Some(length) = file.get(starts[starts.len() - 1]..).and_then(|block| block.get(5..9)) {
@@ -170,7 +170,7 @@ fn block_starts(file: &[u8]) -> Vec<usize> {
     starts
 }
 
-/// Without the master key nobody can make a block that is taken for one.
+/// Without the master key, no block can be forged.
 #[test]
 fn what_was_changed_with_a_good_checksum_is_found_with_the_key() {
     let directory = directory();

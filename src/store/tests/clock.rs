@@ -1,4 +1,5 @@
-//! Arrivals under a clock of the machine that is wrong: how far they follow it, and what is not dropped or misplaced meanwhile.
+//! Arrivals under a wrong machine clock: how far they follow it, and that nothing is dropped or misplaced
+//! meanwhile.
 
 use std::{
     sync::{
@@ -15,10 +16,10 @@ const MINUTE: u64 = 60_000_000;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 const YEAR: u64 = 365 * DAY;
-/// Some day of 2026.
+/// A day in 2026.
 const NOW: u64 = 1_795_000_000_000_000;
 
-/// The machine's clock, and what passes whatever it shows.
+/// The machine's clock, and the time that really passes.
 #[derive(Default)]
 struct Machine {
     wall: Arc<AtomicU64>,
@@ -50,7 +51,7 @@ impl Machine {
         Clock::with_steady(move || wall.load(Ordering::SeqCst), move || steady.load(Ordering::SeqCst))
     }
 
-    /// The clock of arrivals, of which the last was at `last_us`.
+    /// The arrival clock after a last arrival at `last_us`.
     fn arrivals(&self, last_us: u64) -> ArrivalClock {
         ArrivalClock::after(last_us, self.clock(), ClockLimits::default())
     }
@@ -88,7 +89,7 @@ fn a_step_ahead_that_is_taken_back_leaves_no_trace() {
     for _ in 0..3 {
         machine.set(machine.shown() + 4 * YEAR);
         assert!(matches!(arrivals.standing(), ClockStanding::Ahead(_)));
-        // Each time anew, whatever was doubted before.
+        // Each time anew, regardless of earlier doubts.
         machine.pass(DAY - MINUTE);
         arrivals.now_us();
         machine.set(machine.shown() - 4 * YEAR);
@@ -102,7 +103,7 @@ fn a_clock_that_is_behind_is_waited_for_at_half_the_pace() {
     let arrivals = machine.arrivals(NOW - HOUR);
     machine.set(NOW - HOUR);
     assert_eq!((arrivals.now_us(), arrivals.standing()), (NOW, ClockStanding::Behind(us(HOUR))));
-    // However often it is looked at.
+    // However often it is read.
     for _ in 0..1001 {
         machine.pass(1);
         arrivals.now_us();
@@ -151,7 +152,7 @@ fn what_is_aged_is_that_old_by_what_has_passed() {
     assert_eq!(arrivals.aged_us(us(HOUR)), NOW + 9 * MINUTE, "what arrived since is next");
 }
 
-/// A store with a lead's event, whose clock then says a year to come, and that begins a volume each hour.
+/// A store with an event of a lead, whose clock then shows a year ahead, and that begins a volume each hour.
 fn under_a_clock_of_the_future(machine: &Machine, directory: &Directory) -> Store {
     let volume_age = us(HOUR);
     let store = Store::open_inline_with(&StoreOptions { volume_age, ..machine.options(directory) }).unwrap();
@@ -194,7 +195,7 @@ async fn a_clock_of_the_future_makes_nothing_old_and_begins_no_volume_behind_it(
     assert_eq!(volumes.len(), 5, "one each hour");
     assert!(volumes.iter().all(|volume| volume.begun_at_ms <= machine.shown() / 1000));
 
-    // A week later they go in their order, each with what was made in its time and no other.
+    // A week later the volumes are dropped in order, each with the records of its time only.
     machine.pass(7 * DAY);
     let before_ms = store.now_ms().cast_unsigned() - retention_ms;
     while store.drop_before(before_ms, store.now_ms()).await.unwrap().is_some() {}

@@ -1,4 +1,5 @@
-//! Damage to the files of a store that was killed: it is told, costs nothing but itself, and never a panic.
+//! Damage to the files of a killed store: it is reported, costs only the damaged records, and never causes a
+//! panic.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,9 @@ use crate::manifest::{FileRow, Found, Manifest, VolumeRow};
 use crate::record_file;
 use crate::volume_number::{BASE, directory_of};
 
-/// How much of it is done: of every so many bytes of manifests, lists and headings one is flipped, and so many seeded places of
-/// each other file; each file is cut to so many lengths. `OFFERD_DAMAGE=all` does the whole of it, which takes minutes.
+/// The extent of the damage: one in so many bytes of manifests, lists and headings is flipped, and so many
+/// seeded places of each other file; each file is cut to so many lengths. `OFFERD_DAMAGE=all` tests all of
+/// it, which takes minutes.
 struct Extent {
     one_of: usize,
     places: usize,
@@ -26,7 +28,7 @@ fn extent() -> Extent {
     }
 }
 
-/// A first start that had no room on the disk leaves files in which nothing was stored.
+/// A first start without room on the disk leaves files in which nothing was stored.
 #[test]
 fn files_that_were_being_made_when_nothing_was_stored_are_no_damage() {
     fn empty_file(store: &Path, volume: u32) {
@@ -74,10 +76,10 @@ fn files_that_were_being_made_when_nothing_was_stored_are_no_damage() {
     }
 }
 
-/// What is in a store, opened: by tree and key.
+/// The plain content of a store, by tree and key.
 type Contents = BTreeMap<(&'static str, Vec<u8>), Vec<u8>>;
 
-/// A store with several volumes, killed with much of it in its journal, and what is in it.
+/// A store with several volumes, killed with much of it in its journal, and its content.
 struct Killed {
     directory: Directory,
     files: BTreeMap<PathBuf, Vec<u8>>,
@@ -85,14 +87,14 @@ struct Killed {
     contents: Contents,
 }
 
-/// How much of a file is not the zeros that it was made with.
+/// The length of a file without the zeros it was preallocated with.
 fn used(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
 }
 
 fn contents(store: &Store) -> Contents {
     let mut found = Contents::new();
-    // That of the store itself is told by what it is for.
+    // The store's own records are tested through their effects.
     let trees = TREES.iter().filter(|row| !matches!(row.tree, Tree::LeadKeys | Tree::Meta));
     for row in trees {
         for record in store.scan(row.tree, []) {
@@ -110,7 +112,7 @@ impl Killed {
         let store = hourly.open();
         for nth in 0..9 {
             submit(&store, &hourly, nth);
-            // Overwritten again and again: a value of before is told from the last one.
+            // Overwritten again and again: an outdated value is distinguishable from the last one.
             store.commit_now(Commit::new().put(Tree::Pauses, "often", nth.to_be_bytes())).unwrap();
             hourly.pass(HOUR_MS / 3);
         }
@@ -119,7 +121,7 @@ impl Killed {
         let read = |file: PathBuf| {
             let mut bytes = fs::read(directory.path().join(&file)).unwrap();
             if file.starts_with("journal") {
-                // A part of what it was made as long as it will ever be with.
+                // Keeps only a part of the preallocated zeros.
                 bytes.truncate(used(&bytes) + 4096);
             }
             (file, bytes)
@@ -130,7 +132,7 @@ impl Killed {
         Self { directory, files, hourly, contents }
     }
 
-    /// The store as it was when it was killed, but for one file.
+    /// Restores the store as killed, except one file.
     fn with(&self, file: &Path, bytes: Option<&[u8]>) {
         let store = self.directory.path();
         fs::remove_dir_all(store).unwrap();
@@ -144,7 +146,7 @@ impl Killed {
         }
     }
 
-    /// Opens what is there, twice, and looks that all that can be read is as it was written, and what cannot be is told.
+    /// Opens the store twice and checks that readable records are unchanged and unreadable ones are reported.
     fn look(&self, what: &str, file: &Path) {
         for round in ["first", "second"] {
             let store = match Store::open_inline_with(&self.hourly.options) {
@@ -167,7 +169,7 @@ impl Killed {
         }
     }
 
-    /// What lies in the base or in another volume is there.
+    /// Records in the base and in other volumes are there.
     fn others_are_whole(&self, what: &str, damaged: u32, found: &Contents) {
         let rows = [crate::manifest::FileRow { number: 1, bytes: 0 }];
         for number in crate::volume_number::volumes_in(self.directory.path()).unwrap() {
@@ -251,7 +253,7 @@ fn both_manifests_or_the_journal_may_be_gone() {
     }
 }
 
-/// Nothing else tells of a volume that is gone with the manifest but the data keys of its leads.
+/// A volume that is lost together with the manifest shows only by the data keys of its leads.
 #[test]
 fn a_volume_that_is_gone_with_both_manifests_is_told() {
     let killed = Killed::new();
@@ -264,8 +266,8 @@ fn a_volume_that_is_gone_with_both_manifests_is_told() {
     killed.look("volume 2 and the manifests deleted", Path::new("volumes/2"));
 }
 
-/// The files of the journal go one after the other when a store is closed, and a power cut keeps any of them: of a file that is
-/// older than what the record files have, nothing may be taken for newer.
+/// When a store is closed, the files of the journal are removed one by one, and a power cut may keep any of
+/// them. Nothing in a file older than the record files may be taken for newer.
 #[test]
 fn what_the_journal_has_lost_is_not_undone_by_what_it_still_has() {
     let directory = directory();
@@ -307,7 +309,7 @@ fn a_segment_that_a_cut_off_close_has_left_does_not_bring_old_values_back() {
     assert_eq!(store.payload(Tree::Templates, "gone"), None);
 }
 
-/// Which of the base's files may be emptied is told by what lives in them; of what is damaged nobody knows.
+/// The live records of a base file decide whether it may be emptied; those of a damaged file are unknown.
 #[test]
 fn a_file_of_the_base_that_is_damaged_is_not_emptied_and_removed() {
     let directory = directory();
@@ -356,7 +358,7 @@ fn a_volume_that_cannot_be_opened_is_told_and_the_others_go_on() {
         hourly.pass(HOUR_MS);
     }
     drop(store);
-    // Where a list of its index is to be, there is what can be neither read nor removed as one.
+    // In the place of an index list is something that can be neither read nor removed as a list.
     let list = directory.path().join("volumes/2/index.sum");
     fs::remove_file(&list).unwrap();
     fs::create_dir_all(list.join("not/empty")).unwrap();
@@ -395,7 +397,7 @@ fn records_that_cannot_be_read_are_counted_in_a_backup() {
     assert_eq!(scanner.finish().unwrap().broken, [(Tree::Templates, 1)]);
 }
 
-/// Who reads a damaged record has found the place: it is known at the next start, before anything is read.
+/// Reading a damaged record locates the damage: it is known at the next start, before anything is read.
 #[test]
 fn what_a_read_has_found_is_known_at_the_next_start() {
     let directory = directory();
@@ -423,7 +425,8 @@ fn what_a_read_has_found_is_known_at_the_next_start() {
     assert_eq!(open().damages(), found);
 }
 
-/// An index that was made of a damaged file is not kept: the bytes may come back, as from a disk that is well again.
+/// An index built from a damaged file is not kept: the bytes may come back, as from a disk that has
+/// recovered.
 #[test]
 fn what_was_damaged_is_found_when_it_is_back() {
     let directory = directory();
@@ -436,7 +439,7 @@ fn what_was_damaged_is_found_when_it_is_back() {
     let mut damaged = whole.clone();
     *damaged.last_mut().unwrap() ^= 1;
     fs::write(&file, damaged).unwrap();
-    // It is made anew of what there is.
+    // It is rebuilt from the remaining files.
     fs::remove_file(directory.path().join("volumes/1/index.sum")).unwrap();
     assert!(!inline(&directory).check().unwrap().is_sound());
     fs::write(&file, whole).unwrap();
@@ -456,7 +459,7 @@ fn a_file_that_goes_while_the_store_is_open_is_told_by_a_check() {
         let file = directory.path().join(name);
         store.commit_now(Commit::new().put(Tree::Templates, "here", "text")).unwrap();
         assert!(store.check().unwrap().is_sound());
-        // Another file of the same bytes is not the one that is written to.
+        // Another file with the same bytes is not the one that is written to.
         let bytes = fs::read(&file).unwrap();
         fs::remove_file(&file).unwrap();
         fs::write(&file, bytes).unwrap();
@@ -465,7 +468,7 @@ fn a_file_that_goes_while_the_store_is_open_is_told_by_a_check() {
     }
 }
 
-/// What is written to a file that is gone goes with it at the next start.
+/// Writes to a deleted file are lost at the next start.
 #[test]
 fn nothing_is_acknowledged_while_a_file_is_gone_and_all_goes_on_when_it_is_back() {
     let commit = |key: &str| Commit::new().put(Tree::Templates, key, "text");
@@ -498,7 +501,7 @@ fn nothing_is_acknowledged_while_a_file_is_gone_and_all_goes_on_when_it_is_back(
     }
 }
 
-/// Files that went with both manifests can be missed by nobody, so nothing says that the store is whole.
+/// Files that are lost with both manifests cannot be missed, so the store is not reported as intact.
 #[test]
 fn a_store_without_manifests_is_whole_for_nobody() {
     let directory = directory();

@@ -1,4 +1,4 @@
-//! What is still there, and what is said, after a restart, a crash or a fault.
+//! Records and reports after a restart, a crash or a fault.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -112,7 +112,8 @@ fn whatever_becomes_of_the_indexes_nothing_is_lost() {
     }
 }
 
-/// The files are the truth: a check reads them, and an index that does not find all that they hold is not kept.
+/// The files are the truth: a check reads them, and an index that does not find everything in them is not
+/// kept.
 #[test]
 fn a_check_tells_what_an_index_does_not_find_and_the_next_start_finds_it() {
     let directory = directory();
@@ -284,7 +285,7 @@ fn full_segments_of_the_journal_are_used_again() {
     assert_eq!(files().count(), 0, "a store that was closed has nothing to replay");
 }
 
-/// What an earlier use has left in a file is told by the number of the segment, which therefore never comes again.
+/// Leftovers of an earlier use of a file are recognised by the number of the segment, which is never reused.
 #[test]
 fn a_start_that_was_cut_off_before_its_journal_was_begun_does_not_count_from_one() {
     let directory = directory();
@@ -327,7 +328,7 @@ fn a_damaged_journal_is_told_and_set_aside_and_costs_no_other_group() {
     fs::write(&journal, bytes).unwrap();
 
     let store = inline(&copy);
-    // The record file had it by then.
+    // The record file already had it.
     assert!(["a", "b", "c"].iter().all(|key| store.payload(TREE, key).is_some()));
     let report = store.check().unwrap();
     assert_eq!((report.set_aside.len(), report.is_sound()), (1, false));
@@ -352,7 +353,7 @@ fn a_store_that_is_open_is_locked_for_others() {
     assert!(error.to_string().ends_with("another offerd is running on it"), "{error}");
 }
 
-/// Nothing but its format is read of it, and nothing is written.
+/// Only the format of such a store is read, and nothing is written.
 #[test]
 fn a_store_of_another_format_is_refused_and_stays_as_it_is() {
     for format in [0, 2, 99] {
@@ -374,8 +375,8 @@ fn a_store_of_another_format_is_refused_and_stays_as_it_is() {
     }
 }
 
-/// A file is begun, and told of, before anything is written to it; a power cut in between leaves its name, and of its heading what it
-/// likes.
+/// A file is created and listed before anything is written to it. A power cut in between leaves its name and
+/// any part of its heading.
 #[test]
 fn what_a_cut_leaves_of_a_file_that_was_only_begun_is_no_damage() {
     for left in [&[][..], &[0; 20]] {

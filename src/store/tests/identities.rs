@@ -1,4 +1,4 @@
-//! Whom leads are about: known for a look-back, and gone with an erasure, from every byte that a thief may have.
+//! Identities: recognised for a look-back, and after an erasure gone from every byte that a thief may have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ fn lead(nth: u8) -> Uuid {
     Uuid::from_u128(0xEE00 + u128::from(nth))
 }
 
-/// A lead about the person of this number, in a company that looks back for a day.
+/// A lead about the person of this number, in a company with a look-back of a day.
 fn about(nth: u8, at_ms: i64) -> Commit {
     let (person, look_back_ms) = ([nth; 32], 24 * HOUR_MS);
     Commit::new()
@@ -36,8 +36,8 @@ fn files(directory: &Path, found: &mut Vec<u8>) {
     }
 }
 
-/// What a thief of the disk and of the master key has: every byte, of before and of now, and every key that the key file of now
-/// gives away.
+/// The loot of a thief with the disk and the master key: every byte, old and new, and the keys in the current
+/// key file.
 struct Thief {
     bytes: Vec<u8>,
     ring: KeyRing,
@@ -52,7 +52,8 @@ impl Thief {
         Self { bytes, ring: KeyFile::of(last).open(&master).unwrap() }
     }
 
-    /// Whether anything on the disk tells that this person was here: a hash under any key, or the hash that it is made of.
+    /// Whether anything on the disk reveals that this person was here: a hash under any key, or the hash it
+    /// is made from.
     fn finds(&self, nth: u8) -> bool {
         let hashes = self.ring.identities.iter().map(|key| key.place(&[nth; 32])[24..].to_vec());
         hashes.chain([vec![nth; 32]]).any(|hash| memmem::find(&self.bytes, &hash).is_some())
@@ -74,7 +75,7 @@ impl Thief {
     }
 }
 
-/// Forgets at once, and says how many hashes there were by lead.
+/// Forgets at once and returns the number of hashes by lead.
 async fn forget_identities(store: &Store, of: &[IdentityOf]) -> BTreeMap<Uuid, u64> {
     forget(store, store.begin_forgetting_identities(of, false).unwrap(), of.iter().map(|of| of.lead)).await
 }
@@ -104,7 +105,7 @@ async fn of_a_person_who_is_erased_no_byte_tells_anything_and_the_others_are_sti
     let of = |nth, identity| [IdentityOf { lead: lead(nth), company: COMPANY, identity }];
     let one = |nth| BTreeMap::from([(lead(nth), 1)]);
     assert_eq!(forget_identities(&store, &of(7, Some([7; 32]))).await, one(7));
-    // What a lead is told to be may have changed since; its record is found all the same.
+    // The given identity of a lead may be outdated; its record is found all the same.
     assert_eq!(forget_identities(&store, &of(8, Some([99; 32]))).await, one(8));
     assert_eq!(forget_identities(&store, &of(9, None)).await, one(9));
     for nth in 7..10 {
@@ -163,7 +164,7 @@ async fn a_crash_between_two_keys_is_made_good_later() {
 
 const SHARED: [u8; 32] = [200; 32];
 
-/// Whoever asks again after the crash has to find what is left.
+/// A retry after the crash must find the rest.
 #[tokio::test]
 async fn an_erasure_that_a_crash_cuts_short_leaves_who_is_not_erased_yet_to_be_found_and_of_the_others_nothing()
  {
@@ -191,7 +192,7 @@ async fn an_erasure_that_a_crash_cuts_short_leaves_who_is_not_erased_yet_to_be_f
     assert!((1..8).all(|nth| !thief.finds(nth)) && (8..30).all(|nth| thief.finds(nth)));
 }
 
-/// A lead that is found by a contact of its own and by one that many share.
+/// A lead with a contact of its own and one that many leads share.
 fn found_by(nth: u8, at_ms: i64) -> Commit {
     let commit = Commit::new().about(lead(nth)).put(Tree::Leads, lead(nth), [nth; 40]);
     commit.found_by([nth; 32], at_ms).found_by(SHARED, at_ms)
@@ -209,7 +210,7 @@ async fn leads_are_found_by_their_contacts_and_of_who_is_erased_no_byte_tells_an
     let at_ms = |nth: u8| i64::from(nth) * 2 * HOUR_MS;
     for nth in 1..36 {
         store.commit_now(found_by(nth, at_ms(nth))).unwrap();
-        // Of a step that was taken again.
+        // A repeated step.
         store.commit_now(Commit::new().about(lead(nth)).found_by([nth; 32], at_ms(nth))).unwrap();
     }
     assert_eq!(store.found_by(&[9; 32]).unwrap(), [lead(9)]);
@@ -218,7 +219,7 @@ async fn leads_are_found_by_their_contacts_and_of_who_is_erased_no_byte_tells_an
     let of = |nth: u8| contacts(nth, at_ms(nth), at_ms(nth));
     let two = |nth| BTreeMap::from([(lead(nth), 2)]);
     assert_eq!(forget_contacts(&store, &[of(9)]).await, two(9));
-    // One that has grown since had another address before.
+    // A changed lead had another address before.
     let grown = ContactsOf { contacts: vec![SHARED], ..contacts(20, at_ms(20), at_ms(30)) };
     assert_eq!(forget_contacts(&store, &[grown]).await, two(20));
     assert_eq!(forget_contacts(&store, &[of(9)]).await, BTreeMap::new());
@@ -254,7 +255,7 @@ async fn however_many_leads_go_at_once_each_key_is_hashed_anew_once() {
     let gone: Vec<u8> = (1..21).collect();
     let identities: Vec<IdentityOf> = gone
         .iter()
-        // What some of them are is not known, and they are found all the same.
+        // Leads with an unknown identity are found all the same.
         .map(|nth| IdentityOf {
             lead: lead(*nth),
             company: COMPANY,

@@ -1,4 +1,5 @@
-//! What the store promises, in sentences. Tests write through the inline store where the thread is not their subject.
+//! The promises of the store, in sentences. Tests use the inline store unless the writer thread is their
+//! subject.
 
 mod backup;
 mod clock;
@@ -35,7 +36,7 @@ struct Directory {
 }
 
 impl Directory {
-    /// That of the store.
+    /// The directory of the store.
     fn path(&self) -> &Path {
         &self.store
     }
@@ -53,7 +54,7 @@ fn inline(directory: &Directory) -> Store {
 }
 
 impl Shared {
-    /// The records in files, of a store that is known to have them there.
+    /// The records of a store in files.
     pub(crate) fn records(&self) -> &Arc<Records> {
         &self.files().expect("a store in files").records
     }
@@ -67,7 +68,7 @@ impl Commit {
 }
 
 impl Store {
-    /// Commits and takes the outcome, which an inline store has at once.
+    /// Commits and returns the outcome, which an inline store has at once.
     fn commit_now(&self, commit: Commit) -> Outcome {
         self.commit(commit).now_or_never().expect("an inline commit is ready at once")
     }
@@ -78,25 +79,25 @@ impl Store {
         writer.lock().as_mut().expect("open").execute(commits)
     }
 
-    /// Lets the disk be tried again at once.
+    /// Allows the next attempt on a failed disk at once.
     fn tried_long_ago(&self) {
         let Queue::Inline(writer) = &self.shared.queue else { panic!("not an inline store") };
         writer.lock().as_mut().expect("open").tried = None;
     }
 
-    /// The payload under a key, which must be sound.
+    /// The payload under a key, which must be intact.
     fn payload(&self, tree: Tree, key: impl AsRef<[u8]>) -> Option<Vec<u8>> {
         self.get(tree, key).expect("a sound record")
     }
 
-    /// The keys of a company's lead events, in the order of the feed.
+    /// The keys of a company's lead events, in feed order.
     fn feed(&self, company: Uuid) -> Vec<FeedKey> {
         let records = self.scan(Tree::LeadEvents, company);
         records.map(|record| FeedKey::parse(&record.unwrap().0).expect("a key of a feed")).collect()
     }
 }
 
-/// Each file of a store but those of its indexes and its lock, from its directory on.
+/// Every file of a store except its indexes and its lock, relative to its directory.
 fn files_of(store: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut ahead = vec![store.to_owned()];
@@ -115,7 +116,7 @@ fn files_of(store: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What a kill would leave of the store: its files as they are.
+/// Copies the files of the store as a kill would leave them.
 fn copied(directory: &Directory) -> Directory {
     fn copy(from: &Path, to: &Path) {
         fs::create_dir_all(to).unwrap();
@@ -134,7 +135,7 @@ fn copied(directory: &Directory) -> Directory {
     copy_of
 }
 
-/// The store after a kill, in the place of the one that was killed.
+/// The store after a kill, in the place of the killed one.
 fn killed(store: Store, directory: &Directory) -> Store {
     killed_with(store, directory, &StoreOptions::new(directory.path()))
 }
@@ -147,7 +148,7 @@ fn killed_with(store: Store, directory: &Directory, options: &StoreOptions) -> S
     Store::open_inline_with(options).expect("the store opens")
 }
 
-/// Changes what is stored under a key, behind the back of a closed store, in whichever volume it is.
+/// Changes the raw value under a key of a closed store, in whichever volume it is.
 fn tamper(path: &Path, key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
     tamper_with(path, key, |mut raw| {
         change(&mut raw);
@@ -155,7 +156,7 @@ fn tamper(path: &Path, key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
     });
 }
 
-/// Like [`tamper`], or removes it.
+/// Like [`tamper`], or removes the record.
 fn tamper_with(path: &Path, key: &[u8], change: impl FnOnce(Vec<u8>) -> Option<Vec<u8>>) {
     let numbers =
         [crate::volume_number::BASE].into_iter().chain(crate::volume_number::volumes_in(path).unwrap());

@@ -1,4 +1,4 @@
-//! The store against a map: whatever is committed, in whatever groups, they tell the same.
+//! The store against a map: after any commits in any groups, both have the same content.
 
 use std::collections::BTreeMap;
 

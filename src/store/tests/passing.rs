@@ -1,4 +1,4 @@
-//! What passes: read while it is wanted, and by nobody afterwards, whatever is left of its bytes.
+//! Ephemeral records: readable while wanted, and lost for good afterwards, whatever is left of their bytes.
 
 use super::backup::{master, restored, taken};
 use super::*;
@@ -15,7 +15,7 @@ fn forget_but(store: &Store, wanted: &str) {
     forgotten.expect("an inline store has done it at once").unwrap();
 }
 
-/// What lies under a key, in a store that is closed.
+/// The raw value under a key, in a closed store.
 fn raw_record(directory: &Directory, key: &str) -> Vec<u8> {
     let mut found = Vec::new();
     tamper(directory.path(), &TREE.sled_key(key.as_bytes()), |raw| found = raw.clone());

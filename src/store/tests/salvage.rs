@@ -1,4 +1,4 @@
-//! What a salvage makes of a damaged store, with a backup and without.
+//! Salvage of a damaged store, with a backup and without.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -11,7 +11,7 @@ use crate::left_alone::{Doubt, LeftAlone};
 use crate::salvage::{SalvageError, Salvaged, salvage};
 use offerd_model::SuppressionKind;
 
-/// A store of some hours, of which a backup was taken in the middle.
+/// A store of some hours, with a backup taken in the middle.
 struct Drill {
     directory: Directory,
     hourly: Hourly,
@@ -59,7 +59,7 @@ impl Drill {
         self.directory.path().join(name)
     }
 
-    /// Which leads can be read whole.
+    /// The leads that can be read completely.
     fn whole(&self, store: &Store) -> Vec<usize> {
         let is_whole = |nth: &usize| {
             let (lead, table) = self.leads[*nth];
@@ -142,7 +142,7 @@ fn who_was_erased_since_the_backup_does_not_come_back() {
     assert!(store.payload(Tree::Leads, other).is_some());
     fs::remove_dir_all(drill.new_place()).unwrap();
 
-    // Nor when nothing says any more who it was.
+    // Nor when no record names the erased lead any longer.
     drop(store);
     fs::remove_dir_all(drill.file("base")).unwrap();
     let salvaged = drill.salvage(Some(&drill.backup)).unwrap();
@@ -186,7 +186,7 @@ fn what_stands_in_the_way_is_told_and_nothing_is_left() {
     assert!(matches!(drill.salvage(None), Err(SalvageError::NotEmpty { .. })));
     fs::remove_dir_all(drill.new_place()).unwrap();
 
-    // Those that one salvage has left, which was killed.
+    // Directories left by a killed salvage.
     let left = ["salvaged.part", "salvaged.backup"].map(|name| drill.new_place().with_file_name(name));
     left.iter().for_each(|path| fs::create_dir(path).unwrap());
     let refused = drill.salvage(Some(&drill.backup)).unwrap_err().to_string();
@@ -232,7 +232,7 @@ fn the_keys_of_another_store_are_not_taken_from_its_backup() {
     assert!(salvaged.keys_of_backup, "{salvaged:?}");
 }
 
-/// A store with records that are about no lead, of which a backup was taken, and its file of the suppression key.
+/// A store with records without a lead, of which a backup was taken, and its suppression key file.
 fn of_no_lead() -> (Drill, PathBuf) {
     let drill = drill();
     let store = drill.hourly.open();
@@ -249,7 +249,7 @@ fn of_no_lead() -> (Drill, PathBuf) {
     (Drill { backup, ..drill }, key)
 }
 
-/// Somebody who asked to be left alone.
+/// The digest of an opted-out person.
 const ASKED: [u8; 32] = [7; 32];
 
 fn reload() -> AuditEntry {
@@ -364,7 +364,7 @@ fn a_gap_in_the_audit_is_recorded_and_the_chain_goes_on_behind_it() {
     let verdict = audit.verify().unwrap();
     assert_eq!((verdict.records, verdict.broken, &*verdict.gaps), (4, None, &[gap][..]));
     assert_eq!((gap.to_string(), verdict.head.number), ("record 2 is lost".to_owned(), 5));
-    // One that no salvage has recorded shows as before.
+    // A gap that no salvage has recorded still shows.
     store.commit_now(Commit::new().remove(Tree::Audit, audit_key(3))).unwrap();
     let broken = audit.verify().unwrap().broken.expect("it shows");
     assert!(broken.starts_with("record 2 is missing"), "{broken}");

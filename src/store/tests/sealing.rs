@@ -1,4 +1,4 @@
-//! What is sealed: found by nobody without the key, read by all with it, and by nobody once it is erased.
+//! Sealing: sealed records are hidden without the key, readable with it, and lost for good once erased.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::raw::RawValues;
 use crate::sealing::data_key;
 use crate::sealing::slots::Slots;
 
-/// A text that is looked for where it must not be.
+/// A text that is searched for where it must not be.
 const CANARY: &[u8] = b"078-05-1120 wren.canary@example.com";
 
 const LEAD: Uuid = Uuid::from_u128(0x11);
@@ -45,7 +45,7 @@ fn holds(raw: &[u8], text: &[u8]) -> bool {
     memchr::memmem::find(raw, text).is_some()
 }
 
-/// What lies under a key, in a store that is closed.
+/// The raw value under a key, in a closed store.
 fn raw_record(directory: &Directory, tree: Tree, key: impl AsRef<[u8]>) -> Vec<u8> {
     let mut found = Vec::new();
     tamper(directory.path(), &tree.sled_key(key.as_ref()), |raw| found = raw.clone());
@@ -55,7 +55,7 @@ fn raw_record(directory: &Directory, tree: Tree, key: impl AsRef<[u8]>) -> Vec<u
 #[test]
 fn every_sealed_tree_is_read_as_it_was_written_and_told_by_no_file() {
     let directory = directory();
-    // What identities tell is written by the store alone, and what passes is about no lead; both have tests of their own.
+    // Only the store writes identities, and ephemeral records have no lead; both have tests of their own.
     let is_put = |tree| tree != Tree::Identities && tree != Tree::Prefills;
     let sealed =
         || TREES.iter().filter(|row| row.seal != Seal::Open).map(|row| row.tree).filter(|tree| is_put(*tree));
@@ -102,7 +102,7 @@ fn guards_see_through_the_seal() {
     let found = Err(CommitError::Guard { index: 0, found: CANARY.to_vec() });
     assert_eq!(store.commit_now(grow(b"another")), found);
     assert_eq!(store.commit_now(about(LEAD).absent(Tree::Leads, LEAD)), found);
-    // Within one group too: the second sees what the first has sealed.
+    // Within one group too: the second commit sees the records that the first has sealed.
     let outcomes = store.commit_group(&[grow(CANARY), grow(CANARY)]);
     assert_eq!(outcomes, [Ok(()), Err(CommitError::Guard { index: 0, found: b"grown".to_vec() })]);
 }
@@ -145,12 +145,12 @@ fn a_lead_whose_data_key_is_lost_is_broken_and_not_erased() {
     assert_eq!(store.payload(Tree::Leads, OTHER).as_deref(), Some(CANARY));
 }
 
-/// A lead of the same slot as [`LEAD`].
+/// A lead in the slot of [`LEAD`].
 fn neighbour(slots: &Slots) -> Uuid {
     neighbours(slots)[0]
 }
 
-/// Tells the slot of a lead in a store, which is made if it is not there.
+/// The slots of a store, which is created if missing.
 fn slots(directory: &Directory) -> Slots {
     inline(directory).shared.records().sealing().slots.clone()
 }
@@ -168,7 +168,7 @@ fn an_erased_lead_is_read_no_more_and_its_neighbours_are() {
     inline(&directory).commit_group(&[about(LEAD), about(OTHER), about(neighbour(&slots))]);
     for _ in 0..2 {
         let store = inline(&directory);
-        // The second time it changes nothing.
+        // The second erasure changes nothing.
         assert_eq!(store.commit_now(Commit::new().erase(LEAD, 5)), Ok(()));
         assert_eq!((store.payload(Tree::Leads, LEAD), store.is_erased(LEAD)), (None, Ok(true)));
         assert_eq!(store.commit_now(about(LEAD)), Err(CommitError::Erased));
@@ -225,7 +225,7 @@ fn not_even_a_data_key_that_is_dug_up_opens_what_is_erased() {
     assert_eq!(store.payload(Tree::Leads, neighbour(&slots)).as_deref(), Some(CANARY));
 }
 
-/// Gives what a slow reader has read before it was replaced, then what is there.
+/// Returns the value that a slow reader has read before it was replaced, then the current one.
 struct Slow<'a> {
     before: std::cell::Cell<Option<Vec<u8>>>,
     now: &'a records::Records,
@@ -258,7 +258,7 @@ fn an_erasure_that_a_crash_interrupts_is_finished_at_the_next_start() {
     let store = inline(&directory);
     store.commit_group(&[about(LEAD), about(neighbour(&slots))]);
     let slot = u16::from_be_bytes(*slots.place(LEAD).first_chunk().unwrap());
-    // As far as a crash before the group is on the disk lets it come.
+    // The state after a crash before the group is on the disk.
     store.shared.records().sealing().renew(&[slot].into()).unwrap();
     assert_eq!(store.shared.records().sealing().unfinished(), [slot]);
     let late = neighbours(&slots)[3];
@@ -320,7 +320,7 @@ fn exchanging_the_master_key_changes_no_record() {
     store.commit_now(about(LEAD)).unwrap();
     let blind = store.blind("identity", CANARY);
     store.exchange_master_key(new).unwrap();
-    // What is erased afterwards is written with the new key.
+    // Later erasures use the new key.
     store.commit_now(about(OTHER)).unwrap();
     store.commit_now(Commit::new().erase(OTHER, 1)).unwrap();
     drop(store);
@@ -349,7 +349,7 @@ enum Step {
     Erase(u8),
 }
 
-/// Few leads, of which some share a slot.
+/// A few leads, some of which share a slot.
 fn leads(slots: &Slots) -> Vec<Uuid> {
     let neighbours = neighbours(slots);
     let lead = |number: u8| match number % 2 {
@@ -367,7 +367,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::cases::cases(6) })]
 
-    /// In whatever groups leads come and are erased: who is not erased is read, who is erased is not, also after a restart.
+    /// Leads are created and erased in any groups: only those not erased can be read, also after a restart.
     #[test]
     fn erasing_takes_those_who_are_erased_and_nobody_else(groups in vec(vec(step(), 1..8), 1..6)) {
         let directory = directory();
@@ -400,7 +400,7 @@ proptest! {
     }
 }
 
-/// Two leads of different slots, and one of the slot of the first.
+/// Two leads in different slots, and one in the slot of the first.
 fn in_slots(slots: &Slots) -> [Uuid; 3] {
     let slot = |lead| slots.slot_of(lead);
     let first = Uuid::from_u128(1);
@@ -423,7 +423,7 @@ fn an_erasure_that_a_failing_disk_interrupts_costs_its_neighbours_nothing() {
     store.commit_now(Commit::new().erase(first, 1)).unwrap_err();
     options.sync_fault.set(false);
 
-    // Whoever is erased next has all old wrapping keys forgotten.
+    // The next erasure destroys all old wrapping keys.
     store.commit_now(Commit::new().erase(stranger, 2)).unwrap();
     let check = |store: &Store| {
         assert_eq!(store.payload(Tree::Leads, neighbour).as_deref(), Some(CANARY));

@@ -1,4 +1,4 @@
-//! What is kept for a time of its own: read until that has passed, and by nobody afterwards.
+//! Payloads with a TTL: readable until it has passed, and lost for good afterwards.
 
 use super::*;
 
@@ -15,7 +15,7 @@ async fn what_is_kept_for_a_day_is_read_by_nobody_two_days_later() {
         inline(&directory)
     };
     assert_eq!(store.open_in_time(&brief).as_deref(), Some(&b"told"[..]));
-    // What shares a key with what is kept for longer stays as long as that.
+    // A payload stays as long as the longest TTL that shares its key.
     assert_eq!(store.forget_passed_identities(now_ms + 48 * HOUR_MS).await.unwrap(), 0);
     assert_eq!(store.open_in_time(&long).as_deref(), Some(&b"told"[..]));
     assert_eq!(store.forget_passed_identities(now_ms + 24 * 12 * HOUR_MS).await.unwrap(), 1);

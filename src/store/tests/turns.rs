@@ -1,4 +1,4 @@
-//! Who changes one record waits for their turn.
+//! Record locks: changes of one record wait for each other.
 
 use std::sync::Mutex;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Records that lie in several volumes: found, scanned and kept as if they lay in one, and dropped by their age.
+//! Records in several volumes: read as if they were in one, and dropped by age.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(super) const COMPANY: Uuid = Uuid::from_u128(0xC0);
 
 pub(super) const HOUR_MS: u64 = 3_600_000;
 
-/// A store that begins a volume each hour, and its clock, which stands.
+/// A store that begins a volume each hour, and its clock, which stands still.
 pub(super) struct Hourly {
     pub(super) options: StoreOptions,
     now_ms: Arc<AtomicU64>,
@@ -44,14 +44,14 @@ impl Hourly {
         self.now_ms.fetch_add(ms, Ordering::SeqCst);
     }
 
-    /// A uuid of now.
+    /// A uuid with the current time.
     fn uuid(&self, nth: u32) -> Uuid {
         let version = 7_u128 << 76;
         Uuid::from_u128(u128::from(self.now_ms()) << 80 | version | 2 << 62 | u128::from(nth))
     }
 }
 
-/// A lead with a uuid that tells no time, its table, what happened to it, and by what it is known.
+/// A lead with a uuid that has no time, its table, an event, and its identity.
 pub(super) fn submit(store: &Store, hourly: &Hourly, nth: u32) -> (Uuid, Uuid) {
     let (lead, table) = (Uuid::from_u128(0xEE00 + u128::from(nth)), hourly.uuid(nth));
     let at = hourly.now_ms().cast_signed();
@@ -194,7 +194,7 @@ async fn what_is_written_to_a_volume_that_was_dropped_does_not_bring_it_back() {
     assert!(!directory.path().join("volumes").join(dropped.to_string()).exists());
 }
 
-/// A group is applied record by record, so this fails when a reader does not wait for its end.
+/// A group is applied record by record, so this fails if a reader does not wait for its end.
 #[test]
 fn readers_see_all_of_a_group_or_nothing() {
     const ROUNDS: u32 = 2_000;
@@ -241,7 +241,7 @@ fn a_backup_has_every_volume_and_so_has_the_store_that_is_restored() {
     fs::copy(directory.path().with_file_name("store.key"), restored.path().with_file_name("store.key"))
         .unwrap();
     let again = inline(&restored);
-    // What was submitted after the last step of the backup is not in it.
+    // Leads submitted after the last step of the backup are not in it.
     let submitted = u64::from(nth) - 1;
     assert_eq!(again.scan(Tree::Leads, []).count() as u64, submitted);
     assert_eq!(events(&again).len() as u64, submitted);
@@ -271,7 +271,7 @@ async fn what_is_too_old_is_dropped_with_its_volume_and_the_rest_is_as_it_was() 
     for nth in 0..2 {
         let dropped = store.drop_before(now - HOUR_MS, 0).await.unwrap().expect("it is old enough");
         assert_eq!((dropped.volume, dropped.leads), (nth + 1, 2));
-        // Of each lead what it is known by, and what was reported.
+        // Of each lead, its identity and its report.
         assert_eq!(dropped.records, 4);
         assert!(dropped.bytes > 0);
     }
@@ -317,7 +317,7 @@ async fn the_size_of_a_store_follows_its_retention() {
 proptest! {
     #![proptest_config(crate::cases::cases(2))]
 
-    /// Whatever is written when, with stops and kills between, what is read is what a map has.
+    /// Whatever is written, with restarts and kills in between, reads match those of a map.
     #[test]
     fn volumes_tell_what_a_map_tells(
         steps in prop::collection::vec((0..12_u32, 0..4_u8, 0..HOUR_MS / 4, prop::option::of(any::<bool>())), 1..60),

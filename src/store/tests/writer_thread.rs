@@ -1,4 +1,4 @@
-//! The queue and the thread behind it. A clock that waits for the test holds the writer inside a group.
+//! The queue and its thread. A clock that waits for the test holds the writer inside a group.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::*;
 
 const TREE: Tree = Tree::Templates;
 
-/// Holds the writer whenever it asks for the time, from when it is to be held on, until it is dropped.
+/// Once shut, holds the writer when it asks for the time, until dropped.
 struct Gate {
     shut: Arc<AtomicBool>,
     waiting: Receiver<()>,
@@ -20,7 +20,7 @@ struct Gate {
 }
 
 impl Gate {
-    /// Options of a store whose writer the gate holds.
+    /// Options of a store whose writer the gate can hold.
     fn before(directory: &Directory) -> (StoreOptions, Self) {
         let (wait, waiting) = unbounded();
         let (open, opened) = unbounded::<()>();
@@ -39,7 +39,7 @@ impl Gate {
         (options, Self { shut, waiting, _open: open })
     }
 
-    /// Gives the writer a commit to be held in, and returns when it is.
+    /// Holds the writer in a commit, and returns when it is held.
     fn hold(&self, store: &Store) {
         self.shut.store(true, Ordering::SeqCst);
         drop(store.commit(Commit::new().append(Tree::LeadEvents, Uuid::nil(), "held")));
@@ -87,7 +87,7 @@ async fn of_equal_submits_in_one_group_one_wins() {
     assert_eq!(second.await, Err(CommitError::Guard { index: 0, found: b"one".to_vec() }));
 }
 
-/// Counts how often it is woken.
+/// Counts wake-ups.
 #[derive(Default)]
 struct Woken(AtomicUsize);
 
@@ -266,7 +266,7 @@ async fn a_writer_that_panics_has_failed_for_good_and_nothing_is_read_any_more()
     assert!(matches!(store.commit(Commit::new()).await, Err(CommitError::Failed(_))));
 }
 
-/// What an index does not give back, a reader does not wait for.
+/// A reader does not wait for an index that does not answer.
 #[tokio::test]
 async fn a_read_waits_no_longer_for_a_group_than_a_step_may_take() {
     let directory = directory();
@@ -280,7 +280,7 @@ async fn a_read_waits_no_longer_for_a_group_than_a_step_may_take() {
         assert!(matches!(store.scan(TREE, []).next(), Some(Err(ReadError::Disk(_)))));
         let tokens = tokens::Tokens::of(store.clone());
         assert!(tokens.is_in_doubt("a token") && tokens.find("a token").is_none(), "it may be known");
-        // Nor is there nothing because it cannot be read.
+        // A failed read is not reported as "nothing there".
         assert!(tokens.list().is_err() && tokens.ended(Uuid::nil()).is_err());
         assert!(tokens.company_named("Acme").is_err());
         let keys = registry::partner_keys::PartnerKeys::of(store.clone());

@@ -1,9 +1,9 @@
-//! Ids: made here and nowhere else, each from bits of its own that come from the system's generator, fresh for all that must not be
-//! guessed. What is derived from a name is public, and no other id.
+//! Ids, created only here. Each has bits of its own from the system's generator, fresh for every id that must
+//! not be guessable. Ids derived from a name are public.
 //!
-//! Whoever knows the uuid of a lead or a rate table may use it with a token that ships in apps, so it must not follow from
-//! anything that is shown. There is no counter, hence no id tells of another. (`uuid`'s own `now_v7` counts, and is left out
-//! of the build.)
+//! An app with a shipped token may use a lead or a rate table by its uuid, so a uuid must not follow from
+//! anything visible. There is no counter, so no id reveals another. (`uuid`'s own `now_v7` counts, and is not
+//! compiled in.)
 
 use std::cell::RefCell;
 
@@ -11,18 +11,18 @@ use chrono::Utc;
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
-/// A UUIDv7: the millisecond, then 74 random bits. For what is found and kept by its time.
+/// A UUIDv7: the millisecond, then 74 random bits. For records that are found and kept by time.
 pub fn timed() -> Uuid {
     timed_at(u64::try_from(Utc::now().timestamp_millis()).unwrap_or(0))
 }
 
-/// The same of another time, Unix milliseconds.
+/// A UUIDv7 of another time, Unix milliseconds.
 pub fn timed_at(at_ms: u64) -> Uuid {
     Builder::from_unix_timestamp_millis(at_ms, &random_bytes()).into_uuid()
 }
 
-/// A UUIDv4: 122 random bits, and nothing of the time. For what is only named, as each request is: the bits of the next ones
-/// come from the system with those of this one.
+/// A UUIDv4: 122 random bits, without a time. For ids that only name things, such as requests: their bits are
+/// drawn in batches.
 pub fn random() -> Uuid {
     let bits = DRAWN.with_borrow_mut(|drawn| {
         if drawn.is_empty() {
@@ -34,15 +34,15 @@ pub fn random() -> Uuid {
     Builder::from_random_bytes(bits).into_uuid()
 }
 
-/// Ids whose bits are drawn by one call of the system, which takes longer than to draw those of a few more.
+/// Batch size: a system call takes longer than drawing the bits of a few more ids.
 const DRAWN_AT_ONCE: usize = 16;
 
 thread_local! {
-    /// The bits of ids to come, each of one.
+    /// Random bits of the next ids.
     static DRAWN: RefCell<Vec<[u8; 16]>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A UUIDv8 that is always the same for the same: for what has a name, and is no secret. `kind` keeps apart what has the same names.
+/// A UUIDv8 that is a function of its arguments, for things with public names. `kind` separates namespaces.
 pub fn derived(kind: &str, names: &[&str]) -> Uuid {
     let mut hasher = Sha256::new();
     for name in std::iter::once(&kind).chain(names) {
@@ -56,7 +56,7 @@ pub fn derived(kind: &str, names: &[&str]) -> Uuid {
 /// Bytes from the system's generator.
 ///
 /// # Panics
-/// When the system has none to give: an id that can be guessed is worse than a request that fails.
+/// If the system has none: a guessable id is worse than a failed request.
 fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the system's generator gives random bytes");
@@ -67,10 +67,10 @@ fn random_bytes<const N: usize>() -> [u8; N] {
 mod tests {
     use super::*;
 
-    /// The bits of a UUIDv7 that are neither time nor version nor variant.
+    /// The random bits of a UUIDv7.
     const RANDOM_BITS_OF_V7: u128 = 0xfff << 64 | (u128::MAX >> 66);
 
-    /// Of ids made one after the other, how often each bit is another one than in the id before.
+    /// How often each bit differs between successive ids.
     fn flips(make: fn() -> Uuid) -> [usize; 128] {
         let mut flips = [0; 128];
         let mut before = make().as_u128();

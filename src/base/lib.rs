@@ -1,16 +1,16 @@
-//! What every other crate may name.
+//! The foundation that every other crate may use.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`config`] | the settings, layered and checked |
-//! | [`declaration`] | reads and checks files that operators write: every fault at once, with file, line and key |
+//! | [`declaration`] | reads operators' files and reports every fault at once, with file, line and key |
 //! | [`telemetry`] | logs, metrics and traces; the only module that names OpenTelemetry |
-//! | [`load_shedder`] | how much new work is let in, how long it waits in line, what is refused |
+//! | [`load_shedder`] | admission control: how much new work is in flight, queued or refused |
 //! | [`partner_health`] | judges a partner by how its asks end, against its own past |
-//! | [`ids`] | uuids that nobody can guess, and uuids that are derived from a name |
-//! | [`shares`] | what each company holds of a common limit |
-//! | [`regular_file`], [`private_file`], [`run_file`] | files: bounded reads, owner-only files, how commands find a daemon |
-//! | `worded` | the macro for enumerations whose variants stand beside their words |
+//! | [`ids`] | unguessable uuids, and uuids derived from a name |
+//! | [`shares`] | per-company fair shares of a bounded resource |
+//! | [`regular_file`], [`private_file`], [`run_file`] | bounded reads, owner-only files, how commands find a daemon |
+//! | `worded` | the macro for enumerations whose variants have words |
 
 #[macro_use]
 mod worded;

@@ -1,5 +1,6 @@
-//! Small files that only their user may read, and that prove by that who has read them: the run file and the digest of the
-//! console's secret. Neither is followed through a link, nor believed where somebody else may have written it.
+//! Small owner-only files: the run file and the digest of the console's secret. Access to one proves that the
+//! process is its user's. A file is not followed through a link, nor trusted if another user could have
+//! written it.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,23 +11,23 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-/// The most that is read of one, bytes.
+/// Largest file that is read, bytes.
 const BYTES_MAX: u64 = 64 * 1024;
 
-/// Permissions that nobody but the user may have.
+/// Permission bits that must not be set.
 const OTHERS: u32 = 0o077;
 
-/// What only its user may do with it: read and write.
+/// The permissions of a new file: read and write for its user.
 const OWN: u32 = 0o600;
 
-/// Writes a file as a whole, in place of one that is there, and gives it as it is open. `before` is done with it before
-/// anybody can find it.
+/// Writes or replaces a file as a whole and returns it open. `before` runs before the file is visible under
+/// its name.
 ///
 /// # Errors
-/// What the file system said.
+/// The error of the file system.
 pub fn write(path: &Path, bytes: &[u8], before: impl FnOnce(&File) -> io::Result<()>) -> io::Result<File> {
     let fresh = beside(path);
-    // One that was left half-written, or that somebody has put there.
+    // A leftover of an interrupted write, or a file that someone else has put there.
     match fs::remove_file(&fresh) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -39,13 +40,13 @@ pub fn write(path: &Path, bytes: &[u8], before: impl FnOnce(&File) -> io::Result
     Ok(file)
 }
 
-/// Reads a file, and gives it as it is open; `None` where there is none.
+/// Reads a file and returns it open; `None` if it does not exist.
 ///
 /// # Errors
-/// A sentence: that this user may not read it, or why it proves nothing.
+/// A sentence: this user may not read it, or it cannot be trusted.
 pub fn read(path: &Path) -> Result<Option<(File, Vec<u8>)>, String> {
     let place = path.display();
-    // A pipe would be waited for.
+    // Opening a pipe would block.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = match open(path, flags, Mode::empty()) {
         Ok(file) => file,
@@ -83,17 +84,17 @@ pub fn read(path: &Path) -> Result<Option<(File, Vec<u8>)>, String> {
     Ok(Some((file, bytes)))
 }
 
-/// What to do about a file that proves nothing.
+/// The remedy for a file that cannot be trusted.
 const AGAIN: &str = "remove it and start the daemon again, which makes it anew";
 
-/// Whether a file is its user's own. Root reads that of the user whose directory it lies in.
+/// Whether the user owns the file. Root also accepts files of the owner of the directory.
 fn may_be_of(owner: u32, user: u32, path: &Path) -> bool {
     let of_the_directory =
         || path.parent().and_then(|directory| fs::metadata(directory).ok()).map(|there| there.uid());
     owner == user || (user == 0 && of_the_directory() == Some(owner))
 }
 
-/// Where it is written before it is whole.
+/// The temporary path of a file being written.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
@@ -145,7 +146,7 @@ mod tests {
         symlink(&path, &link).unwrap();
         assert!(refused(&link).contains("symbolic link"), "{}", refused(&link));
         assert!(refused(directory.path()).contains("is no file"), "{}", refused(directory.path()));
-        // Written in place of a link it goes where the link stood, not where it led.
+        // Writing replaces the link itself, not its target.
         write(&link, b"new", |_| Ok(())).unwrap();
         assert_eq!(
             (fs::read(&path).unwrap(), fs::read(&link).unwrap()),

@@ -1,5 +1,5 @@
-//! Reading a file that settings, or files of the operator, name: as a whole, within a bound, and never what would be waited for or has
-//! no end, such as a pipe into which nobody writes, or a device.
+//! Reads files that operators name: as a whole, bounded in size, and never from something that blocks or has
+//! no end, such as a pipe without a writer or a device.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -8,19 +8,19 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Bytes of a file with certificates or a key in PEM at most; all public authorities together take a quarter of one MiB.
+/// Largest PEM file with certificates or a key, bytes; all public CAs together take a quarter of one MiB.
 pub const PEM_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// Bytes of a file with a secret at most; a secret takes some dozens.
+/// Largest file with a secret, bytes; a secret takes some dozens.
 pub const SECRET_BYTES_MAX: u64 = 4096;
 
-/// The bytes of a file, `most` of them at most. A link is followed.
+/// The bytes of a file, at most `most`. Follows links.
 ///
 /// # Errors
-/// That it cannot be read, is no regular file, or too large.
+/// If it cannot be read, is not a regular file, or is too large.
 pub fn bytes_of(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     let opened = open(file)?;
-    // As much room as it takes, so that no secret is moved and left behind.
+    // Allocated once, so that no reallocation leaves a copy of a secret behind.
     let mut bytes = Vec::with_capacity(usize::try_from(opened.metadata()?.len().min(most)).unwrap_or(0) + 1);
     if opened.take(most + 1).read_to_end(&mut bytes)? as u64 > most {
         return Err(refused(format!("it has more than {most} bytes")));
@@ -28,12 +28,12 @@ pub fn bytes_of(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A file that is opened to be read piece by piece. A link is followed.
+/// Opens a file for reading. Follows links.
 ///
 /// # Errors
-/// That it cannot be opened, or is no regular file.
+/// If it cannot be opened or is not a regular file.
 pub fn open(file: &Path) -> io::Result<File> {
-    // Opening a pipe would wait for who writes into it.
+    // Opening a pipe would wait for its writer.
     let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
     let opened = OpenOptions::new().read(true).custom_flags(nonblocking).open(file)?;
     match opened.metadata()?.is_file() {
@@ -46,10 +46,10 @@ fn refused(message: String) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, message)
 }
 
-/// The text of a file likewise, without the mark of UTF-8 that some editors begin a file with: it is part of no secret.
+/// The text of a file, without the byte order mark that some editors add: it is not part of a secret.
 ///
 /// # Errors
-/// As [`bytes_of`], and that it is no UTF-8.
+/// Like [`bytes_of`], or if it is not UTF-8.
 pub fn text_of(file: &Path, most: u64) -> io::Result<String> {
     let no_text = |_| io::Error::new(ErrorKind::InvalidData, "it is no text in UTF-8");
     let mut text = String::from_utf8(bytes_of(file, most)?).map_err(no_text)?;

@@ -1,6 +1,6 @@
-//! How commands find a running daemon, and prove to it that they are its user's: a file beside its store, readable by its owner
-//! only. The daemon holds a lock on it as long as it lives, which proves to a command that the addresses in it are the
-//! daemon's, not of whoever has taken them after its end.
+//! The run file: how commands find a running daemon, and prove that they belong to its user. It is beside the
+//! store and readable by its owner only. The daemon holds a lock on it for its lifetime. So a command knows
+//! that the addresses in it are the daemon's, and not those of a process that took them over later.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::private_file;
 
-/// Where a daemon listens, and the key that opens its admin listener to whoever may read its store.
+/// The addresses of a daemon, and the key to its admin listener, for users with access to its store.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunFile {
@@ -22,13 +22,13 @@ pub struct RunFile {
     pub integrations: String,
     /// Address of the admin listener, as a URL.
     pub admin: String,
-    /// Bearer token of the admin listener's commands; new at every start.
+    /// Bearer token for commands to the admin listener; new at every start.
     pub admin_key: String,
-    /// The settings files that it reads, at its start and whenever it reloads; none for a stopped one.
+    /// The settings files that it reads at its start and at every reload; none for a stopped one.
     pub settings_files: Option<Vec<PathBuf>>,
 }
 
-/// The run file of this very process.
+/// The run file of this process.
 #[derive(Debug)]
 pub struct Written {
     path: PathBuf,
@@ -37,26 +37,26 @@ pub struct Written {
 }
 
 impl RunFile {
-    /// Reads the file of the daemon that runs on a store, if there is one.
+    /// Reads the run file of the daemon that runs on a store, if any.
     ///
     /// # Errors
-    /// A sentence: that this user may not read it, or why it proves nothing.
+    /// A sentence: this user may not read it, or it cannot be trusted.
     pub fn read(store: &Path) -> Result<Option<Self>, String> {
         let read = match private_file::read(&path(store)) {
-            // What a copy of a store has brought along, or a daemon that was killed has left, is no matter.
+            // A leftover of a killed daemon, or of a copied store, is ignored.
             Err(_) if is_left_over(&path(store)) => return Ok(None),
             read => read?,
         };
         let Some((file, bytes)) = read else { return Ok(None) };
         let Ok(found) = serde_json::from_slice::<Self>(&bytes) else { return Ok(None) };
-        // Whose lock can be had has ended without a word, and somebody else may listen where it did.
+        // Without a lock the daemon has ended, and another process may listen at its addresses.
         Ok(is_held(&file).then_some(found))
     }
 
-    /// Writes the file, which stays locked until what is given is dropped.
+    /// Writes the file, which stays locked until the result is dropped.
     ///
     /// # Errors
-    /// What the file system said.
+    /// The error of the file system.
     pub fn write(&self, store: &Path) -> io::Result<Written> {
         let path = path(store);
         let bytes = serde_json::to_vec_pretty(self)?;
@@ -70,12 +70,12 @@ impl RunFile {
 impl Written {
     /// Removes the file.
     pub fn remove(&self) {
-        // There may be none.
+        // It may not exist.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Whether a process holds the lock. A file system that knows no locks cannot tell that none does.
+/// Whether a process holds the lock. Assumed on a file system without locks.
 fn is_held(file: &File) -> bool {
     match flock(file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => false,
@@ -84,7 +84,7 @@ fn is_held(file: &File) -> bool {
     }
 }
 
-/// Whether there is a plain file of which no process holds the lock.
+/// Whether there is a regular file that no process has locked.
 fn is_left_over(path: &Path) -> bool {
     let is_plain = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     is_plain && File::open(path).is_ok_and(|file| !is_held(&file))

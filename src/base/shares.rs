@@ -1,4 +1,4 @@
-//! How much each company holds of what there is only so much of, so that none takes all of it.
+//! Per-company fair shares of a bounded resource.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use uuid::Uuid;
 
-/// Counts what companies hold. Its memory is bounded by what is held: a company that holds nothing is forgotten.
+/// Counts the shares of companies. Memory is bounded by the shares: a company without any is forgotten.
 #[derive(Debug, Clone, Default)]
 pub struct Shares {
     held: Arc<Mutex<HashMap<Uuid, usize>>>,
 }
 
-/// What is held by a company, given back on drop.
+/// A company's share, returned on drop.
 #[derive(Debug)]
 pub struct Share {
     company: Uuid,
@@ -21,7 +21,7 @@ pub struct Share {
 }
 
 impl Shares {
-    /// So many more for a company; `None` when it would hold more than `most`. 0 sets no limit.
+    /// Takes `pieces` for a company; `None` if it would hold more than `most`. 0 sets no limit.
     pub fn take(&self, company: Uuid, pieces: usize, most: usize) -> Option<Share> {
         let mut held = lock(&self.held);
         let entry = held.entry(company);
@@ -46,7 +46,7 @@ impl Drop for Share {
     }
 }
 
-/// The counts are whole at any moment, so a panic elsewhere breaks nothing.
+/// The counts are always consistent, so a poisoned lock is harmless.
 fn lock(held: &Mutex<HashMap<Uuid, usize>>) -> MutexGuard<'_, HashMap<Uuid, usize>> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -79,8 +79,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever takes and gives back in whatever order: a company gets more exactly while it holds no more than it may
-        /// then, and nothing is remembered that is not held.
+        /// In any order of takes and returns, a company gets more exactly while it is within its limit, and
+        /// nothing stays counted that is not held.
         #[test]
         fn what_is_counted_is_what_is_held(
             steps in prop::collection::vec((0_u128..3, 1_usize..4, 0_usize..9, any::<bool>()), 1..200),

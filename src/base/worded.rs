@@ -1,6 +1,7 @@
-//! Enumerations whose variants stand beside their words.
+//! Enumerations whose variants have words.
 
-/// Declares an enumeration without data, and the method that gives the word of each variant: `Capped "at its cap";`.
+/// Declares an enumeration without data, and the method that returns the word of a variant:
+/// `Capped "at its cap";`.
 #[macro_export]
 macro_rules! worded {
     (

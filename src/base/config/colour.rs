@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A colour as screens have it: red, green and blue.
+/// An RGB colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Colour([u8; 3]);
 
@@ -11,27 +11,27 @@ impl Colour {
     pub const BLACK: Self = Self([0; 3]);
     /// White.
     pub const WHITE: Self = Self([255; 3]);
-    /// What pages stand on in light; `http/current/offer_pages/page.css` has the same.
+    /// Background of pages in light mode; `http/current/offer_pages/page.css` has the same.
     pub const LIGHT_GROUND: Self = Self([0xf5, 0xf6, 0xf4]);
-    /// What cards stand on in dark, which is lighter than what pages do.
+    /// Background of cards in dark mode, which is lighter than that of pages.
     pub const DARK_GROUND: Self = Self([0x1a, 0x20, 0x27]);
 
-    /// Least contrast of text with its ground (WCAG 2.2, 1.4.3).
+    /// Least contrast of text with its background (WCAG 2.2, 1.4.3).
     pub const LEAST_CONTRAST: f64 = 4.5;
 
-    /// Reads `#rrggbb`.
+    /// Parses `#rrggbb`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6)?;
         const_hex::decode_to_array(digits).ok().map(Self)
     }
 
-    /// The contrast with another colour, from 1 (the same) to 21 (black and white), as WCAG 2.2 defines it.
+    /// The contrast with another colour, from 1 (equal) to 21 (black and white), as WCAG 2.2 defines it.
     pub fn contrast(self, other: Self) -> f64 {
         let (one, other) = (self.luminance(), other.luminance());
         (one.max(other) + 0.05) / (one.min(other) + 0.05)
     }
 
-    /// Black or white, whichever is read better on it: always with more than the least contrast.
+    /// Black or white text, whichever has more contrast on this colour: always above the least contrast.
     pub fn ink(self) -> Self {
         if self.contrast(Self::WHITE) >= self.contrast(Self::BLACK) { Self::WHITE } else { Self::BLACK }
     }

@@ -26,7 +26,7 @@ pub fn faults(url: &str) -> Vec<&'static str> {
     wanted.into_iter().filter(|(otherwise, _)| *otherwise).map(|(_, wanted)| wanted).collect()
 }
 
-/// An address as a message may show it: without the password.
+/// A URL for messages: without the password.
 pub(super) fn shown(url: &str) -> String {
     let begins = url.find("://").map_or(0, |scheme| scheme + 3);
     let ends = url[begins..].find('/').map_or(url.len(), |slash| begins + slash);
@@ -36,7 +36,7 @@ pub(super) fn shown(url: &str) -> String {
     }
 }
 
-/// The table of a database as a page may show it: without the password of its address.
+/// The table of a database for display: without the password in its URL.
 pub(super) fn without_password(table: &toml::Value) -> String {
     let mut table = table.clone();
     if let Some(toml::Value::String(url)) = table.get_mut("url") {
@@ -45,7 +45,7 @@ pub(super) fn without_password(table: &toml::Value) -> String {
     table.to_string()
 }
 
-/// An address of a database likewise, whose parameters may name a password too.
+/// Like [`shown`], for the URL of a database, whose parameters may contain a password too.
 pub(super) fn shown_whole(url: &str) -> String {
     let shown = shown(url);
     match shown.split_once('?') {
@@ -54,7 +54,7 @@ pub(super) fn shown_whole(url: &str) -> String {
     }
 }
 
-/// What is behind the last colon of an IPv6 address stands before its bracket.
+/// Splits at the port. The last colon of an IPv6 address is inside its brackets.
 pub(super) fn host_and_port(place: &str) -> (&str, Option<&str>) {
     match place.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
@@ -74,7 +74,7 @@ pub(super) fn is_port(port: &str) -> bool {
     port.bytes().all(|digit| digit.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
-/// Whether who reads an address may leave this part of its path out, or go elsewhere by it.
+/// Whether a part of a path may be dropped or resolved elsewhere by a URL parser.
 fn is_step(part: &str) -> bool {
     let part = part.to_ascii_lowercase().replace("%2e", ".");
     matches!(&*part, "" | "." | "..")

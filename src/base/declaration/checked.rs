@@ -1,4 +1,4 @@
-//! Values that carry what is wanted of them: read as one type, checked, and taken as another.
+//! Values with a check: deserialised as one type, checked, and converted to another.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -10,14 +10,14 @@ use serde::{Deserialize, Deserializer};
 use super::duration::HumanDuration;
 use super::read::BETWEEN;
 
-/// What is wrong with a value, a sentence for each fault; it follows the key.
+/// The faults of a value, a sentence each, to follow the key.
 pub type Refusal = Vec<String>;
 
-/// Reads an `R`, and takes what a check makes of it.
+/// Deserialises an `R` and converts it with a check.
 #[derive(Debug)]
 pub struct Checked<R, F>(F, PhantomData<R>);
 
-/// Reads an `R`, and takes what `check` makes of it.
+/// Deserialises an `R` and converts it with `check`.
 pub fn checked<R, T, F: FnOnce(R) -> Result<T, Refusal>>(check: F) -> Checked<R, F> {
     Checked(check, PhantomData)
 }
@@ -34,15 +34,15 @@ impl<'de, R: Deserialize<'de>, T, F: FnOnce(R) -> Result<T, Refusal>> Deserializ
     }
 }
 
-/// `value`, unless something is wrong with it.
+/// `value`, unless there are faults.
 ///
 /// # Errors
-/// What is.
+/// The faults.
 pub fn unless<T>(faults: Refusal, value: T) -> Result<T, Refusal> {
     if faults.is_empty() { Ok(value) } else { Err(faults) }
 }
 
-/// A whole number within bounds, both included.
+/// An integer within bounds, inclusive.
 pub fn count<T: TryFrom<i64>>(least: i64, greatest: i64) -> impl Fn(i64) -> Result<T, Refusal> {
     move |number| {
         let within = Some(number).filter(|number| (least..=greatest).contains(number));
@@ -51,7 +51,7 @@ pub fn count<T: TryFrom<i64>>(least: i64, greatest: i64) -> impl Fn(i64) -> Resu
     }
 }
 
-/// A duration within bounds, both included.
+/// A duration within bounds, inclusive.
 pub fn span(least: Duration, greatest: Duration) -> impl Fn(HumanDuration) -> Result<Duration, Refusal> {
     move |HumanDuration(span)| {
         let is_within = (least..=greatest).contains(&span);
@@ -59,7 +59,7 @@ pub fn span(least: Duration, greatest: Duration) -> impl Fn(HumanDuration) -> Re
     }
 }
 
-/// A figure within bounds, both included.
+/// A number within bounds, inclusive.
 pub fn figure(least: f64, greatest: f64) -> impl Fn(f64) -> Result<f64, Refusal> {
     move |figure| {
         let is_within = (least..=greatest).contains(&figure);
@@ -67,7 +67,7 @@ pub fn figure(least: f64, greatest: f64) -> impl Fn(f64) -> Result<f64, Refusal>
     }
 }
 
-/// What may be left out, and is checked where it is not.
+/// An optional value, checked if present.
 pub fn if_any<R, T>(check: impl Fn(R) -> Result<T, Refusal>) -> impl Fn(R) -> Result<Option<T>, Refusal> {
     move |value| check(value).map(Some)
 }

@@ -1,4 +1,4 @@
-//! Collecting what is wrong with a file, place by place.
+//! Collects the faults of a file, place by place.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use super::fault::Fault;
 use super::read::{Reading, read};
 use super::source::{Source, quoted};
 
-/// Longest name that is shown.
+/// Longest name that is displayed.
 const NAME_CHARS: usize = 200;
 
-/// Longest other text.
+/// Longest other text that is displayed.
 const TEXT_CHARS: usize = 10_000;
 
-/// Collects the faults of one file; knows the place that is being checked.
+/// Collects the faults of one file; keeps track of the current place.
 #[derive(Debug)]
 pub struct Checker<'s> {
     /// The file.
@@ -25,15 +25,16 @@ pub struct Checker<'s> {
 }
 
 impl<'s> Checker<'s> {
-    /// Begins with a file that has no faults yet.
+    /// A checker without faults.
     pub fn new(source: &'s Source) -> Self {
         Self { source, path: Vec::new(), faults: Vec::new(), remarks: Vec::new() }
     }
 
-    /// Begins with what a file declares whose own name is that of the declaration.
+    /// Deserialises a file whose name is the key of its declaration, and begins to check it.
     ///
     /// # Errors
-    /// What cannot be read. Where a key stands in for another, what else is found may only follow from that.
+    /// If the file cannot be deserialised. Later checks are skipped then, since their faults may only follow
+    /// from stand-ins.
     pub fn begin<T: DeserializeOwned>(name: &str, source: &'s Source) -> Result<(T, Self), Vec<Fault>> {
         let Reading { value, faults, .. } = read(source);
         let Some(declared) = value.filter(|_| faults.is_empty()) else { return Err(faults) };
@@ -44,7 +45,7 @@ impl<'s> Checker<'s> {
         Ok((declared, check))
     }
 
-    /// Ends with what was made of the file.
+    /// Returns the result, unless there are faults.
     ///
     /// # Errors
     /// Every fault.
@@ -52,7 +53,7 @@ impl<'s> Checker<'s> {
         if self.faults.is_empty() { Ok(value) } else { Err(self.faults) }
     }
 
-    /// Checks something that stands under `key`.
+    /// Checks below `key`.
     pub fn within<T>(&mut self, key: &str, what: impl FnOnce(&mut Self) -> T) -> T {
         self.enter(key);
         let result = what(self);
@@ -60,39 +61,39 @@ impl<'s> Checker<'s> {
         result
     }
 
-    /// Looks at what stands at `key`, until [`Self::leave`].
+    /// Moves to `key`, until [`Self::leave`].
     pub fn enter(&mut self, key: &str) {
         self.path.push(key.to_owned());
     }
 
-    /// Looks at what is around it again.
+    /// Moves back to the parent.
     pub fn leave(&mut self) {
         self.path.pop();
     }
 
-    /// Notes a fault at `key`; without one, at the place that is being checked.
+    /// Notes a fault at `key`, or at the current place if `key` is empty.
     pub fn at(&mut self, key: &str, message: impl Into<String>) {
         let fault = self.source.fault(&self.path_of(key), message.into());
         self.faults.push(fault);
     }
 
-    /// Notes at `key` what is no fault, and may not be what was meant.
+    /// Notes a remark at `key`: not a fault, but possibly unintended.
     pub fn remark(&mut self, key: &str, message: impl Into<String>) {
         let remark = self.source.fault(&self.path_of(key), message.into());
         self.remarks.push(remark);
     }
 
-    /// The line of `key`, or of the nearest thing that it would stand in.
+    /// The line of `key`, or of its nearest existing parent.
     pub fn line_of(&self, key: &str) -> Option<usize> {
         self.source.line_of(&self.path_of(key))
     }
 
-    /// The file's name, without the way to it.
+    /// The file name without its directory.
     pub fn file_name(&self) -> String {
         self.source.file().file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// The table at the place that is being checked, as it is written.
+    /// The table at the current place, as written.
     pub fn table(&self) -> Option<&toml::Table> {
         let mut steps = self.path.iter().flat_map(|key| key.split('.'));
         let found = steps.try_fold(None, |within: Option<&toml::Value>, step| {
@@ -105,36 +106,36 @@ impl<'s> Checker<'s> {
         found.flatten()?.as_table()
     }
 
-    /// How many faults there are so far.
+    /// The number of faults so far.
     pub fn count(&self) -> usize {
         self.faults.len()
     }
 
-    /// What was found that is no fault, and may not be what was meant.
+    /// Takes the remarks.
     pub fn remarks(&mut self) -> Vec<Fault> {
         std::mem::take(&mut self.remarks)
     }
 
-    /// The faults that were found.
+    /// The faults.
     pub fn into_faults(self) -> Vec<Fault> {
         self.faults
     }
 
-    /// Wants a name that can stand in a file name, a metric and a path.
+    /// Requires a name that is valid in file names, metrics and paths.
     pub fn key(&mut self, key: &str, name: &str) {
         if !is_key(name) {
             self.at(key, format!("must be lower-case letters, digits, `-` and `_`, got `{name}`"));
         }
     }
 
-    /// Wants something to be given.
+    /// Requires a key.
     pub fn given(&mut self, key: &str, given: bool) {
         if !given {
             self.at(key, "is missing");
         }
     }
 
-    /// Wants a list to be given, with something in it.
+    /// Requires a list that is not empty.
     pub fn filled(&mut self, key: &str, is_filled: bool) {
         let is_written = self.table().is_some_and(|table| table.contains_key(key));
         match is_written && !is_filled {
@@ -143,8 +144,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Wants each text in a value to be no longer than a text that is shown, and without control characters but line breaks; a name must
-    /// not be empty.
+    /// Requires every text in a value to be short enough to display, and free of control characters except
+    /// line breaks. A name must not be empty.
     pub fn shown_texts(&mut self, key: &str, value: &toml::Value) {
         match value {
             toml::Value::String(text) => {
@@ -174,14 +175,14 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Wants a figure within bounds, both included.
+    /// Requires a number within bounds, inclusive.
     pub fn between(&mut self, key: &str, figure: Option<f64>, min: f64, max: f64) {
         if let Some(figure) = figure.filter(|figure| !(min..=max).contains(figure)) {
             self.at(key, super::outside(min, max, figure));
         }
     }
 
-    /// Wants each client tag under `tags` to have a value.
+    /// Requires every client tag under `tags` to have a value.
     pub fn tags(&mut self, tags: &BTreeMap<String, Vec<String>>) {
         for (tag, _) in tags.iter().filter(|(_, values)| values.is_empty()) {
             self.at(&format!("tags.{}", quoted(tag)), "must have at least one value");
@@ -198,7 +199,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// Whether a name can stand in a file name, a metric and a path.
+/// Whether a name is valid in file names, metrics and paths.
 pub fn is_key(name: &str) -> bool {
     let is_of_key =
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter);

@@ -1,20 +1,17 @@
-//! What is different in declarations after they were read again.
+//! Changes between two readings of declarations.
 
 use serde::{Deserialize, Serialize};
 
-/// Which declarations came, went, and are not as they were, by their names.
+/// The names of added, removed and changed declarations.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeclarationsDiff {
-    /// Those that came.
     pub added: Vec<String>,
-    /// Those that went.
     pub removed: Vec<String>,
-    /// Those whose files say something else.
     pub changed: Vec<String>,
 }
 
 impl DeclarationsDiff {
-    /// What is different in `after`, by the names that `name` tells.
+    /// The changes in `after`, by the name that `name` returns.
     pub fn between<T: PartialEq>(before: &[T], after: &[T], name: fn(&T) -> &str) -> Self {
         let find = |these: &'_ [T], one: &T| these.iter().position(|other| name(other) == name(one));
         let names = |these: &[T], fits: &dyn Fn(&T) -> bool| -> Vec<String> {
@@ -27,7 +24,7 @@ impl DeclarationsDiff {
         }
     }
 
-    /// Whether nothing is.
+    /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

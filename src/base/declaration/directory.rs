@@ -1,4 +1,4 @@
-//! The files of a directory that hold declarations, one a file.
+//! Directories of declarations, one per file.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -8,13 +8,13 @@ use super::fault::Fault;
 use super::source::Source;
 use crate::regular_file;
 
-/// Bytes of a file at most.
+/// Largest file, bytes.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// The TOML files of a directory, by name. Hidden ones are what editors leave, and are none.
+/// The TOML files of a directory, by name. Skips hidden files, which editors leave behind.
 ///
 /// # Errors
-/// That the directory cannot be read.
+/// If the directory cannot be read.
 pub fn files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let paths = fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     let is_hidden =
@@ -27,7 +27,7 @@ pub fn files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The same, and none where there is no such directory.
+/// Like [`files_in`], but empty if the directory does not exist.
 fn files_if_any(directory: &Path) -> io::Result<Vec<PathBuf>> {
     match files_in(directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
@@ -35,8 +35,8 @@ fn files_if_any(directory: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// The declarations of a directory, which need not be there: what `read` makes of each name and text, and every fault. `key` is the
-/// setting that names the directory.
+/// Reads the declarations of a directory, which may be missing: the result of `read` for each name and text,
+/// and every fault. `key` is the setting that names the directory.
 pub fn declared_in<T>(
     directory: &Path,
     key: &str,
@@ -63,10 +63,10 @@ pub fn declared_in<T>(
     (all, faults)
 }
 
-/// The text of a file. What is no file, such as a pipe that nobody writes into, is refused rather than waited for.
+/// The text of a file. Anything else, such as a pipe without a writer, is refused without waiting.
 ///
 /// # Errors
-/// That it cannot be read, is no regular file, too large or no UTF-8.
+/// If it cannot be read, is not a regular file, is too large or is not UTF-8.
 pub fn text_of(file: &Path) -> io::Result<String> {
     regular_file::text_of(file, BYTES_MAX)
 }

@@ -1,4 +1,4 @@
-//! Durations as people write them.
+//! Durations with units.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, de};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HumanDuration(pub Duration);
 
-/// In the largest unit of which it is a whole number, as settings have it; below a millisecond as it is.
+/// In the largest unit that divides it, as in settings; below a millisecond as it is.
 impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u128, &str); 5] =

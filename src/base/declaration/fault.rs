@@ -1,32 +1,32 @@
-//! What is wrong with a file, where, and what is wanted instead.
+//! Faults of files and environment variables.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// One fault of a file or of an environment variable.
+/// One fault of a file or an environment variable, with its place and what is expected instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// The file, or the name of the environment variable.
     #[serde(serialize_with = "in_text")]
     pub file: Option<PathBuf>,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: Option<usize>,
     /// The key path, such as `products.loan.offers[2].key`; empty for the file as a whole.
     pub key: String,
-    /// What is wrong; follows the key in a sentence.
+    /// The message, which follows the key in a sentence.
     pub message: String,
 }
 
 impl Fault {
-    /// One whose line is not known.
+    /// A fault without a line.
     pub fn new(file: Option<PathBuf>, key: impl Into<String>, message: impl Into<String>) -> Self {
         Self { file, line: None, key: key.into(), message: message.into() }
     }
 }
 
-/// A path as text, also where its name is none.
+/// A path as text, lossily.
 fn in_text<S: Serializer>(file: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     file.as_ref().map(|file| file.to_string_lossy()).serialize(serializer)
 }
@@ -47,7 +47,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A text that may quote what stands in a file, on one line whatever that is.
+/// Displays a text that may quote a file on a single line.
 struct OnALine<'t>(&'t str);
 
 impl fmt::Display for OnALine<'_> {
@@ -60,7 +60,7 @@ impl fmt::Display for OnALine<'_> {
     }
 }
 
-/// Whether a letter would end a line, or move about in it.
+/// Whether a character ends a line or moves the cursor.
 fn breaks(letter: char) -> bool {
     letter.is_control() || ['\u{2028}', '\u{2029}'].contains(&letter)
 }

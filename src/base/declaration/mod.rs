@@ -1,7 +1,7 @@
-//! How TOML written by an operator is read: settings and partner files alike.
+//! Reads TOML written by operators: settings and partner files alike.
 //!
-//! [`Source`] is a file's text that knows the line of every key. [`read()`] turns it into a type and reports every [`Fault`]
-//! at once, each with file, line and key, so that nobody has to mend a file fault by fault.
+//! [`Source`] is a parsed file that knows the line of every key. [`read()`] deserialises it and reports every
+//! [`Fault`] at once, each with file, line and key, so operators need not fix faults one by one.
 
 mod checked;
 mod checker;

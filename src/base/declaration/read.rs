@@ -1,8 +1,8 @@
-//! From a table to a type, with every fault at once.
+//! Deserialises a table and reports every fault at once.
 //!
-//! serde stops at the first fault. So the fault is noted, a stand-in is put in its place (the default, or else one of a
-//! few harmless values, until one is taken), and the table is read again, until nothing is refused any more. What is
-//! missing gets a stand-in too, so one missing key does not hide the next.
+//! serde stops at the first fault. So the fault is noted, its value is replaced by a stand-in (the default,
+//! or else one of a few harmless values, until one is accepted), and the table is read again until nothing is
+//! refused. Missing keys get a stand-in too, so one missing key does not hide the next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,37 +12,38 @@ use serde_path_to_error::{Path, Segment};
 use super::fault::Fault;
 use super::source::{Source, quoted};
 
-/// Readings after which no more faults are looked for.
+/// Most passes over a table; later faults are not reported.
 const MOST_READINGS: usize = 1000;
 
-/// Most values that are tried in the place of one that is refused.
+/// Most stand-ins tried for one value.
 const STAND_INS: usize = 10;
 
-/// What stands between the faults of one value in an error of serde.
+/// Separates the faults of one value in a serde error.
 pub(super) const BETWEEN: &str = "\u{1e}";
 
-/// Keys below which no refused value is repeated: what is put in the wrong place there may be a secret.
+/// Tables whose refused values are never quoted: a misplaced value there may be a secret.
 pub const SECRET_TABLES: [&str; 4] = ["secrets", "auth", "headers", "query"];
 
-/// How alike a name must be that is suggested, in thousandths.
+/// Least similarity of a suggested name, in thousandths.
 const NEAR: u32 = 800;
 
-/// The message for a key that is not there.
+/// The message for a missing key.
 const MISSING: &str = "is missing";
 
-/// What reading a table gave; a fault of it is a key path and a message.
+/// The result of reading a table; a fault is a key path and a message.
 #[derive(Debug)]
 pub struct Reading<T, F = (String, String)> {
-    /// The value, with stand-ins in the places of the faults; `None` when no stand-in would do.
+    /// The value, with stand-ins in place of faults; `None` if no stand-in is accepted.
     pub value: Option<T>,
     /// The faults to report.
     pub faults: Vec<F>,
-    /// Further places with stand-ins, whose faults follow from those.
+    /// Further places with stand-ins, whose faults follow from the reported ones.
     pub implied: Vec<String>,
 }
 
 impl<T> Reading<T> {
-    /// Leaves out faults that follow from others: who misspelt a key knows that it is missing, and a stand-in lacks all its keys.
+    /// Leaves out faults that follow from others: a misspelt key is not also missing, and a stand-in lacks
+    /// all of its keys.
     fn of(value: Option<T>, faults: BTreeMap<String, String>, misspelt: &BTreeSet<String>) -> Self {
         let stands_in = |key: &str| {
             let beyond =
@@ -68,7 +69,7 @@ pub fn read<T: DeserializeOwned>(source: &Source) -> Reading<T, Fault> {
     Reading { value, faults, implied }
 }
 
-/// Reads a table as a `T`. A refused value gives way to that of `defaults`, if any.
+/// Reads a table as a `T`. A refused value is replaced by that of `defaults`, if any.
 pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Table) -> Reading<T> {
     let mut table = toml::Value::Table(table);
     let mut faults: BTreeMap<String, String> = BTreeMap::new();
@@ -81,7 +82,7 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
         };
         let mut place = steps(error.path());
         let refused = Refused::of(error.inner().message(), word_at(&table, &place), is_kept(&place));
-        // The path of an unknown key ends with it already.
+        // The path of an unknown key already ends with it.
         if let Some(key) =
             refused.key.map(Step::Key).filter(|key| refused.missing || place.last() != Some(key))
         {
@@ -91,7 +92,7 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
         if let (Some(meant), [parents @ .., _]) = (&refused.meant, &place[..]) {
             misspelt.insert(shown(&[parents, &[Step::Key(meant.clone())]].concat()));
         }
-        // A stand-in that is refused is no new fault of its place.
+        // A refused stand-in is not another fault.
         if !tried.contains_key(&key) {
             faults.insert(key.clone(), refused.message);
         }
@@ -108,12 +109,12 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
     Reading::of(None, faults, &misspelt)
 }
 
-/// Whether a place is where secrets are written.
+/// Whether values at a place must not be quoted.
 fn is_kept(place: &[Step]) -> bool {
     place.iter().any(|step| matches!(step, Step::Key(key) if SECRET_TABLES.contains(&key.as_str())))
 }
 
-/// The word that stands at a place: a text, or the key itself where a table stands.
+/// The text at a place, or the key itself if it holds a table.
 fn word_at(table: &toml::Value, place: &[Step]) -> Option<String> {
     let found = place.iter().try_fold(table, |value, step| match step {
         Step::Key(key) => value.get(key),
@@ -126,7 +127,7 @@ fn word_at(table: &toml::Value, place: &[Step]) -> Option<String> {
     }
 }
 
-/// The value that stands in for a refused one at the nth attempt; `None` when the place had better be empty.
+/// The stand-in for a refused value at the nth attempt; `None` to remove the value instead.
 fn stand_in(default: Option<&toml::Value>, variant: Option<&str>, attempt: usize) -> Option<toml::Value> {
     let harmless: [toml::Value; 8] = [
         "".into(),
@@ -150,7 +151,6 @@ fn default_at<'a>(defaults: &'a toml::Table, place: &[Step]) -> Option<&'a toml:
     if rest.is_empty() { Some(value) } else { default_at(value.as_table()?, rest) }
 }
 
-/// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
     Key(String),
@@ -182,7 +182,7 @@ fn shown(place: &[Step]) -> String {
     path
 }
 
-/// Puts a value at a place, or empties it; returns whether the place could be reached.
+/// Sets or removes the value at a place; returns whether the place exists.
 fn put(value: &mut toml::Value, place: &[Step], new: Option<toml::Value>) -> bool {
     let Some((last, parents)) = place.split_last() else { return false };
     let parent = parents.iter().try_fold(value, |value, step| match step {
@@ -200,22 +200,22 @@ fn put(value: &mut toml::Value, place: &[Step], new: Option<toml::Value>) -> boo
     true
 }
 
-/// serde's words for a refusal, in ours.
+/// A serde error in our wording.
 #[derive(Default)]
 struct Refused {
-    /// The key that it is about, when that is one below the place.
+    /// The key it concerns, if below the place.
     key: Option<String>,
     missing: bool,
     unknown: bool,
-    /// The known key that an unknown one is like.
+    /// The known key that an unknown one resembles.
     meant: Option<String>,
-    /// A variant that would be taken.
+    /// A variant that would be accepted.
     variant: Option<String>,
     message: String,
 }
 
 impl Refused {
-    /// What serde reports of a place where `word` stands; `kept` when no value of it may be repeated.
+    /// Rewords a serde error at a place that holds `word`; `kept` if its values must not be quoted.
     fn of(text: &str, word: Option<String>, kept: bool) -> Self {
         let text = text.trim();
         let ticked: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
@@ -248,7 +248,7 @@ impl Refused {
             {
                 let counted = if opening == "invalid length " { "an array of " } else { "" };
                 let got = if kept { String::new() } else { format!(", got {counted}{found}") };
-                // It is an integer, and too great or too small.
+                // An integer that is too large or too small.
                 let bounds = bounds(wanted).filter(|_| found.starts_with("integer "));
                 let range = bounds.map(|(least, greatest)| format!(" from {least} to {greatest}"));
                 return told(format!("must be {}{}{got}", plain(wanted), range.unwrap_or_default()));
@@ -264,7 +264,7 @@ impl Refused {
     }
 }
 
-/// Rust's names of types, in the words of an operator.
+/// Rust type names in an operator's words.
 fn plain(wanted: &str) -> &str {
     match wanted {
         "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32" | "u64" | "usize" => "an integer",
@@ -276,7 +276,7 @@ fn plain(wanted: &str) -> &str {
     }
 }
 
-/// The least and the greatest value of one of Rust's types of integers.
+/// The bounds of a Rust integer type.
 fn bounds(integer: &str) -> Option<(i128, i128)> {
     let (sign, bits) = integer.split_at_checked(1)?;
     let bits = bits.replace("size", "64").parse::<u32>().ok().filter(|bits| (1..=64).contains(bits))?;
@@ -287,14 +287,14 @@ fn bounds(integer: &str) -> Option<(i128, i128)> {
     }
 }
 
-/// The known name that is nearest, if any is near.
+/// The most similar known name, if any is similar enough.
 pub fn nearest<'k>(found: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let likeness = |name: &str| (strsim::jaro_winkler(found, name) * 1000.0) as u32;
     let nearest = known.into_iter().max_by_key(|name| likeness(name));
     nearest.filter(|name| likeness(name) > NEAR)
 }
 
-/// What is added to a fault when a known name is near.
+/// The suggestion appended to a fault.
 pub fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }

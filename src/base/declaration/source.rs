@@ -1,4 +1,4 @@
-//! A TOML text that knows the line of every key.
+//! A parsed TOML text with the line of every key.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::fault::Fault;
 
-/// A parsed file: its data, and where each key stands.
+/// A parsed file and the line of each key.
 #[derive(Debug, Clone, Default)]
 pub struct Source {
     file: PathBuf,
@@ -45,22 +45,22 @@ impl Source {
         &self.table
     }
 
-    /// Every key of the file, as a path.
+    /// The path of every key in the file.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.lines.keys().map(String::as_str)
     }
 
-    /// Whether a key stands in the file.
+    /// Whether the file has a key.
     pub fn has(&self, key: &str) -> bool {
         self.lines.contains_key(key)
     }
 
-    /// A fault at a key, with the line of the key or of what it stands in.
+    /// A fault at a key, with the line of the key or of its parent.
     pub fn fault(&self, key: &str, message: impl Into<String>) -> Fault {
         Fault { line: self.line_of(key), ..Fault::new(Some(self.file.clone()), key, message) }
     }
 
-    /// The line of a key, or of the nearest thing that it would stand in.
+    /// The line of a key, or of its nearest existing parent.
     pub fn line_of(&self, key: &str) -> Option<usize> {
         let mut place = key;
         loop {
@@ -72,14 +72,14 @@ impl Source {
     }
 }
 
-/// A key as it stands in a path: quoted where it has anything but letters, digits, `-` and `_`.
+/// A key as it appears in a path: quoted if it has anything but letters, digits, `-` and `_`.
 pub fn quoted(key: &str) -> String {
     let bare =
         !key.is_empty() && key.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
     if bare { key.to_owned() } else { format!("\"{key}\"") }
 }
 
-/// The path without its last key or position.
+/// The path without its last key or index.
 pub fn parent(path: &str) -> Option<&str> {
     let mut in_quotes = false;
     let mut cut = None;
@@ -116,7 +116,7 @@ fn index_value(begins: &Lines, path: &str, value: &DeValue, lines: &mut HashMap<
     }
 }
 
-/// Where each line of a text begins: it is looked up for every key, so counting from the top each time would take the square of the text.
+/// The offset of each line. Indexed once: counting lines from the start for every key would be quadratic.
 struct Lines(Vec<usize>);
 
 impl Lines {
@@ -125,7 +125,7 @@ impl Lines {
         Self(std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect())
     }
 
-    /// The line of a span, from 1.
+    /// The line of a span, counted from 1.
     fn at(&self, span: &Range<usize>) -> usize {
         self.0.partition_point(|begins| *begins <= span.start)
     }

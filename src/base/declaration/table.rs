@@ -1,4 +1,4 @@
-//! The one macro behind every table that an operator writes.
+//! The macro behind every table that an operator writes.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,38 +6,38 @@ use std::marker::PhantomData;
 use serde::de::value::{MapDeserializer, UnitDeserializer};
 use serde::de::{Deserialize, Error, MapAccess, Visitor};
 
-/// A table, made from one list of its keys.
+/// A table, generated from the list of its keys.
 pub trait Table: Sized {
-    /// Its keys, and what a reload does with each.
+    /// Its keys, and the effect of a reload on each.
     const KEYS: &'static [(&'static str, Reload)];
 
-    /// Reads the keys: no other, and none left out that has to be there.
+    /// Reads the keys. Unknown keys and missing required keys are faults.
     ///
     /// # Errors
     /// The first fault.
     fn from_map<'de, A: MapAccess<'de>>(map: A) -> Result<Self, A::Error>;
 
-    /// The table of whoever writes no key of it.
+    /// The table without any key.
     ///
     /// # Errors
-    /// A key that has to be there.
+    /// If a key is required.
     fn empty<E: Error>() -> Result<Self, E> {
         Self::from_map(MapDeserializer::<_, E>::new(std::iter::empty::<(&str, &str)>()))
     }
 }
 
-/// What a reload does with a key.
+/// The effect of a reload on a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reload {
-    /// Takes it in.
+    /// The reload applies it.
     Always,
-    /// Leaves it to a restart.
+    /// It stays as it is until a restart.
     Never,
-    /// What it does with each key below.
+    /// The effect on each key below.
     Of(&'static [(&'static str, Reload)]),
 }
 
-/// Reads a table.
+/// Deserialises a table.
 #[derive(Debug)]
 pub struct Rows<T>(pub PhantomData<T>);
 
@@ -53,10 +53,10 @@ impl<'de, T: Table> Visitor<'de> for Rows<T> {
     }
 }
 
-/// The value of a key that is left out: none, where that is a value.
+/// The value of a key that is left out: `None`, if the type allows it.
 ///
 /// # Errors
-/// That it is missing.
+/// If the key is required.
 pub fn missing<'de, T: Deserialize<'de>, E: Error>(key: &'static str) -> Result<T, E> {
     T::deserialize(UnitDeserializer::<serde::de::value::Error>::new()).map_err(|_| E::missing_field(key))
 }
@@ -70,22 +70,22 @@ pub fn missing<'de, T: Deserialize<'de>, E: Error>(key: &'static str) -> Result<
 ///     pub struct Section {
 ///         /// What the key means.
 ///         queue: usize = count(1, 256),
-///         /// A reload takes it in.
+///         /// A reload applies it.
 ///         wait: Duration = span(SECOND, HOUR) => reloadable,
-///         /// It may be left out, and is its type's default then, as an `Option` is in any case.
+///         /// Optional: defaults to its type's default, as an `Option` always does.
 ///         name: String => optional,
-///         /// It may be left out, and is this then.
+///         /// Optional, with this default.
 ///         most: usize => or(64),
-///         /// It may be left out, and is then what it is with none of its keys.
+///         /// Optional: defaults to the table without any key.
 ///         other: OtherTable => table,
-///         /// It has keys of its own, of which a reload takes in some.
+///         /// A table with keys of its own, some of which a reload applies.
 ///         within: OtherSection => section,
 ///     }
 /// }
 /// ```
 ///
-/// What stands behind `=` checks what is written, and makes the value of it; see [`checked`](crate::declaration::checked()). A field
-/// behind `..` is no key.
+/// The expression after `=` checks the written value and converts it; see
+/// [`checked`](crate::declaration::checked()). A field after `..` is not a key.
 #[macro_export]
 macro_rules! table {
     (@reload [$type:ty] reloadable) => { $crate::declaration::Reload::Always };

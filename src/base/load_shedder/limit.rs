@@ -1,39 +1,40 @@
-//! How much may be in flight, found from how long it queues: LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus, which extends
-//! RFC 6817), with leads for segments.
+//! The limit of work in flight, derived from its queueing time: LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus,
+//! which extends RFC 6817), with leads for segments.
 //!
-//! A window is as many acknowledgements as may be in flight, of what was let in since the last change; the least queueing time
-//! in it counts, so that a peak is no queue. Once a window:
+//! A window is as many acknowledgements as may be in flight, of work admitted since the last change. Its
+//! least queueing time counts, so a short peak is not taken for a queue. Once per window:
 //!
-//! - while new work queues for less than three quarters of the target, the limit doubles (slow start);
-//! - up to the target it grows by one;
-//! - beyond, it shrinks by its part by which the target is exceeded, at most by half.
+//! - while work queues for less than three quarters of the target, the limit doubles (slow start);
+//! - up to the target, it grows by one;
+//! - beyond, it shrinks in proportion to the excess, at most by half.
 //!
-//! It grows only while it is reached. Slow start begins anew where new work hardly queues, below a quarter of the target: the
-//! draft has a slowdown for that, in order to measure the delay without a queue, which we know: what a lead waits for the disk
-//! is measured, and what it takes beyond that is queueing, but for a fraction of a millisecond.
+//! The limit grows only while it is reached. Slow start restarts when work hardly queues, below a quarter of
+//! the target. The draft has a slowdown instead, to measure the delay without a queue. Here that delay is
+//! known: the wait for the disk is measured, and all other time is queueing, except a fraction of a
+//! millisecond.
 
 use std::time::Duration;
 
-/// Below this nothing is learned from queueing: so few hardly make a queue, and the disk takes them together.
+/// Smallest limit: so little work hardly queues, and the disk batches it.
 pub(super) const LEAST: usize = 16;
 
-/// What it begins with.
+/// Initial limit.
 pub(super) const FIRST: usize = 32;
 
-/// Shares of the target up to which slow start goes on, and below which it begins anew.
+/// Shares of the target at which slow start ends, and below which it restarts.
 const SLOW_START_ENDS: f64 = 0.75;
 const SLOW_START_AGAIN: f64 = 0.25;
 
-/// The limit, and the window that is under way.
+/// The limit, and its current window.
 #[derive(Debug)]
 pub(super) struct Limit {
     target: Duration,
     most: f64,
-    /// What may be in flight, between [`LEAST`] and `most`.
+    /// The limit, between [`LEAST`] and `most`.
     now: f64,
     slow_start: bool,
     window: Window,
-    /// What the last window queued.
+    /// The queueing time of the last window.
     pub(super) queueing: Duration,
 }
 
@@ -42,7 +43,7 @@ struct Window {
     nth: u64,
     acknowledged: usize,
     least: Option<Duration>,
-    /// Whether as much was in flight as may be.
+    /// Whether the limit was reached.
     reached: bool,
 }
 
@@ -63,17 +64,17 @@ impl Limit {
         self.now as usize
     }
 
-    /// The window in which something is let in now.
+    /// The window of work admitted now.
     pub(super) fn window(&self) -> u64 {
         self.window.nth
     }
 
-    /// As much is in flight as may be.
+    /// Notes that the limit is reached.
     pub(super) fn reached(&mut self) {
         self.window.reached = true;
     }
 
-    /// Something that was let in during a window was acknowledged, and had queued so long.
+    /// Counts an acknowledgement of work admitted in `window`, with its queueing time.
     pub(super) fn acknowledged(&mut self, window: u64, queueing: Duration) {
         if window != self.window.nth {
             return;
@@ -92,7 +93,7 @@ impl Limit {
         self.window = Window { nth: self.window.nth + 1, ..Window::default() };
     }
 
-    /// By how much the limit changes where the target is used to such a share.
+    /// The change of the limit for a queueing time of `share` of the target.
     fn step(&mut self, share: f64) -> f64 {
         self.slow_start = share < SLOW_START_AGAIN || self.slow_start && share < SLOW_START_ENDS;
         match () {
@@ -111,7 +112,7 @@ mod tests {
 
     const TARGET: Duration = Duration::from_millis(5);
 
-    /// A window in which the limit is reached and everything queues so long.
+    /// A window in which the limit is reached and all work queues for this long.
     fn window(limit: &mut Limit, queueing: Duration) -> usize {
         limit.reached();
         let nth = limit.window();

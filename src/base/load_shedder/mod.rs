@@ -1,12 +1,13 @@
-//! The load shedder decides how much new work is in flight, which requests wait and which are refused. `web` asks it before it reads
-//! a request; `matching` returns the permit when the lead's commit is acknowledged.
+//! The load shedder decides how much new work is in flight, which requests wait and which are refused. `web`
+//! asks it before reading a request; `matching` returns the permit when the lead's commit is acknowledged.
 //!
-//! New work is in flight from when it is let in until what it wrote is acknowledged; waiting for partners, or for a body that is
-//! still on its way, is not. How much of it may be in flight is found by LEDBAT++ from how long it queues (`limit`). In front
-//! of that is a queue, bounded in length and in time, in which companies take turns (`queue`). Who finds no room in it is
-//! refused at once. What only reads does not come here.
+//! New work is in flight from its admission until its writes are acknowledged. It is not while it waits for
+//! partners, or for the rest of a request body. LEDBAT++ derives the limit from the queueing time (`limit`).
+//! In front of it is a queue, bounded in length and time, that serves companies in turn (`queue`). When the
+//! queue is full, a request is refused at once. Requests that only read bypass the shedder.
 //!
-//! `shedder` decides, without a clock or a thread; this file holds its permits, wakes who waits, and shows its figures.
+//! `shedder` decides, without a clock or threads; this file holds the permits, wakes waiters, and exports the
+//! metrics.
 
 mod limit;
 mod queue;
@@ -32,31 +33,31 @@ use crate::telemetry::metrics::{
 /// The limits of a load shedder; `limits.*` in the settings.
 #[derive(Debug, Clone, Copy)]
 pub struct ShedderRules {
-    /// How long new work in flight may queue for threads.
+    /// Target queueing time for threads of work in flight.
     pub queueing_target: Duration,
-    /// Most of it that may be in flight, however short it queues.
+    /// Upper bound of work in flight.
     pub most: usize,
-    /// Requests that may wait to be let in.
+    /// Requests that may wait for admission.
     pub queue: usize,
-    /// How long one may wait.
+    /// Longest wait for admission.
     pub queue_wait: Duration,
 }
 
 /// Why new work is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shed {
-    /// As many wait as may.
+    /// The queue is full.
     Full,
-    /// It has waited as long as it may.
+    /// It has waited for the longest allowed time.
     Waited,
-    /// It waited, and had to make room for a company of which fewer do.
+    /// It was displaced from the queue by a request of a company with fewer waiters.
     Displaced,
 }
 
-/// Tells how long a commit may have waited for the disk just now; `None` while the disk does not answer.
+/// How long a commit may just have waited for the disk; `None` while the disk does not answer.
 type DiskWait = dyn Fn() -> Option<Duration> + Send + Sync;
 
-/// Lets new work in. Cheap to clone.
+/// Admits new work. Cheap to clone.
 #[derive(Clone)]
 pub struct LoadShedder(Arc<Inner>);
 
@@ -76,27 +77,28 @@ struct Figures {
     waited: Histogram,
 }
 
-/// Leave to do new work; given back on drop. The default is one that counts nowhere.
+/// Permission to do new work; returned on drop. The default permit is not counted.
 #[derive(Default)]
 pub struct Permit(Option<Held>);
 
 struct Held {
     by: Arc<Inner>,
     entry: Entry,
-    /// From when its time counts.
+    /// When its time starts to count.
     begun: Instant,
     paused: bool,
 }
 
-/// Somebody in the queue, who leaves it on drop.
+/// A waiter in the queue, which leaves it on drop.
 struct Place<'a> {
     inner: &'a Inner,
     waiter: Waiter,
 }
 
 impl LoadShedder {
-    /// A load shedder. Waiting for the disk is not queueing: `disk_wait` tells how long a commit may have waited for it just
-    /// now, or `None` while it does not answer. Then nobody waits in queue for it, but is let in to be told by who knows why.
+    /// A load shedder. Time spent on the disk is not queueing: `disk_wait` returns how long a commit may just
+    /// have waited for it, or `None` while the disk does not answer. In that case requests are admitted
+    /// without waiting, and refused further on by the code that knows the reason.
     pub fn new(
         rules: ShedderRules,
         disk_wait: impl Fn() -> Option<Duration> + Send + Sync + 'static,
@@ -117,22 +119,23 @@ impl LoadShedder {
         }))
     }
 
-    /// Whether new work of a company (nil: of whoever is none) is refused just now.
+    /// Whether new work of a company is refused at the moment. The nil uuid stands for requests without a
+    /// company.
     pub fn refuses(&self, company: Uuid) -> bool {
         self.is_full() && self.0.shedder.lock().refuses(company) && (self.0.disk_wait)().is_some()
     }
 
-    /// Whether the queue is full, so that whoever comes is refused, or displaces somebody.
+    /// Whether the queue is full, so the next request is refused or displaces another.
     pub fn is_full(&self) -> bool {
         self.0.shedder.lock().is_full()
     }
 
-    /// How long what is in flight queues; nothing while nothing is.
+    /// The queueing time of work in flight; zero without any.
     pub fn queueing(&self) -> Duration {
         self.0.shedder.lock().queueing()
     }
 
-    /// Waits to be let in. Who drops the future has left the queue.
+    /// Waits for admission. Dropping the future leaves the queue.
     ///
     /// # Errors
     /// [`Shed`].
@@ -174,7 +177,7 @@ impl Inner {
         self.figures.queueing.set(shedder.queueing().as_secs_f64());
     }
 
-    /// Changes what is in flight, and lets in who may be now.
+    /// Changes the work in flight and admits waiters as the limit allows.
     fn change(self: &Arc<Self>, change: impl FnOnce(&mut Shedder<oneshot::Sender<Permit>>)) {
         let mut let_in = Vec::new();
         {
@@ -186,7 +189,7 @@ impl Inner {
             self.show(&shedder);
         }
         for (granted, entry) in let_in {
-            // Who has left meanwhile gives it back here.
+            // A waiter that has left returns the permit here.
             let _ = granted.send(Permit::new(self, entry));
         }
     }
@@ -206,7 +209,7 @@ impl Permit {
         Self(Some(Held { by: Arc::clone(by), entry, begun: Instant::now(), paused: false }))
     }
 
-    /// What was written under it is acknowledged: the time that it took counts, and the next one is let in.
+    /// Ends the work after its writes are acknowledged: its time counts, and the next waiter is admitted.
     pub fn acknowledged(mut self) {
         let Some(Held { by, entry, begun, paused: false }) = self.0.take() else { return };
         let took = begun.elapsed();
@@ -217,7 +220,7 @@ impl Permit {
         });
     }
 
-    /// Whoever holds it waits for somebody else, and is not in flight meanwhile.
+    /// Leaves the work in flight while its holder waits for something else.
     pub fn pause(&mut self) {
         if let Some(held) = self.0.as_mut().filter(|held| !held.paused) {
             held.paused = true;
@@ -225,7 +228,7 @@ impl Permit {
         }
     }
 
-    /// It goes on at once, whoever else is in flight, and its time counts from now on.
+    /// Re-enters the work in flight at once, regardless of the limit; its time counts from now on.
     pub fn resume(&mut self) {
         if let Some(held) = self.0.as_mut().filter(|held| held.paused) {
             held.paused = false;

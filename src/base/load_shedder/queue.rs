@@ -1,41 +1,41 @@
-//! The queue in front: who waits to be let in. It is bounded in length, and in time as far as it is known how fast it moves.
-//! Companies take turns. One that comes when it is full displaces the last waiter of the company that has most, unless it has as
-//! many itself: so no company fills the queue where others wait.
+//! The admission queue, bounded in length, and in time once its pace is known. It serves companies in turn. A
+//! new waiter at a full queue displaces the last one of the company with the most waiters, unless its own
+//! company has as many. So no company fills the queue while others wait.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use uuid::Uuid;
 
-/// Steps of the queue over which its pace is taken: more than are made at once because the disk has taken many together.
+/// Steps over which the pace is measured: more than happen at once when the disk has batched many commits.
 const PACED: u32 = 64;
 
-/// Who waits, each with a ticket that whoever lets it in is given.
+/// Waiters, each with a ticket to be handed out on admission.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
     most: usize,
     longest_wait: Duration,
     waiting: HashMap<Uuid, VecDeque<(u64, T)>>,
-    /// Companies that have somebody in the queue, the next first.
+    /// Companies with waiters; the next in turn first.
     turns: VecDeque<Uuid>,
     pub(super) length: usize,
     next: u64,
     pace: Pace,
 }
 
-/// Somebody in the queue.
+/// Identifies a waiter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Waiter {
     company: Uuid,
     nth: u64,
 }
 
-/// How fast the queue moves while there is one.
+/// The pace of the queue while it is not empty.
 #[derive(Debug, Default)]
 struct Pace {
     begun: Duration,
     steps: u32,
-    /// Time of a step; unknown at first.
+    /// Time per step; unknown at first.
     step: Option<Duration>,
 }
 
@@ -52,7 +52,8 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Whether one more would make it too long, or wait too long. A queue of `least` is never too long for its time.
+    /// Whether another waiter would exceed the length or the time bound. A queue of up to `least` never
+    /// exceeds the time bound.
     pub(super) fn is_full(&self, least: usize) -> bool {
         let in_time = self.pace.step.map_or(usize::MAX, |step| {
             (self.longest_wait.as_nanos() / step.as_nanos().max(1)).try_into().unwrap_or(usize::MAX)
@@ -60,13 +61,13 @@ impl<T> Queue<T> {
         self.length >= in_time.max(least).min(self.most)
     }
 
-    /// Whether a company has so many in a full queue that one more of it displaces nobody.
+    /// Whether a company has so many waiters in a full queue that another one displaces nobody.
     pub(super) fn has_its_share(&self, company: Uuid) -> bool {
         let own = self.waiting.get(&company).map_or(0, VecDeque::len);
         self.waiting.values().all(|others| own + 1 >= others.len())
     }
 
-    /// Somebody comes, at a time.
+    /// Adds a waiter.
     pub(super) fn push(&mut self, company: Uuid, now: Duration, ticket: T) -> Waiter {
         if self.length == 0 {
             self.pace.begin(now);
@@ -82,7 +83,7 @@ impl<T> Queue<T> {
         Waiter { company, nth }
     }
 
-    /// The next one leaves, at a time, to be let in.
+    /// Removes the next waiter, to be admitted.
     pub(super) fn pop(&mut self, now: Duration) -> Option<T> {
         let company = self.turns.pop_front()?;
         let waiting = self.waiting.get_mut(&company)?;
@@ -97,14 +98,14 @@ impl<T> Queue<T> {
         Some(ticket)
     }
 
-    /// The last one of the company that has most leaves.
+    /// Removes the last waiter of the company with the most.
     pub(super) fn displace(&mut self) -> Option<T> {
         let (&company, waiting) = self.waiting.iter().max_by_key(|(_, waiting)| waiting.len())?;
         let &(nth, _) = waiting.back()?;
         self.remove(Waiter { company, nth })
     }
 
-    /// Somebody leaves; `None` when it has left before.
+    /// Removes a waiter; `None` if it has left already.
     pub(super) fn remove(&mut self, Waiter { company, nth }: Waiter) -> Option<T> {
         let waiting = self.waiting.get_mut(&company)?;
         let position = waiting.binary_search_by_key(&nth, |(nth, _)| *nth).ok()?;
@@ -210,8 +211,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever comes, is let in, displaced or leaves in whatever order: each ticket comes out once, and a company's are
-        /// let in in their order.
+        /// In any order of arrivals, admissions, displacements and departures, each ticket comes out once,
+        /// and each company's waiters are admitted in order.
         #[test]
         fn nobody_is_lost_or_served_twice(steps in prop::collection::vec((0_u8..5, 0_u128..4), 1..300)) {
             let mut queue = Queue::new(usize::MAX, Duration::from_secs(1));

@@ -1,5 +1,5 @@
-//! The decisions: who is let in, who waits and who is refused, by the [`Limit`] and the [`Queue`]. No clock: whoever asks says
-//! what time it is.
+//! The decisions: whether a request is admitted, waits or is refused, by the [`Limit`] and the [`Queue`]. Has
+//! no clock: the caller passes the time.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::ShedderRules;
 use super::limit::Limit;
 use super::queue::{Queue, Waiter};
 
-/// What is in flight, and who waits, each with a ticket.
+/// The work in flight, and the waiters with their tickets.
 #[derive(Debug)]
 pub(super) struct Shedder<T> {
     limit: Limit,
@@ -17,7 +17,7 @@ pub(super) struct Shedder<T> {
     queue: Queue<T>,
 }
 
-/// When something was let in, as far as the limit is concerned.
+/// The window in which work was admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
     window: u64,
@@ -40,12 +40,12 @@ impl<T> Shedder<T> {
         self.queue.length
     }
 
-    /// How long new work queued last; nothing while there is none.
+    /// The last measured queueing time; zero without work in flight.
     pub(super) fn queueing(&self) -> Duration {
         if self.in_flight == 0 { Duration::ZERO } else { self.limit.queueing }
     }
 
-    /// Lets in who comes, unless as much is in flight as may be.
+    /// Admits work unless the limit is reached.
     pub(super) fn enter(&mut self) -> Option<Entry> {
         if self.in_flight >= self.limit.get() {
             return None;
@@ -57,23 +57,23 @@ impl<T> Shedder<T> {
         Some(entry)
     }
 
-    /// Lets in who comes, whatever is in flight.
+    /// Admits work regardless of the limit.
     pub(super) fn enter_anyway(&mut self) -> Entry {
         self.in_flight += 1;
         Entry { window: self.limit.window() }
     }
 
-    /// Whether the queue is full. As many as may be in flight may always wait.
+    /// Whether the queue is full. At least as many may wait as may be in flight.
     pub(super) fn is_full(&self) -> bool {
         self.in_flight >= self.limit.get() && self.queue.is_full(self.limit.get())
     }
 
-    /// Whether who comes is refused.
+    /// Whether a new request of a company is refused.
     pub(super) fn refuses(&self, company: Uuid) -> bool {
         self.is_full() && self.queue.has_its_share(company)
     }
 
-    /// Has who comes wait, perhaps in the place of another, whose ticket is dropped; `None` when it is refused.
+    /// Adds a waiter, which may displace another, whose ticket is dropped; `None` if it is refused.
     pub(super) fn wait(&mut self, company: Uuid, now: Duration, ticket: T) -> Option<Waiter> {
         if self.refuses(company) {
             return None;
@@ -84,23 +84,23 @@ impl<T> Shedder<T> {
         Some(self.queue.push(company, now, ticket))
     }
 
-    /// Who waits leaves; `false` when it was let in or displaced before.
+    /// Removes a waiter; `false` if it has been admitted or displaced.
     pub(super) fn leave(&mut self, waiter: Waiter) -> bool {
         self.queue.remove(waiter).is_some()
     }
 
-    /// Something is not in flight any more, of which nothing is to be learned.
+    /// Ends work without learning from its time.
     pub(super) fn leave_off(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 
-    /// Something is acknowledged, and had queued so long.
+    /// Ends acknowledged work, with its queueing time.
     pub(super) fn acknowledged(&mut self, entry: Entry, queueing: Duration) {
         self.leave_off();
         self.limit.acknowledged(entry.window, queueing);
     }
 
-    /// Lets in who waits next, if it may be.
+    /// Admits the next waiter, if the limit allows.
     pub(super) fn next(&mut self, now: Duration) -> Option<(T, Entry)> {
         if self.queue.length == 0 {
             return None;

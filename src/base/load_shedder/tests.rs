@@ -1,4 +1,4 @@
-//! Permits, and who is woken.
+//! Permits and wake-ups.
 
 mod simulation;
 
@@ -25,7 +25,7 @@ fn shedder(queue: usize) -> LoadShedder {
     LoadShedder::new(rules, || Some(Duration::ZERO))
 }
 
-/// As many permits as there are.
+/// As many permits as the initial limit.
 async fn all_permits(shedder: &LoadShedder) -> Vec<Permit> {
     let mut held = Vec::new();
     for _ in 0..FIRST {

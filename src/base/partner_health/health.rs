@@ -1,35 +1,35 @@
-//! The words for how well a partner is.
+//! The states of partner health.
 
 use serde::{Deserialize, Serialize};
 
 worded! {
-    /// How well a partner is, the worst last but for where nothing is known.
+    /// The health of a partner, in ascending order of badness, apart from the states without a judgement.
     #[derive(Default, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Health;
 
-    /// The word for it in metrics, for other programs, and for people with spaces.
+    /// The name in metrics and for other programs.
     fn word;
 
     /// As usual.
     Healthy "healthy";
-    /// It was asked too little lately.
+    /// Too few recent asks.
     #[default]
     Unknown "unknown";
     /// It is not asked: paused, or outside its schedule.
     NotAsked "not_asked";
-    /// It has nothing for more people than usual.
+    /// It declines more asks than usual.
     DecliningMore "declining_more";
-    /// More asks than usual run out of time, or its answers take longer.
+    /// More asks than usual time out, or its answers take longer.
     Slow "slow";
-    /// More asks than usual end with an error, or very many.
+    /// More asks than usual fail, or very many.
     Failing "failing";
-    /// It was asked again and again, and has not answered at all.
+    /// It has not answered any of many asks.
     Silent "silent";
 }
 
 impl Health {
-    /// The words for it.
+    /// The name for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::NotAsked => "not asked",
@@ -38,13 +38,13 @@ impl Health {
         }
     }
 
-    /// The word of a partner that is unwell, by how bad that is.
+    /// The unhealthy state with this badness.
     pub fn unwell(badness: f64) -> Option<Self> {
         let unwell = [Self::DecliningMore, Self::Slow, Self::Failing, Self::Silent];
         unwell.into_iter().find(|health| f64::from(health.badness()) == badness)
     }
 
-    /// How bad it is: 0 where nothing is to be done, and the worse the higher.
+    /// Its badness: 0 if no action is needed, and higher for worse states.
     pub fn badness(self) -> u8 {
         match self {
             Self::Healthy | Self::Unknown | Self::NotAsked => 0,

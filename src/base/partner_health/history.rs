@@ -1,4 +1,4 @@
-//! How the asks of a seat have ended, by time.
+//! The history of how a seat's asks have ended.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,61 +9,58 @@ use super::judgement::{Judgement, Span, judge};
 /// Length of a step of the last half hour.
 const STEP: Duration = Duration::from_secs(10);
 
-/// How far back steps are kept.
+/// How long steps are kept.
 const STEPS_KEPT: Duration = Duration::from_secs(30 * 60);
 
-/// What "now" is at least.
+/// Shortest span of "now".
 const NOW: Duration = Duration::from_secs(60);
 
-/// Asks that "now" is extended to, as far as there are steps.
+/// Asks to which "now" is extended, if there are steps.
 const ASKS_NOW: f64 = 10.0;
 
-/// What "lately" is, where more asks are needed to tell and nothing is urgent.
+/// The span of "lately", for judgements that need more asks and are less urgent.
 const LATELY: Duration = Duration::from_secs(10 * 60);
 
-/// Fewest asks that say anything.
+/// Fewest asks for a judgement.
 const ASKS_LEAST: f64 = 5.0;
 
-/// Asks before the last half hour that are enough to tell what is usual.
+/// Asks before the last half hour that are enough to know what is usual.
 const ASKS_USUAL: f64 = 100.0;
 
-/// In what time half of what is older is forgotten.
+/// Half-life of older asks.
 const HALF_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How an ask ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
-    /// With offers.
     Offered,
-    /// With an answer that holds none.
+    /// With an answer without offers.
     Declined,
-    /// With an error.
     Failed,
-    /// Without an answer in its time.
+    /// Without an answer in time.
     TimedOut,
 }
 
-/// How asks have ended, so many of each in the order of [`Ending`]; fractions where they fade.
+/// Asks by [`Ending`]; fractional after decay.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     ends: [f64; 4],
-    /// Of the answers, the sum of the logarithms of their seconds, and of the squares of these.
+    /// Sum of the logarithms of the answer times in seconds, and of the squares of the logarithms.
     pub(super) logs: f64,
     pub(super) squares: f64,
 }
 
-/// How the asks of one seat have ended.
 #[derive(Debug, Clone, Default)]
 pub struct AskHistory {
-    /// Steps with asks, by their number, oldest first.
+    /// Steps with asks, by number, oldest first.
     steps: VecDeque<(u64, Counts)>,
-    /// What is older, as of a step.
+    /// The sum of older asks, decayed up to a step.
     past: Counts,
     past_as_of: u64,
-    /// When the last ask ended that did not run out of time.
+    /// When an ask last ended other than by a timeout.
     heard_at: Duration,
-    /// Asks that have begun since, and ran out of time. Those that began before say nothing: where many are asked together, the slow ones
-    /// always end last.
+    /// Timeouts of asks that began after that. Earlier asks do not count: of many concurrent asks, the slow
+    /// ones always end last.
     silences: u64,
 }
 
@@ -77,7 +74,7 @@ impl AskHistory {
             self.silences += 1;
         }
         match self.steps.back_mut() {
-            // Two threads may note in another order than they looked at the clock.
+            // Threads may read the clock in one order and note in another.
             Some((last, counts)) if *last >= step => counts.count(ending, elapsed),
             _ => {
                 self.fade(step);
@@ -88,12 +85,12 @@ impl AskHistory {
         }
     }
 
-    /// Counts an ask of long before the first that is noted.
+    /// Counts an ask from long before the first noted one.
     pub fn recall(&mut self, ending: Ending, elapsed: Duration) {
         self.past.count(ending, elapsed);
     }
 
-    /// How well the seat is at a time.
+    /// The judgement of the seat at a time.
     pub fn judgement(&self, at: Duration) -> Judgement {
         let now_step = step_of(at);
         let within = |step: u64, span: Duration| step + span.as_secs() / STEP.as_secs() > now_step;
@@ -122,7 +119,7 @@ impl AskHistory {
         judge(&now, &lately, &usual, self.silences)
     }
 
-    /// Lets what is older than the steps that are kept go into the past, which fades.
+    /// Moves steps that are too old into the decaying sum.
     fn fade(&mut self, step: u64) {
         let kept = STEPS_KEPT.as_secs() / STEP.as_secs();
         while let Some((old, counts)) = self.steps.front().copied() {
@@ -144,17 +141,17 @@ fn step_of(at: Duration) -> u64 {
 }
 
 impl Counts {
-    /// Asks that ended in one way.
+    /// Asks with this ending.
     pub(super) fn of(&self, ending: Ending) -> f64 {
         self.ends[ending as usize]
     }
 
-    /// Asks.
+    /// All asks.
     pub(super) fn asks(&self) -> f64 {
         self.ends.iter().sum()
     }
 
-    /// Answers, with offers or without.
+    /// Answers, with or without offers.
     pub(super) fn answers(&self) -> f64 {
         self.of(Ending::Offered) + self.of(Ending::Declined)
     }
@@ -162,7 +159,7 @@ impl Counts {
     fn count(&mut self, ending: Ending, elapsed: Duration) {
         self.ends[ending as usize] += 1.0;
         if let Ending::Offered | Ending::Declined = ending {
-            // What takes no time at all has no logarithm.
+            // A zero duration has no logarithm.
             let log = elapsed.as_secs_f64().max(1e-6).ln();
             self.logs += log;
             self.squares += log * log;

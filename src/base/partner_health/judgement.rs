@@ -1,4 +1,4 @@
-//! The judgement: how asks end now, against how they usually end.
+//! The judgement: how asks end now, compared with how they usually end.
 
 use std::time::Duration;
 
@@ -8,67 +8,67 @@ use super::health::Health;
 use super::history::{Counts, Ending};
 use super::tail::at_least;
 
-/// How seldom a look at a partner that is as usual takes it for worse.
+/// Probability that one look misjudges a partner in its usual state.
 const SELDOM: f64 = 1e-6;
 
-/// The share of asks that fail, or run out of time, of a partner of which nothing is known.
+/// Prior share of asks that fail or time out.
 const USUAL: f64 = 0.02;
 
-/// Asks that this stands for.
+/// Weight of the prior, in asks.
 const USUAL_OF: f64 = 50.0;
 
-/// The share of asks that is too much, whatever is usual, and of how many at least.
+/// The share of asks that is always too much, and the asks required for it.
 const TOO_MUCH: f64 = 0.4;
 const ALWAYS_OF: f64 = 30.0;
 
-/// The least share that matters.
+/// The smallest share that matters.
 const MATTERS: f64 = 0.05;
 
-/// How many times as much as usual matters.
+/// The multiple of the usual share that matters.
 const TIMES: f64 = 2.0;
 
-/// Asks below which no share is looked at.
+/// Fewest asks with an ending for its share to be judged.
 const FEWEST: f64 = 4.0;
 
-/// By how much more than usual it must decline.
+/// The smallest increase in declines that matters.
 const DECLINES_MORE: f64 = 0.1;
 
-/// Answers that are enough to tell how long they take, or how many hold no offers: now, and before.
+/// Fewest answers for judging answer times or declines: now, and before.
 const ANSWERS_NOW: f64 = 10.0;
 const ANSWERS_BEFORE: f64 = 100.0;
 
-/// How many times as long as usual an answer must take, typically.
+/// The multiple of the usual answer time that counts as slow, for the typical answer.
 const SLOWER: f64 = 1.5;
 
-/// Seconds that an answer must take, typically, before it is slow.
+/// The shortest typical answer time that counts as slow, seconds.
 const NOTICED: f64 = 0.25;
 
-/// Standard errors by which it must differ, which is about as seldom.
+/// Standard errors of a significant difference; about the same probability as [`SELDOM`].
 const ERRORS: f64 = 4.8;
 
-/// Most of the asks that are taken for running out of time as usual, where silence is judged.
+/// Largest usual share of timeouts assumed when judging silence.
 const SILENT_USUAL: f64 = 0.5;
 
-/// How well a seat is.
+/// The health of a seat.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Judgement {
-    /// The word for it.
+    /// The state.
     pub health: Health,
-    /// What is not as usual, in words.
+    /// The deviation from the usual, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
 }
 
-/// Asks, and since when they are counted.
+/// Asks, and the time span that they cover.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Span {
     pub(super) counts: Counts,
     pub(super) long: Duration,
 }
 
-/// Judges how asks end `now`, and how they have ended `lately`, by how they end usually. `silences` ran out of time since the last that
-/// did not.
+/// Judges asks that ended `now` and `lately` against the `usual` ones. `silences` is the number of timeouts
+/// since the last ask that ended otherwise.
 pub(super) fn judge(now: &Span, lately: &Span, usual: &Counts, silences: u64) -> Judgement {
     let failed = Ends::of(now, lately, Ending::Failed, usual);
     let timed_out = Ends::of(now, lately, Ending::TimedOut, usual);
@@ -83,7 +83,7 @@ pub(super) fn judge(now: &Span, lately: &Span, usual: &Counts, silences: u64) ->
     Judgement { health: health.unwrap_or(Health::Healthy), cause }
 }
 
-/// The asks that end in one way, now and lately.
+/// The share of asks with one ending, now and lately.
 struct Ends {
     now: Share,
     lately: Share,
@@ -101,7 +101,8 @@ impl Ends {
         Self { now: share(now), lately: share(lately) }
     }
 
-    /// The share that is more than usual, or too much whatever is usual. What was lately is over when it is not so now.
+    /// The share that is more than usual, or always too much. A deviation lately is over if it has stopped
+    /// now.
     fn too_many(&self) -> Option<&Share> {
         let Self { now, lately } = self;
         let is_always = lately.of >= ALWAYS_OF && lately.share() >= TOO_MUCH;
@@ -113,7 +114,7 @@ impl Ends {
     }
 }
 
-/// So much of so many.
+/// A share of asks.
 struct Share {
     seen: f64,
     of: f64,
@@ -143,12 +144,12 @@ impl Share {
     }
 }
 
-/// The usual share, drawn to that of a partner of which nothing is known where it has been asked little.
+/// The usual share, shrunk towards the prior for partners with few asks.
 fn shrunk(seen: f64, of: f64) -> f64 {
     (seen + USUAL * USUAL_OF) / (of + USUAL_OF)
 }
 
-/// How many ran out of time beside.
+/// The number of additional timeouts, in words.
 fn late(timed_out: &Share) -> String {
     match timed_out.seen.round() {
         0.0 => String::new(),
@@ -162,7 +163,7 @@ fn silent(silences: u64, usual: f64) -> Option<(Health, String)> {
     is_silent.then(|| (Health::Silent, format!("the last {silences} asks ran out of time")))
 }
 
-/// Whether its answers take longer, by the logarithms of their times.
+/// Whether answers take longer, by the logarithms of their times.
 fn slower(now: &Counts, usual: &Counts) -> Option<(Health, String)> {
     if now.answers() < ANSWERS_NOW || usual.answers() < ANSWERS_BEFORE {
         return None;

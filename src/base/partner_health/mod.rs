@@ -1,13 +1,19 @@
-//! How well a partner is: one judgement of how its asks end now, against how they have ended before.
+//! Partner health: compares how a partner's asks end now with how they ended before.
 //!
-//! Whoever asks notes each end in an [`AskHistory`], one for each seat. It keeps the last half hour in steps of ten seconds, and what
-//! is older as one sum that fades by half in a day. Now is the last minute, or as many asks before it as make ten; of how many
-//! are declined, which is told by more asks and less urgent, the last ten minutes. Usual is what was before the half hour, or, as long
-//! as that is little, before now. A share of asks is more than usual where a partner that is as usual would show it once in a million looks
-//! (the tail of a binomial, `tail`), and it matters: so a rare error is none, a partner that always errs a little is as
-//! always, and of one that begins to fail half its asks eight of them are enough to know.
+//! The caller notes each ending in an [`AskHistory`], one per seat. It keeps the last half hour in steps of
+//! ten seconds, and everything older as one sum with a half-life of a day.
 //!
-//! Pure: no clock, no metric, no name of a partner. Times are told to it, from whatever beginning.
+//! - "Now" is the last minute, extended back to at least ten asks.
+//! - The rate of declines needs more asks and is less urgent: it uses the last ten minutes.
+//! - "Usual" is everything before the half hour and, while that is too little, also the asks before those ten
+//!   minutes.
+//!
+//! A share of asks is more than usual if a partner in its usual state would show it once in a million looks
+//! (the tail of a binomial, `tail`), and only if it matters. So a rare error is ignored, and a partner that
+//! always errs a little is healthy. When a partner begins to fail half of its asks, eight asks are enough to
+//! detect it.
+//!
+//! Pure: no clock, no metrics, no partner names. The caller passes times, relative to any start.
 
 mod health;
 mod history;

@@ -1,10 +1,10 @@
-//! Partners that behave in known ways, by simulated clocks.
+//! Partners with known behaviour, on a simulated clock.
 
 use std::time::Duration;
 
 use super::*;
 
-/// Draws that are the same each time (splitmix64).
+/// Reproducible random draws (splitmix64).
 struct Draws(u64);
 
 impl Draws {
@@ -17,8 +17,8 @@ impl Draws {
     }
 }
 
-/// How a partner behaves: shares of asks that fail and run out of time, share of answers without offers, and how long they
-/// typically take.
+/// A partner's behaviour: the shares of asks that fail and time out, the share of answers without offers, and
+/// the typical answer time.
 #[derive(Debug, Clone, Copy)]
 struct Manner {
     fails: f64,
@@ -29,7 +29,7 @@ struct Manner {
 
 const WELL: Manner = Manner { fails: 0.005, times_out: 0.005, declines: 0.4, takes: 0.8 };
 
-/// A seat that is asked one ask after the other, and when the last has ended.
+/// A seat that is asked again and again, and when its last ask ended.
 struct Seat {
     history: AskHistory,
     at: f64,
@@ -41,7 +41,7 @@ impl Seat {
         Self { history: AskHistory::default(), at: 0.0, draws: Draws(seed) }
     }
 
-    /// Asked so often a minute for so many minutes; hands over each judgement of every fifteen seconds.
+    /// Asks at a rate for some minutes; returns a judgement every fifteen seconds.
     fn asked(&mut self, per_minute: f64, minutes: f64, manner: Manner) -> Vec<(f64, Health)> {
         let (begun, mut seen, mut next_look) = (self.at, Vec::new(), self.at + 15.0);
         while self.at < begun + minutes * 60.0 {
@@ -78,7 +78,7 @@ impl Seat {
     }
 }
 
-/// Where few ask, eight asks take longer.
+/// Eight asks take longer at a low rate.
 #[test]
 fn of_a_seat_that_is_hardly_asked_half_the_asks_failing_is_seen_within_two_minutes_nearly_always() {
     let after = |seed| {
@@ -148,7 +148,7 @@ fn each_way_of_being_unwell_has_its_word() {
     }
 }
 
-/// Of asks that are made together, those that run out of time are the last to end.
+/// Of concurrent asks, those that time out end last.
 #[test]
 fn a_burst_does_not_end_in_silence() {
     let mut history = AskHistory::default();
@@ -180,7 +180,7 @@ fn who_answers_again_is_well_again() {
     assert_eq!(*last, Health::Healthy);
 }
 
-/// An hour of failing is no new custom, and a slow day is one.
+/// An hour of failures does not become usual; slowness over days does.
 #[test]
 fn what_is_usual_follows_slowly() {
     let mut seat = Seat::new(3);

@@ -1,4 +1,5 @@
-//! The metrics at a moment, as values and as the text that Prometheus reads: what a page shows is what `/metrics` says.
+//! A snapshot of the metrics, as values and in the Prometheus text format, so that pages and `/metrics`
+//! agree.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::metrics::{METRICS, Metric};
 
-/// Every series, by the name of its metric.
+/// Every series, by metric name.
 #[derive(Debug, Default)]
 pub struct Figures(HashMap<String, Vec<Series>>);
 
@@ -17,16 +18,16 @@ pub struct Figures(HashMap<String, Vec<Series>>);
 struct Series {
     labels: Vec<(String, String)>,
     value: f64,
-    /// How it is spread, of a histogram.
+    /// The distribution of a histogram.
     spread: Option<Distribution>,
 }
 
-/// How a figure is spread: cumulative counts by upper bound, as Prometheus has them.
+/// A distribution: cumulative counts by upper bound, as in Prometheus.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// Bound and count of each bucket, in the order of the bounds; the last bound is infinite.
+    /// The bound and count of each bucket, in ascending order; the last bound is infinite.
     pub(super) buckets: Vec<(f64, f64)>,
-    /// Sum of all that was counted.
+    /// The sum of all values.
     pub(super) sum: f64,
 }
 
@@ -36,12 +37,12 @@ impl Figures {
         self.0.entry(key.name().to_owned()).or_default().push(Series { labels, value, spread });
     }
 
-    /// All of them in the Prometheus text format.
+    /// The Prometheus text format.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for Metric { name, kind, help, .. } in METRICS {
             let Some(all) = self.0.get(*name) else { continue };
-            // Writing to a text does not fail.
+            // Writing to a string does not fail.
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {}", kind.word());
             all.iter().for_each(|series| series.write(name, &mut text));
             text.push('\n');
@@ -49,30 +50,30 @@ impl Figures {
         text
     }
 
-    /// The sum over all series of a metric that have these labels.
+    /// The sum of the series of a metric with these labels.
     pub fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         self.of(name, labels).map(|series| series.value).sum()
     }
 
-    /// The sum over the series that have these labels, and a `status` within bounds.
+    /// The sum of the series with these labels and a `status` within bounds.
     pub fn answers(&self, name: &str, labels: &[(&str, &str)], statuses: &RangeInclusive<u16>) -> f64 {
         let status = |series: &&Series| series.label("status").and_then(|status| status.parse().ok());
         let within = |series: &&Series| status(series).is_some_and(|status| statuses.contains(&status));
         self.of(name, labels).filter(within).map(|series| series.value).sum()
     }
 
-    /// The value of a gauge; `None` while it has none.
+    /// The value of a gauge; `None` if it is unset.
     pub fn gauge(&self, name: &str) -> Option<f64> {
         self.of(name, &[]).map(|series| series.value).next()
     }
 
-    /// The distribution of a metric over all series that have these labels.
+    /// The merged distribution of the series of a metric with these labels.
     pub fn distribution(&self, name: &str, labels: &[(&str, &str)]) -> Distribution {
         let spread = self.of(name, labels).filter_map(|series| series.spread.clone());
         spread.fold(Distribution::default(), Distribution::and)
     }
 
-    /// Each series of a metric: its labels, and its value.
+    /// Each series of a metric: its labels and value.
     pub fn each(&self, name: &str) -> impl Iterator<Item = (&[(String, String)], f64)> {
         self.of(name, &[]).map(|series| (series.labels.as_slice(), series.value))
     }
@@ -110,17 +111,17 @@ impl Series {
 }
 
 impl Distribution {
-    /// How much was counted.
+    /// The number of values.
     pub fn count(&self) -> f64 {
         self.buckets.last().map_or(0.0, |(_, count)| *count)
     }
 
-    /// How much of it was no greater than a bound of the buckets.
+    /// The number of values up to a bucket's bound.
     pub fn within(&self, bound: f64) -> f64 {
         self.buckets.iter().find(|(known, _)| *known == bound).map_or(0.0, |(_, count)| *count)
     }
 
-    /// What was counted in one or the other.
+    /// The merged distribution of both.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         for (bound, count) in other.buckets {
@@ -134,7 +135,7 @@ impl Distribution {
         self
     }
 
-    /// What was counted since an earlier reading.
+    /// The distribution of the values since an earlier reading.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let buckets = self.buckets.iter();
@@ -142,7 +143,7 @@ impl Distribution {
         Self { buckets: buckets.collect(), sum: (self.sum - earlier.sum).max(0.0) }
     }
 
-    /// The value below which a share of what was counted lies, taken to be spread evenly within its bucket; `None` of nothing.
+    /// The quantile at `share`, interpolated within its bucket; `None` without values.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let wanted = self.count() * share;
         if self.count() <= 0.0 {
@@ -151,7 +152,7 @@ impl Distribution {
         let (mut lower, mut below) = (0.0, 0.0);
         for (bound, count) in &self.buckets {
             if *count >= wanted && *count > below {
-                // Beyond the last bound nothing more is known.
+                // The last bucket is unbounded, so its lower bound is the answer.
                 let within = if bound.is_finite() { bound - lower } else { 0.0 };
                 return Some(lower + within * (wanted - below) / (count - below));
             }
@@ -163,7 +164,7 @@ impl Distribution {
 
 #[cfg(any(test, feature = "test"))]
 impl Figures {
-    /// Reads counters and gauges in the text format, one a line.
+    /// Parses counters and gauges in the text format, one per line.
     pub fn parse(text: &str) -> Self {
         let mut figures = Self::default();
         for (name, series) in text.lines().filter_map(series) {

@@ -1,6 +1,7 @@
-//! Log lines, on standard error.
+//! Structured logs on standard error.
 //!
-//! A line has a fixed text and its values as fields, so that it can be read and searched. No field holds personal data.
+//! A line has a constant text and its values as fields, so that it can be searched. No field holds personal
+//! data.
 
 use std::cell::Cell;
 use std::io::IsTerminal;
@@ -15,31 +16,32 @@ use super::requests::RequestSpans;
 use super::standard_error::StandardError;
 use super::tail::Tail;
 
-/// How a log line is written.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For machines.
+    /// JSON for machines.
     Json,
 }
 
-/// Target of the lines that tell who did what with a person's data or the keys to them. They pass every filter.
+/// Target of audit lines: actions on a person's data, or on the keys to it. They pass every filter.
 pub const AUDIT: &str = "audit";
 
-/// What libraries tell of the connections to a database that we tell ourselves: held back, unless the filter names the library.
+/// Libraries whose messages about database connections duplicate ours: filtered, unless the filter names the
+/// library.
 const TOLD_BY_US: [(&str, &str); 2] = [("tokio_postgres", "warn"), ("deadpool", "error")];
 
-/// Whether a filter can be read.
+/// Checks that a filter can be parsed.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault of the filter.
 pub fn check(filter: &str) -> Result<(), String> {
     EnvFilter::builder().parse(filter).map(drop).map_err(|error| error.to_string())
 }
 
-/// What is logged, which may change while the process runs; and the last lines of it.
+/// The log filter, which can change at run time, and the last lines.
 #[derive(Debug, Clone)]
 pub struct Filter {
     handle: reload::Handle<EnvFilter, Registry>,
@@ -47,30 +49,30 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Logs by another filter from now on.
+    /// Replaces the filter.
     ///
     /// # Errors
-    /// What is wrong with the filter.
+    /// The fault of the filter.
     pub fn set(&self, filter: &str) -> Result<(), String> {
         let filter = filter_of(filter)?;
         self.handle.reload(filter).map_err(|error| error.to_string())
     }
 
-    /// The last lines that were logged.
+    /// The last lines logged.
     pub fn tail(&self) -> Tail {
         self.tail.clone()
     }
 }
 
-/// Starts logging; a second call changes nothing. A filter that cannot be read counts as `info`.
+/// Starts logging; a second call has no effect. A filter that cannot be parsed counts as `info`.
 pub fn init(filter: &str, format: LogFormat) -> Filter {
     let filter = filter_of(filter).or_else(|_| filter_of("info")).expect("`info` can be read");
     let (filter, handle) = reload::Layer::new(filter);
     let tail = Tail::default();
     let stderr = move || StandardError(format);
-    // A line that cannot be written is lost; to say so on standard error would be a panic.
+    // A line that cannot be written is lost: reporting that on standard error would panic.
     let lines = fmt::layer().with_writer(stderr).with_ansi(coloured()).log_internal_errors(false);
-    // Fails only when logging has been started already, by a test in the same process.
+    // Fails only if a test in the same process has started logging already.
     let filtered = registry().with(filter).with(tail.clone());
     let _ = match format {
         LogFormat::Text => filtered.with(lines).with(RequestSpans).try_init(),
@@ -80,12 +82,12 @@ pub fn init(filter: &str, format: LogFormat) -> Filter {
     Filter { handle, tail }
 }
 
-/// Whether lines are coloured: on a terminal, unless `NO_COLOR` asks for none.
+/// Whether lines are coloured: on a terminal, unless `NO_COLOR` is set.
 fn coloured() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// A filter that the audit passes, whatever else it holds back.
+/// A filter that lets audit lines pass.
 fn filter_of(text: &str) -> Result<EnvFilter, String> {
     let held = TOLD_BY_US.iter().filter(|(library, _)| !text.contains(library));
     let ours = held.map(|(library, level)| format!("{library}={level}"));
@@ -100,10 +102,10 @@ thread_local! {
     static FORESEEN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does something that may panic, and whose panic is an error like others: a panic of it is caught, and not logged.
+/// Runs work whose panics are expected: catches a panic without logging it.
 ///
 /// # Errors
-/// That it panicked.
+/// If it panicked.
 pub fn foreseen<T>(work: impl FnOnce() -> T) -> std::thread::Result<T> {
     let outer = FORESEEN.replace(true);
     let done = catch_unwind(AssertUnwindSafe(work));
@@ -111,7 +113,7 @@ pub fn foreseen<T>(work: impl FnOnce() -> T) -> std::thread::Result<T> {
     done
 }
 
-/// Tells where a panic happened. Its message may quote what was being read, so it is not told.
+/// Logs where a panic happened. Leaves out its message, which may quote the data being processed.
 fn tell_panic(panic: &std::panic::PanicHookInfo) {
     if FORESEEN.get() {
         return;

@@ -1,40 +1,40 @@
 //! Every metric, on one page.
 
-/// Labels, each with values.
+/// Labels with their values.
 pub(super) type LabelValues = &'static [(&'static str, &'static [&'static str])];
 
-/// A metric as it is described to Prometheus.
+/// The description of a metric.
 #[derive(Debug, Clone, Copy)]
 pub struct Metric {
     /// Its name.
     pub name: &'static str,
-    /// What kind of figure it is.
+    /// Its type.
     pub kind: Kind,
-    /// Its labels, all of them with few values.
+    /// Its labels, all of low cardinality.
     pub labels: &'static [&'static str],
-    /// The values of its labels that are told from the start on.
+    /// The label values that are exported from the start.
     pub(super) values: LabelValues,
-    /// Whether it is told from the start on, as 0.
+    /// Whether it is exported as 0 from the start.
     pub(super) is_from_zero: bool,
-    /// What it says.
+    /// Its help text.
     pub help: &'static str,
 }
 
-/// Kinds of figures.
+/// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Only grows.
+    /// A counter.
     Counter,
-    /// Goes up and down.
+    /// A gauge.
     Gauge,
-    /// Seconds, as a distribution.
+    /// A histogram of seconds.
     Seconds,
-    /// Counts, as a distribution.
+    /// A histogram of counts.
     Sizes,
 }
 
 impl Kind {
-    /// Its word in the text format.
+    /// The type in the text format.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -44,11 +44,12 @@ impl Kind {
     }
 }
 
-/// Declares metrics: of each its kind, the constant that the code names it by, the name that Prometheus knows, its labels, and what it
-/// says. A new metric is one row, and a line in the handbook.
+/// Declares metrics, one per row: type, constant, Prometheus name, labels and help text. A new metric needs a
+/// row, and a line in the handbook.
 ///
-/// A counter whose growth alerts ask for is told from the start on, `= 0`, under each combination of the values behind its labels: of one
-/// that is first seen as 1 no growth is seen. Those of which another module knows the values are begun by it.
+/// A counter with `= 0` is exported from the start, under each combination of its label values: alerts on its
+/// growth would miss a series that first appears as 1. Counters whose label values only another module knows
+/// are initialised there.
 macro_rules! metrics {
     ($(
         $kind:ident $constant:ident $name:literal
@@ -56,7 +57,7 @@ macro_rules! metrics {
     )+) => {
         $(#[doc = $help] pub const $constant: &str = $name;)+
 
-        /// Every metric there is.
+        /// Every metric.
         pub const METRICS: &[Metric] = &[$(Metric {
             name: $name,
             kind: Kind::$kind,
@@ -192,7 +193,7 @@ mod tests {
         for metric in METRICS {
             assert!(metric.name.starts_with("offerd_"));
             assert_eq!(metric.name.ends_with("_total"), metric.kind == Kind::Counter, "{}", metric.name);
-            // A moment, or one length of time, is in seconds too, but no distribution of them.
+            // A timestamp or a single duration is in seconds too, but not a histogram.
             let seconds = metric.name.ends_with("_seconds") && metric.kind != Kind::Gauge;
             assert_eq!(seconds, metric.kind == Kind::Seconds, "{}", metric.name);
         }

@@ -1,4 +1,4 @@
-//! What the daemon tells of itself: log lines, metrics and traces.
+//! Telemetry of the daemon: logs, metrics and traces.
 
 pub mod figures;
 pub mod logging;

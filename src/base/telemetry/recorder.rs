@@ -1,4 +1,4 @@
-//! The recorder behind the metrics: it keeps each as a value, for `/metrics`, the console and alerts alike.
+//! The metrics recorder, which stores each metric's value for `/metrics`, the console and alerts.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,11 +12,11 @@ use metrics_util::registry::{Registry, Storage};
 use super::figures::{Distribution, Figures};
 use super::metrics::{Kind, LabelValues, METRICS};
 
-/// Upper bounds of the buckets of times, from a table lookup to the longest deadline.
+/// Bucket bounds for durations, from a table look-up to the longest deadline.
 const SECONDS: &[f64] =
     &[0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 15.0, 30.0];
 
-/// Upper bounds of the buckets of sizes.
+/// Bucket bounds for sizes.
 const SIZES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
 /// A recorder. Cheap to clone.
@@ -30,7 +30,7 @@ impl Default for Handle {
 }
 
 impl Handle {
-    /// Every metric as of now.
+    /// The current value of every metric.
     pub fn figures(&self) -> Figures {
         let mut figures = Figures::default();
         self.0.visit_counters(|key, count| figures.add(key, bits(count) as f64, None));
@@ -40,7 +40,7 @@ impl Handle {
     }
 }
 
-/// What a metric is described by stands in [`METRICS`].
+/// Ignores descriptions, since they are in [`METRICS`].
 impl Recorder for Handle {
     fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
 
@@ -61,12 +61,12 @@ impl Recorder for Handle {
     }
 }
 
-/// Starts recording; a second call gives the same recorder.
+/// Starts recording; a second call returns the same recorder.
 pub fn install() -> Handle {
     static RECORDER: OnceLock<Handle> = OnceLock::new();
     let install = || {
         let handle = Handle::default();
-        // Fails only when a test has installed another recorder, which then records.
+        // Fails only if a test has installed another recorder, which then records.
         let _ = metrics::set_global_recorder(handle.clone());
         let from_zero = METRICS.iter().filter(|metric| metric.is_from_zero);
         from_zero.for_each(|metric| begin(metric.name, metric.values, Vec::new()));
@@ -75,7 +75,7 @@ pub fn install() -> Handle {
     RECORDER.get_or_init(install).clone()
 }
 
-/// Tells a counter as 0, under each combination of the values of its labels.
+/// Initialises a counter as 0, for each combination of its label values.
 fn begin(name: &'static str, labels: LabelValues, chosen: Vec<Label>) {
     match labels {
         [] => metrics::counter!(name, chosen).increment(0),
@@ -86,7 +86,7 @@ fn begin(name: &'static str, labels: LabelValues, chosen: Vec<Label>) {
     }
 }
 
-/// Makes what a metric is kept in: a number, the bits of a level, or buckets.
+/// Creates the storage of a metric: a number, the bits of a float, or buckets.
 struct Cells;
 
 impl Storage<Key> for Cells {
@@ -111,11 +111,11 @@ impl Storage<Key> for Cells {
     }
 }
 
-/// How much was counted up to each bound and above the one before it, and above the last.
+/// Counts per bucket, not cumulative; the last bucket is unbounded.
 struct Buckets {
     bounds: &'static [f64],
     counts: Vec<AtomicU64>,
-    /// The bits of it.
+    /// The bits of the sum.
     sum: AtomicU64,
 }
 
@@ -168,7 +168,7 @@ mod tests {
         let _ = histogram!(HTTP_REQUEST_SECONDS, "listener" => "api", "route" => "/none");
     }
 
-    /// The lines of a text but for descriptions, in their order.
+    /// The lines of a text without descriptions, sorted.
     fn lines(text: &str) -> Vec<&str> {
         let mut lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("# HELP")).collect();
         lines.sort_unstable();

@@ -1,6 +1,7 @@
-//! Of which request a log line is: of the one whose future logs it, as a span around it says.
+//! Adds the request to log lines: a line belongs to the request whose future logs it, through a span.
 //!
-//! Nearly no request has a line, and a span costs a tenth of what a poll does. So it is made when the first line asks for it.
+//! Hardly any request logs a line, and a span costs a tenth of a poll. So it is created when the first line
+//! asks for it.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -12,19 +13,19 @@ use tracing_subscriber::layer;
 use uuid::Uuid;
 
 thread_local! {
-    /// The request whose future this thread polls.
+    /// The request whose future this thread is polling.
     static POLLED: RefCell<Option<RequestSpan>> = const { RefCell::new(None) };
 }
 
-/// The work of one request, whose log lines are told as the request's.
+/// The future of one request, whose log lines belong to the request.
 #[derive(Debug)]
 pub struct OfRequest<F> {
     work: F,
-    /// `None` while it is polled.
+    /// `None` while it is being polled.
     span: Option<RequestSpan>,
 }
 
-/// The span of a request, once it was asked for.
+/// The span of a request, created on demand.
 #[derive(Debug)]
 struct RequestSpan {
     id: Uuid,
@@ -32,14 +33,14 @@ struct RequestSpan {
     span: Option<Span>,
 }
 
-/// While this lives, lines are told as those of a request. Gives its span back when it ends.
+/// Attributes lines to a request while alive. Returns its span when dropped.
 struct Polling<'r> {
     span: &'r mut Option<RequestSpan>,
     outer: Option<RequestSpan>,
 }
 
 impl<F> OfRequest<F> {
-    /// The work of a request of a listener.
+    /// Wraps the future of a request.
     pub fn new(id: Uuid, listener: &'static str, work: F) -> Self {
         Self { work, span: Some(RequestSpan { id, listener, span: None }) }
     }
@@ -75,7 +76,7 @@ impl Drop for Polling<'_> {
 }
 
 impl RequestSpan {
-    /// Makes the span, unless it is there.
+    /// Creates the span, unless it exists.
     fn make(&mut self) {
         if self.span.is_none() {
             let span = tracing::error_span!("request", request_id = %self.id, listener = self.listener);
@@ -89,13 +90,13 @@ fn enter(span: &Span) {
     span.with_subscriber(|(id, subscriber)| subscriber.enter(id));
 }
 
-/// Makes the span of a request for whoever asks which one a line is of: what writes it and, where it goes by spans, the filter
-/// that lets it through. To be put around both.
+/// Creates the span of a request when a layer asks for the spans of a line: the writer, or a filter that
+/// depends on spans. Must wrap both.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestSpans;
 
 impl<S: Subscriber> Layer<S> for RequestSpans {
-    /// Only a filter that goes by spans has each line asked for.
+    /// Called for each line only if a filter depends on spans.
     fn enabled(&self, metadata: &Metadata<'_>, _: layer::Context<'_, S>) -> bool {
         if metadata.is_event() {
             make_span();
@@ -109,7 +110,7 @@ impl<S: Subscriber> Layer<S> for RequestSpans {
     }
 }
 
-/// A line may be logged by a thread that ends, or by a panic in here: it is of no request then.
+/// Lines of an ending thread, or of a panic in this module, belong to no request.
 fn make_span() {
     let _ = POLLED.try_with(|polled| {
         if let Ok(mut polled) = polled.try_borrow_mut() {

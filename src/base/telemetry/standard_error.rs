@@ -1,4 +1,5 @@
-//! Standard error as the log writes it. A line that nobody reads is dropped and counted: a reader that hangs must not stop the daemon.
+//! Writes the log to standard error. A line that nobody reads is dropped and counted: a stuck reader must not
+//! stop the daemon.
 
 use std::io::{self, StderrLock, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,16 +16,16 @@ use rustix::io::Errno;
 use super::logging::LogFormat;
 use super::metrics::LOG_LINES_LOST;
 
-/// How long the first line waits for a reader. Those behind it do not wait until one is back.
+/// How long the first line waits for a reader. Later lines do not wait until there is one again.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// How much a pipe takes at once when it has room at all: PIPE_BUF of pipe(7).
+/// Size that a pipe with any room accepts at once: PIPE_BUF of pipe(7).
 const AT_ONCE: usize = 4096;
 
-/// Lines lost since the last one that was written.
+/// Lines lost since the last one written.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
-/// Whether the last line that was written has no end.
+/// Whether the last line was cut off.
 static IS_CUT: AtomicBool = AtomicBool::new(false);
 
 /// Writes whole lines to standard error.
@@ -32,7 +33,7 @@ static IS_CUT: AtomicBool = AtomicBool::new(false);
 pub(super) struct StandardError(pub(super) LogFormat);
 
 impl Write for StandardError {
-    /// Takes the whole line, whether it can be written or not.
+    /// Consumes the whole line, written or not.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let stderr = io::stderr().lock();
         let target = target(&stderr);
@@ -54,7 +55,7 @@ impl Write for StandardError {
 }
 
 impl StandardError {
-    /// The line about lines that were lost. It does not go through `tracing`, which drops what is logged while a line is written.
+    /// The line that reports lost lines. Bypasses `tracing`, which drops events logged while writing one.
     fn says(self, lost: u64) -> String {
         let at = Utc::now().to_rfc3339_opts(SecondsFormat::Micros, true);
         let (target, message) =
@@ -72,12 +73,12 @@ impl StandardError {
     }
 }
 
-/// Writes all of a text, and whether it could. It waits for room only so long.
+/// Writes a text and returns whether all of it was written. Waits for room up to `within`.
 fn put(target: BorrowedFd<'_>, text: &[u8], within: Duration) -> bool {
     let within = Timespec::try_from(within).expect("a tenth of a second fits");
     let mut left = text;
     while !left.is_empty() {
-        // What cannot be asked is written to, and says itself what is wrong.
+        // If polling fails, the write reports the error.
         let has_room = poll(&mut [PollFd::from_borrowed_fd(target, PollFlags::OUT)], Some(&within)) != Ok(0);
         let part = &left[..left.len().min(AT_ONCE)];
         match if has_room { rustix::io::write(target, part) } else { Err(Errno::AGAIN) } {
@@ -93,8 +94,8 @@ fn put(target: BorrowedFd<'_>, text: &[u8], within: Duration) -> bool {
     true
 }
 
-/// Standard error, so that no write to it waits: a pipe and a terminal are opened once more for that, since others share what we were
-/// given.
+/// A descriptor of standard error that never blocks. A pipe or terminal is reopened for that, since other
+/// processes share the inherited one.
 fn target<'t>(stderr: &'t StderrLock) -> BorrowedFd<'t> {
     static OWN: OnceLock<Option<OwnedFd>> = OnceLock::new();
     let open = || {

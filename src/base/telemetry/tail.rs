@@ -1,5 +1,5 @@
-//! The last lines of the log, in bounded memory, for who looks at them on a page. They pass the same filter as the log itself,
-//! and like it hold no personal data.
+//! The last log lines, in bounded memory, for display on a page. They pass the same filter as the log, and
+//! hold no personal data either.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
@@ -13,26 +13,26 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-/// Lines that are kept.
+/// Number of lines.
 pub const LINES: usize = 400;
 
-/// Longest line that is kept, bytes; what comes after is cut.
+/// Longest stored line, bytes; the rest is cut off.
 const LINE_BYTES: usize = 800;
 
 /// A line of the log.
 #[derive(Debug, Clone, Serialize)]
 pub struct LogLine {
-    /// When, Unix milliseconds.
+    /// The time, Unix milliseconds.
     pub at: i64,
-    /// How serious it is.
+    /// The level.
     pub level: &'static str,
-    /// What part of the program it is from; `audit` for the audit log.
+    /// The module that logged it; `audit` for audit lines.
     pub target: String,
-    /// Its words, and its fields behind them.
+    /// The message, followed by the fields.
     pub text: String,
 }
 
-/// The last lines. Cheap to clone.
+/// The last log lines. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Tail(Arc<Mutex<VecDeque<LogLine>>>);
 
@@ -62,7 +62,7 @@ impl<S: Subscriber> Layer<S> for Tail {
     }
 }
 
-/// The message of an event, and its fields.
+/// The message and the fields of an event.
 #[derive(Default)]
 struct Words {
     message: String,

@@ -1,4 +1,5 @@
-//! The shedder before a simulated process, in simulated time: a thread that takes in a lead after the other, and a disk.
+//! The shedder with a simulated process in simulated time: a thread that processes one lead after another,
+//! and a disk.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -13,7 +14,7 @@ use crate::load_shedder::shedder::{Entry, Shedder};
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What the thread takes for a lead where nothing else is said: 5,000 a second.
+/// The default processing time of a lead: 5,000 per second.
 const WORK: Duration = Duration::from_micros(200);
 
 const RULES: ShedderRules =
@@ -21,17 +22,16 @@ const RULES: ShedderRules =
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A client of a company sends a lead, and the next one when this is answered.
+    /// A client of a company sends a lead, and the next one after the answer.
     Client(u128),
-    /// One of the leads comes that a company sends whatever becomes of them, until a time, one each time that this has passed.
+    /// A company sends leads at a fixed rate until a time, whatever the answers.
     Lead { company: u128, until: Duration, every: Duration },
-    /// A lead is acknowledged.
     Acknowledged(usize),
-    /// A lead has waited long enough.
+    /// A lead's wait for admission has timed out.
     Waited(usize),
 }
 
-/// A lead, and what became of it.
+/// A lead and its result.
 struct Lead {
     company: u128,
     closed_loop: bool,
@@ -44,7 +44,7 @@ struct Lead {
 struct World {
     shedder: Shedder<usize>,
     now: Duration,
-    /// What the thread takes for a lead, and what a commit waits for the disk beside.
+    /// The processing time of a lead on the thread, and the additional wait of its commit for the disk.
     work: Duration,
     disk: Duration,
     thread_free_at: Duration,
@@ -65,12 +65,12 @@ impl World {
         }
     }
 
-    /// So many clients of a company that each wait for their answer.
+    /// Adds clients of a company that each wait for their answer.
     fn closed_loop(&mut self, company: u128, clients: usize) {
         (0..clients).for_each(|_| self.at(self.now, Event::Client(company)));
     }
 
-    /// So many leads of a company, for so long, in a second of `work`'s worth.
+    /// Adds a stream of leads of a company, at a multiple of the thread's capacity.
     fn open_loop(&mut self, company: u128, times_the_peak: f64, lasting: Duration) {
         let until = self.now + lasting;
         self.at(self.now, Event::Lead { company, until, every: self.work.div_f64(times_the_peak) });
@@ -148,20 +148,20 @@ impl World {
     fn end(&mut self, lead: usize, taken: bool) {
         let Lead { closed_loop, company, ended, .. } = &mut self.leads[lead];
         *ended = Some((taken, self.now));
-        // Who is refused comes again when it was told to.
+        // A refused client retries after the advised time.
         if *closed_loop {
             let (again, company) = (self.now + if taken { Duration::ZERO } else { SECOND }, *company);
             self.at(again, Event::Client(company));
         }
     }
 
-    /// Leads a second that were taken in since a time.
+    /// Accepted leads per second since a time.
     fn goodput(&self, since: Duration) -> f64 {
         let taken = |lead: &&Lead| lead.ended.is_some_and(|(taken, at)| taken && at >= since);
         self.leads.iter().filter(taken).count() as f64 / (self.now - since).as_secs_f64()
     }
 
-    /// Leads that came since a time and were taken in or refused, and how long that took them, the shortest first.
+    /// The latencies of accepted or refused leads that came after a time, in ascending order.
     fn ended(&self, company: u128, since: Duration, taken: bool) -> Vec<Duration> {
         let leads = self.leads.iter().filter(|lead| lead.company == company && lead.came >= since);
         let ended =
@@ -257,7 +257,7 @@ fn a_company_that_floods_takes_nothing_from_one_that_does_not() {
 
 #[test]
 fn whoever_is_refused_by_a_slow_process_is_refused_before_it_has_waited_long() {
-    // Twenty leads a second, so that few of those that may wait by their number would be let in in time.
+    // At twenty leads per second, the time bound of the queue is reached before its length bound.
     let mut world = World::new(50 * MS, MS);
     world.open_loop(1, 4.0, 60 * SECOND);
     world.run(61 * SECOND);

@@ -1,6 +1,6 @@
-//! Where a trace goes on in another process: the header `traceparent` of W3C Trace Context.
+//! Trace propagation: the header `traceparent` of W3C Trace Context.
 //!
-//! `tracestate` is not passed on: what others write into it is not ours to hand to partners.
+//! `tracestate` is not propagated: other parties' data in it must not reach partners.
 
 use hyper::header::HeaderValue;
 use hyper::{HeaderMap, http::HeaderName};
@@ -9,19 +9,18 @@ use opentelemetry::trace::{SpanContext, TraceContextExt};
 use opentelemetry_http::HeaderExtractor;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 
-/// The header.
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// A span in another process, or one that another process is told of.
+/// A span in another process, or one to propagate.
 #[derive(Debug, Clone)]
 pub struct TraceContext(pub(super) SpanContext);
 
 impl TraceContext {
-    /// The span that a request says it belongs to. A header that cannot be read counts as none, and so do two.
+    /// The parent span that a request names. An invalid or repeated header is ignored.
     pub fn of_request(headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(TRACEPARENT).iter();
         let (value, None) = (values.next()?, values.next()) else { return None };
-        // `tracestate` is left behind.
+        // Leaves `tracestate` out.
         let one = [(TRACEPARENT, value.clone())].into_iter().collect();
         let context = TraceContextPropagator::new().extract(&HeaderExtractor(&one));
         let found = context.span().span_context().clone();

@@ -1,4 +1,4 @@
-//! The way of spans to the collector: a bounded queue, and one task that empties it over OTLP, as JSON over HTTP.
+//! Exports spans: a bounded queue, and a task that drains it over OTLP, as JSON over HTTP.
 
 use std::time::Duration;
 
@@ -15,25 +15,25 @@ use tokio::task::JoinHandle;
 
 use crate::telemetry::metrics::{TRACE_SPANS, TRACE_SPANS_DROPPED};
 
-/// Spans that wait for the collector; one more is dropped.
+/// Queue capacity; further spans are dropped.
 const QUEUE: usize = 16_384;
 
-/// Spans in one request.
+/// Spans per request.
 const BATCH: usize = 512;
 
-/// How long spans are gathered for one request.
+/// How long spans are batched.
 const GATHER: Duration = Duration::from_millis(200);
 
-/// How long the collector may take for a request; then its spans are dropped.
+/// Timeout of a request; its spans are then dropped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the last spans may take once the daemon stops.
+/// Time for the last spans when the daemon stops.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Where traces are below the collector's address.
+/// Path of traces on the collector.
 const PATH: &str = "/v1/traces";
 
-/// The task that sends spans.
+/// The task that exports spans.
 #[derive(Debug)]
 pub struct Delivery {
     stop: oneshot::Sender<()>,
@@ -41,10 +41,10 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Sends what is queued, within two seconds, and ends.
+    /// Sends the queued spans within two seconds, and ends.
     pub async fn finish(self) {
         let Self { stop, mut task } = self;
-        // A task that is gone has nothing to send.
+        // A task that has ended has nothing to send.
         let _ = stop.send(());
         if tokio::time::timeout(FAREWELL, &mut task).await.is_err() {
             task.abort();
@@ -52,7 +52,7 @@ impl Delivery {
     }
 }
 
-/// Starts a delivery to a collector, of spans of a resource.
+/// Starts the delivery to a collector.
 pub(super) fn start(endpoint: &str, resource: &Resource) -> Result<(Queue, Delivery), String> {
     let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().build();
     let mut exporter = SpanExporter::builder()
@@ -70,7 +70,7 @@ pub(super) fn start(endpoint: &str, resource: &Resource) -> Result<(Queue, Deliv
     Ok((Queue(sender), Delivery { stop, task }))
 }
 
-/// Takes spans that have ended. What does not fit is dropped and counted: nobody waits.
+/// Queues ended spans. Drops and counts those that do not fit; never waits.
 #[derive(Debug)]
 pub(super) struct Queue(mpsc::Sender<SpanData>);
 
@@ -83,7 +83,7 @@ impl SpanProcessor for Queue {
         }
     }
 
-    /// [`Delivery::finish`] does.
+    /// [`Delivery::finish`] flushes.
     fn force_flush(&self) -> OTelSdkResult {
         Ok(())
     }
@@ -93,7 +93,7 @@ impl SpanProcessor for Queue {
     }
 }
 
-/// Sends what is queued, again and again, until it is told to stop; then once more.
+/// Sends batches until stopped, then once more.
 async fn deliver(
     mut spans: mpsc::Receiver<SpanData>,
     exporter: SpanExporter,
@@ -115,13 +115,13 @@ async fn deliver(
     }
 }
 
-/// What is queued, as much as goes into a request.
+/// The next batch.
 fn next_batch(spans: &mut mpsc::Receiver<SpanData>) -> Vec<SpanData> {
     std::iter::from_fn(|| spans.try_recv().ok()).take(BATCH).collect()
 }
 
-/// Sends spans, counts what became of them, and tells whether the collector took them. A collector that is gone is logged
-/// once, and once when it is back.
+/// Sends a batch, counts the result, and returns whether the collector accepted it. Logs an outage once, and
+/// its end.
 async fn send(exporter: &SpanExporter, batch: Vec<SpanData>, reached_before: bool) -> bool {
     let count = batch.len() as u64;
     match exporter.export(batch).await {

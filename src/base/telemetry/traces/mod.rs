@@ -1,10 +1,12 @@
-//! Traces: one a lead, with a span for each partner that is asked, sent to an OpenTelemetry collector where one is named.
+//! Traces: one per lead, with a span per partner asked, exported to an OpenTelemetry collector if one is
+//! configured.
 //!
-//! A lead is never slowed by it: a span that has ended goes into a bounded queue, which `delivery` empties, and a queue
-//! that is full drops it, counted. Spans hold ids, keys of partners and outcomes; nothing of a person.
+//! Tracing never delays a lead: an ended span goes into a bounded queue, which `delivery` drains. A full
+//! queue drops the span and counts it. Spans hold ids, partner keys and outcomes; nothing of a person.
 //!
-//! Spans are begun and ended by hand, with the API of OpenTelemetry itself: a lead goes through actors and threads, where
-//! there is no current span, and spans of `tracing` would stand in every log line and under the log's filter.
+//! Spans are managed by hand, with the OpenTelemetry API. A lead moves through actors and threads, where
+//! there is no current span; and spans of `tracing` would appear in every log line and depend on the log
+//! filter.
 
 mod context;
 mod delivery;
@@ -19,21 +21,22 @@ use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider, Span};
 pub use self::context::{TRACEPARENT, TraceContext};
 pub use self::delivery::Delivery;
 
-/// The name of the spans' source.
+/// The instrumentation scope.
 const SCOPE: &str = "offerd";
 
-/// Begins traces, or does nothing where there is no collector. Cheap to clone.
+/// Starts traces; does nothing without a collector. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Traces(Option<SdkTracer>);
 
 impl Traces {
-    /// Traces to the collector at `endpoint`, an http or https URL as in `OTEL_EXPORTER_OTLP_ENDPOINT`; of those that no
-    /// caller has begun so many in a hundred. What is queued is sent by the [`Delivery`].
+    /// Exports traces to the collector at `endpoint`, an http or https URL as in
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT`. Samples `sampled_percent` of the traces that no caller has started. The
+    /// [`Delivery`] sends queued spans.
     ///
-    /// Call it within a tokio runtime.
+    /// Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// What is wrong with the endpoint.
+    /// The fault of the endpoint.
     pub fn to(endpoint: &str, sampled_percent: u8) -> Result<(Self, Delivery), String> {
         let resource = Resource::builder_empty()
             .with_service_name("offerd")
@@ -50,7 +53,7 @@ impl Traces {
         Ok((Self(Some(provider.tracer(SCOPE))), delivery))
     }
 
-    /// Begins the trace of a lead, or goes on with that of its caller.
+    /// Starts the trace of a lead, or continues that of the caller.
     pub fn lead(&self, caller: Option<&TraceContext>) -> LeadTrace {
         let Some(tracer) = &self.0 else { return LeadTrace(None) };
         let parent = caller.map_or_else(Context::new, |caller| under(&caller.0));
@@ -60,27 +63,27 @@ impl Traces {
     }
 }
 
-/// The span of a lead, from its arrival to its complete rate table. Ends when it is dropped. Boxed, as is that of an ask, since
-/// a span is large and most tables have none.
+/// The span of a lead, from its arrival to its complete rate table. Ends on drop. Boxed, like that of an ask,
+/// since a span is large and most tables have none.
 #[derive(Debug, Default)]
 pub struct LeadTrace(Option<Box<(SdkTracer, Span)>>);
 
 impl LeadTrace {
-    /// Notes a fact.
+    /// Adds an attribute.
     pub fn note(&mut self, key: &'static str, value: impl Into<opentelemetry::Value>) {
         if let Some((_, span)) = self.0.as_deref_mut() {
             span.set_attribute(KeyValue::new(key, value));
         }
     }
 
-    /// Notes that it came to nothing, and ends.
+    /// Marks the span as failed and ends it.
     pub fn fail(self, why: &'static str) {
         if let Some(mut traced) = self.0 {
             traced.1.set_status(Status::error(why));
         }
     }
 
-    /// Begins the span of one ask.
+    /// Starts the span of one ask.
     pub fn ask(&self, partner: &str, product_type: &str) -> AskTrace {
         let Some((tracer, lead)) = self.0.as_deref() else { return AskTrace(None) };
         let attributes = [
@@ -93,24 +96,24 @@ impl LeadTrace {
     }
 }
 
-/// The span of one ask of one partner. Ends when it is dropped.
+/// The span of one ask. Ends on drop.
 #[derive(Debug)]
 pub struct AskTrace(Option<Box<Span>>);
 
 impl AskTrace {
-    /// What the partner is told, so that it can go on with the trace.
+    /// The context to send to the partner, so that it can continue the trace.
     pub fn context(&self) -> Option<TraceContext> {
         self.0.as_ref().map(|span| TraceContext(span.span_context().clone()))
     }
 
-    /// Tells something of the ask. Nothing of a person.
+    /// Adds an attribute, which must not hold personal data.
     pub fn note(&mut self, key: &'static str, value: impl Into<opentelemetry::Value>) {
         if let Some(span) = &mut self.0 {
             span.set_attribute(KeyValue::new(key, value));
         }
     }
 
-    /// Ends with how the ask ended; `well` when the partner answered.
+    /// Ends the span with the outcome of the ask; `well` if the partner answered.
     pub fn end(mut self, outcome: &'static str, well: bool) {
         self.note("offerd.outcome", outcome);
         if !well {
@@ -122,7 +125,7 @@ impl AskTrace {
     }
 }
 
-/// The context of a span's children.
+/// The parent context of child spans.
 fn under(parent: &SpanContext) -> Context {
     Context::new().with_remote_span_context(parent.clone())
 }

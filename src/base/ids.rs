@@ -2,8 +2,7 @@
 //! not be guessable. Ids derived from a name are public.
 //!
 //! An app with a shipped token may use a lead or a rate table by its uuid, so a uuid must not follow from
-//! anything visible. There is no counter, so no id reveals another. (`uuid`'s own `now_v7` counts, and is not
-//! compiled in.)
+//! anything visible. There is no counter, so no id reveals another. (`uuid`'s `now_v7` counts: left out.)
 
 use std::cell::RefCell;
 
@@ -21,8 +20,7 @@ pub fn timed_at(at_ms: u64) -> Uuid {
     Builder::from_unix_timestamp_millis(at_ms, &random_bytes()).into_uuid()
 }
 
-/// A UUIDv4: 122 random bits, without a time. For ids that only name things, such as requests: their bits are
-/// drawn in batches.
+/// A UUIDv4: 122 random bits, without a time. For mere names, such as request ids. Bits are drawn in batches.
 pub fn random() -> Uuid {
     let bits = DRAWN.with_borrow_mut(|drawn| {
         if drawn.is_empty() {

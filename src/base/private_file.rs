@@ -1,6 +1,5 @@
 //! Small owner-only files: the run file and the digest of the console's secret. Access to one proves that the
-//! process is its user's. A file is not followed through a link, nor trusted if another user could have
-//! written it.
+//! process is its user's. A file is not followed through a link, nor trusted if others may write it.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -11,7 +10,6 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-/// Largest file that is read, bytes.
 const BYTES_MAX: u64 = 64 * 1024;
 
 /// Permission bits that must not be set.
@@ -20,8 +18,7 @@ const OTHERS: u32 = 0o077;
 /// The permissions of a new file: read and write for its user.
 const OWN: u32 = 0o600;
 
-/// Writes or replaces a file as a whole and returns it open. `before` runs before the file is visible under
-/// its name.
+/// Writes or replaces a file as a whole and returns it open. `before` runs before it gets its name.
 ///
 /// # Errors
 /// The error of the file system.

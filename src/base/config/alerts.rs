@@ -125,7 +125,6 @@ pub enum SecretPlace {
     Credential(String),
 }
 
-/// The message for an invalid mail server.
 const SERVER: &str = "must be a host and its port, such as `smtp.example.com:587`";
 
 fn names(names: OneOrMany) -> Checked<BTreeSet<String>> {
@@ -167,7 +166,6 @@ fn mail(mail: MailSettings) -> Checked<Option<MailSettings>> {
 }
 
 impl AlertSettings {
-    /// Checks the keys against each other.
     pub(super) fn fit(&self, rules: &mut Rules<'_>) {
         rules.backoffs("alerts", [self.first_backoff, self.longest_backoff]);
         for (name, wait) in &self.waits {

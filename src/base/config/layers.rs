@@ -15,14 +15,11 @@ pub const DEFAULTS: &str = include_str!("../../../config/default.toml");
 /// Path of the defaults in the repository, for faults.
 const DEFAULTS_FILE: &str = "config/default.toml";
 
-/// Prefix of settings in the environment.
 const PREFIX: &str = "OFFERD__";
 
-/// Prefix of other variables, such as `OFFERD_CONFIG` or `OFFERD_TOKEN`, and of settings misspelt with one
-/// underscore.
+/// Prefix of other variables, such as `OFFERD_CONFIG` or `OFFERD_TOKEN`, and of settings with one underscore.
 const OTHERS: &str = "OFFERD_";
 
-/// The merged settings and their sources.
 pub(super) struct Layers {
     pub(super) merged: toml::Table,
     pub(super) places: Places,
@@ -35,7 +32,6 @@ pub(super) struct Layers {
 pub(super) struct Places {
     pub(super) defaults: Source,
     file: Option<Source>,
-    /// The variable that sets each key path.
     variables: HashMap<String, String>,
 }
 
@@ -118,7 +114,6 @@ fn figure(text: &str) -> Option<toml::Value> {
     text.parse().map(toml::Value::Integer).or_else(|_| truth()).ok().or_else(number)
 }
 
-/// The value at a key.
 fn value_at<'t>(table: &'t mut toml::Table, key: &str) -> Option<&'t mut toml::Value> {
     match key.split_once('.') {
         Some((first, rest)) => value_at(table.get_mut(first)?.as_table_mut()?, rest),
@@ -131,7 +126,6 @@ fn key_of(name: &str) -> Option<String> {
     Some(name.strip_prefix(PREFIX)?.to_lowercase().replace("__", "."))
 }
 
-/// The variable that sets a key.
 fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.to_uppercase().replace('.', "__"))
 }
@@ -210,8 +204,7 @@ impl Places {
             if let Some(variable) = self.variable_of(at) {
                 return Fault::new(Some(PathBuf::from(variable)), key, message);
             }
-            // A key missing from a section has its default there; a key missing from a table inside a section
-            // has none.
+            // A key missing from a section has a default; one missing from a table inside a section has none.
             let is_section = at != key && !at.contains('.');
             let has_default = is_section && self.defaults.has(key);
             if let Some(file) = self.file.as_ref().filter(|file| file.has(at) && !has_default) {

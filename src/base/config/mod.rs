@@ -2,8 +2,7 @@
 //!
 //! Layers: `config/default.toml` (built in, and the only place with defaults) < the file given by `--config`
 //! < `OFFERD__SECTION__KEY`. All faults are reported at once, each with the file and line or the variable
-//! that caused it. `sections`, `alerts` and `ranking` declare the keys; `rules` has the constraints between
-//! them.
+//! that caused it. `sections`, `alerts` and `ranking` declare the keys; `rules` constrains them.
 
 mod alerts;
 mod colour;

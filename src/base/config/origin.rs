@@ -1,11 +1,9 @@
-//! Origins of pages in the form that browsers send: lowercase, addresses in their short form, and without the
-//! default port.
+//! Origins as browsers send them: lowercase, addresses in short form, without the default port.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::web_address::{host_and_port, is_host, is_port};
 
-/// Prefix that stands for any subdomain.
 const ANY_BELOW: &str = "*.";
 
 /// Web schemes with their ports. Others belong to apps, such as `capacitor://localhost`.

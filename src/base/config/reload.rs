@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::settings::{DescribedSetting, Origin, Settings};
 use crate::declaration::{Fault, Reload, Table};
 
-/// A changed setting, in TOML. Settings hold no secrets: those are in the environment or in files that
-/// partner files name.
+/// A changed setting, in TOML. Settings hold no secrets: those are in the environment or in other files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingChange {
     /// The key, as `section.key`.

@@ -11,7 +11,6 @@ use crate::declaration::{HumanDuration, outside};
 
 /// Checks keys against each other and collects the faults.
 pub(super) struct Rules<'a> {
-    /// Keys with their built-in values.
     defaults: BTreeSet<&'a str>,
     /// Keys with faults of their own, which have stand-ins.
     faulty: BTreeSet<String>,
@@ -50,7 +49,6 @@ impl Rules<'_> {
         }
     }
 
-    /// Both files must be set, or neither.
     fn tls(&mut self, key: &str, tls: Option<&TlsSettings>) {
         let Some(TlsSettings { certificate, key: private }) = tls else { return };
         let is_named = |path: &std::path::Path| !path.as_os_str().is_empty();
@@ -88,7 +86,6 @@ impl Settings {
         self
     }
 
-    /// Listeners must have distinct addresses.
     fn listeners(&self, rules: &mut Rules<'_>) {
         let listeners = [
             ("api.listen", self.api.listen),
@@ -106,8 +103,8 @@ impl Settings {
     fn store(&self, rules: &mut Rules<'_>) {
         let (queue, live_tables) = (self.store.queue, self.matching.live_tables);
         let keys = ["store.queue", "matching.live_tables"];
-        // Each live table has at most one commit in flight, so a larger queue never refuses an answer. No
-        // message blames a default.
+        // Each live table has at most one commit in flight, so a larger queue refuses none. No default is
+        // blamed.
         if rules.defaults.contains(keys[0]) {
             rules.want(queue > live_tables, &[keys[1], keys[0]], || {
                 format!("must be less than `store.queue` ({queue}), got {live_tables}; set both")

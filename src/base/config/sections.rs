@@ -1,5 +1,4 @@
-//! The sections of the settings. Each key is declared once, with its meaning, type, bounds and whether a
-//! reload applies it.
+//! The sections of the settings. Each key is declared once, with meaning, type, bounds and reload.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -568,7 +567,6 @@ const ZONES_MAX: usize = 4;
 /// Most counted tags: each one makes a pair with every other dimension.
 const TAGS_MAX: usize = 8;
 
-/// The dimensions of reports besides tags.
 const DIMENSIONS: [&str; 10] =
     ["day", "week", "month", "company", "product", "subType", "partner", "rating", "state", "experiment"];
 
@@ -595,7 +593,6 @@ const OF_NO_USER: [&str; 15] = [
     "x-requested-with",
 ];
 
-/// Longest name of a node.
 const NODE_NAME_CHARS: usize = 100;
 
 fn vendor(names: OneOrMany) -> Checked<Vec<String>> {
@@ -682,7 +679,6 @@ fn proxy(proxy: ProxySettings) -> Checked<Option<ProxySettings>> {
     unless(faults, Some(proxy))
 }
 
-/// Time zones whose days are counted.
 fn zones(names: OneOrMany) -> Checked<Vec<Tz>> {
     let names = Vec::from(names);
     let (mut zones, mut faults) = (Vec::new(), Vec::new());
@@ -701,7 +697,6 @@ fn zones(names: OneOrMany) -> Checked<Vec<Tz>> {
     unless(faults, zones)
 }
 
-/// Tags that are counted.
 fn tags(names: OneOrMany) -> Checked<Vec<String>> {
     let names = Vec::from(names);
     let mut faults = Vec::new();
@@ -724,7 +719,6 @@ fn tags(names: OneOrMany) -> Checked<Vec<String>> {
     unless(faults, names)
 }
 
-/// `None` if no URL is set.
 fn database(database: PostgresSettings) -> Checked<Option<PostgresSettings>> {
     Ok(Some(database).filter(|database| !database.url.is_empty()))
 }

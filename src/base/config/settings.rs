@@ -72,13 +72,10 @@ table! {
     }
 }
 
-/// The source of settings.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Origin {
     pub(super) described: Vec<DescribedSetting>,
-    /// The merged table of all layers.
     pub(super) table: toml::Table,
-    /// The place of each key.
     pub(super) places: Arc<Places>,
 }
 
@@ -170,7 +167,6 @@ fn refused(table: &toml::Table) -> Vec<String> {
     reading.faults.into_iter().map(|(key, _)| key).collect()
 }
 
-/// The settings, if there are no faults.
 fn whole((settings, faults): (Option<Settings>, Vec<Fault>)) -> Result<Settings, Vec<Fault>> {
     settings.filter(|_| faults.is_empty()).ok_or(faults)
 }

@@ -555,8 +555,7 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
     }
 }
 
-/// The declaration decides: a reloadable key is applied and changes the settings; any other waits and changes
-/// nothing.
+/// The declaration decides: a reloadable key is applied; any other waits and changes nothing.
 #[test]
 fn what_is_reloadable_is_taken_in_and_what_is_not_waits() {
     let running = of("");

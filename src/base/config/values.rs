@@ -19,11 +19,9 @@ pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
 pub(super) const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
 pub(super) const ZERO: Duration = Duration::ZERO;
 
-/// The result of a check.
 pub(super) type Checked<T> = Result<T, Refusal>;
 
-/// A list of names, or one text with commas between them, as in an environment variable. An empty text names
-/// none.
+/// A list of names, or one comma-separated text, as in an environment variable.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "must be a string or a list of strings")]
 pub(super) enum OneOrMany {
@@ -43,12 +41,10 @@ impl From<OneOrMany> for Vec<String> {
     }
 }
 
-/// Accepts any texts.
 pub(super) fn texts(names: OneOrMany) -> Checked<Vec<String>> {
     Ok(names.into())
 }
 
-/// Parses each of some texts.
 pub(super) fn each<T>(names: OneOrMany, read: impl Fn(&str) -> Result<T, String>) -> Checked<Vec<T>> {
     let (mut all, mut faults) = (Vec::new(), Refusal::new());
     for name in Vec::from(names) {
@@ -81,12 +77,10 @@ pub(super) fn given(text: String) -> Checked<Option<String>> {
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
-/// An optional file.
 pub(super) fn file(text: String) -> Checked<Option<PathBuf>> {
     Ok(given(text)?.map(PathBuf::from))
 }
 
-/// A required path.
 pub(super) fn path(text: String) -> Checked<PathBuf> {
     file(text)?.ok_or_else(|| vec!["must not be empty".to_owned()])
 }
@@ -109,12 +103,10 @@ fn network(text: &str) -> Result<IpNet, String> {
     text.parse().map_err(|_| format!("must be networks such as `10.0.0.0/8`, got `{text}`"))
 }
 
-/// Parses networks.
 pub(super) fn networks(names: OneOrMany) -> Checked<Vec<IpNet>> {
     each(names, network)
 }
 
-/// Parses networks or addresses.
 pub(super) fn networks_or_addresses(names: OneOrMany) -> Checked<Vec<IpNet>> {
     each(names, |text| text.parse::<IpAddr>().map(IpNet::from).or_else(|_| network(text)))
 }

@@ -77,7 +77,6 @@ pub fn outside(least: impl Display, greatest: impl Display, got: impl Display) -
     format!("must be from {least} to {greatest}, got {got}")
 }
 
-/// The fault of a duration outside bounds.
 fn outside_span(least: Duration, greatest: Duration, got: Duration) -> String {
     outside(HumanDuration(least), HumanDuration(greatest), HumanDuration(got))
 }

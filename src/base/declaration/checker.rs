@@ -8,10 +8,8 @@ use super::fault::Fault;
 use super::read::{Reading, read};
 use super::source::{Source, quoted};
 
-/// Longest name that is displayed.
 const NAME_CHARS: usize = 200;
 
-/// Longest other text that is displayed.
 const TEXT_CHARS: usize = 10_000;
 
 /// Collects the faults of one file; keeps track of the current place.
@@ -33,8 +31,7 @@ impl<'s> Checker<'s> {
     /// Deserialises a file whose name is the key of its declaration, and begins to check it.
     ///
     /// # Errors
-    /// If the file cannot be deserialised. Later checks are skipped then, since their faults may only follow
-    /// from stand-ins.
+    /// If the file cannot be deserialised. Checks of stand-ins would only report consequences.
     pub fn begin<T: DeserializeOwned>(name: &str, source: &'s Source) -> Result<(T, Self), Vec<Fault>> {
         let Reading { value, faults, .. } = read(source);
         let Some(declared) = value.filter(|_| faults.is_empty()) else { return Err(faults) };

@@ -5,8 +5,11 @@ use serde::{Deserialize, Serialize};
 /// The names of added, removed and changed declarations.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeclarationsDiff {
+    /// New declarations.
     pub added: Vec<String>,
+    /// Deleted declarations.
     pub removed: Vec<String>,
+    /// Declarations whose files changed.
     pub changed: Vec<String>,
 }
 

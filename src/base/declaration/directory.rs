@@ -8,7 +8,6 @@ use super::fault::Fault;
 use super::source::Source;
 use crate::regular_file;
 
-/// Largest file, bytes.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The TOML files of a directory, by name. Skips hidden files, which editors leave behind.

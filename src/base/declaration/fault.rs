@@ -26,7 +26,6 @@ impl Fault {
     }
 }
 
-/// A path as text, lossily.
 fn in_text<S: Serializer>(file: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     file.as_ref().map(|file| file.to_string_lossy()).serialize(serializer)
 }

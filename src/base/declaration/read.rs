@@ -15,7 +15,6 @@ use super::source::{Source, quoted};
 /// Most passes over a table; later faults are not reported.
 const MOST_READINGS: usize = 1000;
 
-/// Most stand-ins tried for one value.
 const STAND_INS: usize = 10;
 
 /// Separates the faults of one value in a serde error.
@@ -27,7 +26,6 @@ pub const SECRET_TABLES: [&str; 4] = ["secrets", "auth", "headers", "query"];
 /// Least similarity of a suggested name, in thousandths.
 const NEAR: u32 = 800;
 
-/// The message for a missing key.
 const MISSING: &str = "is missing";
 
 /// The result of reading a table; a fault is a key path and a message.
@@ -42,8 +40,7 @@ pub struct Reading<T, F = (String, String)> {
 }
 
 impl<T> Reading<T> {
-    /// Leaves out faults that follow from others: a misspelt key is not also missing, and a stand-in lacks
-    /// all of its keys.
+    /// Leaves out faults that follow from others: a misspelt key is not missing, and a stand-in is empty.
     fn of(value: Option<T>, faults: BTreeMap<String, String>, misspelt: &BTreeSet<String>) -> Self {
         let stands_in = |key: &str| {
             let beyond =
@@ -264,7 +261,6 @@ impl Refused {
     }
 }
 
-/// Rust type names in an operator's words.
 fn plain(wanted: &str) -> &str {
     match wanted {
         "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32" | "u64" | "usize" => "an integer",
@@ -276,7 +272,6 @@ fn plain(wanted: &str) -> &str {
     }
 }
 
-/// The bounds of a Rust integer type.
 fn bounds(integer: &str) -> Option<(i128, i128)> {
     let (sign, bits) = integer.split_at_checked(1)?;
     let bits = bits.replace("size", "64").parse::<u32>().ok().filter(|bits| (1..=64).contains(bits))?;

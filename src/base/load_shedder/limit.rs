@@ -10,22 +10,19 @@
 //!
 //! The limit grows only while it is reached. Slow start restarts when work hardly queues, below a quarter of
 //! the target. The draft has a slowdown instead, to measure the delay without a queue. Here that delay is
-//! known: the wait for the disk is measured, and all other time is queueing, except a fraction of a
-//! millisecond.
+//! known: the wait for the disk is measured, and the rest is queueing, but for a fraction of a millisecond.
 
 use std::time::Duration;
 
 /// Smallest limit: so little work hardly queues, and the disk batches it.
 pub(super) const LEAST: usize = 16;
 
-/// Initial limit.
 pub(super) const FIRST: usize = 32;
 
 /// Shares of the target at which slow start ends, and below which it restarts.
 const SLOW_START_ENDS: f64 = 0.75;
 const SLOW_START_AGAIN: f64 = 0.25;
 
-/// The limit, and its current window.
 #[derive(Debug)]
 pub(super) struct Limit {
     target: Duration,
@@ -43,7 +40,6 @@ struct Window {
     nth: u64,
     acknowledged: usize,
     least: Option<Duration>,
-    /// Whether the limit was reached.
     reached: bool,
 }
 
@@ -64,12 +60,10 @@ impl Limit {
         self.now as usize
     }
 
-    /// The window of work admitted now.
     pub(super) fn window(&self) -> u64 {
         self.window.nth
     }
 
-    /// Notes that the limit is reached.
     pub(super) fn reached(&mut self) {
         self.window.reached = true;
     }

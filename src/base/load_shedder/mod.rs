@@ -6,8 +6,7 @@
 //! In front of it is a queue, bounded in length and time, that serves companies in turn (`queue`). When the
 //! queue is full, a request is refused at once. Requests that only read bypass the shedder.
 //!
-//! `shedder` decides, without a clock or threads; this file holds the permits, wakes waiters, and exports the
-//! metrics.
+//! `shedder` decides, without a clock or threads; this file holds permits, wakes waiters and exports metrics.
 
 mod limit;
 mod queue;
@@ -119,8 +118,7 @@ impl LoadShedder {
         }))
     }
 
-    /// Whether new work of a company is refused at the moment. The nil uuid stands for requests without a
-    /// company.
+    /// Whether new work of a company is refused at the moment. The nil uuid means no company.
     pub fn refuses(&self, company: Uuid) -> bool {
         self.is_full() && self.0.shedder.lock().refuses(company) && (self.0.disk_wait)().is_some()
     }

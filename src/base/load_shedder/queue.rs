@@ -23,7 +23,6 @@ pub(super) struct Queue<T> {
     pace: Pace,
 }
 
-/// Identifies a waiter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Waiter {
     company: Uuid,
@@ -52,8 +51,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Whether another waiter would exceed the length or the time bound. A queue of up to `least` never
-    /// exceeds the time bound.
+    /// Whether another waiter would exceed the length or the time bound. Up to `least` may always wait.
     pub(super) fn is_full(&self, least: usize) -> bool {
         let in_time = self.pace.step.map_or(usize::MAX, |step| {
             (self.longest_wait.as_nanos() / step.as_nanos().max(1)).try_into().unwrap_or(usize::MAX)
@@ -67,7 +65,6 @@ impl<T> Queue<T> {
         self.waiting.values().all(|others| own + 1 >= others.len())
     }
 
-    /// Adds a waiter.
     pub(super) fn push(&mut self, company: Uuid, now: Duration, ticket: T) -> Waiter {
         if self.length == 0 {
             self.pace.begin(now);
@@ -83,7 +80,6 @@ impl<T> Queue<T> {
         Waiter { company, nth }
     }
 
-    /// Removes the next waiter, to be admitted.
     pub(super) fn pop(&mut self, now: Duration) -> Option<T> {
         let company = self.turns.pop_front()?;
         let waiting = self.waiting.get_mut(&company)?;

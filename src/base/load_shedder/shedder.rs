@@ -45,7 +45,6 @@ impl<T> Shedder<T> {
         if self.in_flight == 0 { Duration::ZERO } else { self.limit.queueing }
     }
 
-    /// Admits work unless the limit is reached.
     pub(super) fn enter(&mut self) -> Option<Entry> {
         if self.in_flight >= self.limit.get() {
             return None;
@@ -57,7 +56,6 @@ impl<T> Shedder<T> {
         Some(entry)
     }
 
-    /// Admits work regardless of the limit.
     pub(super) fn enter_anyway(&mut self) -> Entry {
         self.in_flight += 1;
         Entry { window: self.limit.window() }

@@ -25,7 +25,6 @@ fn shedder(queue: usize) -> LoadShedder {
     LoadShedder::new(rules, || Some(Duration::ZERO))
 }
 
-/// As many permits as the initial limit.
 async fn all_permits(shedder: &LoadShedder) -> Vec<Permit> {
     let mut held = Vec::new();
     for _ in 0..FIRST {

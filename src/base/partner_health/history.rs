@@ -21,21 +21,21 @@ const ASKS_NOW: f64 = 10.0;
 /// The span of "lately", for judgements that need more asks and are less urgent.
 const LATELY: Duration = Duration::from_secs(10 * 60);
 
-/// Fewest asks for a judgement.
 const ASKS_LEAST: f64 = 5.0;
 
 /// Asks before the last half hour that are enough to know what is usual.
 const ASKS_USUAL: f64 = 100.0;
 
-/// Half-life of older asks.
 const HALF_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How an ask ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
+    /// With offers.
     Offered,
     /// With an answer without offers.
     Declined,
+    /// With an error.
     Failed,
     /// Without an answer in time.
     TimedOut,
@@ -50,17 +50,16 @@ pub(super) struct Counts {
     pub(super) squares: f64,
 }
 
+/// How the asks of one seat have ended.
 #[derive(Debug, Clone, Default)]
 pub struct AskHistory {
-    /// Steps with asks, by number, oldest first.
     steps: VecDeque<(u64, Counts)>,
     /// The sum of older asks, decayed up to a step.
     past: Counts,
     past_as_of: u64,
     /// When an ask last ended other than by a timeout.
     heard_at: Duration,
-    /// Timeouts of asks that began after that. Earlier asks do not count: of many concurrent asks, the slow
-    /// ones always end last.
+    /// Timeouts of asks that began after that. Earlier asks do not count: slow concurrent ones end last.
     silences: u64,
 }
 
@@ -141,17 +140,14 @@ fn step_of(at: Duration) -> u64 {
 }
 
 impl Counts {
-    /// Asks with this ending.
     pub(super) fn of(&self, ending: Ending) -> f64 {
         self.ends[ending as usize]
     }
 
-    /// All asks.
     pub(super) fn asks(&self) -> f64 {
         self.ends.iter().sum()
     }
 
-    /// Answers, with or without offers.
     pub(super) fn answers(&self) -> f64 {
         self.of(Ending::Offered) + self.of(Ending::Declined)
     }

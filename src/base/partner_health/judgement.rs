@@ -21,7 +21,6 @@ const USUAL_OF: f64 = 50.0;
 const TOO_MUCH: f64 = 0.4;
 const ALWAYS_OF: f64 = 30.0;
 
-/// The smallest share that matters.
 const MATTERS: f64 = 0.05;
 
 /// The multiple of the usual share that matters.
@@ -101,8 +100,7 @@ impl Ends {
         Self { now: share(now), lately: share(lately) }
     }
 
-    /// The share that is more than usual, or always too much. A deviation lately is over if it has stopped
-    /// now.
+    /// The share that is more than usual, or always too much. A past deviation counts only while it lasts.
     fn too_many(&self) -> Option<&Share> {
         let Self { now, lately } = self;
         let is_always = lately.of >= ALWAYS_OF && lately.share() >= TOO_MUCH;
@@ -114,11 +112,9 @@ impl Ends {
     }
 }
 
-/// A share of asks.
 struct Share {
     seen: f64,
     of: f64,
-    /// The usual share.
     usual: f64,
     long: Duration,
 }

@@ -5,13 +5,11 @@
 //!
 //! - "Now" is the last minute, extended back to at least ten asks.
 //! - The rate of declines needs more asks and is less urgent: it uses the last ten minutes.
-//! - "Usual" is everything before the half hour and, while that is too little, also the asks before those ten
-//!   minutes.
+//! - "Usual" is everything before the half hour and, while that is little, all asks before those ten minutes.
 //!
 //! A share of asks is more than usual if a partner in its usual state would show it once in a million looks
 //! (the tail of a binomial, `tail`), and only if it matters. So a rare error is ignored, and a partner that
-//! always errs a little is healthy. When a partner begins to fail half of its asks, eight asks are enough to
-//! detect it.
+//! always errs a little is healthy. When a partner begins to fail half of its asks, eight asks suffice.
 //!
 //! Pure: no clock, no metrics, no partner names. The caller passes times, relative to any start.
 

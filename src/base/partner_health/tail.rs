@@ -2,8 +2,7 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// The probability of `seen` or more out of `of`, each with probability `share`: the upper tail of the
-/// binomial.
+/// The probability of `seen` or more out of `of`, each with probability `share` (upper binomial tail).
 pub(super) fn at_least(seen: u64, of: u64, share: f64) -> f64 {
     let beyond = |before: u64| Binomial::new(share, of).map_or(1.0, |all| all.sf(before));
     seen.checked_sub(1).map_or(1.0, beyond)

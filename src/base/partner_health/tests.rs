@@ -17,8 +17,7 @@ impl Draws {
     }
 }
 
-/// A partner's behaviour: the shares of asks that fail and time out, the share of answers without offers, and
-/// the typical answer time.
+/// A partner's behaviour: shares of failures, timeouts and empty answers, and the typical answer time.
 #[derive(Debug, Clone, Copy)]
 struct Manner {
     fails: f64,

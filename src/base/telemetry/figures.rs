@@ -1,5 +1,4 @@
-//! A snapshot of the metrics, as values and in the Prometheus text format, so that pages and `/metrics`
-//! agree.
+//! A snapshot of the metrics, as values and as Prometheus text, so that pages and `/metrics` agree.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -18,7 +17,6 @@ pub struct Figures(HashMap<String, Vec<Series>>);
 struct Series {
     labels: Vec<(String, String)>,
     value: f64,
-    /// The distribution of a histogram.
     spread: Option<Distribution>,
 }
 

@@ -1,7 +1,6 @@
 //! Structured logs on standard error.
 //!
-//! A line has a constant text and its values as fields, so that it can be searched. No field holds personal
-//! data.
+//! A line has a constant text and its values as fields, for searching. No field holds personal data.
 
 use std::cell::Cell;
 use std::io::IsTerminal;
@@ -29,8 +28,7 @@ pub enum LogFormat {
 /// Target of audit lines: actions on a person's data, or on the keys to it. They pass every filter.
 pub const AUDIT: &str = "audit";
 
-/// Libraries whose messages about database connections duplicate ours: filtered, unless the filter names the
-/// library.
+/// Libraries that repeat our messages about database connections: held back unless the filter names them.
 const TOLD_BY_US: [(&str, &str); 2] = [("tokio_postgres", "warn"), ("deadpool", "error")];
 
 /// Checks that a filter can be parsed.

@@ -1,6 +1,5 @@
 //! Every metric, on one page.
 
-/// Labels with their values.
 pub(super) type LabelValues = &'static [(&'static str, &'static [&'static str])];
 
 /// The description of a metric.
@@ -34,7 +33,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The type in the text format.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -48,8 +46,8 @@ impl Kind {
 /// row, and a line in the handbook.
 ///
 /// A counter with `= 0` is exported from the start, under each combination of its label values: alerts on its
-/// growth would miss a series that first appears as 1. Counters whose label values only another module knows
-/// are initialised there.
+/// growth would miss a series that first appears as 1. Modules that alone know the labels initialise their
+/// counters.
 macro_rules! metrics {
     ($(
         $kind:ident $constant:ident $name:literal

@@ -16,7 +16,6 @@ use super::metrics::{Kind, LabelValues, METRICS};
 const SECONDS: &[f64] =
     &[0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 15.0, 30.0];
 
-/// Bucket bounds for sizes.
 const SIZES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
 /// A recorder. Cheap to clone.
@@ -115,7 +114,6 @@ impl Storage<Key> for Cells {
 struct Buckets {
     bounds: &'static [f64],
     counts: Vec<AtomicU64>,
-    /// The bits of the sum.
     sum: AtomicU64,
 }
 

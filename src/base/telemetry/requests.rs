@@ -1,7 +1,6 @@
 //! Adds the request to log lines: a line belongs to the request whose future logs it, through a span.
 //!
-//! Hardly any request logs a line, and a span costs a tenth of a poll. So it is created when the first line
-//! asks for it.
+//! Hardly any request logs a line, and a span costs a tenth of a poll. So the first line creates it.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -76,7 +75,6 @@ impl Drop for Polling<'_> {
 }
 
 impl RequestSpan {
-    /// Creates the span, unless it exists.
     fn make(&mut self) {
         if self.span.is_none() {
             let span = tracing::error_span!("request", request_id = %self.id, listener = self.listener);

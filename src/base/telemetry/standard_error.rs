@@ -1,5 +1,4 @@
-//! Writes the log to standard error. A line that nobody reads is dropped and counted: a stuck reader must not
-//! stop the daemon.
+//! Writes the log to standard error. A line without a reader is dropped and counted; the daemon never blocks.
 
 use std::io::{self, StderrLock, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -22,13 +21,10 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Size that a pipe with any room accepts at once: PIPE_BUF of pipe(7).
 const AT_ONCE: usize = 4096;
 
-/// Lines lost since the last one written.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
-/// Whether the last line was cut off.
 static IS_CUT: AtomicBool = AtomicBool::new(false);
 
-/// Writes whole lines to standard error.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StandardError(pub(super) LogFormat);
 

@@ -3,25 +3,21 @@
 use super::super::frame::{VALUE_LIMIT, checksum};
 use super::super::{sealing::key::Key, trees::Tree};
 
-/// The version of the file format.
 pub(super) const VERSION: u32 = 1;
 
 /// The first line of a file, up to the version.
 pub(super) const MAGIC: &str = "offerd backup ";
 
-/// Bytes of records per block.
 pub(super) const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Longest body that is accepted: a full block, and the record that filled it.
 pub(super) const BODY_BYTES_MAX: usize = BLOCK_BYTES + VALUE_LIMIT + 4096;
 
-/// Length of the head.
 pub(super) const HEAD_LEN: usize = 13;
 
 /// Set in the byte of a tree, whose prefix is a letter, for a block that counts its broken records.
 const BROKEN: u8 = 0x80;
 
-/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The master key's id and the time of the backup.
@@ -38,7 +34,6 @@ pub(super) enum Kind {
     Volumes,
     /// The file of the store's keys.
     Keys,
-    /// The end of the backup.
     End,
 }
 
@@ -69,7 +64,6 @@ impl Kind {
         }
     }
 
-    /// Its content, for messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Heading => "the heading",
@@ -89,9 +83,7 @@ impl Kind {
 pub(super) struct Head {
     /// The kind; `None` if the byte is unknown.
     pub(super) kind: Option<Kind>,
-    /// Number of records in the body.
     pub(super) records: u32,
-    /// Length of the body.
     pub(super) length: usize,
     summed: [u8; HEAD_LEN - 4],
     crc: u32,
@@ -115,7 +107,6 @@ impl Head {
     }
 }
 
-/// A framed block.
 pub(super) fn framed(kind: Kind, records: u32, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).expect("a block gathers far less than u32 counts");
     let summed = [&[kind.byte()], &records.to_be_bytes()[..], &length.to_be_bytes()].concat();
@@ -128,7 +119,6 @@ pub(super) fn sealed(with: &Key, number: u64, kind: Kind, records: u32, text: &[
     framed(kind, records, &with.seal(&context(number, kind, records), text))
 }
 
-/// Opens the body of a block.
 pub(super) fn opened(with: &Key, number: u64, kind: Kind, records: u32, body: &[u8]) -> Option<Vec<u8>> {
     with.open(&context(number, kind, records), body)
 }

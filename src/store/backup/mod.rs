@@ -14,8 +14,7 @@
 //! A reader that applies the blocks in order has the store as of the instant of step 3. A change before step
 //! 1 was read. A change after its record was read comes later in the file. A change that was both read and
 //! recorded is applied twice, with the same result: the last change of each record wins. A commit is one
-//! batch, so it is included completely or not at all. Everything acknowledged before the backup began is
-//! included.
+//! batch, so it is included whole or not at all. Everything acknowledged before the start is included.
 //!
 //! Memory is bounded: a block, and the changes recorded while a block was on its way. If the reader is so
 //! slow that these exceed `CHANGES_BYTES_MAX`, the backup fails and the store goes on.
@@ -36,11 +35,9 @@
 //!
 //! Each backup has a key of its own, sealed by the master key. A block is sealed for its position, so without
 //! the master key none can be changed, moved, left out or inserted. A damaged store can be backed up too:
-//! unreadable records are copied as stored, and counted in the clear. The checksums locate accidental damage
-//! without any key.
+//! unreadable records are copied as stored and counted in the clear. Checksums locate damage without a key.
 //!
-//! A [`Restore`] builds the store beside its place and moves it there once everything is read, verified and
-//! synced.
+//! A [`Restore`] builds the store beside its place and moves it there once everything is verified and synced.
 
 mod block;
 mod fault;

@@ -21,11 +21,9 @@ pub struct Restore {
     scanner: Scanner,
 }
 
-/// The store being built beside its place.
 struct Building {
     place: Beside,
     files: NewFiles,
-    /// When each volume begins.
     begins: BTreeMap<Number, Begins>,
     master: MasterKey,
     keys: Option<Vec<u8>>,

@@ -46,13 +46,9 @@ pub struct Summary {
     pub unsealed: bool,
 }
 
-/// A verified block.
 pub(super) struct Block {
-    /// Its number, counted from 0.
     number: u64,
-    /// Its offset in the file.
     at: u64,
-    /// Its kind.
     pub(super) kind: Kind,
     /// Its body, unsealed; `None` without a master key.
     pub(super) text: Option<Vec<u8>>,
@@ -71,7 +67,6 @@ pub struct Scanner {
     master: Option<MasterKey>,
     key: Option<Key>,
     arrived: Vec<u8>,
-    /// Whether the first line was read.
     begun: bool,
     ended: bool,
     summary: Summary,
@@ -237,7 +232,6 @@ impl Scanner {
         }
     }
 
-    /// A fault of the next block.
     fn damaged(&self, kind: Option<Kind>, damage: Damage) -> BackupFault {
         let Summary { blocks, bytes, .. } = self.summary;
         BackupFault::Damaged { block: blocks, at: bytes, holds: kind.map(Kind::name), damage }

@@ -20,8 +20,7 @@ use super::super::trees::Tree;
 use super::super::volume_number::Number;
 use super::block::{self, BLOCK_BYTES, Kind, MAGIC, VERSION};
 
-/// A backup in progress: call [`step`](Self::step) until it returns `None`. Dropped earlier, the file is
-/// incomplete.
+/// A backup in progress: call [`step`](Self::step) until it returns `None`. Otherwise the file is incomplete.
 pub struct Backup {
     records: Arc<Records>,
     master: MasterKey,
@@ -33,9 +32,7 @@ pub struct Backup {
     is_whole: bool,
     /// The number of unreadable places; known at the end.
     missed: u64,
-    /// Unreadable records, by tree.
     broken: BTreeMap<Tree, u32>,
-    /// The number of the next block.
     number: u64,
 }
 
@@ -92,8 +89,7 @@ impl Backup {
 
     /// A block of records of one tree, then the changes made so far; `None` after the last record.
     ///
-    /// Each block starts a new walk: an iterator could return values that are older than the changes already
-    /// written.
+    /// Each block starts a new walk: an iterator could return values older than the changes already written.
     fn copied(&mut self) -> Result<Option<Vec<u8>>, BackupError> {
         let mut text = Vec::with_capacity(BLOCK_BYTES);
         let mut records = 0;

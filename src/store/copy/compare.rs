@@ -15,7 +15,6 @@ use crate::trees::{TREES, Tree};
 /// Bytes read between two progress reports.
 const TOLD: u64 = 1024 * 1024;
 
-/// Records looked up together.
 const LOOKED_UP: usize = 500;
 
 /// The comparison of both sides.
@@ -67,7 +66,6 @@ impl Compared {
     }
 }
 
-/// Reads both sides completely.
 pub(super) fn compare(
     source: &impl Side,
     target: &impl Side,
@@ -138,8 +136,7 @@ fn first_difference(
     Ok(least.map(|(sled_key, how)| Difference { tree, key: const_hex::encode(&sled_key[1..]), how }))
 }
 
-/// The first key of one side that is missing on the other or has another payload there, with the kind of
-/// difference.
+/// The first key of one side that is missing on the other or differs there, and how.
 fn least_unlike(
     side: &impl Side,
     other: &impl Side,

@@ -22,7 +22,6 @@ use crate::volume_number::BASE;
 pub(super) struct Files {
     options: StoreOptions,
     master: MasterKey,
-    /// `None` until it is opened.
     opened: Option<Opened>,
 }
 

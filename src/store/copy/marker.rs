@@ -89,8 +89,7 @@ pub(super) fn claim(directory: &Path) -> io::Result<()> {
     disk::replace(&directory.join(CLAIM), b"")
 }
 
-/// Removes that file, durably, once the record replaces it: the file would keep a finished copy from being
-/// opened.
+/// Removes that file, durably, once the record replaces it: it would keep a finished copy closed.
 pub(super) fn release(directory: &Path) -> io::Result<()> {
     disk::remove_file(&directory.join(CLAIM))
 }

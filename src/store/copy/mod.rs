@@ -7,8 +7,7 @@
 //!    entry of the journal, and includes a marker with the progress. An interrupted copy continues after the
 //!    marker. A store with a marker is not opened. The marker comes before anything else; in files it is a
 //!    file of its own until there is a record.
-//! 4. Both sides are read and compared, tree by tree (`compare`). The marker is removed only if they are
-//!    equal.
+//! 4. Both sides are read and compared, tree by tree (`compare`). The marker goes only if they are equal.
 //!
 //! # Differences between the sides
 //! - A database has no volumes. On the way into files, volumes are planned from the times in keys, as large

@@ -97,8 +97,7 @@ impl Side for DatabaseSide {
         self.is_free()?;
         self.known = self.tables.known()?;
         let keys = self.tables.keys()?.ok_or_else(none)?;
-        // Otherwise the first process to open the copy would finish the erasure before all data keys are
-        // there.
+        // Opening the copy would finish the erasure before all data keys are there.
         if is_unfinished(&keys, master)? {
             return Err(CopyError::Unerased);
         }

@@ -84,8 +84,7 @@ fn lead(day: u64) -> Uuid {
     offerd_base::ids::timed_at(MARCH_MS + day * DAY_MS)
 }
 
-/// Writes records of every kind over forty days, and erases the first lead. Returns the first and the last
-/// lead.
+/// Writes records of every kind over forty days, and erases the first lead; returns the first and last.
 fn filled(options: &StoreOptions) -> (Uuid, Uuid) {
     let day = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
     let now = std::sync::Arc::clone(&day);

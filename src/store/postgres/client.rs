@@ -27,10 +27,8 @@ use offerd_wire::CallError;
 /// Worker threads of the runtime.
 const THREADS: usize = 2;
 
-/// The parameters of a statement.
 type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// A pool of connections to the database.
 pub(crate) struct Client {
     pool: Pool,
     runtime: Option<Runtime>,
@@ -63,7 +61,6 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Whether a table does not exist.
     pub(super) fn is_no_table(&self) -> bool {
         matches!(self, Self::Said(Some(state), _) if *state == *SqlState::UNDEFINED_TABLE.code())
     }
@@ -118,7 +115,6 @@ impl From<Failure> for StoreError {
 pub(crate) struct Connection(Object);
 
 impl Connection {
-    /// Runs a query and returns its rows.
     pub(super) async fn rows(&self, statement: &str, values: Values<'_>) -> Result<Vec<Row>, Failure> {
         let prepared = self.0.prepare_cached(statement).await?;
         Ok(self.0.query(&prepared, values).await?)
@@ -310,8 +306,7 @@ const FOREIGN_OPTIONS: [(&str, &str); 6] = [
     ("schema", "write `options=-csearch_path%3DNAME`"),
 ];
 
-/// Why an address cannot be parsed. Does not pass on the parser's own error, which may hold a part of the
-/// password.
+/// Why an address cannot be parsed. The parser's error is not passed on: it may quote the password.
 fn unreadable(error: &tokio_postgres::Error) -> String {
     let cause = error.source().map(ToString::to_string).unwrap_or_default();
     let named = |words: &str| -> Option<String> {

@@ -34,7 +34,6 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// A database that has the tables.
     pub(super) fn new(client: Arc<Client>, node: Node, keys: Arc<AtomicI64>, sealing: Sealing) -> Self {
         Self { client, node, keys, sealing, reported: Arc::default(), time_s: AtomicU32::new(u32::MAX) }
     }
@@ -44,8 +43,7 @@ impl Database {
         self.time_s.store(u32::try_from(seconds).unwrap_or(u32::MAX), Ordering::Release);
     }
 
-    /// The number beside the data key of a lead, in place of a volume: when the lead came, in seconds since
-    /// 1970.
+    /// The number beside the data key of a lead, in place of a volume: its arrival in seconds since 1970.
     pub(super) fn time(&self) -> Number {
         self.time_s.load(Ordering::Acquire).max(BASE + 1)
     }
@@ -103,7 +101,6 @@ pub(super) struct Pages<T> {
 }
 
 impl<T> Pages<T> {
-    /// Walks a key range.
     pub(super) fn between(
         client: Arc<Client>,
         statement: &'static str,

@@ -69,7 +69,6 @@ async fn keeps_sessions(one: Connection, two: Connection) -> Result<bool, Failur
     Ok(of_one != of_two)
 }
 
-/// Runs every kind of write, without data.
 async fn write(connection: &Connection) -> Result<(), Failure> {
     let (nobody, lease, told) = (Uuid::nil().as_bytes().to_vec(), 0.0_f64, "");
     let (keys, values, topics) = (Vec::<Vec<u8>>::new(), Vec::<Vec<u8>>::new(), Vec::<i16>::new());

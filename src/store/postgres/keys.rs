@@ -22,7 +22,6 @@ pub(super) struct DatabaseKeys {
 }
 
 impl DatabaseKeys {
-    /// The keys of this database.
     pub(super) fn of(client: Arc<Client>, known: Arc<AtomicI64>) -> Self {
         Self { client, path: PathBuf::from(NAME), known }
     }

@@ -1,5 +1,4 @@
-//! The engine that stores records in a database with PostgreSQL's protocol: PostgreSQL itself, or a
-//! distributed one.
+//! The engine for databases with PostgreSQL's protocol: PostgreSQL itself, or a distributed one.
 //!
 //! # Layout
 //! One table of records, `offerd_records`. Its key is the byte of the tree and the key; its value is framed
@@ -24,8 +23,7 @@
 //! has the latest version. A group is sealed with the latest keys, or retried.
 //!
 //! # Where it waits
-//! Each read is a round trip that blocks the calling thread. The connections have a runtime of their own
-//! ([`client`]).
+//! Each read is a round trip that blocks the calling thread. They have their own runtime ([`client`]).
 
 mod bulk;
 pub(crate) mod client;
@@ -127,12 +125,10 @@ pub(super) fn nodes(database: &Database) -> Result<Vec<NodeFigures>, ReadError> 
     Ok(nodes::list(&database.client).map_err(DiskError::from)?)
 }
 
-/// The nodes that have not ended.
 pub(super) fn alive(database: &Database) -> Result<BTreeSet<Uuid>, ReadError> {
     Ok(nodes::alive(&database.client).map_err(DiskError::from)?)
 }
 
-/// The last durable arrival.
 pub(super) fn last_arrival_us(database: &impl Engine) -> Result<u64, StoreError> {
     let last = database.get(Tree::Meta, LAST_ARRIVAL)?;
     Ok(last.and_then(|last| last.try_into().ok()).map_or(0, u64::from_be_bytes))

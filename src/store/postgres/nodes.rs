@@ -28,10 +28,8 @@ const POLL: Duration = Duration::from_millis(200);
 /// An answer later than this is reported.
 const LATE: Duration = Duration::from_millis(500);
 
-/// Lease renewals per lease.
 const RENEWALS: u32 = 5;
 
-/// This process, as one of the nodes.
 #[derive(Clone)]
 pub(super) struct Node {
     pub(super) cluster: Arc<Cluster>,
@@ -45,9 +43,7 @@ pub(super) struct Node {
 /// Observations of the database, kept from one tick to the next.
 #[derive(Default)]
 struct Seen {
-    /// The change counter of each topic.
     changed: Option<[i64; TOPICS.len()]>,
-    /// When the lease was renewed.
     renewed: Option<Instant>,
     /// Since when every answer has arrived.
     answers_since: Option<Instant>,

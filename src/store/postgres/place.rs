@@ -1,5 +1,4 @@
-//! The id of the directory that a process runs in. It survives restarts, so a restarted process is
-//! recognised.
+//! The id of the directory that a process runs in. It survives restarts.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +10,6 @@ use offerd_base::private_file;
 
 const NAME: &str = "node";
 
-/// Reads the id, or creates one.
 pub(super) fn find_or_make(directory: &Path) -> io::Result<Uuid> {
     disk::make_directory(directory)?;
     let file = directory.join(NAME);

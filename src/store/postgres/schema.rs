@@ -31,7 +31,6 @@ pub(super) fn is_known(client: &Client) -> Result<bool, StoreError> {
     }
 }
 
-/// Creates the tables.
 pub(super) fn make(client: &Client) -> Result<(), Failure> {
     let mut made = Err(Failure::Conflict);
     for _ in 0..TRIES {

@@ -17,8 +17,7 @@ pub(super) const MAKE: [&str; 8] = [
     "INSERT INTO offerd_schema (id, version) VALUES (1, 1) ON CONFLICT (id) DO NOTHING",
 ];
 
-/// Ends a transaction that has been idle for `ms` milliseconds, so that the locks of a hung or disconnected
-/// node are released.
+/// Ends a transaction that has been idle for `ms` milliseconds, to release the locks of a hung node.
 pub(super) fn end_hung_transactions_after(ms: u128) -> String {
     format!("SET idle_in_transaction_session_timeout = {ms}")
 }
@@ -26,7 +25,6 @@ pub(super) fn end_hung_transactions_after(ms: u128) -> String {
 /// The session's value of that timeout.
 pub(super) const HUNG_TRANSACTIONS: &str = "SHOW idle_in_transaction_session_timeout";
 
-/// One record.
 pub(super) const GET: &str = "SELECT value FROM offerd_records WHERE key = $1";
 
 /// A page of the records in a key range, in key order.
@@ -43,7 +41,6 @@ pub(super) const SIZES: &str =
 /// The records of these keys that exist.
 pub(super) const GET_MANY: &str = "SELECT key, value FROM offerd_records WHERE key = ANY($1)";
 
-/// Begins a transaction.
 pub(super) const BEGIN: &str = "BEGIN";
 
 /// The records that a group reads, locked until its transaction ends.
@@ -58,13 +55,10 @@ pub(super) const INSERT: &str =
 pub(super) const PUT: &str = "INSERT INTO offerd_records (key, value) SELECT * FROM unnest($1::bytea[], $2::bytea[]) \
      ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
-/// Deletes records.
 pub(super) const REMOVE: &str = "DELETE FROM offerd_records WHERE key = ANY($1)";
 
-/// Commits the transaction.
 pub(super) const COMMIT: &str = "COMMIT";
 
-/// Rolls the transaction back.
 pub(super) const ROLLBACK: &str = "ROLLBACK";
 
 /// Ends the previous node of the same directory.
@@ -82,13 +76,11 @@ pub(super) const RENEW: &str = "UPDATE offerd_nodes SET until = now() + $2::floa
 pub(super) const END_LAPSED: &str = "UPDATE offerd_nodes SET ended = now() WHERE id IN \
      (SELECT id FROM offerd_nodes WHERE ended IS NULL AND until < now() FOR UPDATE SKIP LOCKED)";
 
-/// Ends a node that leaves.
 pub(super) const END_NODE: &str = "UPDATE offerd_nodes SET ended = now() WHERE id = $1 AND ended IS NULL";
 
 /// Deletes nodes that ended over a day ago.
 pub(super) const FORGET_NODES: &str = "DELETE FROM offerd_nodes WHERE ended < now() - interval '1 day'";
 
-/// The live nodes.
 pub(super) const ALIVE: &str = "SELECT id FROM offerd_nodes WHERE ended IS NULL";
 
 /// Checks that a node is alive, and keeps it so until the transaction ends.
@@ -99,7 +91,6 @@ pub(super) const NODES: &str = "SELECT id, (extract(epoch FROM since) * 1000)::i
      (extract(epoch FROM ended) * 1000)::int8, id = (SELECT node FROM offerd_leader WHERE id = 1), told \
      FROM offerd_nodes ORDER BY since";
 
-/// The leader.
 pub(super) const LEADER: &str = "SELECT node FROM offerd_leader WHERE id = 1";
 
 /// Takes the lead over from a node that has ended.
@@ -115,16 +106,13 @@ pub(super) const CHANGE_TOPICS: &str = "INSERT INTO offerd_topics (topic, change
 /// The clock of the database, Unix milliseconds.
 pub(super) const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8";
 
-/// The sealed keys.
 pub(super) const KEYS: &str = "SELECT version, sealed FROM offerd_keys WHERE id = 1";
 
-/// The version of the keys.
 pub(super) const KEYS_VERSION: &str = "SELECT version FROM offerd_keys WHERE id = 1";
 
 /// The version of the keys, locked against replacement until the transaction ends.
 pub(super) const HOLD_KEYS: &str = "SELECT version FROM offerd_keys WHERE id = 1 FOR SHARE";
 
-/// Inserts the first keys.
 pub(super) const FIRST_KEYS: &str =
     "INSERT INTO offerd_keys (id, version, sealed) VALUES (1, 1, $1) ON CONFLICT (id) DO NOTHING";
 

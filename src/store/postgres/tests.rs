@@ -1,5 +1,4 @@
-//! The store in a database. The tests of every store also run over a database if `OFFERD_TEST_POSTGRES` has
-//! its address.
+//! The store in a database. With `OFFERD_TEST_POSTGRES`, all store tests run on one too.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -325,8 +324,7 @@ fn submit(store: &Store, company: uuid::Uuid, nth: u8) -> (uuid::Uuid, uuid::Uui
     (lead, table)
 }
 
-/// Removes what is older than three hours, each step in another process. Returns whether there was anything
-/// to do.
+/// Removes what is older than three hours, each step in another process; returns whether there was any.
 fn expired(stores: &[Store]) -> bool {
     let mut nodes = stores.iter().cycle();
     let mut steps = 0;

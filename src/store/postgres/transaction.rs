@@ -35,7 +35,6 @@ struct Held {
     /// `None` once the transaction has ended.
     connection: Option<Begun>,
     read: Read,
-    /// Why a read failed.
     failure: Option<Failure>,
 }
 
@@ -164,7 +163,6 @@ fn ended() -> Failure {
     Failure::Said(None, "the transaction has ended".to_owned())
 }
 
-/// The writes of a group, by statement.
 #[derive(Default)]
 struct Writes {
     /// Records found missing: inserting them fails if another node has written them since.

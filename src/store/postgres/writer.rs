@@ -20,8 +20,7 @@ use crate::volume_number::BASE;
 /// Attempts per group in conflict with others. At each conflict another process has made progress.
 const TRIES: usize = 64;
 
-/// The key that a failed database is probed with, one per process. It is written, since a read-only database
-/// answers reads.
+/// The key that a failed database is probed with, one per process. Written: read-only databases answer reads.
 pub(crate) const PROBE: &[u8] = b"probe";
 
 pub(crate) struct Writer {
@@ -37,7 +36,6 @@ impl Writer {
         Self { database, arrivals, stalls, waited: Duration::ZERO }
     }
 
-    /// Writes a group, retrying after conflicts.
     fn try_for_long(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Failure> {
         let mut written = Err(Failure::Conflict);
         for _ in 0..TRIES {

@@ -22,13 +22,11 @@ use offerd_model::record;
 /// Key of the hash of the last removed record.
 pub(crate) const ANCHOR: &[u8] = &[0];
 
-/// Key prefix of the records.
 pub(crate) const RECORDS: &[u8] = &[1];
 
 /// How long a record waits for the writers ahead of it.
 const TURN: Duration = Duration::from_secs(10);
 
-/// Records removed by one commit.
 const AT_ONCE: usize = 256;
 
 const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -167,7 +165,6 @@ pub(crate) struct Chain {
     head: AuditHead,
     /// Each gap met, with the record count and the head before it.
     met: Vec<(AuditGap, u64, AuditHead)>,
-    /// The gaps that salvage records name.
     named: BTreeSet<AuditGap>,
     fault: Option<String>,
 }
@@ -214,7 +211,6 @@ impl Chain {
         self.met.iter().map(|(gap, ..)| *gap).filter(|gap| !self.named.contains(gap))
     }
 
-    /// The result so far.
     pub(crate) fn verdict(self) -> AuditVerdict {
         let unnamed = self.unnamed().next();
         let gaps = self.met.iter().map(|(gap, ..)| *gap).collect();
@@ -227,8 +223,7 @@ impl Chain {
     }
 }
 
-/// The key and the payload of the record that a salvage appends, with its actor, its reason and the gaps it
-/// leaves.
+/// The key and the payload of the record that a salvage appends.
 pub(crate) fn salvage_record(
     last: Option<&(Vec<u8>, Vec<u8>)>,
     who: &str,
@@ -360,8 +355,7 @@ impl AuditLog {
         page(records, last + 1, filter, most, looked_at)
     }
 
-    /// Verifies the chain from its anchor to its end, across the gaps that a salvage has recorded. Reads
-    /// every record.
+    /// Verifies the chain from its anchor to its end, across recorded gaps. Reads every record.
     ///
     /// # Errors
     /// If the disk cannot be read.
@@ -407,7 +401,6 @@ impl AuditLog {
         }
     }
 
-    /// The last removed record.
     fn anchor(&self) -> Result<AuditHead, ReadError> {
         let kept = self.store.read_json(Tree::Audit, ANCHOR)?;
         Ok(kept.unwrap_or_else(|| AuditHead { number: 0, hash: BEGINNING.to_owned() }))

@@ -36,7 +36,7 @@ pub struct ContactsOf {
 }
 
 impl Commit {
-    /// Makes the lead that the commit is [about](Self::about) findable by a contact received at `at_ms`, Unix
+    /// Makes the lead that the commit is [about](Self::about) findable by a contact. `at_ms`: Unix
     /// milliseconds. Idempotent.
     pub fn found_by(self, contact: [u8; 32], at_ms: i64) -> Self {
         self.identify(CONTACTS, contact, at_ms, WITH_THE_LEAD)
@@ -89,8 +89,7 @@ impl Store {
         if grown.is_empty() {
             return Ok(kept);
         }
-        // The former contacts of a changed lead are unknown: one walk over everything that the key has hashed
-        // finds them all.
+        // The former contacts of a changed lead are unknown: one walk over the key's hashes finds them.
         let grown: BTreeSet<Uuid> = grown.into_iter().map(|of| of.lead).collect();
         for place in self.walk_hashed(key) {
             let place = place?;

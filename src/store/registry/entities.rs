@@ -17,6 +17,7 @@ record! { plain
     /// A supply partner, which posts leads. JSON, by uuid.
     #[derive(Eq)]
     CompanyRecord {
+        /// Its id.
         uuid: Uuid,
         /// Its name, unique among companies.
         name: String,
@@ -41,6 +42,7 @@ record! { plain
 
     /// A lead as submitted, and what we know of its origin. JSON, by uuid.
     LeadRecord {
+        /// Its id.
         uuid: Uuid,
         /// The company it belongs to.
         company: Uuid,
@@ -52,8 +54,7 @@ record! { plain
         updated_at: i64,
         /// The credit bands that turn its score into a rating: those of the edition that it was submitted in.
         bands: CreditBands,
-        /// Whether the client declared that it knows values that the specification lacks, beside those in the
-        /// lead.
+        /// Whether the client declared that it knows values beyond the specification, besides the lead's.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         newer_values: bool,
         /// The rate table written with it, which no other record references; none if it came without one.
@@ -150,8 +151,7 @@ pub struct Payout {
 }
 
 impl Payout {
-    /// The time that it counts under, Unix milliseconds: when it was earned, or when the payout that it
-    /// reverses was booked.
+    /// The time that it counts under, Unix milliseconds: when it was earned, or the reversed payout booked.
     pub fn counts_at(&self) -> i64 {
         self.earned_at.or(self.takes_back).unwrap_or(self.booked_at_ms)
     }

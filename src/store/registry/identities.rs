@@ -18,7 +18,6 @@ use crate::sealing::identity_key::IdentityKey;
 use crate::sealing::owner;
 use crate::trees::Tree;
 
-/// Identities rehashed or removed at once.
 const AT_ONCE: usize = 256;
 
 /// The identity of a lead, as known to the code that erases it.
@@ -63,7 +62,6 @@ impl Forgetting {
 /// The place of a hash, with its content; `None` if its lead is erased or it cannot be read.
 type Hashed = (Vec<u8>, Option<Known>);
 
-/// A stored identity and its lead.
 struct Known {
     at_ms: i64,
     lead: Uuid,
@@ -82,8 +80,8 @@ impl Known {
 impl Store {
     /// Retires the keys under which these identities are hashed and counts the records that name them.
     /// [`finish_forgetting`](Self::finish_forgetting) does the rest, once the leads are erased. After a crash
-    /// in between, [`forget_passed_identities`](Self::forget_passed_identities) finishes for the leads that
-    /// are erased by then.
+    /// in between, [`forget_passed_identities`](Self::forget_passed_identities) finishes for the erased
+    /// leads.
     ///
     /// With `only_likely`, looks each identity up under its likely place and scans nothing: enough for what
     /// another erasure or a start's chore rehashed meanwhile.

@@ -24,11 +24,9 @@ pub(super) const OURS: char = '_';
 /// The list that identifies the right key.
 const CHECK: &str = "_key";
 
-/// The list that a salvage leaves when it could not verify the lists. Its update time is the time until which
-/// they are complete.
+/// The list that a salvage leaves if it could not verify the lists. They are complete until its update time.
 pub(crate) const SALVAGED: &str = "_salvaged";
 
-/// The text that is hashed for [`CHECK`].
 const CHECKED: &[u8] = b"offerd suppression key";
 
 /// The file of the key: as placed by the operator, or else beside the store.
@@ -154,8 +152,7 @@ fn unmarked(file: &str) -> String {
     )
 }
 
-/// What a salvage could not verify of the suppression lists, until an operator [confirms](confirm) them; each
-/// a sentence.
+/// What a salvage could not verify of the suppression lists, until an operator [confirms](confirm) them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub enum Doubt {

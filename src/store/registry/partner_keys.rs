@@ -66,8 +66,7 @@ impl PartnerKeys {
         Self { store }
     }
 
-    /// A new key, accepted, now and after a crash, once its commit is taken. The returned secret is not shown
-    /// again.
+    /// A new key, durably accepted once its commit is taken. The returned secret is not shown again.
     pub fn made(&self, new: NewPartnerKey) -> (String, PartnerKeyRecord, Commit) {
         let secret = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
         let id = ids::timed();
@@ -86,8 +85,7 @@ impl PartnerKeys {
         self.read(token).filter(|record| record.kind == PartnerKeyKind::Partner)
     }
 
-    /// Whether it cannot be decided if a bearer token is known: its record cannot be read, or may have been
-    /// lost to damage.
+    /// Whether it cannot be decided if a bearer token is known: its record is unreadable or may be lost.
     pub fn is_in_doubt(&self, token: &str) -> bool {
         let found = self.store.get(Tree::PartnerKeys, digest(token));
         found.map_or(true, |found| found.is_none() && self.store.may_have_lost(Tree::PartnerKeys))
@@ -109,8 +107,7 @@ impl PartnerKeys {
         Ok(keys)
     }
 
-    /// The commit that revokes a key by its id, if it exists. Once it is taken, the key is refused, now and
-    /// after a crash.
+    /// The commit that revokes a key by its id, if it exists. Once taken, the key is durably refused.
     ///
     /// # Errors
     /// If the store cannot be read.

@@ -11,7 +11,6 @@ use crate::{Commit, CommitError, ReadError, Store, Tree, codec};
 use offerd_base::ids;
 use offerd_model::{SuppressionDigest, SuppressionKind};
 
-/// Most digests in one record.
 const AT_ONCE: usize = 1024;
 
 /// A suppression list, without its digests. JSON, keyed by its name and a zero byte.
@@ -33,8 +32,7 @@ pub struct SuppressionList {
 pub enum NotAdded {
     /// The list holds digests of another kind.
     OtherKind(SuppressionKind),
-    /// The list does not exist and there are no digests to create it from. An empty list would suppress
-    /// nobody.
+    /// The list does not exist and there are no digests to create it from. An empty list suppresses nobody.
     Empty,
     /// The store did not take the commit.
     Store(CommitError),
@@ -135,8 +133,7 @@ impl SuppressionLists {
         }
     }
 
-    /// The commit that removes a digest from a list, if it is on it. Guarded on the records that hold the
-    /// digest.
+    /// The commit that removes a digest from a list, if it is on it. Guarded on the records changed.
     fn without(&self, name: &str, digest: &SuppressionDigest) -> Result<Option<Commit>, ReadError> {
         let mut commit = Commit::new();
         let mut was_on = false;
@@ -159,8 +156,7 @@ impl SuppressionLists {
     }
 
     /// Every list that partner files can name, with its digests, sorted and deduplicated. Reads all of them.
-    /// A list that cannot be read completely is left out, so partners whose files name it are not asked about
-    /// anyone.
+    /// A list that cannot be read completely is left out, so partners that name it are not asked at all.
     ///
     /// # Errors
     /// If the store cannot be read.

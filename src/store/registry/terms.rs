@@ -1,10 +1,9 @@
 //! Payloads with a TTL shorter than that of their lead. They are sealed once more, with a key that is
-//! destroyed when the time has passed. After that they are unreadable, even if the files of the store still
-//! hold them.
+//! destroyed when the time has passed. After that they are unreadable, even if files still hold them.
 //!
 //! The keys are stored among those of identities and end in the same way
-//! ([`forget_passed_identities`](Store::forget_passed_identities)): each seals for a quarter of the TTL, a
-//! week at most.
+//! ([`forget_passed_identities`](Store::forget_passed_identities)): each seals for a quarter of the TTL, up
+//! to a week.
 
 use crate::Store;
 use crate::sealing::SealingError;
@@ -14,8 +13,7 @@ use crate::sealing::identity_key::TERMS;
 const CONTEXT: &[u8] = b"term";
 
 impl Store {
-    /// Seals a payload for `keep_ms` milliseconds; it may stay readable for up to a quarter longer. May wait
-    /// for the disk.
+    /// Seals a payload for `keep_ms` milliseconds; readable up to a quarter longer. May wait for the disk.
     ///
     /// # Errors
     /// If a new key cannot be written.

@@ -14,7 +14,6 @@ use crate::{Commit, CommitError, ReadError, Store, Topic, Tree, codec};
 use offerd_base::ids;
 use offerd_model::TokenKind;
 
-/// Longest name of a company.
 const COMPANY_NAME_BYTES: usize = 200;
 
 /// Capacity of the token cache. When it is full, the whole cache is dropped and filled again.
@@ -64,8 +63,7 @@ impl Tokens {
         (!fits).then(|| format!("the company's name must be a text of 1 to {COMPANY_NAME_BYTES} bytes"))
     }
 
-    /// Creates a token. Once this returns, it is accepted, now and after a crash. The returned text is not
-    /// shown again.
+    /// Creates a token, which is durably accepted once this returns. The returned text is not shown again.
     ///
     /// # Errors
     /// If the store does not take the commit.
@@ -153,8 +151,7 @@ impl Tokens {
         Some(found)
     }
 
-    /// Whether it cannot be decided if a token is known: the store cannot be read, or may have lost its
-    /// records.
+    /// Whether it cannot be decided if a token is known: the store is unreadable or may have lost records.
     pub fn is_in_doubt(&self, token: &str) -> bool {
         let is_in_doubt = |tree, key: &[u8]| match self.store.get(tree, key) {
             Ok(Some(bytes)) => Ok(bytes),
@@ -224,8 +221,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// The commit that revokes a token by its id, if it exists. Once it is taken, the token is refused, now
-    /// and after a crash.
+    /// The commit that revokes a token by its id, if it exists. Once taken, the token is durably refused.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -253,8 +249,8 @@ impl Known {
     }
 }
 
-/// The uuid of a company whose first token is made under this name. Derived from the name, so two concurrent
-/// creations make one company.
+/// The uuid of a company whose first token is made under this name. It depends on the name only, so
+/// concurrent creations agree.
 pub fn company_uuid(name: &str) -> Uuid {
     let digest = digest(name);
     Uuid::new_v8(std::array::from_fn(|nth| digest[nth]))

@@ -1,5 +1,4 @@
-//! The users of the console: names, roles and passwords. The whole tree is sealed; of a password, only its
-//! argon2id hash is stored.
+//! The users of the console: names, roles and passwords. The tree is sealed; passwords are argon2id hashes.
 
 use offerd_base::worded;
 use std::fmt;
@@ -9,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Commit, ReadError, Store, Tree, codec};
 
-/// Longest name of a user, characters.
 const NAME_CHARS: usize = 64;
 
 /// Most users of a store.
@@ -57,8 +55,7 @@ pub struct UserRecord {
     pub password: Option<String>,
     /// Whether sign-in is disabled.
     pub disabled: bool,
-    /// Whether the user was removed. The name stays on record, so that an administrator does not unknowingly
-    /// reuse it.
+    /// Whether the user was removed. The name stays reserved, against unknowing reuse.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
     /// When the user was added, Unix milliseconds.

@@ -1,5 +1,4 @@
-//! Copies a store to another disk, to read it when its own disk has no room for the files that opening it
-//! writes.
+//! Copies a store to another disk, to open it when its own disk has no room for that.
 
 use std::path::Path;
 
@@ -18,8 +17,7 @@ use super::source::Source;
 use super::{SalvageError, keys_of};
 
 /// Copies a store that nobody has open into a directory of a store in the making, which opens with the same
-/// master key. The copy records the damage of the original, under the original's paths. Writes nothing to the
-/// original.
+/// master key. The copy records the damage of the original, under its paths. The original is only read.
 ///
 /// # Errors
 /// If it cannot be copied.

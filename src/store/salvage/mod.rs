@@ -8,8 +8,7 @@
 //! 4. Records without a lead come back only where that cannot undo a removal at someone's cost: suppression
 //!    lists and the audit log do, tokens and users do not. Other records that only the backup has are counted
 //!    as lost.
-//! 5. Records that are still unreadable are left out and reported. The new store is checked, and moved to its
-//!    place.
+//! 5. Records that are still unreadable are left out and reported. The new store is checked and put in place.
 //!
 //! # Opt-outs stay in force
 //! If entries of suppression lists may be lost, the new store records it ([`Doubt`]): either the time until
@@ -141,8 +140,7 @@ impl From<BesideError> for SalvageError {
 }
 
 /// Makes a good store in `into` from a damaged one, which nobody has open and which is not changed. Once this
-/// returns `Ok`, the new store is in its place and durable. If anything was damaged, its audit log names
-/// `who`.
+/// returns `Ok`, the new store is in its place and durable. After damage, its audit log names `who`.
 ///
 /// # Errors
 /// If there is no new store.
@@ -212,8 +210,7 @@ fn keys_of(store: &Path, master: &MasterKey) -> Result<Option<Vec<u8>>, SalvageE
     }
 }
 
-/// Whether the store's own key opens none of the records examined, although there are some that it should
-/// open.
+/// Whether the store's own key fails to open every examined record of its own.
 fn is_sealed_otherwise(new: &Opened) -> bool {
     let own = TREES.iter().filter(|row| row.seal == Seal::Own);
     let scan =
@@ -244,7 +241,6 @@ fn leave_out_what_is_broken(new: &mut Opened, salvaged: &mut Salvaged) -> Result
 
 /// The state of the new store's suppression lists.
 struct Lists {
-    /// Whether entries may be lost.
     may_lack: bool,
     /// The mark that an earlier salvage has left.
     marked: Option<SuppressionList>,
@@ -297,8 +293,7 @@ fn are_readable(records: &Arc<Records>) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Appends a record of the salvage to the audit log if any of it may be lost. It names the gaps, after which
-/// the chain restarts.
+/// Appends a record of the salvage to the audit log if any of it may be lost. It names the gaps.
 fn record_in_audit(
     new: &mut Opened,
     is_damaged: bool,
@@ -331,8 +326,7 @@ fn record_in_audit(
     new.committer.execute_all(&[commit.put(Tree::Audit, key, record)])
 }
 
-/// Finds the leads with a data key and no record, and the missing rate tables of leads, if they were in a
-/// damaged volume.
+/// Finds leads with a data key and no record, and missing rate tables of leads, in damaged volumes.
 fn find_what_is_missing(
     new: &Opened,
     damaged: &BTreeSet<Number>,
@@ -417,7 +411,6 @@ impl Salvaged {
     }
 }
 
-/// The restored backup, kept while needed.
 struct Restored {
     opened: Opened,
     /// When the backup was begun, Unix milliseconds.

@@ -26,7 +26,6 @@ use super::super::volume_number::{BASE, Number};
 use super::super::volumes::time_ms;
 use super::{SalvageError, Salvaged};
 
-/// Commits written together.
 const AT_ONCE: usize = 128;
 
 /// Append-only trees in the base, which may come back: a missing record was not removed on purpose.
@@ -53,7 +52,6 @@ enum Fate {
     There,
     /// It was erased, or dropped with its time.
     Gone,
-    /// Unknown.
     Unknown,
 }
 
@@ -120,8 +118,7 @@ impl<'a> Rescue<'a> {
         Ok(())
     }
 
-    /// Takes the missing records of the audit log, if the backup has an intact chain that agrees with the
-    /// records of both.
+    /// Takes the missing records of the audit log, if the backup's chain is intact and agrees with ours.
     fn audit(&mut self, salvaged: &mut Salvaged) -> Result<(), StoreError> {
         let mut chain = Chain::behind(anchor(self.old)?);
         let mut forks = Vec::new();
@@ -142,8 +139,7 @@ impl<'a> Rescue<'a> {
         self.missing(Tree::Audit, is_wanted, salvaged)
     }
 
-    /// Counts the records of the base that only the backup has. Broken records in the new store are counted
-    /// when they are left out.
+    /// Counts the records of the base that only the backup has. Broken ones are counted when left out.
     fn count_lost(&self, there: &BTreeSet<Uuid>, salvaged: &mut Salvaged) -> Result<(), StoreError> {
         if !self.damaged.contains(&BASE) {
             return Ok(());
@@ -267,7 +263,6 @@ impl<'a> Rescue<'a> {
         Ok(())
     }
 
-    /// The records of the backup.
     fn scan(&self, tree: Tree, prefix: &[u8]) -> Scan {
         Scan::new(Arc::<Records>::clone(self.old), tree, prefix, prefix)
     }
@@ -293,7 +288,6 @@ fn anchor(records: &Records) -> Result<Option<AuditHead>, StoreError> {
     Ok(kept.and_then(|kept| codec::decode_json(&kept).ok()))
 }
 
-/// The stored data keys of all leads.
 fn data_keys(records: &Records) -> Result<Vec<(Uuid, Vec<u8>)>, StoreError> {
     Ok(records.data_keys(&[], &[]).filter_map(Result::transpose).collect::<Result<_, _>>()?)
 }

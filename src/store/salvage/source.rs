@@ -23,7 +23,6 @@ use super::Salvaged;
 /// Bytes of records written together.
 const AT_ONCE: u32 = 1024 * 1024;
 
-/// The readable parts of the store.
 pub(super) struct Source {
     store: PathBuf,
     known: Known,
@@ -31,7 +30,6 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Inspects the store.
     pub(super) fn of(store: &Path) -> Result<Self, StoreError> {
         let damages = Damages::default();
         let found = open::manifest(store, &damages)?;
@@ -49,8 +47,7 @@ impl Source {
         Ok(Self { store: store.to_owned(), known, damages })
     }
 
-    /// Copies every intact entry into the files of a new store, followed by the entries that only the journal
-    /// has.
+    /// Copies every intact entry into the files of a new store, then those that only the journal has.
     pub(super) fn copy(&self, into: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Salvaged, StoreError> {
         let io = |source| io_error(into, source);
         let mut new = NewFiles::of(into);
@@ -106,8 +103,7 @@ impl Source {
         Ok(damaged)
     }
 
-    /// The damage. Bytes torn by a power cut after the last durable entry do not count if the journal has all
-    /// of them.
+    /// The damage. A tail torn by a power cut does not count if the journal has all of it.
     fn damages(&self) -> Vec<Damage> {
         let is_torn = |damage: &Damage| {
             let DamageKind::Bytes { at, .. } = damage.what else { return false };

@@ -4,8 +4,7 @@
 //! kept       generation of the wrapping key u32 BE   sealed key (60)   volume u32 BE
 //! destroyed  when, ms i64 BE                                           volume u32 BE
 //! ```
-//! The volume is that of the lead's records. In a database, which has no volumes, it is when the lead came,
-//! in seconds since 1970.
+//! The volume is that of the lead's records. In a database, it is when the lead came, in seconds since 1970.
 
 use uuid::Uuid;
 
@@ -20,11 +19,8 @@ const DESTROYED: usize = 8 + VOLUME;
 /// Numbers from here on are times, beginning in September 2001; volume numbers are smaller.
 const FIRST_TIME: Number = 1_000_000_000;
 
-/// The state of a lead's data key.
 pub(crate) enum DataKey {
-    /// It exists.
     Kept(Key),
-    /// It was destroyed.
     Destroyed,
 }
 
@@ -41,7 +37,6 @@ pub(crate) fn wrap(ring: &KeyRing, lead: Uuid, key: &Key, volume: Number) -> Vec
     [&generation[..], &sealed, &volume.to_be_bytes()].concat()
 }
 
-/// The stored form of a destroyed key.
 pub(crate) fn destroyed(at_ms: i64, volume: Number) -> Vec<u8> {
     [&at_ms.to_be_bytes()[..], &volume.to_be_bytes()].concat()
 }
@@ -62,7 +57,6 @@ pub(crate) fn without_volume(kept: &[u8]) -> &[u8] {
     }
 }
 
-/// The stored form with another volume.
 pub(crate) fn in_volume(kept: &[u8], volume: Number) -> Vec<u8> {
     [without_volume(kept), &volume.to_be_bytes()].concat()
 }

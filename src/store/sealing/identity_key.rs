@@ -2,8 +2,7 @@
 //!
 //! There are so few social security numbers that a keyed hash of one reveals it to the holder of the key. So
 //! an identity key is destroyed when its time and the look-back after it have passed. It is also destroyed
-//! with the erasure of a lead that it has hashed, after the other identities of its time are rehashed under a
-//! fresh key.
+//! with the erasure of a lead that it has hashed, after the others of its time are rehashed.
 //!
 //! ```text
 //! company (16)  id u64 BE  begins, ms i64 BE  ends, ms i64 BE  needed until, ms i64 BE
@@ -24,7 +23,6 @@ pub(crate) const CONTACTS: Uuid = Uuid::from_u128(u128::MAX - 1);
 /// The time span of a contact key: the amount that an erasure rehashes.
 const CONTACTS_SPAN_MS: i64 = 24 * 3_600_000;
 
-/// Length of a serialised key.
 pub(super) const ENTRY: usize = 16 + 8 + 3 * 8 + 1 + KEY_LEN;
 
 /// A key lasts for one in this many parts of the look-back.
@@ -35,7 +33,6 @@ const SPAN_MS: std::ops::RangeInclusive<i64> = 3_600_000..=7 * 24 * 3_600_000;
 
 #[derive(Clone)]
 pub(crate) struct IdentityKey {
-    /// The company of its leads.
     pub(crate) company: Uuid,
     /// Unique in the store.
     pub(crate) id: u64,
@@ -47,7 +44,6 @@ pub(crate) struct IdentityKey {
     pub(crate) until_ms: i64,
     /// Whether its hashes are being rehashed, before it is destroyed.
     pub(crate) retiring: bool,
-    /// The key.
     pub(crate) key: Key,
 }
 
@@ -68,7 +64,6 @@ impl IdentityKey {
         [&self.company.as_bytes()[..], &self.id.to_be_bytes()].concat()
     }
 
-    /// The record key of an identity.
     pub(crate) fn place(&self, identity: &[u8; 32]) -> Vec<u8> {
         let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, self.key.bytes());
         [&self.prefix()[..], ring::hmac::sign(&key, identity).as_ref()].concat()
@@ -83,7 +78,6 @@ impl IdentityKey {
         place
     }
 
-    /// Serialises the key.
     pub(super) fn push(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(self.company.as_bytes());
         bytes.extend_from_slice(&self.id.to_be_bytes());
@@ -94,7 +88,6 @@ impl IdentityKey {
         bytes.extend_from_slice(self.key.bytes());
     }
 
-    /// Parses a serialised key.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let (company, rest) = bytes.split_first_chunk()?;
         let (id, rest) = rest.split_first_chunk()?;

@@ -4,7 +4,6 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundK
 use ring::rand::{SecureRandom, SystemRandom};
 use zeroize::Zeroizing;
 
-/// Length of a key, bytes.
 pub(crate) const KEY_LEN: usize = 32;
 
 /// Length that sealing adds, bytes: the nonce before the text and the tag after it.
@@ -13,8 +12,7 @@ pub(crate) const SEAL_LEN: usize = NONCE_LEN + 16;
 /// A 256-bit key for ChaCha20-Poly1305. Wiped from memory on drop.
 ///
 /// Each sealing draws a 96-bit nonce. These keys seal few texts: that of a lead some dozens, a wrapping key
-/// thousands, the store's own key those of visits. All stay far below the 2^32 at which two nonces might
-/// collide.
+/// thousands, the store's own key those of visits. All stay far below 2^32, where nonces might collide.
 #[derive(Clone)]
 pub(crate) struct Key(Zeroizing<[u8; KEY_LEN]>);
 

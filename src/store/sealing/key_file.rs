@@ -1,8 +1,7 @@
 //! The file of a store's keys, sealed by the master key ([`key_text`]).
 //!
 //! The file is only replaced as a whole: written anew beside the old one, synced, renamed over it. So a crash
-//! leaves either the old or the new one. The bytes of the old one are then overwritten, where the file system
-//! allows it.
+//! leaves either the old or the new one. Then the old one's bytes are overwritten, if the file system allows.
 //!
 //! A copy, `keys.copy`, makes damage to one of the two harmless. Both are replaced before anything relies on
 //! the new keys, the copy last, so a destroyed key is in neither. A stale copy that a crash has left is
@@ -31,7 +30,6 @@ pub(crate) struct KeyFile {
 }
 
 impl KeyFile {
-    /// The file of the store in `store`.
     pub(crate) fn of(store: &Path) -> Self {
         Self { path: store.join(NAME) }
     }
@@ -60,8 +58,7 @@ impl KeyFile {
     }
 
     /// Makes the file and its copy equal again if the master key opens one of them, and names the damaged
-    /// one. A missing file counts as damage; a missing copy does not, since a crash may have come before it
-    /// was written.
+    /// one. A missing file counts as damage; a missing copy does not: a crash may have come first.
     pub(crate) fn mend(&self, master: &MasterKey) -> Result<Option<&'static str>, SealingError> {
         let copy = self.copy();
         match (self.opened_text(master), copy.opened_text(master)) {

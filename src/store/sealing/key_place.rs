@@ -11,10 +11,8 @@ pub(crate) trait KeyPlace: Send + Sync {
     /// Its name in messages.
     fn path(&self) -> &Path;
 
-    /// Whether there are keys.
     fn exists(&self) -> Result<bool, SealingError>;
 
-    /// Opens the keys with the master key.
     fn open(&self, master: &MasterKey) -> Result<KeyRing, SealingError>;
 
     /// The id of the master key that seals them.

@@ -20,11 +20,9 @@ const ENTRY: usize = 2 + 4 + KEY_LEN;
 pub(crate) struct WrappingKey {
     /// The number of earlier keys of the slot.
     pub(crate) generation: u32,
-    /// The key.
     pub(crate) key: Key,
 }
 
-/// The keys themselves, in memory.
 #[derive(Clone)]
 pub(crate) struct KeyRing {
     /// Seals records without a lead.
@@ -88,8 +86,7 @@ impl KeyRing {
         keys.drain(..keys.len() - 1);
     }
 
-    /// The key that hashes identities of a company at `at_ms`; `None` if there is none, or if it ends too
-    /// early for `look_back_ms`.
+    /// The key that hashes identities of a company at `at_ms`; `None` if there is none for this look-back.
     pub(crate) fn identity_key(&self, company: Uuid, at_ms: i64, look_back_ms: i64) -> Option<&IdentityKey> {
         let of_now = self.identities.iter().rev().find(|key| key.company == company && key.is_of(at_ms))?;
         (of_now.until_ms >= of_now.ends_ms.saturating_add(look_back_ms)).then_some(of_now)
@@ -116,7 +113,6 @@ impl KeyRing {
         self.identities.push(fresh);
     }
 
-    /// Destroys an identity key.
     pub(crate) fn forget_identities(&mut self, id: u64) {
         self.identities.retain(|key| key.id != id);
     }
@@ -148,7 +144,6 @@ impl KeyRing {
         self.identities.iter().map(|key| key.id).max().map_or(1, |last| last + 1)
     }
 
-    /// Serialises the keys, to be sealed.
     pub(super) fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let entries: usize = self.wrapping.iter().map(Vec::len).sum();
         // Allocated once: a reallocation would leave a copy of the keys in memory.

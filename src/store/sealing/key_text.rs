@@ -20,7 +20,6 @@ const ID: usize = 8;
 #[cfg(test)]
 pub(super) const HEADING_LEN: usize = HEADING.len() + ID;
 
-/// Seals a ring with a master key.
 pub(crate) fn text(master: &MasterKey, ring: &KeyRing) -> Vec<u8> {
     let sealed = master.key.seal(HEADING, &ring.to_bytes());
     [HEADING, master.id().as_bytes(), b"\n", &sealed].concat()

@@ -140,8 +140,7 @@ impl MasterKey {
         );
     }
 
-    /// The default place of a store's key: outside its directory, so that a copy of the directory opens
-    /// nothing.
+    /// The default place of a store's key: outside its directory, so a copy of that opens nothing.
     pub fn beside(store: &Path) -> PathBuf {
         let mut name = store.file_name().unwrap_or("offerd".as_ref()).to_owned();
         name.push(".key");

@@ -19,8 +19,7 @@
 //! wrapping key is destroyed, and with it everything that the disk still holds of the lead. A crash in
 //! between leaves both keys in the file, and the next start finishes.
 //!
-//! Rotating the master key only replaces that file. A [backup](super::backup) contains the keys of its own
-//! instant.
+//! Rotating the master key only replaces that file. A [backup](super::backup) has the keys of its instant.
 
 pub(super) mod data_key;
 mod error;
@@ -87,7 +86,6 @@ fn blind(ring: &KeyRing, purpose: &str, text: &[u8]) -> [u8; 32] {
     hmac.finalize().into_bytes().into()
 }
 
-/// The keys of an open store.
 pub(super) struct Sealing {
     place: Box<dyn KeyPlace>,
     pub(super) slots: Slots,
@@ -97,8 +95,7 @@ pub(super) struct Sealing {
 }
 
 impl Sealing {
-    /// Opens the keys in a place, or creates them for a `new` store. Without a given master key, one is
-    /// created beside the store.
+    /// Opens the keys, or creates them for a `new` store. Without `master`, one is created beside the store.
     pub(super) fn open(
         place: Box<dyn KeyPlace>,
         master: Option<MasterKey>,
@@ -200,13 +197,11 @@ impl Sealing {
         keys.filter(|key| key.company == company && key.ends_ms > since_ms).cloned().collect()
     }
 
-    /// Every identity key.
     pub(super) fn all_identity_keys(&self) -> Vec<IdentityKey> {
         self.ring.read().identities.clone()
     }
 
-    /// The key that hashes identities of a company at `at_ms`; begins one if needed. The returned key is
-    /// durable.
+    /// The key that hashes identities of a company at `at_ms`; begun if needed. The key is durable.
     pub(super) fn identity_key(
         &self,
         company: Uuid,
@@ -259,7 +254,7 @@ impl Sealing {
         self.ring.read().passing(None).is_some()
     }
 
-    /// The current key of ephemeral records; begins one if needed. The returned key is durable.
+    /// The current key of ephemeral records; begun if needed. The key is durable.
     pub(super) fn passing_key(&self) -> Result<PassingKey, SealingError> {
         self.found_or_begun(|ring| ring.passing(None).cloned(), KeyRing::begin_passing)
     }
@@ -363,8 +358,7 @@ impl Sealing {
         self.master.lock().clone()
     }
 
-    /// The file of the keys, sealed by `master`. Leaves out the keys of ephemeral records, which a backup
-    /// would outlive.
+    /// The file of the keys, sealed by `master`. Leaves out the keys of ephemeral records.
     pub(super) fn key_file_text(&self, master: &MasterKey) -> Vec<u8> {
         key_text::text(master, &self.ring.read().without_passing())
     }

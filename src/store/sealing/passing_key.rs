@@ -9,31 +9,25 @@ use uuid::Uuid;
 
 use super::key::{KEY_LEN, Key};
 
-/// Length of a serialised key.
 pub(super) const ENTRY: usize = 16 + KEY_LEN;
 
-/// A key of ephemeral records.
 #[derive(Clone)]
 pub(crate) struct PassingKey {
     /// Unique; precedes the payloads sealed with the key.
     pub(crate) id: Uuid,
-    /// The key.
     pub(crate) key: Key,
 }
 
 impl PassingKey {
-    /// A new random key.
     pub(super) fn random() -> Self {
         Self { id: offerd_base::ids::random(), key: Key::random() }
     }
 
-    /// Serialises the key.
     pub(super) fn push(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(self.id.as_bytes());
         bytes.extend_from_slice(self.key.bytes());
     }
 
-    /// Parses a serialised key.
     pub(super) fn parse(entry: &[u8]) -> Option<Self> {
         let (id, key) = entry.split_first_chunk()?;
         Some(Self { id: Uuid::from_bytes(*id), key: Key::of_bytes(key)? })

@@ -8,13 +8,11 @@ use super::key::Key;
 /// The number of slots. Erasing a lead reseals the data keys of its slot: one in this many.
 pub(crate) const SLOTS: u16 = 1024;
 
-/// Assigns leads to slots by a keyed hash of the uuid, so that a client cannot choose uuids that overload one
-/// slot.
+/// Assigns leads to slots by a keyed hash of the uuid, so no client can overload a slot.
 #[derive(Clone)]
 pub(crate) struct Slots(hmac::Key);
 
 impl Slots {
-    /// Uses this key.
     pub(super) fn keyed(blinding: &Key) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, blinding.bytes()))
     }

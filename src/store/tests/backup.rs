@@ -35,7 +35,6 @@ pub(super) fn restored(file: &[u8], into: &Path, master: MasterKey) -> Result<()
     restore.finish().map(drop)
 }
 
-/// The plain content of a store.
 fn contents(store: &Store) -> BTreeMap<(&'static str, Vec<u8>), Vec<u8>> {
     let trees = TREES.iter().filter(|row| row.tree != Tree::LeadKeys);
     let records = trees.flat_map(|row| store.scan(row.tree, []).map(|entry| (row.name, entry.unwrap())));

@@ -1,5 +1,4 @@
-//! Arrivals under a wrong machine clock: how far they follow it, and that nothing is dropped or misplaced
-//! meanwhile.
+//! Arrivals under a wrong machine clock: how far they follow it, with nothing dropped or misplaced.
 
 use std::{
     sync::{
@@ -16,7 +15,6 @@ const MINUTE: u64 = 60_000_000;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 const YEAR: u64 = 365 * DAY;
-/// A day in 2026.
 const NOW: u64 = 1_795_000_000_000_000;
 
 /// The machine's clock, and the time that really passes.

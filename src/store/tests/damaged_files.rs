@@ -1,5 +1,4 @@
-//! Damage to the files of a killed store: it is reported, costs only the damaged records, and never causes a
-//! panic.
+//! Damage to the files of a killed store: reported, limited to the damaged records, never a panic.
 
 use std::collections::BTreeMap;
 
@@ -425,8 +424,7 @@ fn what_a_read_has_found_is_known_at_the_next_start() {
     assert_eq!(open().damages(), found);
 }
 
-/// An index built from a damaged file is not kept: the bytes may come back, as from a disk that has
-/// recovered.
+/// An index built from a damaged file is not kept: the bytes may come back with the disk.
 #[test]
 fn what_was_damaged_is_found_when_it_is_back() {
     let directory = directory();

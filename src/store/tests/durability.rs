@@ -112,8 +112,7 @@ fn whatever_becomes_of_the_indexes_nothing_is_lost() {
     }
 }
 
-/// The files are the truth: a check reads them, and an index that does not find everything in them is not
-/// kept.
+/// The files are the truth: a check reads them, and an incomplete index is not kept.
 #[test]
 fn a_check_tells_what_an_index_does_not_find_and_the_next_start_finds_it() {
     let directory = directory();
@@ -375,8 +374,7 @@ fn a_store_of_another_format_is_refused_and_stays_as_it_is() {
     }
 }
 
-/// A file is created and listed before anything is written to it. A power cut in between leaves its name and
-/// any part of its heading.
+/// A file is created and listed before anything is written to it. A power cut may leave part of its heading.
 #[test]
 fn what_a_cut_leaves_of_a_file_that_was_only_begun_is_no_damage() {
     for left in [&[][..], &[0; 20]] {

@@ -36,8 +36,7 @@ fn files(directory: &Path, found: &mut Vec<u8>) {
     }
 }
 
-/// The loot of a thief with the disk and the master key: every byte, old and new, and the keys in the current
-/// key file.
+/// The loot of a thief with the disk and the master key: every byte, old and new, and the current keys.
 struct Thief {
     bytes: Vec<u8>,
     ring: KeyRing,
@@ -52,8 +51,7 @@ impl Thief {
         Self { bytes, ring: KeyFile::of(last).open(&master).unwrap() }
     }
 
-    /// Whether anything on the disk reveals that this person was here: a hash under any key, or the hash it
-    /// is made from.
+    /// Whether anything on the disk reveals that this person was here: a hash under any key, or its input.
     fn finds(&self, nth: u8) -> bool {
         let hashes = self.ring.identities.iter().map(|key| key.place(&[nth; 32])[24..].to_vec());
         hashes.chain([vec![nth; 32]]).any(|hash| memmem::find(&self.bytes, &hash).is_some())

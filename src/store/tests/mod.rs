@@ -1,5 +1,4 @@
-//! The promises of the store, in sentences. Tests use the inline store unless the writer thread is their
-//! subject.
+//! The promises of the store, in sentences. Most tests use the inline store.
 
 mod backup;
 mod clock;
@@ -36,7 +35,6 @@ struct Directory {
 }
 
 impl Directory {
-    /// The directory of the store.
     fn path(&self) -> &Path {
         &self.store
     }
@@ -54,14 +52,12 @@ fn inline(directory: &Directory) -> Store {
 }
 
 impl Shared {
-    /// The records of a store in files.
     pub(crate) fn records(&self) -> &Arc<Records> {
         &self.files().expect("a store in files").records
     }
 }
 
 impl Commit {
-    /// Destroys the data key of a lead.
     pub(crate) fn erase(self, lead: Uuid, at_ms: i64) -> Self {
         self.erase_all([lead], at_ms)
     }
@@ -73,7 +69,6 @@ impl Store {
         self.commit(commit).now_or_never().expect("an inline commit is ready at once")
     }
 
-    /// Writes the commits as one group.
     fn commit_group(&self, commits: &[Commit]) -> Vec<Outcome> {
         let Queue::Inline(writer) = &self.shared.queue else { panic!("not an inline store") };
         writer.lock().as_mut().expect("open").execute(commits)

@@ -30,7 +30,6 @@ fn refusal(options: &StoreOptions) -> String {
     Store::open_inline_with(options).expect_err("the store does not open").to_string()
 }
 
-/// Every byte of the store's files.
 fn raw(directory: &Directory) -> Vec<u8> {
     fn under(path: &Path) -> Vec<u8> {
         match path.is_dir() {

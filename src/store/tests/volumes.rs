@@ -44,7 +44,6 @@ impl Hourly {
         self.now_ms.fetch_add(ms, Ordering::SeqCst);
     }
 
-    /// A uuid with the current time.
     fn uuid(&self, nth: u32) -> Uuid {
         let version = 7_u128 << 76;
         Uuid::from_u128(u128::from(self.now_ms()) << 80 | version | 2 << 62 | u128::from(nth))

@@ -87,7 +87,6 @@ async fn of_equal_submits_in_one_group_one_wins() {
     assert_eq!(second.await, Err(CommitError::Guard { index: 0, found: b"one".to_vec() }));
 }
 
-/// Counts wake-ups.
 #[derive(Default)]
 struct Woken(AtomicUsize);
 

@@ -1,5 +1,4 @@
-//! The shedder with a simulated process in simulated time: a thread that processes one lead after another,
-//! and a disk.
+//! The shedder with a simulated process in simulated time: a thread with one lead at a time, and a disk.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -31,7 +30,6 @@ enum Event {
     Waited(usize),
 }
 
-/// A lead and its result.
 struct Lead {
     company: u128,
     closed_loop: bool,

@@ -9,6 +9,7 @@ use opentelemetry::trace::{SpanContext, TraceContextExt};
 use opentelemetry_http::HeaderExtractor;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 
+/// The header.
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// A span in another process, or one to propagate.

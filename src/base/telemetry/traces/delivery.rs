@@ -18,10 +18,8 @@ use crate::telemetry::metrics::{TRACE_SPANS, TRACE_SPANS_DROPPED};
 /// Queue capacity; further spans are dropped.
 const QUEUE: usize = 16_384;
 
-/// Spans per request.
 const BATCH: usize = 512;
 
-/// How long spans are batched.
 const GATHER: Duration = Duration::from_millis(200);
 
 /// Timeout of a request; its spans are then dropped.
@@ -30,7 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Time for the last spans when the daemon stops.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Path of traces on the collector.
 const PATH: &str = "/v1/traces";
 
 /// The task that exports spans.
@@ -52,7 +49,6 @@ impl Delivery {
     }
 }
 
-/// Starts the delivery to a collector.
 pub(super) fn start(endpoint: &str, resource: &Resource) -> Result<(Queue, Delivery), String> {
     let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().build();
     let mut exporter = SpanExporter::builder()
@@ -93,7 +89,6 @@ impl SpanProcessor for Queue {
     }
 }
 
-/// Sends batches until stopped, then once more.
 async fn deliver(
     mut spans: mpsc::Receiver<SpanData>,
     exporter: SpanExporter,
@@ -115,13 +110,11 @@ async fn deliver(
     }
 }
 
-/// The next batch.
 fn next_batch(spans: &mut mpsc::Receiver<SpanData>) -> Vec<SpanData> {
     std::iter::from_fn(|| spans.try_recv().ok()).take(BATCH).collect()
 }
 
-/// Sends a batch, counts the result, and returns whether the collector accepted it. Logs an outage once, and
-/// its end.
+/// Sends a batch, counts the result, and returns whether it was accepted. Logs each outage and its end once.
 async fn send(exporter: &SpanExporter, batch: Vec<SpanData>, reached_before: bool) -> bool {
     let count = batch.len() as u64;
     match exporter.export(batch).await {

@@ -1,12 +1,10 @@
-//! Traces: one per lead, with a span per partner asked, exported to an OpenTelemetry collector if one is
-//! configured.
+//! Traces: one per lead, with a span per partner asked, exported to an OpenTelemetry collector.
 //!
 //! Tracing never delays a lead: an ended span goes into a bounded queue, which `delivery` drains. A full
 //! queue drops the span and counts it. Spans hold ids, partner keys and outcomes; nothing of a person.
 //!
 //! Spans are managed by hand, with the OpenTelemetry API. A lead moves through actors and threads, where
-//! there is no current span; and spans of `tracing` would appear in every log line and depend on the log
-//! filter.
+//! there is no current span; `tracing` spans would appear in every log line and depend on its filter.
 
 mod context;
 mod delivery;
@@ -21,7 +19,6 @@ use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider, Span};
 pub use self::context::{TRACEPARENT, TraceContext};
 pub use self::delivery::Delivery;
 
-/// The instrumentation scope.
 const SCOPE: &str = "offerd";
 
 /// Starts traces; does nothing without a collector. Cheap to clone.
@@ -125,7 +122,6 @@ impl AskTrace {
     }
 }
 
-/// The parent context of child spans.
 fn under(parent: &SpanContext) -> Context {
     Context::new().with_remote_span_context(parent.clone())
 }

@@ -51,7 +51,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Whether another waiter would exceed the length or the time bound. Up to `least` may always wait.
+    /// Whether another waiter would exceed the length or the time bound. The time bound is at least `least`.
     pub(super) fn is_full(&self, least: usize) -> bool {
         let in_time = self.pace.step.map_or(usize::MAX, |step| {
             (self.longest_wait.as_nanos() / step.as_nanos().max(1)).try_into().unwrap_or(usize::MAX)

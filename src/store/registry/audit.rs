@@ -29,6 +29,7 @@ const TURN: Duration = Duration::from_secs(10);
 
 const AT_ONCE: usize = 256;
 
+/// The hash before the first record.
 const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 record! { plain

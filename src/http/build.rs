@@ -15,8 +15,8 @@ fn main() -> io::Result<()> {
     let mut archive = ZipArchive::new(Cursor::new(SWAGGER_UI_VENDORED))?;
     for file in FILES {
         let path = format!("/dist/{file}");
-        let entry =
-            archive.file_names().position(|name| name.ends_with(&path)).expect("Swagger UI has this file");
+        let entry = archive.file_names_raw().position(|name| name.ends_with(path.as_bytes()));
+        let entry = entry.expect("Swagger UI has this file");
         io::copy(&mut archive.by_index(entry)?, &mut File::create(out.join(file))?)?;
     }
     Ok(())

@@ -10,6 +10,7 @@ use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::absent::Absent;
 use super::answer_mapping::{AnswerMapping, ListedOffer};
+use super::conditions::NO_TRUTH;
 use super::document;
 use super::exchange::Exchange;
 use super::expression::{Expression, text};
@@ -19,6 +20,7 @@ use super::source::HttpSource;
 use super::truth::{own_text, truth_of};
 use super::undeclared;
 use crate::catalog::{CatalogOffer, Unfit};
+use crate::truth::says_nothing;
 use crate::{Facts, Quote};
 use offerd_model::RejectReason;
 
@@ -177,6 +179,9 @@ impl AnswerMapping {
             _ => text(said).into_iter().collect(),
         };
         let reason = words.iter().find_map(|word| known(word));
+        if reason.is_none() && words.iter().any(|word| says_nothing(word)) {
+            return Err(MappingError::new(&by.key, NO_TRUTH));
+        }
         let undeclared = words.iter().find(|word| known(word).is_none()).map(|word| undeclared::shown(word));
         Ok(Some(Reading { undeclared, ..Answered::Declined(reason).into() }))
     }

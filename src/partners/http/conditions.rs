@@ -6,17 +6,24 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use minijinja::Environment;
 use minijinja::value::Value;
+use minijinja::{Environment, Error, ErrorKind};
 
-use super::truth::truth_of;
+use super::truth::{says_nothing, truth_of};
 
 const FILTER: &str = "unless_no";
 
 /// The text that follows a marked operand; an opening bracket precedes it.
 const MARK: &str = ")|unless_no";
 
-/// Operators of several characters, which the tokenizer keeps together.
+/// The filter of operands that decide whether a partner declines or fails, and what is written behind one.
+const STRICT_FILTER: &str = "unless_nothing";
+const STRICT_MARK: &str = ")|unless_nothing";
+
+/// What is wrong with a text that is no condition.
+pub(super) const NO_TRUTH: &str = "gives a text that says neither yes nor no; compare it, as in `response.status == 'open'`, or ask for it by `is defined`";
+
+/// Operators of Jinja whose letters apart would be others.
 const LONG: [&str; 6] = ["==", "!=", "<=", ">=", "**", "//"];
 
 /// Operators with a boolean value, which is never a text.
@@ -31,6 +38,7 @@ type Token<'t> = (usize, &'t str);
 
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter(FILTER, unless_no);
+    environment.add_filter(STRICT_FILTER, |value: &Value| something(value).map(unless_no));
 }
 
 /// False for a text that means no; any other value unchanged.
@@ -41,7 +49,20 @@ fn unless_no(value: &Value) -> Value {
     }
 }
 
-/// Marks the conditions of an expression.
+/// A value that is no text that may stand for nothing.
+pub(super) fn something(value: &Value) -> Result<&Value, Error> {
+    match says_nothing(value) {
+        true => Err(Error::new(ErrorKind::InvalidOperation, NO_TRUTH)),
+        false => Ok(value),
+    }
+}
+
+/// An expression that says whether a partner declines or fails, with its conditions marked.
+pub(super) fn marked_strictly(expression: &str) -> String {
+    marked(expression).replace(MARK, STRICT_MARK)
+}
+
+/// An expression with its conditions marked.
 pub(super) fn marked(expression: &str) -> String {
     let mut marking = Marking::default();
     (marking.tokens, _) = tokens(expression, 0, None);

@@ -8,21 +8,18 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use super::absent::Absent;
 use super::bounds::{self, BoundedText, TEXT_BYTES};
-use super::conditions;
+use super::conditions::{self, NO_TRUTH};
 use super::filters;
 use super::jws;
 use super::mapping_error::MappingError;
 use super::moment;
 use super::signing;
 use super::specimen;
-use super::truth::{own_text, truth_of};
+use super::truth::{own_text, says_nothing, truth_of};
 use super::xml;
 use offerd_base::declaration::{did_you_mean, nearest};
 
-/// The fault of a condition whose text is neither true nor false.
-const NO_TRUTH: &str = "gives a text that says neither yes nor no; compare it, as in `response.status == 'open'`, or ask for it by `is defined`";
-
-/// Maximum number of instructions per run.
+/// Instructions that one run may take.
 const FUEL: u64 = 50_000;
 
 const RECURSION: usize = 32;
@@ -70,10 +67,22 @@ impl Expression {
     /// # Errors
     /// The fault, worded to follow the key.
     pub fn compile(text: &str) -> Result<Self, String> {
-        // The original text goes first, so that a fault quotes the words of the file.
+        Self::compile_as(text, conditions::marked(text))
+    }
+
+    /// Compiles one that says whether a partner declines or fails.
+    ///
+    /// # Errors
+    /// What is wrong with it, to follow its key.
+    pub(super) fn compile_verdict(text: &str) -> Result<Self, String> {
+        Self::compile_as(text, conditions::marked_strictly(text))
+    }
+
+    fn compile_as(text: &str, marked: String) -> Result<Self, String> {
+        // As it was written first, so that a fault is in the words of the file.
         let compiled = |text: String| ENVIRONMENT.compile_expression_owned(text).map_err(syntax);
         compiled(text.to_owned())?;
-        let compiled = compiled(conditions::marked(text))?;
+        let compiled = compiled(marked)?;
         let expression = Self { key: String::new(), text: text.to_owned(), compiled };
         for context in [empty(), specimen::context()] {
             never_right(&expression.eval(context).err())?;
@@ -107,10 +116,14 @@ impl Expression {
     /// Value of an optional expression; `None` when there is no expression or its value is false.
     ///
     /// # Errors
-    /// [`MappingError`]
+    /// [`MappingError`], also of a text that may stand for nothing.
     pub(super) fn says(expression: &Option<Self>, context: &Value) -> Result<Option<Value>, MappingError> {
-        let said = expression.as_ref().map(|expression| expression.run(context)).transpose()?;
-        Ok(said.filter(|said| truth_of(said) != Some(false)))
+        let Some(expression) = expression else { return Ok(None) };
+        let said = expression.run(context)?;
+        match says_nothing(&said) {
+            true => Err(MappingError::new(&expression.key, NO_TRUTH)),
+            false => Ok(Some(said).filter(|said| truth_of(said) != Some(false))),
+        }
     }
 
     /// Evaluates the expression as a condition.

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use minijinja::value::{Kwargs, Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, filters};
 
+use super::conditions::something;
 use super::truth::{own_text, truth_of};
 
 /// Every filter that a mapping may use, sorted.
@@ -32,9 +33,9 @@ pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("int", int);
 }
 
-/// `response.Approved|bool` is false for `no`, too.
-fn says_yes(value: &Value) -> bool {
-    truth_of(value).unwrap_or(true)
+/// `response.Approved|bool` is false for `no`, too, and nothing for what may stand for nothing.
+fn says_yes(value: &Value) -> Result<bool, Error> {
+    Ok(truth_of(something(value)?).unwrap_or(true))
 }
 
 /// `flags|select` drops texts that mean no.

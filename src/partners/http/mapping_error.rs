@@ -2,6 +2,7 @@
 
 use minijinja::{Error, ErrorKind};
 
+use super::conditions::NO_TRUTH;
 use super::expression::TEMPLATE;
 
 /// Why a mapping could not be run: the kind of failure, without the mapped values.
@@ -28,8 +29,9 @@ impl MappingError {
         let line = error.line().filter(|_| error.name() == Some(TEMPLATE));
         let line = line.map_or_else(String::new, |line| format!(", in its line {line}"));
         let detail = error.detail().map_or_else(String::new, |detail| format!(": {detail}"));
-        // The only detail that names kinds of values but no values.
-        let kinds = if detail.starts_with(": tried to use ") { detail.as_str() } else { "" };
+        // Of what is said in detail these alone name kinds of values, and no value.
+        let has_no_value = detail.starts_with(": tried to use ") || detail.ends_with(NO_TRUTH);
+        let kinds = if has_no_value { detail.as_str() } else { "" };
         let missing = match error.kind() {
             ErrorKind::InvalidOperation => missing(not_given),
             _ => String::new(),

@@ -222,7 +222,9 @@ impl Mappings<'_, '_> {
     }
 
     pub(super) fn expression(&mut self, key: &str, text: &str, stage: Stage) -> Option<Expression> {
-        let mut expression = self.compiled(key, Expression::compile(text))?;
+        let is_verdict = ["error", "declined", "answer.error", "answer.declined"].contains(&key);
+        let compile = if is_verdict { Expression::compile_verdict } else { Expression::compile };
+        let mut expression = self.compiled(key, compile(text))?;
         expression.key = self.whole(key);
         self.names(key, text, expression.variables(), stage);
         Some(expression)

@@ -3,7 +3,7 @@
 use minijinja::value::{Value, ValueKind};
 
 use super::document::TEXT;
-use crate::truth::truth;
+use crate::truth::{self, truth};
 
 /// A value as true or false, texts by their meaning; `None` for a text that means neither.
 pub(super) fn truth_of(value: &Value) -> Option<bool> {
@@ -13,7 +13,12 @@ pub(super) fn truth_of(value: &Value) -> Option<bool> {
     }
 }
 
-/// The text of an XML element that also has attributes.
+/// Whether a value is a text that may stand for nothing.
+pub(super) fn says_nothing(value: &Value) -> bool {
+    own_text(value).as_ref().unwrap_or(value).as_str().is_some_and(truth::says_nothing)
+}
+
+/// The text of an element of XML that has attributes as well.
 pub(super) fn own_text(value: &Value) -> Option<Value> {
     let text = (value.kind() == ValueKind::Map).then(|| value.get_attr(TEXT).ok()).flatten();
     text.filter(|text| !text.is_undefined())

@@ -8,7 +8,7 @@ use crate::kit::partners::{PartnerFile, far_lender};
 use crate::kit::{Daemon, sample};
 
 /// A text, what it says, and where it was seen.
-const TEXTS: [(&str, Option<bool>, &str); 14] = [
+const TEXTS: [(&str, Option<bool>, &str); 20] = [
     ("false", Some(false), "xsd:boolean"),
     ("False", Some(false), ".NET and Python write it so"),
     (" no ", Some(false), "forms of agencies"),
@@ -23,7 +23,17 @@ const TEXTS: [(&str, Option<bool>, &str); 14] = [
     ("1", Some(true), "xsd:boolean, its other form"),
     ("PENDING", None, "a state in place of a flag"),
     ("nil", None, "Ruby's word for nothing"),
+    ("None", None, "Python's, which declined everybody"),
+    ("null", None, "what templates write"),
+    ("-", None, "forms of agencies"),
+    ("-1", None, "codes of mainframes for none"),
+    ("off", Some(false), "switches, and YAML"),
+    ("ON", Some(true), "the same"),
 ];
+
+/// The first of those that are no reason either, and the only text that is one.
+const NOTHING: usize = 13;
+const REASON: &str = "PENDING";
 
 /// A condition of a file, with what the partner is sent when it is true, false and neither.
 struct Condition {
@@ -103,14 +113,15 @@ async fn a_text_says_no_in_words_in_every_condition_of_an_answer() {
         // One of each kind is enough for all but the first.
         let all = *http == CONDITIONS[0].http;
         for (nth, (text, says, seen)) in
-            TEXTS.iter().enumerate().filter(|(nth, _)| all || [0, 2, 7, 12].contains(nth))
+            TEXTS.iter().enumerate().filter(|(nth, _)| all || [0, 2, 7, 12, NOTHING].contains(nth))
         {
             let lender = far_lender("far", &far.url(&format!("/{nth}")), "")
                 .replaced("declined = \"response.no\"", http);
             let wanted = match says {
                 Some(true) => wanted[0],
                 Some(false) => wanted[1],
-                None => wanted[2],
+                None if *text == REASON => wanted[2],
+                None => NEITHER,
             };
             let said = said(lender, "far").await;
             assert!(said.contains(wanted), "{http} of `{text}` ({seen}): `{wanted}` is not in {said}");
@@ -129,6 +140,10 @@ async fn an_element_that_says_false_declines_nobody() {
         ("<flag>low_fico</flag>", "declined: low_fico"),
         ("<flag code=\"7\">low_fico</flag>", "declined: low_fico"),
         ("<flag code=\"7\" kind=\"soft\">false</flag>", "9.5 % APR"),
+        ("<flag>None</flag>", NEITHER),
+        ("<flag code=\"7\">null</flag>", NEITHER),
+        ("<flag>N/A</flag><flag>low_fico</flag>", "declined: low_fico"),
+        ("<flag>N/A</flag><flag>moon</flag>", NEITHER),
         ("<flag code=\"7\" kind=\"soft\">low_fico</flag>", "declined: low_fico"),
     ] {
         let body = format!("<r>{flag}<offers><term>36</term><apr>9.5</apr></offers></r>");

@@ -63,22 +63,28 @@ macro_rules! text_format {
 /// What people, phones and address books put between digits, as a pattern: separators, blanks, hyphens, and letters that show nothing.
 macro_rules! between_digits {
     () => {
-        r"[ .()\[\]\u0085\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2010-\u2015\u2024\u2028-\u202f\u205f-\u206f\u2212\u3000\u3164\ufe00-\ufe0f\ufe58\ufe63\ufeff\uffa0\ufff9-\ufffb-]*"
+        r"[ ./()\[\]\u0085\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2010-\u2015\u2024\u2028-\u202f\u205f-\u206f\u2212\u3000\u3164\ufe00-\ufe0f\ufe58\ufe63\ufeff\uffa0\ufff9-\ufffb-]*"
     };
 }
 
 text_format! {
     /// A telephone number, kept as its ten digits without separators and country code.
-    Phone, "a phone number of ten digits",
+    Phone, "a phone number of ten digits, without an extension",
     Accepted::Pattern(concat!(
-        "^", between_digits!(), r"(\+?", between_digits!(), "1", between_digits!(), ")?([0-9]", between_digits!(), "){10}$",
+        "^", between_digits!(), "([Tt][Ee][Ll]:", between_digits!(), r")?(\+?", between_digits!(), "1", between_digits!(), ")?([0-9]", between_digits!(), "){10}$",
     )), ten_digits
 }
 
-/// Takes out what stands between digits, then an optional country code.
+/// Takes out what stands between digits, then the scheme of a link and an optional country code.
 fn ten_digits(text: &str) -> Option<String> {
-    let number: String =
-        as_typed(text).chars().filter(|c| !matches!(c, ' ' | '.' | '-' | '(' | ')' | '[' | ']')).collect();
+    let is_between = |c: &char| matches!(c, ' ' | '.' | '/' | '-' | '(' | ')' | '[' | ']');
+    let typed = as_typed(text);
+    let typed = typed.trim_start_matches(|c| is_between(&c));
+    let typed = match typed.split_at_checked(4) {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("tel:") => rest,
+        _ => typed,
+    };
+    let number: String = typed.chars().filter(|c| !is_between(c)).collect();
     let domestic = match number.strip_prefix("+1") {
         Some(rest) => rest,
         None if number.len() == 11 => number.strip_prefix('1')?,
@@ -201,7 +207,17 @@ mod tests {
 
     #[test]
     fn phones_of_other_lengths_and_with_letters_are_refused() {
-        for text in ["415555013", "24155550132", "+444155550132", "415555O132", "--", "+", "41555501３2"] {
+        for text in [
+            "415555013",
+            "24155550132",
+            "+444155550132",
+            "415555O132",
+            "--",
+            "+",
+            "41555501３2",
+            "tel",
+            "4155550132x12",
+        ] {
             assert_eq!(Phone::parse(text), None, "{text}");
         }
     }

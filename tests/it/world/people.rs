@@ -8,7 +8,7 @@ use crate::kit::Daemon;
 use crate::kit::partners::partner;
 
 /// A spelling of 415 555 0132, and where it was seen.
-const NUMBERS: [(&str, &str); 11] = [
+const NUMBERS: [(&str, &str); 14] = [
     ("\u{202d}+1 (415) 555-0132\u{202c}", "copied from the contacts of a phone; hyper 86"),
     ("415\u{a0}555\u{a0}0132", "no-break blanks of a letterhead"),
     ("415\u{202f}555\u{202f}0132", "narrow ones, as a French phone groups digits"),
@@ -19,12 +19,23 @@ const NUMBERS: [(&str, &str); 11] = [
     ("+1\u{fe0d}-415-555-0132", "a variation selector out of a PDF; woocommerce 58000"),
     ("\u{2066}4155550132\u{2069}", "isolates of a messenger"),
     ("\u{feff}415\u{200b}5550132", "a mark and a place to break, of a page"),
+    ("415/555-0132", "a slash behind the area code, as older forms print it"),
+    ("tel:+1-415-555-0132", "a link of a page; RFC 3966"),
+    ("TEL: 4155550132", "a signature of a mail"),
     ("(415)\u{3000}555\u{ad}0132", "a wide blank and a soft hyphen"),
 ];
 
 /// No number, however it looks.
-const OTHERS: [&str; 5] =
-    ["415\u{2011}555\u{2011}013", "415'555'0132", "415/555/0132", "４１５５５５０１３２", "\u{202d}\u{202c}"];
+const OTHERS: [&str; 8] = [
+    "415\u{2011}555\u{2011}013",
+    "415'555'0132",
+    "415-555-0132 x12",
+    "415-555-0132 ext. 12",
+    "tel:",
+    "fax:4155550132",
+    "４１５５５５０１３２",
+    "\u{202d}\u{202c}",
+];
 
 #[test]
 fn a_number_is_what_it_looks_like_in_leads_look_ups_and_lists() {

@@ -33,8 +33,11 @@ impl From<OneOrMany> for Vec<String> {
     fn from(names: OneOrMany) -> Self {
         match names {
             OneOrMany::One(names) => {
-                let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-                names.map(str::to_owned).collect()
+                let names = names.trim();
+                let names =
+                    names.strip_prefix('[').and_then(|names| names.strip_suffix(']')).unwrap_or(names);
+                let names = names.split(',').map(|name| name.trim().trim_matches(['"', '\'']));
+                names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
             }
             OneOrMany::Many(names) => names,
         }

@@ -99,6 +99,13 @@ fn what_no_browser_sends_does_not_pass() {
     }
     let mixed = of(&[("API__CORS_ORIGINS", "*,https://Shop.example:443")]).unwrap();
     assert_eq!(mixed.api.cors_origins, ["*", "https://shop.example"]);
+    // As a file has it, with the quotes that a shell leaves.
+    for written in
+        ["[\"*\", 'https://Shop.example:443']", " [*,https://shop.example] ", "\"*\",https://shop.example,"]
+    {
+        let listed = of(&[("API__CORS_ORIGINS", written)]).unwrap();
+        assert_eq!(listed.api.cors_origins, mixed.api.cors_origins, "{written}");
+    }
 }
 
 /// A variable and its text, and the value of the setting in TOML, or what is said of it.

@@ -70,7 +70,7 @@ impl Wish {
     pub(super) fn ordered(context: &Context<App>, order: PersonOrder) -> Result<Self, Failure> {
         let PersonOrder { kind, digest: text, reason, despite_damage, suppress: _ } = order;
         let digest =
-            digest(&text).ok_or_else(|| Failure::bad_attribute("digest", "must be 64 hexadecimal digits"))?;
+            digest(&text).map_err(|wanted| Failure::bad_attribute("digest", format!("must be {wanted}")))?;
         let reason = reason.as_deref().map(reason_given).transpose()?.map(str::to_owned);
         Ok(Self { by: Actor::of_command(context), kind, digest, reason, despite_damage })
     }

@@ -88,9 +88,9 @@ pub(super) async fn add(mut context: Context<App>) -> Result<Reply, Failure> {
     if !is_key(&name) {
         return Err(Failure::bad_attribute("name", "must be lower-case letters, digits, `-` and `_`"));
     }
-    let digests = digests.iter().map(|text| digest(text)).collect::<Option<Vec<_>>>();
+    let digests = digests.iter().map(|text| digest(text)).collect::<Result<Vec<_>, _>>();
     let digests =
-        digests.ok_or_else(|| Failure::bad_attribute("digests", "must be 64 hexadecimal digits each"))?;
+        digests.map_err(|wanted| Failure::bad_attribute("digests", format!("must each be {wanted}")))?;
     let engine = Arc::clone(&context.app.engine);
     if name == EVERYWHERE {
         leave_alone(&engine, kind, &digests).await?;
@@ -207,7 +207,18 @@ pub(super) async fn load(app: &Arc<App>) -> Result<(), Failure> {
     })
 }
 
-/// Parses a digest from 64 hexadecimal digits.
-pub fn digest(text: &str) -> Option<SuppressionDigest> {
-    const_hex::decode_to_array(text).ok()
+/// The SHA-256 of nothing, which is that of an empty cell of whoever hashed a list.
+const OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/// The digest that 64 hexadecimal digits stand for.
+///
+/// # Errors
+/// What they must be.
+pub fn digest(text: &str) -> Result<SuppressionDigest, &'static str> {
+    match const_hex::decode_to_array(text) {
+        Ok(_) if text.eq_ignore_ascii_case(OF_NOTHING) => {
+            Err("the SHA-256 of something, got that of an empty text, which names nobody")
+        }
+        digest => digest.map_err(|_| "a SHA-256 as 64 hexadecimal digits; lines in plain want `--plain`"),
+    }
 }

@@ -13,7 +13,7 @@ use super::page::dollars;
 use super::prelude::*;
 use offerd_base::run_file::RunFile;
 use offerd_insight::persons::erasure::Erasure;
-use offerd_insight::sheet::lines::decoded;
+use offerd_insight::sheet::lines::{UNREADABLE, decoded};
 use offerd_model::{
     CreditCardOffer, KnownKeys, Lead, LoanOffer, Money, MortgageOffer, RateTable, SavingsOffer, SpecialOffer,
     Unreadable,
@@ -105,7 +105,7 @@ pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
     let read = Input::open(file).and_then(|input| {
         let read = decoded(input.read, None).read_to_string(&mut body);
         read.map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
-        let is_whole = !body.contains('\u{fffd}');
+        let is_whole = !body.contains(['\u{fffd}', UNREADABLE]);
         is_whole.then_some(()).ok_or_else(|| format!("{} is not in UTF-8; save it so", file.display()))
     });
     read.map_err(|fault| {

@@ -1,5 +1,6 @@
 //! `offerd suppressions`: lists of people that partners are not asked about.
 
+use chrono::Utc;
 use indicatif::ProgressBar;
 
 use super::files::{Input, SAVE_AS_UTF_8};
@@ -127,21 +128,25 @@ impl Add {
         let bar = input.bar();
         let lines = Lines::new(decoded(bar.wrap_read(input.read), self.encoding), SAVE_AS_UTF_8);
         let (mut read, mut bad, mut sent, mut batch) = (0_u64, 0_u64, 0_usize, Vec::with_capacity(AT_ONCE));
-        let mut rows = Rows::new(lines, Some(self.width()));
+        let mut columns = Columns::of(self.plain, self.kind());
+        let mut rows = Rows::new(lines, Some(columns.names.len()));
         while let Some(Row { line, cells }) = rows.next() {
-            read += 1;
             let wrong =
                 |column: Option<usize>| column.map_or(String::new(), |nth| format!("column {} ", nth + 1));
             let cells = cells.map_err(|fault| format!("{}{}", wrong(fault.column), fault.message));
-            match cells.and_then(|cells| self.digest(&cells)) {
+            if read == 0
+                && !columns.has_header
+                && cells.as_ref().is_ok_and(|cells| columns.take_header(cells))
+            {
+                continue;
+            }
+            read += 1;
+            let digest = cells.and_then(|cells| self.digest(&columns, &cells, read == 1));
+            match digest {
                 Ok(digest) => batch.push(const_hex::encode(digest)),
-                Err(message) if rows.is_broken() => {
+                Err(message) if rows.is_broken() || columns.are_unknown => {
                     bar.finish_and_clear();
-                    let added = match sent {
-                        0 => "nothing is added".to_owned(),
-                        sent => format!("only the first {sent} good lines are added"),
-                    };
-                    return Err(format!("line {line} {message}; {added} to `{}`", self.name));
+                    return Err(self.ended(line, &message, sent));
                 }
                 Err(message) => {
                     bad += 1;
@@ -158,6 +163,7 @@ impl Add {
             bar.finish_and_clear();
             // An empty list would let everybody through.
             let found = match read {
+                0 if columns.has_header => format!("{} has no line but its header", self.shown()),
                 0 => format!("{} has no line with anything on it", self.shown()),
                 _ => format!("none of the {read} lines is good"),
             };
@@ -173,23 +179,35 @@ impl Add {
         Ok(bad)
     }
 
-    /// The file's name in messages.
+    /// That a file cannot be read on from a line.
+    fn ended(&self, line: u64, message: &str, sent: usize) -> String {
+        let added = match sent {
+            0 => "nothing is added".to_owned(),
+            sent => format!("only the first {sent} good lines are added"),
+        };
+        format!("line {line} {message}, so {added} to `{}`", self.name)
+    }
+
+    /// The file as messages name it.
     fn shown(&self) -> String {
         if self.file == Path::new("-") { "standard input".into() } else { self.file.display().to_string() }
     }
 
-    /// Number of cells per row.
-    fn width(&self) -> usize {
-        if self.plain && self.kind() == SuppressionKind::Person { 3 } else { 1 }
-    }
-
-    fn digest(&self, cells: &[String]) -> Result<SuppressionDigest, String> {
-        let hashed = "a SHA-256 as 64 hexadecimal digits; lines in plain want `--plain`";
+    fn digest(
+        &self,
+        columns: &Columns,
+        cells: &[String],
+        is_first: bool,
+    ) -> Result<SuppressionDigest, String> {
+        let cells: Vec<&str> = columns.order.iter().map(|nth| cells[*nth].as_str()).collect();
         let digest = match self.plain {
-            true => self.kind().of_cells(cells),
-            false => digest(&cells.concat()).ok_or(hashed),
+            true => self.kind().of_cells(&cells, Utc::now().date_naive()),
+            false => digest(&cells.concat()),
         };
-        digest.map_err(|wanted| format!("must be {wanted}"))
+        digest.map_err(|wanted| match is_first && looks_like_header(&cells) {
+            true => format!("must be {wanted}; read as a header, it must name {}", columns.wanted()),
+            false => format!("must be {wanted}"),
+        })
     }
 
     /// Reports a bad line, without its content.
@@ -213,6 +231,64 @@ impl Add {
             Kind::Person => SuppressionKind::Person,
         }
     }
+}
+
+/// The columns of a list.
+struct Columns {
+    /// Of each the names that headers have for it, ours first, as [`plain`] makes them.
+    names: &'static [&'static [&'static str]],
+    /// Where each stands.
+    order: Vec<usize>,
+    has_header: bool,
+    /// A header stands there that does not say which is which.
+    are_unknown: bool,
+}
+
+impl Columns {
+    /// Those of a list without a header.
+    fn of(plain: bool, kind: SuppressionKind) -> Self {
+        let names: &[&[&str]] = match kind {
+            _ if !plain => &[&["sha256", "hash", "digest", "emailsha256", "phonesha256", "hashedemail"]],
+            SuppressionKind::Email => &[&["email", "emailaddress", "mail"]],
+            SuppressionKind::Phone => &[&["phone", "phonenumber", "telephone", "mobile", "primaryphone"]],
+            SuppressionKind::Person => &[
+                &["firstname", "first", "givenname", "forename"],
+                &["lastname", "last", "surname", "familyname"],
+                &["dateofbirth", "birthdate", "birthday", "dob", "born"],
+            ],
+        };
+        Self { names, order: (0..names.len()).collect(), has_header: false, are_unknown: false }
+    }
+
+    /// Takes the first row for the header that it is, in whatever order. Of several columns that a header names otherwise nobody knows
+    /// which is which.
+    fn take_header(&mut self, cells: &[String]) -> bool {
+        let found: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
+        let place = |names: &&[&str]| found.iter().position(|name| names.contains(&name.as_str()));
+        let order: Option<Vec<usize>> = self.names.iter().map(place).collect();
+        self.are_unknown = order.is_none() && cells.len() > 1 && looks_like_header(cells);
+        self.has_header = order.is_some();
+        self.order = order.unwrap_or_else(|| std::mem::take(&mut self.order));
+        self.has_header
+    }
+
+    /// What a header must name.
+    fn wanted(&self) -> String {
+        let names: Vec<String> = self.names.iter().map(|names| format!("`{}`", names[0])).collect();
+        names.join(", ")
+    }
+}
+
+/// The name of a column without capitals, blanks and marks.
+fn plain(name: &str) -> String {
+    name.to_lowercase().replace(|letter: char| !letter.is_alphanumeric(), "")
+}
+
+/// Whether cells have neither digits nor an address, as the names of columns have none.
+fn looks_like_header(cells: &[impl AsRef<str>]) -> bool {
+    let is_name =
+        |cell: &str| !cell.is_empty() && !cell.contains(|letter: char| letter.is_numeric() || letter == '@');
+    cells.iter().all(|cell| is_name(cell.as_ref()))
 }
 
 fn sheet(lists: &[ListedSuppressions]) -> Sheet {

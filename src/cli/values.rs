@@ -7,6 +7,7 @@ use form_urlencoded::Serializer;
 use uuid::Uuid;
 
 use offerd_base::config::address_faults;
+use offerd_base::declaration::did_you_mean;
 use offerd_insight::sheet;
 use offerd_insight::sheet::lines::Encoding;
 
@@ -41,8 +42,11 @@ pub fn uuid(text: &str) -> Result<Uuid, String> {
 /// # Errors
 /// Shows the expected form.
 pub fn encoding(name: &str) -> Result<Encoding, String> {
-    sheet::lines::encoding(name)
-        .ok_or_else(|| "must be an encoding such as windows-1252, utf-16le or macintosh".to_owned())
+    sheet::lines::encoding(name).ok_or_else(|| {
+        let near = sheet::lines::nearest_encoding(name);
+        let near = did_you_mean(near.as_deref());
+        format!("must be an encoding such as windows-1252, utf-16le or macintosh{near}")
+    })
 }
 
 /// Parses a duration.
@@ -75,6 +79,20 @@ mod tests {
     fn what_is_no_value_is_told_with_an_example() {
         assert!(uuid("abc").unwrap_err().contains("such as 01a1"));
         assert!(time("yesterday").unwrap_err().contains("such as 7d"));
+        for (name, meant) in [
+            ("latin-1", Ok("windows-1252")),
+            ("cp-1252", Ok("windows-1252")),
+            ("Windows1252", Ok("windows-1252")),
+            ("utf_16le", Ok("utf-16le")),
+            ("ebcdic", Err("macintosh")),
+        ] {
+            let told = encoding(name).unwrap_err();
+            assert!(
+                told.ends_with(&meant.map_or_else(str::to_owned, |it| format!("did you mean `{it}`?"))),
+                "{told}"
+            );
+        }
+        assert_eq!(encoding("cp1252"), encoding("iso-8859-1"));
         for wrong in [
             "ftp://a/",
             "foo",

@@ -148,13 +148,23 @@ impl PartnerReport {
     /// # Errors
     /// Everything that keeps it from being a report.
     pub fn from_texts<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<Self, Unreadable> {
-        Self::read(Self::json_of(texts).to_string().as_bytes())
+        let body = Self::json_of(texts).map_err(Unreadable::Faults)?;
+        Self::read(body.to_string().as_bytes())
     }
 
     /// The request body that says the same as attributes that are all text.
-    pub fn json_of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Value {
-        let typed = texts.into_iter().map(|(name, text)| (name.to_owned(), typed(name, text)));
-        Value::Object(typed.collect::<Map<_, _>>())
+    ///
+    /// # Errors
+    /// Every number, flag and moment that is none.
+    pub fn json_of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<Value, Vec<ApiError>> {
+        let (mut body, mut faults) = (Map::new(), Vec::new());
+        for (name, text) in texts {
+            match typed(name, text.trim()) {
+                Ok(value) => drop(body.insert(name.to_owned(), value)),
+                Err(message) => faults.push(ApiError::at(name, ErrorType::Malformed, message)),
+            }
+        }
+        if faults.is_empty() { Ok(Value::Object(body)) } else { Err(faults) }
     }
 
     /// The partner's own id of what is reported.
@@ -166,15 +176,42 @@ impl PartnerReport {
     }
 }
 
-/// Numbers and flags are written as JSON writes them; a text that is neither is refused by whoever reads it.
-fn typed(name: &str, text: &str) -> Value {
-    let text = text.trim();
+/// A text as the value of JSON that its attribute wants; an empty one as it is, for nothing.
+fn typed(name: &str, text: &str) -> Result<Value, &'static str> {
     match name {
-        "amountInCents" | "payoutInCents" => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
+        _ if text.is_empty() => {}
+        "amountInCents" | "payoutInCents" => return cents(name, text),
         // Spreadsheets write it in capitals.
-        "revoked" => serde_json::from_str(&text.to_lowercase()).unwrap_or_else(|_| Value::from(text)),
-        _ => Value::from(text),
+        "revoked" => {
+            let flag = text.to_lowercase().parse().map(Value::Bool);
+            return flag.map_err(|_| "must be `true` or `false`");
+        }
+        "occurredAt" if Timestamp::parse(text).is_none() => {
+            return Err("must be an ISO 8601 date-time, such as `2026-11-20T10:00:00Z`");
+        }
+        _ => {}
     }
+    Ok(Value::from(text))
+}
+
+/// An amount in cents. Two decimals are those of a unit of money, however many are zero.
+fn cents(name: &str, text: &str) -> Result<Value, &'static str> {
+    let is_amount = name == "amountInCents";
+    if text.contains(['e', 'E']) && text.parse::<f64>().is_ok() {
+        return Err(
+            "must not have an exponent, since whatever wrote it has rounded the number; write out its digits",
+        );
+    }
+    if is_amount && text.split_once('.').is_some_and(|(_, decimals)| decimals != "0") {
+        return Err(
+            "must be in whole cents, got a number with decimals; where the column is in units of money, multiply all of it by 100",
+        );
+    }
+    let wanted = match is_amount {
+        true => "must be a whole number of cents, such as `1200000`",
+        false => "must be a number of cents, such as `1250` or `12.5`",
+    };
+    serde_json::from_str(text).map(Value::Number).map_err(|_| wanted)
 }
 
 impl PartnerReportFields {

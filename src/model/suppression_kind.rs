@@ -39,7 +39,7 @@ impl SuppressionKind {
     pub fn wanted(self) -> &'static str {
         match self {
             Self::Email => "an email address",
-            Self::Phone => "a phone number of ten digits",
+            Self::Phone => "a phone number of ten digits, without an extension",
             Self::Person => "first name, last name and day of birth, such as `Ada, Lovelace, 1815-12-10`",
         }
     }
@@ -47,14 +47,18 @@ impl SuppressionKind {
     /// The digest of a line in plain; `None` when it is not what is wanted.
     pub fn of_line(self, line: &str) -> Option<SuppressionDigest> {
         let cells = if self == Self::Person { line.split(',').collect() } else { vec![line] };
-        self.of_cells(&cells).ok()
+        self.of_cells(&cells, NaiveDate::MAX).ok()
     }
 
-    /// The digest of what stands in the cells of a row.
+    /// The digest of what stands in the cells of a row, of somebody who is born by `today`.
     ///
     /// # Errors
     /// What they must be.
-    pub fn of_cells(self, cells: &[impl AsRef<str>]) -> Result<SuppressionDigest, &'static str> {
+    pub fn of_cells(
+        self,
+        cells: &[impl AsRef<str>],
+        today: NaiveDate,
+    ) -> Result<SuppressionDigest, &'static str> {
         // Each apostrophe of a mail address is another address.
         let typed = if self == Self::Email { without_invisible } else { as_typed };
         let cells: Vec<String> = cells.iter().map(|cell| typed(cell.as_ref()).trim().to_owned()).collect();
@@ -63,6 +67,9 @@ impl SuppressionKind {
             (Self::Phone, [number]) => Phone::parse(number).map(|number| number.as_str().to_owned()),
             (Self::Person, [first, last, born]) => {
                 let born = day(born).ok_or("a day of birth in the third column, such as `1815-12-10`")?;
+                if born > today {
+                    return Err("a day of birth in the third column that is not in the future");
+                }
                 person([first, last], born, name_in_lists)
             }
             _ => None,

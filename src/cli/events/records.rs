@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cli::files::SAVE_AS_UTF_8;
 use offerd_admin::partner_events::{self, Imported};
-use offerd_insight::sheet::lines::{Encoding, Lines, decoded};
+use offerd_insight::sheet::lines::{Decoded, Encoding, Lines, decoded};
 use offerd_insight::sheet::rows::{Fault, Row, Rows};
 use offerd_model::{ApiError, ErrorType, PartnerReport, PartnerReportFields};
 
@@ -55,7 +55,8 @@ pub fn read<'f>(
         ),
         Format::Ndjson => Ok(Box::new(Lines::new(input, SAVE_AS_UTF_8).map(move |(line, text)| {
             let report = text.and_then(|text| object(&text));
-            Record::new(line, report.map_err(|message| ApiError::new(ErrorType::Malformed, message)), partner)
+            let report = report.map_err(|message| vec![ApiError::new(ErrorType::Malformed, message)]);
+            Record::new(line, report, partner)
         }))),
     }
 }
@@ -82,7 +83,7 @@ fn guess(input: &mut impl BufRead) -> Result<Format, String> {
 }
 
 fn csv_records<'f>(
-    input: impl BufRead + 'f,
+    input: Decoded<impl Read + 'f>,
     partner: Option<&'f str>,
 ) -> Result<Box<dyn Iterator<Item = Record> + 'f>, String> {
     let mut rows = Rows::new(Lines::new(input, SAVE_AS_UTF_8), None);
@@ -90,7 +91,9 @@ fn csv_records<'f>(
     let known = |name: &str| name == PARTNER || PartnerReportFields::WIRE.contains(&name);
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         let wanted = PartnerReportFields::WIRE.join(", ");
-        return Err(format!("line {line} names `{unknown}`, which is none of {PARTNER}, {wanted}"));
+        return Err(format!(
+            "line {line} is read as the header, and names `{unknown}`, which is none of {PARTNER}, {wanted}"
+        ));
     }
     if let Some((_, twice)) = names.iter().enumerate().find(|(nth, name)| names[..*nth].contains(name)) {
         return Err(format!("line {line} names `{twice}` twice; leave one of the two columns out"));
@@ -100,10 +103,10 @@ fn csv_records<'f>(
             PartnerReport::json_of(names.iter().map(String::as_str).zip(cells.iter().map(String::as_str)))
         };
         let wrong = |Fault { column, message }: Fault| match column.and_then(|column| names.get(column)) {
-            Some(name) => ApiError::at(name, ErrorType::Malformed, message),
-            None => ApiError::new(ErrorType::Malformed, message),
+            Some(name) => vec![ApiError::at(name, ErrorType::Malformed, message)],
+            None => vec![ApiError::new(ErrorType::Malformed, message)],
         };
-        Record::new(line, cells.map(|cells| texts(&cells)).map_err(wrong), partner)
+        Record::new(line, cells.map_err(wrong).and_then(|cells| texts(&cells)), partner)
     })))
 }
 
@@ -114,9 +117,8 @@ fn object(text: &str) -> Result<Value, String> {
 }
 
 impl Record {
-    fn new(line: u64, report: Result<Value, ApiError>, partner: Option<&str>) -> Self {
-        let imported = report.map_err(|fault| vec![fault]).and_then(|report| imported(report, partner));
-        Self { line, imported }
+    fn new(line: u64, report: Result<Value, Vec<ApiError>>, partner: Option<&str>) -> Self {
+        Self { line, imported: report.and_then(|report| imported(report, partner)) }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, ErrorKind, Read};
 
-use encoding_rs::{Decoder, UTF_8};
+use encoding_rs::{Decoder, DecoderResult, UTF_8, WINDOWS_1252};
 use memchr::memchr2;
 
 /// The longest line, and the longest row over several lines, in bytes.
@@ -20,11 +20,37 @@ pub fn encoding(name: &str) -> Option<Encoding> {
     encoding_rs::Encoding::for_label_no_replacement(name.as_bytes())
 }
 
-/// Decodes a file to UTF-8. A byte order mark decides the encoding, else the caller, else UTF-8. Invalid
-/// bytes become U+FFFD.
+/// The name of the encoding that a misspelt name means, such as `windows-1252` of `latin-1` and `cp-1252`.
+pub fn nearest_encoding(name: &str) -> Option<String> {
+    let plain = name.to_lowercase().replace(['-', '_', ' '], "");
+    let other = ["windows-1252", "utf-16le", "utf-16be", "utf-8"]
+        .into_iter()
+        .find(|one| one.replace('-', "") == plain);
+    other.or_else(|| Some(encoding(&plain)?.name())).map(str::to_lowercase)
+}
+
+/// Stands for bytes that are no letters in the encoding of the file; no text has it (Unicode calls it a noncharacter).
+pub const UNREADABLE: char = '\u{ffff}';
+
+/// How files begin that are no text, and what to do about each.
+const NO_TEXTS: [(&[u8], &str); 3] = [
+    (
+        b"PK\x03\x04",
+        "it is a workbook (.xlsx) or another ZIP archive; save the sheet as CSV UTF-8, or unpack it",
+    ),
+    (b"\xd0\xcf\x11\xe0", "it is a workbook (.xls); save the sheet as CSV UTF-8"),
+    (b"\x1f\x8b", "it is compressed by gzip; unpack it"),
+];
+
+/// Bytes by which a file is known that is no text.
+const BEGINNING: usize = 4;
+
+/// The text of a file in UTF-8. A mark at its beginning names its encoding, or else the caller does, or else it is UTF-8. Bytes that are
+/// no letters become [`UNREADABLE`]. A file that is no text, or UTF-16 without a mark, is an error that names it.
 pub fn decoded<R: Read>(file: R, encoding: Option<Encoding>) -> Decoded<R> {
     let decoder = encoding.unwrap_or(UTF_8).new_decoder();
-    Decoded { file, decoder, raw: vec![0; 8 * 1024], text: String::new(), given: 0, has_ended: false }
+    let raw = vec![0; 8 * 1024];
+    Decoded { file, decoder, raw, text: String::new(), given: 0, has_begun: false, has_ended: false }
 }
 
 /// A file decoded as it is read.
@@ -35,17 +61,63 @@ pub struct Decoded<R> {
     /// The decoded text, and how much of it was consumed.
     text: String,
     given: usize,
+    has_begun: bool,
     has_ended: bool,
+}
+
+impl<R: Read> Decoded<R> {
+    /// Reads the first bytes.
+    fn begin(&mut self) -> io::Result<usize> {
+        self.has_begun = true;
+        let mut start = Vec::with_capacity(BEGINNING);
+        self.file.by_ref().take(BEGINNING as u64).read_to_end(&mut start)?;
+        if let Some(found) = no_text(&start, self.decoder.encoding()) {
+            return Err(io::Error::other(found));
+        }
+        self.raw[..start.len()].copy_from_slice(&start);
+        Ok(start.len() + self.file.read(&mut self.raw[start.len()..])?)
+    }
+
+    /// Decodes so many bytes.
+    fn decode(&mut self, read: usize) {
+        let mut from = 0;
+        loop {
+            let raw = &self.raw[from..read];
+            self.text
+                .reserve(self.decoder.max_utf8_buffer_length_without_replacement(raw.len()).unwrap_or(0));
+            let decoded =
+                self.decoder.decode_to_string_without_replacement(raw, &mut self.text, self.has_ended);
+            from += decoded.1;
+            match decoded.0 {
+                DecoderResult::Malformed(..) => self.text.push(UNREADABLE),
+                _ => return,
+            }
+        }
+    }
+}
+
+/// What a file is that begins so, where that is no text of this encoding.
+fn no_text(start: &[u8], encoding: Encoding) -> Option<&'static str> {
+    let unmarked = match start {
+        [0, 1..=127, ..] => {
+            Some("it is UTF-16 without a mark; save it as UTF-8, or give `--encoding utf-16be`")
+        }
+        [1..=127, 0, ..] => {
+            Some("it is UTF-16 without a mark; save it as UTF-8, or give `--encoding utf-16le`")
+        }
+        _ => None,
+    };
+    let archive = NO_TEXTS.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, found)| *found);
+    archive.or(unmarked.filter(|_| encoding.is_ascii_compatible()))
 }
 
 impl<R: Read> BufRead for Decoded<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         while self.given == self.text.len() && !self.has_ended {
-            let read = self.file.read(&mut self.raw)?;
+            let read = if self.has_begun { self.file.read(&mut self.raw)? } else { self.begin()? };
             (self.given, self.has_ended) = (0, read == 0);
             self.text.clear();
-            self.text.reserve(self.decoder.max_utf8_buffer_length(read).unwrap_or(0));
-            let _ = self.decoder.decode_to_string(&self.raw[..read], &mut self.text, self.has_ended);
+            self.decode(read);
         }
         Ok(&self.text.as_bytes()[self.given..])
     }
@@ -65,7 +137,7 @@ impl<R: Read> Read for Decoded<R> {
 
 /// The lines of a text, without blank ones.
 pub struct Lines<R> {
-    text: R,
+    text: Decoded<R>,
     number: u64,
     /// Whether the last line ended with a carriage return, which a line feed may follow.
     after_return: bool,
@@ -77,9 +149,9 @@ pub struct Lines<R> {
     advice: &'static str,
 }
 
-impl<R: BufRead> Lines<R> {
-    /// The lines of a [decoded] text. `advice` ends the message about unreadable letters.
-    pub fn new(text: R, advice: &'static str) -> Self {
+impl<R: Read> Lines<R> {
+    /// The lines of a [decoded] text. `advice` ends the sentence about letters that cannot be read.
+    pub fn new(text: Decoded<R>, advice: &'static str) -> Self {
         Self { text, number: 0, after_return: false, is_broken: false, ahead: VecDeque::new(), advice }
     }
 
@@ -115,15 +187,32 @@ impl<R: BufRead> Lines<R> {
         let text = String::from_utf8_lossy(&line);
         let checked = match () {
             () if line.len() > RECORD_BYTES => Err(format!("is longer than {RECORD_BYTES} bytes")),
-            () if text.contains(['\u{fffd}', '\0']) => {
-                Err(format!("has letters that cannot be read, or were lost before; {}", self.advice))
-            }
-            () => Ok(text.into_owned()),
+            () => self.checked(text.into_owned()),
         };
         Some((self.number, checked))
     }
 
-    /// Reads the bytes of a line without its end; of an overlong line, one byte more than the limit.
+    /// A line, if its letters are those that were written.
+    fn checked(&self, text: String) -> Result<String, String> {
+        let encoding = self.text.decoder.encoding();
+        let named = encoding.name();
+        if text.contains(UNREADABLE) {
+            Err(format!("has letters that cannot be read as {named}; {}", self.advice))
+        } else if text.contains('\u{fffd}') {
+            Err("has letters that were lost before, when it was saved or sent; export it again, as UTF-8"
+                .to_owned())
+        } else if text.contains('\0') {
+            Err("has zero bytes, so it is no text; save the file as CSV UTF-8".to_owned())
+        } else if encoding.is_single_byte() && is_utf_8(&text, encoding) {
+            Err(format!("is UTF-8, not {named}; leave out `--encoding`"))
+        } else if !encoding.is_single_byte() && is_utf_8(&text, WINDOWS_1252) {
+            Err("has letters that a program has spoilt, which took UTF-8 for windows-1252 (`ü` is then `Ã¼`); export it again, as UTF-8".to_owned())
+        } else {
+            Ok(text)
+        }
+    }
+
+    /// The bytes of one more line without its end; of a longer one than a line may be, one byte more than that.
     fn bytes(&mut self) -> io::Result<Option<Vec<u8>>> {
         let (mut line, mut found) = (Vec::new(), false);
         loop {
@@ -150,7 +239,24 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-impl<R: BufRead> Iterator for Lines<R> {
+/// Whether the bytes that a text has in an encoding are UTF-8 beyond ASCII, so that it was read wrongly. No text of people is both.
+fn is_utf_8(text: &str, encoding: Encoding) -> bool {
+    if text.is_ascii() {
+        return false;
+    }
+    let byte = |letter: char| match u8::try_from(letter) {
+        // Those of Latin-1 that Windows has no letter for.
+        Ok(byte @ ..0xa0) => Some(byte),
+        _ => match encoding.encode(letter.encode_utf8(&mut [0; 4])) {
+            (bytes, _, false) => bytes.first().copied(),
+            _ => None,
+        },
+    };
+    let bytes: Option<Vec<u8>> = text.chars().map(byte).collect();
+    bytes.is_some_and(|bytes| std::str::from_utf8(&bytes).is_ok())
+}
+
+impl<R: Read> Iterator for Lines<R> {
     type Item = Line;
 
     fn next(&mut self) -> Option<Line> {

@@ -2,7 +2,7 @@
 //! as meant or a fault with its line; an unbalanced quotation mark costs only its own line.
 
 use std::cmp::Reverse;
-use std::io::BufRead;
+use std::io::Read;
 
 use super::csv::begins_formula;
 use super::lines::{Lines, RECORD_BYTES};
@@ -16,7 +16,13 @@ const UNENDED: &str = "has a quotation mark that begins a field and does not end
                        and put the field between two";
 const STRAY: &str = "has a quotation mark amid a field; double it, and put the field between two";
 
-/// The most lines read to find the end of a field.
+/// Quotation marks of word processors.
+const CURLY: [char; 3] = ['\u{201c}', '\u{201d}', '\u{201e}'];
+
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// Most lines that are read to find the end of a field.
 const ROW_LINES: usize = 100;
 
 /// A row.
@@ -56,8 +62,8 @@ enum Unsplit {
     Stray,
 }
 
-impl<R: BufRead> Rows<R> {
-    /// Reads rows; `width` is the number of cells, if it is known in advance.
+impl<R: Read> Rows<R> {
+    /// Rows of so many cells, where that is known before the first is read.
     pub fn new(lines: Lines<R>, width: Option<usize>) -> Self {
         Self { lines, separator: None, width, named_on: None }
     }
@@ -128,7 +134,7 @@ impl<R: BufRead> Rows<R> {
     }
 }
 
-impl<R: BufRead> Iterator for Rows<R> {
+impl<R: Read> Iterator for Rows<R> {
     type Item = Row;
 
     fn next(&mut self) -> Option<Row> {
@@ -222,10 +228,18 @@ fn unquoted(text: &str) -> Result<(String, &str), Unsplit> {
 fn value(cell: &str) -> &str {
     let cell = cell.trim_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
     let cell = cell.strip_prefix("=\"").and_then(|text| text.strip_suffix('"')).unwrap_or(cell);
+    let cell = cell.strip_prefix(CURLY).and_then(|text| text.strip_suffix(CURLY)).unwrap_or(cell);
     cell.strip_prefix('\'').filter(|text| begins_formula(text)).unwrap_or(cell)
 }
 
-/// Why a value is not as typed, if a spreadsheet has left its trace.
+/// Whether a spreadsheet writes a day, or the last digits of a year, and a month so.
+fn is_date(number: &str, month: &str) -> bool {
+    matches!(number.len(), 1 | 2)
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && MONTHS.contains(&month)
+}
+
+/// Why a value is not what was typed, where a spreadsheet has left its trace.
 fn spoilt(cell: &str, separator: char) -> Option<&'static str> {
     let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if ERRORS.contains(&cell) || cell.len() > 2 && cell.bytes().all(|byte| byte == b'#') {
@@ -239,7 +253,17 @@ fn spoilt(cell: &str, separator: char) -> Option<&'static str> {
             "is a number that the spreadsheet has shortened; make the column text, and fill it in again",
         );
     }
-    // With another separator, commas may be decimal and points may separate thousands.
+    if cell.starts_with(CURLY) {
+        return Some(
+            "has a curly quotation mark that begins a field and does not end it; put the field between two straight ones",
+        );
+    }
+    if cell.split_once('-').is_some_and(|(day, month)| is_date(day, month) || is_date(month, day)) {
+        return Some(
+            "is a date that the spreadsheet has made of another value, such as `3-Mar` of `3-3`; make the column text, and fill it in again",
+        );
+    }
+    // Where cells are not kept apart by commas, these may be decimal, and points stand between thousands.
     let mut groups = cell.trim_start_matches('-').split('.');
     let first = groups.next().filter(|first| are_digits(first) && first.len() <= 3);
     let mut groups = groups.peekable();

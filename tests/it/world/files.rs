@@ -64,23 +64,44 @@ fn quotation_marks() -> Vec<File> {
     ]
 }
 
+const UTF_8_NAMED_OTHERWISE: &[&str] = &["2! is UTF-8, not ", "3: 2|y"];
+
 fn encodings() -> Vec<File> {
     let mut marked = vec![0xff, 0xfe];
     marked.extend(utf_16("a\tb\r\n1\tZoë\r\n", u16::to_le_bytes));
     let mut other_end = vec![0xfe, 0xff];
     other_end.extend(utf_16("a,b\n1,Zoë\n", u16::to_be_bytes));
     let unmarked = utf_16("a,b\n1,Zoë\n", u16::to_le_bytes);
-    let mut named = whole(b"a,b\n1,Zo\xeb\n", &["2: 1|Zoë"], "the same, and the encoding is named");
-    named.named = Some("windows-1252");
-    let mut told = whole(&unmarked, &["2: 1|Zoë"], "the same without a mark, and the encoding is named");
-    told.named = Some("utf-16le");
+    let named = |name, file: File| File { named: Some(name), ..file };
+    let utf_8 =
+        || file("1,Zoë\n2,y\n", UTF_8_NAMED_OTHERWISE, "CSV UTF-8, for which our own error named another");
     vec![
         whole(b"\xef\xbb\xbfa,b\n1,Zo\xc3\xab\n", &["2: 1|Zoë"], "CSV UTF-8 of a spreadsheet; listmonk 65"),
         whole(b"a,b\n1,Zo\xeb\n2,y\n", &["2! cannot be read", "3: 2|y"], "CSV of a spreadsheet in the West"),
-        named,
+        named("cp1252", whole(b"a,b\n1,Zo\xeb\n", &["2: 1|Zoë"], "the same, and the encoding is named")),
+        named("windows-1252", utf_8()),
+        named("macintosh", utf_8()),
+        named(
+            "windows-1252",
+            whole(b"\xef\xbb\xbfa,b\n1,Zo\xc3\xab\n", &["2: 1|Zoë"], "the same with its mark"),
+        ),
+        file(
+            "1,Zo\u{c3}\u{ab}\n2,y\n",
+            &["2! spoilt", "3: 2|y"],
+            "an export of an export; MÃ¼ller in address books",
+        ),
+        file(
+            "1,\u{c3}\u{89}lan\n2,\u{c9}lan\n",
+            &["2! spoilt", "3: 2|\u{c9}lan"],
+            "the same by way of Latin-1",
+        ),
+        file("1,\0\n2,y\n", &["2! zero bytes", "3: 2|y"], "a dump of a database"),
         whole(&marked, &["2: 1|Zoë"], "Unicode text of a spreadsheet, and what PowerShell redirects"),
         whole(&other_end, &["2: 1|Zoë"], "the same of an older machine"),
-        told,
+        named(
+            "utf-16le",
+            whole(&unmarked, &["2: 1|Zoë"], "the same without a mark, and the encoding is named"),
+        ),
         file(
             "1,Zo\u{fffd}\n2,y\n",
             &["2! lost before", "3: 2|y"],
@@ -119,6 +140,16 @@ fn spreadsheets() -> Vec<File> {
             &["2! has 3 fields, line 1 has 2", "3! has 1 fields", "4: 2|y"],
             "a comma in a name",
         ),
+        file(
+            "1,“Müller”\n2,„x“\n3,“x\n4,a “b”\n",
+            &["2: 1|Müller", "3: 2|x", "4! curly quotation mark", "5: 4|a “b”"],
+            "names that went through a word processor",
+        ),
+        file(
+            "1,3-Mar\n2,Mar-26\n3,12-Marsh\n4,3-3\n",
+            &["2! is a date", "3! is a date", "4: 3|12-Marsh", "5: 4|3-3"],
+            "a Saab 9-3, and ids such as 3-3",
+        ),
         file("1,\u{a0}x\u{a0}\n", &["2: 1|x"], "cells copied from a page of the web"),
     ]
 }
@@ -150,6 +181,28 @@ fn every_row_is_read_as_it_is_meant_or_named_by_its_line() {
                 }
                 None => assert_eq!(found, wanted, "{seen}"),
             }
+        }
+    }
+}
+
+/// The beginning of a file that is no text, and what is said of it.
+///
+/// Seen with every importer: the workbook itself is uploaded, or what a download manager has packed.
+#[test]
+fn a_file_that_is_no_text_is_named_with_what_to_do() {
+    let (little, big) = (utf_16("a,b\n", u16::to_le_bytes), utf_16("a,b\n", u16::to_be_bytes));
+    let files: [(&[u8], &str); 5] = [
+        (b"PK\x03\x04\x14\0", "a workbook (.xlsx) or another ZIP archive; save the sheet as CSV UTF-8"),
+        (b"\xd0\xcf\x11\xe0\xa1", "a workbook (.xls); save the sheet as CSV UTF-8"),
+        (b"\x1f\x8b\x08", "compressed by gzip; unpack it"),
+        (&little, "UTF-16 without a mark; save it as UTF-8, or give `--encoding utf-16le`"),
+        (&big, "UTF-16 without a mark; save it as UTF-8, or give `--encoding utf-16be`"),
+    ];
+    for (bytes, words) in files {
+        for named in [None, encoding("windows-1252")] {
+            let mut rows = Rows::new(Lines::new(decoded(bytes, named), "advice"), None);
+            let told = rows.names().unwrap_err();
+            assert!(told.contains(words) && !told.contains("advice") && rows.is_broken(), "{told}");
         }
     }
 }
@@ -239,16 +292,24 @@ fn a_stray_mark_among_200_reports_costs_its_own() {
 }
 
 /// Each column of a report by what a spreadsheet makes of it, and the word by which the line is refused; nothing where it is taken.
-const COLUMNS: [(&str, &str, Option<&str>); 10] = [
+const COLUMNS: [(&str, &str, Option<&str>); 18] = [
     ("revoked", "TRUE", None),
-    ("revoked", "WAHR", Some("`revoked`")),
+    ("revoked", "WAHR", Some("`revoked` must be `true` or `false`")),
+    ("transactionId", "3-Mar", Some("`transactionId` is a date that the spreadsheet has made")),
     ("transactionId", "1.23457E+15", Some("`transactionId` is a number that the spreadsheet has shortened")),
     ("amountInCents", "1.2E+06", Some("`amountInCents` is a number that the spreadsheet has shortened")),
-    ("amountInCents", "\"1,200\"", Some("`amountInCents`")),
+    ("amountInCents", "1e3", Some("`amountInCents` must not have an exponent")),
+    ("amountInCents", "1.2E6", Some("`amountInCents` must not have an exponent")),
+    ("amountInCents", "\"1,200\"", Some("`amountInCents` must be a whole number of cents")),
     ("amountInCents", "1200.0", None),
-    ("payoutInCents", "\"12,5\"", Some("`payoutInCents`")),
+    ("amountInCents", "12000.00", Some("`amountInCents` must be in whole cents, got a number with decimals")),
+    ("amountInCents", "12000.50", Some("`amountInCents` must be in whole cents, got a number with decimals")),
+    ("amountInCents", "12.5", Some("multiply all of it by 100")),
+    ("payoutInCents", "\"12,5\"", Some("`payoutInCents` must be a number of cents")),
+    ("payoutInCents", "12.5", None),
+    ("payoutInCents", "1E3", Some("`payoutInCents` must not have an exponent")),
     ("occurredAt", "2026-11-20 10:00:00", None),
-    ("occurredAt", "46346.4166", Some("`occurredAt`")),
+    ("occurredAt", "46346.4166", Some("`occurredAt` must be an ISO 8601 date-time, such as `2026-")),
     ("occurredAt", "11/20/2026 10:00", Some("`occurredAt`")),
 ];
 
@@ -278,7 +339,7 @@ struct List {
     entries: u64,
 }
 
-const LISTS: [List; 7] = [
+const LISTS: [List; 13] = [
     List {
         bytes: b"Zo\xeb,King,1985-02-21\nWilliam,King,1985-02-21\n",
         words: &["person"],
@@ -313,8 +374,44 @@ const LISTS: [List; 7] = [
     List {
         bytes: b"email\nada@example.com\n\"bob@example.com\neve@example.com\n",
         words: &["email"],
-        told: &[":1: must be an email address", ":3: has a quotation mark"],
+        told: &[":3: has a quotation mark"],
         entries: 2,
+    },
+    List {
+        bytes: b"name\nada@example.com\n",
+        words: &["email"],
+        told: &[":1: must be an email address; read as a header, it must name `email`"],
+        entries: 1,
+    },
+    List {
+        bytes: b"Zo\xc3\xab,King,1985-02-21\nWilliam,King,1985-02-21\n",
+        words: &["person", "--encoding", "windows-1252"],
+        told: &[":1: is UTF-8, not windows-1252; leave out `--encoding`"],
+        entries: 1,
+    },
+    List {
+        bytes: b"Zo\xc3\x83\xc2\xab,King,1985-02-21\nWilliam,King,1985-02-21\n",
+        words: &["person"],
+        told: &[":1: has letters that a program has spoilt"],
+        entries: 1,
+    },
+    List {
+        bytes: b"William,King,2985-02-21\n\xe2\x80\x9cWilliam\xe2\x80\x9d,King,1985-02-21\n",
+        words: &["person"],
+        told: &[":1: must be a day of birth in the third column that is not in the future"],
+        entries: 1,
+    },
+    List {
+        bytes: b"206-555-0100 x12\ntel:+1-206-555-0101\n206/555-0102\n",
+        words: &["phone"],
+        told: &[":1: must be a phone number of ten digits, without an extension"],
+        entries: 2,
+    },
+    List {
+        bytes: b"Last name,FIRST_NAME,dob\nKing,William,1985-02-21\n",
+        words: &["person"],
+        told: &[],
+        entries: 1,
     },
 ];
 
@@ -339,14 +436,41 @@ async fn a_list_of_people_fails_closed() {
     }
 }
 
+/// Names would be swapped, so that the list lets those pass who are on it.
+#[tokio::test]
+async fn columns_are_those_that_a_header_names() {
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    let path = daemon.file("list.csv");
+    let add = |rows: &str| {
+        fs::write(&path, rows).unwrap();
+        let list = ["suppressions", "add", "names", path.to_str().unwrap(), "--plain", "--kind", "person"];
+        let output = daemon.command(&list);
+        (output.status.success(), said(&output))
+    };
+    for rows in [
+        "William,King,1985-02-21\n",
+        "lastName,firstName,dateOfBirth\nKing,William,1985-02-21\n",
+        "Birthdate;Given name;Surname\n1985-02-21;William;King\n",
+    ] {
+        let (is_good, told) = add(rows);
+        assert!(is_good && told.contains("1 lines read, 0 bad; names has 1 entries"), "{rows}: {told}");
+    }
+    for header in ["Nachname,Vorname,Geburtstag", "name,name,dob"] {
+        let (is_good, told) = add(&format!("{header}\nKing,William,1985-02-21\n"));
+        let wanted = "read as a header, it must name `firstname`, `lastname`, `dateofbirth`, so nothing is added to `names`";
+        assert!(!is_good && told.contains("line 1 must be") && told.contains(wanted), "{header}: {told}");
+    }
+}
+
 /// A file in which nobody is named, and what is said of it.
 ///
 /// Seen where an export fails, or a filter finds nothing: the empty list lets everybody pass.
-const NOBODY: [(&[u8], &str); 5] = [
+const NOBODY: [(&[u8], &str); 6] = [
     (b"", "has no line with anything on it"),
     (b"\xef\xbb\xbf", "has no line with anything on it"),
     (b"\n \r\n\"\"\n", "has no line with anything on it"),
-    (b"email\n", "none of the 1 lines is good"),
+    (b"email\n", "has no line but its header"),
+    (b"PK\x03\x04\x14\0", "line 1 cannot be read: it is a workbook"),
     (b"ada\n\nbob\n", "none of the 2 lines is good"),
 ];
 

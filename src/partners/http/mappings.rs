@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Method;
-use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, HeaderName, TRANSFER_ENCODING};
+use hyper::header::{AUTHORIZATION, HeaderName};
 use minijinja::AutoEscape;
 use serde_json::Value;
 
@@ -24,7 +24,33 @@ use offerd_model::{ProductType, RejectReason};
 
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Minimum polling interval, against busy loops.
+/// Headers that the connection, the URL or the body decides, and what to do instead. In a file they never work, or they spoil every answer.
+const NOT_THE_FILES: [(&[&str], &str); 8] = [
+    (&["accept-encoding"], "leave it out; `wire = { gzip = true }` asks for compressed answers"),
+    (&["content-length", "transfer-encoding"], "leave it out, it is made of the body"),
+    (&["content-encoding"], "leave it out, the body is never sent compressed"),
+    (&["host"], "leave it out, it is made of `url`"),
+    (
+        &["connection", "keep-alive", "upgrade", "te", "trailer"],
+        "leave it out, it is about the connection, which `wire` settles",
+    ),
+    (&["expect"], "leave it out, the body is sent at once and no `100 Continue` is waited for"),
+    (&["range", "if-range"], "leave it out, a part of an answer cannot be read"),
+    (
+        &["if-none-match", "if-modified-since"],
+        "leave it out, no answer is kept that a status 304 could stand for",
+    ),
+];
+
+/// What to do instead of a header that a file may not have.
+fn not_the_files(name: &HeaderName) -> Option<&'static str> {
+    if name.as_str().starts_with("proxy-") {
+        return Some("leave it out, partners are asked without a proxy");
+    }
+    NOT_THE_FILES.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, advice)| *advice)
+}
+
+/// The shortest such time: what is asked more often is a busy loop.
 const EVERY_MIN: Duration = Duration::from_millis(50);
 
 /// Compiles mappings and checks the names that they use.
@@ -261,11 +287,8 @@ impl Mappings<'_, '_> {
                 self.check.at(&key, "is no name of a header");
                 continue;
             };
-            if name == ACCEPT_ENCODING {
-                let advice = "leave it out; `wire = { gzip = true }` asks for compressed answers";
+            if let Some(advice) = not_the_files(&name) {
                 self.check.at(&key, format!("is not for the file to say: {advice}"));
-            } else if [CONTENT_LENGTH, TRANSFER_ENCODING].contains(&name) {
-                self.check.at(&key, "is not for the file to say: leave it out, it is made of the body");
             }
             if let Some(mut expression) = self.expression(&key, text, Stage::Header) {
                 expression.key = self.whole(&format!("headers.{name}"));

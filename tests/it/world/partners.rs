@@ -463,10 +463,24 @@ async fn a_token_that_lives_shortly_is_not_fetched_for_every_ask() {
 
 #[test]
 fn headers_that_would_break_every_answer_are_refused_when_the_file_is_checked() {
+    let connection = "leave it out, it is about the connection, which `wire` settles";
     for (name, advice) in [
         ("Accept-Encoding", "leave it out; `wire = { gzip = true }` asks for compressed answers"),
         ("content-length", "leave it out, it is made of the body"),
         ("Transfer-Encoding", "leave it out, it is made of the body"),
+        ("Content-Encoding", "leave it out, the body is never sent compressed"),
+        ("Host", "leave it out, it is made of `url`"),
+        ("Connection", connection),
+        ("Keep-Alive", connection),
+        ("Upgrade", connection),
+        ("TE", connection),
+        ("Trailer", connection),
+        ("Expect", "leave it out, the body is sent at once and no `100 Continue` is waited for"),
+        ("Range", "leave it out, a part of an answer cannot be read"),
+        ("If-None-Match", "leave it out, no answer is kept that a status 304 could stand for"),
+        ("If-Modified-Since", "leave it out, no answer is kept that a status 304 could stand for"),
+        ("Proxy-Authorization", "leave it out, partners are asked without a proxy"),
+        ("Proxy-Connection", "leave it out, partners are asked without a proxy"),
     ] {
         let headers = format!("headers = {{ {name} = \"'gzip'\" }}");
         let plan = Daemon::with_partners(vec![far_lender("far", "https://far.example/", &headers)]);

@@ -8,7 +8,7 @@ use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use http_body_util::{BodyExt, Limited};
 use hyper::HeaderMap;
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 
 use super::error::{CallError, Failed};
 
@@ -30,6 +30,9 @@ enum Coding {
 /// that no longer apply.
 pub(super) async fn whole(body: Incoming, headers: &mut HeaderMap, most: usize) -> Result<Bytes, Failed> {
     let codings = codings(headers).map_err(Failed::sent)?;
+    if body.size_hint().exact().is_none() && is_transfer_coded(headers) {
+        return Err(Failed::sent(CallError::TransferCoding));
+    }
     if body.size_hint().lower() > most as u64 {
         return Err(Failed::sent(CallError::TooLarge));
     }
@@ -44,6 +47,14 @@ pub(super) async fn whole(body: Incoming, headers: &mut HeaderMap, most: usize) 
     undone.map_err(Failed::sent)
 }
 
+/// Whether a body is coded for its transfer otherwise than in chunks (RFC 9112, 7).
+fn is_transfer_coded(headers: &HeaderMap) -> bool {
+    let names = headers.get_all(TRANSFER_ENCODING).iter().filter_map(|line| line.to_str().ok());
+    let mut names = names.flat_map(|line| line.split(',')).map(str::trim);
+    names.any(|name| !["", "chunked", "identity"].iter().any(|known| name.eq_ignore_ascii_case(known)))
+}
+
+/// The codings of a body, in the order in which they were applied.
 fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, CallError> {
     let mut codings = Vec::new();
     for line in headers.get_all(CONTENT_ENCODING) {

@@ -18,6 +18,7 @@ use tower_service::Service;
 
 use super::address::AddressRules;
 use super::error::{CallError, Phase};
+use super::first_bytes::FirstBytes;
 use super::resolver::GuardedResolver;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -54,7 +55,7 @@ impl Connector {
 }
 
 impl Service<Uri> for Connector {
-    type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
+    type Response = FirstBytes<MaybeHttpsStream<TokioIo<TcpStream>>>;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
@@ -73,7 +74,7 @@ impl Service<Uri> for Connector {
             let connection =
                 connecting.await.map_err(|_| CallError::TimedOut { during: Phase::Connect })??;
             made.increment(1);
-            Ok(connection)
+            Ok(FirstBytes::of(connection))
         })
     }
 }

@@ -7,7 +7,12 @@ use http_body_util::LengthLimitError;
 
 use super::tls_fault::TlsFault;
 
-/// Why a call has no reply. Displays as one sentence, without any part of the payload or the URL.
+/// Most bytes of an answer's head.
+pub(super) const HEAD_BYTES: u32 = 64 * 1024;
+/// Most lines of it.
+pub(super) const HEAD_LINES: usize = 256;
+
+/// Why a call has no reply. Shown, each is one sentence without anything of the payload or the URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum CallError {
     /// The endpoint's concurrency limit is reached.
@@ -46,16 +51,37 @@ pub enum CallError {
         /// The phase in which it passed.
         during: Phase,
     },
+    /// What answers to plain HTTP is TLS.
+    #[error("the port speaks TLS, and was asked without it: write `https://` in the URL")]
+    SpeaksTls,
     /// The connection ended before the answer did.
     #[error("the connection ended before the answer was complete")]
     Broken,
     /// The answer exceeds the size limit of the pool, compressed or decompressed.
     #[error("the answer is longer than allowed")]
     TooLarge,
+    /// The head of the answer is longer than is read.
+    #[error("the head of the answer has more than {HEAD_LINES} lines, or more than {} KiB: the partner must send fewer or shorter headers", HEAD_BYTES / 1024)]
+    HeadTooLarge,
     /// The answer is not HTTP.
-    #[error("the answer is not HTTP")]
+    #[error("the answer is not HTTP: it does not begin with `HTTP/1.0` or `HTTP/1.1`")]
     Malformed,
-    /// The answer has an unsupported content coding.
+    /// The answer begins as HTTP does, and has no status.
+    #[error(
+        "the status line of the answer is not HTTP: the partner must send `HTTP/1.1`, a blank, and a status of three digits from 100 on"
+    )]
+    BadStatusLine,
+    /// The answer does not say how long it is.
+    #[error(
+        "the answer contradicts itself in its length: the partner must send one `Content-Length`, a number, or in HTTP/1.1 `Transfer-Encoding: chunked`"
+    )]
+    BadLength,
+    /// The answer is compressed on its way, and not as itself.
+    #[error(
+        "the answer is compressed by its `Transfer-Encoding`, which is not read: the partner must use `Content-Encoding`"
+    )]
+    TransferCoding,
+    /// The answer is in a content coding that is not read.
     #[error(
         "the answer is compressed in a way that is not read: the partner's `Content-Encoding` must be gzip, deflate, br or identity"
     )]
@@ -96,16 +122,37 @@ impl CallError {
             Self::TimedOut { during: Phase::Connect } => "timed_out_connect",
             Self::TimedOut { during: Phase::Head } => "timed_out_head",
             Self::TimedOut { during: Phase::Body } => "timed_out_body",
+            Self::SpeaksTls => "speaks_tls",
             Self::Broken => "broken",
             Self::TooLarge => "too_large",
+            Self::HeadTooLarge => "head_too_large",
             Self::Malformed => "malformed",
+            Self::BadStatusLine => "bad_status_line",
+            Self::BadLength => "bad_length",
+            Self::TransferCoding => "transfer_coding",
             Self::UnknownCoding => "unknown_coding",
             Self::LargeWindow => "large_window",
             Self::BrokenCoding => "broken_coding",
         }
     }
 
-    /// Whether it counts against the far side. Calls that were never attempted do not.
+    /// Whether an answer came that cannot be read.
+    pub fn is_of_answer(self) -> bool {
+        matches!(
+            self,
+            Self::TooLarge
+                | Self::HeadTooLarge
+                | Self::Malformed
+                | Self::BadStatusLine
+                | Self::BadLength
+                | Self::TransferCoding
+                | Self::UnknownCoding
+                | Self::LargeWindow
+                | Self::BrokenCoding
+        )
+    }
+
+    /// Whether it speaks against the far side. What we did not even try does not.
     pub fn blames_far_side(self) -> bool {
         !matches!(self, Self::Busy | Self::BreakerOpen | Self::NoTime | Self::BadUrl | Self::ForbiddenAddress)
     }
@@ -162,15 +209,25 @@ pub fn cause(error: &(dyn Error + 'static)) -> Option<CallError> {
             return Some(CallError::TooLarge);
         }
         let hyper = error.downcast_ref::<hyper::Error>()?;
-        if hyper.is_parse_too_large() {
-            Some(CallError::TooLarge)
-        } else {
-            hyper.is_parse().then_some(CallError::Malformed)
-        }
+        hyper.is_parse().then(|| of_head(hyper))
     })
 }
 
-/// An error and its causes.
+/// Why the head of an answer cannot be read. Of headers hyper says the kind in its words alone; a test holds them.
+fn of_head(error: &hyper::Error) -> CallError {
+    if error.is_parse_too_large() {
+        return CallError::HeadTooLarge;
+    }
+    if error.is_parse_status() {
+        return CallError::BadStatusLine;
+    }
+    match error.to_string().as_str() {
+        "invalid content-length parsed" | "unexpected transfer-encoding parsed" => CallError::BadLength,
+        _ => CallError::Malformed,
+    }
+}
+
+/// An error and what is behind it.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| behind(*error))
 }

@@ -26,6 +26,7 @@ mod connector;
 mod endpoint;
 mod error;
 mod figures;
+mod first_bytes;
 mod late;
 mod panel;
 pub mod pinned;

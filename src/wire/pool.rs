@@ -25,18 +25,14 @@ use super::body;
 use super::call::{Call, Phases, Reply};
 use super::connector::{Connector, forbidden};
 use super::endpoint::{Endpoint, EndpointRules};
-use super::error::{CallError, Failed, Phase, cause};
+use super::error::{CallError, Failed, HEAD_BYTES, HEAD_LINES, Phase, cause};
 use super::panel::Panel;
 use super::tls;
 use offerd_base::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("offerd/", env!("CARGO_PKG_VERSION")));
 
-/// Maximum size of an answer's head in bytes.
-const HEAD_BYTES: u32 = 64 * 1024;
-/// Maximum number of its header lines.
-const HEAD_LINES: usize = 256;
-/// Interval of keepalive pings on an HTTP/2 connection in use.
+/// How often an HTTP/2 connection is asked whether it still lives, while it is in use.
 const PING_EVERY: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 

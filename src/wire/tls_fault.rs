@@ -1,6 +1,8 @@
 //! Faults of TLS with a server: a cause and a remedy for each.
 
-use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, OtherError};
+use rustls::{
+    AlertDescription, CertificateError, Error, InvalidMessage, OtherError, PeerIncompatible, PeerMisbehaved,
+};
 
 /// Why TLS with a server failed. Displays as the cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
@@ -25,11 +27,25 @@ pub enum TlsFault {
         "the server sends its certificate without intermediate certificates, and the issuer is not trusted"
     )]
     NoIntermediate,
-    /// The server's certificate is revoked, malformed, or not for servers.
+    /// The server shows the certificate of an authority as its own, as `openssl req -x509` makes one.
+    #[error(
+        "the server's certificate is that of an authority (CA:TRUE), which is not accepted as a server's own"
+    )]
+    AuthorityAsServer,
+    /// The server's certificate is for other purposes, such as for clients.
+    #[error("the server's certificate is not made for TLS servers")]
+    NotForServers,
+    /// The server's certificate, or one above it, has a key or a signature that is not read.
+    #[error("the server's certificate, or one above it, uses an algorithm that is not supported")]
+    UnknownAlgorithm,
+    /// The server's certificate is revoked or broken.
     #[error("the server's certificate cannot be used for TLS")]
     BadCertificate,
-    /// Both sides speak TLS, but have no version, cipher or signature in common.
-    #[error("the server and this daemon have no TLS version or cipher in common")]
+    /// The server speaks older versions of TLS alone.
+    #[error("the server speaks neither TLS 1.2 nor 1.3")]
+    TooOld,
+    /// Both sides speak TLS, but no cipher, key exchange or signature that the other one takes.
+    #[error("the server and this daemon have no cipher, key exchange or signature in common")]
     NothingInCommon,
     /// The server ends the handshake without a reason; many that require a client certificate do so.
     #[error("the server ended the TLS handshake")]
@@ -65,12 +81,21 @@ impl TlsFault {
             Self::NoIntermediate => {
                 "ask the server's owner to send the whole chain; if the issuer is private, name it in `wire.authorities` of the partner file, or in `ca_file` elsewhere"
             }
-            Self::BadCertificate => "ask the server's owner for a certificate that is made for TLS servers",
+            Self::AuthorityAsServer => {
+                "ask the server's owner for a certificate of its own (CA:FALSE), self-signed or by that authority, which `wire.authorities` or `ca_file` can then trust; until then only a proxy of yours that trusts this one can reach it"
+            }
+            Self::NotForServers | Self::BadCertificate => {
+                "ask the server's owner for a certificate that is made for TLS servers"
+            }
+            Self::UnknownAlgorithm => {
+                "ask the server's owner for a chain of RSA, ECDSA P-256 or P-384, or Ed25519 certificates (not P-521, SHA-1 or DSA)"
+            }
+            Self::TooOld => "ask the server's owner to allow TLS 1.2 or 1.3",
             Self::NothingInCommon => {
-                "ask the server's owner to allow TLS 1.2 or 1.3 with AES-GCM or ChaCha20"
+                "ask the server's owner to allow ECDHE (X25519, P-256 or P-384) with AES-GCM or ChaCha20, not DHE, CBC or P-521 alone"
             }
             Self::Refused => {
-                "it may want a client certificate (`wire.client_certificate`), or it must allow TLS 1.2 or 1.3 with AES-GCM or ChaCha20"
+                "it may want a client certificate (`wire.client_certificate`); or it must allow TLS 1.2 or 1.3, ECDHE (X25519, P-256 or P-384) with AES-GCM or ChaCha20, and a certificate of RSA, P-256 or P-384, not DHE, CBC or P-521 alone"
             }
             Self::NotTls => "correct the port, or write `http://` if the server is meant to be without TLS",
             Self::ClientRefused => "name a certificate that the server knows in `wire.client_certificate`",
@@ -84,7 +109,17 @@ impl From<&Error> for TlsFault {
         match error {
             Error::InvalidCertificate(error) => of_certificate(error),
             Error::AlertReceived(alert) => of_alert(*alert),
-            Error::PeerIncompatible(_) => Self::NothingInCommon,
+            Error::PeerIncompatible(
+                PeerIncompatible::ServerDoesNotSupportTls12Or13
+                | PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
+            ) => Self::TooOld,
+            Error::PeerIncompatible(_)
+            | Error::PeerMisbehaved(
+                PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedNamedGroup
+                | PeerMisbehaved::SelectedUnofferedCipherSuite
+                | PeerMisbehaved::SelectedUnofferedKxGroup
+                | PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme,
+            ) => Self::NothingInCommon,
             Error::InvalidMessage(InvalidMessage::InvalidContentType) => Self::NotTls,
             _ => Self::Other,
         }
@@ -99,6 +134,9 @@ fn of_certificate(error: &CertificateError) -> TlsFault {
         E::NotValidForName | E::NotValidForNameContext { .. } => TlsFault::WrongName,
         // Another authority with the issuer's name.
         E::UnknownIssuer | E::BadSignature => TlsFault::UnknownIssuer,
+        E::InvalidPurpose | E::InvalidPurposeContext { .. } => TlsFault::NotForServers,
+        E::UnsupportedSignatureAlgorithmContext { .. }
+        | E::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => TlsFault::UnknownAlgorithm,
         E::Other(OtherError(ours)) => ours.downcast_ref().copied().unwrap_or(TlsFault::BadCertificate),
         _ => TlsFault::BadCertificate,
     }
@@ -109,7 +147,8 @@ fn of_alert(alert: AlertDescription) -> TlsFault {
     match alert {
         A::UnrecognisedName => TlsFault::WrongName,
         A::HandshakeFailure => TlsFault::Refused,
-        A::ProtocolVersion | A::InsufficientSecurity | A::NoApplicationProtocol => TlsFault::NothingInCommon,
+        A::ProtocolVersion => TlsFault::TooOld,
+        A::InsufficientSecurity | A::NoApplicationProtocol => TlsFault::NothingInCommon,
         A::CertificateRequired
         | A::NoCertificate
         | A::BadCertificate

@@ -12,6 +12,7 @@ use rustls::{
 };
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
+use x509_cert::ext::pkix::BasicConstraints;
 
 use super::tls_fault::TlsFault;
 
@@ -53,12 +54,19 @@ impl ServerCertVerifier for Verifier {
             return Ok(ServerCertVerified::assertion());
         }
         self.others.verify_server_cert(certificate, others, name, ocsp, now).map_err(|error| {
-            let issuer_unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
-            if error != issuer_unknown || !others.is_empty() {
-                return error;
-            }
-            let fault =
-                if is_self_signed(certificate) { TlsFault::SelfSigned } else { TlsFault::NoIntermediate };
+            let fault = match &error {
+                Error::InvalidCertificate(CertificateError::Other(_)) if is_authority(certificate) => {
+                    TlsFault::AuthorityAsServer
+                }
+                Error::InvalidCertificate(CertificateError::UnknownIssuer) if others.is_empty() => {
+                    if is_self_signed(certificate) {
+                        TlsFault::SelfSigned
+                    } else {
+                        TlsFault::NoIntermediate
+                    }
+                }
+                _ => return error,
+            };
             Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(fault))))
         })
     }
@@ -87,6 +95,15 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
+/// Whether a certificate is one that may issue others.
+fn is_authority(certificate: &CertificateDer<'_>) -> bool {
+    let read = Certificate::from_der(certificate);
+    let constraints =
+        read.ok().and_then(|read| read.tbs_certificate.get::<BasicConstraints>().ok().flatten());
+    constraints.is_some_and(|(_, constraints)| constraints.ca)
+}
+
+/// Whether a certificate names itself as its issuer.
 fn is_self_signed(certificate: &CertificateDer<'_>) -> bool {
     Certificate::from_der(certificate)
         .is_ok_and(|read| read.tbs_certificate.subject == read.tbs_certificate.issuer)

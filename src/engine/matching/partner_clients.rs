@@ -438,14 +438,8 @@ impl Trouble {
             Self::NotCalled | Self::Unsigned | Self::TimedOut | Self::Pending => Outcome::TimedOut,
             Self::Call(CallError::TimedOut { .. } | CallError::NoTime) => Outcome::TimedOut,
             Self::Call(CallError::Busy | CallError::BreakerOpen) => Outcome::Failed(Failure::KeptOut),
-            Self::Answer(_)
-            | Self::Call(
-                CallError::TooLarge
-                | CallError::Malformed
-                | CallError::UnknownCoding
-                | CallError::LargeWindow
-                | CallError::BrokenCoding,
-            ) => Outcome::Failed(Failure::Answer),
+            Self::Answer(_) => Outcome::Failed(Failure::Answer),
+            Self::Call(error) if error.is_of_answer() => Outcome::Failed(Failure::Answer),
             Self::Call(_) => Outcome::Failed(Failure::Unreachable),
         }
     }

@@ -137,11 +137,44 @@ async fn a_body_beyond_the_cap_is_too_large_whether_announced_or_not() {
     assert_eq!(send(&endpoint, server.url()).await.unwrap().body.len(), 100);
 }
 
+/// Heads that HTTP does not allow, each with its cause.
+#[tokio::test]
+async fn each_fault_of_a_head_has_its_own_cause() {
+    let lines: String = (0..300).map(|nth| format!("x-{nth}: {nth}\r\n")).collect();
+    for (fault, head) in [
+        (CallError::HeadTooLarge, format!("HTTP/1.1 200 OK\r\n{lines}\r\n")),
+        (CallError::BadStatusLine, "HTTP/1.1 OK\r\n\r\n".to_owned()),
+        (CallError::BadStatusLine, "HTTP/1.1 099 Odd\r\n\r\n".to_owned()),
+        (CallError::BadStatusLine, "HTTP/1.1  200 OK\r\n\r\n".to_owned()),
+        (
+            CallError::BadLength,
+            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}".to_owned(),
+        ),
+        (CallError::BadLength, "HTTP/1.1 200 OK\r\ncontent-length: two\r\n\r\n{}".to_owned()),
+        (CallError::BadLength, "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n{}".to_owned()),
+        (CallError::BadLength, "HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_owned()),
+        (CallError::TransferCoding, "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\n".to_owned()),
+        (
+            CallError::TransferCoding,
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: GZIP, chunked\r\n\r\n0\r\n\r\n".to_owned(),
+        ),
+        (CallError::Malformed, "HTTP/2 200 OK\r\n\r\n".to_owned()),
+        (CallError::Malformed, "ICY 200 OK\r\n\r\n".to_owned()),
+        // Alerts of TLS: record overflow, unexpected message; and the beginning of a handshake.
+        (CallError::SpeaksTls, "\x15\x03\x01\x00\x02\x02\x16".to_owned()),
+        (CallError::SpeaksTls, "\x15\x03\x03\x00\x02\x02\x0a".to_owned()),
+        (CallError::SpeaksTls, "\x16\x03\x03\x00\x02".to_owned()),
+    ] {
+        let server = Server::always(head.clone()).await;
+        assert_eq!(send(&endpoint(near()), server.url()).await.unwrap_err(), fault, "{head:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_head_without_end_is_too_large() {
     let endless = format!("HTTP/1.1 200 OK\r\nx-filler: {}\r\n\r\n", "x".repeat(200_000));
     let server = Server::always(endless).await;
-    assert_eq!(send(&endpoint(near()), server.url()).await.unwrap_err(), CallError::TooLarge);
+    assert_eq!(send(&endpoint(near()), server.url()).await.unwrap_err(), CallError::HeadTooLarge);
 }
 
 #[tokio::test]

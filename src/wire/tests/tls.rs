@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ServerConfig, WebPkiClientVerifier};
@@ -137,9 +139,21 @@ async fn each_fault_of_tls_has_its_own_cause() {
     let below = certificate("localhost", -1..9).signed_by(&key, &middle).unwrap().der().clone();
     let alone = certificate("localhost", -1..9).self_signed(&key).unwrap().der().clone();
     let between = middle.der().clone();
+    let mut authorities_own = certificate("localhost", -1..9);
+    authorities_own.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authorities_own = authorities_own.self_signed(&key).unwrap();
+    let listed = PoolRules { extra_roots: Some(authorities_own.pem().into_bytes()), ..near() };
+    let mut for_clients = certificate("localhost", -1..9);
+    for_clients.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let for_clients = for_clients.signed_by(&key, &authority.0).unwrap().der().clone();
     let (known, stranger) = (trusting(&authority), trusting(&Authority::new()));
     let cases = [
-        // A partner's certificate expired overnight: payment gateways, every few months.
+        // What `openssl req -x509` makes where nothing else is said, trusted or not.
+        (TlsFault::AuthorityAsServer, vec![authorities_own.der().clone()], &known),
+        (TlsFault::AuthorityAsServer, vec![authorities_own.der().clone()], &listed),
+        // The certificate with which the partner calls others.
+        (TlsFault::NotForServers, vec![for_clients], &known),
+        // A partner's certificate ran out overnight: payment gateways, every few months.
         (TlsFault::Expired, vec![own("localhost", -9..-1)], &known),
         // A machine without a battery boots with a clock in the past.
         (TlsFault::NotYetValid, vec![own("localhost", 2..9)], &known),
@@ -158,13 +172,24 @@ async fn each_fault_of_tls_has_its_own_cause() {
     }
 }
 
+/// What is advised where a server shows an authority's certificate.
+#[tokio::test]
+async fn a_self_signed_certificate_of_a_server_is_trusted_where_it_is_declared() {
+    let key = KeyPair::generate().unwrap();
+    let alone = certificate("localhost", -1..9).self_signed(&key).unwrap();
+    let server = serve(vec![alone.der().clone()], &key).await;
+    let rules = PoolRules { extra_roots: Some(alone.pem().into_bytes()), ..near() };
+    assert_eq!(send(&endpoint(rules), url(&server)).await.unwrap().body, "secured");
+}
+
 #[tokio::test]
 async fn a_server_without_tls_or_with_an_older_one_is_named() {
-    let alerts: [(TlsFault, &[u8]); 4] = [
-        // A plain HTTP port in an https URL.
+    let alerts: [(TlsFault, &[u8]); 5] = [
+        // The port of plain HTTP in an https URL.
         (TlsFault::NotTls, b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"),
-        // Appliances stuck at TLS 1.0: protocol_version; or at RC4: handshake_failure.
-        (TlsFault::NothingInCommon, &[21, 3, 1, 0, 2, 2, 70]),
+        // Appliances that stay at TLS 1.0: protocol_version; at RC4: handshake_failure; or want more: insufficient_security.
+        (TlsFault::TooOld, &[21, 3, 1, 0, 2, 2, 70]),
+        (TlsFault::NothingInCommon, &[21, 3, 3, 0, 2, 2, 71]),
         (TlsFault::Refused, &[21, 3, 3, 0, 2, 2, 40]),
         // A shared address without a host of this name: unrecognized_name.
         (TlsFault::WrongName, &[21, 3, 3, 0, 2, 2, 112]),

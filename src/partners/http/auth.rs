@@ -152,14 +152,20 @@ impl BearerToken {
             .ok()
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default();
-        let advice = advice(said["error"].as_str().unwrap_or_default());
+        let failed = |what: String| Err(format!("the token answer {what}{}", advice(&said, status, body)));
         if !status.is_success() {
-            return Err(format!("the token answer has status {}{advice}", status.as_u16()));
+            return failed(format!("has status {}", status.as_u16()));
         }
-        let Some(token) = said["access_token"].as_str() else {
-            let found = if said.is_object() { "has no access_token" } else { "is no JSON object" };
-            return Err(format!("the token answer {found}{advice}"));
+        let token = match &said["access_token"] {
+            Value::String(token) if !token.trim().is_empty() => token,
+            Value::String(_) => return failed("has an empty access_token".to_owned()),
+            Value::Null if said.is_object() => return failed("has no access_token".to_owned()),
+            Value::Null => return failed("is no JSON object".to_owned()),
+            _ => return failed("has an access_token that is no text".to_owned()),
         };
+        if !is_bearer(&said["token_type"]) {
+            return failed("has a token_type other than Bearer".to_owned() + OTHER_TYPE);
+        }
         let mut authorization = HeaderValue::try_from(format!("Bearer {token}"))
             .map_err(|_| "the token is no text for a header".to_owned())?;
         authorization.set_sensitive(true);
@@ -181,9 +187,18 @@ fn credentials(key: &str, user: &str, password: &str) -> Result<HeaderValue, Map
     Ok(value)
 }
 
-/// Advice for an error of an authorization server (RFC 6749, 5.2), without quoting its text.
-fn advice(error: &str) -> &'static str {
-    match error {
+/// What to do about tokens that are no bearer's.
+const OTHER_TYPE: &str = ", which is how it would be sent: ask the partner for bearer tokens, or fetch the token by one of `steps` and send it in `headers`";
+
+/// Whether a token of this type is sent as a bearer (RFC 6749, 7.1). Gateways write `BearerToken`, and many servers nothing.
+fn is_bearer(token_type: &Value) -> bool {
+    let named = token_type.as_str().map(|named| named.trim().to_ascii_lowercase());
+    named.map_or(token_type.is_null(), |named| named.is_empty() || named.starts_with("bearer"))
+}
+
+/// The advice for a token answer that has no token, by its error (RFC 6749, 5.2), whose own words are not repeated, or by what it is.
+fn advice(said: &Value, status: StatusCode, body: &[u8]) -> &'static str {
+    match said["error"].as_str().unwrap_or_default() {
         "invalid_client" => {
             ", invalid_client: `client_id` or `client_secret` is wrong, or it wants them otherwise, see `client_auth`"
         }
@@ -192,7 +207,10 @@ fn advice(error: &str) -> &'static str {
         "unsupported_grant_type" => ", unsupported_grant_type: look at `params.grant_type`",
         "unauthorized_client" => ", unauthorized_client: the partner must let `client_id` have tokens so",
         "invalid_request" => ", invalid_request: look at `params` for what it wants beside",
-        _ => "",
+        "" if document::is_page_of(None, body) => ": it is a page of HTML, look at `token_url`",
+        "" if status.is_redirection() => ": it is a redirect, which is not followed, look at `token_url`",
+        "" => "",
+        _ => ", with an `error` that RFC 6749 does not know: ask the partner what it means",
     }
 }
 

@@ -386,7 +386,16 @@ fn of_oauth() -> Vec<(&'static str, u16, &'static str, &'static str)> {
             "has status 400, invalid_scope: look at `scope`",
         ),
         ("an error in other words", 400, r#"{"errorCode":"Maren"}"#, "the token answer has status 400"),
-        ("a page of a proxy", 200, "<html></html>", "the token answer is no JSON object"),
+        ("a page of a proxy", 200, "<html></html>", "the token answer is no JSON object: it is a page of HTML, look at `token_url`"),
+        ("a page of a proxy that has failed", 502, "<!DOCTYPE html><html></html>", "the token answer has status 502: it is a page of HTML"),
+        ("a token server that has moved", 302, "", "the token answer has status 302: it is a redirect, which is not followed"),
+        ("Apigee's word for a bearer", 200, r#"{"access_token":"t","token_type":"BearerToken"}"#, OFFER),
+        ("capitals, and a blank type", 200, r#"{"access_token":"t","token_type":"BEARER"}"#, OFFER),
+        ("a token that is to be signed with", 200, r#"{"access_token":"t","token_type":"DPoP"}"#, "has a token_type other than Bearer, which is how it would be sent"),
+        ("a token that is not filled in", 200, r#"{"access_token":"","token_type":"Bearer"}"#, "has an empty access_token"),
+        ("a token in an object", 200, r#"{"access_token":{"value":"t"}}"#, "has an access_token that is no text"),
+        ("an error beside an empty token", 200, r#"{"access_token":"","error":"invalid_scope"}"#, "has an empty access_token, invalid_scope: look at `scope`"),
+        ("an error of a vendor's own", 403, r#"{"error":"maren_blocked"}"#, "has status 403, with an `error` that RFC 6749 does not know"),
     ]
 }
 

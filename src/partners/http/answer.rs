@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use encoding_rs::mem::decode_latin1;
-use hyper::header::CONTENT_TYPE;
+use hyper::header::{CONTENT_TYPE, LOCATION};
 use hyper::{HeaderMap, StatusCode};
+use memchr::memmem;
 use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::absent::Absent;
@@ -87,7 +88,7 @@ impl Received<'_> {
             Ok(response) => response,
             // A failing partner often answers in another format.
             Err(_) if !self.status.is_success() => Mapped::UNDEFINED,
-            Err(fault) => return Err(format!("the answer {fault}")),
+            Err(fault) => return Err(format!("the answer, with status {}, {fault}", self.status.as_u16())),
         };
         let of_answer = minijinja::context! {
             status => self.status.as_u16(),
@@ -106,15 +107,38 @@ impl Received<'_> {
     }
 
     pub(super) fn bad_status(self) -> Answered {
-        let later = match self.status {
-            StatusCode::ACCEPTED => ": what it has comes later, and no step with `pending` asks for it",
+        let more = match self.status.as_u16() {
+            202 => ": what it has comes later, and no step with `pending` asks for it",
+            301..=303 | 307 | 308 if self.headers.contains_key(LOCATION) => {
+                ": it is a redirect, which is not followed: write the address of its `Location` as the URL"
+            }
+            301..=303 | 307 | 308 => {
+                ": it is a redirect, which is not followed, without a `Location`: ask the partner for the right URL"
+            }
+            400 if self.wants_tls() => {
+                ": the port speaks TLS, and was asked without it: write `https://` in the URL"
+            }
+            _ if document::is_page_of(self.content_type(), self.body) => {
+                ": it is a page of HTML, such as a login, an error or a proxy shows: look at the URL"
+            }
             _ => "",
         };
-        Answered::Failed(format!("the answer has status {}{later}", self.status.as_u16()))
+        Answered::Failed(format!("the answer has status {}{more}", self.status.as_u16()))
+    }
+
+    /// Whether it is what nginx, Apache and Go say to plain HTTP where they speak TLS.
+    fn wants_tls(self) -> bool {
+        let words = ["sent to HTTPS port", "plain HTTP to an SSL-enabled", "HTTP request to an HTTPS server"];
+        words.iter().any(|words| memmem::find(self.body, words.as_bytes()).is_some())
     }
 }
 
-/// Headers by lower-case name, as mappings see them. Repeated headers are joined with commas (RFC 9110, 5.3).
+/// What an answer is that has its JSON within a text.
+fn hidden(context: &Mapped) -> Option<&'static str> {
+    document::wrapped(context.get_attr("response").ok()?.as_str()?)
+}
+
+/// Headers by their lower-case names, as mappings see them: of several lines one, with commas (RFC 9110, 5.3).
 pub fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in headers {
@@ -132,9 +156,12 @@ pub fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
 }
 
 impl Reading {
-    /// A failure because the answer lacks what a mapping looks up.
-    pub(super) fn lacking(absent: Absent, advice: &str) -> Self {
-        let cause = format!("{}{advice}", absent.brief());
+    /// That the answer lacks what a mapping looks for, or that what it is hides it.
+    pub(super) fn lacking(absent: Absent, context: &Mapped, advice: &str) -> Self {
+        let cause = match hidden(context) {
+            Some(hidden) => format!("the answer {hidden}"),
+            None => format!("{}{advice}", absent.brief()),
+        };
         Self { absent: vec![absent], ..Answered::Failed(cause).into() }
     }
 
@@ -232,9 +259,12 @@ impl HttpSource {
         }
         match self.answer.listed(&context, received.is_xml())? {
             Ok(list) => self.quotes(list, &context, facts, offers),
-            Err(_) if self.answer.empty_declines => Ok(Answered::Declined(None).into()),
+            Err(_) if self.answer.empty_declines && hidden(&context).is_none() => {
+                Ok(Answered::Declined(None).into())
+            }
             Err(absent) => Ok(Reading::lacking(
                 absent,
+                &context,
                 "; if that means no offers, `answer.empty = \"declines\"` says so",
             )),
         }

@@ -10,6 +10,7 @@ use super::absent::Absent;
 use super::document::leaf;
 use super::expression::Expression;
 use super::mapping_error::MappingError;
+use super::truth::own_text;
 use crate::Facts;
 use crate::catalog::{Figure, Figures, MoneyRules, Unfit};
 use offerd_model::RejectReason;
@@ -106,7 +107,7 @@ fn given(value: &Mapped) -> Option<Value> {
         ValueKind::Undefined | ValueKind::None => None,
         ValueKind::String if value.as_str() == Some("") => None,
         _ => match serde_json::to_value(value) {
-            Ok(value) => Some(leaf(value)),
+            Ok(value) => Some(leaf(value)).filter(|value| !value.is_null()),
             Err(_) => Some(value.to_string().into()),
         },
     }
@@ -124,7 +125,8 @@ fn elements(
         ValueKind::Undefined => return Ok(Err(Absent::of(expression, context))),
         ValueKind::None => Vec::new(),
         ValueKind::String if xml && list.as_str() == Some("") => Vec::new(),
-        // In XML, a list of one element is not an array.
+        ValueKind::Map if own_text(&list).is_some_and(|text| text.as_str() == Some("")) => Vec::new(),
+        // In XML a list of one is no list.
         ValueKind::Map => vec![list],
         ValueKind::Seq | ValueKind::Iterable => list.try_iter().into_iter().flatten().collect(),
         _ => return Err(MappingError::new(&expression.key, "is no list")),

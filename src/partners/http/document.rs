@@ -6,6 +6,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use memchr::memmem;
 use minijinja::value::{Serde, Value as Mapped};
 use roxmltree::{Document, Error, Node, ParsingOptions};
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 /// Maximum number of elements and attributes of an XML answer.
@@ -16,11 +17,21 @@ const DEPTH: usize = 64;
 /// Key of an element's own text, if it also has elements or attributes.
 pub const TEXT: &str = "#text";
 
+/// The name of the attribute by which an element says that it is nothing.
+pub(super) const NIL: &str = "@nil";
+
+/// How pages of HTML begin.
 const PAGES: [&str; 2] = ["<!doctype html", "<html"];
 
-/// Parses a body; an empty one is an empty text. Invalid JSON or XML yields a fault without any byte of the
-/// body. An XML text element becomes a table with its text as `#text` if it has an attribute that is `named`;
-/// its other attributes are skipped.
+/// What a page of HTML is in the place of JSON or XML.
+const PAGE: &str =
+    "is not JSON or XML but a page of HTML, such as a login, an error or a proxy shows: look at the URL";
+
+/// How gzip begins (RFC 1952, 2.3.1). No text does.
+const GZIP: [u8; 2] = [0x1F, 0x8B];
+
+/// Reads a body; an empty one is an empty text. What claims to be JSON or XML and is not gives the fault, without a byte of the body. Of a
+/// text in XML only the attributes that are `named` are read: then it is a table, with its text as `#text`.
 ///
 /// # Errors
 /// The fault, in general words.
@@ -29,29 +40,71 @@ pub fn read(
     body: &[u8],
     named: impl Fn(&str) -> bool + Copy,
 ) -> Result<Mapped, String> {
+    if body.starts_with(&GZIP) {
+        return Err("is compressed by gzip and does not say so: the partner must add `Content-Encoding: gzip`, or send it plain".to_owned());
+    }
     let text = text_of(content_type, body)?;
     let trimmed = text.trim_start();
     match first(body) {
         None => Ok(Mapped::from("")),
-        Some(b'<') if PAGES.iter().any(|page| begins(trimmed, page)) => {
-            Err("is not JSON or XML but a page of HTML, such as a login, an error or a proxy shows: look at the URL".to_owned())
-        }
+        Some(b'<') if is_page(trimmed) => Err(PAGE.to_owned()),
         _ if is_xml(content_type, body) => Ok(Mapped::from(Serde(xml(trimmed, named)?))),
         // Many systems label JSON as text.
         Some(first) if matches!(first, b'{' | b'[') || is_json(content_type) => {
             let value = serde_json::from_str::<Value>(&text)
                 .or_else(|error| serde_json::from_str(&mended(&text)).map_err(|_| error));
-            let value = value.map_err(|error| {
-                format!("is not JSON: see line {}, column {}", error.line(), error.column())
-            })?;
-            Ok(Mapped::from(Serde(value)))
+            Ok(Mapped::from(Serde(value.map_err(|error| no_json(&error, &text))?)))
         }
         Some(_) => Ok(Mapped::from(text.into_owned())),
     }
 }
 
-/// Replaces unpaired surrogates with U+FFFD. JSON can escape them, but no text can hold them (RFC 8259, 8.2):
-/// `\ud83d` of a truncated text.
+/// Why a text is no JSON.
+fn no_json(error: &serde_json::Error, text: &str) -> String {
+    let place = format!("line {}, column {}", error.line(), error.column());
+    match wrapped(text) {
+        Some(wrapped) => wrapped.to_owned(),
+        None if error.is_eof() => format!("is cut off: its JSON ends at {place} before it is complete"),
+        None => format!("is not JSON: see {place}"),
+    }
+}
+
+/// What a text is in which JSON stands that is not read out of it.
+pub(super) fn wrapped(text: &str) -> Option<&'static str> {
+    let text = text.trim().trim_start_matches("/**/").trim_end_matches(';');
+    if let Some((_, argument)) = text.split_once('(').filter(|(name, _)| is_name(name.trim()))
+        && argument.trim_end().strip_suffix(')').is_some_and(is_document)
+    {
+        return Some(
+            "is JSONP, a script around JSON: leave a parameter such as `callback` out, or ask the partner for JSON alone",
+        );
+    }
+    let inner = serde_json::from_str::<String>(text);
+    is_document(inner.as_deref().unwrap_or(text)).then_some(
+        "is a text in quotes with JSON in it, as a program sends that makes JSON twice: the partner must send the JSON itself",
+    )
+}
+
+/// Whether a text is the name of a function of JavaScript.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|letter| letter.is_alphanumeric() || "_$.".contains(letter))
+}
+
+/// Whether a text is an object or a list of JSON.
+fn is_document(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+/// Whether a body is a page of HTML.
+pub(super) fn is_page_of(content_type: Option<&str>, body: &[u8]) -> bool {
+    text_of(content_type, body).is_ok_and(|text| is_page(text.trim_start()))
+}
+
+fn is_page(text: &str) -> bool {
+    PAGES.iter().any(|page| begins(text, page))
+}
+
+/// JSON with U+FFFD for halves of letters, which JSON can say and no text can hold (RFC 8259, 8.2): `\ud83d` where a text was cut.
 fn mended(json: &str) -> String {
     let unit = |text: &str| {
         let digits = text.strip_prefix("\\u")?.get(..4)?;
@@ -100,8 +153,12 @@ pub fn text_of<'b>(content_type: Option<&str>, body: &'b [u8]) -> Result<Cow<'b,
     };
     let label = charset(content_type).or_else(|| declared(body));
     let encoding = marked.or_else(|| Encoding::for_label_no_replacement(label?.as_bytes()));
-    // Text in another encoding is valid UTF-8 only if it is plain ASCII, which both encode alike.
-    if encoding.is_none_or(Encoding::is_ascii_compatible)
+    // UTF-16 in which each letter is two bytes was found by its first one.
+    let is_narrow = marked.is_none() && matches!(first(body), Some(b'{' | b'[' | b'<'));
+    let may_be_utf8 = |encoding: &'static Encoding| {
+        encoding.is_ascii_compatible() || is_narrow && [UTF_16LE, UTF_16BE].contains(&encoding)
+    };
+    if encoding.is_none_or(may_be_utf8)
         && let Ok(text) = std::str::from_utf8(body)
     {
         return Ok(text.into());
@@ -149,7 +206,10 @@ fn charset(content_type: Option<&str>) -> Option<&str> {
     Some(label.trim().trim_matches(['"', '\'']))
 }
 
-/// The namespace of attributes such as `xsi:type` and `xsi:nil`, which describe the element and are skipped.
+/// What XML is whose end is missing.
+const CUT_OFF: &str = "is cut off: its XML ends before its first element does";
+
+/// The namespace of attributes such as `xsi:type` and `xsi:nil`, which say how an element is meant and are no part of it.
 const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 /// The encoding of an XML declaration: `<?xml version="1.0" encoding="ISO-8859-1"?>`.
@@ -172,15 +232,40 @@ fn xml(text: &str, named: impl Fn(&str) -> bool + Copy) -> Result<Value, String>
         Err(Error::DtdDetected) if !text.contains("<!ENTITY") => parsed(true),
         parsed => parsed,
     };
-    let document = document.map_err(|error| {
-        if error == Error::NodesLimitReached {
-            return format!("has more than {NODES} elements and attributes");
+    let document = document.map_err(|error| no_xml(&error, text))?;
+    let root = document.root_element();
+    if root.tag_name().name().eq_ignore_ascii_case("html") {
+        return Err(PAGE.to_owned());
+    }
+    element(root, DEPTH, named).ok_or_else(|| format!("nests deeper than {DEPTH} elements"))
+}
+
+/// Why a text is no XML.
+fn no_xml(error: &Error, text: &str) -> String {
+    if text.find(['{', '[']).is_some_and(|start| is_document(&text[start..])) {
+        return "has markup before its JSON, such as the warning of a script: the partner must send the JSON alone"
+            .to_owned();
+    }
+    let place = format!("line {}, column {}", error.pos().row, error.pos().col);
+    let ends_in_tag = || text.rfind('<').is_some_and(|last| !text[last..].contains('>'));
+    match error {
+        Error::NodesLimitReached => format!("has more than {NODES} elements and attributes"),
+        Error::DtdDetected => {
+            "declares entities, which are not filled in: the partner must send XML without `<!ENTITY`"
+                .to_owned()
         }
-        let place = error.pos();
-        format!("is not XML: see line {}, column {}", place.row, place.col)
-    })?;
-    let root = element(document.root_element(), DEPTH, named);
-    root.ok_or_else(|| format!("nests deeper than {DEPTH} elements"))
+        Error::UnknownEntityReference(..) => {
+            format!(
+                "has an entity at {place} that XML does not define: the partner must write it as a letter or a number, as in `&#160;`"
+            )
+        }
+        Error::UnclosedRootNode | Error::UnexpectedEndOfStream => CUT_OFF.to_owned(),
+        _ if ends_in_tag() => CUT_OFF.to_owned(),
+        Error::MalformedEntityReference(_) => {
+            format!("has an `&` at {place} that begins no entity: the partner must write it as `&amp;`")
+        }
+        _ => format!("is not well-formed XML: see {place}"),
+    }
 }
 
 /// An element: its text, or a table of its attributes, elements and text. An empty element is the empty text.
@@ -199,7 +284,9 @@ fn element(node: Node<'_, '_>, depth: usize, named: impl Fn(&str) -> bool + Copy
     }
     let text = own_text(node);
     let text = text.trim();
-    let is_text = table.is_empty() && !text.is_empty();
+    let is_leaf = table.is_empty();
+    let nil = is_leaf && text.is_empty() && is_nil(node.attribute((SCHEMA_INSTANCE, "nil")));
+    let is_text = nil || is_leaf && !text.is_empty();
     for attribute in node.attributes() {
         let name = format!("@{}", attribute.name());
         let is_of_schema = attribute.namespace() == Some(SCHEMA_INSTANCE);
@@ -210,18 +297,27 @@ fn element(node: Node<'_, '_>, depth: usize, named: impl Fn(&str) -> bool + Copy
     if table.is_empty() {
         return Some(text.into());
     }
+    if nil {
+        table.insert(NIL.to_owned(), "true".into());
+    }
     if !text.is_empty() {
         table.insert(TEXT.to_owned(), text.into());
     }
     Some(Value::Object(table))
 }
 
-/// A value as it is sent or judged: an XML element with only text and attributes becomes the text.
+/// Whether an element is nil, by its attribute `xsi:nil`.
+pub(super) fn is_nil(attribute: Option<&str>) -> bool {
+    matches!(attribute, Some("true" | "1"))
+}
+
+/// A value as it is sent or judged: of an element of XML with a text and attributes alone, the text; null where it is nil.
 pub(super) fn leaf(value: Value) -> Value {
     let is_of_text = |name: &String| name == TEXT || name.starts_with('@');
     match value {
         Value::Object(mut table) if table.keys().all(is_of_text) => {
-            table.remove(TEXT).unwrap_or(Value::Object(table))
+            let nil = is_nil(table.get(NIL).and_then(Value::as_str));
+            table.remove(TEXT).unwrap_or(if nil { Value::Null } else { Value::Object(table) })
         }
         value => value,
     }
@@ -264,14 +360,28 @@ mod tests {
     }
 
     #[test]
+    fn wherever_an_answer_ends_early_it_is_cut_off() {
+        let xml = "<?xml version=\"1.0\"?><r><a b=\"1\">36 <!-- c --></a><![CDATA[9]]></r>";
+        let json = r#"{"offers":[{"term":36,"name":"a\u00e9"}]}"#;
+        for (whole, from) in [(xml, xml.find("<r").unwrap() + 2), (json, 1)] {
+            for end in from..whole.len() {
+                let fault = read(None, &whole.as_bytes()[..end], |_| false).unwrap_err();
+                assert!(fault.starts_with("is cut off: "), "{}: {fault}", &whole[..end]);
+            }
+            assert!(read(None, whole.as_bytes(), |_| false).is_ok());
+        }
+    }
+
+    #[test]
     fn what_is_neither_is_told_without_its_content() {
-        for (content_type, body) in [
-            ("application/json", "Jane Doe"),
-            ("application/xml", "<a><Jane></a>"),
-            ("application/xml", "<!DOCTYPE a [<!ENTITY b \"Jane\">]><a>&b;</a>"),
+        for (content_type, body, wanted) in [
+            ("application/json", "Jane Doe", "line 1"),
+            ("application/xml", "<a><Jane></a>", "line 1"),
+            ("application/xml", "<a>Doe&Jane;</a>", "line 1"),
+            ("application/xml", "<!DOCTYPE a [<!ENTITY b \"Jane\">]><a>&b;</a>", "declares entities"),
         ] {
             let fault = read(Some(content_type), body.as_bytes(), |_| false).unwrap_err();
-            assert!(fault.contains("line") && !fault.contains("Jane"), "{fault}");
+            assert!(fault.contains(wanted) && !fault.contains("Jane"), "{fault}");
         }
         assert!(read(None, b"\xff", |_| false).is_err());
         let deep = format!("{}{}", "<a>".repeat(100), "</a>".repeat(100));

@@ -161,10 +161,10 @@ impl HttpSource {
             match expression.look_up(context)? {
                 // Kept values are required: a path to null counts as missing.
                 Ok(None) if expression.path().is_some() => {
-                    return Ok(Next::lacking(Absent::of(expression, context)));
+                    return Ok(Next::lacking(Absent::of(expression, context), context));
                 }
                 Ok(value) => exchange.kept.extend(value.map(|value| (name.clone(), value))),
-                Err(absent) => return Ok(Next::lacking(absent)),
+                Err(absent) => return Ok(Next::lacking(absent, context)),
             }
         }
         let context = self.context(given, exchange);
@@ -180,8 +180,8 @@ impl HttpSource {
 }
 
 impl Next {
-    fn lacking(absent: Absent) -> Self {
-        Self::Ended(Reading::lacking(absent, ""))
+    fn lacking(absent: Absent, context: &Mapped) -> Self {
+        Self::Ended(Reading::lacking(absent, context, ""))
     }
 }
 
@@ -215,7 +215,7 @@ impl Step {
         let Some(expression) = &self.bid else { return Ok(Next::Call) };
         let bid = match expression.look_up(context)? {
             Ok(bid) => bid.map(|bid| own_text(&bid).unwrap_or(bid)).filter(|bid| !says_no(bid)),
-            Err(absent) => return Ok(Next::lacking(absent)),
+            Err(absent) => return Ok(Next::lacking(absent, context)),
         };
         let Some(bid) = bid else { return Ok(Next::Ended(Answered::Declined(None).into())) };
         let dollars = dollars(&bid).ok_or_else(|| MappingError::new(&expression.key, NO_BID))?;

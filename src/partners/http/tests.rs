@@ -225,6 +225,35 @@ fn a_bad_offer_costs_no_other() {
     );
 }
 
+/// `xsi:nil` is null, whether or not a mapping asks for it, and whatever stands beside it.
+#[test]
+fn a_figure_or_a_list_that_is_nil_is_none() {
+    let schema = "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
+    let asking = |name: &str| {
+        ANSWER.replace("{ offers", &format!("{{ error = \"response['@{name}'] == 'never'\", offers"))
+    };
+    for mapped in [ANSWER, &asking("nil"), &asking("unit")] {
+        let rate = |apr: &str| {
+            let offer = format!("<Rate><Key>thirty</Key><Note>6.5</Note>{apr}</Rate>");
+            read(
+                &mapped.replace("offer = {", "offer = { apr = 'offer.Apr',"),
+                &format!("<R {schema}><Rates>{offer}</Rates></R>"),
+            )
+        };
+        for nil in [
+            "<Apr xsi:nil=\"true\"/>",
+            "<Apr xsi:nil=\"1\" unit=\"percent\"/>",
+            "<Apr xsi:nil=\"true\"></Apr>",
+        ] {
+            let reading = rate(nil);
+            assert_eq!((quotes(&reading), &*reading.dropped), (1, &[][..]), "{nil}");
+        }
+        assert_eq!(quotes(&rate("<Apr xsi:nil=\"false\">6.6</Apr>")), 1);
+        let list = format!("<R {schema}><Rates><Rate xsi:nil=\"true\"/></Rates></R>");
+        assert_eq!(quotes(&read(mapped, &list)), 0);
+    }
+}
+
 #[test]
 fn what_an_error_says_is_kept_apart_from_its_cause() {
     let mapped = ANSWER.replace("{ offers", "{ error = 'response.Error', offers");

@@ -2,7 +2,7 @@
 
 use minijinja::value::{Value, ValueKind};
 
-use super::document::TEXT;
+use super::document::{NIL, TEXT, is_nil};
 use crate::truth::{self, truth};
 
 /// A value as true or false, texts by their meaning; `None` for a text that means neither.
@@ -20,6 +20,7 @@ pub(super) fn says_nothing(value: &Value) -> bool {
 
 /// The text of an element of XML that has attributes as well.
 pub(super) fn own_text(value: &Value) -> Option<Value> {
-    let text = (value.kind() == ValueKind::Map).then(|| value.get_attr(TEXT).ok()).flatten();
-    text.filter(|text| !text.is_undefined())
+    let attribute = |name| value.get_attr(name).ok().filter(|found| !found.is_undefined());
+    let nil = || attribute(NIL).filter(|nil| is_nil(nil.as_str())).map(|_| Value::from(""));
+    (value.kind() == ValueKind::Map).then(|| attribute(TEXT).or_else(nil)).flatten()
 }

@@ -170,6 +170,35 @@ fn of_http() -> Vec<Case> {
     ]
 }
 
+/// What no reader of HTTP takes, and what answers that no offers can be in.
+#[rustfmt::skip]
+fn of_broken_http() -> Vec<Case> {
+    let head = |status: &str, lines: &str, body: &str| {
+        format!("{status}\r\ncontent-type: application/json\r\n{lines}\r\n{body}").into_bytes()
+    };
+    let ok = "HTTP/1.1 200 OK";
+    let many: String = (0..300).map(|nth| format!("x-trace-{nth}: {nth}\r\n")).collect();
+    let to_https = "<html>400 The plain HTTP request was sent to HTTPS port</html>";
+    let page = "<html>Service Unavailable</html>";
+    let of_status = |status: &str, lines: &str, body: &str| {
+        head(&format!("HTTP/1.1 {status}"), &format!("{lines}content-length: {}\r\n", body.len()), body)
+    };
+    vec![
+        case("a chain of proxies without end", head(ok, &many, JSON), "has more than 256 lines, or more than 64 KiB"),
+        case("a script that forgets the number", head("HTTP/1.1 OK", "", JSON), "the status line of the answer is not HTTP"),
+        case("a radio server", head("ICY 200 OK", "", JSON), "does not begin with `HTTP/1.0` or `HTTP/1.1`"),
+        case("two lengths, of a filter and of what it filters", head(ok, "content-length: 2\r\ncontent-length: 3\r\n", JSON), "contradicts itself in its length"),
+        case("a length that is none", head(ok, "content-length: 1,024\r\n", JSON), "contradicts itself in its length"),
+        case("chunks of an old gateway that says 1.0", head("HTTP/1.0 200 OK", "transfer-encoding: chunked\r\n", JSON), "contradicts itself in its length"),
+        case("compressed for the way", head(ok, "transfer-encoding: gzip, chunked\r\n", "0\r\n\r\n"), "compressed by its `Transfer-Encoding`"),
+        case("rustls and OpenSSL, asked without TLS", b"\x15\x03\x03\x00\x02\x02\x0a".to_vec(), "the port speaks TLS, and was asked without it: write `https://`"),
+        case("nginx, asked without TLS", of_status("400 Bad Request", "", to_https), "the port speaks TLS, and was asked without it: write `https://`"),
+        case("a new host", of_status("302 Found", "location: https://new.example/\r\n", ""), "status 302: it is a redirect, which is not followed: write the address of its `Location`"),
+        case("a new host that is not said", of_status("307 Temporary Redirect", "", ""), "status 307: it is a redirect, which is not followed, without a `Location`"),
+        case("a page of a balancer", of_status("503 Service Unavailable", "", page), "status 503: it is a page of HTML"),
+    ]
+}
+
 /// What JSON and XML may be.
 #[rustfmt::skip]
 fn of_bodies() -> Vec<Case> {
@@ -202,8 +231,27 @@ fn of_bodies() -> Vec<Case> {
         case("a byte order mark before the declaration", xml_answer(format!("\u{feff}<?xml version=\"1.0\"?>{}", xml(rate))), OFFER),
         case("an empty line before the declaration, as PHP does", xml_answer(format!("\r\n<?xml version=\"1.0\"?>{}", xml(rate))), OFFER),
         case("a document type that only names itself", xml_answer(format!("<!DOCTYPE r SYSTEM \"quote.dtd\">{}", xml(rate))), OFFER),
-        case("entities, which nobody fills in", xml_answer("<!DOCTYPE r [<!ENTITY a \"9.5\">]><r>&a;</r>"), "is not XML: see line 1"),
+        case("entities, which nobody fills in", xml_answer("<!DOCTYPE r [<!ENTITY a \"9.5\">]><r>&a;</r>"), "declares entities, which are not filled in"),
         case("an empty answer that is called XML", xml_answer(""), NO_LIST),
+        case("UTF-8 that is called ASCII, as a default of Python and Java", answer("content-type: application/json; charset=us-ascii\r\n", r#"{"who":"José"}"#), "declined").mapped("declined = \"response.who == 'José'\""),
+        case("UTF-8 that is called Latin-1", answer("content-type: application/json; charset=ISO-8859-1\r\n", r#"{"who":"José"}"#), "declined").mapped("declined = \"response.who == 'José'\""),
+        case("UTF-8 that is called windows-1252", answer("content-type: text/xml; charset=windows-1252\r\n", "<r><who>José</who></r>"), "declined").mapped("declined = \"response.who == 'José'\""),
+        case("UTF-8 that is called UTF-16: .NET's StringWriter", xml_answer("<?xml version=\"1.0\" encoding=\"utf-16\"?><r><who>José</who></r>"), "declined").mapped("declined = \"response.who == 'José'\""),
+        case("a nil that has a unit", xml_answer(xml("<apr>9.5</apr><rate xsi:nil=\"true\" unit=\"percent\"/>")), OFFER).mapped("declined = \"response.offers.rate\""),
+        case("a list that is nil", xml_answer("<r xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"><offers xsi:nil=\"true\"/></r>"), "declined").mapped("error = \"response.offers['@nil'] == 'no'\""),
+        case("gzip that nobody names", json_answer(gzip(JSON.as_bytes())), "is compressed by gzip and does not say so"),
+        case("a login page of XHTML", xml_answer("<?xml version=\"1.0\"?><!DOCTYPE html><html><body/></html>"), "with status 200, is not JSON or XML but a page of HTML"),
+        case("a warning of PHP", json_answer(format!("<br />\n<b>Warning</b>: x\n{JSON}")), "has markup before its JSON"),
+        case("JSONP", json_answer(format!("cb({JSON});")), "is JSONP, a script around JSON"),
+        case("JSONP that is called a script, of a partner whose nothing declines", answer("content-type: application/javascript\r\n", format!("/**/cb({JSON})")), "is JSONP, a script around JSON").mapped("empty = \"declines\""),
+        case("JSON that is made twice, as ASP.NET's controllers do", json_answer(serde_json::to_string(JSON).unwrap()), "is a text in quotes with JSON in it"),
+        case("the same, called a text", answer("content-type: text/plain\r\n", serde_json::to_string(JSON).unwrap()), "is a text in quotes with JSON in it"),
+        case("JSON that ends early", json_answer(&JSON[..20]), "is cut off: its JSON ends at line 1, column 20"),
+        case("XML that ends early", xml_answer(&xml(rate)[..90]), "is cut off: its XML ends before"),
+        case("XML that ends within a tag", xml_answer("<r><offers"), "is cut off: its XML ends before"),
+        case("an entity of HTML", xml_answer("<r>a&nbsp;b</r>"), "has an entity at line 1, column 5 that XML does not define"),
+        case("a bare ampersand", xml_answer("<r>Smith & Sons</r>"), "has an `&` at line 1, column 10 that begins no entity"),
+        case("tags that cross", xml_answer("<r><a></r></a>"), "is not well-formed XML: see line 1"),
     ]
 }
 
@@ -297,6 +345,11 @@ async fn answers_are_read_as_http_allows_them() {
 }
 
 #[tokio::test]
+async fn what_is_no_http_or_no_answer_has_its_own_cause() {
+    assert_read(of_broken_http()).await;
+}
+
+#[tokio::test]
 async fn bodies_are_read_as_json_and_xml_allow_them() {
     assert_read(of_bodies()).await;
 }
@@ -304,7 +357,7 @@ async fn bodies_are_read_as_json_and_xml_allow_them() {
 /// What `partners try` says of an answer, `offerd explain` says too.
 #[tokio::test]
 async fn a_live_table_has_their_offers_and_explains_the_rest() {
-    let cases: Vec<Case> = of_http().into_iter().chain(of_bodies()).collect();
+    let cases: Vec<Case> = of_http().into_iter().chain(of_broken_http()).chain(of_bodies()).collect();
     let far = answering(&cases).await;
     let daemon = Daemon::with_partners(lenders(&cases, &far)).start().await;
     let table = daemon.submit_blocking(sample("personal_loan")).await.json();

@@ -24,7 +24,11 @@ enum Event {
     /// A client of a company sends a lead, and the next one after the answer.
     Client(u128),
     /// A company sends leads at a fixed rate until a time, whatever the answers.
-    Lead { company: u128, until: Duration, every: Duration },
+    Lead {
+        company: u128,
+        until: Duration,
+        every: Duration,
+    },
     Acknowledged(usize),
     /// A lead's wait for admission has timed out.
     Waited(usize),

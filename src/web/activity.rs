@@ -1,4 +1,4 @@
-//! Whether anything happens on a connection, and whether it may be closed for another one.
+//! What is going on on a connection, and whether it may be closed to make room for another.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -7,51 +7,51 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::time::sleep;
 
-/// Marks a state as idle; the rest of it says since when.
+/// The bit of an idle state; the other bits are the time since when.
 const IDLE: u64 = 1 << 63;
 
-/// The state of a connection that takes no request any more.
+/// The state of a connection that takes no more requests.
 const CLOSED: u64 = u64::MAX;
 
-/// What happens on one connection. HTTP/2 has no time limit of its own for a client that is silent, or that lets its
-/// answers lie: it gives us no leave to write them, so that no write ever waits.
+/// The activity of one connection. HTTP/2 needs it for timeouts: a client that is silent, or leaves its
+/// answers unread, grants no flow-control window, so no write ever waits.
 #[derive(Debug)]
 pub(super) struct Activity {
     begun: Instant,
-    /// How many requests are under way, from their head to the last piece of their answer; or that none is, and since when; or
-    /// that none may begin any more.
+    /// The number of requests under way, each from its head to the last chunk of its answer; or idle, with
+    /// the time since when; or closed.
     state: AtomicU64,
-    /// Since when the client takes nothing of what we write; 0 while it does.
+    /// When the client stopped taking what we write; 0 while it takes it.
     stalled_us: AtomicU64,
-    /// Requests under way, among them some that may be over.
+    /// Requests under way; some may have ended.
     requests: Mutex<Vec<Weak<UnderWay>>>,
-    /// Whether a body may still be coming. Known of HTTP/1 only, where there is one at a time.
+    /// Whether a body may still be arriving. HTTP/1 only, which has one request at a time.
     receiving: AtomicBool,
 }
 
-/// That nothing has happened since some moment, as it was seen.
+/// An observation that a connection has been quiet since some moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quiet {
-    /// Since when, on the clock of all connections.
+    /// Since when, in microseconds on the clock that all connections share.
     pub(super) since_us: u64,
     state: u64,
 }
 
-/// A request, until the client has taken the last piece of its answer.
+/// A request, until the client has taken the last chunk of its answer.
 #[derive(Debug)]
 pub(super) struct UnderWay {
     activity: Arc<Activity>,
-    /// Pieces of the answer that the client has not taken to their end.
+    /// The number of chunks that the client has not taken in full.
     owed: AtomicUsize,
-    /// When it last took something of one, or the first of them was there to be taken.
+    /// When the client last took something of a chunk, or when the first of them became available.
     moved_us: AtomicU64,
 }
 
-/// The least that is slept between two looks.
+/// The shortest sleep between two checks.
 const LOOK: Duration = Duration::from_millis(1);
 
 impl Activity {
-    /// That of a new connection; `begun` is when the clock of all of them began.
+    /// The activity of a new connection; `begun` is the start of the clock that all connections share.
     pub(super) fn since(begun: Instant) -> Self {
         let activity = Self {
             begun,
@@ -64,7 +64,7 @@ impl Activity {
         activity
     }
 
-    /// A request begins; `None` when the connection is being closed, so that nothing is done that nobody would hear of.
+    /// Begins a request; `None` when the connection is being closed, where the work would get no answer.
     pub(super) fn begin(self: &Arc<Self>) -> Option<Arc<UnderWay>> {
         let one_more = |state| match state {
             CLOSED => None,
@@ -80,7 +80,7 @@ impl Activity {
         Some(request)
     }
 
-    /// Since when nothing happens; `None` while something does.
+    /// Since when the connection has been quiet; `None` while it is not.
     pub(super) fn quiet(&self) -> Option<Quiet> {
         let state = self.state.load(Ordering::Acquire);
         match (self.stalled_us.load(Ordering::Acquire), state) {
@@ -91,51 +91,52 @@ impl Activity {
         }
     }
 
-    /// What marks this time without a request; `None` while one is under way, or its body still comes.
+    /// Identifies this idle period; `None` while a request is under way or its body still arrives.
     pub(super) fn idle_mark(&self) -> Option<u64> {
         let state = self.state.load(Ordering::Acquire);
         (state & IDLE != 0 && !self.is_receiving()).then_some(state)
     }
 
-    /// Has no request begin any more, if nothing has happened since it was seen to be quiet.
+    /// Closes the connection to new requests, if nothing has happened since `seen`; returns whether it did.
     pub(super) fn close(&self, seen: Quiet) -> bool {
         self.quiet() == Some(seen)
             && self.state.compare_exchange(seen.state, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// The connection is gone.
+    /// Marks the connection as closed.
     pub(super) fn end(&self) {
         self.state.store(CLOSED, Ordering::Release);
     }
 
-    /// The client takes nothing of what we write.
+    /// The client has stopped taking what we write.
     pub(super) fn stalled(&self) {
         self.stalled_us.store(self.now_us().max(1), Ordering::Release);
     }
 
-    /// It takes something again.
+    /// The client takes it again.
     pub(super) fn unstalled(&self) {
         self.stalled_us.store(0, Ordering::Release);
     }
 
-    /// A body comes, or has come to its end.
+    /// A body begins to arrive, or has ended.
     pub(super) fn receives(&self, receiving: bool) {
         self.receiving.store(receiving, Ordering::Release);
     }
 
-    /// Whether a body may still be coming, which nobody reads once its request is answered.
+    /// Whether a body may still be arriving; nothing reads it once its request is answered.
     pub(super) fn is_receiving(&self) -> bool {
         self.receiving.load(Ordering::Acquire)
     }
 
-    /// Ends when no request has been under way for `patience`.
+    /// Returns once no request has been under way for `patience`.
     pub(super) async fn silence(&self, patience: Duration) {
         while let Some(left) = self.idle_for().map_or(Some(patience), |idle| patience.checked_sub(idle)) {
             sleep(left.max(LOOK)).await;
         }
     }
 
-    /// Ends when the client has taken nothing of an answer for `patience`. What an answer has not yet to give is not waited for.
+    /// Returns once the client has taken nothing of some answer for `patience`. An answer that is still being
+    /// produced does not count.
     pub(super) async fn neglect(&self, patience: Duration) {
         loop {
             let (neglected, left) = self.neglected(patience);
@@ -146,14 +147,14 @@ impl Activity {
         }
     }
 
-    /// Ends when, from now on, no request has been under way for `grace`, or none but those whose answers the client
-    /// [neglects](Self::neglect).
+    /// Returns once, from now on, no request has been under way for `grace`, or only requests whose answers
+    /// the client [neglects](Self::neglect).
     pub(super) async fn desertion(&self, grace: Duration, patience: Duration) {
         let begun = Instant::now();
         loop {
             let left = match self.idle_for() {
                 Some(idle) => grace.checked_sub(idle.min(begun.elapsed())),
-                // What is written and waits for the socket is waited for as long as any write is.
+                // Data that waits for the socket gets the usual write timeout.
                 None if !self.is_stalled() && self.under_way() <= self.neglected(patience).0 => None,
                 None => Some(grace),
             };
@@ -162,7 +163,7 @@ impl Activity {
         }
     }
 
-    /// How long no request has been under way; `None` while one is, or the client takes nothing of what we have written.
+    /// How long no request has been under way; `None` while one is, or while a write is stalled.
     fn idle_for(&self) -> Option<Duration> {
         let quiet = self.quiet().filter(|quiet| quiet.state & IDLE != 0 && !self.is_stalled())?;
         Some(Duration::from_micros(self.now_us().saturating_sub(quiet.since_us)))
@@ -172,13 +173,14 @@ impl Activity {
         self.stalled_us.load(Ordering::Acquire) != 0
     }
 
-    /// How many requests are under way. Of who is being closed none is.
+    /// The number of requests under way; 0 for a connection that is being closed.
     fn under_way(&self) -> usize {
         let state = self.state.load(Ordering::Acquire);
         if state & IDLE != 0 { 0 } else { usize::try_from(state).unwrap_or(usize::MAX) }
     }
 
-    /// Of how many answers the client has taken nothing for `patience`, and when to look again for more.
+    /// The number of answers of which the client has taken nothing for `patience`, and the time until the
+    /// next check.
     fn neglected(&self, patience: Duration) -> (usize, Duration) {
         let now_us = self.now_us();
         let (mut neglected, mut left) = (0, patience);
@@ -198,19 +200,19 @@ impl Activity {
         IDLE | self.now_us()
     }
 
-    /// Below [`IDLE`] for some hundred thousand years.
+    /// Stays below [`IDLE`] for some hundred thousand years.
     fn now_us(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(0) & (IDLE - 1)
     }
 }
 
 impl UnderWay {
-    /// Whether the body of the request may still be coming.
+    /// Whether the request's body may still be arriving.
     pub(super) fn is_receiving(&self) -> bool {
         self.activity.is_receiving()
     }
 
-    /// There is one more piece to be taken.
+    /// Counts one more chunk to be taken.
     pub(super) fn owes(&self) {
         if self.owed.fetch_add(1, Ordering::Relaxed) == 0 {
             self.moved();
@@ -222,12 +224,12 @@ impl UnderWay {
         self.moved_us.store(self.activity.now_us(), Ordering::Relaxed);
     }
 
-    /// A piece is taken to its end, or given up.
+    /// A chunk has been taken in full, or dropped.
     pub(super) fn gave(&self) {
         self.owed.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Since when it waits for the client; `None` while the client waits for it.
+    /// Since when the answer waits for the client; `None` while the client waits for the answer.
     fn owed_since_us(&self) -> Option<u64> {
         (self.owed.load(Ordering::Relaxed) > 0).then(|| self.moved_us.load(Ordering::Relaxed))
     }
@@ -240,7 +242,7 @@ impl Drop for UnderWay {
             1 => Some(self.activity.idle_now()),
             others => Some(others - 1),
         };
-        // Who is being closed stays so.
+        // A closed connection stays closed.
         let _ = self.activity.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less);
     }
 }

@@ -1,4 +1,4 @@
-//! How often one key may ask: an allowance that refills evenly, and what a client is told of it.
+//! Rate limits per key, and the headers that report them to the client.
 //!
 //! The headers are those of draft-ietf-httpapi-ratelimit-headers, revision 10.
 
@@ -12,30 +12,32 @@ use tokio::time::Instant;
 
 use super::failure::Failure;
 
-/// Keys that are told apart. Beyond them new and old ones share [`GROUPS`] allowances until enough have been silent.
+/// Keys that have an entry of their own. Beyond this number, keys without one share [`GROUPS`] entries until
+/// enough keys have been idle.
 const MOST_KEYS: usize = 65_536;
 
-/// Allowances that keys share when there are too many.
+/// The number of entries that excess keys share.
 const GROUPS: u64 = 1_024;
 
-/// Time between two looks for keys that have been silent.
+/// The time between two sweeps for idle keys.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
-/// What may be asked at once, and how soon all of it is there again.
+/// A rate: a burst, and how fast it refills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// Requests at once after a silence.
+    /// The number of requests allowed at once after an idle period.
     pub burst: NonZeroU32,
-    /// Time in which an allowance that was used up is whole again, evenly.
+    /// The time in which a used-up burst refills, evenly.
     pub refill: Duration,
 }
 
-/// The allowances of all keys, in bounded memory.
+/// Rate limiters of all keys, in bounded memory.
 ///
-/// The algorithm is GCRA, the virtual scheduling of ITU-T I.371: a key has one number, when its allowance is whole again.
+/// The algorithm is GCRA, the virtual scheduling of ITU-T I.371: one number per key, the time at which its
+/// burst is full again.
 #[derive(Debug)]
 pub struct Allowances<K> {
-    /// Its name in headers and metrics.
+    /// The name in headers and metrics.
     name: &'static str,
     rate: Rate,
     most_keys: usize,
@@ -43,33 +45,33 @@ pub struct Allowances<K> {
     used: Mutex<Used<K>>,
 }
 
-/// The allowances that are not whole.
+/// The entries of keys whose burst is not full.
 #[derive(Debug)]
 struct Used<K> {
     whole_at: HashMap<Slot<K>, Instant>,
     next_sweep: Instant,
 }
 
-/// Whose allowance it is.
+/// The key of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Slot<K> {
     Own(K),
     Shared(u64),
 }
 
-/// How an allowance stands after a request.
+/// The state of a key's limit after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     name: &'static str,
     rate: Rate,
-    /// Requests that are left at once.
+    /// The number of requests that are allowed right now.
     pub left: u32,
-    /// Whole seconds after which the next is allowed; `None` when this one was.
+    /// Whole seconds until the next request is allowed; `None` if this one was allowed.
     pub retry_after_s: Option<u32>,
 }
 
 impl<K: Hash + Eq + Clone> Allowances<K> {
-    /// Allowances of a rate each.
+    /// Limiters of one rate for each key.
     pub fn new(name: &'static str, rate: Rate) -> Self {
         Self::bounded(name, rate, MOST_KEYS)
     }
@@ -79,7 +81,7 @@ impl<K: Hash + Eq + Clone> Allowances<K> {
         Self { name, rate, most_keys, groups: RandomState::new(), used }
     }
 
-    /// Takes one request off a key's allowance, if it has one left.
+    /// Counts a request of a key, if its limit allows it.
     pub fn take(&self, key: &K) -> Standing {
         let now = Instant::now();
         let mut used = self.used.lock();
@@ -102,7 +104,7 @@ impl<K: Hash + Eq + Clone> Allowances<K> {
 }
 
 impl<K: Hash + Eq> Used<K> {
-    /// Whether as many keys are told apart as may be, once those with a whole allowance are forgotten.
+    /// Whether no further key fits, after a sweep of the keys whose burst is full again.
     fn is_full(&mut self, most_keys: usize, now: Instant) -> bool {
         if self.whole_at.len() >= most_keys && now >= self.next_sweep {
             self.next_sweep = now + SWEEP_EVERY;
@@ -114,14 +116,14 @@ impl<K: Hash + Eq> Used<K> {
 }
 
 impl Rate {
-    /// Time in which one request is there again.
+    /// The time in which one request refills.
     fn one(self) -> Duration {
         (self.refill / self.burst.get()).max(Duration::from_nanos(1))
     }
 }
 
 impl Standing {
-    /// Whether the request is allowed; a refused one is counted for this reason.
+    /// Whether the request is allowed; a refusal is counted under `reason`.
     ///
     /// # Errors
     /// 429.
@@ -130,13 +132,14 @@ impl Standing {
         self.retry_after_s.map_or(Ok(()), refused)
     }
 
-    /// Its `RateLimit-Policy`: what may be asked at once, and how soon all of it is there again.
+    /// The value of `RateLimit-Policy`: the burst, and the seconds in which it refills.
     pub fn policy(&self) -> String {
         let Rate { burst, refill } = self.rate;
         format!(r#""{}";q={burst};w={}"#, self.name, whole_seconds(refill))
     }
 
-    /// Its `RateLimit`: what is left, and the seconds until all of it is there again, or, of a refused request, until one is.
+    /// The value of `RateLimit`: what is left, and the seconds until the burst is full or, for a refused
+    /// request, until the next is allowed.
     pub fn state(&self) -> String {
         let Rate { burst, refill } = self.rate;
         let used = f64::from(burst.get().saturating_sub(self.left)) / f64::from(burst.get());

@@ -1,4 +1,4 @@
-//! What is counted of the answers of a listener.
+//! Request metrics of a listener.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,30 +9,30 @@ use parking_lot::RwLock;
 
 use offerd_base::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
 
-/// Counts the answers of one listener. To look a metric up by its labels takes longer than to count, so that is done once for
-/// each kind of answer.
+/// Counts and times the answers of one listener. A metric's look-up by labels takes longer than its
+/// increment, so each handle is looked up once and cached.
 #[derive(Debug)]
 pub struct AnswerMeter {
     listener: &'static str,
-    /// How many there were of each kind, and how long those of the route took.
+    /// The answer counter and the latency histogram of each route and status.
     kinds: RwLock<HashMap<Kind, (Counter, Histogram)>>,
 }
 
-/// A route's template, and how it was answered. There are as many as the route table and its statuses make.
+/// A route template and a status: bounded by the route table.
 type Kind = (&'static str, StatusCode);
 
 impl AnswerMeter {
-    /// A meter of a listener, by its name in metrics and logs.
+    /// A meter for a listener; the name appears in metrics and logs.
     pub fn of(listener: &'static str) -> Self {
         Self { listener, kinds: RwLock::default() }
     }
 
-    /// The listener's name.
+    /// The listener's name in metrics and logs.
     pub fn listener(&self) -> &'static str {
         self.listener
     }
 
-    /// A route was answered, and that took so long.
+    /// Counts an answer of a route, and records how long it took.
     pub(super) fn answered(&self, route: &'static str, status: StatusCode, took: Duration) {
         let kind = (route, status);
         let count = |(answers, seconds): &(Counter, Histogram)| {
@@ -47,7 +47,7 @@ impl AnswerMeter {
 
     fn look_up(&self, (route, status): Kind) -> (Counter, Histogram) {
         let (listener, status) = (self.listener, status.as_str().to_owned());
-        // Told as 0 first, since an alert asks for its growth.
+        // Starts the counter of 500s at 0, so that an alert sees it grow from the first.
         metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => "500")
             .increment(0);
         (

@@ -1,4 +1,4 @@
-//! A request that passed the door, in its parts.
+//! The parts of a request that passed the early rejects.
 
 use std::mem;
 use std::pin::Pin;
@@ -12,11 +12,11 @@ use tokio::sync::watch;
 
 use super::client_address::Peer;
 
-/// A body as it comes in.
+/// A request body as it arrives.
 pub(super) type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, warp::Error>> + Send>>;
 
-/// All of a request but its body, and a note on that; shared by whoever looks at it, since what was sent never changes. Deliberately not `Debug`: headers hold
-/// the token.
+/// A request without its body, and a note about the body; immutable and shared. Deliberately not `Debug`:
+/// headers hold the token.
 pub struct Head {
     /// The method as sent (`HEAD` on a `GET` route stays `HEAD`).
     pub method: Method,
@@ -24,16 +24,16 @@ pub struct Head {
     pub uri: Uri,
     /// All headers.
     pub headers: HeaderMap,
-    /// Who sent it; absent only when no listener of ours accepted it.
+    /// The client's connection; absent only when no listener of ours accepted it.
     pub peer: Option<Peer>,
-    /// How many keys, or values, of its body mean nothing, once it was read.
+    /// The number of unknown keys and values in the body, once it has been read.
     pub(super) unknown_keys: AtomicUsize,
-    /// Until when its body is waited for, whatever it may take otherwise; absent where none is coming.
+    /// A limit on the wait for the body while the daemon drains; absent where no body is coming.
     pub(super) last_call: Option<LastCall>,
 }
 
-/// Tells when a body that is still coming is not waited for any more: once we drain it has a part of the drain to come to its end, so
-/// that no client holds it. Cheap to clone.
+/// The deadline for bodies that are still arriving when the daemon drains: they get a part of the drain, so
+/// that no client delays its end. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct LastCall {
     draining: watch::Receiver<bool>,
@@ -41,21 +41,21 @@ pub(super) struct LastCall {
 }
 
 impl LastCall {
-    /// Bodies are waited for so long from when `draining` turns true.
+    /// Bodies may arrive for `longest` after `draining` turns true.
     pub(super) fn new(draining: watch::Receiver<bool>, longest: Duration) -> Self {
         Self { draining, longest }
     }
 
-    /// Returns then.
+    /// Waits for the deadline.
     pub(super) async fn over(mut self) {
-        // A sender that is gone means the same.
+        // A closed channel means that the drain has begun, too.
         let _ = self.draining.wait_for(|begun| *begun).await;
         tokio::time::sleep(self.longest).await;
     }
 }
 
 impl Head {
-    /// Takes the head out of a request, which keeps its body and its extensions.
+    /// Moves the head out of a request, which keeps its body and its extensions.
     pub(super) fn take<B>(request: &mut Request<B>) -> Self {
         Self {
             method: request.method().clone(),

@@ -1,4 +1,4 @@
-//! Who is calling: from the `Authorization` header, or a signed query, to a company or a partner.
+//! Authentication: from the `Authorization` header, or a signed query, to a company or a partner.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use super::failure::Failure;
 use super::signature;
 use offerd_model::{TokenKind, Viewer};
 
-/// An access token: two UUIDs joined by an underscore, in lower case. Never printed by `Debug`.
+/// An access token: two UUIDs joined by an underscore, in lower case. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
-/// What a route asks of its caller.
+/// The credentials that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// Nothing: the route is public.
@@ -30,7 +30,7 @@ pub enum Scope {
     Signed,
 }
 
-/// Who was let in.
+/// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Principal {
     /// A supply partner, by its token.
@@ -40,7 +40,7 @@ pub enum Principal {
 }
 
 impl Principal {
-    /// The company; `None` for a partner.
+    /// The company's id; `None` for a partner.
     pub fn company(&self) -> Option<Uuid> {
         match self {
             Self::Company(caller) => Some(caller.company),
@@ -54,18 +54,19 @@ impl Principal {
 pub struct Caller {
     /// The supply partner; it sees only its own records.
     pub company: Uuid,
-    /// Its name, for logs and the console.
+    /// The company's name, for logs and the console.
     pub company_name: Arc<str>,
-    /// What the token may do.
+    /// The kind of the token, which decides what it may do.
     pub kind: TokenKind,
     /// Whether leads of this token are test leads.
     pub test: bool,
-    /// How long ago a lead may have been made for another one to duplicate it, minutes; not at all when absent.
+    /// How old an earlier lead may be for a new one to be its duplicate, in minutes; `None` turns the check
+    /// off.
     pub duplicate_look_back_minutes: Option<u32>,
 }
 
 impl Caller {
-    /// Whose records it sees.
+    /// The viewer whose records the company sees.
     pub fn viewer(&self) -> Viewer {
         Viewer { company: self.company, test: self.test }
     }
@@ -73,18 +74,18 @@ impl Caller {
 
 /// A key that signs queries.
 pub struct SigningKey {
-    /// Key of the partner that holds it.
+    /// The key of the partner that holds it.
     pub partner: Arc<str>,
-    /// What signatures are made with.
+    /// The secret that signatures are made with.
     pub secret: String,
 }
 
-/// Knows the tokens in use.
+/// Looks up tokens and signing keys.
 pub trait Authenticate {
-    /// Whom `token` was issued to; `None` when it was not issued, or was revoked.
+    /// The holder of `token`; `None` when it was not issued, or was revoked.
     fn principal(&self, token: &Token) -> Option<Principal>;
 
-    /// Whether nobody can tell just now whom `token` was issued to.
+    /// Whether the holder of `token` cannot be determined at the moment.
     fn is_in_doubt(&self, _token: &Token) -> bool {
         false
     }
@@ -96,15 +97,15 @@ pub trait Authenticate {
 }
 
 impl Token {
-    /// Reads `uuid_uuid`; `None` for every other text.
+    /// Parses `uuid_uuid`; `None` for every other text.
     pub fn parse(text: &str) -> Option<Self> {
         let (first, second) = text.split_once('_')?;
         let is_token = hyphenated_uuid(first).is_some() && hyphenated_uuid(second).is_some();
         is_token.then(|| Self(text.to_ascii_lowercase()))
     }
 
-    /// The token of a request: `Authorization`, the word `Bearer` in any case, one space, the token, nothing
-    /// after it.
+    /// The token of a request, from `Authorization`: the word `Bearer` in any case, one space, the token,
+    /// nothing after it.
     pub fn of(headers: &HeaderMap) -> Result<Self, Failure> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let Some(value) = values.next() else {
@@ -130,10 +131,10 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Seconds after which a client may try again when its token cannot be looked up.
+/// The `Retry-After`, in seconds, when a token cannot be looked up.
 const RETRY_AFTER_S: u32 = 5;
 
-/// Who sent a request to a route that asks for `scope`; `None` when it asks for nothing.
+/// Authenticates a request for a route that requires `scope`; `None` when the route is public.
 pub fn identify(
     scope: Scope,
     headers: &HeaderMap,
@@ -154,7 +155,7 @@ pub fn identify(
     Ok(Some(principal))
 }
 
-/// Refuses a token that lacks `scope`, with 401 as the interface has it, not 403.
+/// Refuses a token that lacks `scope`, with 401, not 403, as the specification has it.
 fn authorize(scope: Scope, principal: &Principal) -> Result<(), Failure> {
     let refusal = match (scope, principal) {
         (Scope::Confidential, Principal::Company(caller)) if caller.kind == TokenKind::Publishable => {
@@ -173,8 +174,8 @@ fn invalid() -> Failure {
     Failure::unauthorized("Access token is invalid")
 }
 
-/// `Uuid` reads other spellings too (braces, `urn:`); only the 36 characters of the usual one make a token or
-/// a path.
+/// `Uuid` reads other forms too (braces, `urn:`); only the usual one, of 36 characters, is valid in a token
+/// or a path.
 pub(super) fn hyphenated_uuid(text: &str) -> Option<Uuid> {
     Uuid::try_parse(text).ok().filter(|_| text.len() == 36)
 }

@@ -1,4 +1,4 @@
-//! The address of the client, behind proxies too.
+//! The client's address, behind trusted proxies too.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -12,13 +12,15 @@ use super::list;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
-/// Where proxies note whom they forward for.
+/// Proxies append the address that they forward for to this header.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The client's address: the peer's or, of a trusted proxy, the last one that it or the trusted proxies before it noted.
+/// The client's address: the peer's or, behind trusted proxies, the last `X-Forwarded-For` entry that is not
+/// a trusted proxy's own.
 ///
-/// What stands left of that was written by the client itself, and proves nothing. Without a trusted proxy the header is
-/// ignored, and so is what stands left of a note that cannot be read. Some proxies note the port, too, or write IPv6 in brackets.
+/// Entries to the left of it come from the client and prove nothing. Without a trusted proxy the header is
+/// ignored; so is an unreadable entry, with everything to its left. Some proxies add the port, or put IPv6 in
+/// brackets.
 pub(super) fn client_address(
     peer: Option<Peer>,
     headers: &HeaderMap,
@@ -36,7 +38,7 @@ pub(super) fn client_address(
     Some(address)
 }
 
-/// The address of a hop: alone, in brackets, or with a port, and in quotes perhaps.
+/// The address in an entry: bare, in brackets, or with a port; possibly in quotes.
 fn noted(hop: &str) -> Option<IpAddr> {
     let hop = hop.trim_matches('"');
     let alone = hop.strip_prefix('[').and_then(|hop| hop.strip_suffix(']')).unwrap_or(hop);
@@ -44,12 +46,13 @@ fn noted(hop: &str) -> Option<IpAddr> {
     alone.parse().or_else(|_| with_port()).ok()
 }
 
-/// Whether one of the networks holds an address.
+/// Whether one of `networks` contains `address`.
 pub(super) fn is_in(networks: &[IpNet], address: IpAddr) -> bool {
     networks.iter().any(|network| network.contains(&address))
 }
 
-/// What counts as one client: an address or, of IPv6, the /64 network that a household or a server is given whole.
+/// The key that a client is limited by: its address or, for IPv6, its /64 network, which a household or a
+/// server gets as a whole.
 pub(super) fn household(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

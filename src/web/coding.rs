@@ -1,4 +1,4 @@
-//! Content codings: the one that a client asks for, and what is kept of answers in it.
+//! Content codings: negotiation, compression, and a cache of compressed bodies.
 
 use offerd_base::worded;
 use std::io::Write;
@@ -13,49 +13,50 @@ use hyper::header::ACCEPT_ENCODING;
 
 use super::list;
 
-/// A smaller body is not worth it: with the headers that it comes with it fits into one packet anyway.
+/// Smaller bodies are not compressed: with their headers they fit into one packet anyway.
 pub(super) const LEAST_BYTES: usize = 1024;
 
-/// A larger body takes longer than a millisecond or two, and so is compressed on a thread that nobody waits for.
+/// Larger bodies take longer than a millisecond or two, and are compressed on a blocking thread.
 pub(super) const MOST_BYTES_AT_ONCE: usize = 64 * 1024;
 
-/// How thoroughly brotli works: about as long as gzip does. One more step makes a rate table half a percent shorter.
+/// The brotli quality that takes about as long as gzip. One more makes a rate table half a percent shorter.
 const BROTLI_QUALITY: i32 = 5;
 
-/// How far back brotli looks for what it repeats, as a power of two: over a whole rate table. From 19 on it takes much longer.
+/// The brotli window, as a power of two: a whole rate table. From 19 on, brotli takes much longer.
 const BROTLI_WINDOW_BITS: i32 = 18;
 
-/// Of so many bytes or more brotli models what follows upon what: a rate table gets shorter by another one or two percent for it.
+/// The size hint from which brotli uses context modelling, which makes a rate table another one or two
+/// percent shorter.
 const BROTLI_MODELS_FROM_BYTES: usize = 1 << 20;
 
 worded! {
-    /// How a body is given.
+    /// The content coding of a body.
     pub(super) enum Coding;
 
     /// Its name in `Content-Encoding`; empty for none.
     fn name;
 
-    /// As it is.
+    /// Uncompressed.
     Plain "";
-    /// Compressed by gzip, which every client knows.
+    /// gzip, which every client knows.
     Gzip "gzip";
-    /// Compressed by brotli, which browsers ask for over TLS.
+    /// brotli, which browsers ask for over TLS.
     Brotli "br";
 }
 
-/// In whose words a body is, and in which coding; neither as it was made.
+/// An edition's name and a coding's name; both empty for the body as it was made.
 pub type Rendition = (&'static str, &'static str);
 
-/// Where renditions of a body are kept, so that each is made once.
+/// A cache of a body's renditions, so that each is made once.
 pub trait Renditions: Send + Sync {
-    /// One that was kept.
+    /// A cached rendition.
     fn find(&self, rendition: Rendition) -> Option<Bytes>;
 
-    /// Keeps one.
+    /// Caches a rendition.
     fn keep(&self, rendition: Rendition, bytes: &Bytes);
 }
 
-/// What does not change while the process runs, in each coding that it was asked for.
+/// The compressed forms of a body that does not change while the process runs, each made on first use.
 #[derive(Debug, Default)]
 pub struct Compressed {
     gzip: OnceLock<Bytes>,
@@ -74,14 +75,14 @@ impl Renditions for Arc<Compressed> {
     }
 
     fn keep(&self, rendition: Rendition, bytes: &Bytes) {
-        // Two may have compressed it at once; both have the same.
+        // Two requests may have compressed it at once, with the same result.
         let _ = self.place(rendition).set(bytes.clone());
     }
 }
 
 impl Coding {
-    /// The coding that a client would rather have (RFC 9110, 12.5.3), the shortest among equals. Who takes any gets the one that
-    /// every client knows, and the other where that one is refused. What cannot be read of its list is left out.
+    /// Negotiates the coding (RFC 9110, 12.5.3); among equal weights the shortest wins. `*` means gzip, or
+    /// brotli where gzip is refused. Malformed items are ignored.
     pub(super) fn asked_for(headers: &HeaderMap) -> Self {
         let (mut brotli, mut gzip, mut plain, mut any) = (None, None, None, None);
         for (name, weight) in list::items(headers, &ACCEPT_ENCODING).filter_map(weighed) {
@@ -103,7 +104,8 @@ impl Coding {
         }
     }
 
-    /// The body in this coding, thoroughly: to be quick makes a rate table a quarter longer, and each of its changes is sent anew.
+    /// Compresses the body, thoroughly: a faster level makes a rate table a quarter longer, and each change
+    /// of a table is sent anew.
     pub(super) fn compress(self, body: &Bytes) -> Bytes {
         match self {
             Self::Plain => body.clone(),
@@ -113,7 +115,7 @@ impl Coding {
     }
 }
 
-/// A tag without quotes as it is of the plain bytes.
+/// The tag, without quotes, of the uncompressed bytes.
 pub(super) fn without_coding(tag: &str) -> &str {
     let codings = [Coding::Gzip, Coding::Brotli].map(Coding::name);
     let plain = |coding| tag.strip_suffix(coding)?.strip_suffix('-');
@@ -138,7 +140,7 @@ fn gzip(body: &[u8]) -> Bytes {
     encoder.finish().expect("writing to memory does not fail").into()
 }
 
-/// An item of a list with its weight in thousandths.
+/// A list item with its weight in thousandths.
 fn weighed(item: &str) -> Option<(&str, u16)> {
     let Some((name, parameter)) = item.split_once(';') else { return Some((item.trim(), 1000)) };
     Some((name.trim(), (list::weight(parameter)? * 1000.0) as u16))

@@ -1,12 +1,13 @@
-//! How many connections may be open: of one address, of one listener, and of all that share the process's descriptors. Where
-//! there is no room, an idle one is closed for the new one; only where none is idle is the new one refused.
+//! Connection limits: per address, per listener, and in total for the file descriptors of the process. When a
+//! limit is reached, an idle connection is closed for the new one; if none is idle, the new one is refused.
 //!
-//! Idle is who has no request under way: who keeps a connection for later, who has said nothing yet, and who has been sending
-//! a head for ever so long. Who does not read its answer is as good as idle. Closed first is the longest idle connection of
-//! the address that has most, and one of a trusted proxy last: it speaks for many.
+//! A connection is idle when it has no request under way: kept alive, silent so far, or slow to send a head.
+//! One whose client does not read its answer counts as idle, too. The longest idle connection of the address
+//! with the most connections is closed first, and those of trusted proxies last, since a proxy serves many
+//! clients.
 //!
-//! Requests only set numbers of their own connection (`Activity`). What to close is looked for when there is no room, a batch
-//! at a time, so that a flood of connections costs little each.
+//! Requests only set atomics of their own connection (`Activity`). Idle connections are collected only when a
+//! limit is reached, and in batches, so that a flood of connections costs little for each.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -22,31 +23,31 @@ use super::activity::{Activity, Quiet};
 use super::client_address::{Peer, household, is_in};
 use offerd_base::telemetry::metrics::{HTTP_CONNECTIONS, HTTP_CONNECTIONS_CLOSED};
 
-/// How often room is made for one new connection, since another listener may take what was made.
+/// How often an idle connection is closed for a new one, since another listener may take the slot.
 const ATTEMPTS: usize = 8;
 
-/// How long a connection that is told to close may take for it: it only has to get its turn.
+/// How long to wait for a connection to close: its task only has to be scheduled.
 const CLOSING: Duration = Duration::from_millis(250);
 
-/// Idle connections that are found by one look, at most, and as a share of all that are looked at.
+/// The most idle connections that one scan collects: a number, and a share of all that are scanned.
 const BATCH: usize = 256;
 const BATCH_SHARE: usize = 16;
 
-/// How long a look that has found none counts.
+/// How long the result of a scan that found none is cached.
 const NONE_IDLE: Duration = Duration::from_millis(10);
 
-/// Refusals under way at once, at most, and as a share of all connections. They take descriptors too.
+/// The most refusals under way: a number, and a share of all connections. They take descriptors too.
 const REFUSALS: usize = 64;
 const REFUSALS_SHARE: usize = 16;
 
-/// How many connections there may be.
+/// Connection limits.
 #[derive(Debug, Clone)]
 pub struct ConnectionRules {
-    /// Of one address or, of IPv6, one /64 network; 0 sets no limit.
+    /// Connections of one address or, for IPv6, one /64 network; 0 means no limit.
     pub per_address: usize,
-    /// Networks of proxies, which the limit of an address does not hold for.
+    /// Networks of trusted proxies, which are exempt from the limit per address.
     pub trusted_proxies: Vec<IpNet>,
-    /// Of all listeners that share these rules.
+    /// Connections of all listeners that share these rules.
     pub total: usize,
 }
 
@@ -57,7 +58,7 @@ impl Default for ConnectionRules {
     }
 }
 
-/// The open connections of the listeners that share one set of rules.
+/// The open connections of all listeners that share one set of rules.
 #[derive(Debug)]
 pub struct Connections {
     rules: ConnectionRules,
@@ -71,34 +72,34 @@ struct Places {
     open: HashMap<u64, Arc<Place>>,
     of_address: HashMap<IpAddr, HashSet<u64>>,
     of_listener: HashMap<&'static str, usize>,
-    /// What was found idle and is not closed yet, in the order in which it is to be.
+    /// Idle connections that scans have found and nothing has closed yet, in closing order.
     idle: HashMap<Within, Found>,
 }
 
-/// The idle connections that one look has found.
+/// The result of one scan for idle connections.
 #[derive(Debug)]
 struct Found {
     candidates: VecDeque<(Arc<Place>, Quiet)>,
-    /// When it was looked in vain.
+    /// When the last scan that found none was made.
     none_at: Option<Instant>,
 }
 
-/// Where a connection stands in the order of closing: whether it is a proxy's, how many its address has, since when it is idle.
+/// The closing order: whether the connection is a proxy's, how many its address has, since when it is idle.
 type Order = (bool, Reverse<usize>, u64);
 
-/// What there is no room in.
+/// The limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Within {
-    /// What one address may have.
+    /// The limit of one address.
     Address(IpAddr),
-    /// What one listener may have.
+    /// The limit of one listener.
     Listener(&'static str),
-    /// The descriptors of the process.
+    /// The limit of the process's file descriptors.
     Descriptors,
 }
 
 impl Within {
-    /// As metrics say it.
+    /// The `reason` label in metrics.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::Address(_) => "address",
@@ -114,14 +115,14 @@ pub(super) struct Place {
     id: u64,
     listener: &'static str,
     address: IpAddr,
-    /// Whether it is one of a proxy that speaks for many.
+    /// Whether it is a trusted proxy's, which serves many clients.
     trusted: bool,
     activity: Arc<Activity>,
     leave: Notify,
     left: Notify,
 }
 
-/// Holds one connection's place until it ends, however it ends, and counts it in `offerd_http_connections`.
+/// Holds a connection's slot until it ends, however it ends, and counts it in `offerd_http_connections`.
 #[derive(Debug)]
 pub(super) struct OpenConnection {
     place: Arc<Place>,
@@ -129,20 +130,21 @@ pub(super) struct OpenConnection {
 }
 
 impl Connections {
-    /// Nothing is open yet.
+    /// No connections yet, under these rules.
     pub fn new(rules: ConnectionRules) -> Arc<Self> {
         Arc::new(Self { rules, begun: Instant::now(), places: Mutex::default() })
     }
 
-    /// How many refusals there may be at once.
+    /// The limit of concurrent refusals.
     pub(super) fn refusals(&self) -> usize {
         (self.rules.total / REFUSALS_SHARE).clamp(1, REFUSALS)
     }
 
-    /// A place for a connection of a listener that has at most so many; an idle one is closed for it where there is no room.
+    /// Takes a slot for a connection of a listener that may have `most`; closes an idle one if a limit is
+    /// reached.
     ///
     /// # Errors
-    /// Where there is no room, and nobody is idle.
+    /// The limit that is reached, if no connection is idle.
     pub(super) async fn admit(
         self: &Arc<Self>,
         listener: &'static str,
@@ -162,7 +164,7 @@ impl Connections {
         Err(full)
     }
 
-    /// Closes the longest idle connection, and waits until it is gone. `false` when none is idle.
+    /// Closes the longest idle connection and waits until it is gone; `false` when none is idle.
     pub(super) async fn close_one(&self, within: Within) -> bool {
         let Some(place) = self.places.lock().take_idle(within) else { return false };
         metrics::counter!(
@@ -212,7 +214,7 @@ impl Connections {
 }
 
 impl Places {
-    /// How many connections an address has.
+    /// The number of connections of an address.
     fn crowd(&self, address: IpAddr) -> usize {
         self.of_address.get(&address).map_or(0, HashSet::len)
     }
@@ -237,12 +239,12 @@ impl Places {
         }
     }
 
-    /// The connection to close for a new one; it takes no request any more.
+    /// Picks the connection to close; it takes no more requests.
     fn take_idle(&mut self, within: Within) -> Option<Arc<Place>> {
         loop {
             if let Some(found) = self.idle.get_mut(&within) {
                 while let Some((place, quiet)) = found.candidates.pop_front() {
-                    // Since then it may have been used, or have gone by itself.
+                    // It may have been used since the scan, or be gone.
                     if place.activity.close(quiet) {
                         return Some(place);
                     }
@@ -260,7 +262,7 @@ impl Places {
         }
     }
 
-    /// Those that are idle, the first to be closed first.
+    /// The idle connections, in closing order.
     fn look(&self, within: Within) -> VecDeque<(Arc<Place>, Quiet)> {
         let mut idle: Vec<_> = match within {
             Within::Address(address) => {
@@ -282,7 +284,7 @@ impl Places {
         idle.into_iter().map(|(_, place, quiet)| (Arc::clone(place), quiet)).collect()
     }
 
-    /// A connection with its place in the order of closing, if it is idle.
+    /// A connection and its place in the closing order, if it is idle.
     fn candidate<'p>(&self, place: &'p Arc<Place>) -> Option<(Order, &'p Arc<Place>, Quiet)> {
         let quiet = place.activity.quiet()?;
         Some(((place.trusted, Reverse(self.crowd(place.address)), quiet.since_us), place, quiet))
@@ -290,12 +292,12 @@ impl Places {
 }
 
 impl OpenConnection {
-    /// What happens on it.
+    /// The connection's activity.
     pub(super) fn activity(&self) -> Arc<Activity> {
         Arc::clone(&self.place.activity)
     }
 
-    /// Returns when it is to be closed for another one.
+    /// Returns when the connection is to close for another one.
     pub(super) async fn told_to_leave(&self) {
         self.place.leave.notified().await;
     }

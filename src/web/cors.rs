@@ -1,7 +1,6 @@
-//! Lets pages of other origins call the interface.
+//! Cross-origin requests from browsers.
 //!
-//! Two known browser clients send credentials, and for those a `*` in the answer is void, so the origin is
-//! echoed.
+//! Two known browser clients send credentials, with which `*` is invalid, so the origin is echoed.
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
@@ -17,25 +16,26 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
 );
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");
 
-/// The header of an answer that no page of another origin may read, whichever origins may call ([`Reply::own_site`]).
+/// Set on an answer that pages of other origins must never read, whatever the CORS settings
+/// ([`Reply::own_site`]).
 pub(super) const OWN_SITE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
-/// Who is welcome at a listener, beside what tokens say: pages by their origin, the older edition by its vendor. May change while
-/// requests are served; each is answered under one.
+/// The CORS policy of a listener, and the vendors of the older edition. It may change while requests are
+/// served; each request is answered under one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Welcome {
     /// Which origins may call from a browser.
     pub cors: Cors,
-    /// The vendor names that the v1 `Accept` type may carry; with none, any.
+    /// The vendor names that the v1 `Accept` type may carry; empty means any.
     pub vendors: Vec<String>,
 }
 
-/// Which origins may call.
+/// The origins that may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cors {
     /// Every origin (`*` in the settings).
     Any,
-    /// These, `https://*.shop.example` being any name below the domain; with none, no page of another origin.
+    /// These origins; `https://*.shop.example` covers any name below the domain. Empty means no other origin.
     Only(Vec<String>),
 }
 
@@ -63,8 +63,8 @@ impl Cors {
         Some(wanted.fold(reply, |reply, wanted| reply.header(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone())))
     }
 
-    /// Marks an answer as readable by `origin`, unless the answer is for its own site only. Caches are told in any case that
-    /// answers differ by origin.
+    /// Marks an answer as readable by `origin`, unless the answer is for its own site only. `Vary` names the
+    /// origin in any case, for caches.
     pub(super) fn mark(&self, answer: &mut HeaderMap, origin: Option<&HeaderValue>) {
         vary_by_origin_too(answer);
         let is_for_others = !answer.contains_key(OWN_SITE);
@@ -82,7 +82,7 @@ impl Cors {
     }
 }
 
-/// Whether an origin is the one that is allowed, or of a name below the domain that is.
+/// Whether an origin is the allowed one, or a name below an allowed `*.` domain.
 fn covers(allowed: &str, origin: &[u8]) -> bool {
     let Some((scheme, domain)) = allowed.split_once("*.") else { return allowed.as_bytes() == origin };
     let below = origin.strip_prefix(scheme.as_bytes()).and_then(|name| name.strip_suffix(domain.as_bytes()));
@@ -90,7 +90,7 @@ fn covers(allowed: &str, origin: &[u8]) -> bool {
     below.is_some_and(|below| below.len() > 1 && below.ends_with(b".") && below.iter().all(is_of_name))
 }
 
-/// Adds the origin to what an answer varies by, in one line: each poll pays for it.
+/// Adds `Origin` to `Vary`, in a single header line: every poll carries it.
 fn vary_by_origin_too(answer: &mut HeaderMap) {
     let mut names: Vec<&[u8]> = answer.get_all(VARY).iter().map(HeaderValue::as_bytes).collect();
     names.push(ORIGIN.as_str().as_bytes());
@@ -98,8 +98,8 @@ fn vary_by_origin_too(answer: &mut HeaderMap) {
     answer.insert(VARY, vary.expect("names of headers and what joins them are visible"));
 }
 
-/// Whether a value is one that browsers send: a scheme, a host and perhaps a port, or `null`. Apps have schemes of their own, and files no
-/// host. Nothing else is echoed.
+/// Whether a value has the form of an origin that a browser sends: a scheme, a host and perhaps a port, or
+/// `null`. Apps have schemes of their own, and files no host. Nothing else is echoed.
 fn is_origin(value: &HeaderValue) -> bool {
     let Ok(text) = value.to_str() else { return false };
     let is_scheme = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'+' | b'-' | b'.');

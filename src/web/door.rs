@@ -1,11 +1,11 @@
-//! What is refused before a request is taken apart: a head that is not what it must be, and new work while there is no room for it in
-//! the queue. Refusing must cost next to nothing, or it is what there is no time for.
+//! Early rejects, before a request is parsed: malformed heads, and new work while the queue is full. They
+//! must cost next to nothing, since they protect a daemon that is short of time.
 //!
-//! HTTP/1.1 wants exactly one `Host`, and a valid one (RFC 9112, 3.2): of two, a proxy before us may believe another than we do. A body
-//! that comes in chunks comes in nothing else: what is also compressed for the way (`Transfer-Encoding: gzip, chunked`) nobody here
-//! undoes. And who expects anything (`Expect`) is answered, or told that nobody here does it (RFC 9110, 10.1.1).
+//! HTTP/1.1 requires exactly one valid `Host` (RFC 9112, 3.2): with two, a proxy before us may believe a
+//! different one than we do. A chunked body must not be compressed as well (`Transfer-Encoding: gzip,
+//! chunked`): nothing here decodes it. And an `Expect` is either met or refused (RFC 9110, 10.1.1).
 //!
-//! The door stands outside of the panic boundary, so nothing here may panic, whatever was sent.
+//! This code runs outside the panic boundary, so it must not panic on any input.
 
 use hyper::header::{EXPECT, HOST, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::Authority;
@@ -17,17 +17,16 @@ use super::exchange;
 use super::failure::Failure;
 use super::surface::Surface;
 
-/// The route of a request whose path was never looked at, in metrics.
+/// The route label in metrics of a request whose path was not looked at.
 const NO_ROUTE: &str = "unknown";
 
-/// The answer to a request that is not let in; `None` lets it go on. A refusal counts for its address, and the 429 of the gate goes
-/// before it.
+/// The answer to a rejected request; `None` lets it continue. A rejected request counts against its address,
+/// and the gate's 429 takes precedence.
 pub(super) fn refused<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
     faulty(surface, request).or_else(|| turned_away(surface, request))
 }
 
-/// The answer to a request whose `Host` is none, or whose body comes in a coding that is not undone: 400; to one who expects what is not
-/// done: 417.
+/// 400 for an invalid `Host` or an unsupported transfer coding, 417 for an unmet `Expect`.
 fn faulty<A, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
     let headers = request.headers();
     let fault = fault(request.version(), headers).or_else(|| coding_fault(headers));
@@ -35,14 +34,15 @@ fn faulty<A, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> 
     Some(exchange::refused(surface, request, NO_ROUTE, || failure.into_response()))
 }
 
-/// The answer to a request that brings new work and has no room in the queue; `None` lets it go on. Whose token is not good is told
-/// so further on.
+/// The answer to new work while the queue is full; `None` lets the request continue, as does an invalid
+/// token, which is refused later.
 ///
-/// It counts for its address all the same, and is refused for that first, so that a flood is told as much.
+/// The request still counts against its address, and the 429 of that limit takes precedence, so that a
+/// flooding client learns of it.
 fn turned_away<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
     let line = surface.gate.full_line(request.method())?;
     let (resource, _) = surface.router.find(request.uri().path()).ok()?;
-    // What else a path is asked for, such as its methods, is no work.
+    // Other requests for the path, such as `OPTIONS`, are not work.
     let route = resource.route(request.method())?;
     let principal = caller::identify(route.scope, request.headers(), &[], &*surface.app).ok()?;
     if !line.refuses(principal.as_ref().and_then(Principal::company).unwrap_or_default()) {
@@ -51,11 +51,11 @@ fn turned_away<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -
     Some(exchange::refused(surface, request, resource.template(), || surface.gate.refuse_full()))
 }
 
-/// What is wrong with the `Host` of a request.
+/// The fault in the `Host` header, if any.
 fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
     let mut hosts = headers.get_all(HOST).iter();
     let Some(host) = hosts.next() else {
-        // HTTP/2 names the host beside the path, HTTP/1.0 need not.
+        // HTTP/2 carries the host in `:authority`, and HTTP/1.0 does not require one.
         return (version == Version::HTTP_11).then_some("Host header is missing");
     };
     if hosts.next().is_some() {
@@ -64,7 +64,7 @@ fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
     (!is_host(host)).then_some("Host header must be a host name or address, and perhaps a port")
 }
 
-/// What is wrong with the coding in which a body comes.
+/// The fault in `Transfer-Encoding`, if any.
 fn coding_fault(headers: &HeaderMap) -> Option<&'static str> {
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     let first = codings.next()?;
@@ -74,20 +74,21 @@ fn coding_fault(headers: &HeaderMap) -> Option<&'static str> {
         .then_some("Transfer-Encoding must be chunked alone, or left out: bodies are read as they are")
 }
 
-/// What is said to who expects anything but to be told to go on, which hyper does.
+/// The refusal of an `Expect` other than `100-continue`, which hyper meets.
 fn unmet_expectation(headers: &HeaderMap) -> Option<Failure> {
     let mut expected = headers.get_all(EXPECT).iter();
     let is_met = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"100-continue");
     (!expected.all(is_met)).then(Failure::unmet_expectation)
 }
 
-/// Whether a value is a host and perhaps a port, without a user. It may be empty: so says who asks for what has no host.
+/// Whether a value is a host with an optional port, without a user. It may be empty, for a target without a
+/// host.
 fn is_host(value: &HeaderValue) -> bool {
     let Ok(text) = value.to_str() else { return false };
     if text.is_empty() {
         return true;
     }
-    // What is behind the last colon of an IPv6 address stands before its bracket.
+    // A colon inside the brackets of an IPv6 address does not begin a port.
     let (name, port) = text.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).unwrap_or((text, ""));
     if name.is_empty() || !port.bytes().all(|digit| digit.is_ascii_digit()) {
         return false;

@@ -1,31 +1,32 @@
-//! Which edition of the interface a request asks for.
+//! The edition of the interface that a request asks for.
 
 use hyper::HeaderMap;
 use hyper::header::ACCEPT;
 
 use super::list;
 
-/// An edition of the interface. Without the v1 type in `Accept` it is the current one.
+/// An edition of the interface; the current one, unless `Accept` names the v1 type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Edition {
-    /// What the specification describes first.
+    /// The edition that the specification describes first.
     Current,
-    /// The older one, asked for by `Accept: application/vnd.<vendor>.v1+json`.
+    /// The older edition, requested by `Accept: application/vnd.<vendor>.v1+json`.
     V1,
 }
 
 /// The editions that a route is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Editions {
-    /// A path of the specification, or one that is the same whoever asks: both editions have it.
+    /// A path of the specification, or one that is the same in both editions.
     All,
-    /// A path that came after v1.
+    /// A path that was added after v1.
     CurrentOnly,
 }
 
 impl Edition {
-    /// Reads `Accept`: the v1 type counts at any place of the list, whatever its case and its parameters, but for a weight of zero. Its
-    /// vendor may be anybody, unless there are `vendors`, one of whom it then has to be.
+    /// Reads `Accept`. The v1 type counts anywhere in the list, whatever its case and its parameters, except
+    /// with a weight of zero. Any vendor is accepted unless `vendors` is not empty; then it must be one of
+    /// those.
     pub fn requested(headers: &HeaderMap, vendors: &[String]) -> Self {
         match list::items(headers, &ACCEPT).any(|range| is_v1_type(range, vendors)) {
             true => Self::V1,
@@ -44,7 +45,7 @@ impl Editions {
 fn is_v1_type(media_range: &str, vendors: &[String]) -> bool {
     let mut parts = media_range.split(';');
     let media_type = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
-    // It is not wanted at all.
+    // A weight of zero means "not acceptable".
     if parts.any(|parameter| list::weight(parameter) == Some(0.0)) {
         return false;
     }

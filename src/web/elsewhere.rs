@@ -1,21 +1,21 @@
-//! Which other listener has a path: for who asks the wrong one.
+//! Hints for a client that asks the wrong listener: which other listener serves a path.
 
 use std::collections::BTreeSet;
 
 use super::router::Router;
 
-/// The paths of the listeners, each by its name in the settings.
+/// The paths of each listener, by the listener's name in the settings.
 #[derive(Debug, Default)]
 pub struct Elsewhere(Vec<(&'static str, Router<()>)>);
 
 impl Elsewhere {
-    /// Listeners with the templates of their paths. Of several that have a path the first is told.
+    /// Listeners, each with its path templates. Where several serve a path, the first is named.
     pub fn new(listeners: impl IntoIterator<Item = (&'static str, BTreeSet<&'static str>)>) -> Self {
         let compiled = |(name, paths)| (name, Router::without_routes(paths));
         Self(listeners.into_iter().map(compiled).collect())
     }
 
-    /// The listener beside this one that has a path, and the template of the path there.
+    /// Another listener than `here` that serves `path`, and the template of the path there.
     pub(super) fn find(&self, here: &str, path: &str) -> Option<(&'static str, &'static str)> {
         let others = self.0.iter().filter(|(name, _)| *name != here);
         others.filter_map(|(name, router)| Some((*name, router.template(path)?))).next()

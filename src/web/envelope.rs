@@ -1,4 +1,5 @@
-//! What every request that passes the door gets around its handler: a task of its own, a panic boundary, and the decision who answers.
+//! What surrounds the handler of every request that passes the early rejects: a task of its own, a panic
+//! boundary, and the dispatch.
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
@@ -30,18 +31,19 @@ use super::surface::Surface;
 use offerd_base::ids;
 use offerd_base::telemetry::requests::OfRequest;
 
-/// The route of a path that has none, in metrics and logs: the path itself is the client's to choose.
+/// The route label in metrics and logs of a path without a route: the client chooses the path, so it is not
+/// used.
 const UNKNOWN_ROUTE: &str = "unknown";
 
-/// Tells how many keys of a body, or values, mean nothing.
+/// The header with the number of unknown keys and values in the body.
 const UNKNOWN_KEYS: HeaderName = HeaderName::from_static("unknown-keys");
 
-/// Whether a request waits in line to be let in.
+/// Whether a request is waiting in the queue for admission.
 #[derive(Debug, Clone, Default)]
 struct InLine(Arc<AtomicBool>);
 
 impl InLine {
-    /// Waits in line.
+    /// Marks the request as queued for as long as `wait` takes.
     async fn during<T>(&self, wait: impl Future<Output = T>) -> T {
         self.0.store(true, Ordering::Relaxed);
         let let_in = wait.await;
@@ -49,7 +51,7 @@ impl InLine {
         let_in
     }
 
-    /// Has `work` go on until it ends, or waits (`None`) for anything but the line.
+    /// Polls `work` until it ends, or until it waits (`None`) for something other than the queue.
     async fn until_behind<F: Future + Unpin>(&self, work: &mut F) -> Option<F::Output> {
         poll_fn(|cx| match Pin::new(&mut *work).poll(cx) {
             Poll::Ready(ended) => Poll::Ready(Some(ended)),
@@ -60,10 +62,10 @@ impl InLine {
     }
 }
 
-/// Answers one request, whatever happens.
+/// Answers one request. A panic is answered too.
 ///
-/// Once it is let in, what has to wait for something waits in a task of its own, because hyper drops the future it was given
-/// when the client hangs up, and a lead that is half written must be written to its end. Who hangs up in line leaves it.
+/// Once admitted, work that has to wait moves to a task of its own: hyper drops the future when the client
+/// hangs up, and a half-written lead must be completed. A client that hangs up while queued leaves the queue.
 pub(super) async fn answer<A>(surface: Arc<Surface<A>>, head: Arc<Head>, body: BodyStream) -> Response
 where
     A: Authenticate + Send + Sync + 'static,
@@ -77,7 +79,8 @@ where
         Some(ended) => ended.ok(),
         None => tokio::spawn(work).await.ok().and_then(Result::ok),
     };
-    // A handler's panic is caught where it is known whose it is, so this is one around it, or a runtime that shuts down.
+    // A handler's panic is caught where its route is known; this is a panic around that, or a runtime that
+    // shuts down.
     ended.unwrap_or_else(|| Failure::overloaded(1).into_response())
 }
 
@@ -101,7 +104,7 @@ where
     let work = dispatch(&surface, &welcome, &head, body, found, &mut visit, &in_line);
     let outcome = AssertUnwindSafe(work).catch_unwind().await;
     let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
-    // Who was turned away holds nothing any more.
+    // A request that was turned away holds no permit any longer.
     let passage = visit.passage();
     let kindly =
         |failure: Failure| (surface.kindly)(&surface.app, route, &head.headers, &failure).ok_or(failure);
@@ -116,14 +119,13 @@ where
     exchange.seal(&surface, &welcome, &visit, route, response)
 }
 
-/// The reply without what the client holds already, in the coding that it asks for.
+/// The reply, as a 304 if the client holds it already, in the coding that the client accepts.
 async fn fitted(reply: Reply, head: &Head) -> Reply {
     let held = HeldTags::of(&head.method, &head.headers);
     reply.unless_held(&held).coded(Coding::asked_for(&head.headers)).await
 }
 
-/// Decides who answers: the preflight, the gate, the router, the caller's rights and the edition may, before
-/// the handler does.
+/// Answers with a preflight, a refusal (gate, router, authentication, edition), or the handler's reply.
 async fn dispatch<A: Authenticate>(
     surface: &Surface<A>,
     welcome: &Welcome,
@@ -158,7 +160,7 @@ async fn dispatch<A: Authenticate>(
     }
     let query = match query {
         Some(query) => query,
-        // Nothing that is written after an image's path keeps it from being shown.
+        // Extra text after an image's path, as some clients append, must not keep the image from being shown.
         None if resource.is_image() => Vec::new(),
         None => return Err(Failure::bad_request("Query string is not percent-encoded UTF-8")),
     };
@@ -170,7 +172,7 @@ async fn dispatch<A: Authenticate>(
     Ok(if route.differs_by_edition() { reply.varying_by_accept() } else { reply })
 }
 
-/// No resource has this path; where one has it that is near, it is named.
+/// A 404, which names a similar path or the listener that serves the path, if there is one.
 fn not_found<A>(surface: &Surface<A>, path: &str) -> Failure {
     let listener = surface.meter.listener();
     let without_slash = path.strip_suffix('/');
@@ -184,7 +186,7 @@ fn not_found<A>(surface: &Surface<A>, path: &str) -> Failure {
     }
 }
 
-/// Our fault: logged once, without the payload, which may quote what a person sent.
+/// An internal error, logged once and without the payload, which may quote personal data.
 fn panicked(route: &'static str) -> Failure {
     tracing::error!(route, "handler panicked");
     Failure::internal()

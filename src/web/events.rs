@@ -1,11 +1,11 @@
-//! Server-sent events, as the HTML standard writes them.
+//! Server-sent events, in the format of the HTML standard.
 
 use bytes::Bytes;
 
-/// The type of a stream of events.
+/// The media type of an event stream.
 pub const EVENT_STREAM: &str = "text/event-stream";
 
-/// One event, with its data line by line; no line may have a line break of its own.
+/// Formats one event, with one `data:` line for each of `lines`. A line must not contain a line break.
 pub fn event(name: &str, id: Option<u32>, lines: impl IntoIterator<Item: AsRef<[u8]>>) -> Bytes {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     let mut event = format!("event: {name}\n{id}").into_bytes();

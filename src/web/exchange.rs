@@ -1,5 +1,5 @@
-//! A request between its arrival and its answer, and what every answer carries: an id, CORS, cache rules, allowances; and that
-//! it is counted and logged.
+//! One request from arrival to answer. Adds what every answer carries (request id, CORS, cache rules, rate
+//! limit headers), counts it and logs it.
 
 use std::time::Instant;
 
@@ -16,10 +16,10 @@ use super::gate::Visit;
 use super::surface::Surface;
 use offerd_base::ids;
 
-/// Names the id in answers, and in the log.
+/// The header of the request id, which is also in the log.
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
-/// A request that is being answered: what its answer is sealed with.
+/// A request that is being answered.
 pub(super) struct Exchange {
     id: Uuid,
     begun: Instant,
@@ -28,13 +28,13 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// A request arrives.
+    /// Starts the clock of a request.
     pub(super) fn begin(id: Uuid, method: &Method, headers: &HeaderMap) -> Self {
         let origin = headers.get(ORIGIN).cloned();
         Self { id, begun: Instant::now(), method: method.clone(), origin }
     }
 
-    /// Puts on the answer of a route, by its template, what every answer carries, counts it and logs it.
+    /// Adds the common headers to an answer, then counts it and logs it under the route's template.
     pub(super) fn seal<A>(
         self,
         surface: &Surface<A>,
@@ -56,7 +56,8 @@ impl Exchange {
     }
 }
 
-/// A refusal in front of warp, sealed as every answer is. The request counts for its address, and is refused for that first.
+/// Answers with an early reject, sealed like any other answer. The request counts against its address, whose
+/// rate limit is checked first.
 pub(super) fn refused<A, B>(
     surface: &Surface<A>,
     request: &Request<B>,
@@ -64,7 +65,7 @@ pub(super) fn refused<A, B>(
     refusal: impl FnOnce() -> Response,
 ) -> Response {
     let exchange = Exchange::begin(ids::random(), request.method(), request.headers());
-    // Before anything is logged but its answer: without that line it costs nothing.
+    // Covers the one log line, that of the answer; with that level off, the span costs nothing.
     let listener = surface.meter.listener();
     let _span = tracing::debug_span!("request", request_id = %exchange.id, listener).entered();
     let mut visit = surface.gate.visit(request.extensions().get::<Peer>().copied(), request.headers());
@@ -72,7 +73,7 @@ pub(super) fn refused<A, B>(
     exchange.seal(surface, &surface.welcome.borrow(), &visit, route, answer)
 }
 
-/// The last answer of a connection, whose requests nobody has looked at.
+/// The last answer of a connection, to a request that was not parsed.
 pub(super) fn last_answer(failure: Failure) -> hyper::Response<Bytes> {
     let mut response = failure.into_stock();
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -80,7 +81,7 @@ pub(super) fn last_answer(failure: Failure) -> hyper::Response<Bytes> {
     response
 }
 
-/// An id as a header.
+/// A request id as a header value.
 fn request_id(id: Uuid) -> HeaderValue {
     let mut text = Uuid::encode_buffer();
     HeaderValue::from_str(id.hyphenated().encode_lower(&mut text)).expect("a uuid is visible ASCII")

@@ -1,5 +1,6 @@
-//! What hyper does not do of itself on a stream of HTTP/1. It answers a request head that is malformed or too long with status 400 or 431
-//! and no body: here the answer gets a body that names the fault or the limit. And it has one time limit for silence and for a head: here are two.
+//! What hyper lacks on an HTTP/1 stream. hyper answers a malformed or oversized request head with 400 or 431
+//! and no body; here the answer gets a body that names the fault or the limit. And hyper has a single timeout
+//! for an idle connection and for a head; here they are two.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -17,38 +18,38 @@ use super::exchange;
 use super::failure::Failure;
 use super::listener::Limits;
 
-/// How hyper's answer to a head that is malformed begins.
+/// The start of hyper's answer to a malformed head.
 const MALFORMED: &[u8] = b"HTTP/1.1 400 ";
 
-/// How hyper's answer to a head that is too long begins. None of ours has this status.
+/// The start of hyper's answer to an oversized head. None of our own answers has this status.
 const TOO_LARGE: &[u8] = b"HTTP/1.1 431 ";
 
-/// What each of our own answers has in its head.
+/// A header that all of our own answers carry.
 const OURS: &[u8] = b"\r\nrequest-id: ";
 
-/// A stream of HTTP/1 that replaces hyper's own 400 and 431, with which the connection ends; and whose reads fail once the client has been silent,
-/// or has taken for a head, longer than it may.
+/// An HTTP/1 stream that replaces hyper's own 400 and 431, after which the connection ends. Its reads fail
+/// once the client exceeds the idle timeout or the header timeout.
 pub(super) struct Explained<S> {
     stream: S,
     limits: Limits,
     activity: Arc<Activity>,
-    /// What is still to be written in place of hyper's answer.
+    /// The rest of our answer that is written in place of hyper's.
     instead: Option<Bytes>,
-    /// The time without a request in which a head has begun to come.
+    /// The idle period in which a head has begun to arrive.
     head_since: Option<u64>,
-    /// What the clock runs for: a time without a request, and whether a head has begun in it.
+    /// What the clock currently times: an idle period, and whether a head has begun in it.
     timed: Option<(u64, bool)>,
     clock: Pin<Box<Sleep>>,
 }
 
 impl<S> Explained<S> {
-    /// A stream within these limits.
+    /// Wraps a stream, with these limits.
     pub(super) fn new(stream: S, limits: Limits, activity: Arc<Activity>) -> Self {
         let clock = Box::pin(sleep_until(Instant::now()));
         Self { stream, limits, activity, instead: None, head_since: None, timed: None, clock }
     }
 
-    /// Ready once the client has been silent, or has taken for a head, longer than it may.
+    /// Ready once the client exceeds the idle timeout or the header timeout.
     fn poll_late(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Some(idle) = self.activity.idle_mark() else { return Poll::Pending };
         let timed = (idle, self.head_since == Some(idle));
@@ -68,7 +69,7 @@ impl<S: AsyncWrite + Unpin> Explained<S> {
             && let Some(failure) = self.refusal(buffer)
         {
             self.instead = Some(last_answer(failure).into());
-            // The rest of the head is heard out, or the client would never read why.
+            // The rest of the head is read and discarded, or the client would never read the answer.
             self.activity.receives(true);
         }
         let Some(answer) = &mut self.instead else { return Poll::Ready(Ok(false)) };
@@ -83,7 +84,7 @@ impl<S: AsyncWrite + Unpin> Explained<S> {
 }
 
 impl<S> Explained<S> {
-    /// What hyper refuses by an answer that begins so; `None` for an answer of ours.
+    /// The failure behind hyper's own answer that begins so; `None` for an answer of ours.
     fn refusal(&self, answer: &[u8]) -> Option<Failure> {
         if answer.starts_with(TOO_LARGE) {
             Some(Failure::head_too_large(self.limits.head_bytes).counted("head_too_large"))
@@ -94,10 +95,11 @@ impl<S> Explained<S> {
     }
 }
 
-/// An answer as bytes, the last one of a connection.
+/// The bytes of an answer after which the connection ends.
 fn last_answer(failure: Failure) -> Vec<u8> {
     let (mut head, body) = exchange::last_answer(failure).into_parts();
-    // Whose page has asked is not known of a head that was not read, and this tells nothing of anybody.
+    // The head was not read, so the origin is unknown; this answer discloses nothing, so any page may read
+    // it.
     head.headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     head.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
     let mut answer = format!("HTTP/1.1 {}\r\n", head.status).into_bytes();

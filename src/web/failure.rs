@@ -1,5 +1,4 @@
-//! What a client reads when a request fails: a status, headers, and an array of [`ApiError`]; one function
-//! answers.
+//! Failed requests: a status, headers and an array of [`ApiError`], turned into an answer by one function.
 
 use std::fmt::Display;
 
@@ -25,8 +24,8 @@ pub struct Failure {
     pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// Failures of one error each: its status, its type, its message, the header that the status calls for, and behind an arrow the details
-/// that a program reads.
+/// Failures with one error each: its status, type and message, the header that the status requires, and
+/// behind the arrow the machine-readable details.
 macro_rules! failures {
     ($($(#[$about:meta])* $name:ident($($given:ident: $kind:ty),*)
         $status:ident $error_type:ident $message:expr
@@ -44,48 +43,49 @@ macro_rules! failures {
 
 impl Failure {
     failures! {
-        /// 400: the request cannot be read at all (a body that is not JSON, a path that is not percent-encoded
+        /// 400: the request cannot be parsed (a body that is not JSON, a path that is not percent-encoded
         /// UTF-8).
         bad_request(message: impl Into<String>) BAD_REQUEST Malformed message;
-        /// 401, with the challenge that RFC 6750 asks for.
+        /// 401, with the challenge that RFC 6750 requires.
         unauthorized(message: impl Into<String>) UNAUTHORIZED Unauthorized message,
             WWW_AUTHENTICATE HeaderValue::from_static("Bearer");
-        /// 403: the caller is known, and must not do this.
+        /// 403: the caller is known, and not allowed to do this.
         forbidden(message: &str) FORBIDDEN Unauthorized message;
-        /// 403: a browser fetches ahead what counts once a person opens it. It throws this away, and asks again then.
+        /// 403: a browser prefetches a URL that counts as opened by a person. It discards this answer and
+        /// asks again when the person opens it.
         fetched_ahead() FORBIDDEN Unsupported "A prefetch is no click; the address is there to be opened";
         /// 404: no resource has this path.
         not_found_path() NOT_FOUND Unsupported "Path does not exist";
-        /// 404: the path is that of a resource, but for the slash at its end.
+        /// 404: the path of a resource, with an extra slash at its end.
         path_without_slash(template: &str) NOT_FOUND Unsupported
             format!("Path does not exist; {template} does, without a slash at the end") => "path" template;
-        /// 404: another listener has the path.
+        /// 404: another listener serves the path.
         path_elsewhere(listener: &str, template: &str) NOT_FOUND Unsupported
             format!("Path does not exist here; {template} is a path of the {listener} listener (`{listener}.listen`)")
             => "listener" listener, "path" template;
-        /// 404: something that a person may open is not there.
+        /// 404: a page or link for people does not exist.
         unknown(message: &str) NOT_FOUND InvalidUuidReference message;
-        /// 405: the path exists and takes only the methods of `allow`.
+        /// 405: the path exists, but takes only the methods in `allow`.
         method_not_allowed(allow: HeaderValue) METHOD_NOT_ALLOWED Unsupported "Method is not allowed on this path",
             ALLOW allow;
         /// 408: the body did not arrive in time.
         timeout() REQUEST_TIMEOUT Unavailable "Request body did not arrive in time";
         /// 409: the lead exists already.
         conflict(lead: Uuid) CONFLICT Duplicate format!("Lead {lead} duplicates an existing lead");
-        /// 409: another process on the same database does it; the message says which.
+        /// 409: another process on the same database does this; the message names it.
         led_elsewhere(message: String) CONFLICT Unavailable message;
-        /// 410: something that a person could open has expired.
+        /// 410: a page or link for people has expired.
         gone(message: &str) GONE Unavailable message;
         /// 413: the body is longer than `limit_bytes`.
         too_large(limit_bytes: usize) PAYLOAD_TOO_LARGE TooLarge
             format!("Request body must be at most {limit_bytes} bytes") => "limit" limit_bytes;
-        /// 413: what is to be merged into a lead would make it longer than `limit_bytes`.
+        /// 413: the merged lead would be longer than `limit_bytes`.
         lead_too_large(limit_bytes: usize) PAYLOAD_TOO_LARGE TooLarge
             format!("Lead must be at most {limit_bytes} bytes with what is merged into it; send less, or begin a new lead")
             => "limit" limit_bytes;
-        /// 415: the body is not of a JSON type.
+        /// 415: the body's type is not JSON.
         unsupported_media() UNSUPPORTED_MEDIA_TYPE Unsupported "Content-Type must be application/json";
-        /// 415: the body is not that of an HTML form.
+        /// 415: the body's type is not that of an HTML form.
         unsupported_form() UNSUPPORTED_MEDIA_TYPE Unsupported
             "Content-Type must be application/x-www-form-urlencoded";
         /// 415: the body is compressed.
@@ -94,101 +94,102 @@ impl Failure {
             ACCEPT_ENCODING HeaderValue::from_static("identity");
         /// 415: the path is not part of the edition that `Accept` asks for.
         unsupported_edition() UNSUPPORTED_MEDIA_TYPE Unsupported "Path is not offered in the v1 edition";
-        /// 417: something is expected that nobody here does.
+        /// 417: `Expect` is something other than `100-continue`.
         unmet_expectation() EXPECTATION_FAILED Unsupported "Expect must be 100-continue, or left out";
-        /// 429: the caller asks too often.
+        /// 429: the caller exceeds a rate limit.
         too_many_requests(retry_after_s: u32) TOO_MANY_REQUESTS Unavailable
             "Too many requests; try again later", RETRY_AFTER retry_after_s;
-        /// 429: an address has as many connections as it may, each with a request under way.
+        /// 429: an address has as many connections as allowed, each with a request under way.
         too_many_connections(retry_after_s: u32) TOO_MANY_REQUESTS Unavailable
             "Too many connections of this address; use one for many requests, or try again later",
             RETRY_AFTER retry_after_s;
-        /// 400: the head is no HTTP/1.1, or announces a body by what is no length.
+        /// 400: the head is not HTTP/1.1, or its `Content-Length` is not a length.
         head_malformed() BAD_REQUEST Malformed
             "Request head must be HTTP/1.1, and its Content-Length one number of fewer than 20 digits";
-        /// 431: the head is longer than `limit_bytes`, has too many headers, or announces a body longer than 64 bits can say.
+        /// 431: the head is longer than `limit_bytes`, has too many headers, or a `Content-Length` that
+        /// exceeds 64 bits.
         head_too_large(limit_bytes: usize) REQUEST_HEADER_FIELDS_TOO_LARGE TooLarge
             format!("Request head must be at most {limit_bytes} bytes, with at most 100 headers and fewer than 20 digits in \
                 Content-Length")
             => "limit" limit_bytes;
-        /// 503: a named limit of the service is reached, or it is about to stop.
+        /// 503: a limit of the service is reached, or it is about to stop.
         overloaded(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable
             "Service is at its limit; try again later", RETRY_AFTER retry_after_s;
-        /// 503: what is asked for is there, and the disk cannot read it, or not all of it.
+        /// 503: the record exists, but the disk cannot read it, or not all of it.
         unreadable(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable
             "The record cannot be read; try again later", RETRY_AFTER retry_after_s;
-        /// 503: what was sent cannot be stored just now, and was not taken in.
+        /// 503: the request cannot be stored at the moment, and was not accepted.
         unwritable(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable
             "The record cannot be written; try again later", RETRY_AFTER retry_after_s;
     }
 
-    /// 400: the body is no JSON object; `error` says where it stops being one.
+    /// 400: the body is not a JSON object; `error` says where parsing failed.
     pub fn not_json(error: ApiError) -> Self {
         Self::of(StatusCode::BAD_REQUEST, error)
     }
 
-    /// 400 tied to one attribute or path parameter.
+    /// 400 for one attribute or path parameter.
     pub fn bad_attribute(attribute: impl Into<String>, message: impl Into<String>) -> Self {
         Self::of(StatusCode::BAD_REQUEST, ApiError::at(attribute, ErrorType::Malformed, message))
     }
 
-    /// 404: a well-formed UUID names nothing of the caller's company; `reference_type` is the noun
-    /// (`RateTable`).
+    /// 404: the UUID names no record of the caller's company; `reference_type` is the noun (`RateTable`).
     pub fn unknown_uuid(reference_type: &str, uuid: Uuid) -> Self {
         let error = ApiError { attribute: None, ..ApiError::unknown_uuid("", reference_type, uuid) };
         Self::of(StatusCode::NOT_FOUND, error)
     }
 
-    /// 409: the same request is under way; its answer is to be had by sending it again.
+    /// 409: the same request is under way; the client gets its answer by sending it again.
     pub fn under_way() -> Self {
         let message = "A request with this Idempotency-Key is under way";
         Self::of(StatusCode::CONFLICT, ApiError::at("Idempotency-Key", ErrorType::Duplicate, message))
             .header(RETRY_AFTER, HeaderValue::from(1))
     }
 
-    /// 422: the request was read and does not fit; `faults` holds all that is wrong with it.
+    /// 422: the request was parsed and is invalid; `faults` holds every fault.
     pub fn malformed(faults: Vec<ApiError>) -> Self {
         debug_assert!(!faults.is_empty(), "a malformed request has at least one fault");
         Self { status: StatusCode::UNPROCESSABLE_ENTITY, errors: faults, headers: Vec::new() }
     }
 
-    /// 422 tied to one attribute, parameter or header.
+    /// 422 for one attribute, parameter or header.
     pub fn fault(attribute: &str, error_type: ErrorType, message: impl Into<String>) -> Self {
         Self::malformed(vec![ApiError::at(attribute, error_type, message)])
     }
 
-    /// 500: our fault. The cause goes to the log, never to the client.
+    /// 500: an internal error. The cause goes to the log, never to the client.
     pub fn internal() -> Self {
         let error = ApiError { error_type: None, ..ApiError::new(ErrorType::Unavailable, "Internal error") };
         Self::of(StatusCode::INTERNAL_SERVER_ERROR, error)
     }
 
-    /// The same faults under another status, for an edition that answers differently.
+    /// The same errors with another status, for an edition that answers differently.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
-    /// The same, counted among the requests that are refused for a reason.
+    /// Counts the refusal under `reason`.
     #[must_use]
     pub fn counted(self, reason: &'static str) -> Self {
         metrics::counter!(HTTP_REQUESTS_REFUSED, "reason" => reason).increment(1);
         self
     }
 
-    /// What it says, for people.
+    /// The messages, joined for people.
     pub fn words(&self) -> String {
         let words: Vec<&str> = self.errors.iter().filter_map(|error| error.message.as_deref()).collect();
         words.join("; ")
     }
 
-    /// The one place where a failure becomes an answer.
+    /// Turns a failure into an answer; the only place that does.
     pub fn into_response(self) -> Response {
         self.into_stock().map(Into::into)
     }
 
-    /// The answer, to be cloned: made once and given often, since under load what is said most must cost least.
+    /// The answer, made once and cloned for each use: under load the most frequent answer must be the
+    /// cheapest.
     pub(super) fn into_stock(self) -> hyper::Response<Bytes> {
         let body = serde_json::to_vec(&self.errors).expect("strings and maps of strings always serialise");
         let mut response = hyper::Response::new(body.into());
@@ -210,10 +211,10 @@ impl Failure {
     }
 }
 
-/// Room for an answer's own headers and for those that it is sealed with, so that they are moved nowhere on the way.
+/// Capacity for an answer's own headers and the common ones, so that the map never grows.
 pub(super) const HEADERS: usize = 12;
 
-/// Our fault, whose cause goes to the log as what `failed`.
+/// An internal error, whose cause is logged with the message `failed`.
 pub fn our_fault<E: Display>(failed: &'static str) -> impl FnOnce(E) -> Failure {
     move |error| {
         tracing::error!(%error, "{failed}");
@@ -221,10 +222,10 @@ pub fn our_fault<E: Display>(failed: &'static str) -> impl FnOnce(E) -> Failure 
     }
 }
 
-/// Works on a thread that may block; `failed` is what the log says where it panics.
+/// Runs `work` on a blocking thread; `failed` is the log message if it panics.
 ///
 /// # Errors
-/// That it did.
+/// An internal error if `work` panics.
 pub async fn blocking<T: Send + 'static>(
     failed: &'static str,
     work: impl FnOnce() -> T + Send + 'static,

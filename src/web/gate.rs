@@ -1,5 +1,5 @@
-//! Who gets past: how often one client may ask, how much may be under way at once, and what becomes of new work when there is
-//! more of it than the process can do. Everything is decided before the body is read, so turning away costs little.
+//! Admission: rate limits, limits of concurrent requests, and load shedding of new work. All of it is decided
+//! before the body is read, so a refusal costs little.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,33 +25,33 @@ use offerd_base::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Seconds after which who was turned away for load may come again.
+/// The `Retry-After` of requests that are shed, in seconds.
 const RETRY_AFTER_LOAD_S: u32 = 1;
 
-/// What a gate lets past; `limits.*` in the settings.
+/// The limits of a gate; `limits.*` in the settings.
 #[derive(Debug, Clone, Default)]
 pub struct GateRules {
-    /// Of one company, over all its tokens, or of one partner institution.
+    /// The rate of one company, over all its tokens, or of one partner institution.
     pub per_company: Option<Rate>,
-    /// Of one address.
+    /// The rate of one address.
     pub per_address: Option<Rate>,
-    /// Networks that no rate holds for.
+    /// Networks that are exempt from the rates.
     pub exempt: Vec<IpNet>,
-    /// Networks of proxies that tell whom they forward for.
+    /// Networks of proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// Requests under way; 0 sets no limit.
+    /// Concurrent requests; 0 means no limit.
     pub requests: usize,
-    /// Those of one company; 0 sets no limit.
+    /// Concurrent requests of one company; 0 means no limit.
     pub requests_per_company: usize,
-    /// Bytes of bodies under way; 0 sets no limit.
+    /// Bytes of request bodies in memory; 0 means no limit.
     pub body_bytes: usize,
-    /// Those of one company; 0 sets no limit.
+    /// Bytes of request bodies of one company; 0 means no limit.
     pub body_bytes_per_company: usize,
-    /// How much new work is let in; `None` sets no limit.
+    /// Load shedding of new work; `None` means no limit.
     pub new_work: Option<ShedderRules>,
 }
 
-/// One gate, for all the listeners of a daemon that share its limits.
+/// One gate, shared by all listeners of a daemon that share its limits.
 pub struct Gate {
     rules: GateRules,
     companies: Option<Allowances<Account>>,
@@ -60,43 +60,43 @@ pub struct Gate {
     shares: Shares,
     bodies: Bodies,
     shedder: Option<LoadShedder>,
-    /// What is said to new work that there is no room for in line, and how often that was.
+    /// The response when the queue is full, and its counter.
     overloaded: hyper::Response<Bytes>,
     refused_full: Counter,
 }
 
-/// Whose token it is.
+/// The holder of a rate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Account {
     Company(Uuid),
     Partner(Arc<str>),
 }
 
-/// The memory for the bodies of requests under way: so much for all, and of it so much for each company.
+/// A memory budget for request bodies, with a fair share for each company.
 ///
 /// Counts the bytes that bodies may take. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Bodies {
     all: Arc<Semaphore>,
     shares: Shares,
-    /// Of one company; 0 sets no limit of its own.
+    /// The budget of one company, in bytes; 0 means no limit.
     of_one: usize,
 }
 
-/// A part of the memory, held until it is dropped.
+/// A reserved part of the budget, released on drop.
 pub(super) type Room = (OwnedSemaphorePermit, Option<Share>);
 
-/// One request at the gate, and what it holds until it is answered.
+/// One request at the gate, with what it holds until it is answered.
 #[derive(Debug, Default)]
 pub(super) struct Visit {
-    /// `None` when no rate holds for it.
+    /// `None` when no address rate applies.
     limited_address: Option<IpAddr>,
     limited: bool,
     standings: Vec<Standing>,
     passage: Passage,
 }
 
-/// What a request holds while it is under way.
+/// The slots that a request holds while it is under way.
 #[derive(Debug, Default)]
 pub(super) struct Passage {
     _request: Option<OwnedSemaphorePermit>,
@@ -104,8 +104,8 @@ pub(super) struct Passage {
 }
 
 impl Gate {
-    /// A gate by its rules. `disk_wait` tells how long a commit may have waited for the disk just now, which is no queueing;
-    /// `None` while the disk does not answer.
+    /// A gate with these rules. `disk_wait` returns how long a commit may have waited for the disk just now,
+    /// which does not count as queueing; `None` while the disk does not respond.
     pub fn new(rules: GateRules, disk_wait: impl Fn() -> Option<Duration> + Send + Sync + 'static) -> Self {
         Self {
             companies: rules.per_company.map(|rate| Allowances::new("company", rate)),
@@ -120,17 +120,17 @@ impl Gate {
         }
     }
 
-    /// A gate that stands open, as that of the admin listener: whoever gets there must be answered above all under load.
+    /// A gate without limits, for the admin listener: operators must be served above all under load.
     pub fn open() -> Self {
         Self::new(GateRules::default(), || None)
     }
 
-    /// How long new work queues just now, for who has less urgent things to do.
+    /// How long new work currently queues, so that less urgent work can yield.
     pub fn queueing(&self) -> Duration {
         self.shedder.as_ref().map_or(Duration::ZERO, LoadShedder::queueing)
     }
 
-    /// A request arrives.
+    /// Registers the arrival of a request.
     pub(super) fn visit(&self, peer: Option<Peer>, headers: &HeaderMap) -> Visit {
         if self.companies.is_none() && self.addresses.is_none() {
             return Visit::default();
@@ -140,7 +140,7 @@ impl Gate {
         Visit { limited_address: address.filter(|_| limited), limited, ..Visit::default() }
     }
 
-    /// Counts a request for its address, and takes a place among those under way.
+    /// Counts a request against its address, and takes a slot for it.
     ///
     /// # Errors
     /// 429 or 503.
@@ -153,19 +153,20 @@ impl Gate {
         Ok(())
     }
 
-    /// What turns away new work just now, because the queue for it is full. What only reads is let past: a client that polls
-    /// has its lead in.
+    /// The load shedder, if its queue is full and the request is new work. Requests that only read pass: they
+    /// poll for leads that were admitted before.
     pub(super) fn full_line(&self, method: &Method) -> Option<&LoadShedder> {
         self.shedder.as_ref().filter(|shedder| !reads(method) && shedder.is_full())
     }
 
-    /// What is said to new work that there is no room for in line; counted.
+    /// The response when the queue is full; counts the refusal.
     pub(super) fn refuse_full(&self) -> Response {
         self.refused_full.increment(1);
         self.overloaded.clone().map(Into::into)
     }
 
-    /// Lets new work of a company in, perhaps after it has waited for that, and what only reads at once.
+    /// Admits new work of a company, perhaps after it has queued. Requests that only read are admitted at
+    /// once.
     ///
     /// # Errors
     /// 503.
@@ -179,7 +180,7 @@ impl Gate {
         }
     }
 
-    /// Counts a request for its company, and for what the company has under way.
+    /// Counts a request against its company's rate and its concurrent requests.
     ///
     /// # Errors
     /// 429.
@@ -202,22 +203,22 @@ impl Gate {
         Ok(())
     }
 
-    /// The memory for bodies.
+    /// The budget for request bodies.
     pub(super) fn bodies(&self) -> Bodies {
         self.bodies.clone()
     }
 }
 
 impl Bodies {
-    /// So many bytes for all, and for each company; 0 sets no limit.
+    /// A budget in bytes, for all and for each company; 0 means no limit.
     pub(super) fn new(of_all: usize, of_one: usize) -> Self {
         Self { all: places(of_all), shares: Shares::default(), of_one }
     }
 
-    /// Room for a body that will be `bytes` long at most, of a company if one sends it.
+    /// Reserves `bytes` for a body, counted against the company if one sent it.
     ///
     /// # Errors
-    /// 429 when the company's part is taken, 503 when all is.
+    /// 429 when the company's budget is used up, 503 when the whole is.
     pub(super) fn room(&self, company: Option<Uuid>, bytes: usize) -> Result<Room, Failure> {
         let share = company.map(|company| self.shares.take(company, bytes, self.of_one));
         let of_company =
@@ -229,12 +230,12 @@ impl Bodies {
 }
 
 impl Visit {
-    /// What is to be held until the answer is out.
+    /// Takes the slots that the request holds until its answer has been sent.
     pub(super) fn passage(&mut self) -> Passage {
         std::mem::take(&mut self.passage)
     }
 
-    /// Tells the client how its allowances stand, if it has any.
+    /// Adds the `RateLimit` headers, if a rate applies.
     pub(super) fn mark(&self, headers: &mut HeaderMap) {
         if self.standings.is_empty() {
             return;
@@ -257,7 +258,7 @@ fn reads(method: &Method) -> bool {
     method == Method::GET || method == Method::HEAD
 }
 
-/// The reason in metrics.
+/// The `reason` label in metrics.
 fn word(shed: Shed) -> &'static str {
     match shed {
         Shed::Full => "queue",
@@ -266,18 +267,18 @@ fn word(shed: Shed) -> &'static str {
     }
 }
 
-/// So many places; 0 sets no limit.
+/// A semaphore; 0 means no limit.
 fn places(most: usize) -> Arc<Semaphore> {
     let most = if most == 0 { usize::MAX } else { most };
     Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))
 }
 
-/// 429, counted: one caller has as much under way as it may.
+/// 429, counted: one caller is at its limit.
 fn asks_too_much(reason: &'static str) -> Failure {
     Failure::too_many_requests(RETRY_AFTER_LOAD_S).counted(reason)
 }
 
-/// 503, counted: all callers together have.
+/// 503, counted: the service is at its limit.
 fn turned_away(reason: &'static str) -> Failure {
     Failure::overloaded(RETRY_AFTER_LOAD_S).counted(reason)
 }

@@ -1,4 +1,4 @@
-//! What answers a request, and what it is given.
+//! Request handlers and their arguments.
 
 use std::sync::Arc;
 
@@ -11,25 +11,25 @@ use super::request::Request;
 use super::respond::Reply;
 use super::router::Params;
 
-/// A handler as it stands in the route table; `handler!` makes one of an `async fn`.
+/// A handler in the route table; `handler!` makes one from an `async fn`.
 pub type Handler<A> = fn(Context<A>) -> BoxFuture<'static, Result<Reply, Failure>>;
 
-/// All that a handler may look at.
+/// Everything that a handler gets.
 pub struct Context<A> {
-    /// The application.
+    /// The application state.
     pub app: Arc<A>,
     /// The request, its body still unread.
     pub request: Request,
     /// The values of the path parameters.
     pub params: Params,
-    /// Who is calling; `None` exactly on routes of [`Scope::None`](super::Scope::None).
+    /// The caller; `None` exactly on routes of [`Scope::None`](super::Scope::None).
     pub principal: Option<Principal>,
     /// The edition to answer in.
     pub edition: Edition,
 }
 
 impl<A> Context<A> {
-    /// The company that calls, on a route that asks for one.
+    /// The calling company, on a route for companies.
     pub fn caller(&self) -> Result<&Caller, Failure> {
         match &self.principal {
             Some(Principal::Company(caller)) => Ok(caller),
@@ -37,7 +37,7 @@ impl<A> Context<A> {
         }
     }
 
-    /// The key of the partner that calls, on a route that asks for one.
+    /// The key of the calling partner, on a route for partners.
     pub fn partner(&self) -> Result<&str, Failure> {
         match &self.principal {
             Some(Principal::Partner(partner)) => Ok(partner),
@@ -45,15 +45,15 @@ impl<A> Context<A> {
         }
     }
 
-    /// Only a handler whose row asks for somebody else gets here.
+    /// Reached only if a handler and its row in the route table ask for different principals.
     fn not_asked_for(&self) -> Failure {
         debug_assert!(false, "a route's scope is what its handler asks for");
         Failure::unauthorized("Access token is missing")
     }
 }
 
-/// Puts an `async fn(Context<App>) -> Result<Reply, Failure>` into a route table, or two: the one that answers, and the
-/// one that answers who asks for v1.
+/// Puts an `async fn(Context<App>) -> Result<Reply, Failure>` into a route table; or two, the second for
+/// requests of the v1 edition.
 #[macro_export]
 macro_rules! handler {
     ($function:path) => {

@@ -1,5 +1,5 @@
-//! A surface that is asked from within the process, without a listener: from the router on it is the same way, with the same
-//! answers. A body that is a stream is made piece by piece, as it is read.
+//! Requests from within this process, without a listener. From the router on, a request is handled as on a
+//! listener and gets the same answer. A streamed body is produced as it is read.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use super::caller::Authenticate;
 use super::envelope;
 use super::surface::Surface;
 
-/// The body of an answer, and why it may end before its end.
+/// The body of an answer; its error is the reason why the body ends early.
 pub type AnswerBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
 
-/// What answers requests of this very process.
+/// Serves requests of this process.
 pub struct InProcess<A>(Arc<Surface<A>>);
 
 impl<A: Authenticate + Send + Sync + 'static> InProcess<A> {
-    /// Asks this surface.
+    /// Serves this surface.
     pub fn new(surface: Surface<A>) -> Self {
         Self(Arc::new(surface))
     }
 
-    /// Answers one request, whatever happens.
+    /// Answers one request. A failure is an answer too.
     pub async fn call(&self, mut request: Request<Bytes>) -> Response<AnswerBody> {
         let length = HeaderValue::from(request.body().len());
         request.headers_mut().insert(CONTENT_LENGTH, length);

@@ -1,27 +1,29 @@
 //! The public listeners: from bytes to a handler and back.
 //!
-//! A request's way, a file a step:
+//! The path of a request, by file:
 //!
-//! 1. [`listener`] accepts the connection (no delay, a limit on the head's time and size) and notes the peer; [`connections`] has
-//!    a place for it, for which an idle one may be closed, or none (503, or 429 where its address has too many).
-//! 2. In `service`, `door` refuses what names no host, or two, and bodies in codings (400), and what expects anything but to go on (417), and turns new work away while there is no room for it in the queue
-//!    (503). Both answer with the 429 of step 4 to one who asks too often.
-//! 3. The one warp filter takes the request apart; `envelope` gives it an id and a task of its
-//!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
-//! 4. [`gate`] counts it for its address (429), for those under way and, once the caller is known, for the
-//!    company; new work waits in the queue there until it is let in ([`load_shedder`](offerd_base::load_shedder)), or is turned away as at
-//!    the door. No body is read before.
+//! 1. [`listener`] accepts the connection (`TCP_NODELAY`, limits on the time and size of the head) and notes
+//!    the peer. [`connections`] gives it a slot, for which it may close an idle connection, or refuses it:
+//!    503, or 429 where its address has too many.
+//! 2. In `service`, `door` refuses requests that name no host or two, and bodies in codings (400), and any
+//!    `Expect` but `100-continue` (417). It turns new work away while the queue is full (503). All of these
+//!    are also subject to the rate limit of step 4 (429).
+//! 3. The one warp filter splits the request into its parts. `envelope` gives it an id and a task of its own,
+//!    so that neither a hang-up nor a panic of the handler affects other requests.
+//! 4. [`gate`] counts it against its address (429), against the requests under way and, once the caller is
+//!    known, against the company. New work queues there until it is admitted
+//!    ([`load_shedder`](offerd_base::load_shedder)) or is turned away as at the door. No body is read before.
 //! 5. [`router`] finds the row of the route table, or answers 404, 405, or `OPTIONS`; [`cors`] answers
 //!    preflights.
-//! 6. [`caller`] asks for the token, or the [`signature`], that the row's [`Scope`] wants, [`edition`] whether the row is part of
-//!    what `Accept` asks for.
-//! 7. The [`Handler`] reads the body through [`request`], the query through [`query`], and gives a [`Reply`] or
-//!    a [`Failure`]; each is turned into an answer by one function, in the `coding` that the client asks for, which `exchange` seals with id, CORS, cache
-//!    rules, metrics and a log line. What is left of a body that nobody reads is heard out, so that the answer is heard too
-//!    (`lingering_close`).
+//! 6. [`caller`] checks the token or the [`signature`] against the row's [`Scope`]; [`edition`] checks that
+//!    the row exists in the edition that `Accept` asks for.
+//! 7. The [`Handler`] reads the body through [`request`] and the query through [`query`], and returns a
+//!    [`Reply`] or a [`Failure`]. One function turns either into an answer, in the `coding` that the client
+//!    accepts. `exchange` adds id, CORS, cache rules, metrics and a log line. The rest of an unread body is
+//!    read and discarded, so that the client gets to read the answer (`lingering_close`).
 //!
-//! Invariants: only this module names warp; no filter rejects, so there is nothing to recover
-//! from; no more of a body is held than its cap; logs and metrics hold the route's template, never the path.
+//! Invariants: only this crate names warp; no filter rejects, so there is no rejection to handle; memory
+//! holds no more of a body than its cap; logs and metrics hold the route's template, never the path.
 //!
 //! A handler and its row:
 //!

@@ -1,6 +1,6 @@
-//! How a connection is closed on which a body may still be coming: our side first, and theirs once they have said what they
-//! were saying. A client that is cut off while it writes never reads the answer: what comes in on a closed socket is answered
-//! with a reset, which takes the answer back.
+//! Lingering close of a connection on which a body may still be arriving: we shut down our side first, then
+//! read until the client has finished. A client that is cut off while it writes never reads the answer: data
+//! that arrives on a closed socket is answered with a reset, which discards the answer.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,28 +10,28 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::time::Sleep;
 
-/// How much is listened to and forgotten: twice the largest cap of a body that the settings take.
+/// How many bytes are read and discarded: twice the largest body cap that the settings accept.
 const LISTENED_TO_BYTES: usize = 2 * 1024 * 1024;
 
-/// How long it is.
+/// How long bytes are read and discarded.
 const LISTENED_TO: Duration = Duration::from_secs(1);
 
-/// What is forgotten at a time.
+/// The size of the read buffer.
 const PIECE_BYTES: usize = 8 * 1024;
 
-/// Listens to who has been told that the connection ends, until they end it too.
+/// Reads and discards what the client still sends, until it closes its side.
 pub(super) struct LingeringClose {
     over: Pin<Box<Sleep>>,
     left_bytes: usize,
 }
 
 impl LingeringClose {
-    /// Our side is closed now.
+    /// Starts after our side has been shut down.
     pub(super) fn begin() -> Self {
         Self { over: Box::pin(tokio::time::sleep(LISTENED_TO)), left_bytes: LISTENED_TO_BYTES }
     }
 
-    /// Ready once the other side is done, or has been listened to for long enough.
+    /// Ready once the client has closed its side, or the limit of time or bytes is reached.
     pub(super) fn poll(
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),
@@ -59,7 +59,7 @@ mod tests {
     use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
     use tokio::time::Instant;
 
-    /// Listens to the end; how long it took.
+    /// Lingers to the end; returns how long it took.
     async fn listen(mut stream: DuplexStream) -> Duration {
         let (begun, mut lingering) = (Instant::now(), LingeringClose::begin());
         poll_fn(|context| lingering.poll(&mut stream, context)).await;

@@ -1,14 +1,14 @@
-//! Headers that hold lists.
+//! Headers that carry comma-separated lists.
 
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 
-/// What stands between the commas of all headers of a name, without the blanks around it. What is not ASCII is left out.
+/// The items of all headers called `name`, trimmed. Items that are not ASCII are left out.
 pub fn items<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> + use<'h> {
     all_items(headers, name).flatten()
 }
 
-/// The same, with `None` for what is not ASCII.
+/// Like [`items`], with `None` for an item that is not ASCII.
 pub(super) fn all_items<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,
@@ -18,7 +18,7 @@ pub(super) fn all_items<'h>(
     items.map(|item| std::str::from_utf8(item).ok().filter(|text| text.is_ascii()))
 }
 
-/// The weight that a parameter of an item gives it (RFC 9110, 12.4.2); `None` where it gives none.
+/// The weight in a parameter of an item, `q=0.5` (RFC 9110, 12.4.2); `None` for any other parameter.
 pub fn weight(parameter: &str) -> Option<f32> {
     let (name, weight) = parameter.split_once('=')?;
     let weight = weight.trim().parse().ok()?;

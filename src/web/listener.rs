@@ -1,6 +1,6 @@
-//! Our own accept loop. `warp::serve` sets no limit at all: not on connections, not on a half-sent head, not
-//! on the drain; so warp filters are served from here, on hyper's connections, by public and admin listeners
-//! alike. What is spoken on a connection is the affair of `protocols`.
+//! The accept loop. `warp::serve` limits neither connections, nor half-sent heads, nor the drain. So warp
+//! filters are served from here on hyper connections, for public and admin listeners alike. `protocols`
+//! speaks HTTP on a connection.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -25,20 +25,21 @@ use super::threads::Threads;
 use super::tls::Identity;
 use offerd_base::telemetry::metrics::HTTP_ACCEPT_ERRORS;
 
-/// Connections that the kernel holds ready for us.
+/// The backlog of connections that the kernel accepts for us.
 const BACKLOG: u32 = 1024;
 
-/// How long accepting rests when the process is out of file descriptors, so as not to spin.
+/// The pause in accepting when the process is out of file descriptors, so that the loop does not spin.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
-/// What a listener puts up with.
+/// The limits of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Open connections of the listener; for one more an idle one is closed, or it is answered with 503.
+    /// Open connections of the listener; beyond it an idle one is closed, or the new one is answered with
+    /// 503.
     pub connections: usize,
-    /// How long a request's head may take from its first byte. A handshake of TLS may take as long.
+    /// How long a request's head may take from its first byte; also the limit for a TLS handshake.
     pub header_timeout: Duration,
-    /// How long a client may be silent before its first request, and between two.
+    /// How long a client may be idle before its first request, and between two.
     pub idle_timeout: Duration,
     /// How long a client may leave an answer unread before its connection is cut.
     pub write_timeout: Duration,
@@ -48,7 +49,8 @@ pub struct Limits {
     pub drain: Duration,
 }
 
-/// What a listener can serve: any warp filter through `TowerToHyperService::new(warp::service(filter))`.
+/// A service that a listener can serve: any warp filter through
+/// `TowerToHyperService::new(warp::service(filter))`.
 pub trait HttpService:
     Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> + Clone + Send + 'static
 {
@@ -62,7 +64,7 @@ impl<S> HttpService for S where
 {
 }
 
-/// A bound address that nobody is served on yet.
+/// A bound socket that does not serve yet.
 #[derive(Debug)]
 pub struct Listener {
     name: &'static str,
@@ -82,7 +84,7 @@ pub struct Drained {
 }
 
 impl Listener {
-    /// Binds `addr`; port 0 takes a free one. `name` stands in metrics and logs.
+    /// Binds `addr`; port 0 takes a free port. `name` appears in metrics and logs.
     ///
     /// Call it within a tokio runtime; [`serve`](Self::serve) may run on another.
     pub fn bind(name: &'static str, addr: SocketAddr, limits: Limits) -> io::Result<Self> {
@@ -92,7 +94,7 @@ impl Listener {
         Self::from_std(name, socket.listen(BACKLOG)?.into_std()?, limits)
     }
 
-    /// Takes over a socket that listens already, such as one inherited from systemd.
+    /// Takes over a listening socket, such as one inherited from systemd.
     pub fn from_std(name: &'static str, socket: std::net::TcpListener, limits: Limits) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let local_addr = socket.local_addr()?;
@@ -100,45 +102,45 @@ impl Listener {
         Ok(Self { name, socket, local_addr, limits, connections, identity: None, threads: None })
     }
 
-    /// Speaks TLS, as whom `identity` says; `None` speaks in the clear.
+    /// Speaks TLS with this identity; `None` means plain text.
     #[must_use]
     pub fn with_identity(self, identity: Option<Identity>) -> Self {
         Self { identity, ..self }
     }
 
-    /// Counts its connections among these, which other listeners may share.
+    /// Counts its connections in `connections`, which other listeners may share.
     #[must_use]
     pub fn among(self, connections: Arc<Connections>) -> Self {
         Self { connections, ..self }
     }
 
-    /// Serves each connection on one of these threads, from its first byte to its last; without them, on the runtime that the
-    /// listener is served on.
+    /// Serves each connection on one of these threads from start to end; without them, on the runtime that
+    /// calls [`serve`](Self::serve).
     #[must_use]
     pub fn on(self, threads: Threads) -> Self {
         Self { threads: Some(threads), ..self }
     }
 
-    /// Its name in metrics and logs.
+    /// The listener's name in metrics and logs.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Where it is reached, as a URL without a path.
+    /// The listener's URL, without a path.
     pub fn url(&self) -> String {
         let scheme = if self.identity.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.local_addr)
     }
 
-    /// The address that was bound, with its real port.
+    /// The bound address, with its actual port.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
 
     /// Serves until `shutdown`, then drains: new connections are refused, idle ones closed at once, in-flight
-    /// requests answered until the drain deadline, and what is left is cut.
+    /// requests answered until the drain deadline, and the rest cut.
     ///
-    /// What waits is a task of its own, so a cut loses an answer, not the work.
+    /// Work that waits runs in a task of its own, so a cut loses the answer, not the work.
     pub async fn serve<S: HttpService>(
         self,
         service: S,
@@ -199,14 +201,14 @@ struct Acceptor<S> {
 }
 
 impl<S: HttpService> Acceptor<S> {
-    /// Serves what was accepted, refuses it where there is no room, or rests when accepting itself fails.
+    /// Serves an accepted connection, refuses it if there is no slot, or pauses when accepting itself fails.
     async fn admit(&mut self, accepted: io::Result<(TcpStream, SocketAddr)>) {
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => return self.rest(error).await,
         };
         self.failing = false;
-        // A socket that cannot be told so serves as well, only later.
+        // A socket without `TCP_NODELAY` works too, only slower.
         let _ = stream.set_nodelay(true);
         match self.open.admit(self.name, self.limits.connections, Peer(peer)).await {
             Ok(open) => self.start(stream, Peer(peer), open),
@@ -228,7 +230,7 @@ impl<S: HttpService> Acceptor<S> {
             self.connections.spawn(async move { serve(stream).await });
             return;
         };
-        // A socket belongs to the runtime that it is read on.
+        // A socket is bound to the runtime that reads it.
         let Ok(stream) = stream.into_std() else { return };
         let (mut serving, served) = oneshot::channel::<()>();
         threads.run(async move {
@@ -239,12 +241,12 @@ impl<S: HttpService> Acceptor<S> {
                 () = serve(stream) => {}
             }
         });
-        // Here stays what waits for its end, and cuts it when it is cut itself.
+        // This task waits for the connection to end; aborting it cuts the connection.
         self.connections.spawn(async move { drop(served.await) });
     }
 
-    /// A connection that died in the queue is nothing; running out of descriptors is told once, and an idle connection is
-    /// closed for it, or else it is waited out.
+    /// Handles an accept error. A connection that died in the backlog is ignored. Running out of descriptors
+    /// is logged once; then an idle connection is closed, or accepting pauses.
     async fn rest(&mut self, error: io::Error) {
         use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
         if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted) {

@@ -1,5 +1,5 @@
-//! What is spoken on a connection: HTTP/1.1 or HTTP/2. Within TLS it is negotiated; in the clear a client that knows beforehand
-//! begins with the preface of HTTP/2 (RFC 9113, 3.3), which is told from a request by its first bytes.
+//! HTTP/1.1 and HTTP/2 on a connection. TLS negotiates the protocol. In plain text a client with prior
+//! knowledge starts with the HTTP/2 preface (RFC 9113, 3.3), which is recognised by its first bytes.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -29,28 +29,29 @@ use super::taken::Taken;
 use super::tls::HTTP_2;
 use super::unstalled::Unstalled;
 
-/// Requests of one HTTP/2 connection at once.
+/// Concurrent requests of one HTTP/2 connection.
 const STREAMS: u32 = 128;
 
-/// Streams that a client may reset before we have looked at them; more, and the connection ends (rapid reset).
+/// Streams that a client may reset before they are accepted; beyond it the connection ends (rapid reset).
 const RESETS_PENDING: usize = 20;
 
-/// Streams that a client may make us reset by its errors; more, and the connection ends.
+/// Streams that we may reset because of the client's errors; beyond it the connection ends.
 const RESETS_BY_ERROR: usize = 128;
 
-/// Bytes that a client may send ahead on one stream, and on all of a connection.
+/// Flow-control windows, in bytes, of a stream and of a connection.
 const STREAM_WINDOW: u32 = 64 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 
-/// How long a connection without any request yet may take for its first once we drain: it was accepted, so it is answered. And how long
-/// one may take its leave that has none under way: who has begun a head may end it. Both are at most this part of the drain.
+/// While draining, the time that a new connection gets for its first request: it was accepted, so it is
+/// answered. Also the time that a connection without a request under way gets to close, so that a head that
+/// has begun can end. Both are at most this part of the drain.
 const GRACE: Duration = Duration::from_secs(1);
 const GRACE_SHARE: u32 = 4;
 
-/// The part of a drain that a body which is still coming may take.
+/// The part of the drain that a body may still take to arrive.
 const BODY_SHARE: u32 = 2;
 
-/// How connections of one listener are served. Cheap to clone.
+/// Serves the connections of a listener. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Protocols {
     http1: http1::Builder,
@@ -64,7 +65,8 @@ impl Protocols {
         let mut http1 = http1::Builder::new();
         http1
             .timer(TokioTimer::new())
-            // `Explained` distinguishes silence from a slow head. With a limit hyper reads on after each answer, which polls it.
+            // `Explained` distinguishes an idle client from a slow head. With a timeout set, hyper keeps
+            // reading after each answer, which polls it.
             .header_read_timeout(limits.idle_timeout + limits.header_timeout)
             .max_header_size(limits.head_bytes);
         let mut http2 = http2::Builder::new(TokioExecutor::new());
@@ -81,13 +83,13 @@ impl Protocols {
         Self { http1, http2, tls, limits }
     }
 
-    /// How a refusal is said; `None` where saying it would cost a handshake.
+    /// The protocol for refusals; `None` with TLS, where a refusal would cost a handshake.
     pub(super) fn in_the_clear(&self) -> Option<&http1::Builder> {
         self.tls.is_none().then_some(&self.http1)
     }
 
-    /// Serves one connection to its end, or to that of its requests once `draining`. How it ends is the client's affair: a
-    /// reset or a broken request is no fault of ours.
+    /// Serves one connection to its end or, once `draining`, to the end of its requests. How it ends is
+    /// ignored: resets and broken requests are the client's doing.
     pub(super) async fn serve<S: HttpService>(
         self,
         stream: TcpStream,
@@ -115,8 +117,8 @@ impl Protocols {
         }
     }
 
-    /// What a client begins with, in this time; `None` where it does not, or we drain before: nothing was sent, so
-    /// nothing is answered.
+    /// Waits for the client's first bytes or handshake; `None` on timeout, or when the drain begins first:
+    /// nothing was sent, so nothing is answered.
     async fn begun<T>(
         &self,
         draining: &watch::Receiver<bool>,
@@ -142,7 +144,7 @@ impl Protocols {
         let begun = Arc::new(Notify::new());
         let last_call = LastCall::new(draining.clone(), self.limits.drain / BODY_SHARE);
         let with_peer = answering(peer, service, Arc::clone(&activity), Arc::clone(&begun), last_call);
-        // A client that does not take its leave either is cut.
+        // A client that does not close its side either is cut.
         let deserted = activity.desertion(self.grace(), self.limits.write_timeout);
         let drained = told(draining, &begun, self.grace());
         if !is_http2 {
@@ -155,22 +157,22 @@ impl Protocols {
             tokio::select! {
                 () = drained => {}
                 () = activity.silence(self.limits.idle_timeout) => {}
-                // A stream cannot be ended alone, for hyper waits where we cannot reach it: who leaves one answer lying
-                // gets the others to their end, and a new connection for the next.
+                // hyper offers no way to end a single stream, so one neglected answer ends the connection:
+                // its other requests complete, and the client opens a new connection for the next.
                 () = activity.neglect(self.limits.write_timeout) => {}
             }
         };
         finish(connection, leave, deserted).await;
     }
 
-    /// How long is waited for who has no request under way.
+    /// The grace period for connections without a request under way.
     fn grace(&self) -> Duration {
         GRACE.min(self.limits.drain / GRACE_SHARE)
     }
 }
 
-/// Whether what a client sends first is the preface of HTTP/2. It stays there to be read. No request begins so, and who sends less
-/// than this at once is taken to speak HTTP/1.1.
+/// Peeks for the HTTP/2 preface. No HTTP/1 request starts like it, and a client whose first packet is shorter
+/// is taken to speak HTTP/1.1.
 async fn begins_with_preface(stream: &TcpStream) -> io::Result<bool> {
     const PREFACE: &[u8; 6] = b"PRI * ";
     let mut first = [0; PREFACE.len()];
@@ -178,7 +180,7 @@ async fn begins_with_preface(stream: &TcpStream) -> io::Result<bool> {
     Ok(&first[..peeked] == PREFACE)
 }
 
-/// What answers the requests of one connection, and notes that they are under way. `begun` is told of each.
+/// The service of one connection: it tracks the requests under way, and notifies `begun` of each.
 fn answering<S, B>(
     peer: Peer,
     service: S,
@@ -210,14 +212,14 @@ where
                     let answer = if is_bare { bare(answer) } else { answer.map(Some) };
                     Ok(answer.map(|body| Taken::new(body, under_way)))
                 }
-                // The connection is closed at this moment: the client sends it again on another one.
+                // The connection is closing at this moment; the client repeats the request on another.
                 None => pending().await,
             }
         }
     })
 }
 
-/// Has it known whether a body is coming, to who reads it as well.
+/// Records whether a body is arriving, and shares that with its reader.
 fn note_body(request: &mut hyper::Request<Incoming>, activity: &Arc<Activity>) {
     let receiving = !request.body().is_end_stream();
     activity.receives(receiving);
@@ -226,8 +228,9 @@ fn note_body(request: &mut hyper::Request<Incoming>, activity: &Arc<Activity>) {
     }
 }
 
-/// An answer to a request whose body is still coming, and is read by nobody, says that the connection ends with it: the client is to
-/// send no more of it. Who is to come again soon (429) may keep the connection, if what is left of the body is little.
+/// Adds `Connection: close` to an answer whose request body is still arriving and stays unread, so that the
+/// client stops sending it. After a 429 the client returns soon, so the connection stays open if little of
+/// the body is left.
 fn parting<B>(mut answer: hyper::Response<B>, method: &Method, receiving: bool) -> hyper::Response<B> {
     let unread = answer.status().is_client_error() || matches!(*method, Method::GET | Method::HEAD);
     if receiving && unread && answer.status() != StatusCode::TOO_MANY_REQUESTS {
@@ -236,8 +239,8 @@ fn parting<B>(mut answer: hyper::Response<B>, method: &Method, receiving: bool) 
     answer
 }
 
-/// The answer to `HEAD`: its head, which tells how long the body would be (RFC 9110, 9.3.2). Over HTTP/1.1 hyper sees to that, over
-/// HTTP/2 it sends the body too.
+/// The answer to `HEAD`: headers only, with the body's length (RFC 9110, 9.3.2). hyper does this over
+/// HTTP/1.1, but over HTTP/2 it would send the body.
 fn bare<B: Body>(answer: hyper::Response<B>) -> hyper::Response<Option<B>> {
     let (mut head, body) = answer.into_parts();
     if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
@@ -246,7 +249,7 @@ fn bare<B: Body>(answer: hyper::Response<B>) -> hyper::Response<Option<B>> {
     hyper::Response::from_parts(head, None)
 }
 
-/// Runs a connection to its end. Once `leave` is over it takes no new requests, and once it is `deserted` then, it is cut.
+/// Runs a connection to its end. After `leave` it takes no new requests; after `deserted` it is cut.
 async fn finish(
     connection: impl GracefulConnection,
     leave: impl Future<Output = ()>,
@@ -258,17 +261,18 @@ async fn finish(
         () = leave => connection.as_mut().graceful_shutdown(),
     }
     tokio::select! {
-        biased; // it says that it leaves, before it is cut
+        biased; // announces the close before the cut
         _ = connection => {}
         () = deserted => {}
     }
 }
 
-/// Returns when a connection is to leave. `begun` tells of its first request: hyper closes a connection that it has read
-/// nothing of, though the client may be sending at this moment.
+/// Returns when the connection should close: after the drain begins, and after its first request (`begun`) or
+/// the grace period. hyper closes a connection of which it has read nothing, though the client may be sending
+/// at this moment.
 async fn told(mut draining: watch::Receiver<bool>, begun: &Notify, grace: Duration) {
-    // A sender that is gone means the same.
+    // A closed channel means that the drain has begun, too.
     let _ = draining.wait_for(|begun| *begun).await;
-    // Whoever is silent for so long is cut.
+    // A client that is silent for that long is cut.
     let _ = tokio::time::timeout(grace, begun.notified()).await;
 }

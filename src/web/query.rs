@@ -1,4 +1,4 @@
-//! Query parameters as typed values, and every fault among them at once.
+//! Typed query parameters; all faults are reported at once.
 //!
 //! ```text
 //! let (name, limit) = query::read(&context.request, |query| {
@@ -8,8 +8,8 @@
 //! })?;
 //! ```
 //!
-//! A kind of value is a function from text to the value, or to the words after "must be". Parameters that nobody asks
-//! for are ignored; of a repeated one the first counts.
+//! A kind of value is a function that parses a text, or returns the words that follow "must be" in the error.
+//! Parameters that a handler does not read are ignored; of a repeated one the first counts.
 
 use std::ops::RangeInclusive;
 
@@ -17,18 +17,18 @@ use super::failure::Failure;
 use super::request::Request;
 use offerd_model::{ApiError, Enumeration, ErrorType, one_of};
 
-/// The query parameters of a request, and the faults found so far.
+/// The query parameters of a request, with the faults found so far.
 #[derive(Debug)]
 pub struct Query<'q> {
     parameters: &'q [(String, String)],
     faults: Vec<ApiError>,
 }
 
-/// Reads what `take` wants, or answers 422 with every fault. `take` asks for all parameters before it leaves by `?`
-/// for a missing one, and gives nothing only then.
+/// Reads the parameters in `take`. `take` reads all of them before it returns `None` for a missing one, and
+/// returns `None` in no other case.
 ///
 /// # Errors
-/// 422, one error a parameter.
+/// 422, with one error per faulty parameter.
 pub fn read<'q, T>(
     request: &'q Request,
     take: impl FnOnce(&mut Query<'q>) -> Option<T>,
@@ -37,13 +37,13 @@ pub fn read<'q, T>(
 }
 
 impl<'q> Query<'q> {
-    /// The value of a parameter that may be absent.
+    /// The value of an optional parameter.
     pub fn optional<T>(&mut self, name: &str, kind: impl FnOnce(&'q str) -> Result<T, String>) -> Option<T> {
         let value = self.value(name)?;
         kind(value).map_err(|wanted| self.malformed(name, &wanted)).ok()
     }
 
-    /// The value of a parameter that must be there. Nothing is given only when a fault was noted.
+    /// The value of a required parameter; `None` only once its fault is noted.
     pub fn required<T>(&mut self, name: &str, kind: impl FnOnce(&'q str) -> Result<T, String>) -> Option<T> {
         if self.value(name).is_none() {
             let message = format!("Query parameter {name} must be specified");
@@ -52,12 +52,12 @@ impl<'q> Query<'q> {
         self.optional(name, kind)
     }
 
-    /// The value that was read by rules of one's own, or its fault noted.
+    /// The value from a custom parser; `None` once its fault is noted.
     pub fn accept<T>(&mut self, read: Result<T, ApiError>) -> Option<T> {
         read.map_err(|fault| self.fault(fault)).ok()
     }
 
-    /// Notes a fault that no kind of value knows of.
+    /// Notes a fault.
     pub fn fault(&mut self, fault: ApiError) {
         self.faults.push(fault);
     }
@@ -87,7 +87,7 @@ pub fn text(value: &str) -> Result<&str, String> {
     Ok(value)
 }
 
-/// An integer within bounds, in decimal; what its type cannot hold is out of bounds.
+/// A decimal integer within bounds, and within its type.
 pub fn integer<T: TryFrom<i64>>(bounds: RangeInclusive<i64>) -> impl Fn(&str) -> Result<T, String> {
     move |value| {
         let number = value.parse::<i64>().ok().filter(|number| bounds.contains(number));
@@ -100,12 +100,12 @@ pub fn integer<T: TryFrom<i64>>(bounds: RangeInclusive<i64>) -> impl Fn(&str) ->
     }
 }
 
-/// Values of an enumeration, by their wire texts, with commas between them.
+/// Wire values of an enumeration, separated by commas.
 pub fn choices<E: Enumeration>(value: &str) -> Result<Vec<E>, String> {
     value.split(',').map(choice).collect()
 }
 
-/// One of the values of an enumeration, by its wire text.
+/// A wire value of an enumeration.
 pub fn choice<E: Enumeration>(value: &str) -> Result<E, String> {
     E::from_wire(value).ok_or_else(|| one_of(E::WIRE))
 }

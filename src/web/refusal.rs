@@ -1,4 +1,5 @@
-//! What a connection gets that there is no room for: 503 with `Retry-After`, or 429 where its address has too many, and the end.
+//! Answers to connections over a limit: 503 with `Retry-After`, or 429 where the address has too many; then
+//! the connection closes.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,21 +17,22 @@ use super::exchange;
 use super::failure::Failure;
 use offerd_base::telemetry::metrics::HTTP_CONNECTIONS_REFUSED;
 
-/// How long a refused client may take to send the head that is answered.
+/// How long a refused client may take to send its request head.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Seconds after which a refused client may try again.
+/// The `Retry-After` of a refusal, in seconds.
 const RETRY_AFTER_S: u32 = 1;
 
-/// Answers connections that there is no room for.
+/// Answers connections that are over a limit.
 ///
-/// The answer waits for the request's head, because a pooling client takes bytes that come before its request
-/// for a broken connection.
+/// The answer waits for the request's head: a pooling client takes bytes that come before its request for a
+/// broken connection.
 pub(super) struct Refusal {
     listener: &'static str,
-    /// `None` for a listener that speaks TLS: there a connection is just closed, since a handshake costs more than an answer.
+    /// `None` for a TLS listener, which just closes the connection: a handshake costs more than an answer.
     protocol: Option<http1::Builder>,
-    /// Refusals under way. Beyond them a connection is just closed: answering must not cost more than serving.
+    /// Bounds the refusals under way. Beyond it a connection is just closed, since answering must not cost
+    /// more than serving.
     slots: Arc<Semaphore>,
 }
 
@@ -43,7 +45,7 @@ impl Refusal {
         Self { listener, protocol, slots: Arc::new(Semaphore::new(at_once)) }
     }
 
-    /// Answers the one request of `stream`, in a task that no drain waits for.
+    /// Answers one request on `stream`, in a task that the drain does not wait for.
     pub(super) fn answer(&self, stream: TcpStream, full: Within) {
         let labels = [("listener", self.listener), ("reason", full.reason())];
         metrics::counter!(HTTP_CONNECTIONS_REFUSED, &labels).increment(1);

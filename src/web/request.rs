@@ -1,4 +1,4 @@
-//! A request as handlers see it: decoded, with a body that is read on demand, under a cap.
+//! A request as handlers see it: parsed, with a body that is read on demand and under a cap.
 
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -24,7 +24,7 @@ use super::gate::{Bodies, Room};
 use super::list;
 use offerd_base::load_shedder::Permit;
 
-/// Where browsers, old and new, say why they fetch what nobody has opened.
+/// The headers in which browsers, old and new, announce a prefetch.
 const PURPOSES: [HeaderName; 4] = [
     HeaderName::from_static("sec-purpose"),
     HeaderName::from_static("purpose"),
@@ -32,25 +32,26 @@ const PURPOSES: [HeaderName; 4] = [
     HeaderName::from_static("x-moz"),
 ];
 
-/// One request, which has all that its `Head` has. Deliberately not `Debug`: headers hold the token, the body holds a person.
+/// One request; it derefs to its `Head`. Deliberately not `Debug`: headers hold the token, the body holds a
+/// person.
 pub struct Request {
-    /// The decoded query parameters in their order.
+    /// The decoded query parameters, in order.
     pub query: Vec<(String, String)>,
-    /// Leave to do new work, held until whoever takes it gives it back, or the request is answered.
+    /// The permit for new work, held until it is taken and released, or the request is answered.
     pub permit: Permit,
     head: Arc<Head>,
     body: Option<BodyStream>,
     put_back: Option<Bytes>,
-    /// The company that sent it, if it is one's.
+    /// The company that sent it, if a company did.
     company: Option<Uuid>,
-    /// The memory for bodies, of all requests.
+    /// The budget for request bodies.
     bodies: Bodies,
-    /// This one's part of it, held until the request is answered.
+    /// This body's part of the budget, held until the request is answered.
     room: Option<Room>,
 }
 
 impl Request {
-    /// What arrived, with its query decoded.
+    /// A request from its parts.
     pub(super) fn new(
         head: Arc<Head>,
         body: BodyStream,
@@ -62,12 +63,13 @@ impl Request {
         Self { query, permit, head, body: Some(body), put_back: None, company, bodies, room: None }
     }
 
-    /// Who counts as one client: its address or, of IPv6, its /64 network; behind these proxies too.
+    /// The key that a client is limited by: its address or, for IPv6, its /64 network; behind these proxies
+    /// too.
     pub fn client(&self, trusted_proxies: &[IpNet]) -> Option<IpAddr> {
         client_address(self.peer, &self.headers, trusted_proxies).map(household)
     }
 
-    /// Whether a browser fetches it ahead of a person, who may never open it.
+    /// Whether a browser prefetches it, and may never show it to a person.
     pub fn is_prefetch(&self) -> bool {
         is_prefetch(&self.headers)
     }
@@ -79,21 +81,21 @@ impl Request {
 
     /// Reads the JSON body: at most `cap_bytes` of it, within `timeout`, without a byte-order mark.
     ///
-    /// A request that carries no body gives no bytes, whatever type it claims. A missing `Content-Type` is
-    /// taken for JSON. A second call gives no bytes, or those that were put back.
+    /// A request without a body yields no bytes, whatever its type. A missing `Content-Type` is taken for
+    /// JSON. A second call yields no bytes, or those that were put back.
     pub async fn read_body(&mut self, cap_bytes: usize, timeout: Duration) -> Result<Bytes, Failure> {
         self.read(is_json, Failure::unsupported_media, cap_bytes, timeout).await.map(without_byte_order_mark)
     }
 
-    /// Reads the body whatever it is: at most `cap_bytes` of it, within `timeout`.
+    /// Reads a body of any type: at most `cap_bytes` of it, within `timeout`.
     ///
     /// # Errors
-    /// Why it cannot be taken.
+    /// Why the body cannot be read.
     pub async fn read_any_body(&mut self, cap_bytes: usize, timeout: Duration) -> Result<Bytes, Failure> {
         self.read(|_| true, Failure::unsupported_media, cap_bytes, timeout).await
     }
 
-    /// Reads what an HTML form sends: at most `cap_bytes` of it, within `timeout`; its fields in their order.
+    /// Reads the fields of an HTML form, in order: at most `cap_bytes` of body, within `timeout`.
     pub async fn read_form(
         &mut self,
         cap_bytes: usize,
@@ -115,7 +117,7 @@ impl Request {
         }
         let Some(body) = self.body.take() else { return Ok(Bytes::new()) };
         let (mut body, end) = (body.peekable(), Instant::now() + timeout);
-        // Over HTTP/2 a body may come unannounced.
+        // Over HTTP/2 a body may arrive without headers that announce it.
         if !announces_body(&self.headers)
             && unhurried(&mut self.permit, end, self.head.last_call.clone(), Pin::new(&mut body).peek())
                 .await?
@@ -131,7 +133,7 @@ impl Request {
         }
         let announced = content_length(&self.headers);
         if announced.is_some_and(|length| length > cap_bytes as u64) {
-            // None of it is waited for.
+            // Refuses it without waiting for any of it.
             return Err(Failure::too_large(cap_bytes));
         }
         let announced = announced.and_then(|length| usize::try_from(length).ok());
@@ -140,12 +142,12 @@ impl Request {
         unhurried(&mut self.permit, end, self.head.last_call.clone(), collect(body, cap_bytes)).await?
     }
 
-    /// Has the answer tell of so many more keys, or values, of the body that mean nothing.
+    /// Adds to the count of unknown keys and values that the answer reports.
     pub fn note_unknown(&self, count: usize) {
         self.head.unknown_keys.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Puts `bytes` in the place of a body that was read, for whoever reads it next.
+    /// Puts back a body that was read, for the next reader.
     pub fn put_back(&mut self, bytes: Bytes) {
         self.put_back = Some(bytes);
     }
@@ -159,8 +161,8 @@ impl Deref for Request {
     }
 }
 
-/// Awaits a part of the body, no longer than to its end, nor than a drain waits for it. Meanwhile the permit rests: nobody is kept waiting
-/// for who sends slowly.
+/// Waits for a part of the body, until `end` at most, or until the drain's deadline for bodies. The permit is
+/// paused meanwhile: a slow sender must not block others.
 async fn unhurried<T>(
     permit: &mut Permit,
     end: Instant,
@@ -184,7 +186,7 @@ async fn unhurried<T>(
     read
 }
 
-/// Collects the body. What comes beyond the cap is not waited for: whether it ends or not, it is too large.
+/// Collects the body. It fails as soon as the cap is exceeded, without waiting for the end.
 async fn collect(mut body: Peekable<BodyStream>, cap_bytes: usize) -> Result<Bytes, Failure> {
     let mut collected = Vec::new();
     while let Some(chunk) = body.next().await {
@@ -213,7 +215,7 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Whether the body is compressed, which nobody here undoes.
+/// Whether the body is compressed, which is not supported.
 fn is_encoded(headers: &HeaderMap) -> bool {
     headers
         .get(CONTENT_ENCODING)
@@ -227,12 +229,12 @@ fn is_json(headers: &HeaderMap) -> bool {
     subtype.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
 }
 
-/// What an HTML form is sent as, unless it says otherwise.
+/// Whether the type is the default one of HTML forms.
 fn is_form(headers: &HeaderMap) -> bool {
     media_type(headers).is_some_and(|media_type| media_type == "application/x-www-form-urlencoded")
 }
 
-/// The type of the body without its parameters, in lower case; `None` when none is told.
+/// The media type of the body without its parameters, in lower case; `None` without the header.
 fn media_type(headers: &HeaderMap) -> Option<String> {
     let content_type = headers.get(CONTENT_TYPE)?.to_str().unwrap_or_default();
     Some(content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())

@@ -1,4 +1,4 @@
-//! What a client reads when a request succeeds, plain or compressed, and when it already holds the same bytes (304).
+//! Successful answers: bodies, compression, and 304 where the client already holds the same bytes.
 
 use std::fmt::Display;
 use std::io;
@@ -22,21 +22,21 @@ use super::failure::{Failure, HEADERS, our_fault};
 use super::gate::Passage;
 use super::list;
 
-/// Whether proxies such as nginx may hold back what is written piece by piece.
+/// Tells proxies such as nginx not to buffer a stream.
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// A successful answer. Starts as 200; its verbs add the rest.
+/// A successful answer. Starts as 200; its methods add the rest.
 pub struct Reply {
     status: StatusCode,
     headers: HeaderMap,
     body: Body,
     /// Whether it may be compressed.
     compressible: bool,
-    /// In which other words it is, as its entity tag says.
+    /// The edition's mark in its entity tag; empty for the original wording.
     words: &'static str,
-    /// Where it is kept in other words and codings.
+    /// A cache of the body in other editions and codings.
     renditions: Option<Box<dyn Renditions>>,
-    /// Held until the answer is made or, of a stream, told to its end.
+    /// Held until the answer is made or, for a stream, until it ends.
     passage: Passage,
 }
 
@@ -46,29 +46,29 @@ enum Body {
 }
 
 impl Reply {
-    /// `value` as JSON. A value that cannot be written is our fault: logged here, opaque to the client.
+    /// Serialises `value` as JSON. A failure is an internal error: logged here, opaque to the client.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, Failure> {
         let body = serde_json::to_vec(value).map_err(our_fault("answer could not be serialised"))?;
         Ok(Self::json_bytes(body))
     }
 
-    /// A page for a person, and what the browser lets it do.
+    /// An HTML page, with its content security policy.
     pub fn page(html: impl Into<Bytes>, policy: HeaderValue) -> Self {
         Self::bytes("text/html; charset=utf-8", html).header(CONTENT_SECURITY_POLICY, policy)
     }
 
-    /// JSON that is serialised already, such as a stored rate table.
+    /// JSON that is already serialised, such as a stored rate table.
     pub fn json_bytes(body: impl Into<Bytes>) -> Self {
         Self::bytes("application/json", body)
     }
 
-    /// Bytes of another type, such as an image.
+    /// A body of another type, such as an image.
     pub fn bytes(content_type: &'static str, body: impl Into<Bytes>) -> Self {
         Self::empty(StatusCode::OK).with_body(content_type, Body::Whole(body.into()))
     }
 
-    /// A body that is written as it comes into being, such as an event stream. The drain deadline cuts it. Proxies are asked to
-    /// pass each piece on as it comes.
+    /// A streamed body, such as an event stream, written as it is produced. The drain deadline cuts it.
+    /// Proxies are asked not to buffer it.
     pub fn stream<S>(content_type: &'static str, chunks: S) -> Self
     where
         S: Stream<Item = io::Result<Bytes>> + Send + Sync + 'static,
@@ -77,7 +77,7 @@ impl Reply {
         reply.header(UNBUFFERED, HeaderValue::from_static("no"))
     }
 
-    /// No body at all, for 204 and redirects.
+    /// An answer without a body, for 204 and redirects.
     pub fn empty(status: StatusCode) -> Self {
         Self {
             status,
@@ -90,85 +90,86 @@ impl Reply {
         }
     }
 
-    /// The bytes that the client holds already (304), once their [`etag`](Self::etag) is told. To be answered only to who has
-    /// sent that tag.
+    /// A 304 for bytes that the client already holds; the caller adds their [`etag`](Self::etag). Only valid
+    /// if the request carried that tag.
     pub fn held() -> Self {
         Self::empty(StatusCode::NOT_MODIFIED)
     }
 
-    /// What a resource answers to `OPTIONS`: its methods.
+    /// The answer to `OPTIONS`, with the methods of the resource.
     pub(super) fn options(allow: HeaderValue) -> Self {
         Self::empty(StatusCode::NO_CONTENT).header(ALLOW, allow)
     }
 
-    /// Answers with another success status.
+    /// Sets another success status.
     #[must_use]
     pub fn status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
-    /// Names these bytes by a strong entity tag; a client that sends it back gets 304. `tag` goes without
-    /// quotes.
+    /// Sets a strong entity tag, given without quotes. A client that sends it back gets 304.
     #[must_use]
     pub fn etag(self, tag: impl Display) -> Self {
         let value = HeaderValue::try_from(format!("\"{tag}\""));
         self.header(ETAG, value.expect("an entity tag is visible ASCII"))
     }
 
-    /// Lets it be compressed for who asks for that. Not for what tells secrets beside what somebody else chooses (`SECURITY.md`).
+    /// Allows compression if the client accepts it. Not for answers that mix secrets with input that someone
+    /// else chooses (`SECURITY.md`).
     #[must_use]
     pub fn compressible(self) -> Self {
         Self { compressible: true, ..self }
     }
 
-    /// Has its bytes in other words and codings looked for there, and kept there.
+    /// Uses a cache for other editions and codings of the body.
     #[must_use]
     pub fn kept_in(self, renditions: impl Renditions + 'static) -> Self {
         Self { renditions: Some(Box::new(renditions)), ..self }
     }
 
-    /// Tells a polling client when to come again.
+    /// Tells a polling client when to poll again.
     #[must_use]
     pub fn retry_after(self, seconds: u32) -> Self {
         self.header(RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// Says that the resource was made, and where it is.
+    /// Makes it a 201 with a `Location`.
     #[must_use]
     pub fn created(self, location: String) -> Self {
         let location = HeaderValue::try_from(location).expect("an address of ours is visible ASCII");
         self.status(StatusCode::CREATED).header(LOCATION, location)
     }
 
-    /// Lets it be kept for an hour: it changes with the program, or hardly ever.
+    /// Allows caching for an hour: the content changes with the program, or hardly ever.
     #[must_use]
     pub fn kept_an_hour(self) -> Self {
         self.header(CACHE_CONTROL, HeaderValue::from_static("max-age=3600"))
     }
 
-    /// Has the browser take it for what it says it is, and tell nobody where a link was found.
+    /// Forbids content sniffing, and sends no referrer from its links.
     #[must_use]
     pub fn guarded(self) -> Self {
         self.header(REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
             .header(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"))
     }
 
-    /// Keeps pages of other origins from reading it, whichever origins may call: what a person opens, not a program.
+    /// Keeps pages of other origins from reading it, whatever the CORS settings; for answers that a person
+    /// opens, not a program.
     #[must_use]
     pub fn own_site(self) -> Self {
         self.header(OWN_SITE, HeaderValue::from_static("same-origin"))
     }
 
-    /// Sets one more header.
+    /// Sets a header.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// The same answer in other words. `mark` goes behind its entity tag, so that the two are told apart. A
-    /// stream, and what the client holds, stays as it is.
+    /// Rewrites the body for another edition. `mark` is appended to its entity tag, so that the two differ.
+    /// Streams and 304s stay as they are.
     pub fn reworded(
         mut self,
         mark: &'static str,
@@ -199,25 +200,26 @@ impl Reply {
         bytes
     }
 
-    /// Has its entity tag, if it has one, end with a mark.
+    /// Appends a mark to the entity tag, if there is one.
     fn mark_tag(self, mark: &str) -> Self {
         let Some(tag) = self.headers.get(ETAG).filter(|_| !mark.is_empty()).cloned() else { return self };
         let Ok(text) = tag.to_str() else { return self };
         self.etag(format_args!("{}{mark}", text.trim_matches('"')))
     }
 
-    /// Tells caches that who asks with another `Accept` is answered otherwise.
+    /// Adds `Accept` to `Vary`, for caches.
     pub(super) fn varying_by_accept(mut self) -> Self {
         self.headers.append(VARY, HeaderValue::from_name(ACCEPT));
         self
     }
 
-    /// Keeps a request's place among those under way.
+    /// Keeps the request's slots until the answer has been sent.
     pub(super) fn holding(self, passage: Passage) -> Self {
         Self { passage, ..self }
     }
 
-    /// Without a body when the client `held` the same bytes, or the same in another coding: 304, with the tag that it holds.
+    /// Turns the reply into a 304 if the client holds the same content, in whichever coding, with the tag
+    /// that it holds.
     pub(super) fn unless_held(self, held: &HeldTags) -> Self {
         if ![StatusCode::OK, StatusCode::NOT_MODIFIED].contains(&self.status) {
             return self;
@@ -229,7 +231,8 @@ impl Reply {
         unchanged.header(ETAG, tag)
     }
 
-    /// In the coding that the client asks for, if that is worth it. A large body is compressed aside.
+    /// Compresses the body if the client accepts it and it is worthwhile. A large body is compressed on a
+    /// blocking thread.
     pub(super) async fn coded(mut self, coding: Coding) -> Self {
         if !self.compressible {
             return self;
@@ -248,12 +251,12 @@ impl Reply {
             },
         };
         self.body = Body::Whole(compressed);
-        // So that no two bodies have one tag.
+        // Different bodies need different tags.
         self.mark_tag(&format!("-{}", coding.name()))
             .header(CONTENT_ENCODING, HeaderValue::from_static(coding.name()))
     }
 
-    /// Turns the reply into an answer.
+    /// Builds the response.
     pub(super) fn into_response(self) -> Response {
         let mut response = match self.body {
             Body::Whole(body) => Response::new(body.into()),
@@ -276,23 +279,24 @@ impl Reply {
     }
 }
 
-/// The entity tags that a client says it holds (`If-None-Match`).
+/// The entity tags of a request's `If-None-Match`.
 #[derive(Debug)]
 pub struct HeldTags<'h>(Option<&'h HeaderMap>);
 
 impl<'h> HeldTags<'h> {
-    /// Reads them off a request. Only reading methods are conditional here.
+    /// Reads them from a request. Only `GET` and `HEAD` are conditional.
     pub fn of(method: &Method, headers: &'h HeaderMap) -> Self {
         let reads = matches!(*method, Method::GET | Method::HEAD);
         Self(reads.then_some(headers))
     }
 
-    /// What the tags say, without quotes and without what marks a coding.
+    /// The tags without quotes and without the suffix of a coding.
     pub fn opaque(&self) -> impl Iterator<Item = &str> {
         self.each().map(|tag| without_coding(tag.trim_matches('"')))
     }
 
-    /// The one among them that names the same content as `tag`, of whichever coding; by weak comparison (RFC 9110, 13.1.2).
+    /// The tag that names the same content as `tag`, in whichever coding, by weak comparison (RFC 9110,
+    /// 13.1.2).
     fn find(&self, tag: &HeaderValue) -> Option<HeaderValue> {
         let wanted = tag.to_str().ok()?.trim_matches('"');
         let held = self.each().find(|one| *one == "*" || without_coding(one.trim_matches('"')) == wanted)?;
@@ -305,7 +309,7 @@ impl<'h> HeldTags<'h> {
     }
 }
 
-/// Compresses a body; `None`, once reported, where that fails.
+/// Compresses a body; `None` if that fails, which is logged.
 async fn compressed(coding: Coding, plain: Bytes) -> Option<Bytes> {
     if plain.len() <= coding::MOST_BYTES_AT_ONCE {
         return Some(coding.compress(&plain));

@@ -1,4 +1,4 @@
-//! From a path and a method to a row of the route table. The table is data; this compiles and reads it.
+//! Routing: from a path and a method to a row of the route table. The table is data; this compiles it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,22 +15,22 @@ use super::percent;
 /// One row of a route table.
 #[derive(Debug, Clone)]
 pub struct Route<H> {
-    /// The method; a `GET` row answers `HEAD` too, unless [`Router::without_head`] says otherwise.
+    /// The method; a `GET` row also answers `HEAD`, unless [`Router::without_head`] excludes its path.
     pub method: Method,
-    /// The path template, such as `/leads/{uuid}`. Rows of one resource spell it alike.
+    /// The path template, such as `/leads/{uuid}`. Rows of one resource spell it the same.
     pub path: &'static str,
-    /// What the route asks of its caller.
+    /// The credentials that the route requires.
     pub scope: Scope,
-    /// The editions that have it.
+    /// The editions that have the route.
     pub editions: Editions,
-    /// One sentence for people.
+    /// A one-sentence description.
     pub about: &'static str,
-    /// What answers.
+    /// The handler.
     pub handler: H,
 }
 
-/// A route table: of each row the method, the path, what it asks of its caller, the editions that have it, what answers, and one
-/// sentence for people.
+/// A route table. Each row has a method, a path, a scope, the editions, a handler and a one-sentence
+/// description.
 #[macro_export]
 macro_rules! routes {
     (@row $method:ident $path:literal $scope:ident $editions:ident [$($handler:tt)+] $about:literal) => {
@@ -49,7 +49,7 @@ macro_rules! routes {
 }
 
 impl<H> Route<H> {
-    /// Whether the editions may answer differently. What asks for no token is the same in both.
+    /// Whether editions may answer differently. Routes without a token are the same in both.
     pub fn differs_by_edition(&self) -> bool {
         self.editions == Editions::All && self.scope != Scope::None
     }
@@ -58,7 +58,7 @@ impl<H> Route<H> {
 /// A compiled route table.
 #[derive(Debug)]
 pub struct Router<H> {
-    /// Invariant: the more literal template stands first, so the first that fits is the right one.
+    /// Invariant: more literal templates come first, so the first match is the right one.
     resources: Vec<Resource<H>>,
 }
 
@@ -68,23 +68,23 @@ pub struct Resource<H> {
     template: &'static str,
     segments: Vec<&'static str>,
     routes: Vec<Route<H>>,
-    /// Whether `HEAD` is served as `GET` is.
+    /// Whether `HEAD` is served like `GET`.
     head: bool,
 }
 
-/// The resource that a path names, with the values in the braces; or why it names none.
+/// The resource of a path, with its path parameters; or why there is none.
 pub type Found<'r, H> = Result<(&'r Resource<H>, Params), NotFound>;
 
-/// Why a path names no resource.
+/// Why a path has no resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotFound {
-    /// No template fits.
+    /// No template matches.
     Unknown,
     /// The path is not percent-encoded UTF-8.
     Undecodable,
 }
 
-/// What stood in the braces of a path template: the decoded values of the path parameters, by name.
+/// The decoded path parameters, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Params(Vec<(&'static str, String)>);
 
@@ -94,7 +94,7 @@ impl Params {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The value of `name` as a UUID, or 400 naming the parameter.
+    /// The value of `name` as a UUID, or a 400 that names the parameter.
     pub fn uuid(&self, name: &str) -> Result<Uuid, Failure> {
         self.get(name)
             .and_then(hyphenated_uuid)
@@ -109,9 +109,8 @@ impl Params {
 impl<H: Clone> Router<H> {
     /// Compiles a table.
     ///
-    /// # Panics
     /// When two rows share a method and a path, or spell the parameters of one path differently: the table is
-    /// part of the program, and such a row could never be reached.
+    /// part of the program, and such a row would be unreachable.
     pub fn new(table: &[Route<H>]) -> Self {
         let mut router = Self::without_routes(table.iter().map(|route| route.path));
         for resource in &mut router.resources {
@@ -124,14 +123,14 @@ impl<H: Clone> Router<H> {
 }
 
 impl<H> Router<H> {
-    /// Compiles path templates alone, which nothing answers.
+    /// Compiles path templates without handlers.
     ///
     /// # Panics
-    /// When two spell the parameters of one path differently.
+    /// When two templates spell the parameters of one path differently.
     pub fn without_routes(templates: impl IntoIterator<Item = &'static str>) -> Self {
         let mut resources: BTreeMap<String, Resource<H>> = BTreeMap::new();
         for template in templates {
-            // A brace orders behind all letters, so a parameter behind the literals in its place.
+            // A brace sorts after all letters, so a parameter comes after the literals in its place.
             let known = resources.entry(without_names(template)).or_insert_with(|| Resource::new(template));
             let other = known.template;
             assert!(template == other, "`{template}` and `{other}` are one resource, spell them alike");
@@ -139,7 +138,7 @@ impl<H> Router<H> {
         Self { resources: resources.into_values().collect() }
     }
 
-    /// The same, but these templates take no `HEAD`.
+    /// Excludes `HEAD` from these templates.
     #[must_use]
     pub fn without_head(mut self, templates: &[&str]) -> Self {
         for resource in self.resources.iter_mut().filter(|resource| templates.contains(&resource.template)) {
@@ -148,13 +147,13 @@ impl<H> Router<H> {
         self
     }
 
-    /// The resource of a path as it was sent. A literal beats a parameter; `/leads/` is not `/leads`.
+    /// The resource of a path, still percent-encoded. A literal beats a parameter; `/leads/` is not `/leads`.
     ///
-    /// An image is found by the literals at both ends of its template alone, without parameters then: a page must not show
-    /// a broken image, whatever was written between them.
+    /// An image is also found by the literals at both ends of its template, without parameters: a page must
+    /// not show a broken image, whatever the path has in between.
     pub fn find(&self, path: &str) -> Found<'_, H> {
         let path = path.strip_prefix('/').ok_or(NotFound::Unknown)?;
-        // What cannot be decoded stands for itself, and names no literal.
+        // A segment that does not decode is used as it is; it equals no literal.
         let segments: Vec<_> =
             path.split('/').map(|text| percent::decode(text).unwrap_or(text.into())).collect();
         for resource in &self.resources {
@@ -170,24 +169,24 @@ impl<H> Router<H> {
         Err(if is_decodable { NotFound::Unknown } else { NotFound::Undecodable })
     }
 
-    /// The template of a path, if there is one.
+    /// The template that matches a path, if any.
     pub fn template(&self, path: &str) -> Option<&'static str> {
         self.find(path).ok().map(|(resource, _)| resource.template)
     }
 }
 
 impl<H> Resource<H> {
-    /// The path template, which stands for the path in metrics and logs.
+    /// The path template, used as the label in metrics and logs.
     pub fn template(&self) -> &'static str {
         self.template
     }
 
-    /// Whether it is an image, which is shown however it is asked for.
+    /// Whether it is an image, which is served even where the path or query is malformed.
     pub fn is_image(&self) -> bool {
         self.template.ends_with(".gif")
     }
 
-    /// The methods that it takes, as `Allow` lists them.
+    /// The methods it accepts, for `Allow`.
     pub fn allow(&self) -> HeaderValue {
         let mut methods: BTreeSet<&str> = self.routes.iter().map(|route| route.method.as_str()).collect();
         if self.head && methods.contains("GET") {
@@ -198,7 +197,7 @@ impl<H> Resource<H> {
         HeaderValue::try_from(list).expect("method names are visible ASCII")
     }
 
-    /// The row for `method`; `HEAD` is served by the `GET` row, unless the resource takes none.
+    /// The row for `method`; the `GET` row serves `HEAD`, unless that is excluded.
     pub fn route(&self, method: &Method) -> Option<&Route<H>> {
         let row_of = |method: &Method| self.routes.iter().find(|route| route.method == method);
         row_of(method)
@@ -210,7 +209,7 @@ impl<H> Resource<H> {
         Self { template, segments: path.split('/').collect(), routes: Vec::new(), head: true }
     }
 
-    /// What stands in the braces, if the path is one of this resource.
+    /// The path parameters, if the path matches.
     fn capture(&self, path: &[Cow<'_, str>]) -> Option<Params> {
         if self.segments.len() != path.len() {
             return None;
@@ -233,18 +232,18 @@ impl<H> Resource<H> {
     }
 }
 
-/// The name of a parameter; `None` of a literal.
+/// The name of a parameter segment; `None` for a literal.
 fn parameter(segment: &str) -> Option<&str> {
     segment.strip_prefix('{')?.strip_suffix('}')
 }
 
-/// A template whose parameters are all named alike.
+/// The template with its parameter names removed.
 fn without_names(template: &str) -> String {
     let segments = template.split('/').map(|segment| parameter(segment).map_or(segment, |_| "{}"));
     segments.collect::<Vec<_>>().join("/")
 }
 
-/// Tells whether a path begins and ends as a template does, up to its first and from its last parameter.
+/// Whether a path starts and ends with the template's literals, up to the first and from the last parameter.
 fn encloses(template: &[&str], path: &[Cow<'_, str>]) -> bool {
     let is_literal = |segment: &&&str| parameter(segment).is_none();
     let begins = template.iter().take_while(is_literal).count();

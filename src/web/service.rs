@@ -1,10 +1,10 @@
-//! A surface as a listener serves it: what is refused in front of warp, and the one warp filter.
+//! A surface as a hyper service: early rejects in front of warp, then one warp filter.
 //!
-//! The filter takes every request apart and rejects none. warp's own way is a filter for each route, with the refusals made of its
-//! rejections afterwards. Here they stand before or behind that one filter, for three reasons. A limit must refuse before anything
-//! is taken apart, or it costs what there is no time for ([`door`]). A 405 lists the methods of its path in `Allow`, which a
-//! rejection of warp does not know. And a 404 names the path that is near, or the listener that has it, for which the whole
-//! route table is asked.
+//! The filter accepts every request. warp's own style is a filter for each route, with refusals built from
+//! its rejections. Here refusals are made before or behind the one filter, for three reasons. A load limit
+//! must refuse before a request is parsed, or refusing costs too much ([`door`]). A 405 lists the methods of
+//! its path in `Allow`, which a warp rejection does not know. And a 404 names a similar path or the listener
+//! that serves it, which takes the whole route table.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -41,7 +41,7 @@ where
         match door::refused(&surface, &request) {
             Some(refusal) => Either::Left(ready(Ok(refusal))),
             None => {
-                // A filter could only copy the headers from where they stand.
+                // A filter could only copy the headers.
                 let head = Arc::new(Head::take(&mut request));
                 request.extensions_mut().insert(head);
                 Either::Right(warped.call(request))
@@ -50,7 +50,7 @@ where
     })
 }
 
-/// A body, at whose end its connection is told that it was read.
+/// A body that marks its connection's activity as no longer receiving when it ends.
 fn body<B: Buf>(
     chunks: impl Stream<Item = Result<B, warp::Error>> + Send + 'static,
     activity: Option<Arc<Activity>>,

@@ -1,9 +1,10 @@
-//! Signed queries: how a partner shows who it is when all it can do is fire a URL.
+//! Signed queries: authentication for a partner that can only fire a URL.
 //!
-//! The query carries `keyId`, the id of its signing key, and `signature`: the HMAC-SHA256, in hexadecimal, keyed with the
-//! signing key's text, over the other parameters, `keyId` included, decoded, as `name=value`, sorted, a line feed after
-//! each. Sorting makes the signature survive networks that reorder parameters; that no value holds a control character
-//! keeps two queries from having one text. A query that is fired again is the same request again, so nothing expires.
+//! The query carries `keyId`, the id of the partner's signing key, and `signature`, a hexadecimal HMAC-SHA256
+//! keyed with the signing key's text. It covers the other decoded parameters, `keyId` included, as
+//! `name=value`, sorted, with a line feed after each. Sorting makes the signature survive networks that
+//! reorder parameters. Values with control characters are refused, so no two queries have the same signed
+//! text. A repeated query is the same request again, so signatures do not expire.
 
 use std::sync::Arc;
 
@@ -19,12 +20,12 @@ pub const KEY_ID: &str = "keyId";
 /// The parameter that holds the signature.
 pub const SIGNATURE: &str = "signature";
 
-/// The signature of a query under a key.
+/// Signs a query with a key.
 pub fn sign(query: &[(String, String)], secret: &str) -> String {
     const_hex::encode(mac(query, secret).finalize().into_bytes())
 }
 
-/// The partner whose key has signed a query.
+/// Verifies a query's signature; returns the partner that holds the key.
 pub(super) fn signer(query: &[(String, String)], keys: &impl Authenticate) -> Result<Arc<str>, Failure> {
     let signature = only(query, SIGNATURE).ok_or_else(|| Failure::unauthorized("Signature is missing"))?;
     let verified = only(query, KEY_ID)
@@ -37,7 +38,7 @@ pub(super) fn signer(query: &[(String, String)], keys: &impl Authenticate) -> Re
     verified.map(|key| key.partner).ok_or_else(|| Failure::unauthorized("Signature is invalid"))
 }
 
-/// Takes the same time whatever it is compared with.
+/// The MAC of a query; its verification takes constant time.
 fn mac(query: &[(String, String)], secret: &str) -> Hmac<Sha256> {
     let mut signed: Vec<&(String, String)> = query.iter().filter(|(name, _)| name != SIGNATURE).collect();
     signed.sort_unstable();
@@ -48,7 +49,7 @@ fn mac(query: &[(String, String)], secret: &str) -> Hmac<Sha256> {
     mac
 }
 
-/// The value of a parameter that stands exactly once.
+/// The value of a parameter that occurs exactly once.
 fn only<'q>(query: &'q [(String, String)], name: &str) -> Option<&'q str> {
     let mut values = query.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
     values.next().filter(|_| values.next().is_none())

@@ -1,4 +1,4 @@
-//! One public listener's whole surface: what it offers, to whom, in which editions.
+//! Everything that one public listener serves, and to whom.
 
 use std::sync::Arc;
 
@@ -14,23 +14,24 @@ use super::handler::Handler;
 use super::respond::Reply;
 use super::router::Router;
 
-/// A page that says a failure to a person, by the template of the route and the headers of the request; `None` where a program reads it.
+/// Renders a failure as an HTML page, from the route's template and the headers of the request; `None` where
+/// the client is a program.
 pub type Kindly<A> = fn(&A, &'static str, &HeaderMap, &Failure) -> Option<Reply>;
 
-/// What a public listener serves.
+/// The routes of a public listener, with its limits and its CORS policy.
 pub struct Surface<A> {
-    /// Counts its answers, by the listener's name.
+    /// Counts the listener's answers.
     pub meter: AnswerMeter,
-    /// The application that handlers are given.
+    /// The application state that handlers get.
     pub app: Arc<A>,
     /// The compiled route table.
     pub router: Router<Handler<A>>,
-    /// What the other listeners serve.
+    /// The paths of the other listeners, for the hint in a 404.
     pub elsewhere: Arc<Elsewhere>,
-    /// What it lets past.
+    /// Rate limits and load shedding.
     pub gate: Arc<Gate>,
-    /// Says a failure of a route, by its template, in a page, where a person reads the answer.
+    /// Renders failures for browsers.
     pub kindly: Kindly<A>,
-    /// Who is welcome as of now; a request keeps to what it finds when it arrives.
+    /// CORS and the known v1 vendors. A reload replaces it; a request keeps the one it found on arrival.
     pub welcome: watch::Receiver<Arc<Welcome>>,
 }

@@ -1,4 +1,4 @@
-//! An answer's body, of which it is known what the client has taken.
+//! Answer bodies that record how much of them the client has taken.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use super::activity::UnderWay;
 
-/// The body of an answer, if it has one, whose pieces tell when they are taken.
+/// The body of an answer, if any; each of its chunks reports when it is written.
 pub(super) struct Taken<B> {
     body: Option<B>,
     request: Arc<UnderWay>,
 }
 
-/// A piece of it, from when it is there until it is written.
+/// A chunk of the body, from its creation until it is written.
 pub(super) struct Piece {
     bytes: Bytes,
-    /// Until its last byte is taken.
+    /// The request to report to; `None` once the last byte is taken.
     owed_by: Option<Arc<UnderWay>>,
 }
 
 impl<B> Taken<B> {
-    /// The body of the answer to a request.
+    /// Wraps the body of the answer to `request`.
     pub(super) fn new(body: Option<B>, request: Arc<UnderWay>) -> Self {
         Self { body, request }
     }
@@ -59,7 +59,7 @@ impl Piece {
         Self { bytes, owed_by }
     }
 
-    /// Something of it was taken, perhaps the last.
+    /// Reports progress, and the end of the chunk with its last byte.
     fn moved(&mut self) {
         self.owed_by.iter().for_each(|request| request.moved());
         if !self.bytes.has_remaining() {

@@ -1,4 +1,4 @@
-//! What pages are written with, whichever listener shows them.
+//! The template engine of the HTML pages, on any listener.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
@@ -7,13 +7,14 @@ use tracing::error;
 
 use super::failure::Failure;
 
-/// An engine with these templates, each by the name of its file. It escapes whatever it writes into one whose name ends in `.html`.
+/// A template engine with `templates`, pairs of file name and source. It escapes values in templates whose
+/// name ends in `.html`.
 ///
 /// # Panics
-/// When a template is not well-formed: it is part of the program, and a test compiles every one of them.
+/// When a template is malformed: templates are part of the program, and a test compiles each of them.
 pub fn environment(templates: &[(&'static str, &'static str)]) -> Environment<'static> {
     let mut environment = Environment::new();
-    // A name that is misspelt fails the test of its page.
+    // A misspelt variable fails the test of its page.
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
     environment.set_syntax(syntax.expect("the usual delimiters are well-formed"));
@@ -23,10 +24,10 @@ pub fn environment(templates: &[(&'static str, &'static str)]) -> Environment<'s
     environment
 }
 
-/// What a template makes of a context.
+/// Renders a template.
 ///
 /// # Errors
-/// Our fault, logged without the context.
+/// An internal error, logged without the context.
 pub fn render(environment: &Environment<'_>, template: &str, context: &Value) -> Result<String, Failure> {
     let rendered = environment.get_template(template).and_then(|template| template.render(context));
     rendered.map_err(|fault| {

@@ -1,5 +1,5 @@
-//! Threads that connections are served on, each with a runtime of its own. A connection stays on the thread that it is given to, and so
-//! does all that is done for its requests.
+//! The threads that serve connections, each with its own runtime. A connection and all work for its requests
+//! stay on one thread.
 
 use std::fmt;
 use std::pin::Pin;
@@ -9,24 +9,24 @@ use metrics::{Gauge, gauge};
 
 use offerd_base::telemetry::metrics::ENGINE_CONNECTIONS;
 
-/// What a thread is given to run.
+/// A task for a thread.
 pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Where connections are spread over. Cheap to clone.
+/// The threads that connections are spread over. Cheap to clone.
 #[derive(Clone)]
 pub struct Threads(Arc<[Thread]>);
 
 struct Thread {
     spawn: Box<dyn Fn(Work) + Send + Sync>,
-    /// The gauge of its connections, with one more reference for each task that runs.
+    /// The gauge of its connections. Each running task holds a reference, so the reference count is the load.
     shown: Arc<Gauge>,
 }
 
-/// One that runs, as long as this lives.
+/// Counts a running task for as long as it lives.
 struct Running(Arc<Gauge>);
 
 impl Threads {
-    /// Threads by what spawns work on each, at least one.
+    /// One thread for each function that spawns work on it; at least one.
     pub fn new<S: Fn(Work) + Send + Sync + 'static>(spawners: impl IntoIterator<Item = S>) -> Self {
         let thread = |(nth, spawn): (usize, S)| {
             let shown = Arc::new(gauge!(ENGINE_CONNECTIONS, "thread" => nth.to_string()));
@@ -37,7 +37,7 @@ impl Threads {
         Self(threads)
     }
 
-    /// Runs this to its end on the thread that runs least, so that a few connections are spread as evenly as many.
+    /// Runs `work` to its end on the thread with the fewest running tasks.
     pub fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
         let thread = self.0.iter().min_by_key(|thread| thread.running()).expect("there is at least one");
         let running = Running::begin(&thread.shown);
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// Threads that keep what they are given, and it.
+    /// Threads that only collect their work, and the collected work.
     fn kept(threads: usize) -> (Threads, Arc<Mutex<Vec<Vec<Work>>>>) {
         let works = Arc::new(Mutex::new((0..threads).map(|_| Vec::new()).collect::<Vec<Vec<Work>>>()));
         let spawner = |nth: usize| {

@@ -1,4 +1,4 @@
-//! Who a listener says it is: a certificate and its key, which can change under open listeners.
+//! A listener's TLS identity: a certificate and its key, which can be replaced while listeners are open.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use x509_cert::der::Decode;
 
 use offerd_base::regular_file::{self, PEM_BYTES_MAX};
 
-/// What a listener shows, and the files that it comes from. Cheap to clone; clones change together.
+/// A certificate in use, and the files that it comes from. Cheap to clone; clones change together.
 #[derive(Clone)]
 pub struct Identity {
     certificate: PathBuf,
@@ -25,14 +25,14 @@ pub struct Identity {
     shown: Arc<Shown>,
 }
 
-/// A pair that was read and is good, to be shown from some moment on.
+/// A valid pair that was read from the files and is not in use yet.
 pub struct Renewal {
     pair: Arc<CertifiedKey>,
     shown: Arc<Shown>,
 }
 
 impl Renewal {
-    /// Shows it, to the connections to come.
+    /// Puts it to use for new connections.
     pub fn show(self) {
         self.shown.0.store(self.pair);
     }
@@ -41,27 +41,27 @@ impl Renewal {
 /// The pair in use.
 struct Shown(ArcSwap<CertifiedKey>);
 
-/// Longest time that is looked ahead for the end of a certificate.
+/// The limit of [`Identity::days_left`].
 pub const LONGEST_DAYS: u64 = 3650;
 
 const DAY_S: u64 = 24 * 60 * 60;
 
-/// The protocols that are offered: the name by which TLS negotiates HTTP/2, and the older one.
+/// The ALPN names of the protocols that are offered.
 pub(super) const HTTP_2: &[u8] = b"h2";
 const HTTP_1: &[u8] = b"http/1.1";
 
 impl Identity {
-    /// Reads a certificate, with those above it, and its private key, both in PEM.
+    /// Reads a certificate chain and its private key, both in PEM.
     ///
     /// # Errors
-    /// A sentence that names the file: it cannot be read, holds no certificate or key, does not belong to the other, or is
-    /// not in force.
+    /// A sentence that names the file: it cannot be read, holds no certificate or key, does not match the
+    /// other file, or is not in force.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, String> {
         let shown = Arc::new(Shown(ArcSwap::from_pointee(pair(certificate, key)?)));
         Ok(Self { certificate: certificate.to_owned(), key: key.to_owned(), shown })
     }
 
-    /// Reads both files again, and leaves what is shown as it is until [`Renewal::show`].
+    /// Reads both files again. The pair in use stays until [`Renewal::show`].
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -75,7 +75,7 @@ impl Identity {
         &self.certificate
     }
 
-    /// How many whole days the certificate stays in force, as far as [`LONGEST_DAYS`].
+    /// For how many whole days the certificate stays in force, at most [`LONGEST_DAYS`].
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -85,7 +85,7 @@ impl Identity {
         Ok((left.as_secs() / DAY_S).min(LONGEST_DAYS))
     }
 
-    /// Speaks TLS 1.2 and 1.3, and in them HTTP/2 or HTTP/1.1.
+    /// An acceptor for TLS 1.2 and 1.3 that negotiates HTTP/2 or HTTP/1.1.
     pub(super) fn acceptor(&self) -> Result<TlsAcceptor, String> {
         let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -103,7 +103,7 @@ impl ResolvesServerCert for Shown {
     }
 }
 
-/// The key is a secret.
+/// Leaves the key out: it is a secret.
 impl fmt::Debug for Identity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Identity").field("certificate", &self.certificate).finish_non_exhaustive()
@@ -124,7 +124,7 @@ fn pair(certificate: &Path, key: &Path) -> Result<CertifiedKey, String> {
         .map_err(|_| format!("{shown}: must hold certificates in PEM"))?;
     let first = chain.first().ok_or_else(|| format!("{shown}: holds no certificate in PEM"))?;
     in_force(first).map_err(|fault| format!("{shown}: {fault}"))?;
-    // The parser's error is not told: it may hold the line that it stumbled over.
+    // The parser's error is left out: it may quote the line that it failed at.
     let private = PrivateKeyDer::from_pem_slice(&read(key)?)
         .map_err(|_| format!("{secret}: must hold a private key in PEM"))?;
     CertifiedKey::from_der(chain, private, &rustls::crypto::ring::default_provider()).map_err(|error| {
@@ -137,7 +137,7 @@ fn pair(certificate: &Path, key: &Path) -> Result<CertifiedKey, String> {
     })
 }
 
-/// The certificate itself, without those above it.
+/// The leaf certificate, without the rest of its chain.
 fn first(path: &Path) -> Result<CertificateDer<'static>, String> {
     CertificateDer::from_pem_slice(&read(path)?)
         .map_err(|_| format!("{}: holds no certificate in PEM", path.display()))
@@ -148,7 +148,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
         .map_err(|error| format!("{}: cannot be read: {error}", path.display()))
 }
 
-/// Whether a certificate can be read and its time has come and not passed. Who vouches for it is the client's to judge.
+/// Checks that a certificate is readable and in force. Whether to trust its issuer is up to the client.
 fn in_force(certificate: &CertificateDer<'_>) -> Result<(), String> {
     let ([begin, end], now) = (validity(certificate)?, now());
     if now > end {
@@ -157,10 +157,10 @@ fn in_force(certificate: &CertificateDer<'_>) -> Result<(), String> {
     if now < begin { Err("the certificate is not in force yet".to_owned()) } else { Ok(()) }
 }
 
-/// From when to when a certificate is in force, since the epoch.
+/// The start and end of a certificate's validity, since the epoch.
 fn validity(certificate: &CertificateDer<'_>) -> Result<[Duration; 2], String> {
     let unreadable = || "the certificate cannot be read".to_owned();
-    // Rustls also refuses certificates that `x509-cert` reads, such as those of version 1.
+    // rustls also refuses certificates that `x509-cert` reads, such as those of version 1.
     ParsedCertificate::try_from(certificate).map_err(|_| unreadable())?;
     let validity = Certificate::from_der(certificate).map_err(|_| unreadable())?.tbs_certificate.validity;
     Ok([validity.not_before, validity.not_after].map(|time| time.to_unix_duration()))

@@ -1,4 +1,4 @@
-//! A socket on which the other side may not stop reading for ever, and may finish what it is saying when we close.
+//! A socket with a write timeout and a lingering close.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -16,15 +16,15 @@ use super::lingering_close::LingeringClose;
 
 /// A stream whose writes fail once the socket has taken nothing for `patience`.
 ///
-/// hyper limits how long a head may take to come, not how long an answer may take to go: a client that never
-/// reads would hold its place among the open connections until we stop.
+/// hyper limits how long a request head may take to arrive, not how long an answer may take to leave: a
+/// client that never reads would hold its connection slot until the daemon stops.
 pub(super) struct Unstalled {
     stream: TcpStream,
     patience: Duration,
     activity: Arc<Activity>,
-    /// Runs from the first write that found the socket full to the next that did not.
+    /// Runs from the first write that finds the socket full until a write succeeds.
     stall: Option<Pin<Box<Sleep>>>,
-    /// From when our side is closed, if a body may still be coming.
+    /// Set once our side is shut down while a body may still be arriving.
     lingering: Option<LingeringClose>,
 }
 

@@ -1,4 +1,4 @@
-//! How a body is read: under a cap, within a time, of a JSON type.
+//! Reading a body: its cap, its timeout and its type.
 
 use std::time::Duration;
 
@@ -80,7 +80,7 @@ async fn a_body_that_does_not_come_is_408() {
     assert_eq!((answer.status, &*answer.fault().0), (408, "unavailable"));
 }
 
-/// The client is to send no more of it: it would be cut off while it writes.
+/// The client should stop sending the body: it would be cut off while it writes.
 #[tokio::test]
 async fn who_is_refused_while_the_body_is_coming_is_told_that_the_connection_ends() {
     let server = start();
@@ -90,7 +90,7 @@ async fn who_is_refused_while_the_body_is_coming_is_told_that_the_connection_end
         let answer = client.answer(false).await;
         assert_eq!((answer.status, answer.header("connection")), (status, Some("close")), "{request_line}");
         assert_eq!(client.until_closed().await, "");
-        // Without a body it goes on.
+        // Without a body the connection stays open.
         let mut client = server.connect().await;
         let answer = client.ask(request_line, &[], "").await;
         assert_eq!((answer.status, answer.header("connection")), (status, None), "{request_line}");

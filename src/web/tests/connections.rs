@@ -1,4 +1,4 @@
-//! How connections begin and end.
+//! The start and the end of connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +46,7 @@ async fn a_silent_connection_is_closed_in_its_own_time() {
     let mut served = server.connect().await;
     assert_eq!(served.ask("GET /hello", &[], "").await.status, 200);
     served.until_closed().await;
-    // Who has begun a head is given the time for it.
+    // A client that has begun a head gets the time to finish it.
     let mut slow = server.connect().await;
     slow.send("GET /hello HTTP/1.1\r\nHost: ").await;
     tokio::time::sleep(Duration::from_millis(150)).await;
@@ -68,7 +68,7 @@ async fn a_head_beyond_its_limit_is_431() {
     }
 }
 
-/// As a client that knows beforehand begins, and as one does that knows nothing of HTTP/2.
+/// As a client with prior knowledge does it, and as one does that does not know HTTP/2.
 #[tokio::test]
 async fn http_2_is_spoken_in_the_clear_with_who_begins_with_it() {
     let server = start();
@@ -86,7 +86,7 @@ async fn http_2_is_spoken_in_the_clear_with_who_begins_with_it() {
     assert_eq!((answer.status(), answer.version()), (StatusCode::OK, Version::HTTP_2));
     assert_eq!(server.ask("GET /hello", &[]).await.status, 200, "beside it HTTP/1.1 is spoken");
 
-    // A drain finishes what is under way.
+    // A drain completes requests under way.
     let app = Arc::clone(&server.app);
     let serving = server.stop();
     app.gate.add_permits(1);
@@ -122,7 +122,7 @@ async fn head_over_http_2_is_get_without_the_body() {
     }
 }
 
-/// Nobody reads the body of what only asks, so who is still sending one is told that nobody will.
+/// Nothing reads the body of a `GET`, so the client is asked to stop sending it.
 #[tokio::test]
 async fn an_answer_to_get_whose_body_is_half_sent_says_that_the_connection_ends() {
     let server = start();
@@ -138,7 +138,7 @@ async fn an_answer_to_get_whose_body_is_half_sent_says_that_the_connection_ends(
 #[tokio::test]
 async fn more_headers_than_there_may_be_are_431() {
     let server = start();
-    // `Host` is the first of them.
+    // `Host` is the first of the headers.
     assert_eq!(server.ask("GET /hello", &[("X-A", "1"); 99]).await.status, 200);
     assert_eq!(server.ask("GET /hello", &[("X-A", "1"); 100]).await.status, 431);
 }
@@ -157,7 +157,7 @@ async fn a_connection_beyond_the_cap_is_told_503_and_closed_while_all_are_at_wor
 
     server.app.gate.add_permits(1);
     assert_eq!(first.answer(false).await.status, 200, "the first is not disturbed");
-    // It makes room once it is idle.
+    // The connection makes room once it is idle.
     while server.ask("GET /hello", &[]).await.status != 200 {
         tokio::task::yield_now().await;
     }
@@ -187,7 +187,7 @@ async fn the_longest_idle_connection_makes_room_whatever_it_is_idle_with() {
     let mut half_a_head = server.connect().await;
     half_a_head.send("GET /hello HTTP/1.1\r\nHost: te").await;
     let mut last = served(&server).await;
-    // Those that come push out who has been idle longest, who was only silent too.
+    // New connections push out the longest idle one, even if it never sent a request.
     let mut next = served(&server).await;
     assert_eq!(kept.until_closed().await, "");
     let _another = served(&server).await;
@@ -207,7 +207,7 @@ async fn who_does_not_read_its_answer_makes_room() {
     let mut deaf = server.connect().await;
     deaf.send("GET /endless HTTP/1.1\r\nHost: test\r\n\r\n").await;
     server.app.entered.acquire().await.unwrap().forget();
-    // It has to fill the sockets between us first.
+    // The answer has to fill the socket buffers first.
     while server.ask("GET /hello", &[]).await.status != 200 {
         tokio::task::yield_now().await;
     }

@@ -1,4 +1,4 @@
-//! What HTTP/2 leaves to us: who is silent, who does not take an answer, and who does not leave.
+//! Timeouts that HTTP/2 leaves to us: silent clients, neglected answers, and clients that do not disconnect.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use tokio::task::JoinHandle;
 use super::kit::{Server, limits, start_with};
 use crate::{Drained, Limits};
 
-/// What an answer may have ahead of a client that does not read it, in bytes.
+/// The flow-control window of a client, in bytes.
 const WINDOW: u32 = 16;
 
-/// A connection that speaks HTTP/2, and what drives it.
+/// A connection that speaks HTTP/2, and its driver.
 struct Speaker {
     requests: SendRequest<Empty<Bytes>>,
     connection: JoinHandle<hyper::Result<()>>,
@@ -52,7 +52,7 @@ async fn an_answer_that_has_nothing_to_say_for_long_lives_and_a_connection_witho
     let mut answer = speaker.ask("/quiet").await.unwrap();
     assert_eq!(next_piece(&mut answer).await, "one ");
     for _ in 0..5 {
-        // Who says nothing is let go each time that the idle timeout has passed.
+        // A silent client is disconnected each time the idle timeout passes.
         server.connect().await.until_closed().await;
     }
     server.app.gate.add_permits(1);
@@ -70,7 +70,7 @@ async fn an_answer_that_is_not_taken_ends_its_connection_once_the_others_have_th
     server.app.entered.acquire().await.unwrap().forget();
     let neglected = speaker.ask("/endless").await.unwrap();
 
-    // One that came later and has no other is cut.
+    // A later connection with only a neglected answer is cut.
     let other = Speaker::to(&server).await;
     let also_neglected = other.ask("/endless").await.unwrap();
     let _ = other.connection.await.unwrap();
@@ -83,7 +83,7 @@ async fn an_answer_that_is_not_taken_ends_its_connection_once_the_others_have_th
     assert!(neglected.into_body().collect().await.is_err());
 }
 
-/// Heads and bodies that never come to their end, over HTTP/1.1 too.
+/// Heads and bodies that never end, over HTTP/1.1 too.
 #[tokio::test]
 async fn who_has_no_request_under_way_does_not_hold_a_drain() {
     let server = start_with(Limits { drain: Duration::from_secs(4), ..limits() }, limits().drain, &["*"]);

@@ -1,4 +1,4 @@
-//! A small application on a real listener, and a client that speaks bytes.
+//! A small application on a real listener, and a raw HTTP client.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -34,10 +34,10 @@ pub(super) const PARTNER: &str =
 /// The cap of every body in these tests.
 pub(super) const BODY_CAP_BYTES: usize = 64;
 
-/// Ends a test that would otherwise hang; never waited for when it passes.
+/// Fails a test that would otherwise hang; a passing test never waits for it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the test handlers share with the test.
+/// State that test handlers share with the test.
 pub(super) struct App {
     pub(super) entered: Semaphore,
     pub(super) gate: Semaphore,
@@ -150,7 +150,7 @@ async fn endless(context: Context<App>) -> Result<Reply, Failure> {
     Ok(Reply::stream("text/plain", chunks))
 }
 
-/// Says one thing, and another when it may.
+/// Streams one event, and another when the test allows it.
 async fn quiet(context: Context<App>) -> Result<Reply, Failure> {
     let app = Arc::clone(&context.app);
     let one = stream::once(async { Ok("one ".into()) });
@@ -174,7 +174,7 @@ async fn submit(context: Context<App>) -> Result<Reply, Failure> {
     }
 }
 
-/// A listener with its application, and the means to stop it.
+/// A listener with its application, and a way to stop it.
 pub(super) struct Server {
     pub(super) app: Arc<App>,
     pub(super) address: SocketAddr,
@@ -201,7 +201,7 @@ pub(super) fn start_with(limits: Limits, body_timeout: Duration, origins: &[&str
     serve(bind(limits), Gate::open(), body_timeout, origins)
 }
 
-/// Starts a server with limits on requests.
+/// Starts a server with a gate.
 pub(super) fn start_behind(gate: Gate) -> Server {
     serve(bind(limits()), gate, PATIENCE, &["*"])
 }
@@ -236,25 +236,25 @@ impl Server {
         Client::to(self.address).await
     }
 
-    /// Sends one request on a connection of its own.
+    /// Sends one request on a new connection.
     pub(super) async fn ask(&self, request_line: &str, headers: &[(&str, &str)]) -> Answer {
         self.connect().await.ask(request_line, headers, "").await
     }
 
-    /// Tells the listener to drain; what it says is there to await.
+    /// Starts the drain; returns a handle to its result.
     pub(super) fn stop(self) -> JoinHandle<std::io::Result<Drained>> {
         self.stop.send(()).unwrap();
         self.serving
     }
 }
 
-/// One connection, as bytes.
+/// One raw connection.
 pub(super) struct Client {
     stream: TcpStream,
     received: Vec<u8>,
 }
 
-/// What came back.
+/// An answer.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -310,13 +310,13 @@ impl Client {
         Answer { status, headers, body }
     }
 
-    /// Reads until the server closes, and gives what came.
+    /// Reads until the server closes, and returns everything it sent.
     pub(super) async fn until_closed(mut self) -> String {
         while self.receive().await > 0 {}
         String::from_utf8(self.received).unwrap()
     }
 
-    /// Reads until the server closes, whatever came.
+    /// Reads until the server closes or resets the connection.
     pub(super) async fn until_closed_by_any_means(mut self) {
         while self.receive().await > 0 {}
     }
@@ -332,7 +332,7 @@ impl Answer {
         self.headers.get(name).map(String::as_str)
     }
 
-    /// The one fault of a failed request: its type and message.
+    /// The single error of a failed request: its type and message.
     pub(super) fn fault(&self) -> (String, String) {
         assert_eq!(self.header("content-type"), Some("application/json"));
         let errors: Vec<offerd_model::ApiError> = serde_json::from_str(&self.body).unwrap();

@@ -1,4 +1,4 @@
-//! What the gate turns away, and what it lets go on.
+//! What the gate refuses, and what it admits.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::kit::{
 use crate::{Gate, GateRules, Limits, Rate};
 use offerd_base::load_shedder::ShedderRules;
 
-/// So slow that nothing comes back during a test.
+/// A rate so slow that nothing refills during a test.
 fn slow(burst: u32) -> Option<Rate> {
     Some(Rate { burst: NonZeroU32::new(burst).unwrap(), refill: Duration::from_secs(3600) })
 }
@@ -19,7 +19,7 @@ fn gate(rules: GateRules) -> Gate {
     Gate::new(rules, || Some(Duration::ZERO))
 }
 
-/// So many requests that bring new work, all under way.
+/// Opens `requests` requests with new work, all under way.
 async fn occupy(server: &Server, requests: usize) -> Vec<Client> {
     let mut under_way = Vec::new();
     for _ in 0..requests {
@@ -57,7 +57,7 @@ async fn an_address_that_asks_too_often_is_told_when_to_come_again() {
     assert!(refused.header("request-id").is_some());
 }
 
-/// Guessing tokens is asking, too.
+/// Guessing tokens counts against the rate, too.
 #[tokio::test]
 async fn what_is_refused_later_counts_as_well() {
     let server = start_behind(gate(GateRules { per_address: slow(3), ..GateRules::default() }));
@@ -162,7 +162,7 @@ async fn a_body_without_room_is_refused_and_one_with_room_arrives() {
     let mut slow = server.connect().await;
     slow.send(&format!("POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: {BODY_CAP_BYTES}\r\n\r\n["))
         .await;
-    // The first has its room once a second one has none.
+    // The first holds its reservation once a second one is refused.
     while server.connect().await.ask("POST /echo", &[], "[]").await.status != 503 {
         tokio::task::yield_now().await;
     }
@@ -182,7 +182,7 @@ async fn a_company_has_a_part_of_the_room_for_bodies_and_leaves_the_rest_to_othe
     ))
     .await;
     let ask = async |token| server.connect().await.ask("POST /told", &[("Authorization", token)], "[]").await;
-    // The first has its room once a second one has none.
+    // The first holds its reservation once a second one is refused.
     let refused = loop {
         match ask(PUBLISHABLE).await {
             refused if refused.status == 429 => break refused,
@@ -196,7 +196,7 @@ async fn a_company_has_a_part_of_the_room_for_bodies_and_leaves_the_rest_to_othe
     assert_eq!(ask(PUBLISHABLE).await.status, 201, "the room is given back");
 }
 
-/// Two requests with new work are in flight at most, and one waits in the queue.
+/// At most two requests with new work in flight, and one in the queue.
 fn two_and_one() -> GateRules {
     let rules = ShedderRules {
         queueing_target: Duration::from_millis(5),
@@ -209,14 +209,15 @@ fn two_and_one() -> GateRules {
 
 const NEW_WORK: &str = "POST /gated HTTP/1.1\r\nHost: test\r\nContent-Length: 20\r\n\r\n";
 
-/// Lets the server go on until it tells a figure.
+/// Runs the server until its metrics contain `figure`.
 async fn until(recorder: &metrics_exporter_prometheus::PrometheusRecorder, figure: &str) {
     while !recorder.handle().render().contains(figure) {
         tokio::task::yield_now().await;
     }
 }
 
-/// Sends new work on two connections, while two are in flight; gives the one that waits in the queue, and the answer to the other.
+/// Sends new work on two connections while two are in flight; returns the one that queues, and the answer to
+/// the other.
 async fn one_waits(server: &Server) -> (Client, Answer) {
     let mut clients = [server.connect().await, server.connect().await];
     for client in &mut clients {
@@ -233,7 +234,7 @@ async fn one_waits(server: &Server) -> (Client, Answer) {
     }
 }
 
-/// The answer comes although the body never does, so nobody reads it first.
+/// The answer arrives although the body never does, so the body is not read first.
 #[tokio::test]
 async fn new_work_beyond_the_line_is_refused_unread_while_polls_go_on() {
     let server = start_behind(gate(two_and_one()));
@@ -292,7 +293,7 @@ async fn who_waits_too_long_is_refused() {
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
 }
 
-/// hyper notices that a client is gone only while it reads, and nothing is read of what waits.
+/// hyper notices a disconnected client only while it reads, and it reads nothing of a queued request.
 #[tokio::test]
 async fn a_client_that_hangs_up_in_line_keeps_its_place_no_longer_than_the_wait() {
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();

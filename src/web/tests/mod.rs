@@ -1,4 +1,4 @@
-//! Real listeners, real sockets. No test sleeps and none asserts how long a thing takes.
+//! Tests on real listeners and sockets. No test sleeps, and none asserts how long something takes.
 
 mod answers;
 mod bodies;

@@ -1,4 +1,4 @@
-//! TLS, with certificates of our own.
+//! TLS, with our own certificates.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use tokio_rustls::client::TlsStream;
 use super::kit::{Client, Server, bind, limits, serve};
 use crate::{Gate, Identity, Limits};
 
-/// A pair in files of its own.
+/// A certificate and its key, in files.
 struct Pair {
     _directory: tempfile::TempDir,
     certificate: PathBuf,
@@ -35,7 +35,7 @@ impl Pair {
         pair
     }
 
-    /// Puts a new pair into the files, and gives its certificate.
+    /// Writes a new pair into the files; returns its certificate.
     fn renew(&self) -> CertificateDer<'static> {
         self.write(CertificateParams::new(vec!["localhost".to_owned()]).unwrap())
     }
@@ -63,7 +63,7 @@ fn start(identity: &Identity, limits: Limits) -> Server {
     serve(listener, Gate::open(), limits.drain, &["*"])
 }
 
-/// Shakes hands, trusting one certificate only.
+/// Connects, trusting only one certificate.
 async fn connect(
     address: SocketAddr,
     trusted: &CertificateDer<'static>,
@@ -88,7 +88,7 @@ async fn who_asks_for_no_protocol_gets_http_1() {
         let mut stream = connect(server.address, &certificate, protocols).await.unwrap();
         stream.write_all(b"GET /hello HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n").await.unwrap();
         let mut answer = String::new();
-        // Some ends of TLS come without leave.
+        // Some TLS connections end without `close_notify`.
         let _ = stream.read_to_string(&mut answer).await;
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with(r#"["hello"]"#), "{answer}");
     }
@@ -112,7 +112,7 @@ async fn http_2_is_negotiated_and_answers_many_at_once() {
     server.app.entered.acquire().await.unwrap().forget();
     assert_eq!(ask("/query").await.unwrap().status(), 200, "beside one that waits; the peer is known");
 
-    // A drain finishes what is under way.
+    // A drain completes requests under way.
     let app = Arc::clone(&server.app);
     let serving = server.stop();
     app.gate.add_permits(1);
@@ -158,12 +158,12 @@ async fn who_is_silent_or_does_not_speak_tls_is_closed() {
     clear.send("GET /hello HTTP/1.1\r\nHost: test\r\n\r\n").await;
     clear.until_closed_by_any_means().await;
 
-    // HTTP/2: nothing at all, and half of the first words.
+    // HTTP/2: silence, and half of the preface.
     for said in [&b""[..], &b"PRI * HTTP/2.0\r\n"[..]] {
         let mut stream = connect(server.address, &certificate, &[b"h2"]).await.unwrap();
         stream.write_all(said).await.unwrap();
         let mut received = Vec::new();
-        // Closed is what counts, not how.
+        // The connection must be closed; how does not matter.
         let _ = stream.read_to_end(&mut received).await;
     }
 }

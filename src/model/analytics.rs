@@ -1,4 +1,4 @@
-//! Records of the polled feeds, and the page they come in.
+//! The records of the analytics feeds, and their pages.
 
 use std::borrow::Cow;
 
@@ -15,118 +15,118 @@ use super::timestamp::Timestamp;
 use crate::record;
 
 record! {
-    /// Something that happened to a lead.
+    /// An event of a lead.
     LeadEvent {
-        /// A hash of lead, type and time, unique to the event.
+        /// A hash of lead, type and time, unique for each event.
         id: String,
-        /// The lead it happened to.
+        /// The lead.
         lead_uuid: Uuid,
-        /// When that lead came.
+        /// When the lead was created.
         lead_created_at: Timestamp,
-        /// What happened.
+        /// The type of the event.
         event_type: EventType,
-        /// When it happened.
+        /// When the event happened.
         event_created_at: Timestamp,
-        /// The amount at stake, for events that have one.
+        /// The amount, for events that have one.
         amount_in_cents?: i32,
-        /// The institution it happened with; the one to group by.
+        /// The institution of the event; group by this.
         financial_institution_uuid?: Uuid,
-        /// That institution's name, which may change.
+        /// The institution's name, which may change.
         financial_institution_name?: String,
-        /// The product of the offer it happened with.
+        /// The product type of the offer.
         product_type?: ProductType,
-        /// What is known of the event by its type; told by the newer form of the feeds only.
+        /// Data that depend on the type of the event; newer form of the feeds only.
         event_data?: EventData,
-        /// The offer it happened with; told by the newer form only.
+        /// The offer; newer form only.
         offer_uuid?: Uuid,
-        /// The finer kind of that offer; told by the newer form only.
+        /// The product subtype of the offer; newer form only.
         product_sub_type?: ProductSubType,
-        /// Whether the lead is a test; told by the newer form only.
+        /// Whether the lead is a test; newer form only.
         is_test?: bool,
-        /// When it was taken back: the event then comes again, with the same id. Told by the newer form only.
+        /// When the event was reversed: it is then sent again with the same id. Newer form only.
         event_deleted_at?: Timestamp,
-        /// The company that the lead came from; told by the newer form always.
+        /// The company that submitted the lead; newer form only, always present there.
         supply_sub_account_uuid?: Uuid,
-        /// That company's name; told by the newer form always.
+        /// The company's name; newer form only, always present there.
         supply_sub_account_name?: String,
-        /// When the record reached the service, by which the feed is ordered; told by the newer form always.
+        /// When the record reached the service, which orders the feed; newer form only, always present there.
         pagination_timestamp?: String,
     }
 
-    /// What is known of an event: the reason of a rejection, what a conversion earned, the amount of an application, an approval, a
-    /// listing or a funding, and the product of all of them.
+    /// Data of an event: the reason of a rejection, the payout of a conversion, the amount of an application,
+    /// an approval, a listing or a funding; and the product type of each.
     #[derive(Default)]
     EventData {
-        /// The product of the offer.
+        /// The product type of the offer.
         product_type?: ProductType,
-        /// The amount at stake, in dollars.
+        /// The amount, in dollars.
         amount?: i32,
-        /// What it earned, in whole cents.
+        /// The payout, in whole cents.
         payout_in_cents?: i32,
         /// Why the institution rejected the lead.
         reject_reason?: RejectReason,
     }
 
-    /// What the supply partner earned by a lead.
+    /// A payout to the supply partner for a lead.
     #[derive(Default)]
     LeadPayout {
-        /// The lead that earned it.
+        /// The lead.
         lead_uuid: Uuid,
-        /// When it was booked.
+        /// When the payout was booked.
         booked_at: Timestamp,
-        /// How much, in cents and fractions of them. What is taken back is less than nothing in the specified form; in the newer one it
-        /// is the payout again, with `deletedAt`.
+        /// The amount in cents, possibly fractional. A reversal is a negative amount in the specified form;
+        /// in the newer form it is the payout again, with `deletedAt`.
         #[serde(serialize_with = "plain_number::required")]
         payout_in_cents: f64,
-        /// The payout; told by the newer form only.
+        /// The payout's id; newer form only.
         uuid?: Uuid,
-        /// When it was taken back: the payout then comes again. Told by the newer form only.
+        /// When the payout was reversed: it is then sent again. Newer form only.
         deleted_at?: Timestamp,
-        /// The institution that it comes from; told by the newer form only.
+        /// The institution that pays; newer form only.
         financial_institution_uuid?: Uuid,
-        /// That institution's name, which may change; told by the newer form only.
+        /// The institution's name, which may change; newer form only.
         financial_institution_name?: String,
-        /// The product of the offer; told by the newer form only.
+        /// The product type of the offer; newer form only.
         product_type?: ProductType,
-        /// The company that earned it; told by the newer form always.
+        /// The company that earns it; newer form only, always present there.
         supply_sub_account_uuid?: Uuid,
-        /// That company's name; told by the newer form always.
+        /// The company's name; newer form only, always present there.
         supply_sub_account_name?: String,
-        /// When the record reached the service, by which the feed is ordered; told by the newer form always.
+        /// When the record reached the service, which orders the feed; newer form only, always present there.
         pagination_timestamp?: String,
     }
 
     /// A value of a client tag.
     LeadClientTag {
-        /// Equal for equal records, so that a client can drop the second.
+        /// Equal for equal records, so that clients can drop duplicates.
         hash: String,
-        /// The lead that is tagged.
+        /// The lead.
         lead_uuid: Uuid,
         /// The tag.
         key: String,
         /// Its latest value.
         value: String,
-        /// When the tag came.
+        /// When the tag arrived.
         created_at: Timestamp,
-        /// When the record reached the service, by which the feed is ordered; told by the newer form always.
+        /// When the record reached the service, which orders the feed; newer form only, always present there.
         pagination_timestamp?: String,
     }
 
-    /// What the feeds tell of one lead, in their newer form.
+    /// The records of one lead in the feeds' newer form.
     LeadInfo {
-        /// What happened to it, in the order of arrival; what was taken back stands once, with the time.
+        /// Its events in order of arrival; a reversed event occurs once, with the time of its reversal.
         events: Vec<LeadEvent>,
-        /// What it earned; what was taken back stands once, with the time.
+        /// Its payouts; a reversed payout occurs once, with the time of its reversal.
         payouts: Vec<LeadPayout>,
-        /// How it was tagged.
+        /// Its client tags.
         client_tags: Vec<LeadClientTag>,
     }
 
-    /// What the feeds tell of one lead, at once.
+    /// All records of one lead at once.
     LeadInfoResponse {
-        /// What is there.
+        /// The records.
         data: LeadInfo,
-        /// What is not there yet, in sentences; none where all of it is.
+        /// Sentences about records that are still missing; empty if the data are complete.
         warnings: Vec<String>,
     }
 }
@@ -135,23 +135,23 @@ record! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedPage<T> {
-    /// Where the next page is; carries a `timestamp`, or in the newer form a `paginationToken`.
+    /// The next page; carries a `timestamp` or, in the newer form, a `paginationToken`.
     pub next_url: String,
-    /// Whether there is something at `next_url` now; otherwise come back in an hour, or in the newer form in minutes.
+    /// Whether `next_url` has records now. If not, poll again in an hour or, in the newer form, in minutes.
     #[serde(default)]
     pub should_continue_polling: bool,
-    /// The records, by the time at which they reached the service.
+    /// The records, in the order in which they reached the service.
     pub data: Vec<T>,
 }
 
-/// A page as it is answered.
+/// A page of a feed in an answer.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AnsweredPage<'p, T> {
     /// The page.
     #[serde(flatten)]
     pub page: &'p FeedPage<T>,
-    /// What asks for the next one, in the newer form.
+    /// The token of the next page, in the newer form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pagination_token: Option<&'p str>,
 }
@@ -181,7 +181,7 @@ impl<T: ToSchema> PartialSchema for FeedPage<T> {
 }
 
 impl<T: ToSchema> ToSchema for FeedPage<T> {
-    /// `LeadEventResponse`, of `LeadEvent`; the specification has tags in the plural.
+    /// `LeadEventResponse` for `LeadEvent`; the specification has tags in the plural.
     fn name() -> Cow<'static, str> {
         let plural = if T::name() == LeadClientTag::name() { "s" } else { "" };
         format!("{}{plural}Response", T::name()).into()

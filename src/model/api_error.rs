@@ -1,4 +1,4 @@
-//! What a client reads when a request fails: an array of [`ApiError`] (specification, Errors).
+//! The body of a failed request: an array of [`ApiError`] (specification, Errors).
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,22 @@ use uuid::Uuid;
 use crate::record;
 
 record! {
-    /// One fault of a request. An answer carries all of them, as an array.
+    /// One error of a request. An answer carries all of them, as an array.
     ///
-    /// Never holds personal data: a message says what was wanted and what kind of thing was found, not the value of a
-    /// personal attribute. `message` comes first when there is no `attribute`, because an old client cuts the text out of
-    /// `[{"message":"…`.
+    /// Never holds personal data: a message names the expected value and the kind of value found, not the
+    /// value of a personal attribute. `message` comes first when there is no `attribute`, because an old
+    /// client cuts the text out of `[{"message":"…`.
     #[derive(Eq)]
     ApiError {
-        /// The attribute path (`refinanceLoans[1].interestRate`) or query parameter; absent when tied to none.
+        /// The attribute path (`refinanceLoans[1].interestRate`) or query parameter; absent if the error
+        /// concerns none.
         attribute?: String,
-        /// English text for a person.
+        /// A message in English, for people.
         message?: String,
-        /// Classification for a program.
+        /// The type of the error, for programs.
         #[serde(rename = "type")]
         error_type?: ErrorType,
-        /// Variables for a template.
+        /// Variables for a message template.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         details: BTreeMap<String, String>,
     }
@@ -33,26 +34,26 @@ record! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ErrorType {
-    /// Something required is not there.
+    /// A required value is missing.
     Missing,
-    /// Something does not have the wanted shape.
+    /// A value has the wrong form.
     Malformed,
-    /// A well-formed uuid names nothing of the caller's company.
+    /// A well-formed uuid names no record of the caller's company.
     InvalidUuidReference,
     /// The lead exists already.
     Duplicate,
     /// No token, an unknown one, or one without the scope.
     Unauthorized,
-    /// A named size limit was passed.
+    /// A size limit is exceeded.
     TooLarge,
-    /// Path, method, content type or edition that is not offered.
+    /// A path, method, content type or edition that is not supported.
     Unsupported,
     /// A named limit of the service is reached, or it is about to stop; try again later.
     Unavailable,
 }
 
 impl ApiError {
-    /// A fault tied to no attribute.
+    /// An error that concerns no attribute.
     pub fn new(error_type: ErrorType, message: impl Into<String>) -> Self {
         Self {
             attribute: None,
@@ -62,17 +63,17 @@ impl ApiError {
         }
     }
 
-    /// A fault of the attribute at `path`.
+    /// An error of the attribute at `path`.
     pub fn at(path: impl Into<String>, error_type: ErrorType, message: impl Into<String>) -> Self {
         Self { attribute: Some(path.into()), ..Self::new(error_type, message) }
     }
 
-    /// The attribute at `path` must be given, and is not.
+    /// The required attribute at `path` is missing.
     pub fn missing(path: &str) -> Self {
         Self::at(path, ErrorType::Missing, "must be given")
     }
 
-    /// A well-formed uuid at `path` that names no `noun` of the caller's.
+    /// The well-formed uuid at `path` names no `noun` of the caller's company.
     pub fn unknown_uuid(path: impl Into<String>, noun: &str, uuid: Uuid) -> Self {
         let message = format!("{noun} for UUID {uuid} does not exist");
         Self::at(path, ErrorType::InvalidUuidReference, message)

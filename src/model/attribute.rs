@@ -1,4 +1,4 @@
-//! Every attribute of a lead as data, for the rules of partners.
+//! All attributes of a lead as data, for the rules of partners.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,11 +10,11 @@ use super::lead::Lead;
 /// One leaf attribute of a lead.
 #[derive(Debug, Clone, Copy)]
 pub struct Attribute {
-    /// Where it stands: `personalInformation.dateOfBirth`.
+    /// Its path: `personalInformation.dateOfBirth`.
     pub path: &'static str,
-    /// What kind of value it has.
+    /// The kind of its values.
     pub kind: AttributeKind,
-    /// Whether its value identifies a person and is never shown.
+    /// Whether the value identifies a person, and is never shown.
     pub personal: bool,
     pub(super) read: for<'a> fn(&'a Lead) -> Option<AttributeValue<'a>>,
 }
@@ -35,13 +35,14 @@ impl Attribute {
         BY_PATH.get(path).copied()
     }
 
-    /// Whether its value is shown to people only when they ask for it: what identifies a person, and every text and day, of
-    /// which a few together do too. What is left, choices and amounts, is what partners decide by.
+    /// Whether operators see the value only on request: values that identify a person, and all texts and
+    /// dates, which can identify one in combination. The rest, choices and amounts, is what partners decide
+    /// by.
     pub fn is_masked(&self) -> bool {
         self.personal || matches!(self.kind, AttributeKind::Text | AttributeKind::Date)
     }
 
-    /// Reads the value; `None` when it is not given, or an empty text or array.
+    /// Reads the value; `None` when it is absent, or an empty text or array.
     pub fn read<'a>(&self, lead: &'a Lead) -> Option<AttributeValue<'a>> {
         (self.read)(lead)
     }
@@ -49,7 +50,7 @@ impl Attribute {
 
 /// A type of a field of a lead.
 pub trait Attributes {
-    /// Lists the attributes within, when the type has a fixed place in the lead.
+    /// The attributes within, if the type has a fixed place in the lead.
     fn attributes() -> Vec<Attribute> {
         Vec::new()
     }

@@ -1,16 +1,16 @@
-//! What kinds of values attributes have, and the values themselves.
+//! Attribute values and their kinds.
 
 use chrono::NaiveDate;
 use uuid::Uuid;
 
-/// What kind of value an attribute has, and so which rules make sense for it.
+/// The kind of an attribute's values, which decides the rules that apply to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttributeKind {
     /// One of these wire texts.
     Category(&'static [&'static str]),
     /// True or false.
     Flag,
-    /// An integer or a float; for an array of sections the number of them.
+    /// An integer or a float; for an array of sections, its length.
     Number,
     /// A calendar date.
     Date,
@@ -18,7 +18,7 @@ pub enum AttributeKind {
     Text,
     /// Any number of these wire texts.
     Set(&'static [&'static str]),
-    /// Any number of texts of the client's own.
+    /// Any number of free texts.
     Texts,
     /// A uuid.
     Uuid,

@@ -1,27 +1,27 @@
-//! `{base_url}`: where clients reach the service, and every address below it that is answered.
+//! `{base_url}`: the address of the service, and absolute addresses below it.
 
 use std::fmt::Display;
 use std::ops::Deref;
 
-/// Where clients reach the api listener: scheme, host and perhaps a path, without a slash at the end. As text it is what stands
-/// before a path of ours in an absolute address.
+/// The public URL of the api listener: scheme, host and perhaps a path, without a trailing slash. As text it
+/// is the prefix of absolute addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaseUrl(String);
 
 impl BaseUrl {
-    /// The absolute address of a path of ours, which begins with a slash.
+    /// The absolute address of one of our paths, which starts with a slash.
     pub fn absolute(&self, path: impl Display) -> String {
         format!("{}{path}", self.0)
     }
 
-    /// The same without scheme and host, for who has come by them: a `Location`, a page's own parts.
+    /// The address without scheme and host, for clients on the same host: a `Location`, a page's assets.
     pub fn on_host(&self, path: impl Display) -> String {
         let own = self.0.splitn(4, '/').nth(3);
         own.map_or_else(|| path.to_string(), |own| format!("/{own}{path}"))
     }
 }
 
-/// A URL that has been checked (`api.base_url`), or a listener's own.
+/// A URL that was checked already (`api.base_url`), or a listener's own.
 impl From<String> for BaseUrl {
     fn from(url: String) -> Self {
         Self(url)

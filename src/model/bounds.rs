@@ -1,8 +1,8 @@
-//! What is plausible: the least and the most that an attribute may be, beyond what its type can hold.
+//! Plausible values: bounds of attributes beyond the range of their types.
 //!
-//! Every bound stands in the table of this file and nowhere else. A section names it behind the attribute, and from
-//! there come the check of what clients send, the sentence of the refusal, and `minimum` and `maximum` of the OpenAPI document.
-//! What is stored was plausible when it came; reading it again asks nothing.
+//! Every bound is in the table of this file. A section names it after the attribute. From it come the check
+//! of what clients send, the error message, and `minimum` and `maximum` in the OpenAPI document. Stored
+//! values were checked on arrival and are not checked again when read.
 
 use chrono::NaiveDate;
 use utoipa::openapi::Object;
@@ -12,51 +12,51 @@ use super::fault::Fault;
 use super::input::Scalar;
 use super::input_kinds;
 
-/// The least and the most that an attribute may be.
+/// The bounds of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bounds {
-    /// An integer between these.
+    /// An integer in this range.
     Integer(i64, i64),
-    /// A number between these.
+    /// A number in this range.
     Number(f64, f64),
-    /// A date between this and the day on which it is sent.
+    /// A date from this one to the day of its arrival.
     UpToToday(NaiveDate),
-    /// Text of this shape.
+    /// Text of this form.
     Text(&'static Shape),
 }
 
-/// How long a text is, and what it is made of.
+/// The length and the characters of a text.
 #[derive(Debug, PartialEq)]
 pub struct Shape {
-    /// The least and the most characters.
+    /// The least and the greatest number of characters.
     length: (usize, usize),
-    /// What may stand there beside letters and digits.
+    /// The characters allowed besides letters and digits.
     also: &'static str,
-    /// Letters that may not, small or capital.
+    /// Letters that are not allowed, in either case.
     never: &'static str,
-    /// The same in words, and as a pattern.
+    /// The form in words, for errors, and as a pattern.
     wanted: &'static str,
     pattern: &'static str,
 }
 
-/// Dollars: none is plausible, less is not.
+/// Dollars; not negative.
 pub const DOLLARS: Bounds = Bounds::Integer(0, i32::MAX as i64);
-/// Dollars to save, which may be more than others.
+/// Dollars to deposit, in a wider range.
 pub const SAVINGS: Bounds = Bounds::Integer(0, i64::MAX);
 /// Dollars and cents.
 pub const DOLLARS_AND_CENTS: Bounds = Bounds::Number(0.0, i32::MAX as f64);
 /// Months, units, inches and pounds.
 pub const COUNT: Bounds = Bounds::Integer(0, i32::MAX as i64);
-/// How far a vehicle may have gone.
+/// A vehicle's mileage.
 pub const MILES: Bounds = Bounds::Integer(0, 10_000_000);
 /// A FICO score.
 pub const SCORE: Bounds = Bounds::Integer(300, 850);
-/// An interest rate of a year, in percent; the most is that of what partners answer.
+/// An annual interest rate, in percent; the maximum is that for partners' answers.
 pub const RATE: Bounds = Bounds::Number(0.0, 400.0);
-/// The birth of somebody who lives.
+/// The birth date of a living person.
 pub const BIRTH: Bounds =
     Bounds::UpToToday(NaiveDate::from_ymd_opt(1900, 1, 1).expect("it is in the calendar"));
-/// The number of a vehicle (ISO 3779).
+/// A vehicle identification number (ISO 3779).
 pub const VIN: Bounds = Bounds::Text(&Shape {
     length: (17, 17),
     also: "",
@@ -64,7 +64,7 @@ pub const VIN: Bounds = Bounds::Text(&Shape {
     wanted: "17 letters and digits, none of them I, O or Q",
     pattern: "^[0-9A-HJ-NPR-Za-hj-npr-z]{17}$",
 });
-/// The number on a licence plate; no state has more than eight characters, spaces and dashes apart.
+/// A licence plate number; no state has more than eight characters besides spaces and dashes.
 pub const PLATE: Bounds = Bounds::Text(&Shape {
     length: (1, 12),
     also: " -.",
@@ -85,7 +85,7 @@ impl Shape {
 }
 
 impl Bounds {
-    /// What keeps a value that was read from being plausible.
+    /// Checks a parsed value.
     pub fn fault_of(self, value: Option<AttributeValue<'_>>, today: NaiveDate) -> Option<Fault> {
         let holds = match (self, value) {
             (Self::Integer(least, most), Some(AttributeValue::Number(number))) => {
@@ -101,7 +101,7 @@ impl Bounds {
         (!holds).then(|| self.fault())
     }
 
-    /// What keeps a value as it was sent from being plausible; nothing when it is of another kind.
+    /// Checks a value as it was sent; `None` also for a value of another kind.
     pub(super) fn fault_of_sent(self, sent: Scalar<'_>, today: NaiveDate) -> Option<Fault> {
         let value = match sent {
             Scalar::Integer(integer) => AttributeValue::Number(integer as f64),
@@ -122,7 +122,7 @@ impl Bounds {
         })
     }
 
-    /// Says in the schema of the attribute's type what more is asked of it.
+    /// Adds the bounds to the schema of the attribute's type.
     pub(super) fn describe(self, object: &mut Object) {
         match self {
             Self::Integer(least, most) => {

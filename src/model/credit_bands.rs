@@ -1,10 +1,10 @@
-//! Which credit score makes which credit rating.
+//! The mapping between credit scores and credit ratings.
 
 use serde::{Deserialize, Serialize};
 
 use super::enums::ProvidedCreditRating;
 
-/// The bands of scores behind the ratings, by edition: the two draw one border differently. Stored by name.
+/// The score bands of the ratings, by edition: the editions differ in one border. Stored by name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CreditBands {
@@ -18,7 +18,7 @@ pub enum CreditBands {
 impl CreditBands {
     const EXCELLENT_FROM: i32 = 720;
     const GOOD_FROM: i32 = 660;
-    /// The lowest FICO score there is, where the poor begin.
+    /// The lowest FICO score, where `poor` begins.
     const POOR_FROM: i32 = 300;
 
     const fn fair_from(self) -> i32 {
@@ -41,7 +41,7 @@ impl CreditBands {
         }
     }
 
-    /// The lowest score that a rating may stand for; without history there is none.
+    /// The lowest score of a rating; `None` without credit history.
     pub const fn lowest_score(self, rating: ProvidedCreditRating) -> Option<i32> {
         match rating {
             ProvidedCreditRating::Excellent => Some(Self::EXCELLENT_FROM),

@@ -1,4 +1,4 @@
-//! Offers of credit cards, and what a card brings besides credit.
+//! Credit card offers and card benefits.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -18,29 +18,29 @@ pub type CreditCardOffer = Offer<CreditCardOfferDetails>;
 record! {
     /// The terms of an offered credit card.
     CreditCardOfferDetails {
-        /// Where a picture of the card is.
+        /// The address of a picture of the card.
         card_image_url: String,
-        /// The network that the card belongs to.
+        /// The network of the card.
         card_type: CardType,
         /// Whether approval is likely (four in five).
         pre_qualified: bool,
         /// Whether approval is nearly certain (nineteen in twenty).
         pre_approved: bool,
-        /// Whether the service itself takes approval for more likely than usual.
+        /// Whether the service itself predicts a better than usual chance of approval.
         pre_selected: bool,
         /// The name to show.
         card_name?: String,
-        /// What the card is good for.
+        /// The purposes of the card.
         card_purposes?: Vec<CardPurpose>,
-        /// Where rates and terms are written down.
+        /// The address of rates and terms.
         rates_url?: String,
-        /// Features that must be seen at once with the offer.
+        /// Features that must be shown with the offer at once.
         details?: Vec<String>,
-        /// Features that must be shown, if only after another click.
+        /// Features that must be shown, though possibly after another click.
         additional_details?: Vec<String>,
-        /// What the card brings besides credit.
+        /// The benefits of the card.
         card_benefits?: Vec<CardBenefit>,
-        /// The ratings that usually lead to approval.
+        /// The credit ratings that usually lead to approval.
         recommended_credit_ratings?: Vec<ProvidedCreditRating>,
         /// The welcome bonus in words.
         intro_offer_text?: String,
@@ -56,9 +56,9 @@ record! {
         max_purchase_intro_apr?: Percent,
         /// The lowest introductory rate on purchases.
         min_purchase_intro_apr?: Percent,
-        /// How long that rate holds, in the unit below.
+        /// The length of the introductory period, in `purchaseIntroAprTermUnit`.
         purchase_intro_apr_term?: i32,
-        /// The unit of that time.
+        /// The unit of that period.
         purchase_intro_apr_term_unit?: TermUnit,
         /// The introductory rate on purchases in words.
         purchase_intro_apr_text?: String,
@@ -72,101 +72,101 @@ record! {
         max_cash_advance_intro_apr?: Percent,
         /// The lowest introductory rate on cash advances.
         min_cash_advance_intro_apr?: Percent,
-        /// How long that rate holds, in the unit below.
+        /// The length of the introductory period, in `cashAdvanceIntroAprTermUnit`.
         cash_advance_intro_apr_term?: i32,
-        /// The unit of that time.
+        /// The unit of that period.
         cash_advance_intro_apr_term_unit?: TermUnit,
         /// The introductory rate on cash advances in words.
         cash_advance_intro_apr_text?: String,
-        /// The highest rate on transferred balances.
+        /// The highest rate on balance transfers.
         max_balance_transfer_apr?: Percent,
-        /// The lowest rate on transferred balances.
+        /// The lowest rate on balance transfers.
         min_balance_transfer_apr?: Percent,
-        /// The rate on transferred balances in words.
+        /// The rate on balance transfers in words.
         balance_transfer_apr_text?: String,
-        /// The highest introductory rate on transferred balances.
+        /// The highest introductory rate on balance transfers.
         max_balance_transfer_intro_apr?: Percent,
-        /// The lowest introductory rate on transferred balances.
+        /// The lowest introductory rate on balance transfers.
         min_balance_transfer_intro_apr?: Percent,
-        /// How long that rate holds, in the unit below.
+        /// The length of the introductory period, in `balanceTransferIntroAprTermUnit`.
         balance_transfer_intro_apr_term?: i32,
-        /// The unit of that time.
+        /// The unit of that period.
         balance_transfer_intro_apr_term_unit?: TermUnit,
-        /// The introductory rate on transferred balances in words.
+        /// The introductory rate on balance transfers in words.
         balance_transfer_intro_apr_text?: String,
-        /// The highest fee of a year.
+        /// The highest annual fee.
         max_annual_fee?: Money,
-        /// The lowest fee of a year.
+        /// The lowest annual fee.
         min_annual_fee?: Money,
-        /// The fee of each introductory year.
+        /// The annual fee in introductory years.
         annual_intro_fee?: Money,
-        /// How many years are introductory.
+        /// The number of introductory years.
         annual_intro_fee_term?: i32,
-        /// The welcome bonus, in its own currency.
+        /// The welcome bonus, in its currency.
         #[serde(serialize_with = "super::plain_number::optional")]
         intro_offer_amount?: f64,
-        /// The least credit that is granted.
+        /// The minimum credit line.
         minimum_credit_line?: Money,
-        /// The lowest rate after a late payment.
+        /// The lowest penalty rate, after a late payment.
         minimum_penalty_apr?: Percent,
-        /// The highest rate after a late payment.
+        /// The highest penalty rate, after a late payment.
         maximum_penalty_apr?: Percent,
-        /// What the transfer of a balance costs.
+        /// The fee for a balance transfer.
         balance_transfer_fee?: Money,
-        /// What a cash advance costs.
+        /// The fee for a cash advance.
         cash_advance_fee?: Money,
-        /// What a late payment costs.
+        /// The fee for a late payment.
         late_fee?: Money,
-        /// What changing currency costs.
+        /// The fee for foreign exchange.
         foreign_exchange_fee?: Money,
-        /// What opening the account costs.
+        /// The fee for opening the account.
         account_opening_fee?: Money,
-        /// What a payment that bounces costs.
+        /// The fee for a returned payment.
         return_payment_fee?: Money,
-        /// What the account costs each month.
+        /// The monthly fee.
         monthly_service_fee?: Money,
-        /// What a purchase abroad costs, as a fraction of it: `0.03` is three percent.
+        /// The fee for a purchase abroad, as a fraction of it: `0.03` is three percent.
         #[serde(serialize_with = "super::plain_number::optional")]
         foreign_transaction_fee?: f64,
-        /// The small print on the rate on purchases; not in the specification, as all that follows.
+        /// The small print on the purchase rate; not in the specification, as all fields that follow.
         purchase_apr_disclaimer?: String,
         /// Regular and introductory rates together, in words.
         regular_intro_apr_combined_text?: String,
-        /// The small print on what the transfer of a balance costs.
+        /// The small print on the fee for a balance transfer.
         balance_transfer_fee_disclaimer?: String,
-        /// The small print on the fee of a year.
+        /// The small print on the annual fee.
         annual_fee_disclaimer?: String,
-        /// The fee of a year in words.
+        /// The annual fee in words.
         annual_fee_text?: String,
         /// The small print on the welcome bonus.
         intro_offer_disclaimer?: String,
         /// The welcome bonus as a heading.
         intro_offer_title?: String,
-        /// What is shown of the card where there is little room.
+        /// Features to show where space is limited.
         preview_details?: Vec<PreviewDetail>,
-        /// How the rate on purchases behaves.
+        /// The type of the purchase rate.
         apr_type?: AprType,
-        /// The small print on the ratings that usually lead to approval.
+        /// The small print on the recommended credit ratings.
         recommended_credit_ratings_disclaimer?: String,
-        /// Those ratings in words.
+        /// The recommended credit ratings in words.
         recommended_credit_ratings_text?: String,
-        /// How points or miles are earned, in fields that nobody has settled.
+        /// How points or miles are earned, without fixed fields.
         #[schema(value_type = Object)]
         earning_program?: serde_json::Map<String, serde_json::Value>,
-        /// What using the card earns, in words.
+        /// The rewards in words.
         rewards_description?: String,
-        /// The small print on it.
+        /// The small print on the rewards.
         rewards_disclaimer?: String,
-        /// The same as a heading.
+        /// The rewards as a heading.
         rewards_title?: String,
-        /// The least deposit of a secured card.
+        /// The minimum deposit of a secured card.
         min_deposit_amount?: Money,
         /// The small print on that deposit.
         min_deposit_disclaimer?: String,
         /// Whether the offer is an invitation to apply.
         #[serde(rename = "isITA")]
         is_ita?: bool,
-        /// Distinctions to show beside the card, each in words.
+        /// Badges to show with the card.
         badges?: Vec<String>,
     }
 
@@ -174,7 +174,7 @@ record! {
     PreviewDetail {
         /// The feature.
         description: String,
-        /// The small print on it.
+        /// The small print on the feature.
         disclaimer?: String,
     }
 }
@@ -182,17 +182,17 @@ record! {
 /// The texts of [`CardBenefit::GENERIC`].
 static KNOWN: LazyLock<HashSet<&str>> = LazyLock::new(|| CardBenefit::GENERIC.lines().collect());
 
-/// A card benefit by its display text.
+/// A card benefit, by its display text.
 ///
-/// The set is open: beside the generic texts of `CardBenefit::GENERIC` stand those that name the programme of
-/// one company. Generic texts are not copied, since every card offer carries many of them.
+/// The set is open: besides the generic texts of `CardBenefit::GENERIC` there are those that name a company's
+/// programme. Generic texts are shared, not copied, since every card offer carries many of them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(from = "String")]
 #[schema(value_type = String)]
 pub struct CardBenefit(Cow<'static, str>);
 
 impl CardBenefit {
-    /// The texts that belong to no company, a line each, in the order of the specification.
+    /// The texts that name no company, one per line, in the order of the specification.
     pub const GENERIC: &'static str = include_str!("card_benefits.txt");
 
     /// The display text.

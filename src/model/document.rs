@@ -1,19 +1,19 @@
-//! A body as the search for faults, and the older edition, see it.
+//! A request body as a JSON document, for the fault finder and the v1 edition.
 
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// Deeper than any attribute lies; what lies deeper is left out.
+/// Deeper than any attribute; deeper values are left out.
 const DEPTH_MAX: usize = 8;
 
-/// Parses a body so that nothing that reading skips over can stop the search: whatever stands under unknown keys, the
-/// document is there. An array or an object that lies too deep is empty, a number that is too large is the largest, and
-/// text that is not Unicode is blank.
+/// Parses a body so leniently that nothing the fast reader skips, such as a value under an unknown key, can
+/// make it fail. An array or an object that is nested too deeply becomes empty, a number that is too large
+/// becomes the largest, and text that is not Unicode becomes blank.
 ///
 /// # Errors
-/// Where the body is not JSON.
+/// If the body is not JSON.
 pub fn parse(json: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice::<&RawValue>(json).map(|document| value(document, 0))
 }

@@ -1,15 +1,15 @@
-//! The one macro behind every closed set of wire values.
+//! The macro that defines all closed sets of wire values.
 
 use utoipa::ToSchema;
 
-/// What all enumerations have in common, for code that works on any of them.
+/// The interface that all enumerations share.
 pub trait Enumeration: Copy + Eq + ToSchema + 'static {
     /// Every value, in the order of the specification.
     const ALL: &'static [Self];
     /// The wire text of every value, in the same order.
     const WIRE: &'static [&'static str];
 
-    /// Finds the value that is written `text`; upper and lower case differ.
+    /// The value with the wire text `text`; case matters.
     fn from_wire(text: &str) -> Option<Self>;
 
     /// The position in [`Enumeration::ALL`].
@@ -21,7 +21,7 @@ pub trait Enumeration: Copy + Eq + ToSchema + 'static {
     }
 }
 
-/// Says which values are wanted: "one of `a`, `b`".
+/// Lists the accepted values: "one of `a`, `b`".
 pub fn one_of(values: &[&str]) -> String {
     format!("one of `{}`", values.join("`, `"))
 }
@@ -36,7 +36,7 @@ pub(super) const fn snake_case_length(name: &str) -> usize {
     length
 }
 
-/// The name of a value in snake case, which has this length.
+/// A value's name in snake case, of that length.
 pub(super) const fn snake_case<const LENGTH: usize>(name: &str) -> [u8; LENGTH] {
     let (mut snake, mut end, mut nth) = ([b'_'; LENGTH], 0, 0);
     while nth < name.len() {
@@ -48,10 +48,10 @@ pub(super) const fn snake_case<const LENGTH: usize>(name: &str) -> [u8; LENGTH] 
     snake
 }
 
-/// Defines enumerations, each from one list of its values, and perhaps a second one of those `beyond the specification`. A value is
-/// written as its name in snake case, or as it says itself: `Variant = "wire text"`.
+/// Defines enumerations, each from a list of values and perhaps a second list `beyond the specification`. The
+/// wire text of a value is its name in snake case, unless given: `Variant = "wire text"`.
 ///
-/// A refused text is never repeated in the error, because it may be personal; the wanted values are.
+/// An error never repeats a refused text, which may be personal; it lists the accepted values.
 macro_rules! enumeration {
     (@wire $variant:ident $wire:literal) => { $wire };
     (@wire $variant:ident) => {{
@@ -89,7 +89,7 @@ macro_rules! enumeration {
             /// The wire text of every value, in the same order.
             pub const WIRE: &'static [&'static str] = &[$(enumeration!(@wire $variant $($wire)?)),+];
 
-            /// Whether the specification has it.
+            /// Whether the value is in the specification.
             pub const fn is_specified(self) -> bool {
                 (self as usize) < Self::SPECIFIED.len()
             }
@@ -99,7 +99,7 @@ macro_rules! enumeration {
                 Self::WIRE[self as usize]
             }
 
-            /// Finds the value that is written `text`; upper and lower case differ.
+            /// The value with the wire text `text`; case matters.
             // A pattern must be a constant, and each has the name of its value.
             #[allow(non_upper_case_globals)]
             pub fn from_wire(text: &str) -> Option<Self> {

@@ -1,4 +1,4 @@
-//! What is wrong with an attribute, and where it stands.
+//! Faults of attributes, and where they are.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,24 +7,24 @@ use chrono::NaiveDate;
 
 use super::api_error::{ApiError, ErrorType};
 
-/// What one attribute must be and is not. Never holds the value that was found.
+/// What an attribute must be. Never holds the value that was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Fault(Cow<'static, str>);
 
 impl Fault {
-    /// The value has the right kind and the wrong shape.
+    /// The right kind of value, in the wrong form.
     pub fn wanted(wanted: &str) -> Self {
         Self(Cow::Owned(format!("must be {wanted}")))
     }
 
-    /// The value is of another kind.
+    /// The wrong kind of value.
     pub fn other_kind(wanted: &str, got: &str) -> Self {
         Self(Cow::Owned(format!("must be {wanted}, got {got}")))
     }
 }
 
-/// Where an attribute stands; put into words only when it is faulty.
+/// The path of an attribute; rendered only for a fault.
 #[derive(Clone, Copy)]
 pub enum Path<'a> {
     /// The body itself.
@@ -50,20 +50,20 @@ impl fmt::Display for Path<'_> {
 #[derive(Debug)]
 pub struct Faults {
     errors: Vec<ApiError>,
-    /// The day on which the body came.
+    /// The day on which the body arrived.
     pub today: NaiveDate,
 }
 
 impl Faults {
-    /// More than a lead has attributes; bounds what a hostile array can make us answer.
+    /// More than the attributes of a lead; bounds the answer to a hostile array.
     pub const MAX: usize = 500;
 
-    /// None yet, of a body that came on this day.
+    /// No faults yet, for a body that arrived on this day.
     pub const fn on(today: NaiveDate) -> Self {
         Self { errors: Vec::new(), today }
     }
 
-    /// Adds a fault of the attribute at `path`; where there are plenty already, that there are more.
+    /// Adds a fault of the attribute at `path`; at the limit, adds once that there are more.
     pub fn push(&mut self, path: &Path<'_>, fault: Fault) {
         if self.errors.len() < Self::MAX {
             self.errors.push(ApiError::at(path.to_string(), ErrorType::Malformed, fault.0));
@@ -73,12 +73,12 @@ impl Faults {
         }
     }
 
-    /// Whether nothing is wrong.
+    /// Whether there are no faults.
     pub fn is_empty(&self) -> bool {
         self.errors.is_empty()
     }
 
-    /// Gives the faults as they are answered.
+    /// The faults as errors of the answer.
     pub fn into_errors(self) -> Vec<ApiError> {
         self.errors
     }

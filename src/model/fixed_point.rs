@@ -1,6 +1,6 @@
-//! Exact decimals, and the one macro behind them: amounts of money, and rates.
+//! Exact decimals for amounts and rates, and the macro that defines them.
 
-/// Defines a decimal number that counts its smallest steps, `$scale` to the whole.
+/// Defines a decimal number as an integer count of its smallest steps, `$scale` to the unit.
 macro_rules! fixed_point {
     ($(#[$meta:meta])* $name:ident, $scale:literal, $wanted:literal) => {
         $(#[$meta])*
@@ -10,10 +10,10 @@ macro_rules! fixed_point {
 
         impl $name {
             const SCALE: i64 = $scale;
-            /// So much fits a float exactly, step by step.
+            /// The range in which a float represents every step exactly.
             const STEPS_MAX: i64 = 1 << 53;
 
-            /// Reads a float, rounded to the nearest step; `None` when it is not a number or far too large.
+            /// Rounds a float to the nearest step; `None` if it is not a number or out of range.
             pub fn from_f64(number: f64) -> Option<Self> {
                 let steps = (number * Self::SCALE as f64).round();
                 (steps.abs() <= Self::STEPS_MAX as f64).then_some(Self(steps as i64))
@@ -47,24 +47,24 @@ macro_rules! fixed_point {
 }
 
 fixed_point! {
-    /// An amount in dollars, kept in whole cents and written as a plain number: `308.77`, `300`.
+    /// An amount in dollars, exact to the cent, written as a plain number: `308.77`, `300`.
     Money, 100, "an amount in dollars"
 }
 
 impl Money {
-    /// An amount of so many dollars.
+    /// An amount in whole dollars.
     pub const fn from_dollars(dollars: i32) -> Self {
         Self(dollars as i64 * Self::SCALE)
     }
 }
 
 fixed_point! {
-    /// A rate in percent, kept in thousandths and written as a plain number: `35.99`, `7`.
+    /// A rate in percent, exact to a thousandth, written as a plain number: `35.99`, `7`.
     Percent, 1_000, "a rate in percent"
 }
 
 impl Percent {
-    /// How v1 says that an introductory rate does not apply.
+    /// The v1 value for an introductory rate that does not apply.
     pub const V1_NOT_APPLICABLE: Self = Self(-Self::SCALE);
 
     /// The rate in thousandths of a percent.
@@ -79,14 +79,14 @@ mod tests {
     use proptest::prelude::*;
 
     impl Money {
-        /// An amount of so many cents.
+        /// An amount in cents.
         const fn from_cents(cents: i64) -> Self {
             Self(cents)
         }
     }
 
     impl Percent {
-        /// A rate of so many thousandths of a percent.
+        /// A rate in thousandths of a percent.
         const fn from_thousandths(thousandths: i64) -> Self {
             Self(thousandths)
         }

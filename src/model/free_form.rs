@@ -1,4 +1,4 @@
-//! Parts of a lead whose keys the specification does not settle: what a client tags its leads with, and objects of any fields.
+//! Parts of a lead without a fixed set of keys: client tags, and free-form objects.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,13 +17,13 @@ use super::input::{FromInput, Input, find_field_faults, kind_of};
 use super::input_kinds::Element;
 use super::schema::{self, Components};
 
-/// Values under keys of the client's own choosing, by which it tells its leads apart.
+/// Values under keys that the client chooses, to tell its leads apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ClientTags(pub BTreeMap<String, Vec<String>>);
 
 impl ClientTags {
-    /// Lists every (key, value), a key with several values several times.
+    /// All (key, value) pairs; a key with several values occurs several times.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().flat_map(|(key, values)| values.iter().map(move |value| (key.as_str(), value.as_str())))
     }
@@ -74,7 +74,8 @@ impl FromInput for ClientTags {
     }
 }
 
-/// An object of JSON, kept and shown as it came. It may tell anything of a person, so `Debug` shows nothing of it.
+/// A free-form JSON object, kept and shown unchanged. It may hold personal data, so `Debug` prints nothing of
+/// it.
 #[derive(Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct JsonObject(Map<String, Value>);

@@ -1,9 +1,9 @@
-//! Lenient reading of what clients send, by two paths from one definition.
+//! Lenient reading of request bodies, on two paths from one definition.
 //!
-//! The fast path reads JSON straight into the types and stops at the first fault. When it stops, the slow path
-//! walks the parsed document and names every fault. Both ask the same [`FromInput`], so that they cannot disagree
-//! about what is a fault. Lenience: unknown keys are ignored, `null` and blank text mean "not given", an integral
-//! float is an integer. No message ever repeats a value that was found.
+//! The fast path reads JSON straight into the types and stops at the first fault. Then the slow path walks
+//! the parsed document and reports every fault. Both use the same [`FromInput`], so that they agree about
+//! faults. Lenience: unknown keys are ignored, `null` and blank text mean "absent", an integral float is an
+//! integer. No message ever repeats a value from the body.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,18 +21,18 @@ use super::document;
 use super::fault::{Fault, Faults, Path};
 use super::schema::Components;
 
-/// A type that can stand in a field of a request body.
+/// A type of a field of a request body.
 pub trait FromInput: Sized {
-    /// How partner rules see the type; none for what is not one attribute.
+    /// The kind of attribute that rules of partners see; `None` for a type that is not a single attribute.
     const KIND: Option<AttributeKind> = None;
 
-    /// Says what is wanted, to follow "must be".
+    /// The expected value, to follow "must be".
     fn wanted() -> Cow<'static, str>;
 
-    /// Describes all that is read; nouns are referred to, and join the components.
+    /// The schema of everything that is accepted; nouns become references, and are added to the components.
     fn describe(components: &mut Components) -> RefOr<Schema>;
 
-    /// Reads anything that is neither null, nor an array, nor an object.
+    /// Reads any value except null, an array or an object.
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
         Err(other_kind::<Self>(found))
     }
@@ -47,7 +47,7 @@ pub trait FromInput: Sized {
         Err(de::Error::custom(Fault::other_kind(&Self::wanted(), "an object")))
     }
 
-    /// Collects everything that keeps `value` from being read.
+    /// Collects every fault of `value`.
     fn find_faults(value: &Value, at: &Path<'_>, faults: &mut Faults) {
         let outcome = match Scalar::of(value) {
             Some(scalar) => Self::from_scalar(scalar).map(drop),
@@ -58,21 +58,21 @@ pub trait FromInput: Sized {
         }
     }
 
-    /// Collects everything that was read and cannot be true.
+    /// Collects every value that was read but is not plausible.
     fn find_implausible(&self, _at: &Path<'_>, _faults: &mut Faults) {}
 
-    /// Shows the value to partner rules; an empty one counts as missing.
+    /// The value for rules of partners; an empty one counts as absent.
     fn attribute_value(&self) -> Option<AttributeValue<'_>> {
         None
     }
 }
 
-/// A value of another kind is found than `T` wants.
+/// The fault of a value of the wrong kind.
 pub(super) fn other_kind<T: FromInput>(found: Scalar<'_>) -> Fault {
     Fault::other_kind(&T::wanted(), found.kind())
 }
 
-/// Reads text with `parse`, which answers `None` to a text of the wrong shape.
+/// Reads text with `parse`, which returns `None` for text of the wrong form.
 pub(super) fn text<T: FromInput>(found: Scalar<'_>, parse: fn(&str) -> Option<T>) -> Result<T, Fault> {
     match found {
         Scalar::Text(text) => parse(text).ok_or_else(|| Fault::wanted(&T::wanted())),
@@ -80,8 +80,8 @@ pub(super) fn text<T: FromInput>(found: Scalar<'_>, parse: fn(&str) -> Option<T>
     }
 }
 
-/// Implements [`FromInput`] for a type of scalars: what is wanted, as what kind of attribute partner rules see it, and how it is
-/// described, read and shown to them.
+/// Implements [`FromInput`] for a scalar type: the expected value, its kind for rules of partners, its
+/// schema, its parser, and its value for rules.
 macro_rules! from_scalar {
     ($type:ty, $wanted:expr, $kind:expr,
         describe: $components:pat_param => $schema:expr,
@@ -117,12 +117,12 @@ macro_rules! from_scalar {
 
 pub(crate) use from_scalar;
 
-/// A JSON value that holds no others.
+/// A scalar JSON value.
 #[derive(Clone, Copy)]
 pub enum Scalar<'a> {
     /// A string.
     Text(&'a str),
-    /// A number written without fraction and exponent.
+    /// A number without fraction and exponent.
     Integer(i64),
     /// Any other number.
     Float(f64),
@@ -140,7 +140,7 @@ impl<'a> Scalar<'a> {
         }
     }
 
-    /// Names the kind of the value, for messages.
+    /// The kind of the value, for messages.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Text(_) => "a string",
@@ -151,7 +151,7 @@ impl<'a> Scalar<'a> {
     }
 }
 
-/// Names the kind of a JSON value, for messages.
+/// The kind of a JSON value, for messages.
 pub(super) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -163,7 +163,7 @@ pub(super) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// Collects the faults of an optional field: none when it is not given.
+/// Collects the faults of an optional field; an absent one has none.
 pub(super) fn find_field_faults<T: FromInput>(
     value: &Value,
     bounds: Option<Bounds>,
@@ -180,7 +180,7 @@ pub(super) fn find_field_faults<T: FromInput>(
     }
 }
 
-/// Collects what was read of a field and cannot be true.
+/// Collects the implausible values of a field.
 pub(super) fn find_field_implausible<T: FromInput>(
     value: &T,
     bounds: Option<Bounds>,
@@ -211,22 +211,22 @@ pub enum Unreadable {
 }
 
 impl Unreadable {
-    /// Some of these attributes must be given, and are not.
+    /// The missing ones of these required attributes.
     pub(super) fn missing<'a>(given: impl IntoIterator<Item = (&'a str, bool)>) -> Self {
         let missing = given.into_iter().filter(|(_, is_given)| !is_given);
         Self::Faults(missing.map(|(name, _)| ApiError::missing(name)).collect())
     }
 }
 
-/// Reads a request body that no day bounds.
+/// Reads a request body without an upper bound for dates.
 pub fn read<T: FromInput>(body: &[u8]) -> Result<T, Unreadable> {
     read_on(NaiveDate::MAX, body)
 }
 
-/// Reads a request body that came on this day.
+/// Reads a request body that arrived on `today`.
 pub fn read_on<T: FromInput>(today: NaiveDate, body: &[u8]) -> Result<T, Unreadable> {
     let json = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-    // What stands under unknown keys is not looked at, but must be text all the same (RFC 8259, 8.1).
+    // Values under unknown keys are not read, but must be valid text (RFC 8259, 8.1).
     let Ok(text) = std::str::from_utf8(json) else { return explain(today, json) };
     let mut reader = serde_json::Deserializer::from_str(text);
     let fast = Input::required().deserialize(&mut reader).and_then(|read| reader.end().map(|()| read));
@@ -236,17 +236,17 @@ pub fn read_on<T: FromInput>(today: NaiveDate, body: &[u8]) -> Result<T, Unreada
     }
 }
 
-/// What was read, unless some of it cannot be true.
+/// Returns the value read, unless part of it is not plausible.
 fn plausible<T: FromInput>(today: NaiveDate, read: T) -> Result<T, Unreadable> {
     let mut faults = Faults::on(today);
     read.find_implausible(&Path::Root, &mut faults);
     if faults.is_empty() { Ok(read) } else { Err(Unreadable::Faults(faults.into_errors())) }
 }
 
-/// Names every fault of a body that the fast path refused.
+/// Reports every fault of a body that the fast path refused.
 ///
-/// There may be none: the faulty one of two equal keys is not in the parsed document, which then is read as it
-/// is.
+/// There may be none: of two equal keys, the faulty one may be missing from the parsed document, which is
+/// then read as it is.
 fn explain<T: FromInput>(today: NaiveDate, json: &[u8]) -> Result<T, Unreadable> {
     let not_json = |message| Unreadable::NotJson(ApiError::new(ErrorType::Malformed, message));
     let broken_at = |error: serde_json::Error| {
@@ -271,14 +271,14 @@ fn explain<T: FromInput>(today: NaiveDate, json: &[u8]) -> Result<T, Unreadable>
     }
 }
 
-/// Reads one value as a `T`; the outcome is `None` only where absence is allowed.
+/// Reads one value as a `T`; yields `None` only where the value may be absent.
 pub(super) struct Input<T> {
     may_be_absent: bool,
     read: PhantomData<T>,
 }
 
 impl<T> Input<T> {
-    /// Reads a field: `null` and blank text mean "not given".
+    /// Reads a field: `null` and blank text mean "absent".
     pub(super) fn optional() -> Self {
         Self { may_be_absent: true, read: PhantomData }
     }
@@ -349,7 +349,7 @@ fn scalar<T: FromInput, E: de::Error>(found: Scalar<'_>) -> Result<Option<T>, E>
     T::from_scalar(found).map(Some).map_err(E::custom)
 }
 
-/// Recognises a key of an object without copying it.
+/// Recognises an object's key without copying it.
 pub(super) struct Key<'r, K>(pub(super) &'r dyn Fn(&str) -> K);
 
 impl<'de, K> DeserializeSeed<'de> for Key<'_, K> {

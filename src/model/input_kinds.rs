@@ -1,4 +1,4 @@
-//! How numbers, flags, dates and arrays are read.
+//! Reading of numbers, flags, dates and arrays.
 
 use std::borrow::Cow;
 
@@ -45,10 +45,10 @@ macro_rules! integer {
 
 integer! { i32: Int32 i64: Int64 }
 
-/// The integer that a float without fraction stands for, if it is in range.
+/// The integer that an integral float stands for, if it is in range.
 fn integral(float: f64) -> Option<i64> {
-    // Exact in binary, and the first float on either side that may stand for an integer out of range: integers that are
-    // too long come as the float that is nearest.
+    // Exact in binary, and the first float on either side that may stand for an integer out of range: an
+    // integer that is too long is read as the nearest float.
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     (float.abs() < LIMIT).then_some(float as i64)
 }
@@ -93,7 +93,7 @@ from_scalar! {
     show: date => Some(AttributeValue::Date(*date)),
 }
 
-/// Reads `YYYY-MM-DD` and nothing else; chrono alone would take signs, blanks and single digits too.
+/// Parses exactly `YYYY-MM-DD`; chrono alone accepts signs, blanks and single digits too.
 pub(super) fn date(text: &str) -> Option<NaiveDate> {
     let shaped = has_shape(text, "0000-00-00");
     shaped.then(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()).flatten()
@@ -116,9 +116,9 @@ from_scalar! {
     show: _ => None,
 }
 
-/// A section, read and written as if it were not boxed; nothing else is, so it is read from an object and is no attribute itself. A lead
-/// stays in memory as long as its rate table is open, and its large sections, which are seldom given, take no more room than a pointer
-/// then.
+/// A boxed section, read and written as if it were not boxed. Only sections are boxed, so it is read from an
+/// object and is not an attribute. A lead stays in memory while its rate table is open, and a large section
+/// that is rarely given then takes only a pointer.
 impl<T: FromInput> FromInput for Box<T> {
     fn wanted() -> Cow<'static, str> {
         T::wanted()
@@ -141,12 +141,12 @@ impl<T: FromInput> FromInput for Box<T> {
     }
 }
 
-/// How an array looks to partner rules depends on what it holds: of most things they see how many there are.
+/// The elements of arrays. Rules of partners see most arrays as their length.
 pub trait Element: FromInput {
-    /// The kind of an array of these.
+    /// The kind of an array of these elements.
     const ARRAY_KIND: Option<AttributeKind> = Some(AttributeKind::Number);
 
-    /// Shows an array of these; an empty one counts as missing.
+    /// The value of an array; an empty one counts as absent.
     fn array_value(elements: &[Self]) -> Option<AttributeValue<'_>> {
         (!elements.is_empty()).then_some(AttributeValue::Number(elements.len() as f64))
     }

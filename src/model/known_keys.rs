@@ -1,5 +1,5 @@
-//! Which keys of a body mean nothing, told by the schema of the noun that it is read as. Reading passes over them; who mistypes a
-//! key would never know.
+//! Unknown keys in a request body, found by the schema of its noun. Reading ignores them, so a client would
+//! not notice a misspelt key.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,35 +12,35 @@ use super::fault::{Faults, Path};
 use super::input::Key;
 use super::schema::{self, Components};
 
-/// A key that means nothing.
+/// An unknown key.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UnknownKey<'k> {
-    /// Where it stands, with itself.
+    /// Its path.
     pub attribute: String,
-    /// The known key that was likely meant.
+    /// The known key that was probably meant.
     pub likely: Option<&'k str>,
 }
 
 impl fmt::Display for UnknownKey<'_> {
-    /// What is wrong with it; follows the attribute in a sentence.
+    /// The fault, to follow the attribute in a sentence.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("is not a known key")?;
         self.likely.map_or(Ok(()), |likely| write!(formatter, "; did you mean `{likely}`?"))
     }
 }
 
-/// How alike a known key must be to be likely, in thousandths of Jaro-Winkler.
+/// The least similarity of a probable key, in thousandths of Jaro-Winkler.
 const NEAR: u32 = 800;
 
-/// Longest part of an unknown key that is told.
+/// An unknown key is truncated to this length in messages.
 const KEY_CHARS: usize = 64;
 
-/// The keys that mean something in a noun, and in what stands under them. Of what has none, any may stand there.
+/// The known keys of a noun, and of the objects under them. An empty set allows any key.
 #[derive(Debug, Default)]
 pub struct KnownKeys(BTreeMap<String, KnownKeys>);
 
 impl KnownKeys {
-    /// Those of a noun.
+    /// The known keys of a noun.
     pub fn of<T: ToSchema>() -> Self {
         let mut components = Components::new();
         let noun = schema::reference::<T>(&mut components);
@@ -49,7 +49,7 @@ impl KnownKeys {
         Self::in_schema(&json(noun), &components)
     }
 
-    /// Whatever way a schema is put together, its keys are those of all its parts.
+    /// Collects the keys of all parts of a composed schema.
     fn in_schema(schema: &Value, components: &BTreeMap<String, Value>) -> Self {
         let mut known = Self::default();
         if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next())
@@ -67,14 +67,14 @@ impl KnownKeys {
         known
     }
 
-    /// How many keys of a body mean nothing. What is no JSON has those that it begins with.
+    /// The number of unknown keys of a body. In malformed JSON, those before the error.
     pub fn count_unknown(&self, body: &[u8]) -> usize {
         let mut count = 0;
         self.each_unknown(body, &mut |_, _, _| count += 1);
         count
     }
 
-    /// The keys of a body that mean nothing; of very many the first.
+    /// The unknown keys of a body, up to a limit.
     pub fn unknown(&self, body: &[u8]) -> Vec<UnknownKey<'_>> {
         let mut unknown = Vec::new();
         self.each_unknown(body, &mut |at, key, known| {
@@ -87,7 +87,7 @@ impl KnownKeys {
         unknown
     }
 
-    /// The known key that is nearest, if any is near.
+    /// The most similar known key, if similar enough.
     fn nearest(&self, key: &str) -> Option<&str> {
         let likeness = |known: &str| (strsim::jaro_winkler(key, known) * 1000.0) as u32;
         let nearest = self.0.keys().map(String::as_str).max_by_key(|known| likeness(known));
@@ -96,15 +96,15 @@ impl KnownKeys {
 
     fn each_unknown<'k>(&'k self, body: &[u8], tell: Tell<'_, 'k>) {
         let mut reader = serde_json::Deserializer::from_slice(body);
-        // Who reads the body tells where it is broken.
+        // An error is ignored here: the reader of the body reports it.
         let _ = Walk { known: self, at: &Path::Root, tell }.deserialize(&mut reader);
     }
 }
 
-/// Is told each unknown key: where it stands, itself, and those that are known there.
+/// A callback for each unknown key: its parent's path, the key, and the keys known there.
 type Tell<'t, 'k> = &'t mut dyn FnMut(&Path<'_>, &str, &'k KnownKeys);
 
-/// Walks through a value of which keys are known.
+/// Walks a JSON value along its known keys.
 struct Walk<'w, 'k> {
     known: &'k KnownKeys,
     at: &'w Path<'w>,
@@ -122,7 +122,7 @@ impl<'de> DeserializeSeed<'de> for Walk<'_, '_> {
     }
 }
 
-/// Values that hold no keys.
+/// Skips scalars, which have no keys.
 macro_rules! pass_over {
     ($($visit:ident($($scalar:ty)?))+) => {
         $(fn $visit<E: de::Error>(self $(, _: $scalar)?) -> Result<(), E> { Ok(()) })+
@@ -137,7 +137,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        // Without copying a key that is known.
+        // Borrows, so that a known key is not copied.
         let known = self.known;
         let look_up = move |key: &str| known.0.get_key_value(key).ok_or_else(|| key.to_owned());
         while let Some(key) = entries.next_key_seed(Key(&look_up))? {

@@ -1,4 +1,4 @@
-//! What a client submits: a person and what they look for.
+//! Leads: a person, and the products they look for.
 
 use chrono::NaiveDate;
 use uuid::Uuid;
@@ -10,85 +10,86 @@ use super::section::section;
 use super::sections::*;
 
 section! {
-    /// A lead as it is submitted (specification: LeadCreateData). No field is ever required.
+    /// A lead as clients submit it (specification: LeadCreateData). All fields are optional.
     Lead at lead as "LeadCreateData" {
-        /// The products wanted; none means all of them that the specification has.
+        /// The products that the lead asks for; none means all product types of the specification.
         product_types: Vec<ProductType> = "productTypes",
-        /// The id that the client gives the lead.
+        /// The lead's id, chosen by the client.
         uuid: Uuid = "uuid",
-        /// Links the leads of one user's visit, across products; comes from a session start.
+        /// Links the leads of one visit across products; comes from a session start.
         session_uuid: Uuid = "sessionUuid",
-        /// Who the lead is and where to reach them.
+        /// The person and their contact data.
         personal_information: LeadPersonalInformation = "personalInformation",
-        /// Someone who knows the lead.
+        /// A personal reference.
         personal_reference_information: PersonalReferenceInformation = "personalReferenceInformation",
-        /// The loan wanted.
+        /// The requested loan.
         loan_information: LeadLoanInformation = "loanInformation",
-        /// The mortgage wanted and the property behind it.
+        /// The requested mortgage and its property.
         mortgage_information: Box<LeadMortgageInformation> = "mortgageInformation",
-        /// What a credit card should be good for.
+        /// The preferred features of a credit card.
         credit_card_information: LeadCreditCardInformation = "creditCardInformation",
-        /// What the lead would save.
+        /// The requested savings product.
         savings_information: LeadSavingsInformation = "savingsInformation",
-        /// How good the lead's credit is.
+        /// The person's credit.
         credit_information: LeadCreditInformation = "creditInformation",
-        /// Income, debt, assets and the bank.
+        /// Income, debt, assets and bank account.
         financial_information: LeadFinancialInformation = "financialInformation",
         /// The employer and the job.
         employment_information: Box<LeadEmploymentInformation> = "employmentInformation",
-        /// What the lead has agreed to.
+        /// The person's consents.
         legal_information: LeadLegalInformation = "legalInformation",
         /// Schools and degrees.
         education_information: LeadEducationInformation = "educationInformation",
-        /// The person who borrows together with the lead.
+        /// The co-applicant.
         co_applicant_information: Box<LeadCoApplicantInformation> = "coApplicantInformation",
-        /// What life insurers ask about the body.
+        /// Health data for life insurers.
         health_information: LeadHealthInformation = "healthInformation",
-        /// The document that identifies the lead.
+        /// An identity document.
         identification_information: LeadIdentificationInformation = "identificationInformation",
-        /// Loans to be refinanced or put together.
+        /// Loans to refinance or consolidate.
         refinance_loans: Vec<RefinanceLoanInformation> = "refinanceLoans",
-        /// The client's own marks on the lead.
+        /// Tags that the client chooses.
         client_tags: ClientTags = "clientTags",
         /// The browser in which the form was filled in.
         session_information: LeadSessionInformation = "sessionInformation",
-        /// Whether the lead filled in an application form to its end.
+        /// Whether the person completed an application form.
         form_completed: bool = "formCompleted",
         /// The company that referred the lead.
         referral_company_uuid: Uuid = "referralCompanyUuid",
         /// Internal tracking; clients leave it alone.
         tracking_uuid: Uuid = "trackingUuid",
-        /// The device, as today's clients name it; not in the specification.
+        /// The device, as current clients call it; not in the specification.
         device_id: String = "deviceId" as personal,
-        /// The user, as today's clients name them; not in the specification.
+        /// The user, as current clients call them; not in the specification.
         partner_user_id: String = "partnerUserId" as personal,
-        /// The FCRA consent text, where clients sent it before it stood with the other consents; not in the specification.
+        /// The FCRA consent text, where older clients put it before it joined the other consents; not in the
+        /// specification.
         fcra_language: String = "fcraLanguage",
-        /// The car insurance wanted; not in the specification.
+        /// The requested car insurance; not in the specification.
         auto_insurance_information: Box<LeadAutoInsuranceInformation> = "autoInsuranceInformation",
-        /// The vehicle that a loan is about.
+        /// The vehicle of a loan.
         vehicle_information: Box<VehicleInformation> = "vehicleInformation",
     }
 }
 
 impl Lead {
-    /// Reads a request body; a refusal names every fault.
+    /// Reads a request body; an error names every fault.
     pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
         input::read(body)
     }
 
-    /// Reads a request body that came on this day; nobody was born after it.
+    /// Reads a request body that arrived on `today`, which bounds dates of birth.
     pub fn read_on(today: NaiveDate, body: &[u8]) -> Result<Self, Unreadable> {
         input::read_on(today, body)
     }
 
-    /// Whether it asks for a product type; one that names none asks for all that the specification has.
+    /// Whether it asks for a product type; a lead that names none asks for all of the specification.
     pub fn asks_for(&self, product_type: ProductType) -> bool {
         let named = self.product_types.as_deref().unwrap_or_default();
         if named.is_empty() { product_type.is_specified() } else { named.contains(&product_type) }
     }
 
-    /// Whether it has a value that the specification lacks, of an enumeration that the specification has.
+    /// Whether it uses a value that we added to an enumeration of the specification.
     pub fn has_newer_values(&self) -> bool {
         let types = self.product_types.iter().flatten();
         let terms =
@@ -102,7 +103,7 @@ impl Lead {
 #[cfg(test)]
 pub(super) const SAMPLE: &[u8] = include_bytes!("testdata/lead.json");
 
-/// A lead that gives every attribute there is.
+/// A lead with every attribute.
 #[cfg(test)]
 pub(super) const FULL_SAMPLE: &[u8] = include_bytes!("testdata/full_lead.json");
 

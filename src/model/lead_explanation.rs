@@ -1,4 +1,4 @@
-//! Why a lead has the offers that it has, as its supply partner may read it (ours; the specification has nothing like it).
+//! Why a lead has the offers that it has, for its supply partner (ours; not in the specification).
 
 use uuid::Uuid;
 
@@ -7,7 +7,7 @@ use super::timestamp::Timestamp;
 use crate::record;
 
 record! {
-    /// Why a lead has the offers that it has.
+    /// Explains which offers a lead has, and why.
     LeadExplanation {
         /// The lead.
         lead_uuid: Uuid,
@@ -15,65 +15,66 @@ record! {
         rate_tables: Vec<RateTableExplanation>,
     }
 
-    /// Why a rate table is as it is.
+    /// Explains a rate table.
     RateTableExplanation {
         /// The rate table's id.
         uuid: Uuid,
-        /// When it was made.
+        /// When it was created.
         created_at: Timestamp,
-        /// Whether a partner is still outstanding.
+        /// Whether a response is still pending.
         pending: bool,
-        /// Whether partners or lead have changed since: conditions are then those of now, and so is what they find.
+        /// Whether partner files or the lead have changed since; if so, conditions are evaluated as of now.
         changed_since: bool,
-        /// Every partner, by product type: those who had a place at the table first.
+        /// Every partner, by product type; partners with a seat at the table come first.
         partners: Vec<PartnerExplanation>,
     }
 
-    /// What became of a partner at a rate table.
+    /// The result of a partner at a rate table.
     PartnerExplanation {
         /// The partner.
         partner_uuid: Uuid,
-        /// Its name.
+        /// The partner's name.
         partner_name: String,
-        /// What it is asked for.
+        /// The product type that it is asked for.
         product_type: ProductType,
-        /// What became of it.
+        /// The result.
         result: PartnerResult,
-        /// Why it was not asked, when the lead is the reason.
+        /// The conditions on the lead that kept the partner from being asked.
         conditions: Vec<UnmetCondition>,
         /// Its offers, shown or not.
         offers: Vec<OfferExplanation>,
-        /// Why it rejected the person.
+        /// Why the partner rejected the person.
         reject_reason?: RejectReason,
         /// When it was asked.
         asked_at?: Timestamp,
-        /// How long its answer took, or the wait for it, in milliseconds.
+        /// The time until its answer or its timeout, in milliseconds.
         answered_after_ms?: i64,
     }
 
-    /// What became of an offer at a rate table.
+    /// The result of an offer at a rate table.
     OfferExplanation {
-        /// What the partner calls it.
+        /// The partner's name for the offer.
         name: String,
-        /// What became of it.
+        /// The result.
         result: OfferResult,
-        /// Why it is not for this lead.
+        /// The conditions that the lead does not meet.
         conditions: Vec<UnmetCondition>,
-        /// The offer's id, when the partner answered with it.
+        /// The offer's id, if the partner answered with it.
         uuid?: Uuid,
-        /// Where its conversion probability is from, when it was ranked; else the partner's file says it.
+        /// The source of its conversion probability, if it was ranked and the partner file sets none.
         conversion_from?: ConversionSource,
     }
 
     /// A condition on the lead that is not met.
     UnmetCondition {
-        /// What is wanted.
+        /// The required value.
         wanted: String,
-        /// What was found; personal values are not shown.
+        /// The value found; personal values are not shown.
         found: String,
-        /// The attribute of the lead, a client tag (`clientTags.<name>`), or what is derived from several: `age`, `creditScore`,
-        /// `debtToIncome`, `loanToValue`, `mortgageLoanAmount`, `newerValues`, `combinedLoanToValue`, `loanToIncome`,
-        /// `mortgageToIncome`, `paymentToIncome`, `unsecuredDebtToIncome`, `vehiclePaymentToIncome`.
+        /// The attribute of the lead, a client tag (`clientTags.<name>`), or a derived value: `age`,
+        /// `creditScore`, `debtToIncome`, `loanToValue`, `mortgageLoanAmount`, `newerValues`,
+        /// `combinedLoanToValue`, `loanToIncome`, `mortgageToIncome`, `paymentToIncome`,
+        /// `unsecuredDebtToIncome`, `vehiclePaymentToIncome`.
         attribute?: String,
     }
 }

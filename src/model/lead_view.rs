@@ -1,4 +1,4 @@
-//! A lead as it is read back: what was sent, its steps through the funnel, and the furthest of them.
+//! A stored lead as clients read it: its data, its steps through the funnel, and its status.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use super::timestamp::Timestamp;
 use crate::record;
 
 record! {
-    /// A stored lead (specification: Lead, output): what the client sent, and what became of it.
+    /// A stored lead (specification: Lead, output): the data that the client sent, and the lead's progress.
     #[schema(as = Lead)]
     LeadView {
         /// The name of the company that sent the lead.
@@ -24,7 +24,7 @@ record! {
         /// The company that sent the lead.
         #[serde(rename = "companyUUID")]
         company_uuid: Uuid,
-        /// Links the leads of one user's visit.
+        /// Links the leads of one visit.
         session_uuid?: Uuid,
         /// The company that referred the lead.
         referral_company_uuid?: Uuid,
@@ -34,11 +34,11 @@ record! {
         is_test: bool,
         /// The furthest step that the lead has reached.
         status: LeadStatus,
-        /// When the lead came.
+        /// When the lead was created.
         created_at: Timestamp,
-        /// When anything of it last changed.
+        /// When the lead last changed.
         updated_at: Timestamp,
-        /// The sections of the lead, without what stands above and what an output lead lacks.
+        /// The sections of the lead, without the fields above and those that an output lead lacks.
         #[serde(flatten)]
         #[schema(ignore)]
         sections: Lead,
@@ -46,7 +46,7 @@ record! {
 }
 
 impl Lead {
-    /// The sections alone, without what a [`LeadView`] has beside them and what an output lead lacks.
+    /// The sections alone, without the fields that a [`LeadView`] adds and those that an output lead lacks.
     #[must_use]
     pub fn sections(self) -> Self {
         Self {
@@ -66,31 +66,31 @@ record! {
     LeadAction {
         /// The action's id.
         uuid: Uuid,
-        /// What was done.
+        /// The type of the step.
         action_type: LeadActionType,
-        /// When it was done.
+        /// The time of the step.
         action_date: Timestamp,
-        /// The institution it was done with.
+        /// The institution of the step.
         originator_key?: String,
-        /// The account that the institution is asked through.
+        /// The demand sub-account through which the institution is asked.
         demand_sub_account_id: i64,
         /// Why the institution rejected the lead.
         reject_reason?: RejectReason,
         /// The amount of the loan, in dollars.
         amount?: i32,
-        /// What granting the loan cost, in dollars.
+        /// The origination fee, in dollars.
         origination_fee?: i32,
-        /// The click that led there.
+        /// The click that led to the step.
         offer_click_id?: i64,
-        /// When the service learnt of it.
+        /// When the service recorded it.
         created_at: Timestamp,
-        /// When it was taken back.
+        /// When it was reversed.
         deleted_at?: Timestamp,
     }
 }
 
 impl LeadActionType {
-    /// How far down the funnel the step is; the clicks share a place.
+    /// The position of the step in the funnel; all clicks have the same.
     pub const fn rank(self) -> u8 {
         match self {
             Self::Initialized => 0,
@@ -115,16 +115,16 @@ impl LeadActionType {
     }
 }
 
-/// The furthest step that a lead has reached; a further one is greater.
+/// The furthest step that a lead has reached; ordered by the funnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
 pub struct LeadStatus(pub LeadActionType);
 
 impl LeadStatus {
-    /// The status of a lead that has just come.
+    /// The status of a new lead.
     pub const INITIALIZED: Self = Self(LeadActionType::Initialized);
 
-    /// The status after one more step; a step back, or to the same place, changes nothing.
+    /// The status after another step; it never goes back.
     #[must_use]
     pub const fn after(self, step: LeadActionType) -> Self {
         if step.rank() > self.0.rank() { Self(step) } else { self }

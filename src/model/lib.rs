@@ -1,10 +1,10 @@
 //! The nouns of the specification, in its order and words.
 //!
-//! `model` does no I/O, reads no clock and imports nothing of the rest of the crate. Beside serde it names utoipa, on
-//! purpose: the schema of a noun belongs beside what reads and writes it, or the two would drift apart.
+//! `model` does no I/O and reads no clock. Beside serde it depends on utoipa on purpose: the schema of a noun
+//! belongs next to the code that reads and writes it, or the two would drift apart.
 //!
-//! Lists stand once, in a macro's call: `enumeration!` for closed sets of values, `section!` for what clients send,
-//! `record!` for what is answered, `text_format!` for checked text, `fixed_point!` for exact decimals.
+//! Each list is written once, in a macro call: `enumeration!` for closed sets of values, `section!` for
+//! request bodies, `record!` for answers, `text_format!` for checked text, `fixed_point!` for exact decimals.
 //!
 //! | Specification | Rust | File |
 //! |---|---|---|
@@ -13,25 +13,26 @@
 //! | ClientTags | [`ClientTags`] | `free_form.rs` |
 //! | Lead (output), its `status` | [`LeadView`], [`LeadStatus`] | `lead_view.rs` |
 //! | LeadAction | [`LeadAction`] | `lead_view.rs` |
-//! | What has no settled fields | [`JsonObject`] | `free_form.rs` |
-//! | A lead that grows | [`Lead::merged`] | `merge.rs` |
+//! | Objects without fixed fields | [`JsonObject`] | `free_form.rs` |
+//! | Merging of leads | [`Lead::merged`] | `merge.rs` |
 //! | RateTable, PendingResponse | [`RateTable`], [`PendingResponse`] | `rate_table.rs` |
 //! | Offer common fields | [`Offer`] | `offer.rs` |
 //! | Partner | [`Partner`] | `offer.rs` |
 //! | Originator, OriginatorImage | [`Originator`], [`OriginatorImage`] | `loan_offer.rs` |
-//! | CreditCardOffer, its details | [`CreditCardOffer`], [`CreditCardOfferDetails`] | `credit_card_offer.rs` |
+//! | CreditCardOffer, details | [`CreditCardOffer`], [`CreditCardOfferDetails`] | `credit_card_offer.rs` |
 //! | LoanOffer | [`LoanOffer`] | `loan_offer.rs` |
 //! | MortgageOffer, its details | [`MortgageOffer`], [`MortgageOfferDetails`] | `offer.rs` |
 //! | SavingsOffer, its details | [`SavingsOffer`], [`SavingsOfferDetails`] | `offer.rs` |
 //! | SpecialOffer | [`SpecialOffer`] | `special_offer.rs` |
-//! | Details of a policy of life insurance | [`LifeInsuranceOfferDetails`] | `special_offer.rs` |
+//! | Details of a life insurance policy | [`LifeInsuranceOfferDetails`] | `special_offer.rs` |
 //! | Analytics, wrappers | [`LeadEvent`], [`LeadPayout`], [`LeadClientTag`], [`FeedPage`] | `analytics.rs` |
-//! | Why a lead has its offers (ours) | [`LeadExplanation`] and what it is made of | `lead_explanation.rs` |
-//! | What partners report (ours) | [`PartnerReport`], [`PartnerEvent`], [`PartnerEventReceipt`] | `partner_event.rs` |
-//! | UI records | [`SessionInitNew`], [`SessionInit`], [`OfferDisplayNew`], [`OfferDisplay`] | `ui_event.rs` |
+//! | Why a lead has its offers (ours) | [`LeadExplanation`] and its parts | `lead_explanation.rs` |
+//! | Partners' reports | [`PartnerReport`], [`PartnerEvent`], [`PartnerEventReceipt`] | `partner_event.rs` |
+//! | UI | [`SessionInitNew`], [`SessionInit`], [`OfferDisplayNew`], [`OfferDisplay`] | `ui_event.rs` |
 //! | FeaturedFinancialInstitution | [`FeaturedFinancialInstitution`] | `look_ups.rs` |
 //! | VehicleDetails (newer editions) | [`VehicleDetails`] | `look_ups.rs` |
-//! | LoanReport and what it is made of (newer editions) | [`LoanReport`], [`LoanReportCreateData`] | `loan_report.rs` |
+//! | LoanReport and its parts (newer editions) | [`LoanReport`], [`LoanReportCreateData`] | `loan_report.rs`
+//! |
 //! | Enumerations | [`ProductType`] … [`TermUnit`] | `enums/` |
 //! | CardBenefit | [`CardBenefit`] | `credit_card_offer.rs` |
 //! | Smaller sets of v1 | `V1` and `nearest_in_v1` of each set | `v1_values.rs` |
@@ -40,7 +41,7 @@
 //! | `{base_url}`, and addresses below it | [`BaseUrl`] | `base_url.rs` |
 //! | Schemas of all these | `ToSchema` of each | by derive and macro; `schema.rs` |
 //! | Numbers and times | [`Money`], [`Percent`], [`Timestamp`] | `fixed_point.rs`, `timestamp.rs` |
-//! | What is plausible | `Bounds`, one row for each | `bounds.rs` |
+//! | Plausible values | `Bounds`, one row for each | `bounds.rs` |
 //! | Text formats | [`Phone`], [`Zipcode`], [`Ssn`], [`Email`], [`IpAddress`], [`OpeId`] | `text_format.rs` |
 //!
 //! [`Attribute`] shows every leaf of a lead as data, for the rules of partners.

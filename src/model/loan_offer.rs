@@ -7,43 +7,44 @@ use super::fixed_point::{Money, Percent};
 use crate::record;
 
 record! {
-    /// An offer of a loan, secured or not, or of a line of credit. Ranges where it is not personal.
+    /// An offer of a secured or unsecured loan, or of a line of credit. Values are ranges unless the offer is
+    /// personal.
     LoanOffer {
         /// The offer's id.
         uuid: Uuid,
         /// The kind of product.
         product_type: ProductType,
-        /// The finer kind of product.
+        /// The product subtype.
         product_sub_type: ProductSubType,
-        /// Who makes the offer.
+        /// The originator of the offer.
         originator: Originator,
         /// Whether approval is likely (four in five).
         pre_qualified: bool,
         /// Whether approval is nearly certain (nineteen in twenty).
         pre_approved: bool,
-        /// Whether something is pledged for the loan.
+        /// Whether the loan is secured by collateral.
         secured: bool,
-        /// Whether the offer counts on the co-applicant.
+        /// Whether the offer includes the co-applicant.
         co_applicant: bool,
-        /// Whether the originator paid for the place of the offer.
+        /// Whether the originator paid for the offer's position.
         sponsored: bool,
-        /// The most that can be borrowed, in dollars.
+        /// The maximum amount, in dollars.
         max_amount: i32,
-        /// The term, in the unit below.
+        /// The length of the term, in `termUnit`.
         term_length: i32,
         /// The unit of the term.
         term_unit: TermUnit,
-        /// How the rate behaves.
+        /// The type of the rate.
         apr_type: AprType,
         /// Whether the loan may be paid back early.
         allow_prepayment: bool,
-        /// What must be said beside offers of this finer kind.
+        /// The disclaimer that must be shown with offers of this subtype.
         product_sub_type_disclaimer?: String,
-        /// Where a click on the offer leads.
+        /// The link that a click opens.
         url?: String,
-        /// The least that can be borrowed, in dollars.
+        /// The minimum amount, in dollars.
         min_amount?: i32,
-        /// What stands before the amount where it is shown; not in the specification.
+        /// The text to show before the amount; not in the specification.
         amount_prefix?: String,
         /// The unit to show the term in.
         display_term_unit?: String,
@@ -51,23 +52,23 @@ record! {
         term_description?: String,
         /// The rate in words.
         apr_description?: String,
-        /// The instalment in words.
+        /// The monthly payment in words.
         monthly_payment_description?: String,
-        /// The highest cost of a year.
+        /// The highest APR.
         max_apr?: Percent,
-        /// The lowest cost of a year.
+        /// The lowest APR.
         min_apr?: Percent,
-        /// The middle between the two.
+        /// The mean of both.
         mean_apr?: Percent,
-        /// The value of showing the offer; compares with that of special offers.
+        /// The value of showing the offer; comparable with that of special offers.
         #[serde(serialize_with = "super::plain_number::optional")]
         recommendation_score?: f64,
-        /// What a conversion earns.
+        /// The payout for a conversion.
         payout?: Money,
-        /// How likely a conversion is, from 0 to 1.
+        /// The probability of a conversion, from 0 to 1.
         #[serde(serialize_with = "super::plain_number::optional")]
         conversion_probability?: f64,
-        /// The originator's own name for the offer.
+        /// The originator's id of the offer.
         originator_id?: String | null,
         /// The small print.
         terms?: String | null,
@@ -79,43 +80,43 @@ record! {
         min_fee_rate?: Percent | null,
         /// Deprecated spelling of `max_fee_fixed`.
         fee_fixed?: Money | null,
-        /// The highest fee that does not depend on the amount.
+        /// The highest fixed fee.
         max_fee_fixed?: Money | null,
-        /// The lowest fee that does not depend on the amount.
+        /// The lowest fixed fee.
         min_fee_fixed?: Money | null,
-        /// What paying back early costs.
+        /// The fee for early repayment.
         prepayment_fee?: Money | null,
         /// Deprecated spelling of `max_monthly_payment`.
         monthly_payment?: Money | null,
-        /// The highest instalment of a month.
+        /// The highest monthly payment.
         max_monthly_payment?: Money | null,
-        /// The lowest instalment of a month.
+        /// The lowest monthly payment.
         min_monthly_payment?: Money | null,
-        /// The middle between the two.
+        /// The mean of both.
         mean_monthly_payment?: Money | null,
-        /// The most that is paid back altogether.
+        /// The highest total payment.
         max_total_payment?: Money | null,
-        /// The least that is paid back altogether.
+        /// The lowest total payment.
         min_total_payment?: Money | null,
-        /// The middle between the two.
+        /// The mean of both.
         mean_total_payment?: Money | null,
     }
 
     /// The institution behind a loan offer.
     Originator {
-        /// A short name for programs, never changed.
+        /// A short name for programs, which never changes.
         key: String,
         /// The name to show.
         name: String,
-        /// Who they are, in a sentence or two.
+        /// A description, in a sentence or two.
         description?: String,
-        /// The logo, in one size or more; clients break when there is none.
+        /// The logo, in one or more sizes; clients fail if it is empty.
         images: Vec<OriginatorImage>,
-        /// What must be said beside any of their offers.
+        /// The disclaimer that must be shown with each of its offers.
         disclaimer?: String,
         /// The company's id.
         company_uuid?: Uuid,
-        /// The institution's id, the one that events are grouped by.
+        /// The institution's id; group events by this.
         financial_institution_uuid?: Uuid,
     }
 
@@ -124,7 +125,7 @@ record! {
     OriginatorImage {
         /// The name of the size.
         size_key: String,
-        /// Where the image is.
+        /// The address of the image.
         url: String,
     }
 }

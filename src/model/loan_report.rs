@@ -1,4 +1,5 @@
-//! How likely partners are to lend to somebody like this: asked for, and answered. Newer editions have it, as an experiment.
+//! Loan reports: how likely partners are to lend to a person with these data. An experiment of newer
+//! editions.
 
 use uuid::Uuid;
 
@@ -10,51 +11,51 @@ use super::timestamp::Timestamp;
 use crate::record;
 
 section! {
-    /// The fields of [`LoanReportCreateData`] before it is known that those that must be are there.
+    /// The fields of [`LoanReportCreateData`], not yet checked for completeness.
     LoanReportFields {
-        /// Income of a year before taxes.
+        /// Annual income before taxes.
         annual_income: i32 = "annualIncome" within DOLLARS,
-        /// How good the credit is.
+        /// The credit rating.
         credit_rating: ProvidedCreditRating = "creditRating",
-        /// What is owed altogether.
+        /// Total debt.
         total_debt: i32 = "totalDebt" within DOLLARS,
-        /// How many derogatory marks there are.
+        /// The number of derogatory marks.
         count_of_derogatories: i32 = "countOfDerogatories" within COUNT,
-        /// Where the person lives.
+        /// The state of residence.
         state: State = "state",
-        /// What the money is for.
+        /// The purpose of the loan.
         loan_purpose: LoanPurpose = "loanPurpose",
-        /// How many dollars to borrow.
+        /// The requested amount, in dollars.
         loan_amount: i32 = "loanAmount" within DOLLARS,
     }
 }
 
 record! {
-    /// Somebody of whom nothing is known but this: no name, no document, no credit file. Amounts are dollars.
+    /// An anonymous person: no name, no document, no credit file. Amounts are in dollars.
     LoanReportCreateData {
-        /// Income of a year before taxes.
+        /// Annual income before taxes.
         #[schema(minimum = 0)]
         annual_income: i32,
-        /// How good the credit is.
+        /// The credit rating.
         credit_rating: ProvidedCreditRating,
-        /// What is owed altogether.
+        /// Total debt.
         #[schema(minimum = 0)]
         total_debt?: i32,
-        /// How many derogatory marks there are: late payments, collections, bankruptcies.
+        /// The number of derogatory marks: late payments, collections, bankruptcies.
         #[schema(minimum = 0)]
         count_of_derogatories?: i32,
-        /// Where the person lives.
+        /// The state of residence.
         state?: State,
-        /// What the money is for.
+        /// The purpose of the loan.
         loan_purpose?: LoanPurpose,
-        /// How many dollars to borrow.
+        /// The requested amount, in dollars.
         #[schema(minimum = 0)]
         loan_amount?: i32,
     }
 }
 
 impl LoanReportCreateData {
-    /// Reads a request body; income and rating must be there.
+    /// Reads a request body; income and rating are required.
     ///
     /// # Errors
     /// Every fault.
@@ -78,9 +79,9 @@ impl LoanReportCreateData {
 }
 
 record! {
-    /// How likely a loan is, and what it would cost.
+    /// The probability of a loan, and its likely terms.
     LoanProbability {
-        /// Between 0 and 1.
+        /// The probability, from 0 to 1.
         #[schema(minimum = 0, maximum = 1)]
         #[serde(serialize_with = "super::plain_number::required")]
         probability: f64,
@@ -90,51 +91,52 @@ record! {
         /// The highest APR, in percent.
         #[schema(value_type = f64)]
         apr_percent_max: Percent,
-        /// The shortest term, in months; 0 for one without an end.
+        /// The shortest term, in months; 0 for an open term.
         #[schema(minimum = 0)]
         term_months_min: i64,
-        /// The longest term, in months; 0 for one without an end.
+        /// The longest term, in months; 0 for an open term.
         #[schema(minimum = 0)]
         term_months_max: i64,
-        /// The kind of loan.
+        /// The product subtype of the loan.
         product_sub_type?: ProductSubType,
     }
 
     /// How likely an institution is to lend.
     FinancialInstitutionLoanReport {
-        /// The institution, as lead events name it.
+        /// The institution's id, as in lead events.
         uuid: Uuid,
         /// Its name.
         name: String,
-        /// One for each kind of loan that it may make.
+        /// One for each subtype of loan that it may offer.
         probabilities: Vec<LoanProbability>,
-        /// Its logo.
+        /// The address of its logo.
         logo_url?: String,
     }
 
-    /// What a report was asked for, and what was found. An estimate by the rules of the catalogue, not a decision of anybody.
+    /// The data of a request and the probabilities found. An estimate from the catalogue's rules, not a
+    /// decision by an institution.
     LoanReport {
-        /// The report's id, by which it can be read again.
+        /// The report's id, for later reads.
         uuid: Uuid,
-        /// Income of a year before taxes, as it was sent.
+        /// Annual income before taxes, as sent.
         annual_income: i32,
-        /// How good the credit is, as it was sent.
+        /// The credit rating, as sent.
         credit_rating: ProvidedCreditRating,
-        /// Over all institutions, one for each kind of loan: what the likeliest of them gives.
+        /// Over all institutions, one for each subtype of loan: that of the likeliest institution.
         network_probabilities: Vec<LoanProbability>,
         /// Each institution that may lend, the likeliest first.
         financial_insitutions: Vec<FinancialInstitutionLoanReport>,
-        /// When the report was made.
+        /// When the report was created.
         created_at: Timestamp,
-        /// What is owed altogether, as it was sent.
+        /// Total debt, as sent.
         total_debt?: i32,
-        /// How many derogatory marks there are, as it was sent.
+        /// The number of derogatory marks, as sent.
         count_of_derogatories?: i32,
-        /// Where the person lives, as it was sent.
+        /// The state of residence, as sent.
         state?: State,
-        /// What the money is for, as it was sent.
+        /// The purpose of the loan, as sent.
         loan_purpose?: LoanPurpose,
-        /// How many dollars to borrow, as it was sent.
+        /// The requested amount, in dollars, as sent.
         loan_amount?: i32,
     }
 }

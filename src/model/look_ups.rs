@@ -1,4 +1,4 @@
-//! What pages look up: institutions, cars, and data of a lead that wait to be taken up.
+//! Look-ups: featured institutions, vehicles, and prefills of leads.
 
 use uuid::Uuid;
 
@@ -6,41 +6,42 @@ use super::enums::ProductType;
 use crate::record;
 
 record! {
-    /// An institution to show.
+    /// A featured institution.
     FeaturedFinancialInstitution {
-        /// The institution's id; the one to group by.
+        /// The institution's id; group by this.
         uuid: Uuid,
         /// Its name, which may change.
         name: String,
-        /// Where its logo is.
+        /// The address of its logo.
         logo_url: String,
     }
 
-    /// A version of a car of one model year.
+    /// A trim of a vehicle model in one model year.
     VehicleDetails {
         /// The model year.
         year: i32,
-        /// Who makes it.
+        /// The make.
         make: String,
-        /// What it is sold as.
+        /// The model.
         model: String,
-        /// Which version of that.
+        /// The trim.
         trim: String,
-        /// Names the four together, the same at every look-up: the `vehicleInformation.vehicleUuid` of a lead.
+        /// Identifies year, make, model and trim, the same at every look-up; use it as
+        /// `vehicleInformation.vehicleUuid` of a lead.
         uuid: Uuid,
         /// Its number in the list; at least 1.
         ucg_vehicle_id: i64,
     }
 
-    /// Where data of a lead wait that somebody comes back for.
+    /// A prefill: lead data that a returning person picks up again.
     PrefillResponse {
-        /// The products that the lead asks for; all of them where it names none.
+        /// The products that the lead asks for; all of them if it names none.
         product_types: Vec<ProductType>,
-        /// What they are read by, by any token of the company.
+        /// Reads the prefill, together with any token of the company.
         prefill_token: Uuid,
-        /// How long they can be read.
+        /// Seconds until the prefill expires.
         expires_in_seconds: i32,
-        /// How often they can be read.
+        /// How often the prefill can be read.
         max_uses: i32,
     }
 }

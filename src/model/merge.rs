@@ -1,12 +1,12 @@
-//! A lead that grows: what is sent later goes over what was sent before.
+//! Merging: a later submission updates a lead.
 
 use serde_json::{Map, Value};
 
 use super::lead::Lead;
 
 impl Lead {
-    /// This lead with what `later` gives: values go over values, sections are merged, arrays are united as sets in the
-    /// order of their first appearance. What is not given changes nothing. The lead keeps its uuid.
+    /// This lead updated with `later`: values are replaced, sections are merged, arrays are united as sets in
+    /// the order of first appearance. Absent values change nothing. The lead keeps its uuid.
     #[must_use]
     pub fn merged(&self, later: &Self) -> Self {
         let value = |lead: &Self| serde_json::to_value(lead).unwrap_or_default();

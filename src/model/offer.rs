@@ -1,4 +1,4 @@
-//! What offers of cards, mortgages and savings products have in common.
+//! The common part of offers for cards, mortgages and savings products.
 
 use std::borrow::Cow;
 
@@ -18,47 +18,47 @@ use super::schema::{self, Components};
 use super::timestamp::Timestamp;
 use crate::record;
 
-/// An offer with the details of its kind.
+/// An offer, with the details of its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Offer<D> {
     /// The offer's id.
     pub uuid: Uuid,
-    /// Who makes the offer.
+    /// The partner of the offer.
     pub partner: Partner,
-    /// Through whom the partner's offer came, when not from the partner.
+    /// The marketplace, if the offer did not come from the partner itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marketplace: Option<Partner>,
     /// The kind of product.
     pub product_type: ProductType,
-    /// The finer kind of product.
+    /// The product subtype.
     pub product_sub_type: ProductSubType,
-    /// Where a click on the offer leads; one for each shown offer.
+    /// The link that a click opens; unique for each shown offer.
     pub url: String,
     /// The value of showing the offer, by which offers are sorted.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "plain_number::optional")]
     pub recommendation_score: Option<f64>,
-    /// What must be said beside the offer.
+    /// The disclaimer that must be shown with the offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disclaimer: Option<String>,
-    /// What must be said beside offers of this finer kind.
+    /// The disclaimer that must be shown with offers of this subtype.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product_sub_type_disclaimer: Option<String>,
-    /// What only offers of this kind have.
+    /// The fields of this kind of offer.
     pub details: D,
-    /// How customers rate the partner, out of 100; card offers have none.
+    /// The consumer rating of the partner, out of 100; not for card offers.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "plain_number::optional")]
     pub consumer_rating: Option<f64>,
-    /// The offer's place in its list, from 1; not in the specification.
+    /// The offer's position in its list, from 1; not in the specification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<i32>,
-    /// Until when the offer can be opened; not in the specification.
+    /// When the offer's link expires; not in the specification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 
 impl<D: ToSchema> PartialSchema for Offer<D> {
-    /// By hand, because one derived schema cannot have a name for each kind of details.
+    /// Written by hand, since a derived schema cannot have a name for each kind of details.
     fn schema() -> RefOr<Schema> {
         let noun = |name: Cow<'static, str>, about: &str| {
             Ref::builder().ref_location_from_schema_name(name).description(Some(about)).build().into()
@@ -92,7 +92,7 @@ impl<D: ToSchema> PartialSchema for Offer<D> {
 }
 
 impl<D: ToSchema> ToSchema for Offer<D> {
-    /// `SavingsOffer`, of `SavingsOfferDetails`.
+    /// `SavingsOffer` for `SavingsOfferDetails`.
     fn name() -> Cow<'static, str> {
         D::name().trim_end_matches("Details").to_owned().into()
     }
@@ -107,33 +107,33 @@ impl<D: ToSchema> ToSchema for Offer<D> {
 }
 
 record! {
-    /// An institution, as it is shown beside its offers.
+    /// An institution, as shown with its offers.
     Partner {
         /// The partner's id.
         uuid: Uuid,
         /// The name to show.
         name: String,
-        /// Who they are, in a sentence or two.
+        /// A description, in a sentence or two.
         description: String,
-        /// What must be said beside any of their offers.
+        /// The disclaimer that must be shown with each of its offers.
         disclaimer: String,
-        /// Whether the service can judge beforehand who will be approved.
+        /// Whether the service can pre-select: predict who will be approved.
         supports_pre_select: bool,
-        /// Whether that judgement is to be shown.
+        /// Whether to show the pre-selection.
         should_display_pre_select: bool,
-        /// Whether they answer with pre-qualified or pre-approved offers.
+        /// Whether it answers with pre-qualified or pre-approved offers.
         supports_personalized_offers: bool,
-        /// Where the logo is.
+        /// The address of the logo.
         image_url: String,
-        /// A line to show in place of the usual one below the name.
+        /// Text to show instead of the usual line below the name.
         subtext_override?: String,
-        /// Where its head office is; not in the specification, as what follows.
+        /// The location of its headquarters; not in the specification, as all fields that follow.
         headquarters?: String,
-        /// What it manages, in words.
+        /// The assets that it manages, in words.
         assets?: String,
-        /// The name that it does business under.
+        /// Its brand name.
         brand_name?: String,
-        /// What that brand is known by.
+        /// The brand's id.
         brand_uuid?: Uuid,
     }
 }
@@ -144,21 +144,21 @@ pub type MortgageOffer = Offer<MortgageOfferDetails>;
 record! {
     /// The terms of an offered mortgage.
     MortgageOfferDetails {
-        /// Interest of a year, fees apart.
+        /// The annual interest rate, without fees.
         interest_rate: Percent,
-        /// Term and rate behaviour.
+        /// The loan type: term and rate type.
         loan_type: MortgageLoanType,
-        /// What the price differs from par, in percent of the loan.
+        /// The deviation of the price from par, in percent of the loan.
         price_adjustment: Percent,
-        /// The instalment of a month.
+        /// The monthly payment.
         monthly_payment: Money,
-        /// Closing costs after credits and points.
+        /// Closing costs, net of credits and points.
         net_closing_costs: Money,
-        /// Cost of a year, fees included.
+        /// The annual rate, fees included.
         apr: Percent,
-        /// The term in years.
+        /// The term, in years.
         loan_term: i32,
-        /// Whether closing costs are shifted into or out of the rate.
+        /// Whether closing costs are moved into or out of the rate.
         adjustment_type: MortgageAdjustmentType,
     }
 }
@@ -169,54 +169,54 @@ pub type SavingsOffer = Offer<SavingsOfferDetails>;
 record! {
     /// The terms of an offered savings product.
     SavingsOfferDetails {
-        /// Yield of a year, compounding included.
+        /// The annual yield, with compounding.
         annual_percent_yield: Percent,
-        /// How often interest is added to the balance.
+        /// How often interest is compounded.
         compounding_method: CompoundingMethod,
-        /// The least that must be deposited.
+        /// The minimum deposit.
         minimum_deposit: Money,
-        /// What the account costs each month.
+        /// The monthly fee.
         monthly_fee: Money,
         /// When the terms were last checked.
         effective_as_of: Timestamp,
         /// The name of the product.
         name?: String,
-        /// What it is, in a sentence or two.
+        /// A description, in a sentence or two.
         description?: String,
         /// The small print.
         details?: String,
-        /// Interest of a year, compounding apart.
+        /// The annual interest rate, without compounding.
         rate?: Percent,
-        /// For how many months the introductory rate holds.
+        /// The length of the introductory period, in months.
         introductory_period_months?: i32,
-        /// The rate in those months.
+        /// The rate in that period.
         introductory_rate?: Percent,
-        /// The least deposit that covers the fees.
+        /// The minimum deposit that covers the fees.
         minimum_deposit_with_fees?: Money,
-        /// Whether one can write cheques on the account.
+        /// Whether the account allows cheques.
         check_writing?: bool,
-        /// Who insures the deposit; not in the specification, as what follows.
+        /// The insurer of the deposit; not in the specification, as all fields that follow.
         federal_insurance_type?: FederalInsuranceType,
-        /// What is given for opening the account.
+        /// Incentives for opening the account.
         incentive_details?: Vec<IncentiveDetails>,
-        /// The unit of the term of a certificate of deposit.
+        /// The unit of a certificate of deposit's term.
         cd_term_unit?: TermUnit,
-        /// That term.
+        /// The length of that term.
         cd_term_length?: i32,
-        /// Images to load once the offer is seen, which count that for the partner.
+        /// Tracking pixels to load once the offer is displayed, which count the impression for the partner.
         impression_tracking_pixel_urls?: Vec<String>,
     }
 
-    /// Something that is given for opening an account; not in the specification.
+    /// An incentive for opening an account; not in the specification.
     IncentiveDetails {
-        /// How much, in the unit below.
+        /// The amount, in `unit`.
         #[serde(serialize_with = "super::plain_number::required")]
         amount: f64,
-        /// What it is counted in.
+        /// The unit of the amount.
         unit: IncentiveUnit,
-        /// The same in words.
+        /// The incentive in words.
         display: String,
-        /// What is given.
+        /// The kind of the incentive.
         #[serde(rename = "type")]
         kind: IncentiveType,
     }

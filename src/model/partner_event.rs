@@ -1,4 +1,4 @@
-//! What a partner reports of a lead that we sent it (ours; the specification only says what becomes of it).
+//! Partner reports about leads (ours; the specification covers only their effects).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,85 +13,85 @@ use super::section::section;
 use super::timestamp::Timestamp;
 use crate::record;
 
-/// Longest transaction id, bytes.
+/// The longest transaction id, in bytes.
 const TRANSACTION_ID_BYTES: usize = 200;
 
-/// Highest payout, cents.
+/// The highest payout, in cents.
 const PAYOUT_CENTS_MAX: f64 = 1e9;
 
 section! {
-    /// The fields of a report before it is known what it reports.
+    /// The fields of a report, not yet checked for their combination.
     PartnerReportFields as "PartnerReport" {
-        /// The partner's own id of what it reports: a report sent twice counts once.
+        /// The partner's own id of the event: a repeated report counts once.
         transaction_id: String = "transactionId",
-        /// What happened.
+        /// The type of the event.
         event_type: PartnerEventType = "eventType",
-        /// The click that led to it, as the landing url carried it; the same as the offer's uuid.
+        /// The click that led to the event, from the landing url; equal to the offer's uuid.
         click_id: Uuid = "clickId",
         /// The offer.
         offer_uuid: Uuid = "offerUuid",
-        /// The lead, where the partner knows no offer.
+        /// The lead, if the partner does not know the offer.
         lead_uuid: Uuid = "leadUuid",
-        /// The product, where the partner knows no offer and was asked about several.
+        /// The product type, if the partner does not know the offer and was asked about several.
         product_type: ProductType = "productType",
-        /// When it happened; when it was reported if not given.
+        /// When the event happened; defaults to the time of the report.
         occurred_at: Timestamp = "occurredAt",
-        /// The amount at stake, such as the loan's.
+        /// The amount of the event, such as the loan amount.
         amount_in_cents: i32 = "amountInCents",
-        /// What the supply partner earns, in place of what the partner file says.
+        /// The payout to the supply partner; overrides the partner file.
         payout_in_cents: f64 = "payoutInCents",
         /// Why the partner rejected the application.
         reject_reason: RejectReason = "rejectReason",
-        /// Takes back what was reported under this transaction id.
+        /// Revokes the report with this transaction id.
         revoked: bool = "revoked",
     }
 }
 
-/// What a partner reports.
+/// A partner report.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartnerReport {
-    /// Something happened to a lead.
+    /// An event of a lead.
     Event(PartnerEvent),
-    /// What was reported under this transaction id is taken back.
+    /// Revokes the report with this transaction id.
     Revocation(String),
 }
 
-/// Something that happened to a lead at a partner.
+/// An event of a lead at a partner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartnerEvent {
-    /// The partner's own id of it.
+    /// The partner's own id of the event.
     pub transaction_id: String,
-    /// What happened.
+    /// The type of the event.
     pub event_type: PartnerEventType,
-    /// To whom.
+    /// The offer or the lead.
     pub reference: Reference,
-    /// When; when it was reported if not given.
+    /// When it happened; defaults to the time of the report.
     pub occurred_at: Option<Timestamp>,
-    /// The amount at stake.
+    /// The amount of the event.
     pub amount_in_cents: Option<i32>,
-    /// What the supply partner earns, in place of what the partner file says.
+    /// The payout to the supply partner; overrides the partner file.
     pub payout_in_cents: Option<f64>,
     /// Why the partner rejected the application.
     pub reject_reason: Option<RejectReason>,
 }
 
-/// How a report names what it is about: by an offer, or else by a lead.
+/// The subject of a report: an offer, or else a lead.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reference {
-    /// The click, which has the offer's uuid.
+    /// The click, whose id is the offer's uuid.
     pub click_id: Option<Uuid>,
     /// The offer.
     pub offer_uuid: Option<Uuid>,
     /// The lead.
     pub lead_uuid: Option<Uuid>,
-    /// The product, where only the lead is named and the partner was asked about several.
+    /// The product type, if only the lead is named and the partner was asked about several.
     pub product_type: Option<ProductType>,
 }
 
 impl Reference {
-    /// The offer, and the attribute that names it.
+    /// The offer, with the attribute that names it.
     pub fn offer(&self) -> Option<(&'static str, Uuid)> {
         let click = self.click_id.map(|offer| ("clickId", offer));
         click.or(self.offer_uuid.map(|offer| ("offerUuid", offer)))
@@ -99,15 +99,15 @@ impl Reference {
 }
 
 record! {
-    /// What became of a report.
+    /// The result of a report.
     PartnerEventReceipt {
-        /// The report's id, and that of the lead action it became.
+        /// The id of the report, and of the resulting lead action.
         uuid: Uuid,
-        /// The partner's own id of it.
+        /// The partner's own id of the event.
         transaction_id: String,
-        /// What happened.
+        /// The type of the event.
         event_type: PartnerEventType,
-        /// To which lead.
+        /// The lead.
         lead_uuid: Uuid,
         /// When it happened.
         occurred_at: Timestamp,
@@ -115,38 +115,38 @@ record! {
         created_at: Timestamp,
         /// The offer.
         offer_uuid?: Uuid,
-        /// The product.
+        /// The product type.
         product_type?: ProductType,
-        /// The amount at stake.
+        /// The amount of the event.
         amount_in_cents?: i32,
-        /// What the supply partner earned by it.
+        /// The payout to the supply partner.
         payout_in_cents?: PayoutCents,
         /// Why the partner rejected the application.
         reject_reason?: RejectReason,
-        /// When it was taken back.
+        /// When it was revoked.
         revoked_at?: Timestamp,
     }
 }
 
-/// An amount in cents and fractions of them; written without a fraction where there is none.
+/// An amount in cents, possibly fractional; integral amounts are written without a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
 pub struct PayoutCents(#[serde(serialize_with = "plain_number::required")] pub f64);
 
 impl PartnerReport {
-    /// Reads a request body.
+    /// Parses a request body.
     ///
     /// # Errors
-    /// Everything that keeps it from being a report.
+    /// Every fault of the body.
     pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
         let fields: PartnerReportFields = input::read(body)?;
         fields.report().map_err(Unreadable::Faults)
     }
 
-    /// Reads a report from attributes that are all text: query parameters, or the fields of a line of CSV.
+    /// Parses a report from texts: query parameters, or the fields of a CSV line.
     ///
     /// # Errors
-    /// Everything that keeps it from being a report.
+    /// Every fault of the texts.
     pub fn from_texts<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<Self, Unreadable> {
         let body = Self::json_of(texts).map_err(Unreadable::Faults)?;
         Self::read(body.to_string().as_bytes())
@@ -167,7 +167,7 @@ impl PartnerReport {
         if faults.is_empty() { Ok(Value::Object(body)) } else { Err(faults) }
     }
 
-    /// The partner's own id of what is reported.
+    /// The partner's own id of the event.
     pub fn transaction_id(&self) -> &str {
         match self {
             Self::Event(event) => &event.transaction_id,
@@ -215,7 +215,7 @@ fn cents(name: &str, text: &str) -> Result<Value, &'static str> {
 }
 
 impl PartnerReportFields {
-    /// Puts the fields together, or returns all that is wrong with them.
+    /// Combines the fields, or returns every fault.
     fn report(self) -> Result<PartnerReport, Vec<ApiError>> {
         let mut faults = Vec::new();
         let transaction_id = self.transaction_id.clone().unwrap_or_default();

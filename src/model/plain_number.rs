@@ -1,10 +1,10 @@
-//! Numbers without noise: a float that is integral is written as an integer, which some clients insist on.
+//! Serialises integral floats as integers, which some clients insist on.
 
 use serde::Serializer;
 
-/// Writes a float, `12` rather than `12.0`.
+/// Writes a float; `12` rather than `12.0`.
 pub fn required<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    // Up to here every integral float is one integer exactly.
+    // Up to here every integral float is exactly one integer.
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= EXACT_MAX {
         serializer.serialize_i64(*number as i64)

@@ -1,19 +1,21 @@
-//! A text as it is compared with what people type, whatever phones, address books and word processors have put into it.
+//! Text normalisation, so that text compares equal whatever phones, address books and word processors did to
+//! it.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// A text as a keyboard types it: without letters that show nothing, each blank a space, each hyphen `-` and each apostrophe `'`.
+/// Replaces each blank with a space, each hyphen with `-` and each apostrophe with `'`, and drops invisible
+/// characters.
 pub fn as_typed(text: &str) -> String {
     without_invisible(text).chars().map(usual).collect()
 }
 
-/// A text without letters that show nothing.
+/// Drops invisible characters.
 pub fn without_invisible(text: &str) -> String {
     text.chars().filter(|letter| !shows_nothing(*letter)).collect()
 }
 
-/// Whether a letter only says how others are shown: a direction, a joint, a place where a word may break.
+/// Whether a character is invisible: a text direction, a joiner, or a possible word break.
 fn shows_nothing(letter: char) -> bool {
     matches!(letter,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -21,7 +23,7 @@ fn shows_nothing(letter: char) -> bool {
         | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}')
 }
 
-/// The letter that a keyboard has for one that looks like it.
+/// The character on a keyboard that looks the same.
 fn usual(letter: char) -> char {
     match letter {
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => '-',
@@ -32,7 +34,7 @@ fn usual(letter: char) -> char {
     }
 }
 
-/// A text without capitals and diacritics, as it is [typed](as_typed), its letters no wider or narrower than usual: `Ｍｕñoz` is `munoz`.
+/// Folds case, diacritics and character width, after [`as_typed`]: `Ｍｕñoz` becomes `munoz`.
 pub fn plain_text(text: &str) -> String {
     as_typed(text).to_lowercase().nfkd().filter(|letter| !is_combining_mark(*letter)).collect()
 }

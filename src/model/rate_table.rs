@@ -1,4 +1,4 @@
-//! The list of offers that match a lead.
+//! Rate tables: the offers that match a lead.
 
 use uuid::Uuid;
 
@@ -11,19 +11,19 @@ use super::timestamp::Timestamp;
 use crate::record;
 
 record! {
-    /// Offers by kind, and who has not answered yet. Every array is always written: clients break without.
+    /// Offers by kind, and pending responses. Every array is always present: clients fail otherwise.
     #[derive(Default)]
     RateTable {
         /// The rate table's id.
         uuid: Uuid,
-        /// The lead it was made for.
+        /// The lead.
         lead_uuid: Uuid,
-        /// When it was made; not in the specification.
+        /// When it was created; not in the specification.
         created_at?: Timestamp,
-        /// How much the lead wanted to borrow then, in dollars.
+        /// The requested loan amount at that time, in dollars.
         loan_amount?: i32,
-        /// The address of a page that shows the offers to a person as they arrive, absolute; it opens without a token, so whoever has it
-        /// sees the offers. v1 has none.
+        /// The absolute address of a page that shows the offers to a person as they arrive. It opens without
+        /// a token, so anyone with the address sees the offers. Not in v1.
         #[schema(format = "uri")]
         partner_page_url?: String,
         /// The same page for an `iframe`, on the origins that the operator allows.
@@ -39,7 +39,7 @@ record! {
         savings_offers: Vec<SavingsOffer>,
         /// Offers of everything else.
         special_offers: Vec<SpecialOffer>,
-        /// Loan institutions that have not answered; deprecated, and what v1 clients go by.
+        /// Loan institutions that have not answered; deprecated, for v1 clients.
         pending_originators: Vec<Originator>,
         /// Partners that have not answered; once empty, no offer is ever added.
         pending_responses: Vec<PendingResponse>,
@@ -47,18 +47,18 @@ record! {
 
     /// A partner that has not answered yet.
     PendingResponse {
-        /// Who was asked.
+        /// The partner that was asked.
         partner: Partner,
-        /// What they were asked for.
+        /// The product types that it was asked for.
         product_types: Vec<ProductType>,
-        /// The finer kinds that they may answer with; not in the specification.
+        /// The product subtypes that it may answer with; not in the specification.
         #[serde(default)]
         offer_catalog_product_types: Vec<String>,
     }
 }
 
 impl RateTable {
-    /// Whether everybody has answered.
+    /// Whether every partner has answered.
     pub fn is_complete(&self) -> bool {
         self.pending_responses.is_empty()
     }

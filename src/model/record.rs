@@ -1,9 +1,10 @@
-//! The one macro behind the resources that are answered and stored.
+//! The macro that defines all resources that are answered and stored.
 
-/// Defines resources, each from one list of fields: `field: Type` is always written, `field?: Type` is left out when not given, and
-/// `field?: Type | null` may be left out or null.
+/// Defines resources, each from one list of fields. `field: Type` is always written, `field?: Type` is left
+/// out when absent, and `field?: Type | null` may be absent or null.
 ///
-/// `record! { plain … }` defines what no document describes: what our own commands and pages read, and what the store keeps, where names and
+/// `record! { plain … }` defines types without an OpenAPI schema: those of our own commands and pages, and
+/// those of the store, where the names and the order of the fields are the storage format.
 /// order of the fields are its format.
 #[macro_export]
 macro_rules! record {

@@ -1,8 +1,7 @@
-//! The nouns as OpenAPI schemas, for those of them that a derive cannot describe.
+//! OpenAPI schemas that utoipa's derive cannot express.
 //!
-//! What is answered is described by utoipa's derive, on the types themselves. What is read is described by
-//! `FromInput::describe`, because reading is lenient, and a schema that hid the
-//! lenience would be wrong.
+//! The derive describes what is answered, on the types themselves. `FromInput::describe` describes what is
+//! read: reading is lenient, and the schema must show that.
 
 use utoipa::openapi::schema::{AnyOfBuilder, Object, ObjectBuilder, Type};
 use utoipa::openapi::{ArrayBuilder, Ref, RefOr, Schema};
@@ -10,10 +9,10 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::bounds::Bounds;
 
-/// Schemas by the names that others refer to them by.
+/// Schemas, by the names that references use.
 pub type Components = Vec<(String, RefOr<Schema>)>;
 
-/// Refers to the schema of a noun, which joins the components with all that it refers to.
+/// A reference to the schema of a noun. Adds the noun, and all that it refers to, to the components.
 pub fn reference<T: ToSchema>(components: &mut Components) -> RefOr<Schema> {
     let name = T::name();
     if !components.iter().any(|(known, _)| *known == name) {
@@ -23,7 +22,7 @@ pub fn reference<T: ToSchema>(components: &mut Components) -> RefOr<Schema> {
     Ref::from_schema_name(name).into()
 }
 
-/// An object of these properties; those that are always there are marked.
+/// An object with these properties; the flag marks a required one.
 pub fn object<'p>(properties: impl IntoIterator<Item = (&'p str, RefOr<Schema>, bool)>) -> ObjectBuilder {
     let empty = ObjectBuilder::new().schema_type(Type::Object);
     properties.into_iter().fold(empty, |object, (name, schema, required)| {
@@ -37,7 +36,7 @@ pub fn array(elements: RefOr<Schema>) -> RefOr<Schema> {
     ArrayBuilder::new().items(elements).into()
 }
 
-/// Text of a standard format.
+/// Text in a standard format.
 pub fn text(format: &str) -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(Type::String)
@@ -45,15 +44,15 @@ pub fn text(format: &str) -> RefOr<Schema> {
         .into()
 }
 
-/// What a checked text format lets through.
+/// The text that a checked format accepts.
 pub enum Accepted {
-    /// What a pattern matches.
+    /// Text that matches this pattern.
     Pattern(&'static str),
-    /// What is of any of these standard formats.
+    /// Text in any of these standard formats.
     Formats(&'static [&'static str]),
 }
 
-/// Text that is checked.
+/// Text in a checked format.
 pub(super) fn checked_text(accepted: Accepted, about: &[&str]) -> RefOr<Schema> {
     let about = Some(sentence(about));
     match accepted {
@@ -67,7 +66,7 @@ pub(super) fn checked_text(accepted: Accepted, about: &[&str]) -> RefOr<Schema> 
     }
 }
 
-/// What is wanted, within bounds if it has any.
+/// Adds the bounds, if any, to a schema.
 pub(super) fn bounded(mut wanted: RefOr<Schema>, bounds: Option<Bounds>) -> RefOr<Schema> {
     if let (RefOr::T(Schema::Object(object)), Some(bounds)) = (&mut wanted, bounds) {
         bounds.describe(object);
@@ -75,20 +74,21 @@ pub(super) fn bounded(mut wanted: RefOr<Schema>, bounds: Option<Bounds>) -> RefO
     wanted
 }
 
-/// A field of a request body: what is wanted, or nothing in any of its spellings.
+/// A field of a request body: a value, or any spelling of absence.
 pub(super) fn optional(wanted: RefOr<Schema>, meaning: &[&str], components: &mut Components) -> Schema {
     let blank = reference::<NotGiven>(components);
     let null = ObjectBuilder::new().schema_type(Type::Null);
     AnyOfBuilder::new().item(wanted).item(blank).item(null).description(Some(sentence(meaning))).into()
 }
 
-/// The lines of a doc comment as one text.
+/// Joins the lines of a doc comment.
 pub(super) fn sentence(lines: &[&str]) -> String {
     lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// How forms write that an attribute is not given, beside `null` and leaving it out. One value and no more: were it any text,
-/// types made from the document would take any text for a number. Reading is a little kinder, and takes text of blanks for none.
+/// Besides `null` and omission, forms send empty text for an absent attribute. The schema allows just that
+/// one value: with any text, types generated from the document would accept any text for a number. The reader
+/// is a little more lenient, and takes blank text for absent.
 struct NotGiven;
 
 impl PartialSchema for NotGiven {
@@ -110,7 +110,7 @@ mod tests {
     use crate::{Attribute, Lead};
     use serde_json::Value;
 
-    /// Follows what a field may be to the properties that it has then.
+    /// Resolves the properties of a field that refers to an object.
     fn properties<'a>(field: &'a Value, components: &'a Value) -> Option<&'a Value> {
         let wanted = field["anyOf"].get(0).unwrap_or(field);
         match wanted["$ref"].as_str().and_then(|reference| reference.rsplit('/').next()) {

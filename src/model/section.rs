@@ -1,4 +1,4 @@
-//! The one macro behind every object that a client sends.
+//! The macro that defines all objects of request bodies.
 
 /// Defines sections of a request body, each from one list of fields.
 ///
@@ -16,11 +16,11 @@
 /// }
 /// ```
 ///
-/// Each field becomes a `pub field: Option<Type>`, written under its first wire name and left out when not given.
-/// The list also makes the fast reader and the collector of faults, both in
-/// [`FromInput`](crate::input::FromInput), and, for a section `at` a fixed place, its rows in the table of
-/// attributes, and the schema of the section. A `personal` field is never shown by `Debug`. What a field must lie `within` is a row
-/// of [`bounds`](crate::bounds).
+/// Each field becomes a `pub field: Option<Type>`, written under its first wire name and left out when
+/// absent. The list also generates the fast reader and the fault finder, both in
+/// [`FromInput`](crate::input::FromInput), the section's schema and, for a section `at` a fixed place, its
+/// rows in the table of attributes. `Debug` never shows a `personal` field. `within` names a row of
+/// [`bounds`](crate::bounds).
 macro_rules! section {
     (@is_personal) => { false };
     (@is_personal personal) => { true };
@@ -36,7 +36,7 @@ macro_rules! section {
             use $crate::{attribute::{Attribute, Attributes}, input::FromInput};
             let mut found = Vec::new();
             $(
-                // A type that is no attribute (a uuid, a section, client tags) has no row.
+                // A type that is not an attribute (a uuid, a section, client tags) has no row.
                 found.extend(<$type as FromInput>::KIND.map(|kind| Attribute {
                     path: concat!($section, $dot, $wire),
                     kind,
@@ -66,12 +66,12 @@ macro_rules! section {
         }
 
         impl $name {
-            /// How its fields are written; of most sections nobody asks for that.
+            /// The wire names of its fields; unused for most sections.
             #[allow(dead_code)]
             pub const WIRE: &'static [&'static str] = &[$($wire),+];
         }
 
-        // The names that what is made here uses, and no others see.
+        // Hides the imports of the generated code.
         const _: () = {
             use utoipa::openapi::schema::{ObjectBuilder, Type};
             use utoipa::openapi::{RefOr, Schema};

@@ -1,4 +1,4 @@
-//! Offers of everything that has no array of its own.
+//! Special offers: all products without an offer array of their own.
 
 use uuid::Uuid;
 
@@ -7,78 +7,78 @@ use super::fixed_point::Money;
 use crate::record;
 
 record! {
-    /// An offer for insurance, debt relief and other products, described in words.
+    /// An offer of insurance, debt relief or another product, described in words.
     SpecialOffer {
         /// The offer's id.
         uuid: Uuid,
-        /// The finer kind of product; not in the specification, as the disclaimer.
+        /// The product subtype; not in the specification, nor is the disclaimer.
         product_sub_type: ProductSubType,
-        /// What is offered.
+        /// The name of the offer.
         name: String,
-        /// What it is, in a sentence or two.
+        /// A description, in a sentence or two.
         desc: String,
-        /// Where a click on the offer leads.
+        /// The link that a click opens.
         url: String,
-        /// Who makes the offer.
+        /// The partner's name.
         partner_name: String,
-        /// Where their logo is.
+        /// The address of the partner's logo.
         partner_image_url: String,
-        /// What must be said beside the offer.
+        /// The disclaimer that must be shown with the offer.
         disclaimer?: String,
         /// The institution behind the offer; not in the specification.
         financial_institution_uuid?: Uuid,
-        /// What a policy of life insurance covers and costs; not in the specification.
+        /// Cover and price of a life insurance policy; not in the specification.
         details?: LifeInsuranceOfferDetails,
-        /// The value of showing the offer; compares with that of loan offers.
+        /// The value of showing the offer; comparable with that of loan offers.
         #[serde(serialize_with = "super::plain_number::optional")]
         recommendation_score?: f64,
-        /// What a conversion earns.
+        /// The payout for a conversion.
         payout?: Money,
     }
 
-    /// The terms of an offered policy. They stand at a special offer.
+    /// The terms of a life insurance policy, in a special offer.
     LifeInsuranceOfferDetails {
-        /// What is paid at death, in dollars.
+        /// The death benefit, in dollars.
         policy_amount: i64,
-        /// The premium of a month.
+        /// The monthly premium.
         monthly_premium_amount: Money,
-        /// How long it covers, in the unit below.
+        /// The length of the term, in `termUnit`.
         term_length?: i64,
-        /// The unit of that time.
+        /// The unit of the term.
         term_unit?: TermUnit,
-        /// The premium of a year.
+        /// The annual premium.
         annual_premium_amount?: Money,
-        /// The premium of half a year.
+        /// The semi-annual premium.
         semi_annual_premium_amount?: Money,
-        /// Whether one can apply online.
+        /// Whether an online application is available.
         online_app_available?: bool,
-        /// Whether no test of health is needed.
+        /// Whether no medical test is required.
         no_medical_test?: bool,
-        /// How much it covers beside death.
+        /// The extent of cover beyond death.
         package_type?: PackageType,
-        /// Whether the insurer advises this one.
+        /// Whether the insurer recommends this policy.
         recommended?: bool,
-        /// Whether a doctor looks at who is to be insured.
+        /// Whether a medical exam is required.
         medical_exam?: MedicalExam,
         /// The name of the policy.
         policy_name?: String,
         /// How long the insurer takes to decide.
         carrier_decision_type?: CarrierDecisionType,
-        /// The insurer's own name for the quote.
+        /// The insurer's id of the quote.
         partner_quote_id?: String,
-        /// Whether it can become one for life.
+        /// Whether it can be converted to permanent insurance.
         convert_to_permanent?: bool,
-        /// What it covers of children.
+        /// The child rider.
         child_rider?: String,
-        /// Whether a part is paid to who falls terminally ill.
+        /// Whether part of the benefit is paid early in terminal illness.
         accelerated_death_benefit?: bool,
-        /// When premiums need not be paid.
+        /// When premiums are waived.
         waiver_of_premium?: String,
         /// Whether the whole application is made online.
         is_online_application?: bool,
         /// How the policy is delivered.
         delivery_method?: String,
-        /// Which examination is needed, in words.
+        /// The examination that is required, in words.
         exam_required?: String,
     }
 }

@@ -1,4 +1,4 @@
-//! What suppression lists name people by, in which normal form, and the digests of it.
+//! What suppression lists identify people by: kinds, normal forms and digests.
 
 use chrono::NaiveDate;
 use offerd_base::worded;
@@ -11,23 +11,24 @@ use super::lead::Lead;
 use super::plain_text::{as_typed, without_invisible};
 use super::text_format::{Email, Phone};
 
-/// The SHA-256 of something in its normal form.
+/// The SHA-256 of a normal form.
 pub type SuppressionDigest = [u8; 32];
 
 worded! {
-    /// What a suppression list names people by.
+    /// The kind of a suppression list.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum SuppressionKind;
 
-    /// The word for it.
+    /// The kind's name.
     fn word;
 
-    /// Mail addresses, in lower case.
+    /// Email addresses, in lower case.
     Email "email";
     /// Telephone numbers, as their ten digits.
     Phone "phone";
-    /// First name, last name and day of birth, as [they are typed](as_typed) and composed (Unicode NFC): `ada|lovelace|1815-12-10`.
+    /// First name, last name and date of birth, as [they are typed](as_typed) and composed (Unicode NFC):
+    /// `ada|lovelace|1815-12-10`.
     Person "person";
 }
 
@@ -35,7 +36,7 @@ impl SuppressionKind {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::Email, Self::Phone, Self::Person];
 
-    /// What a line in plain has to be.
+    /// The required form of a plain-text line.
     pub fn wanted(self) -> &'static str {
         match self {
             Self::Email => "an email address",
@@ -44,7 +45,7 @@ impl SuppressionKind {
         }
     }
 
-    /// The digest of a line in plain; `None` when it is not what is wanted.
+    /// The digest of a plain-text line; `None` if it has the wrong form.
     pub fn of_line(self, line: &str) -> Option<SuppressionDigest> {
         let cells = if self == Self::Person { line.split(',').collect() } else { vec![line] };
         self.of_cells(&cells, NaiveDate::MAX).ok()
@@ -77,8 +78,8 @@ impl SuppressionKind {
         normal.map(|text| digest(&text)).ok_or(self.wanted())
     }
 
-    /// The digests by which a list may name whom a lead is about: the applicant and, of persons, the co-applicant. Of a phone
-    /// number those with the code of the country too, since others hash it so.
+    /// The digests by which a list may name a person of a lead: the applicant and, for the `person` kind, the
+    /// co-applicant. Phone numbers are also hashed with the country code, as other systems do.
     pub fn of_lead(self, lead: &Lead) -> Vec<SuppressionDigest> {
         let with_country =
             |number: &String| ["", "1", "+1"].map(|country| digest(&format!("{country}{number}")));
@@ -88,8 +89,8 @@ impl SuppressionKind {
         }
     }
 
-    /// Those of the normal form alone, as [lines in plain](Self::of_line) have them; of a name with other hyphens or
-    /// apostrophes than a keyboard's also the name as given, since lists of others hash it so.
+    /// Like [`of_lead`](Self::of_lead), for the normal form of [plain-text lines](Self::of_line) only. A name
+    /// with hyphens or apostrophes that no keyboard has is also hashed as given, as other systems do.
     pub fn normal_of_lead(self, lead: &Lead) -> Vec<SuppressionDigest> {
         let normal = match self {
             Self::Email => emails(lead),
@@ -99,7 +100,7 @@ impl SuppressionKind {
         normal.iter().map(|text| digest(text)).collect()
     }
 
-    /// Those of the applicant alone, who is not whoever applies with them.
+    /// Like [`normal_of_lead`](Self::normal_of_lead), for the applicant only.
     pub fn normal_of_applicant(self, lead: &Lead) -> Vec<SuppressionDigest> {
         match self {
             Self::Email | Self::Phone => self.normal_of_lead(lead),
@@ -119,10 +120,10 @@ fn phones(lead: &Lead) -> Vec<String> {
     given.map(|phone| phone.as_str().to_owned()).collect()
 }
 
-/// How names are written before they are compared.
+/// Normalises a name for comparison.
 type Spelling = fn(&str) -> String;
 
-/// Finds somebody whom a lead is about.
+/// Picks a person of a lead.
 type Who = fn(&Lead, Spelling) -> Option<String>;
 
 fn applicant(lead: &Lead, spelling: Spelling) -> Option<String> {
@@ -153,7 +154,7 @@ fn person(names: [&str; 2], born: NaiveDate, spelling: Spelling) -> Option<Strin
     (!first.is_empty() && !last.is_empty()).then(|| format!("{first}|{last}|{born}"))
 }
 
-/// A name as lists are compared by it: as it is [typed](as_typed), in lower case, with one blank between words, its letters composed.
+/// The normal form of a name: as it is [typed](as_typed), in lower case, with single spaces, composed.
 pub fn name_in_lists(name: &str) -> String {
     as_given(&as_typed(name))
 }
@@ -163,11 +164,11 @@ fn as_given(name: &str) -> String {
     words.nfc().collect()
 }
 
-/// A day, as spreadsheets write it too: `1815/12/10`, `1815-12-10 00:00:00`.
+/// Parses a date, also in the forms of spreadsheets: `1815/12/10`, `1815-12-10 00:00:00`.
 fn day(text: &str) -> Option<NaiveDate> {
     let day = text.strip_suffix(" 00:00:00").or_else(|| text.strip_suffix("T00:00:00")).unwrap_or(text);
     let day = day.replace('/', "-");
-    // Two digits could be a year of any century, or no year.
+    // Two digits could mean any century, or no year at all.
     let has_year = day.get(..5).is_some_and(|year| has_shape(year, "0000-"));
     has_year.then(|| day.parse().ok()).flatten()
 }
@@ -207,7 +208,7 @@ mod tests {
         let composed_or_not = ["Zo\u{eb},King,1985-02-21", "Zoe\u{308},King,1985-02-21"];
         let [one, other] = composed_or_not.map(|line| SuppressionKind::Person.of_line(line));
         assert_eq!(one, other);
-        // Two people may have these.
+        // Two people may share these.
         let [one, other] =
             ["o`neil@example.com", "o'neil@example.com"].map(|line| SuppressionKind::Email.of_line(line));
         assert_ne!(one, other);
@@ -215,7 +216,7 @@ mod tests {
         assert!(!SuppressionKind::Email.of_lead(&lead()).contains(&other));
     }
 
-    /// Partners hash by the same rules, so these are figures that others can check.
+    /// Partners hash by the same rules, so these figures can be checked independently.
     #[test]
     fn digests_are_those_of_the_normal_form() {
         let hex = const_hex::encode::<SuppressionDigest>;

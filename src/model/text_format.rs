@@ -1,4 +1,4 @@
-//! The checked text formats, and the one macro behind them.
+//! Checked text formats, and the macro that defines them.
 
 use std::net::IpAddr;
 
@@ -6,10 +6,10 @@ use super::input_kinds::has_shape;
 use super::plain_text::as_typed;
 use super::schema::Accepted;
 
-/// Defines a text type that only holds what `$parse` has let through, in its normal form. `$accepted` says as
-/// an [`Accepted`] what it lets through.
+/// Defines a text type that holds only values accepted by `$parse`, in their normal form. `$accepted`
+/// describes the accepted text as an [`Accepted`].
 ///
-/// All of them identify a person, so `Debug` shows no value and there is no `Display`.
+/// All of these types identify a person, so `Debug` shows no value and there is no `Display`.
 macro_rules! text_format {
     ($(#[doc = $about:literal])* $name:ident, $wanted:literal, $accepted:expr, $parse:expr) => {
         $(#[doc = $about])*
@@ -18,7 +18,7 @@ macro_rules! text_format {
         pub struct $name(String);
 
         impl $name {
-            /// Reads the text into its normal form; `None` when it has not the wanted shape.
+            /// Parses the text into its normal form; `None` if it has the wrong form.
             pub fn parse(text: &str) -> Option<Self> {
                 let parse: fn(&str) -> Option<String> = $parse;
                 parse(text).map(Self)
@@ -60,7 +60,8 @@ macro_rules! text_format {
     };
 }
 
-/// What people, phones and address books put between digits, as a pattern: separators, blanks, hyphens, and letters that show nothing.
+/// Separators between digits, as people, phones and address books write them, as a pattern: blanks, hyphens
+/// and invisible characters.
 macro_rules! between_digits {
     () => {
         r"[ ./()\[\]\u0085\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2010-\u2015\u2024\u2028-\u202f\u205f-\u206f\u2212\u3000\u3164\ufe00-\ufe0f\ufe58\ufe63\ufeff\uffa0\ufff9-\ufffb-]*"
@@ -95,18 +96,18 @@ fn ten_digits(text: &str) -> Option<String> {
 }
 
 text_format! {
-    /// A postal code: five digits, or nine as `94105-1804`.
+    /// A postal code: five digits, or nine like `94105-1804`.
     Zipcode, "a zipcode of five digits, or ZIP+4", Accepted::Pattern(r"^[0-9]{5}([- ][0-9]{4})?$"), zip_or_zip_4
 }
 
 impl Zipcode {
-    /// The first five digits, the part that names a place.
+    /// The first five digits, which name the place.
     pub fn five_digits(&self) -> &str {
         &self.as_str()[..5]
     }
 }
 
-/// A space before the last four digits becomes the usual dash.
+/// Normalises a space before the last four digits to a dash.
 fn zip_or_zip_4(text: &str) -> Option<String> {
     if has_shape(text, "00000") || has_shape(text, "00000-0000") {
         Some(text.to_owned())
@@ -116,13 +117,13 @@ fn zip_or_zip_4(text: &str) -> Option<String> {
 }
 
 text_format! {
-    /// A social security number that may have been issued, kept as `AAA-GG-SSSS`.
+    /// A social security number that can have been issued, stored as `AAA-GG-SSSS`.
     Ssn, "a social security number `AAA-GG-SSSS` that can have been issued",
     Accepted::Pattern(r"^(?!000|666|9|([0-9])\1{2}-?\1{2}-?\1{4}|123-?45-?6789|219-?09-?9999|078-?05-?1120)[0-9]{3}(-(?!00)[0-9]{2}-|(?!00)[0-9]{2})(?!0000)[0-9]{4}$"),
     issued
 }
 
-/// Numbers printed in advertisements and wallets, which people copy into forms.
+/// Numbers from advertisements and sample cards, which people copy into forms.
 const PUBLISHED_FAKES: [&str; 3] = ["123456789", "219099999", "078051120"];
 
 fn issued(text: &str) -> Option<String> {
@@ -139,12 +140,12 @@ fn issued(text: &str) -> Option<String> {
 }
 
 text_format! {
-    /// A mail address: a dot-atom, `@`, and a domain with at least one dot.
+    /// An email address: a dot-atom, `@`, and a domain with at least one dot.
     Email, "an email address",
     Accepted::Pattern(r"^(?=.{0,254}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$"), mail_address
 }
 
-/// The limit that the protocols set for a whole mail address.
+/// The protocols' limit for a whole address.
 const MAIL_ADDRESS_LENGTH_MAX: usize = 254;
 
 fn mail_address(text: &str) -> Option<String> {
@@ -166,7 +167,7 @@ fn is_label(label: &str) -> bool {
 }
 
 text_format! {
-    /// An IPv4 or IPv6 address, kept in the usual short spelling.
+    /// An IPv4 or IPv6 address, stored in the usual short form.
     IpAddress, "an IPv4 or IPv6 address", Accepted::Formats(&["ipv4", "ipv6"]), ip_address
 }
 
@@ -175,7 +176,7 @@ fn ip_address(text: &str) -> Option<String> {
 }
 
 text_format! {
-    /// The number under which a university takes part in federal student aid: six digits, and two letters or digits.
+    /// The OPE ID of a university, for federal student aid: six digits, and two letters or digits.
     OpeId, "an OPE ID of six digits and two letters or digits", Accepted::Pattern("^[0-9]{6}[0-9A-Za-z]{2}$"), |text| {
         let (number, branch) = text.split_at_checked(6)?;
         let is_id = number.bytes().all(|byte| byte.is_ascii_digit())

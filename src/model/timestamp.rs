@@ -13,19 +13,19 @@ use super::schema;
 
 /// A point in time to the millisecond, written in UTC: `2026-11-21T00:15:55.887Z`.
 ///
-/// Reading is more lenient: the offset may lack its colon, or be missing, which means UTC; up to nine digits of
-/// a second are read, and those below the millisecond dropped.
+/// Parsing is more lenient: the offset may lack its colon, or be missing, which means UTC. Up to nine
+/// fractional digits are accepted, and truncated to milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ToSchema)]
 #[schema(value_type = String, format = DateTime)]
 pub struct Timestamp(DateTime<Utc>);
 
 impl Timestamp {
-    /// Reads an ISO 8601 date-time.
+    /// Parses an ISO 8601 date-time.
     pub fn parse(text: &str) -> Option<Self> {
         Self::parse_exact(text).map(Self::from)
     }
 
-    /// Reads an ISO 8601 date-time, and keeps what is below the millisecond.
+    /// Parses an ISO 8601 date-time without truncation.
     pub fn parse_exact(text: &str) -> Option<DateTime<Utc>> {
         const SECONDS: &str = "0000-00-00T00:00:00";
         let (seconds, rest) = text.split_at_checked(SECONDS.len())?;
@@ -39,12 +39,12 @@ impl Timestamp {
         Some(utc.and_utc())
     }
 
-    /// The time so many milliseconds after the start of 1970, if chrono can count that far.
+    /// The time `millis` milliseconds after the start of 1970; `None` outside chrono's range.
     pub fn from_millis(millis: i64) -> Option<Self> {
         DateTime::from_timestamp_millis(millis).map(Self)
     }
 
-    /// The same of a time that was recorded; the start of 1970 where chrono cannot count that far.
+    /// Like [`from_millis`](Self::from_millis) for a recorded time; the start of 1970 outside chrono's range.
     pub fn at(millis: i64) -> Self {
         Self::from_millis(millis).unwrap_or_default()
     }
@@ -54,13 +54,13 @@ impl Timestamp {
         self.0.timestamp_millis()
     }
 
-    /// The time as chrono knows it.
+    /// The time as a chrono type.
     pub const fn to_utc(self) -> DateTime<Utc> {
         self.0
     }
 }
 
-/// Splits off the fraction of a second: `.887852+0000` has 887 ms and the offset `+0000`.
+/// Splits off the fraction of a second: `.887852+0000` is 887 ms and the offset `+0000`.
 fn split_fraction(rest: &str) -> Option<(TimeDelta, &str)> {
     const DIGITS_MAX: usize = 9;
     let Some(fraction) = rest.strip_prefix('.') else {
@@ -75,7 +75,7 @@ fn split_fraction(rest: &str) -> Option<(TimeDelta, &str)> {
     Some((TimeDelta::nanoseconds(nanoseconds), offset))
 }
 
-/// How far a written offset is ahead of UTC; none at all means UTC.
+/// Parses an offset from UTC; empty means UTC.
 fn offset_of(offset: &str) -> Option<TimeDelta> {
     if matches!(offset, "" | "Z" | "z") {
         return Some(TimeDelta::zero());
@@ -87,7 +87,7 @@ fn offset_of(offset: &str) -> Option<TimeDelta> {
 }
 
 impl From<DateTime<Utc>> for Timestamp {
-    /// Drops what is below the millisecond, so that a time equals itself after it was written and read.
+    /// Truncates to milliseconds, so that a time equals itself after it was written and read.
     fn from(time: DateTime<Utc>) -> Self {
         Self(time.trunc_subsecs(3))
     }

@@ -1,4 +1,4 @@
-//! What a client's pages report: a visit began, an offer was seen.
+//! UI events from a client's pages: the start of a visit, the display of an offer.
 
 use uuid::Uuid;
 
@@ -7,9 +7,9 @@ use super::section::section;
 use crate::record;
 
 section! {
-    /// The start of a visit, as it is reported.
+    /// The start of a visit, as the client reports it.
     SessionInitNew {
-        /// The session; made up when not given.
+        /// The session; generated if absent.
         session_uuid: Uuid = "sessionUuid",
     }
 }
@@ -22,13 +22,13 @@ impl SessionInitNew {
 }
 
 record! {
-    /// The start of a visit, as it is kept.
+    /// The start of a visit, as it is stored.
     SessionInit {
-        /// A number for the record.
+        /// The number of the record.
         id: i64,
         /// The record's id.
         uuid: Uuid,
-        /// The session, to be put into every lead of the visit.
+        /// The session, for every lead of the visit.
         session_uuid: Uuid,
         /// When the visit began.
         created_at: super::timestamp::Timestamp,
@@ -38,7 +38,7 @@ record! {
 }
 
 section! {
-    /// The fields of [`OfferDisplayNew`] before it is known that all are there.
+    /// The fields of [`OfferDisplayNew`], not yet checked for completeness.
     OfferDisplayFields {
         /// The lead.
         lead_uuid: Uuid = "leadUuid",
@@ -50,19 +50,19 @@ section! {
 }
 
 record! {
-    /// An offer was seen, as it is reported.
+    /// The display of an offer, as the client reports it.
     OfferDisplayNew {
-        /// Whose offer it is.
+        /// The lead.
         lead_uuid: Uuid,
-        /// The rate table that the offer stands in.
+        /// The rate table of the offer.
         rate_table_uuid: Uuid,
-        /// The offer that was seen.
+        /// The displayed offer.
         offer_uuid: Uuid,
     }
 }
 
 impl OfferDisplayNew {
-    /// Reads a request body; all three ids must be there.
+    /// Reads a request body; all three ids are required.
     pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
         let OfferDisplayFields { lead_uuid, rate_table_uuid, offer_uuid } = input::read(body)?;
         let ids = [("leadUuid", lead_uuid), ("rateTableUuid", rate_table_uuid), ("offerUuid", offer_uuid)];
@@ -74,19 +74,19 @@ impl OfferDisplayNew {
 }
 
 record! {
-    /// An offer was seen, as it is kept.
+    /// The display of an offer, as it is stored.
     OfferDisplay {
-        /// A number for the record.
+        /// The number of the record.
         id: i64,
         /// The record's id.
         uuid: Uuid,
-        /// Whose offer it is.
+        /// The lead.
         lead_uuid: Uuid,
-        /// The rate table that the offer stands in.
+        /// The rate table of the offer.
         rate_table_uuid: Uuid,
-        /// The offer that was seen.
+        /// The displayed offer.
         offer_uuid: Uuid,
-        /// When it was seen.
+        /// When it was displayed.
         created_at: super::timestamp::Timestamp,
         /// The company that reported it.
         created_by: Uuid,

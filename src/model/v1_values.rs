@@ -1,4 +1,4 @@
-//! The smaller sets of values of the v1 edition, and which of them is nearest to a value that v1 lacks.
+//! The smaller sets of values of the v1 edition, and the nearest v1 value of each value that v1 lacks.
 
 use super::enums::{CardPurpose, EducationLevel, EmploymentStatus, LoanPurpose, ProductType, TermUnit};
 
@@ -8,12 +8,12 @@ impl ProductType {
 }
 
 impl LoanPurpose {
-    /// The purposes that both editions write alike: all but the two for cars, which lead the list.
+    /// The purposes that both editions write the same: all but the first two, which are for cars.
     pub const V1: &'static [Self] = Self::ALL.split_at(2).1;
-    /// How v1 writes the two purposes for cars.
+    /// The v1 value of both purposes for cars.
     pub const V1_AUTO: &'static str = "auto";
 
-    /// How v1 writes the purpose.
+    /// The v1 value of the purpose.
     pub const fn as_v1_str(self) -> &'static str {
         match self {
             Self::AutoPurchase | Self::AutoRefinance => Self::V1_AUTO,
@@ -23,7 +23,7 @@ impl LoanPurpose {
 }
 
 impl EducationLevel {
-    /// The levels that v1 has.
+    /// The levels of v1.
     pub const V1: &'static [Self] = &[
         Self::Associate,
         Self::Bachelors,
@@ -33,7 +33,7 @@ impl EducationLevel {
         Self::OtherGradDegree,
     ];
 
-    /// The level of v1 that comes nearest.
+    /// The nearest v1 level.
     pub const fn nearest_in_v1(self) -> Self {
         match self {
             Self::Doctorate => Self::OtherGradDegree,
@@ -44,11 +44,11 @@ impl EducationLevel {
 }
 
 impl EmploymentStatus {
-    /// The ways to earn a living that v1 has.
+    /// The employment statuses of v1.
     pub const V1: &'static [Self] =
         &[Self::Employed, Self::Military, Self::NotEmployed, Self::SelfEmployed, Self::Retired, Self::Other];
 
-    /// The way of v1 that comes nearest: it does not ask how much of the day a job takes.
+    /// The nearest v1 status: v1 does not distinguish full-time from part-time.
     pub const fn nearest_in_v1(self) -> Self {
         match self {
             Self::EmployedFullTime | Self::EmployedPartTime => Self::Employed,
@@ -58,10 +58,10 @@ impl EmploymentStatus {
 }
 
 impl TermUnit {
-    /// The units that v1 has.
+    /// The units of v1.
     pub const V1: &'static [Self] = &[Self::Day, Self::Month, Self::Year];
 
-    /// The unit of v1 that comes nearest: what is open is paid for month by month.
+    /// The nearest v1 unit: an open term is paid monthly.
     pub const fn nearest_in_v1(self) -> Self {
         match self {
             Self::Open => Self::Month,
@@ -71,11 +71,11 @@ impl TermUnit {
 }
 
 impl CardPurpose {
-    /// The purposes that v1 has, there called benefits.
+    /// The purposes of v1, which calls them benefits.
     pub const V1: &'static [Self] =
         &[Self::BalanceTransfer, Self::EarningRewards, Self::ImproveCredit, Self::TravelIncentives];
 
-    /// The purpose of v1 that comes nearest, if any does.
+    /// The nearest v1 purpose, if any.
     pub const fn nearest_in_v1(self) -> Option<Self> {
         match self {
             Self::CashBack => Some(Self::EarningRewards),

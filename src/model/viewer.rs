@@ -1,24 +1,24 @@
-//! Who asks for records, and by which of the two kinds of access token (facts, Tokens).
+//! The company that reads records, and the kinds of access tokens (facts, Tokens).
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// What a token may do.
+/// The kind of a token, which decides what it may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TokenKind {
-    /// Shipped in application code: submits leads, reads their rate tables, previews offers, records UI events.
+    /// For application code: submits leads, reads their rate tables, previews offers, records UI events.
     Publishable,
-    /// Kept like a password: all of that, and reads leads and the analytics feeds.
+    /// Secret: may do all of that, and read leads and the analytics feeds.
     Confidential,
 }
 
-/// A company by one of its tokens: it sees its own records only and, by a test token, only those of tests.
+/// A company with one of its tokens. It sees only its own records and, with a test token, only test records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Viewer {
     /// The company.
     pub company: Uuid,
-    /// Whether it asks by a test token.
+    /// Whether the token is a test token.
     pub test: bool,
 }
 
@@ -28,12 +28,12 @@ impl Viewer {
         Self { company, test: false }
     }
 
-    /// Whether it sees a record of a company, which is of a test or not.
+    /// Whether it sees a record of `company`; `test` marks test records.
     pub fn sees(self, company: Uuid, test: bool) -> bool {
         self.company == company && self.sees_kind(test)
     }
 
-    /// Whether it sees those of its records that are of tests, or those that are not.
+    /// Whether it sees its own test records, or its own live ones.
     pub fn sees_kind(self, test: bool) -> bool {
         test || !self.test
     }

@@ -43,7 +43,7 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// How long a client may leave an answer unread before its connection is cut.
     pub write_timeout: Duration,
-    /// The longest head, in bytes; a longer one is answered with 431, as is one of more than 100 headers, hyper's own limit.
+    /// The longest head, in bytes. A longer one, or one of more than 100 headers (hyper's limit), gets a 431.
     pub head_bytes: usize,
     /// How long in-flight requests may take once shutdown has begun.
     pub drain: Duration,

@@ -1,17 +1,17 @@
-//! The way of a lead through the funnel: actions, reasons, events.
+//! The funnel: actions, reasons, results and events of a lead.
 
 use crate::enumeration::enumeration;
 
 enumeration! {
-    /// A step of a lead, with one institution or with none.
+    /// A step of a lead, with or without an institution.
     LeadActionType {
         Initialized, ApiRejected, ApiApproved, ApiListing, ClickedReferralLink, ClickedSpecialOfferLink,
         SpecialOfferConversion, Applied, Rejected, Approved, Listed, Funded, NotFunded,
         ClickedCreditCardOfferLink, ClickedMortgageOfferLink, ClickedSavingsOfferLink,
     } beyond the specification {
-        /// The person has sent the application off.
+        /// The person submitted the application.
         Submitted,
-        /// The institution takes the person for one that it would lend to.
+        /// The institution considers the person someone it would lend to.
         LenderQualifiedLead,
     }
 
@@ -21,27 +21,27 @@ enumeration! {
         IncorrectDataProvided, Duplicate,
     }
 
-    /// What became of a partner at a rate table (ours).
+    /// The result of a partner at a rate table (ours).
     PartnerResult {
         /// It answered with offers.
         Offers,
         /// It has not answered yet, or waits for others to answer first.
         Pending,
-        /// It has nothing for this lead.
+        /// It has no offer for this lead.
         Declined,
-        /// It rejected the person, and said why.
+        /// It rejected the person and gave a reason.
         Rejected,
         /// It did not answer in time.
         TimedOut,
-        /// It could not be asked, or failed.
+        /// It could not be asked, or its answer was a failure.
         Unavailable,
-        /// Another partner's offers made it needless to ask.
+        /// It was not asked because of other partners' offers.
         NotNeeded,
-        /// The lead is a test, and the partner takes none.
+        /// The lead is a test, and the partner takes no test leads.
         NoSandbox,
-        /// It takes no more leads of this kind for now.
+        /// It takes no more leads of this kind for the time being.
         Limit,
-        /// It takes leads at other hours.
+        /// It takes leads at other hours only.
         Schedule,
         /// The lead does not ask for the product type.
         NotAskedFor,
@@ -49,27 +49,27 @@ enumeration! {
         ConditionsNotMet,
     }
 
-    /// What became of an offer at a rate table (ours).
+    /// The result of an offer at a rate table (ours).
     OfferResult {
-        /// It is shown.
+        /// The offer is shown.
         Shown,
-        /// It is compared with others that are still to come.
+        /// The offer waits for comparison with offers that are still pending.
         Pending,
-        /// Another one of its kind is shown in its place.
+        /// Another offer of its kind is shown instead.
         Outbid,
-        /// The lead meets its conditions, and the partner did not answer with it.
+        /// The lead meets the conditions, but the partner did not answer with the offer.
         NotOffered,
-        /// The lead does not meet its conditions.
+        /// The lead does not meet the conditions.
         ConditionsNotMet,
         /// The partner was not asked.
         PartnerNotAsked,
     }
 
-    /// Where the conversion probability of an offer is from that was ranked (ours).
+    /// The source of the conversion probability of a ranked offer (ours).
     ConversionSource {
-        /// It was learnt of the company's own clicks.
+        /// Learnt from the company's own clicks.
         Learnt,
-        /// Nothing was learnt yet: it is what is believed without.
+        /// Nothing was learnt yet: the prior.
         Prior,
         /// The click itself earns the payout.
         Click,
@@ -77,7 +77,7 @@ enumeration! {
         Sold,
     }
 
-    /// A step that a partner reports (ours).
+    /// An event that a partner reports (ours).
     PartnerEventType {
         /// The person applied.
         Applied,
@@ -91,37 +91,37 @@ enumeration! {
         Opened,
         /// Money was paid out, or an account opened.
         Funded,
-        /// The application came to nothing.
+        /// The application was not funded.
         NotFunded = "notFunded",
-        /// Means what the partner says it means.
+        /// The partner defines its meaning.
         Conversion,
-        /// The person sent the application off.
+        /// The person submitted the application.
         Submitted,
-        /// The partner takes the person for one that it would lend to.
+        /// The partner considers the person someone it would lend to.
         LenderQualifiedLead = "lenderQualifiedLead",
-        /// The person opened an offer of an affiliate of the partner.
+        /// The person clicked an offer of an affiliate of the partner.
         AffiliateOfferClicked = "affiliateOfferClicked",
         /// The person made the first payment.
         FirstPayment = "firstPayment",
-        /// The partner has reached the person.
+        /// The partner reached the person.
         IsContacted = "isContacted",
-        /// The partner's sales take the person for a customer to be.
+        /// The partner's sales team considers the person a prospective customer.
         SalesQualified = "salesQualified",
-        /// The partner wrote to the person, or called, for the first time.
+        /// The partner wrote to or called the person for the first time.
         FirstContact = "firstContact",
-        /// The rate is promised to the person.
+        /// The person's rate was locked.
         RateLocked = "rateLocked",
     }
 
-    /// What happened, in the feed of lead events.
+    /// The type of a lead event.
     EventType {
-        /// A user enters the funnel.
+        /// A user entered the funnel.
         LeadCreated = "leadCreated",
         /// A rate table was created.
         AppSubmitted = "appSubmitted",
         /// An institution answered with a pre-approved or pre-qualified offer.
         ApiApproved = "apiApproved",
-        /// An institution answered without one.
+        /// An institution answered without such an offer.
         ApiRejected = "apiRejected",
         /// The user opened an offer's url.
         OfferClicked = "offerClicked",
@@ -129,34 +129,34 @@ enumeration! {
         /// The user monetised a special offer.
         Opened,
         Funded,
-        /// Means what the institution says it means.
+        /// The institution defines its meaning.
         Conversion,
     } beyond the specification {
-        /// The institution takes the user for one that it would lend to.
+        /// The institution considers the user someone it would lend to.
         LenderQualifiedLead = "lenderQualifiedLead",
-        /// The user opened an offer of an affiliate of the institution.
+        /// The user clicked an offer of an affiliate of the institution.
         AffiliateOfferClicked = "affiliateOfferClicked",
         /// The user made the first payment.
         FirstPayment = "firstPayment",
-        /// The institution has reached the user.
+        /// The institution reached the user.
         IsContacted = "isContacted",
-        /// The institution's sales take the user for a customer to be.
+        /// The institution's sales team considers the user a prospective customer.
         SalesQualified = "salesQualified",
-        /// The institution wrote to the user, or called, for the first time.
+        /// The institution wrote to or called the user for the first time.
         FirstContact = "firstContact",
-        /// The rate is promised to the user.
+        /// The user's rate was locked.
         RateLocked = "rateLocked",
     }
 }
 
 impl PartnerEventType {
-    /// The lead event of its name; the feeds have none for what came to nothing, nor for an application that was sent off.
+    /// The lead event of the same name; `None` for an application that was not funded, or was submitted.
     pub fn event_type(self) -> Option<EventType> {
         EventType::from_wire(self.as_str())
     }
 
-    /// The lead action that it becomes; a conversion is one of a special offer, or else no step of the funnel, as contacts and
-    /// promises are none.
+    /// The lead action of the event. A conversion is one only for a special offer; contacts and rate locks
+    /// are none.
     pub fn action_type(self, of_special_offer: bool) -> Option<LeadActionType> {
         match self {
             Self::Opened => Some(LeadActionType::SpecialOfferConversion),

@@ -3,23 +3,23 @@
 use crate::enumeration::enumeration;
 
 enumeration! {
-    /// The lead's own statement of their credit.
+    /// The person's own statement of their credit.
     ///
-    /// The first four stand for bands of scores: see `CreditBands`.
+    /// The first four stand for score bands: see `CreditBands`.
     ProvidedCreditRating {
         Excellent, Good, Fair, Poor,
-        /// There is hardly any credit history.
+        /// Hardly any credit history.
         Limited,
-        /// The lead does not know.
+        /// The person does not know.
         Unknown,
     }
 
-    /// Standing with the immigration authority.
+    /// Immigration status.
     CitizenshipStatus {
         Citizen, PermanentResident, Other,
     }
 
-    /// The highest level of education reached, or the state of it.
+    /// The highest level of education reached, or its state.
     EducationLevel {
         HighSchool, Associate, Bachelors, Masters, Doctorate, OtherGradDegree, Certificate, DidNotGraduate,
         StillEnrolled, Other,
@@ -30,12 +30,12 @@ enumeration! {
         Weekly, Biweekly, TwiceMonthly, Monthly,
     }
 
-    /// How the lead earns a living.
+    /// Employment status.
     EmploymentStatus {
         Employed, EmployedFullTime, EmployedPartTime, Military, NotEmployed, SelfEmployed, Retired, Other,
     }
 
-    /// The gender that insurers rate by.
+    /// Gender, as insurers rate by it.
     Gender {
         Male, Female,
     }
@@ -51,17 +51,17 @@ enumeration! {
         JurisDoctor, Other,
     }
 
-    /// The kind of document that identifies a person.
+    /// The kind of an identity document.
     IdType {
         DriverLicense, StateId, Passport,
     }
 
-    /// The part of the day in which a call is welcome.
+    /// The part of the day for calls.
     LeadBestTimeToCall {
         Morning, Afternoon, Evening, Night,
     }
 
-    /// What a personal reference is to the lead.
+    /// The relation of a personal reference to the person.
     PersonalReferenceRelationType {
         Parent, Employer, Spouse, Guardian, Sibling, Relative, Friend, Other,
     }
@@ -76,7 +76,7 @@ enumeration! {
         Ut = "UT", Va = "VA", Vi = "VI", Vt = "VT", Wa = "WA", Wi = "WI", Wv = "WV", Wy = "WY",
     }
 
-    /// Wordings of the consent for all partners at once; not in the specification.
+    /// Versions of the consent text for all partners at once; not in the specification.
     BatchConsentVersion {
         V1, V2,
     }

@@ -1,17 +1,19 @@
-//! What is asked for and offered: products, loans, terms, accounts, credit cards, mortgages, and life insurance, whose sets are not in the
-//! specification.
+//! What leads ask for and partners offer: products, loans, terms, accounts, credit cards, mortgages, and life
+//! insurance, whose sets are not in the specification.
 
 use crate::enumeration::enumeration;
 
 enumeration! {
-    /// A kind of financial product that a lead can ask for. Those after `other` are asked for only by who names them.
+    /// A type of financial product that a lead can ask for. Those after `other` are included only if the lead
+    /// names them.
     ProductType {
         CreditCard, Insurance, LifeInsurance, Loan, Mortgage, Savings, Other,
     } beyond the specification {
         Generic, AutoInsurance, Unknown,
     }
 
-    /// The finer kind of an offered product. Those after `whole_life` stand at special offers; at others, for who knows them.
+    /// A product subtype. Those after `whole_life` occur in special offers, and in other offers only for
+    /// clients that know them.
     ProductSubType {
         CreditCard, SecuredCard, PersonalLoan, SecuredLoan, StudentLoanRefinance, CoApplicantLoan,
         LineOfCredit, Purchase, Refinance, SavingsAccount, MoneyMarketAccount, CertificateOfDeposit,
@@ -27,7 +29,7 @@ enumeration! {
         Unknown,
     }
 
-    /// What the borrowed money is for.
+    /// The purpose of a loan.
     LoanPurpose {
         AutoPurchase, AutoRefinance, Baby, Boat, Business, CarRepair, Cosmetic, CreditCardRefi,
         DebtConsolidation, Emergency, Engagement, Green, HomeImprovement, HomePurchase, HomeRefi,
@@ -35,58 +37,58 @@ enumeration! {
         SpecialOccasion, StudentLoan, StudentLoanRefi, Taxes, Vacation, Wedding, Other,
     }
 
-    /// Who stands behind a student loan that is to be refinanced.
+    /// The type of a student loan to refinance.
     RefinanceLoanType {
         FederalStudentLoan, PrivateStudentLoan,
     }
 
-    /// How the annual rate of a loan behaves over its term.
+    /// The type of a loan's annual rate.
     AprType {
         Variable, Regular, Fixed,
     }
 
-    /// The unit in which a term is counted.
+    /// The unit of a term.
     TermUnit {
         Day, Month, Year,
-        /// The term has no fixed end, as with a line of credit.
+        /// A term without a fixed end, as for a line of credit.
         Open,
     }
 
-    /// The kind of account that a lead has with a bank.
+    /// The type of a bank account.
     BankAccountType {
         Checking, Savings, Other,
     }
 
-    /// How often earned interest is added to the balance.
+    /// How often interest is compounded.
     CompoundingMethod {
         Annually, Continuous, Daily, Monthly, Quarterly, SemiAnnually = "semiAnnually", Simple, Weekly,
     }
 
-    /// Who insures deposits, by federal law; not in the specification.
+    /// The federal insurer of deposits; not in the specification.
     FederalInsuranceType {
-        /// Of banks.
+        /// Insures banks.
         Fdic,
-        /// Of credit unions.
+        /// Insures credit unions.
         Ncua,
     }
 
-    /// What an incentive is counted in; not in the specification.
+    /// The unit of an incentive; not in the specification.
     IncentiveUnit {
         Usd, Other,
     }
 
-    /// What is given for opening an account; not in the specification.
+    /// The kind of an incentive for opening an account; not in the specification.
     IncentiveType {
         CashBack, Other,
     }
 
-    /// What a credit card is wanted for, or good for.
+    /// The purpose of a credit card.
     CardPurpose {
         BalanceTransfer, CashBack, EarningRewards, ImproveCredit, LowInterest, NewToCredit, Student,
         TravelIncentives,
     }
 
-    /// The network that a credit card belongs to.
+    /// The network of a credit card.
     CardType {
         Visa, Mastercard, AmericanExpress, Discover,
     }
@@ -101,24 +103,24 @@ enumeration! {
         Instant, NonInstant,
     }
 
-    /// Whether a doctor looks at who is to be insured.
+    /// Whether a medical exam is required.
     MedicalExam {
-        /// None for who answers the questions on health well.
+        /// None if the answers to the health questions qualify.
         NoExamIfQualified,
         NoExamGuaranteed, ExamRequired,
     }
 
-    /// How much a policy covers beside death.
+    /// The extent of a policy's cover beyond death.
     PackageType {
         Basic, Essential, Elite,
     }
 
-    /// What a mortgage pays for.
+    /// The purpose of a mortgage.
     MortgageType {
         Purchase, Refinance,
     }
 
-    /// Term and rate behaviour of a mortgage.
+    /// The term and the rate type of a mortgage.
     MortgageLoanType {
         FifteenYearFixed, ThirtyYearFixed, FiveOneAdjustable, SevenOneAdjustable, TenOneAdjustable,
     } beyond the specification {
@@ -128,11 +130,11 @@ enumeration! {
         TenYearIntro = "ten_year_intro_30_year_adjustable",
     }
 
-    /// Whether closing costs are shifted into or out of the rate.
+    /// Whether closing costs are moved into or out of the rate.
     MortgageAdjustmentType {
         /// The lender pays part of the closing costs for a higher rate.
         Credits,
-        /// Nothing, or nearly nothing, is shifted.
+        /// Little or nothing is moved.
         Par,
         /// The borrower pays points for a lower rate.
         Points,
@@ -143,12 +145,12 @@ enumeration! {
         Primary, Secondary, Investment,
     }
 
-    /// How far the search for a property has come.
+    /// Whether a property has been found.
     PropertySearchStatus {
         Found, NotFound,
     }
 
-    /// How the lead holds the home they live in.
+    /// How a person owns or rents their home.
     PropertyStatus {
         OwnOutright, OwnWithMortgage, Rent,
     }
@@ -158,17 +160,17 @@ enumeration! {
         Rent, Condo, MultiUnit, SingleFamily, Townhouse,
     }
 
-    /// How far the purchase of a found property has come.
+    /// The state of a purchase of a found property.
     PurchaseStatus {
         NoOffer, OfferAccepted, OfferPending, UnderContract,
     }
 
-    /// What a mortgage refinance is after: cash, or better terms.
+    /// The goal of a mortgage refinance: cash, or better terms.
     RefinanceType {
         CashOut, RateTerm,
     }
 
-    /// Credit in the bands of a pricing engine for mortgages; not in the specification.
+    /// Credit ratings in the bands of a mortgage pricing engine; not in the specification.
     MortechCreditRating {
         From780 = "Excellent (780-850)", From760 = "Excellent (760-779)", From740 = "Excellent (740-759)",
         From720 = "Good (720-739)", From700 = "Good (700-719)", From680 = "Fair (680-699)",

@@ -17,7 +17,7 @@ fn read(body: &Value) -> Lead {
     Lead::read(&serde_json::to_vec(body).unwrap()).unwrap_or_else(|refusal| panic!("{refusal:?}"))
 }
 
-/// The faults by (path, message).
+/// The faults, as (path, message).
 fn faults(body: &str) -> Vec<(String, String)> {
     match Lead::read(body.as_bytes()) {
         Err(Unreadable::Faults(faults)) => {
@@ -198,7 +198,7 @@ fn what_is_no_json_object_is_told_apart_and_not_repeated() {
     }
 }
 
-/// The places of all values that hold no others: `["personalInformation", "ssn"]`.
+/// The paths of all leaf values: `["personalInformation", "ssn"]`.
 fn leaves() -> Vec<Vec<String>> {
     fn walk(value: &Value, place: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
         let inner: Vec<(String, &Value)> = match value {
@@ -216,12 +216,12 @@ fn leaves() -> Vec<Vec<String>> {
     }
     let mut found = Vec::new();
     walk(&full(), &mut Vec::new(), &mut found);
-    // What has no settled fields cannot be wrong within.
+    // Objects without fixed fields have no faults within.
     found.retain(|place| place[0] != "autoInsuranceInformation" || place.len() == 2);
     found
 }
 
-/// The path that a fault at the place has: `refinanceLoans[1].interestRate`.
+/// The path of a fault at `place`: `refinanceLoans[1].interestRate`.
 fn path(place: &[String]) -> String {
     place.iter().fold(String::new(), |path, step| match step.parse::<usize>() {
         Ok(index) => format!("{path}[{index}]"),
@@ -234,7 +234,7 @@ fn put(body: &mut Value, place: &[String], value: Value) {
     *body.pointer_mut(&format!("/{}", place.join("/"))).unwrap() = value;
 }
 
-/// Makes of a value one that can never stand in its place.
+/// Turns a value into one that is never valid in its place.
 fn corrupt(sound: &Value, how: u8) -> Value {
     match (how, sound) {
         (0, _) => json!({"firstName": "Jane"}),
@@ -298,7 +298,7 @@ proptest! {
     }
 }
 
-/// Also where nobody looks: under a key that is not known.
+/// Also under an unknown key, whose value is not read.
 #[test]
 fn a_body_that_is_no_text_is_no_json() {
     let body = b"{\"productTypes\":[\"savings\"],\"x\":\"\xc3(\"}";

@@ -1,4 +1,4 @@
-//! The person behind a lead: who they are, what they earn and owe, what they have agreed to.
+//! The person: identity, income and debts, consents.
 
 use chrono::NaiveDate;
 
@@ -17,121 +17,121 @@ section! {
         first_name: String = "firstName" as personal,
         /// Family name.
         last_name: String = "lastName" as personal,
-        /// Given name under which the lead is known as well.
+        /// Alternative given name.
         alias_first_name: String = "aliasFirstName" as personal,
-        /// Family name under which the lead is known as well.
+        /// Alternative family name.
         alias_last_name: String = "aliasLastName" as personal,
-        /// Where offers may be mailed to.
+        /// Email address.
         email: Email = "email" as personal,
-        /// Town of residence.
+        /// City of residence.
         city: String = "city",
         /// State of residence.
         state: State = "state",
-        /// Telephone number at work.
+        /// Work phone number.
         work_phone: Phone = "workPhone" as personal,
-        /// Telephone number under which the lead is best reached.
+        /// Primary phone number.
         primary_phone: Phone = "primaryPhone" as personal,
-        /// When a call is welcome.
+        /// The best time for a call.
         best_time_to_call: LeadBestTimeToCall = "bestTimeToCall",
         /// Street and house number.
         address1: String = "address1" as personal,
-        /// Flat, floor, or what else the street line leaves out.
+        /// The second address line, such as flat or floor.
         address2: String = "address2" as personal,
-        /// When the lead moved in there.
+        /// When the person moved to the address.
         address_move_in_date: NaiveDate = "addressMoveInDate",
         /// Postal code of residence.
         zipcode: Zipcode = "zipcode",
-        /// How many months the lead has lived there.
+        /// Months at the address.
         months_at_address: i32 = "monthsAtAddress" within COUNT,
-        /// Number on the driving licence.
+        /// Driving licence number.
         drivers_license_number: String = "driversLicenseNumber" as personal,
         /// State that issued the driving licence.
         drivers_license_state: String = "driversLicenseState",
-        /// Internet address from which the lead came.
+        /// The person's IP address.
         ip_address: IpAddress = "ipAddress" as personal,
-        /// Whether the lead serves now; a veteran does not.
+        /// Whether the person is in active military service; not a veteran.
         active_military: bool = "activeMilitary",
-        /// Whether the lead has served; not given together with active service.
+        /// Whether the person is a veteran; not together with active service.
         military_veteran: bool = "militaryVeteran",
-        /// Day of birth.
+        /// Date of birth.
         date_of_birth: NaiveDate = "dateOfBirth" within BIRTH as personal,
-        /// Highest level of education, free text; v1 takes only some values of `EducationLevel`.
+        /// Highest level of education, free text; v1 accepts only some values of `EducationLevel`.
         education_level: String = "educationLevel",
         /// Social security number.
         ssn: Ssn = "ssn" as personal,
-        /// Standing with the immigration authority.
+        /// Immigration status.
         citizenship_status: CitizenshipStatus = "citizenshipStatus",
     }
 
-    /// A person who can be asked about the lead.
+    /// A personal reference: someone who knows the person.
     PersonalReferenceInformation at lead.personal_reference_information = "personalReferenceInformation" {
         /// Given name.
         first_name: String = "firstName" as personal,
         /// Family name.
         last_name: String = "lastName" as personal,
-        /// Telephone number under which they are best reached.
+        /// Primary phone number.
         primary_phone: Phone = "primaryPhone" as personal,
-        /// What they are to the lead.
+        /// The relation to the person.
         relation_type: PersonalReferenceRelationType = "relationType",
     }
 
-    /// Credit as the lead states it.
+    /// Credit as the person states it.
     LeadCreditInformation at lead.credit_information = "creditInformation" {
-        /// Credit in a word.
+        /// The credit rating.
         provided_credit_rating: ProvidedCreditRating = "providedCreditRating",
-        /// Credit as a FICO score.
+        /// The FICO score.
         provided_numeric_credit_score: i32 = "providedNumericCreditScore" within SCORE,
     }
 
-    /// What the lead earns, owes and owns. Amounts are dollars.
+    /// Income, debts and assets. Amounts are in dollars.
     LeadFinancialInformation at lead.financial_information = "financialInformation" {
-        /// How the lead earns a living.
+        /// Employment status.
         employment_status: EmploymentStatus = "employmentStatus",
-        /// How often the lead is paid.
+        /// How often income is paid.
         employment_pay_frequency: EmploymentPayFrequency = "employmentPayFrequency",
-        /// The kind of bank account; v1 clients misspell the field.
+        /// The type of the bank account; v1 clients misspell the field.
         bank_account_type: BankAccountType = "bankAccountType" | "backAccountType",
-        /// How often the additional income comes.
+        /// How often additional income is paid.
         additional_income_frequency: EmploymentPayFrequency = "additionalIncomeFrequency",
-        /// Income of a year before taxes.
+        /// Annual income before taxes.
         annual_income: i32 = "annualIncome" within DOLLARS,
-        /// Income of a month after taxes.
+        /// Monthly income after taxes.
         monthly_net_income: i32 = "monthlyNetIncome" within DOLLARS,
-        /// What is owed on credit cards.
+        /// Credit card debt.
         credit_card_debt: i32 = "creditCardDebt" within DOLLARS,
-        /// How many months the account has been open.
+        /// Months with the bank.
         months_at_bank: i32 = "monthsAtBank" within COUNT,
-        /// What goes to debts each month.
+        /// Monthly debt payments.
         monthly_debt: i32 = "monthlyDebt" within DOLLARS,
-        /// What the lead owns altogether.
+        /// Total assets.
         total_assets: i32 = "totalAssets" within DOLLARS,
-        /// Rent or mortgage instalment of a month.
+        /// Monthly rent or mortgage payment.
         monthly_housing_payment: i32 = "monthlyHousingPayment" within DOLLARS,
-        /// What could be turned into cash at once.
+        /// Assets that can be turned into cash at once.
         available_assets: i32 = "availableAssets" within DOLLARS,
-        /// Income beside the main one.
+        /// Additional income.
         additional_income: i32 = "additionalIncome" within DOLLARS,
         /// Name of the bank.
         bank_name: String = "bankName",
         /// Routing number of the bank.
         bank_routing_number: String = "bankRoutingNumber" as personal,
-        /// Number of the account.
+        /// Account number.
         bank_account_number: String = "bankAccountNumber" as personal,
-        /// Whether any income goes straight to the bank account; not in the specification, as what follows.
+        /// Whether any income is paid by direct deposit; not in the specification, as all fields that follow.
         has_direct_deposit: bool = "hasDirectDeposit",
-        /// What is owed without anything pledged for it.
+        /// Total unsecured debt.
         total_unsecured_debt: i32 = "totalUnsecuredDebt" within DOLLARS,
     }
 
-    /// Where the lead works and when they are paid.
+    /// The employer, the job and the pay days.
     LeadEmploymentInformation at lead.employment_information = "employmentInformation" {
         /// Name of the employer.
         employer_name: String = "employerName",
         /// Street and house number of the employer.
         employer_address: String = "employerAddress" as personal,
-        /// What the street line leaves out.
+        /// The second address line.
         employer_address2: String = "employerAddress2" as personal,
-        /// Town of the employer.
+        /// City of the employer.
         employer_city: String = "employerCity",
         /// Telephone number of the employer.
         employer_phone: Phone = "employerPhone" as personal,
@@ -139,11 +139,11 @@ section! {
         employer_state: String = "employerState",
         /// Postal code of the employer.
         employer_zip: Zipcode = "employerZip",
-        /// What the lead is called there.
+        /// Job title.
         job_title: String = "jobTitle",
-        /// How many months the lead has worked there.
+        /// Months in the job.
         months_employed: i32 = "monthsEmployed" within COUNT,
-        /// Whether the wage goes straight to the bank account.
+        /// Whether the wage is paid by direct deposit.
         direct_deposit: bool = "directDeposit",
         /// The next pay day.
         pay_date1: NaiveDate = "payDate1",
@@ -153,55 +153,55 @@ section! {
         start_date: NaiveDate = "startDate",
     }
 
-    /// Consents that institutions need before they look or call.
+    /// Consents that institutions require before they read a credit report or call.
     LeadLegalInformation at lead.legal_information = "legalInformation" {
-        /// Whether the lead lets their credit report be read (Fair Credit Reporting Act).
+        /// Whether the person consents to a credit report (Fair Credit Reporting Act).
         consents_to_fcra: bool = "consentsToFcra",
-        /// Whether the lead lets themselves be called (Telephone Consumer Protection Act).
+        /// Whether the person consents to calls (Telephone Consumer Protection Act).
         consents_to_tcpa: bool = "consentsToTcpa",
-        /// Whether the lead lets themselves be texted.
+        /// Whether the person consents to text messages.
         consents_to_sms: bool = "consentsToSms",
-        /// The consent text, word for word as it was shown.
+        /// The TCPA consent text, verbatim as shown.
         tcpa_language: String = "tcpaLanguage",
-        /// The FCRA consent text, word for word as it was shown; not in the specification, as all that follows.
+        /// The FCRA consent text, verbatim as shown; not in the specification, as all fields that follow.
         fcra_language: String = "fcraLanguage",
-        /// Which wording of the consent for all partners at once was shown.
+        /// The version of the consent text for all partners at once.
         batch_consent_version: BatchConsentVersion = "batchConsentVersion",
-        /// The consent text for all partners at once, word for word as it was shown.
+        /// The consent text for all partners at once, verbatim as shown.
         batch_consent_language: String = "batchConsentLanguage",
     }
 
-    /// What the lead studied. Institutions go by the names of the university look-up.
+    /// Education. Institutions use the names of the university look-up.
     LeadEducationInformation at lead.education_information = "educationInformation" {
         /// Highest level of education.
         education_level: EducationLevel = "educationLevel",
-        /// Degree from a graduate school.
+        /// The type of the graduate degree.
         graduate_degree_type: GraduateDegreeType = "graduateDegreeType",
-        /// University of any degree.
+        /// The university, of any degree.
         university_attended: String = "universityAttended",
         /// University of the graduate degree.
         graduate_university_attended: String = "graduateUniversityAttended",
-        /// University of the first degree.
+        /// University of the undergraduate degree.
         undergraduate_university_attended: String = "undergraduateUniversityAttended",
-        /// When the lead graduated, or will.
+        /// The graduation date, past or future.
         graduation_date: NaiveDate = "graduationDate",
-        /// When the graduate degree was awarded.
+        /// The graduation date of the graduate degree.
         graduate_graduation_date: NaiveDate = "graduateGraduationDate",
-        /// The last day at the graduate school.
+        /// The last day at graduate school.
         graduate_last_attended_date: NaiveDate = "graduateLastAttendedDate",
-        /// When the first degree was awarded.
+        /// The graduation date of the undergraduate degree.
         undergraduate_graduation_date: NaiveDate = "undergraduateGraduationDate",
         /// The last day as an undergraduate.
         undergraduate_last_attended_date: NaiveDate = "undergraduateLastAttendedDate",
-        /// The same university as `universityAttended`, by its federal number; not in the specification, as what follows.
+        /// The OPE ID of `universityAttended`; not in the specification, as all fields that follow.
         university_ope_id: OpeId = "universityOpeId",
-        /// The same university as `graduateUniversityAttended`, by its federal number.
+        /// The OPE ID of `graduateUniversityAttended`.
         graduate_university_ope_id: OpeId = "graduateUniversityOpeId",
-        /// The same university as `undergraduateUniversityAttended`, by its federal number.
+        /// The OPE ID of `undergraduateUniversityAttended`.
         undergraduate_university_ope_id: OpeId = "undergraduateUniversityOpeId",
     }
 
-    /// A second borrower who answers for the loan too.
+    /// A co-applicant, who is liable for the loan too.
     LeadCoApplicantInformation at lead.co_applicant_information = "coApplicantInformation" {
         /// Given name.
         first_name: String = "firstName" as personal,
@@ -209,49 +209,49 @@ section! {
         last_name: String = "lastName" as personal,
         /// Street and house number.
         street_address1: String = "streetAddress1" as personal,
-        /// What the street line leaves out.
+        /// The second address line.
         street_address2: String = "streetAddress2" as personal,
-        /// Town of residence.
+        /// City of residence.
         city: String = "city",
         /// Postal code of residence; some clients spell it without the capital.
         zip_code: Zipcode = "zipCode" | "zipcode",
-        /// Day of birth.
+        /// Date of birth.
         date_of_birth: NaiveDate = "dateOfBirth" within BIRTH as personal,
-        /// Income of a year before taxes, in dollars.
+        /// Annual income before taxes, in dollars.
         annual_income: i32 = "annualIncome" within DOLLARS,
         /// State of residence.
         state: State = "state",
     }
 
-    /// What the price of an insurance depends on.
+    /// Health data that insurance prices depend on.
     LeadHealthInformation at lead.health_information = "healthInformation" {
-        /// Gender to rate by.
+        /// Gender.
         gender: Gender = "gender",
         /// Height.
         height_in_inches: i32 = "heightInInches" within COUNT,
         /// Weight.
         weight_in_pounds: i32 = "weightInPounds" within COUNT,
-        /// Whether the lead smokes.
+        /// Whether the person smokes.
         tobacco_smoker: bool = "tobaccoSmoker",
     }
 
-    /// A document that proves who the lead is.
+    /// An identity document.
     LeadIdentificationInformation at lead.identification_information = "identificationInformation" {
         /// Number of the document.
         id_number: String = "idNumber" as personal,
-        /// State that issued it.
+        /// The issuing state.
         id_state: String = "idState",
         /// Kind of document.
         id_type: IdType = "idType",
     }
 
-    /// What the client saw of the lead's browser.
+    /// The person's browser session.
     LeadSessionInformation at lead.session_information = "sessionInformation" {
-        /// Internet address, as the client wrote it.
+        /// The IP address, as the client sent it.
         ip_address: String = "ipAddress" as personal,
-        /// What the browser calls itself.
+        /// The browser's user agent.
         user_agent: String = "userAgent",
-        /// What tells the browser apart from others; not in the specification.
+        /// The browser's fingerprint; not in the specification.
         browser_fingerprint: String = "browserFingerprint" as personal,
     }
 }

@@ -1,4 +1,4 @@
-//! What a lead asks for, and what it is about: loans, cards, accounts, the house, the car.
+//! The requested products: loans, cards, savings accounts, mortgages, car insurance and vehicles.
 
 use chrono::NaiveDate;
 use uuid::Uuid;
@@ -14,152 +14,152 @@ use crate::section::section;
 use crate::text_format::Zipcode;
 
 section! {
-    /// What a loan is wanted for, and how much of it.
+    /// The purpose and amount of the requested loan.
     LeadLoanInformation at lead.loan_information = "loanInformation" {
-        /// What the money is for.
+        /// The purpose of the loan.
         purpose: LoanPurpose = "purpose",
-        /// How many dollars to borrow.
+        /// The requested amount, in dollars.
         loan_amount: i32 = "loanAmount" within DOLLARS,
     }
 
-    /// A purchase or refinance that a mortgage is wanted for. Amounts are dollars.
+    /// The purchase or refinance behind a mortgage. Amounts are in dollars.
     LeadMortgageInformation at lead.mortgage_information = "mortgageInformation" {
         /// The kind of building.
         property_type: PropertyType = "propertyType",
-        /// How the lead holds their home.
+        /// How the person owns or rents their home.
         property_status: PropertyStatus = "propertyStatus",
         /// Purchase or refinance.
         mortgage_type: MortgageType = "mortgageType",
-        /// How the property is to be used.
+        /// The intended use of the property.
         occupancy_type: OccupancyType = "occupancyType",
-        /// What a refinance is after.
+        /// The goal of a refinance.
         refinance_type: RefinanceType = "refinanceType",
-        /// Whether a property has been found.
+        /// Whether the person has found a property.
         property_search_status: PropertySearchStatus = "propertySearchStatus",
-        /// How far the purchase has come.
+        /// The state of the purchase.
         purchase_status: PurchaseStatus = "purchaseStatus",
-        /// What the property is worth.
+        /// The value of the property.
         property_value: i32 = "propertyValue" within DOLLARS,
-        /// What is still owed on it.
+        /// The balance of the current mortgage.
         mortgage_balance: i32 = "mortgageBalance" within DOLLARS,
-        /// What is to be borrowed.
+        /// The requested mortgage amount.
         mortgage_amount: i32 = "mortgageAmount" within DOLLARS,
-        /// What the lead pays themselves.
+        /// The down payment.
         down_payment_amount: i32 = "downPaymentAmount" within DOLLARS,
-        /// How much of the present mortgage is to be replaced.
+        /// How much of the current mortgage to replace.
         refinance_amount: i32 = "refinanceAmount" within DOLLARS,
-        /// What is borrowed on top against equity.
+        /// The cash to take out against equity.
         cash_out_amount: i32 = "cashOutAmount" within DOLLARS,
-        /// How many legal units the property has.
+        /// The number of legal units of the property.
         num_units: i32 = "numUnits" within COUNT,
-        /// Who lent the present mortgage.
+        /// The lender of the current mortgage.
         lender_name: String = "lenderName",
-        /// State in which the property lies.
+        /// The state of the property.
         property_state: String = "propertyState",
-        /// County in which the property lies.
+        /// The county of the property.
         property_county: String = "propertyCounty",
-        /// Street and house number of the property.
+        /// The street and house number of the property.
         property_address1: String = "propertyAddress1" as personal,
-        /// What the street line leaves out.
+        /// The second address line.
         property_address2: String = "propertyAddress2" as personal,
-        /// Postal code of the property.
+        /// The postal code of the property.
         property_zipcode: Zipcode = "propertyZipcode",
-        /// Town in which the property lies.
+        /// The city of the property.
         property_city: String = "propertyCity",
-        /// Who services the present mortgage.
+        /// The servicer of the current mortgage.
         mortgage_company: String = "mortgageCompany",
-        /// Whether the present mortgage is insured by the FHA.
+        /// Whether the current mortgage is insured by the FHA.
         has_fha_loan: bool = "hasFHALoan",
-        /// Whether all instalments so far are paid.
+        /// Whether all payments so far have been made.
         current_with_loan: bool = "currentWithLoan",
         /// When the purchase closes.
         closing_date: NaiveDate = "closingDate",
         /// When the property was bought.
         purchase_date: NaiveDate = "purchaseDate",
-        /// What the owners' association takes each month.
+        /// The monthly fee of the owners' association.
         monthly_hoa_fee: f64 = "monthlyHoaFee" within DOLLARS_AND_CENTS,
-        /// What goes into escrow each month.
+        /// The monthly escrow payment.
         mortgage_escrow_amount: f64 = "mortgageEscrowAmount" within DOLLARS_AND_CENTS,
-        /// Whether loans insured by the FHA are welcome; not in the specification, as all that follows.
+        /// Whether to include FHA loans; not in the specification, as all fields that follow.
         include_fha_loans: bool = "includeFhaLoans",
-        /// Whether loans guaranteed by the VA are welcome.
+        /// Whether to include VA loans.
         include_va_loans: bool = "includeVaLoans",
-        /// The terms wanted.
+        /// The requested loan types.
         requested_loan_terms: Vec<MortgageLoanType> = "requestedLoanTerms",
-        /// Credit in the bands of a pricing engine.
+        /// The credit rating, in the bands of a pricing engine.
         mortech_credit_rating: MortechCreditRating = "mortechCreditRating",
     }
 
-    /// What the lead looks for in a credit card.
+    /// The preferred features of a credit card.
     LeadCreditCardInformation at lead.credit_card_information = "creditCardInformation" {
-        /// Whether a card with an annual fee is welcome.
+        /// Whether an annual fee is acceptable.
         allow_annual_fee: bool = "allowAnnualFee",
-        /// What the card is wanted for; v1 calls the field `cardBenefits`.
+        /// The purposes of the card; v1 calls the field `cardBenefits`.
         card_purposes: Vec<CardPurpose> = "cardPurposes",
     }
 
-    /// What the lead looks for in a savings product.
+    /// The requested savings product.
     LeadSavingsInformation at lead.savings_information = "savingsInformation" {
-        /// The least number of dollars that the lead would deposit.
+        /// The lowest amount that the person would deposit, in dollars.
         min_deposit_amount: i64 = "minDepositAmount" within SAVINGS,
-        /// The greatest number of them; not in the specification.
+        /// The highest amount, in dollars; not in the specification.
         max_deposit_amount: i64 = "maxDepositAmount" within SAVINGS,
     }
 
-    /// One present loan of the lead.
+    /// One current loan of the person.
     RefinanceLoanInformation {
-        /// Number of the loan account.
+        /// The number of the loan account.
         account_number: String = "accountNumber" as personal,
-        /// Whether instalments follow the income.
+        /// Whether repayment depends on income.
         income_based_repayment: bool = "incomeBasedRepayment",
-        /// Present interest rate, in percent.
+        /// The current interest rate, in percent.
         interest_rate: f64 = "interestRate" within RATE,
-        /// How many dollars are still owed.
+        /// The balance, in dollars.
         loan_amount: i32 = "loanAmount" within DOLLARS,
-        /// Who collects the instalments.
+        /// The servicer of the loan.
         loan_servicer: String = "loanServicer",
-        /// Who stands behind the loan.
+        /// The type of the loan.
         loan_type: RefinanceLoanType = "loanType",
-        /// The next instalment, in dollars.
+        /// The next payment, in dollars.
         next_payment_amount: f64 = "nextPaymentAmount" within DOLLARS_AND_CENTS,
-        /// When it is due.
+        /// When the next payment is due.
         next_payment_date: NaiveDate = "nextPaymentDate",
     }
 
-    /// The cars to be insured, and who drives them. What nobody has settled the fields of is kept as it comes.
+    /// The cars to insure and their drivers. Objects without fixed fields are stored as sent.
     LeadAutoInsuranceInformation at lead.auto_insurance_information = "autoInsuranceInformation" {
-        /// How many cars.
+        /// The number of cars.
         number_of_vehicles: i32 = "numberOfVehicles" within COUNT,
-        /// Whether they are insured now.
+        /// Whether the cars are insured now.
         has_auto_insurance: bool = "hasAutoInsurance",
-        /// Who insures them now.
+        /// The current insurer.
         prior_carrier_information: JsonObject = "priorCarrierInformation",
         /// When the new policy starts.
         policy_effective_date: NaiveDate = "policyEffectiveDate",
-        /// What is to be covered.
+        /// The requested cover.
         coverage_information: JsonObject = "coverageInformation",
-        /// Where the cars stand.
+        /// Where the cars are kept.
         garage_information: JsonObject = "garageInformation",
         /// The cars.
         vehicles_information: Vec<JsonObject> = "vehiclesInformation",
-        /// Who drives them.
+        /// The drivers.
         drivers_information: Vec<JsonObject> = "driversInformation",
     }
 
-    // The specification defines it; that a lead has it stands in newer editions only.
-    /// The vehicle that a loan is about.
+    // The specification defines it, but only newer editions make it part of a lead.
+    /// The vehicle of a loan.
     VehicleInformation at lead.vehicle_information = "vehicleInformation" {
-        /// The present instalment of a month, in dollars.
+        /// The current monthly payment, in dollars.
         monthly_payment: i32 = "monthlyPayment" within DOLLARS,
-        /// How far it has gone, in miles.
+        /// The mileage, in miles.
         estimated_mileage: i32 = "estimatedMileage" within MILES,
-        /// The number that its maker gave it.
+        /// The vehicle identification number (VIN).
         vehicle_identification_number: String = "vehicleIdentificationNumber" within VIN as personal,
-        /// The number on its plate.
+        /// The licence plate number.
         license_plate_number: String = "licensePlateNumber" within PLATE as personal,
-        /// The state on its plate.
+        /// The state of the licence plate.
         license_plate_state: State = "licensePlateState",
-        /// Which it is, as the look-up of trims names it.
+        /// The vehicle's id from the look-up of trims.
         vehicle_uuid: Uuid = "vehicleUuid",
     }
 }

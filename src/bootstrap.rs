@@ -1,4 +1,5 @@
-//! The first start: a test company with a token of each kind and the console's secret, told once, and how to go on.
+//! The first start: creates a test company with a token of each kind and the console's secret, and prints
+//! them once with the next steps.
 
 use std::io::{self, Write};
 
@@ -7,27 +8,27 @@ use offerd_model::TokenKind;
 use offerd_store::CommitError;
 use offerd_store::tokens::{NewToken, Tokens};
 
-/// Name of the company that a first start makes.
+/// The name of the company that a first start creates.
 const COMPANY: &str = "Sandbox";
 
-/// A lead that the sample catalogue has offers for.
+/// A lead for which the sample catalogue has offers.
 const SAMPLE_LEAD: &str = r#"{"productTypes":["loan"],"personalInformation":{"state":"WA"},
          "loanInformation":{"purpose":"debt_consolidation","loanAmount":10000},
          "creditInformation":{"providedCreditRating":"good"}}"#;
 
-/// How an operator gets in to the console for the first time.
+/// The operator's first access to the console.
 pub struct SignIn {
-    /// The console's secret, which was just made.
+    /// The console's secret, just created.
     pub secret: String,
     /// A link that signs in once.
     pub link: String,
 }
 
-/// Makes the first tokens and tells, on standard output, what to do with them; whether it has. Of processes that begin at one time on
-/// one store one makes them.
+/// Creates the first tokens and prints them, with the next steps, to standard output; returns whether it did.
+/// Of processes that start on one store at the same time, only one creates them.
 ///
 /// # Errors
-/// What the store said.
+/// The error of the store.
 pub async fn welcome(
     tokens: &Tokens,
     daemon: &RunFile,
@@ -56,7 +57,7 @@ pub async fn welcome(
     Ok(true)
 }
 
-/// Tells the console's secret alone: of a store that had its first start before there was one.
+/// Prints only the console's secret, for a store that was first started by a version without one.
 pub fn show_secret(daemon: &RunFile, sign_in: &SignIn) {
     let (admin, sign_in) = (&daemon.admin, of_operators(sign_in));
     say(&format!("  console       {admin}/console\n\n{sign_in}"));
@@ -66,12 +67,12 @@ fn of_operators(SignIn { secret, link }: &SignIn) -> String {
     format!(include_str!("bootstrap/sign_in.txt"), program = program(), secret = secret, link = link) + "\n"
 }
 
-/// As it was called, so that a line works when pasted.
+/// The program as it was invoked, so that a printed line works when pasted.
 fn program() -> String {
     std::env::args_os().next().map_or_else(|| "offerd".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Says all of it at once. Whoever reads the first lines and goes away is no reason to fail.
+/// Prints everything at once. It is no error if the reader closes the pipe early.
 fn say(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
 }

@@ -1,11 +1,11 @@
-//! A chapter as HTML.
+//! Chapters as HTML.
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-/// What of Markdown the chapters use beyond its core.
+/// The Markdown extensions that the chapters use.
 pub const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_DEFINITION_LIST);
 
-/// The chapter's HTML. A link `NAME.md` leads to that chapter, wherever `link` says that it is.
+/// Renders a chapter. `link` resolves the name of a linked chapter, from `NAME.md`, to its address.
 pub fn render(markdown: &str, link: impl Fn(&str) -> String) -> String {
     let events: Vec<Event> = Parser::new_ext(markdown, OPTIONS).collect();
     let (mut shown, mut tables) = (Vec::with_capacity(events.len()), 0);
@@ -21,7 +21,7 @@ pub fn render(markdown: &str, link: impl Fn(&str) -> String) -> String {
             }
             other => other,
         };
-        // Wide tables scroll on their own on a phone.
+        // On a phone, a wide table scrolls by itself.
         let (begins, ends) =
             (matches!(event, Event::Start(Tag::Table(_))), matches!(event, Event::End(TagEnd::Table)));
         shown.extend(begins.then(|| {
@@ -37,7 +37,7 @@ pub fn render(markdown: &str, link: impl Fn(&str) -> String) -> String {
     html
 }
 
-/// The text up to the end of the heading that these events begin in.
+/// The text of the heading that these events start in.
 pub fn heading_text(events: &[Event]) -> String {
     let inside = events.iter().take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
     inside
@@ -48,7 +48,7 @@ pub fn heading_text(events: &[Event]) -> String {
         .collect()
 }
 
-/// Where a link between chapters leads.
+/// The target of a link between chapters.
 fn destination(url: &str, link: impl Fn(&str) -> String) -> Option<String> {
     let (file, fragment) = url.split_once('#').map_or((url, None), |(file, part)| (file, Some(part)));
     let name = file.strip_suffix(".md").filter(|name| super::chapter(name).is_some())?;
@@ -58,7 +58,8 @@ fn destination(url: &str, link: impl Fn(&str) -> String) -> Option<String> {
     })
 }
 
-/// The heading in lower case, with a hyphen for whatever is neither a letter nor a digit: `#until-when`.
+/// The heading in lower case, with a hyphen for each run of other characters than letters and digits:
+/// `#until-when`.
 pub fn slug(heading: &str) -> String {
     let words = heading.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join("-")

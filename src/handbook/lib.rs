@@ -1,8 +1,9 @@
-//! The handbook: chapters in Markdown, read as man pages and in the console.
+//! The handbook: chapters in Markdown, rendered as man pages and in the console.
 //!
-//! A chapter is a file beside this one. What can be generated is: the list of settings comes from `config/default.toml`, that
-//! of metrics from [`METRICS`](offerd_base::telemetry::metrics::METRICS), that of a partner file's keys from the comments of its shapes. Its commands are run by `tests/it/handbook/mod.rs`, which says
-//! by what rules.
+//! Each chapter is a file in this folder. Lists are generated: settings from `config/default.toml`, metrics
+//! from [`METRICS`](offerd_base::telemetry::metrics::METRICS), keys of partner files from the comments of
+//! their types. `tests/it/handbook/mod.rs` runs the commands of the chapters, and documents the rules for
+//! them.
 
 mod html;
 pub mod man;
@@ -15,30 +16,30 @@ pub use html::slug;
 /// A chapter.
 #[derive(Debug, Clone, Copy)]
 pub struct Chapter {
-    /// Its name in addresses, and that of its file.
+    /// Its name in addresses, and the name of its file.
     pub name: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// The man page that it stands in.
+    /// The man page that it belongs to.
     manual: &'static str,
-    /// Its file, which begins with the title.
+    /// Its text, which starts with the title.
     text: &'static str,
-    /// What is generated to go below that.
+    /// Generators of the parts after the text.
     generated: &'static [fn() -> String],
 }
 
-/// A man page that is made of chapters.
+/// A man page made of chapters.
 #[derive(Debug, Clone, Copy)]
 pub struct Manual {
-    /// Its name.
+    /// The page's name.
     pub name: &'static str,
-    /// Its section.
+    /// The page's section.
     pub section: u8,
-    /// What it is of, in a line.
+    /// A one-line description.
     pub about: &'static str,
 }
 
-/// A chapter of a man page, in a file beside this one.
+/// A chapter of a man page, from a file in this folder.
 macro_rules! chapter {
     ($manual:ident, $name:literal, $title:literal $(, $generated:path)?) => {
         Chapter {
@@ -55,7 +56,7 @@ const DAEMON: &str = "offerd";
 const SETTINGS: &str = "offerd.toml";
 const PARTNER_FILE: &str = "offerd-partner";
 
-/// Every chapter, in the order of reading.
+/// All chapters, in reading order.
 pub const CHAPTERS: &[Chapter] = &[
     chapter!(DAEMON, "operator", "First hour as an operator"),
     chapter!(DAEMON, "client", "First hour as a client developer"),
@@ -76,27 +77,27 @@ pub const CHAPTERS: &[Chapter] = &[
     chapter!(PARTNER_FILE, "partner-file", "The partner file", partner_keys::markdown),
 ];
 
-/// The man pages that are made of chapters. The first goes below what the command line tells of itself.
+/// The man pages made of chapters. The first follows the generated description of the command line.
 pub const MANUALS: &[Manual] = &[
     Manual { name: DAEMON, section: 8, about: "a matching engine daemon for financial offers" },
     Manual { name: SETTINGS, section: 5, about: "settings of offerd" },
     Manual { name: PARTNER_FILE, section: 5, about: "file that declares a partner of offerd" },
 ];
 
-/// The chapter of a name.
+/// The chapter called `name`.
 pub fn chapter(name: &str) -> Option<&'static Chapter> {
     CHAPTERS.iter().find(|chapter| chapter.name == name)
 }
 
 impl Chapter {
-    /// The whole chapter in Markdown, its title first.
+    /// The whole chapter in Markdown, starting with its title.
     pub fn markdown(&self) -> String {
         let generated = self.generated.iter().map(|generated| format!("\n{}", generated()));
         self.text.to_owned() + &generated.collect::<String>()
     }
 
-    /// The chapter as the inside of a page: its title as `h1`, the other headings with ids (`slug`), no scripts, no styles.
-    /// `link` tells where a chapter is, by its name.
+    /// The chapter as the body of a page: its title as `h1`, the other headings with ids (`slug`), no
+    /// scripts, no styles. `link` resolves a chapter's name to its address.
     pub fn html(&self, link: impl Fn(&str) -> String) -> String {
         html::render(&self.markdown(), link)
     }
@@ -114,7 +115,7 @@ impl Manual {
         man::page(self, version)
     }
 
-    /// Name of its file.
+    /// The page's file name.
     pub fn file(&self) -> String {
         format!("{}.{}", self.name, self.section)
     }

@@ -1,8 +1,7 @@
 //! Chapters as man pages.
 //!
-//! Markdown is read event by event and written with the macros of `man(7)`: a chapter is a section, its parts are
-//! subsections, commands and files are shown as they are. Tables go through `tbl(1)`, which every `man` runs on pages whose
-//! first line asks for it.
+//! Markdown events become macros of `man(7)`: a chapter is a section, its headings are subsections, commands
+//! and files are verbatim. Tables use `tbl(1)`, which every `man` runs on pages whose first line requests it.
 
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 use roff::{Inline, Roff, bold, italic, line_break, roman};
@@ -13,10 +12,10 @@ use super::html::OPTIONS;
 /// First line of a page with tables.
 pub const PREAMBLE: &str = "'\\\" t\n";
 
-/// How far shown text is set in, in letters.
+/// The indentation of verbatim text, in characters.
 const INDENT: &str = "4";
 
-/// A page that has chapters only.
+/// A page that consists of chapters only.
 pub fn page(manual: &Manual, version: &str) -> String {
     let mut roff = Roff::new();
     let section = manual.section.to_string();
@@ -33,7 +32,7 @@ pub fn page(manual: &Manual, version: &str) -> String {
     format!("{PREAMBLE}{}", roff.render())
 }
 
-/// The chapters of a page, to go below what else it has.
+/// The chapters of a page, to append to its generated parts.
 pub fn chapters(manual: &Manual) -> String {
     let mut roff = Roff::new();
     manual.chapters().for_each(|chapter| write(&mut roff, &chapter.markdown()));
@@ -45,20 +44,20 @@ fn write(roff: &mut Roff, markdown: &str) {
     Parser::new_ext(markdown, OPTIONS).for_each(|event| writer.take(event));
 }
 
-/// Where the reading of a chapter stands.
+/// The state of the conversion of a chapter.
 struct Writer<'r> {
     roff: &'r mut Roff,
-    /// What is gathered of a paragraph, a heading or a cell.
+    /// The inlines of the current paragraph, heading or cell.
     line: Vec<Inline>,
-    /// How many emphases, and how many strong ones, are open.
+    /// The number of open emphases, plain and strong.
     emphasis: (usize, usize),
-    /// Lists that are open: the number of the next item, or none for bullets.
+    /// The open lists: the number of the next item, or `None` for bullets.
     lists: Vec<Option<u64>>,
-    /// Whether the next paragraph is the first of its item, and so has its place already.
+    /// Whether the next paragraph is the first of its item, and needs no macro.
     in_place: bool,
-    /// Whether a block of text is shown as it is.
+    /// Whether inside a verbatim block.
     verbatim: bool,
-    /// The rows of an open table, as text.
+    /// The rows of the open table.
     rows: Option<Vec<Vec<Vec<Inline>>>>,
 }
 
@@ -87,7 +86,7 @@ impl<'r> Writer<'r> {
             Event::Rule => {
                 self.roff.control("PP", []);
             }
-            // The chapters have none of these, which a test holds.
+            // A test ensures that the chapters have none of these.
             Event::Html(_)
             | Event::InlineHtml(_)
             | Event::FootnoteReference(_)
@@ -171,7 +170,7 @@ impl<'r> Writer<'r> {
         });
     }
 
-    /// A line at a time, as it is.
+    /// Writes text verbatim, line by line.
     fn show(&mut self, text: &str) {
         for line in text.lines() {
             self.roff.text([roman(line)]);
@@ -207,7 +206,7 @@ impl<'r> Writer<'r> {
         self.in_place = true;
     }
 
-    /// Each column takes its share of the line; cells are filled as text.
+    /// Writes a table. Columns share the width of the line, and cells are filled like paragraphs.
     fn table(&mut self, rows: Vec<Vec<Vec<Inline>>>) {
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
         let layout = vec!["lx"; columns].join(" ");
@@ -228,7 +227,7 @@ impl<'r> Writer<'r> {
     }
 }
 
-/// What an inline says, without how.
+/// The text of an inline, without its font.
 fn plain(inline: &Inline) -> String {
     match inline {
         Inline::Roman(text) | Inline::Bold(text) | Inline::Italic(text) => text.clone(),

@@ -1,10 +1,10 @@
-//! The list of metrics, as a part of their chapter.
+//! The list of metrics, for the chapter about them.
 
 use std::fmt::Write;
 
 use offerd_base::telemetry::metrics::{Kind, METRICS, Metric};
 
-/// Every metric with its kind, its labels and what it says, as a list of definitions.
+/// All metrics with kind, labels and help, as a definition list.
 pub fn markdown() -> String {
     let mut text = String::from("## Every metric\n\n");
     for Metric { name, kind, labels, help, .. } in METRICS {
@@ -16,7 +16,7 @@ pub fn markdown() -> String {
         };
         let labels: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
         let by = if labels.is_empty() { String::new() } else { format!(" by {}", labels.join(", ")) };
-        // Writing to a text never fails.
+        // Writing to a string never fails.
         let _ = write!(text, "`{name}`\n: {help} A {kind}{by}.\n\n");
     }
     text

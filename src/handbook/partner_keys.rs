@@ -1,13 +1,13 @@
-//! The list of keys of partner files, read from the source of their shapes, whose comments hold a sentence for each key.
+//! The list of keys of partner files, from the source of their types, where a comment describes each key.
 
 use std::fmt::Write;
 
-/// The sources.
+/// The sources of the types.
 const FILE: &str = include_str!("../partners/declared.rs");
 const LIMITS: &str = include_str!("../partners/limits/declared.rs");
 const HTTP: &str = include_str!("../partners/http/declared.rs");
 
-/// Each shape: its heading, its source and the name of its type there.
+/// Each type: its heading, its source and its name there.
 const SHAPES: &[(&str, &str, &str)] = &[
     ("[partner]", FILE, "Identity"),
     ("[products.<type>]", FILE, "Product"),
@@ -32,11 +32,11 @@ const SHAPES: &[(&str, &str, &str)] = &[
     ("wire", HTTP, "Wire"),
 ];
 
-/// Every key with what it is for, shape by shape, as lists of definitions.
+/// All keys with their descriptions, by type, as definition lists.
 pub fn markdown() -> String {
     let mut text = String::from("## Every key\n\n");
     for (heading, source, name) in SHAPES {
-        // Writing to a text never fails.
+        // Writing to a string never fails.
         let _ = write!(text, "### `{heading}`\n\n");
         for (key, about) in keys(source, name) {
             let _ = write!(text, "`{key}`\n: {about}\n\n");
@@ -71,7 +71,7 @@ mod tests {
         for source in [FILE, LIMITS, HTTP] {
             for line in source.lines().filter_map(|line| line.trim().strip_prefix("pub struct ")) {
                 let name = line.trim_end_matches(" {");
-                // The outermost has headings of its own, and conditions are keyed by the API's paths.
+                // The outermost type has its own headings, and conditions are keyed by attribute paths.
                 if ["DeclaredPartner", "Eligibility"].contains(&name) {
                     continue;
                 }

@@ -1,10 +1,10 @@
-//! The list of settings, read from `config/default.toml`, whose comments hold a sentence for each key.
+//! The list of settings, from `config/default.toml`, where a comment describes each key.
 
 use std::fmt::Write;
 
 use offerd_base::config::DEFAULTS;
 
-/// A setting as the file of defaults has it.
+/// A setting in the file of defaults.
 #[derive(Debug, PartialEq, Eq)]
 struct Setting<'t> {
     section: &'t str,
@@ -13,12 +13,12 @@ struct Setting<'t> {
     about: String,
 }
 
-/// Every setting with its default and what it is for, section by section, as lists of definitions.
+/// All settings with defaults and descriptions, by section, as definition lists.
 pub fn markdown() -> String {
     let mut text = String::new();
     let mut section = "";
     for setting in settings() {
-        // Writing to a text never fails.
+        // Writing to a string never fails.
         if setting.section != section {
             section = setting.section;
             let _ = write!(text, "## `[{section}]`\n\n");
@@ -29,7 +29,7 @@ pub fn markdown() -> String {
     text
 }
 
-/// The settings in the order of the file. What is said of the file as a whole is ended by an empty line.
+/// The settings in file order. A blank line ends the comment about the file itself.
 fn settings() -> Vec<Setting<'static>> {
     let mut settings = Vec::new();
     let (mut section, mut about) = ("", String::new());
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn each_key_of_the_file_is_there_with_a_sentence() {
-        /// Those of a section, and of the sections within it.
+        /// The keys of a section and of its subsections.
         fn keys_of(section: &str, keys: &toml::Table) -> Vec<String> {
             let of_one = |(key, value): (&String, &toml::Value)| {
                 let name = format!("{section}.{key}");

@@ -1,4 +1,4 @@
-//! That the chapters are what the pages need them to be.
+//! The chapters use only what the pages support.
 
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag};
 
@@ -16,7 +16,7 @@ fn each_chapter_begins_with_its_title_and_is_in_one_manual() {
     assert!(MANUALS.iter().all(|manual| manual.chapters().next().is_some()));
 }
 
-/// What the pages leave out would be missing without a word.
+/// A construct that the pages do not support would be dropped silently.
 #[test]
 fn the_chapters_use_only_what_the_pages_can_show() {
     for one in CHAPTERS {
@@ -62,7 +62,7 @@ fn a_heading_has_a_short_address() {
 fn commands_stand_in_a_man_page_as_they_are_typed() {
     let page = MANUALS[2].roff("0");
     assert!(page.starts_with("'\\\" t\n"));
-    // What a letter of the text would have meant to roff is escaped, so that it is shown.
+    // Characters that roff would interpret are escaped.
     assert!(page.contains(".nf\n[partner]\n"), "{page}");
     assert!(page.contains("conversion_probability") && !page.contains("\n[partner]\n.PP"));
 }

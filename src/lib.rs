@@ -1,59 +1,71 @@
 //! offerd, a matching engine for financial offers: a lead goes in, a rate table comes out.
 //!
-//! # The story of a lead
+//! # The path of a lead
 //!
-//! 1. [`web`] accepts the connection, hands it to the engine's thread with the fewest, and finds the route and the caller.
-//!    [`http`] reads the body into a [`model::Lead`] in one pass, or answers with every fault and its attribute path.
-//! 2. The [`load_shedder`] lets new work in or answers 503. [`matching::matchmaker`] takes a place among the live tables
-//!    and asks [`partners::book`] which seats fit: a seat is a partner's place at the tables of one product type.
-//!    [`matching::limiter`] leaves out seats that are paused, closed, at a cap or over budget.
-//! 3. A [`matching::rate_table_actor`] drives the pure [`rate_table::machine`]. Catalogs answer at once. The lead, its
-//!    table, their answers and the feed records are one commit, guarded against duplicates (409); [`store`]
-//!    acknowledges when its journal is on the disk. From then on the table completes by its deadline, whatever happens.
+//! 1. [`web`] accepts the connection, hands it to the engine thread with the fewest connections, and finds
+//!    the route and the caller. [`http`] parses the body into a [`model::Lead`] in one pass, or answers with
+//!    every fault and its attribute path.
+//! 2. The [`load_shedder`] admits new work or answers 503. [`matching::matchmaker`] takes a slot among the
+//!    live tables and asks [`partners::book`] which seats fit; a seat is a partner's place at the tables of
+//!    one product type. [`matching::limiter`] leaves out seats that are paused, closed, at a cap or over
+//!    budget.
+//! 3. A [`matching::rate_table_actor`] drives the pure [`rate_table::machine`]. Catalog partners answer at
+//!    once. The lead, its table, their answers and the feed records are one commit, guarded against
+//!    duplicates (409). [`store`] acknowledges it once its journal is on the disk. From then on the table
+//!    completes by its deadline, whatever happens.
 //! 4. Only then are remote partners asked: one [`matching::partner_actor`] per seat, over the [`wire`]
 //!    ([`matching::partner_clients`]), in one call or several ([`matching::calls`]), or by callback
-//!    ([`matching::callbacks`]). An ask ends in exactly one [`rate_table::outcome`]; a panic is an outcome too.
-//! 5. The machine takes in each outcome, has it written, then shows it: to the waiting submit, to blocking calls, to polls.
-//! 6. With the last outcome the table is complete and never changes. [`matching::kept_tables`] keeps it as shown; later
-//!    polls fold it from its records. What a crash leaves pending goes on at the next start or on another node
-//!    ([`matching::recovery`]), under the original deadline.
+//!    ([`matching::callbacks`]). An ask ends in exactly one [`rate_table::outcome`]; a panic is an outcome
+//!    too.
+//! 5. The machine takes each outcome, commits it, then shows it: to the waiting submit, to blocking calls, to
+//!    polls.
+//! 6. With the last outcome the table is complete and never changes. [`matching::kept_tables`] caches it as
+//!    shown; later polls fold it from its records. After a crash, pending tables continue at the next start
+//!    or on another node ([`matching::recovery`]), under the original deadline.
 //!
 //! # Crates
 //!
-//! Each crate is a folder of `src`. Its manifest names what it may use, so the compiler holds the direction.
+//! Each crate is a folder of `src`. Its manifest lists its dependencies, so the compiler enforces their
+//! direction.
 //!
 //! | crate | holds | uses, of ours |
 //! |---|---|---|
-//! | `base` | settings, files that operators declare, telemetry, ids, the load shedder, how well a partner is | - |
+//! | `base` | settings, declaration files, telemetry, ids, the load shedder, partner health | - |
 //! | [`model`] | the nouns of the specification and their schemas; no I/O, no clock | base |
-//! | [`wire`] | calls to remote systems: pools, deadlines, breakers, TLS; knows no partner and no lead | base |
+//! | [`wire`] | calls to remote systems: pools, deadlines, breakers, TLS; knows no partner and no lead | base
+//! |
 //! | [`handbook`] | the chapters, as man pages and HTML | base |
-//! | [`store`] | the record: a writer, a journal, record files by time and their indexes, or a database; sealing; backups | base, model, wire |
-//! | [`partners`] | partner files, eligibility, the index, catalog offers and prices, mappings of HTTP partners | base, model |
+//! | [`store`] | journal, record files by time, indexes; or a database; encryption; backups | base, model,
+//! wire |
+//! | [`partners`] | partner files, eligibility and its index, catalog offers, HTTP mappings | base, model |
 //! | [`web`] | serving HTTP: accept loop, TLS, limits, router, caller, failures | base, model |
-//! | `engine` | leads and tables: [`rate_table`], [`records`], [`ranking`], [`experiments`], [`conversions`], [`matching`] | store, partners, wire |
-//! | `insight` | what the records say later: [`analytics`], [`reports`], [`hindsight`], [`persons`], [`prefills`], [`transfer`], [`nodes`]; [`mod@reference`] look-ups; [`mod@sheet`] | engine |
-//! | `outbound` | what is pushed: [`postbacks`], [`alerts`], and their [`outbox`] | insight, wire |
-//! | [`http`] | the public paths and the OpenAPI document; [`http::v1`] has only what the older edition says differently | web, insight |
-//! | [`admin`] | health, metrics, what commands ask for, the console | web, handbook, outbound |
-//! | `offerd` | [`daemon`] (the order of life), [`cli`] (the commands), [`sandbox`] (a simulated partner) | all |
+//! | `engine` | leads and tables, in the modules listed below | store, partners, wire |
+//! | `insight` | what the records show later, in the modules listed below | engine |
+//! | `outbound` | pushed events: [`postbacks`], [`alerts`], and their [`outbox`] | insight, wire |
+//! | [`http`] | the public paths, the OpenAPI document; [`http::v1`] has what v1 changes | web, insight |
+//! | [`admin`] | health, metrics, the admin routes of commands, the console | web, handbook, outbound |
+//! | `offerd` | [`daemon`] (start, reload, stop), [`cli`], [`sandbox`] (a simulated partner) | all |
+//!
+//! `engine` has [`rate_table`], [`records`], [`ranking`], [`experiments`], [`conversions`] and [`matching`];
+//! `insight` has [`analytics`], [`reports`], [`hindsight`], [`persons`], [`prefills`], [`transfer`],
+//! [`nodes`], the look-ups of [`mod@reference`] and [`mod@sheet`].
 //!
 //! # Words
 //!
 //! | word | means |
 //! |---|---|
 //! | ask | asking one seat for one rate table; ends in exactly one outcome, may take several calls |
-//! | bid | what a partner offers before it is sent the person: the answer to a ping |
-//! | book | the seats of all partner files, compiled; a reload replaces it whole |
-//! | commit | guards and writes that the store takes all or not at all |
-//! | data key | seals the records of one lead; destroyed to erase the lead |
+//! | bid | a partner's answer to a ping: its price, before it is sent the person |
+//! | book | the seats of all partner files, compiled; a reload replaces it as a whole |
+//! | commit | guards and writes that the store applies all or not at all |
+//! | data key | encrypts the records of one lead; destroyed to erase the lead |
 //! | experiment | a rule that draws a variant for a share of leads; the others are the control |
-//! | feed | what happened to the leads of a company, in order of arrival |
-//! | guard | what must hold of the store for a commit to be taken |
+//! | feed | the events of a company's leads, in order of arrival |
+//! | guard | a condition on the store that a commit depends on |
 //! | head | the first record of a rate table: the seats that are asked, those that are not, and why |
 //! | journal | where a commit is durable first, until the record files are synced |
 //! | lead | a person and what they look for, as a client submits it |
-//! | leader | the one node on a store that does what only one may do |
+//! | leader | the one node of a store that runs singleton work |
 //! | outcome | how an ask ended: offers, no offers, a failure, no answer in time |
 //! | permit | the right of new work to be in flight |
 //! | postback | an event of a lead, pushed to its company |
@@ -70,29 +82,46 @@
 //!
 //! # Invariants
 //!
-//! - What is acknowledged is on the disk, in files that are only appended to; what is shown is acknowledged. Indexes can always be rebuilt.
-//! - `pendingResponses` only shrinks. A table is computed under one [`matching::configuration`], whatever is reloaded.
-//! - A lead has one thread: its connection, actors, timers and calls. What blocks or takes milliseconds runs elsewhere.
-//! - One node sees to a pending table; a node that was ended writes nothing more. Caps are counted from what is stored.
+//! - Acknowledged data is on the disk, in append-only files; only acknowledged data is shown. Indexes can
+//!   always be rebuilt.
+//! - `pendingResponses` only shrinks. A table is computed under one [`matching::configuration`], whatever is
+//!   reloaded.
+//! - A lead has one thread, for its connection, actors, timers and calls. Work that blocks or takes
+//!   milliseconds runs elsewhere.
+//! - One node owns a pending table; a node that was ended can no longer write. Caps are counted from stored
+//!   records.
 //! - Arrival times never go back. A reload replaces everything or nothing (`daemon/reload.rs`).
-//! - No log, metric or error holds personal data; no byte on the disk shows it without the master key ([`store::TREES`]).
-//! - Public ids reveal nothing: [`ids`] makes them, and only the store's key leads from an offer to its table ([`records::public_ids`]).
-//! - A test token sees test records only, a publishable one no personal data ([`model::Viewer`]).
-//! - A command asks the admin routes of a running daemon, or runs them itself over a stopped store; only `cli/admin_client.rs` knows which.
-//! - No global state but metrics, no second clock, no expression engine on the hot path. `panic = "unwind"` in every profile.
-//! - `tests/it/architecture.rs` holds what manifests cannot: few import circles, and outside crates that one room may name.
+//! - No log, metric or error holds personal data; none is on the disk unencrypted ([`store::TREES`]).
+//! - Public ids reveal nothing: [`ids`] generates them, and only the store's key maps an offer to its table
+//!   ([`records::public_ids`]).
+//! - A test token sees only test records, a publishable one no personal data ([`model::Viewer`]).
+//! - A command calls the admin routes of a running daemon, or runs them itself over a stopped store; only
+//!   `cli/admin_client.rs` knows which.
+//! - No global state but metrics, no second clock, no expression engine on the hot path. `panic = "unwind"`
+//!   in every profile.
+//! - `tests/it/architecture.rs` checks what manifests cannot: large import cycles, and outside crates that
+//!   only one room may name.
 //!
 //! # Where new things go
 //!
-//! - A setting: its row in `base/config/sections.rs`, its line in `config/default.toml`, its sentence in the handbook.
-//! - A limit of the daemon: also its metric (`base/telemetry/metrics.rs`), its panel (`config/grafana`) and its answer (`web/failure.rs`, `handbook/errors.md`).
-//! - How an ask can end: a variant in [`rate_table::outcome`], behind the others; its row in [`rate_table::reason`]; `handbook/errors.md`.
-//! - What keeps a seat from being asked: rows in `rate_table/denied.rs` and `rate_table/reason.rs`, behind the others; a limit's key in `partners/limits/declared.rs`.
-//! - A column of a report: `reports/measure.rs`, `reports/figures.rs`, `cli/help.txt`. An alert: `alerts/rule.rs`, `handbook/metrics.md`.
-//! - A part of a score: [`partners::ranking`], [`partners::catalog`], its weight in [`config`], `handbook/tuning.md`.
-//! - An endpoint: its handler in `http/current`, its row in `http/routes.rs`, `handbook/client.md`, `tests/it/access.rs`. An operator's: [`admin`].
-//! - What is kept up with the feeds: a [`Projection`](records::projection::Projection), started in `daemon/started.rs`.
-//! - A kind of record: `store/trees.rs`; if about a person also [`persons`], [`transfer`], `store/salvage/rescue.rs`, `handbook/privacy.md`.
+//! - A setting: its row in `base/config/sections.rs`, its line in `config/default.toml`, its sentence in the
+//!   handbook.
+//! - A limit of the daemon: also its metric (`base/telemetry/metrics.rs`), its panel (`config/grafana`) and
+//!   its answer (`web/failure.rs`, `handbook/errors.md`).
+//! - An outcome of an ask: a variant at the end of [`rate_table::outcome`]; its row in
+//!   [`rate_table::reason`]; `handbook/errors.md`.
+//! - A reason not to ask a seat: rows at the end of `rate_table/denied.rs` and `rate_table/reason.rs`; for a
+//!   limit its key in `partners/limits/declared.rs`.
+//! - A column of a report: `reports/measure.rs`, `reports/figures.rs`, `cli/help.txt`. An alert:
+//!   `alerts/rule.rs`, `handbook/metrics.md`.
+//! - A part of a score: [`partners::ranking`], [`partners::catalog`], its weight in [`config`],
+//!   `handbook/tuning.md`.
+//! - An endpoint: its handler in `http/current`, its row in `http/routes.rs`, `handbook/client.md`,
+//!   `tests/it/access.rs`. An operator's: [`admin`].
+//! - A projection of the feeds: a [`Projection`](records::projection::Projection), started in
+//!   `daemon/started.rs`.
+//! - A kind of record: `store/trees.rs`; if about a person also [`persons`], [`transfer`],
+//!   `store/salvage/rescue.rs`, `handbook/privacy.md`.
 
 mod bootstrap;
 pub mod cli;

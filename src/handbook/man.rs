@@ -9,7 +9,7 @@ use roff::{Inline, Roff, bold, italic, line_break, roman};
 use super::Manual;
 use super::html::OPTIONS;
 
-/// First line of a page with tables.
+/// The first line of a page with tables.
 pub const PREAMBLE: &str = "'\\\" t\n";
 
 /// The indentation of verbatim text, in characters.

@@ -33,7 +33,7 @@ fn facts(lead: &Lead) -> Facts<'_> {
     Facts::new(lead, chrono::Utc::now(), CreditBands::Current)
 }
 
-/// Reading the sample lead, and the same bytes into an untyped value for comparison.
+/// Parses the sample lead, and the same bytes into an untyped value for comparison.
 fn parse(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("parse");
     group.throughput(Throughput::Bytes(LEAD.len() as u64));
@@ -44,7 +44,8 @@ fn parse(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Conjunctions as partner files have them: product, state, rating, amount, age, income, consent; about 3 % fit.
+/// Conjunctions like those of partner files: product, state, rating, amount, age, income, consent; about 3 %
+/// fit.
 fn conjunctions(rows: usize) -> Vec<Vec<Condition>> {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let mut draw = move |below: u64| {
@@ -84,7 +85,7 @@ fn conjunctions(rows: usize) -> Vec<Vec<Condition>> {
         .collect()
 }
 
-/// One lead against many offers: the index, and walking every rule for comparison.
+/// One lead against many offers: the index, and a scan of all rules for comparison.
 fn eligibility(criterion: &mut Criterion) {
     debug_assert!(matches!(Subject::of("age").kind(), AttributeKind::Number));
     let lead = lead();
@@ -153,7 +154,7 @@ fn answers() -> Answers {
     Answers { texts, answers: answers.collect(), head: Arc::new(head), fits, _directory: directory }
 }
 
-/// Pricing all offers of the catalogue that fit, folding and ranking them, and writing the rate table.
+/// Prices all offers of the catalogue that fit, folds and ranks them, and serialises the rate table.
 fn rate_table(criterion: &mut Criterion) {
     let answers = answers();
     let lead = Lead { product_types: None, ..lead() };
@@ -188,7 +189,7 @@ fn rate_table(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Answers with six offers, as the sample partners over HTTP word them.
+/// Answers with six offers, in the formats of the sample HTTP partners.
 fn six_offers() -> [(&'static str, &'static [u8], String); 3] {
     let list = |offer: &str, between| [offer; 6].join(between);
     let json = list(
@@ -211,8 +212,8 @@ fn six_offers() -> [(&'static str, &'static [u8], String); 3] {
     ]
 }
 
-/// Making a partner's request of a lead, and quotes of an answer with six offers, beside reading the lead. The samples
-/// are asked in JSON, in form fields and in XML.
+/// Maps a lead to a partner's request, and an answer with six offers to quotes, besides parsing the lead. The
+/// samples use JSON, form fields and XML.
 fn mapping(criterion: &mut Criterion) {
     let book = Book::load(Path::new("partners")).expect("the sample catalogue is good");
     let asked = Asked {
@@ -248,7 +249,7 @@ fn mapping(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A seat that is limited in every way.
+/// A seat with every kind of limit.
 fn limited_partner(nth: usize) -> (PathBuf, String) {
     let text = format!(
         r#"[partner]
@@ -278,7 +279,7 @@ conversion_probability = 1.0
     (PathBuf::from(format!("partner_{nth}.toml")), text)
 }
 
-/// Holding the seats of a lead to their limits, with a whole day counted, and counting that day again.
+/// Checks the limits of a lead's seats, with a whole day counted, and recounts that day.
 fn limits(criterion: &mut Criterion) {
     const SEATS: usize = 100;
     const TABLES: usize = 10_000;
@@ -324,7 +325,7 @@ fn limits(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Reading suppression lists of a million people, and looking somebody up who is on none of them.
+/// Reads suppression lists of a million people, and looks up a person who is on none of them.
 fn suppression(criterion: &mut Criterion) {
     const PEOPLE: u64 = 1_000_000;
     let directory = tempfile::tempdir().expect("a directory for the store");
@@ -355,14 +356,14 @@ fn suppression(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A book of a partner that names suppression lists.
+/// The book of a partner with suppression lists.
 fn named(lists: &[&str]) -> Book {
     let (file, text) = limited_partner(0);
     let text = text.replacen("sub_account_id = 1", &format!("sub_account_id = 1\nsuppress = {lists:?}"), 1);
     Book::from_texts([(file, text)]).expect("the partner is good")
 }
 
-/// Reading a lead out of the store, which is sealed, and for comparison the same bytes out of a tree that is not.
+/// Reads a sealed lead from the store and, for comparison, the same bytes from an unsealed tree.
 fn sealing(criterion: &mut Criterion) {
     let directory = tempfile::tempdir().expect("a directory for the store");
     let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");

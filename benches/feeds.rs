@@ -1,8 +1,9 @@
-//! A page of a feed out of a short log and out of a very long one, on the real store: `cargo bench --bench feeds`.
+//! A page of a feed from a short log and from a very long one, on the real store: `cargo bench --bench
+//! feeds`.
 //!
-//! Fills a store with 10,000 lead events of one company and another with 10,000,000, in appends of four, and reads pages
-//! of 1000: the same page in the middle again and again, and page by page through the log. Prints what the long log costs
-//! as a multiple of the short one. The stores are removed at the end.
+//! Fills a store with 10,000 lead events of one company and another with 10,000,000, in appends of four, and
+//! reads pages of 1000: the same page in the middle repeatedly, and page by page through the log. Prints the
+//! cost of the long log as a multiple of the short one's. Removes the stores at the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,9 +21,9 @@ use uuid::Uuid;
 const SHORT: u64 = 10_000;
 const LONG: u64 = 10_000_000;
 
-/// Records of one instant, such as the decisions of the partners that answered together.
+/// Records of one instant, such as the results of partners that answered together.
 const PER_APPEND: u64 = 4;
-/// Appends that are made durable together.
+/// Appends in one commit.
 const PER_COMMIT: u64 = 10_000;
 
 /// Pages of each log that are compared.
@@ -31,7 +32,7 @@ const ROUNDS: u64 = 2000;
 const COMPANY: Uuid = Uuid::from_u128(0xc0);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// A filled store, and where its log begins.
+/// A filled store, and the horizon of its log.
 struct Log {
     feeds: Feeds,
     horizon: Horizon,
@@ -40,7 +41,7 @@ struct Log {
 }
 
 impl Log {
-    /// Appends so many records, a microsecond between the instants, and lets them grow old.
+    /// Appends `records`, a microsecond between instants, and lets them age.
     fn of(records: u64) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let now = Arc::new(AtomicU64::new(ArrivalTime::FIRST.0));
@@ -100,7 +101,7 @@ fn event(number: u64) -> Happening {
     }
 }
 
-/// What is read in the n-th round.
+/// The read of the n-th round.
 type Reading = fn(&Log, u64);
 
 const SAME_PAGE: Reading = |log, _| log.page_from(log.records / 2);
@@ -125,7 +126,7 @@ fn pages(criterion: &mut Criterion) {
     }
 }
 
-/// The medians over pages that are read of both logs in turn, so that a noisy machine slows both alike.
+/// The median times of pages, read from both logs in turn, so that a noisy machine slows both alike.
 fn in_turn(logs: &[Log; 2], read: Reading) -> [Duration; 2] {
     let mut times = [Vec::new(), Vec::new()];
     for round in 0..ROUNDS {

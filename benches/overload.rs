@@ -1,25 +1,28 @@
-//! What twice the peak load leaves of the peak, and of polls: `cargo bench --bench overload`.
+//! Goodput and poll latency at twice the peak load: `cargo bench --bench overload`.
 //!
-//! First 256 clients that each wait for their answer send leads to a daemon with the sample catalogue, on all cores: none of
-//! them should see a 503.
+//! First, 256 closed-loop clients send leads to a daemon with the sample catalogue, on all cores: none of
+//! them should get a 503.
 //!
-//! Then it runs the real binary with 20 catalog partners that answer at once, twice: one daemon sheds load as by default, the other
-//! lets in whatever comes. They have one half of the cores and the load the other, so that what the load costs is not taken from them. A
-//! closed-loop ramp finds how many leads in flight make the most of the one that sheds nothing; the other is warmed as long.
-//! Then, by turns, leads come to that one closed-loop, which tells the peak of that moment, and to the other open-loop at twice
-//! that rate. Each turn has a warm-up that does not count. Before each both have become quiet: after many leads a daemon counts
-//! them for a while, on the core of the other. While new work queues it counts little, at the peak as beyond it. Beside the leads
-//! beyond the peak, a few polls of a complete table come at even times; as many came before to the daemon at rest.
+//! Then the real binary runs twice, with 20 catalog partners that answer at once: one daemon sheds load with
+//! the default settings, the other admits everything. The daemons have one half of the cores and the load the
+//! other, so that the load takes none of theirs. A closed-loop ramp finds the best number of leads in flight
+//! for the daemon without shedding; the other is warmed up for as long. Then turns alternate: a closed loop
+//! on the former, which measures the peak of that moment, and an open loop on the other at twice that rate.
+//! Each turn has a warm-up that does not count. Before each turn both daemons are idle: after many leads a
+//! daemon counts them for a while, on the other's core. While new work queues, a daemon counts little, at the
+//! peak as beyond it. During overload, a few polls of a complete table come at even times; as many came
+//! before, to the idle daemon.
 //!
-//! The load does not sleep while it has a turn: to wake a sleeping core is work for the core that sends to it (in a virtual
-//! machine an exit to its host), which clients on other machines would not cost the daemon. `OFFERD_LOAD_SLEEPS=1` before the
-//! command has it sleep, as it must where there is one core only, or the daemon goes short of it.
+//! The load generator does not sleep during its turn: to wake a sleeping core is work for the core that sends
+//! to it (in a virtual machine, an exit to its host), which clients on other machines would not cost the
+//! daemon. `OFFERD_LOAD_SLEEPS=1` makes it sleep, as it must on a single core, where it would starve the
+//! daemon.
 //!
-//! Told of each round are the goodput (leads answered with 200 while it is measured) at twice the peak as a share of the peak,
-//! which is the mean of the turn before and the turn after; how long leads that were turned away with 503 waited for it and how
-//! long those that were let in took; the 99th percentile of polls; and the CPU time that the daemon took as a share of what one
-//! core has. `OFFERD_QUEUEING_TARGET=0ms` before the command shows what becomes of it without shedding, other values what comes
-//! of them, and `OFFERD_ROUNDS` how many rounds there are, a multiple of four.
+//! Each round reports the goodput at twice the peak (leads answered with 200 while it is measured), as a
+//! share of the peak, the mean of the turns before and after; the latency of leads refused with 503 and of
+//! admitted ones; the 99th percentile of polls; and the daemon's CPU time, as a share of one core.
+//! `OFFERD_QUEUEING_TARGET=0ms` turns shedding off, and other values change its target; `OFFERD_ROUNDS` sets
+//! the number of rounds, a multiple of four.
 
 #[path = "load/cpu.rs"]
 mod cpu;
@@ -39,25 +42,25 @@ use tokio::net::TcpStream;
 
 /// Partners of a lead.
 const PARTNERS: usize = 20;
-/// Leads in flight on the way to the peak, and how often that way is taken.
+/// Leads in flight on the ramp, and how often the ramp is run.
 const RAMP: [usize; 5] = [16, 32, 64, 128, 256];
 const RAMPS: usize = 6;
 const RAMP_STEP: Duration = Duration::from_secs(1);
-/// Turns of each kind, a multiple of four. Many short ones, since what the machine can do drifts within seconds.
+/// Turns of each kind, a multiple of four. Many short ones, since the machine's speed drifts within seconds.
 const ROUNDS: usize = 40;
-/// Until connections are open and the daemon has seen what comes.
+/// Until connections are open and the daemon has adapted.
 const WARM_UP: Duration = Duration::from_millis(500);
 const MEASURED: Duration = Duration::from_millis(1500);
-/// How many times the peak is offered in overload.
+/// The overload, as a multiple of the peak.
 const OFFERED: f64 = 2.0;
-/// Time between two polls beside the leads, and how long they come to the daemon at rest.
+/// The interval of polls during overload, and how long the idle daemon is polled.
 const POLL_EVERY: Duration = Duration::from_millis(5);
 const REST: Duration = Duration::from_secs(5);
-/// Clients that each wait for their answer, and how long they send leads.
+/// Closed-loop clients, and how long they send leads.
 const CLIENTS: usize = 256;
 const CLIENTS_SEND: Duration = Duration::from_secs(10);
-/// The bars: least goodput in overload as a share of the peak, the median of a refusal in ms, and the 99th percentile of polls as
-/// a multiple of that at rest.
+/// The bars: the least goodput in overload as a share of the peak, the median latency of a refusal in ms, and
+/// the 99th percentile of polls as a multiple of that of an idle daemon.
 const BARS: (f64, f64, f64) = (0.9, 5.0, 2.0);
 
 const LEAD: &str = r#"{"productTypes":["savings"],"personalInformation":{"zipcode":"98101"},"savingsInformation":{"minDepositAmount":5000}}"#;
@@ -66,13 +69,13 @@ fn main() {
     let target = std::env::var("OFFERD_QUEUEING_TARGET").unwrap_or_else(|_| "3ms".to_owned());
     clients_that_wait(&target);
     let [for_daemon, for_load] = halves();
-    // What is started has the cores of who starts it.
+    // Child processes inherit the cores.
     keep_to(&for_daemon);
     let rounds = std::env::var("OFFERD_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let [calm, shedding] = ["0ms", &target].map(|target| {
         let plan = Daemon::with_partners(prompt_partners(PARTNERS)).setting("limits.queueing_target", target);
-        // The load stands for many clients, so it has more connections than one address may have.
+        // The load stands for many clients, so it needs more connections than one address may have.
         runtime.block_on(plan.setting("limits.connections_per_address", "0").start())
     });
     keep_to(&for_load);
@@ -109,7 +112,7 @@ fn main() {
     });
 }
 
-/// How many clients that wait for their answers are refused, on the sample catalogue.
+/// The number of closed-loop clients that are refused, with the sample catalogue.
 fn clients_that_wait(target: &str) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
@@ -131,7 +134,7 @@ fn clients_that_wait(target: &str) {
     });
 }
 
-/// The cores for the daemon and those for the load; the same ones where there is one only.
+/// The cores of the daemon and of the load; the same on a single core.
 fn halves() -> [CpuSet; 2] {
     let ours = sched_getaffinity(None).expect("the system tells the cores of a thread");
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| ours.is_set(*core)).collect();
@@ -144,12 +147,12 @@ fn halves() -> [CpuSet; 2] {
     })
 }
 
-/// Keeps this thread, and those that it starts, to some cores.
+/// Pins this thread, and those that it starts, to `cores`.
 fn keep_to(cores: &CpuSet) {
     sched_setaffinity(None, cores).expect("a thread may have fewer cores than it has");
 }
 
-/// How many leads in flight make the most leads a second.
+/// The best number of leads in flight.
 async fn ramp(load: &Arc<Load>) -> usize {
     let mut rates = RAMP.map(|_| 0.0);
     for _ in 0..RAMPS {
@@ -164,7 +167,7 @@ async fn ramp(load: &Arc<Load>) -> usize {
     best.expect("the ramp has steps").1
 }
 
-/// Leads each of which follows upon the answer of one before.
+/// Closed loop: each lead follows the answer to one before.
 async fn closed_loop(load: &Arc<Load>, in_flight: usize, lasting: Duration) -> Turn {
     let window = Window::of(lasting);
     let clients = (0..in_flight).map(|_| {
@@ -183,14 +186,14 @@ async fn closed_loop(load: &Arc<Load>, in_flight: usize, lasting: Duration) -> T
     Turn { window, ended: ended.collect(), busy }
 }
 
-/// Leads at even times, whatever has become of those before.
+/// Open loop: leads at even times.
 async fn open_loop(load: &Arc<Load>, rate: f64, lasting: Duration) -> Turn {
     let window = Window::of(lasting);
     let begun = Instant::now();
     let clients = async {
         let mut clients = Vec::new();
         while Instant::now() < window.end {
-            // A timer wakes every millisecond at best, so each time as many are sent as are due.
+            // A timer wakes every millisecond at best, so all that are due are sent at once.
             let due = (begun.elapsed().as_secs_f64() * rate) as usize;
             clients.extend((clients.len()..due).map(|nth| {
                 let (load, due) = (Arc::clone(load), begun + Duration::from_secs_f64(nth as f64 / rate));
@@ -206,7 +209,7 @@ async fn open_loop(load: &Arc<Load>, rate: f64, lasting: Duration) -> Turn {
     Turn { window, ended: ended.collect(), busy }
 }
 
-/// Polls at even times. Their time counts from when they are sent: how late the load wakes is not the daemon's doing.
+/// Polls at even times. Latency counts from the send: a late wake-up of the load is not the daemon's.
 async fn poll(load: &Arc<Load>, lasting: Duration) -> Turn {
     let window = Window::of(lasting);
     let mut clients = Vec::new();
@@ -220,32 +223,32 @@ async fn poll(load: &Arc<Load>, lasting: Duration) -> Turn {
     Turn { window, ended: ended.collect(), busy: 0.0 }
 }
 
-/// The peak, and what became of twice as many leads.
+/// The peak, and the results at twice that rate.
 struct Round {
-    /// Leads a second, in the middle of the turns before and after.
+    /// Leads per second, the mean of the turns before and after.
     peak: f64,
     overload: Turn,
     polls: Turn,
 }
 
-/// When it is measured: behind a warm-up.
+/// The time that is measured, after a warm-up.
 #[derive(Clone, Copy)]
 struct Window {
     begin: Instant,
     end: Instant,
 }
 
-/// Leads that came one way for a while, and what became of them.
+/// The leads of one turn, with their results.
 struct Turn {
     window: Window,
     ended: Vec<Ended>,
-    /// Cores that the daemon took, on the average.
+    /// The average number of cores that the daemon used.
     busy: f64,
 }
 
-/// What became of a lead.
+/// The result of a lead.
 struct Ended {
-    /// 0 when there was no answer.
+    /// 0 without an answer.
     status: u16,
     due: Instant,
     /// When its last byte had been written.
@@ -259,7 +262,7 @@ impl Window {
         Self { begin, end: begin + lasting }
     }
 
-    /// Keeps the load from sleeping for so long.
+    /// Keeps the load from sleeping until the end.
     async fn stay_awake(self) {
         let sleeps = std::env::var_os("OFFERD_LOAD_SLEEPS").is_some();
         while !sleeps && Instant::now() < self.end {
@@ -267,7 +270,7 @@ impl Window {
         }
     }
 
-    /// Cores that a process takes while it is measured.
+    /// The number of cores that a process uses in the window.
     async fn busy(self, pid: u32) -> f64 {
         tokio::time::sleep_until(self.begin.into()).await;
         let (before, begin) = (cpu::used(pid), Instant::now());
@@ -277,24 +280,24 @@ impl Window {
 }
 
 impl Turn {
-    /// How often a second something happened to a lead.
+    /// The rate of an event per second.
     fn rate(&self, happened: impl Fn(&Ended) -> Option<Instant>) -> f64 {
         let Window { begin, end } = self.window;
         let measured = self.ended.iter().filter_map(happened).filter(|at| (begin..end).contains(at));
         measured.count() as f64 / (end - begin).as_secs_f64()
     }
 
-    /// Leads a second that were answered with 200.
+    /// Leads per second that were answered with 200.
     fn goodput(&self) -> f64 {
         self.rate(|lead| (lead.status == 200).then_some(lead.at))
     }
 
-    /// Leads a second that were sent.
+    /// Leads per second that were sent.
     fn offered(&self) -> f64 {
         self.rate(|lead| lead.sent)
     }
 
-    /// How long the answers of a status took to leads that were due while it was measured, the shortest first.
+    /// The latencies of answers with a status, for leads due in the window, in ascending order.
     fn times(&self, status: u16) -> Vec<Duration> {
         let due = self.ended.iter().filter(|lead| lead.status == status && lead.due >= self.window.begin);
         let mut times: Vec<Duration> = due.map(|lead| lead.at - lead.due).collect();
@@ -302,13 +305,13 @@ impl Turn {
         times
     }
 
-    /// Leads that were answered with something else.
+    /// The number of leads with other answers.
     fn others(&self, expected: &[u16]) -> usize {
         self.ended.iter().filter(|lead| !expected.contains(&lead.status)).count()
     }
 }
 
-/// Connections that are kept, and the one request that is sent on them.
+/// Kept-alive connections, and the request that is sent on them.
 struct Load {
     pid: u32,
     address: String,
@@ -331,21 +334,21 @@ impl Load {
         Self::new(daemon, "POST /leads/rateTables", lead)
     }
 
-    /// Polls of a table that is complete.
+    /// Polls of a complete table.
     async fn polls(daemon: &Daemon) -> Self {
         let table = daemon.submit_blocking(LEAD).await.json();
         let table = table["uuid"].as_str().expect("a table has a uuid");
         Self::new(daemon, &format!("GET /originator/rateTables/{table}"), "")
     }
 
-    /// A lead, or a poll, that is due now.
+    /// Sends a lead, or a poll, that is due now.
     async fn submit(&self, due: Instant) -> Ended {
         let mut sent = None;
         let status = self.exchange(&mut sent).await.unwrap_or(0);
         Ended { status, due, sent, at: Instant::now() }
     }
 
-    /// A connection that the daemon has not closed since, as it does with those that are silent for long.
+    /// A connection that the daemon has not closed since, as it closes idle ones.
     fn kept(&self) -> Option<TcpStream> {
         let mut idle = self.idle.lock().expect("nobody panics while holding it");
         let open = |stream: &TcpStream| {
@@ -354,7 +357,7 @@ impl Load {
         std::iter::from_fn(|| idle.pop()).find(open)
     }
 
-    /// Sends the request and reads the whole answer; gives its status.
+    /// Sends the request and reads the whole answer; returns its status.
     async fn exchange(&self, sent: &mut Option<Instant>) -> Option<u16> {
         let mut stream = match self.kept() {
             Some(stream) => stream,
@@ -395,7 +398,7 @@ impl Round {
         self.overload.goodput() / self.peak
     }
 
-    /// How long a refusal took at the median, in ms.
+    /// The median latency of a refusal, in ms.
     fn refusal(&self) -> f64 {
         percentile(&self.overload.times(503), 0.5)
     }

@@ -1,8 +1,8 @@
-//! What a call costs beside a bare client's, in CPU time: `cargo bench --bench wire`.
+//! The CPU time of a call, compared with a bare client's: `cargo bench --bench wire`.
 //!
-//! A lead of 10 partners: ten calls at a time, each over a pool of its own, to one server in another thread. Both
-//! clients run on this thread, by turns, and only this thread's CPU time counts: the server's share and the waiting do
-//! not. The bare client is hyper-util's, with nothing but nodelay, and a body read whole.
+//! A lead of 10 partners makes ten concurrent calls, each over its own pool, to one server in another thread.
+//! Both clients run on this thread in turn, and only this thread's CPU time counts, without the server's
+//! share and the waiting. The bare client is hyper-util's with `TCP_NODELAY`; it reads whole bodies.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -26,11 +26,11 @@ use tokio::time::Instant;
 
 /// Partners of a lead.
 const PARTNERS: usize = 10;
-/// Leads of one round; the clients take turns round by round.
+/// Leads of one round; the clients alternate by round.
 const LEADS: u32 = 400;
-/// Rounds; the median of them is what counts.
+/// Rounds, of which the median counts.
 const ROUNDS: usize = 21;
-/// The most that a call may cost, as a multiple of the bare client's.
+/// The bar for a call's CPU time, as a multiple of the bare client's.
 const BAR: f64 = 1.5;
 
 const REQUEST: &[u8] = include_bytes!("../tests/leads/personal_loan.json");
@@ -44,7 +44,7 @@ fn main() {
         let wire = Wire::new(PanelRules { max_ejected_percent: 50, simulate_only: false });
         let endpoints: Vec<Endpoint> = (0..PARTNERS).map(|number| endpoint(&wire, number)).collect();
         let bare: Vec<Bare> = (0..PARTNERS).map(|_| bare_client()).collect();
-        // Connections are made beforehand.
+        // Opens the connections in advance.
         let through_lanes =
             async || drop(join_all(endpoints.iter().map(|endpoint| through_lane(endpoint, &url))).await);
         let through_bare =

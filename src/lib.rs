@@ -32,11 +32,9 @@
 //! |---|---|---|
 //! | `base` | settings, declaration files, telemetry, ids, the load shedder, partner health | - |
 //! | [`model`] | the nouns of the specification and their schemas; no I/O, no clock | base |
-//! | [`wire`] | calls to remote systems: pools, deadlines, breakers, TLS; knows no partner and no lead | base
-//! |
+//! | [`wire`] | calls to remote systems: pools, deadlines, breakers, TLS; no partners, no leads | base |
 //! | [`handbook`] | the chapters, as man pages and HTML | base |
-//! | [`store`] | journal, record files by time, indexes; or a database; encryption; backups | base, model,
-//! wire |
+//! | [`store`] | journal, record files, indexes; or a database; encryption; backups | base, model, wire |
 //! | [`partners`] | partner files, eligibility and its index, catalog offers, HTTP mappings | base, model |
 //! | [`web`] | serving HTTP: accept loop, TLS, limits, router, caller, failures | base, model |
 //! | `engine` | leads and tables, in the modules listed below | store, partners, wire |

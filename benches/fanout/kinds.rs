@@ -1,5 +1,6 @@
-//! What each kind of partner costs: CPU time of the daemon for a lead of ten partners of that kind, beside ten plain ones,
-//! which answer one plain call. All daemons run at once and take turns, so that what the machine does happens to all of them.
+//! The CPU time of each kind of partner: for a lead of ten partners of that kind, compared with ten plain
+//! ones, which answer one plain call. All daemons run at once and alternate, so that noise of the machine
+//! affects all of them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,13 +12,13 @@ use super::kit::Daemon;
 use super::kit::partners::{PartnerFile, lender_asked};
 use super::{PARTNERS, Partners, cpu, lead};
 
-/// Turns that each kind gets, and its leads in one.
+/// Turns of each kind, and leads in one turn.
 const ROUNDS: usize = 8;
 const LEADS: usize = 200;
 /// Leads in flight.
 const IN_FLIGHT: usize = 8;
 
-/// A kind of partner: its name, its calls for a lead, and what stands under `[products.loan.http]`.
+/// A kind of partner: its name, its calls for a lead, and its text under `[products.loan.http]`.
 struct Kind {
     name: &'static str,
     calls: usize,
@@ -33,14 +34,14 @@ const KINDS: [Kind; 6] = [
     Kind { name: "ping, then post", calls: 2, http: ping_and_post },
 ];
 
-/// Measures and prints them.
+/// Measures and prints all kinds.
 pub async fn costs(partners: &Partners) {
     let ten = |kind: &Kind| -> Vec<PartnerFile> {
         (0..PARTNERS)
             .map(|nth| lender_asked(&format!("lender_{nth}"), &(kind.http)(partners.address), ""))
             .collect()
     };
-    // All others beside the plain ones, for leads of another state.
+    // All other kinds besides the plain ones, for leads of another state.
     let others = KINDS[1..].iter().enumerate().map(|(nth, kind)| {
         let elsewhere = "[products.loan.eligibility]\n\"personalInformation.state\" = { in = [\"AK\"] }";
         lender_asked(&format!("other_{nth}"), &(kind.http)(partners.address), elsewhere)
@@ -71,7 +72,7 @@ pub async fn costs(partners: &Partners) {
     }
 }
 
-/// Submits leads until all are answered; gives the CPU time of one, µs.
+/// Submits leads until all are answered; returns the CPU time of one, in µs.
 async fn turn(daemon: &Arc<Daemon>) -> f64 {
     let before = cpu::used(daemon.pid());
     join_all((0..IN_FLIGHT).map(async |_| {
@@ -91,7 +92,7 @@ fn median(times: &mut [f64]) -> f64 {
     times[times.len() / 2]
 }
 
-/// An HMAC over body and time in a header, with whatever is at hand for a key.
+/// An HMAC over body and time in a header, with an arbitrary key.
 fn signed(address: SocketAddr) -> String {
     format!(
         "secrets = {{ key = {{ env = \"PATH\" }} }}\n\
@@ -100,7 +101,7 @@ fn signed(address: SocketAddr) -> String {
     )
 }
 
-/// Text and disclaimer in the partner's own words.
+/// Text and disclaimer from the partner.
 fn own_offers(address: SocketAddr) -> String {
     super::plain(address).replace(
         "pre_qualified = \"true\"",
@@ -123,7 +124,7 @@ fn ping_and_post(address: SocketAddr) -> String {
     format!("{steps}\n[products.loan.http.post]\nbest = {PARTNERS}\nwait = \"1s\"\n")
 }
 
-/// A first call to `path`, of which `then` is said, and a second with `json`.
+/// A first call to `path` with the settings `then`, and a second with `json`.
 fn steps(address: SocketAddr, path: &str, then: &str, json: &str) -> String {
     format!(
         r#"wire = {{ allow_addresses = ["127.0.0.1"], connect_timeout = "1s", concurrency = 512 }}

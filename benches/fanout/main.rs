@@ -1,16 +1,18 @@
-//! What the blocking endpoint adds to its partners' own time: `cargo bench --bench fanout`.
+//! The overhead of the blocking endpoint on its partners' own latency: `cargo bench --bench fanout`.
 //!
-//! Runs the real binary with ten partners over HTTP, all of them this process, which answers each request after a drawn
-//! latency and notes how long that took. Leads arrive open-loop at half of the peak that a short closed-loop ramp finds.
-//! The overhead of a lead is its answer time less that of its slowest partner. Beside it, at the same rate: the same ten
-//! calls by a bare hyper-util client. Far sides, load and daemon share the machine, so the figures hold their share too.
-//! A lead waits for two syncs of the disk, when it is taken in and when its table is complete, so what one costs is told
-//! as well; `TMPDIR=/dev/shm` has the store in memory, where a sync costs nothing.
+//! Runs the real binary with ten HTTP partners, all served by this process, which answers each request after
+//! a random latency and records it. Leads arrive open-loop at half of the peak that a short closed-loop ramp
+//! finds. The overhead of a lead is its latency less that of its slowest partner. For comparison, a bare
+//! hyper-util client makes the same ten calls at the same rate. Partners, load and daemon share the machine,
+//! so the figures include their share. A lead waits for two disk syncs, on acceptance and when its table is
+//! complete, so the cost of a sync is reported as well; `TMPDIR=/dev/shm` puts the store in memory, where a
+//! sync is free.
 //!
-//! Then three more partners that are dead, drip a byte a second and answer garbage: how long it takes until the healthy
-//! partners' offers can be polled, with and without the sick ones, lead by lead by turns. Breakers are at work as ever.
+//! Then three more partners are dead, drip a byte a second and answer garbage: the time until the healthy
+//! partners' offers can be polled is measured with and without the sick ones, alternating by lead. Breakers
+//! are active as usual.
 //!
-//! Last, what partners of other kinds cost. `cargo bench --bench fanout -- kinds` measures only that.
+//! Last, the cost of other kinds of partners. `cargo bench --bench fanout -- kinds` measures only that.
 
 #[path = "../load/cpu.rs"]
 mod cpu;
@@ -44,22 +46,22 @@ use tokio::net::TcpListener;
 
 /// Partners of a lead.
 const PARTNERS: usize = 10;
-/// How many of them stay when three are sick.
+/// The partners that stay healthy when three are sick.
 const HEALTHY: usize = 7;
-/// A partner's latency in ms, evenly distributed.
+/// A partner's latency in ms, uniformly distributed.
 const LATENCY_MS: (f64, f64) = (20.0, 60.0);
-/// Leads in flight on the way to the peak.
+/// Leads in flight on the ramp.
 const RAMP: [usize; 6] = [4, 8, 16, 32, 64, 128];
 const RAMP_STEP: Duration = Duration::from_secs(2);
 const MEASURED: Duration = Duration::from_secs(10);
 const WARM_UP: Duration = Duration::from_secs(1);
-/// Syncs of the disk that are measured.
+/// Disk syncs that are measured.
 const SYNCS: usize = 200;
 /// Leads that come one at a time.
 const LEADS_ALONE: usize = 100;
-/// Leads with, and as many without sick partners.
+/// Leads with, and as many without, sick partners.
 const LEADS_OF_SICK: usize = 200;
-/// The bars: most overhead at the median and at the 99th percentile, ms.
+/// The bars: the median and the 99th percentile of the overhead, in ms.
 const BARS_MS: (f64, f64) = (1.0, 5.0);
 
 fn main() {
@@ -115,7 +117,7 @@ async fn overhead(partners: &Partners) {
     println!("{:<34}{:>10.2}{:>10.2}", "bar", BARS_MS.0, BARS_MS.1);
 }
 
-/// What it takes to make 4 KiB durable where the store will be.
+/// The time to make 4 KiB durable in the directory of the store.
 fn syncs() -> Vec<Duration> {
     let mut file = tempfile::tempfile().expect("a file");
     let mut sync = || {
@@ -139,7 +141,7 @@ fn compare(load: &str, ours: &[Duration], theirs: &[Duration]) {
     println!("  {:<32}{:>10.2}{:>10.2}", "ratio", ratio(0.5), ratio(0.99));
 }
 
-/// Posts a lead to the blocking endpoint; gives the overhead.
+/// Posts a lead to the blocking endpoint; returns the overhead.
 async fn blocking(daemon: Arc<Daemon>, client: Arc<Bare>, partners: Partners) -> Duration {
     let request = Request::post(format!("{}/blocking/leads/rateTables", daemon.integrations))
         .header("content-type", "application/json")
@@ -163,7 +165,7 @@ fn bare_client() -> Bare {
     Client::builder(TokioExecutor::new()).build(connector)
 }
 
-/// The same calls and nothing else; gives the overhead.
+/// The same calls by a bare client; returns the overhead.
 async fn bare(clients: Arc<Vec<Bare>>, partners: Partners) -> Duration {
     let id = next().to_string();
     let body = Bytes::from(json!({"amount": 10_000, "id": id}).to_string());
@@ -180,7 +182,7 @@ async fn bare(clients: Arc<Vec<Bare>>, partners: Partners) -> Duration {
     sent.elapsed().saturating_sub(partners.slowest(&id))
 }
 
-/// The most leads a second, over all steps of the ramp.
+/// The peak in leads per second, over all steps of the ramp.
 async fn peak<F: Future<Output = Duration> + Send + 'static>(call: &impl Fn() -> F) -> f64 {
     let mut peak = 0.0_f64;
     for in_flight in RAMP {
@@ -200,7 +202,7 @@ async fn peak<F: Future<Output = Duration> + Send + 'static>(call: &impl Fn() ->
     peak
 }
 
-/// Calls at random times, `rate` a second, whatever has become of the calls before.
+/// Open loop: calls at random times, `rate` per second.
 async fn open_loop<F: Future<Output = Duration> + Send + 'static>(
     rate: f64,
     lasting: Duration,
@@ -220,7 +222,7 @@ async fn open_loop<F: Future<Output = Duration> + Send + 'static>(
     times
 }
 
-/// The next call when the last has ended: what is left when nothing contends.
+/// One call at a time: the overhead without contention.
 async fn one_at_a_time<F: Future<Output = Duration>>(call: &impl Fn() -> F) -> Vec<Duration> {
     let mut times = Vec::new();
     for _ in 0..LEADS_ALONE {
@@ -262,8 +264,8 @@ async fn sick_ones(partners: &Partners) {
     println!("{:<34}{p50:>10.2}{p99:>10.2}{over:>22.2}", "ratio");
 }
 
-/// Submits a lead and polls until the healthy partners have answered; gives how long that took, and how much longer than
-/// the slowest of them.
+/// Submits a lead and polls until the healthy partners have answered; returns the latency, and its excess
+/// over the slowest of them.
 async fn until_healthy(daemon: &Daemon, partners: &Partners) -> (Duration, Duration) {
     let lead = lead();
     let sent = Instant::now();
@@ -277,11 +279,11 @@ async fn until_healthy(daemon: &Daemon, partners: &Partners) -> (Duration, Durat
     (took, took.saturating_sub(partners.slowest(table["leadUuid"].as_str().expect("a table names its lead"))))
 }
 
-/// The far side of all healthy partners.
+/// The server of all healthy partners.
 #[derive(Clone)]
 struct Partners {
     address: SocketAddr,
-    /// The longest that one took over a lead, by what they were sent as its id.
+    /// The highest latency of a partner for a lead, by the id that partners were sent.
     slowest: Arc<Mutex<HashMap<String, Duration>>>,
 }
 
@@ -333,14 +335,14 @@ impl Partners {
         Ok(response.body(Full::new(Bytes::from_static(said.as_bytes()))).expect("a response"))
     }
 
-    /// How long the slowest took over a lead, which is then forgotten.
+    /// Removes and returns the latency of the slowest partner for a lead.
     fn slowest(&self, id: &str) -> Duration {
         let slowest = self.slowest.lock().expect("nobody panics while holding it").remove(id);
         slowest.expect("the partners were asked about the lead")
     }
 }
 
-/// A lender that is asked at `address`.
+/// A lender at `address`.
 fn lender(key: &str, address: SocketAddr) -> PartnerFile {
     lender_asked(key, &plain(address), "")
 }
@@ -356,7 +358,7 @@ answer = {{ offer = {{ key = "'far'", term = "offer.term", apr = "offer.apr", pr
     )
 }
 
-/// The sample lead of another person each time.
+/// The sample lead, with a new person each time.
 fn lead() -> String {
     let mut lead: Value = serde_json::from_str(&sample("personal_loan")).expect("the sample lead is JSON");
     let nth = next();
@@ -371,7 +373,7 @@ fn next() -> u64 {
     COUNT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// From 0 to 1, the same sequence in every run.
+/// A number from 0 to 1; the sequence is the same in every run.
 fn draw() -> f64 {
     static SEED: AtomicU64 = AtomicU64::new(0);
     // SplitMix64.

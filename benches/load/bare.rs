@@ -1,7 +1,7 @@
-//! The server to compare with: warp and nothing else, in a process of its own, which is this binary again.
+//! The baseline: a bare warp server, in a process of its own, which is this binary again.
 //!
-//! It is served as the daemon is, by hyper over a listener without delay, on as many threads and with the same allocator.
-//! It reads a body as JSON, knows one answer, and knows when the client holds that already.
+//! It is served like the daemon: by hyper over a listener with `TCP_NODELAY`, with as many threads and the
+//! same allocator. It parses a body as JSON, has one answer, and answers 304 if the client holds it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use warp::Filter;
 
 use crate::kit::Answer;
 
-/// The argument that makes this binary the bare server.
+/// The argument that runs this binary as the bare server.
 pub const BARE: &str = "--bare-server";
 
 /// A running bare server.
@@ -28,7 +28,7 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// Starts one that answers as `answer` does.
+    /// Starts a server with this answer.
     pub fn answering(answer: &Answer) -> Self {
         let mut command = Command::new(std::env::current_exe().expect("this binary has a path"));
         let command = command.arg(BARE).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -56,7 +56,7 @@ impl Drop for Bare {
     }
 }
 
-/// What that process does.
+/// The main function of that process.
 pub fn serve() {
     let mut stdin = BufReader::new(std::io::stdin());
     let mut tag = String::new();

@@ -1,7 +1,7 @@
-//! The load: one request, sent again and again over kept-alive connections, a thread each.
+//! The load generator: one request, sent repeatedly over kept-alive connections, one per thread.
 //!
-//! Requests are bytes that are ready to be sent, and of an answer no more is read than its status and its length, so that
-//! the generator takes as little as it can of the cores that it shares with the servers.
+//! Requests are prepared bytes, and of an answer only status and length are parsed, so that the generator
+//! takes as little as possible of the CPU that it shares with the servers.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,21 +11,21 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-/// Stands in a body for eight digits, other ones in each request.
+/// The placeholder in a body for eight digits that differ in each request.
 pub const MARK: &str = "00000000";
 
-/// How long requests come at the rate that is measured before they are.
+/// The warm-up at the measured rate.
 const WARM_UP: Duration = Duration::from_millis(500);
 
-/// Longest latency that is told apart, microseconds.
+/// The longest latency in the histogram, in microseconds.
 const LONGEST_US: u64 = 60_000_000;
 
-/// A request, and the status that it is to be answered with.
+/// A request, with its expected status.
 #[derive(Debug, Clone)]
 pub struct Call {
     server: SocketAddr,
     request: Vec<u8>,
-    /// Where the digits are that tell one request from the next.
+    /// The position of the digits that differ in each request.
     mark: Option<usize>,
     status: u16,
 }
@@ -63,7 +63,7 @@ impl Call {
     }
 }
 
-/// A connection over which the call is made, one at a time.
+/// A connection that makes the call, one at a time.
 struct Connection {
     stream: TcpStream,
     call: Call,
@@ -112,16 +112,16 @@ fn content_length(head: &str) -> usize {
     value.map_or(0, |value| value.parse().expect("a length is a number"))
 }
 
-/// When a closed loop ends.
+/// The end of a closed loop.
 #[derive(Debug, Clone, Copy)]
 pub enum Until {
-    /// After so long.
+    /// After a time.
     Elapsed(Duration),
-    /// After so many requests.
+    /// After a number of requests.
     Done(u64),
 }
 
-/// The next request as soon as the last is answered, on each connection; gives requests, and how long they took.
+/// Runs a closed loop on each connection; returns the number of requests, and the time they took.
 pub fn closed_loop(call: &Call, connections: usize, until: Until) -> (u64, Duration) {
     let mut open: Vec<Connection> = (0..connections).map(|_| Connection::open(call)).collect();
     let start = Start::of(connections);
@@ -144,8 +144,8 @@ pub fn closed_loop(call: &Call, connections: usize, until: Until) -> (u64, Durat
     (taken.into_inner(), start.begun().elapsed())
 }
 
-/// Requests at random times, `rate` a second, whatever has become of those before; gives microseconds from the time at
-/// which each was to be sent, also when no connection was free then. Those of a warm-up before are not counted.
+/// Runs an open loop with requests at random times, `rate` per second; returns microseconds from the time at
+/// which each was due, even if no connection was free then. The warm-up does not count.
 pub fn open_loop(call: &Call, connections: usize, rate: f64, lasting: Duration) -> Histogram<u64> {
     let mut dues = vec![Duration::ZERO];
     while let Some(due) = dues.last().filter(|due| **due < WARM_UP + lasting) {
@@ -158,7 +158,7 @@ pub fn open_loop(call: &Call, connections: usize, rate: f64, lasting: Duration) 
         let threads = open.iter_mut().map(|connection| {
             scope.spawn(|| {
                 let mut latencies = histogram();
-                // Makes its memory be there.
+                // Touches its memory in advance.
                 latencies.clear();
                 let begun = start.wait();
                 while let Some(due) = dues.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -178,8 +178,8 @@ pub fn open_loop(call: &Call, connections: usize, rate: f64, lasting: Duration) 
     latencies.into_iter().fold(histogram(), |sum, part| sum + part)
 }
 
-/// When the threads of a loop begin: not before all of them are there. The kernel may take a millisecond to make the stack of
-/// each, which is nothing that the server is to be charged for.
+/// The common start of a loop's threads, once all are running. The kernel may take a millisecond to create
+/// each stack, which must not count against the server.
 struct Start {
     all: Barrier,
     at: OnceLock<Instant>,
@@ -190,7 +190,7 @@ impl Start {
         Self { all: Barrier::new(threads), at: OnceLock::new() }
     }
 
-    /// Waits for the others; tells when they began.
+    /// Waits for all threads; returns the start time.
     fn wait(&self) -> Instant {
         self.all.wait();
         self.begun()
@@ -211,7 +211,7 @@ fn wait(due: Instant) {
     }
 }
 
-/// From 0 to 1, the same sequence in every run.
+/// A number from 0 to 1; the sequence is the same in every run.
 fn draw() -> f64 {
     static SEED: AtomicU64 = AtomicU64::new(0);
     // SplitMix64.

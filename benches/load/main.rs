@@ -1,12 +1,14 @@
-//! The daemon under load, beside a bare warp server: `cargo bench --bench load`.
+//! The daemon under load, compared with a bare warp server: `cargo bench --bench load`.
 //!
-//! Both are processes of their own on the same machine, as is the load. A row drives them in turn, first in a closed loop
-//! over as many connections as bring most (the peak, and CPU time of the server per request), then in an open loop at half
-//! of each one's own peak, where requests come at random times and a latency counts from when the request was to be sent.
-//! The bare server parses the same body and answers the same bytes, without looking at either.
+//! Both servers and the load generator are processes of the same machine. A row drives the servers in turn:
+//! first in a closed loop over the best number of connections (the peak, and the server's CPU time per
+//! request), then in an open loop at half of each server's own peak, where requests come at random times and
+//! a latency counts from the time at which the request was due. The bare server parses the same body and
+//! answers the same bytes, without looking at either.
 //!
-//! Further rows tell what open rate tables take of memory, what a lead takes of the disk, and how soon a daemon is ready
-//! that has a million leads, how soon the pages of its console are answered, and what nodes on a database take in. `cargo bench --bench load -- submit` runs the rows whose names contain that.
+//! Further rows measure the memory of open rate tables, the disk space of a lead, the start-up time with a
+//! million leads, the latency of console pages, and the throughput of nodes on a database. `cargo bench
+//! --bench load -- submit` runs the rows whose names contain that.
 
 mod bare;
 mod cpu;
@@ -24,7 +26,7 @@ mod weights;
 use kit::{Daemon, sample, signal};
 use serde_json::Value;
 
-/// The daemon's allocator, so that the bare server has it too.
+/// The daemon's allocator, for the bare server too.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -57,7 +59,7 @@ fn main() {
     println!("\nload average after, this load included: {}", process::load_average());
 }
 
-/// A lead whose e-mail address is another one in each request.
+/// A lead with a different email address in each request.
 fn lead() -> String {
     let mut lead: Value = serde_json::from_str(&sample("savings")).expect("the sample lead is JSON");
     lead["personalInformation"]["email"] = format!("person.{}@example.com", generator::MARK).into();
@@ -73,7 +75,7 @@ fn judged(bar: Option<&(bool, String)>) -> String {
     }
 }
 
-/// Ends a daemon and removes its store, in which nobody need look for what it was told.
+/// Kills a daemon and removes its store.
 fn discard(daemon: Daemon) {
     signal(daemon.pid(), "KILL");
     std::fs::remove_dir_all(daemon.store()).expect("the store can be removed");

@@ -1,6 +1,8 @@
-//! What one node and two take in over a database, and what the database takes of the same rows and commits by itself: of `pgbench`.
+//! The throughput of one node and of two over a database, and that of the database alone for the same rows
+//! and commits, by `pgbench`.
 //!
-//! `.ci/postgres --bench nodes` starts a database and runs these rows; where none is named they say so.
+//! `.ci/postgres --bench nodes` starts a database and runs these rows; without a database they report that
+//! and do nothing.
 
 use std::process::Command;
 use std::thread;
@@ -17,15 +19,15 @@ type Measure = fn(&str, &Runtime);
 
 pub const ROWS: [(&str, Measure); 1] = [("nodes on a database: durable submits", submits)];
 
-/// Clients at once, over all nodes.
+/// Concurrent clients, over all nodes.
 const CONNECTIONS: usize = 128;
-/// Turns of each way.
+/// Turns of each measurement.
 const TURNS: usize = 5;
 const TURN: Duration = Duration::from_secs(4);
-/// Clients of `pgbench` that are tried: what brings most counts.
+/// The numbers of `pgbench` clients that are tried; the best counts.
 const PGBENCH_CLIENTS: [usize; 4] = [1, 2, 4, 16];
 
-/// Least share of what `pgbench` reaches, and of one node's rate for two of them.
+/// The bars: the least share of `pgbench`'s rate, and of one node's rate with two nodes.
 const BARS: (f64, f64) = (0.8, 0.9);
 
 fn submits(name: &str, runtime: &Runtime) {
@@ -44,7 +46,7 @@ fn submits(name: &str, runtime: &Runtime) {
     });
     rate(&calls[..1]);
 
-    // What a lead leaves, and how many of them a commit has.
+    // The rows of a lead, and the leads per commit.
     let before = (database::weigh(&url), groups(&first, runtime));
     let (leads, _) = closed_loop(&calls[0], CONNECTIONS, Until::Elapsed(TURN));
     let after = (database::weigh(&url), groups(&first, runtime));
@@ -81,7 +83,7 @@ fn submits(name: &str, runtime: &Runtime) {
     discard(in_files);
 }
 
-/// Leads a second, by as many clients at each of some nodes.
+/// Leads per second, by as many clients at each node.
 fn rate(calls: &[Call]) -> f64 {
     let (each, until) = (CONNECTIONS / calls.len(), Until::Elapsed(TURN));
     thread::scope(|scope| {
@@ -92,7 +94,7 @@ fn rate(calls: &[Call]) -> f64 {
     })
 }
 
-/// How many groups a node has committed.
+/// The number of group commits of a node.
 fn groups(node: &Daemon, runtime: &Runtime) -> f64 {
     let metrics = runtime.block_on(node.metrics());
     let count = metrics.lines().find_map(|line| line.strip_prefix("offerd_store_group_commits_count "));
@@ -104,12 +106,12 @@ fn median(mut rates: Vec<f64>) -> f64 {
     rates[rates.len() / 2]
 }
 
-/// Tables as ours, of the bench alone.
+/// Tables like ours, for the benchmark only.
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS bench_records (key bytea PRIMARY KEY, value bytea NOT NULL); \
      CREATE TABLE IF NOT EXISTS bench_arrival (id smallint PRIMARY KEY, value bytea NOT NULL); \
      INSERT INTO bench_arrival VALUES (1, '') ON CONFLICT DO NOTHING";
 
-/// A transaction that writes rows like ours, and the row that all of ours write too.
+/// A transaction that writes rows like ours, and the one row that all of our commits update.
 #[derive(Clone, Copy)]
 struct Script {
     rows: f64,
@@ -120,13 +122,14 @@ struct Script {
 }
 
 impl Script {
-    /// Keys as ours: of as many trees as a lead has rows, in each in the order of time. Values do not compress, as what is sealed does not.
+    /// Keys like ours: in as many trees as a lead has rows, each in time order. Values are incompressible,
+    /// like sealed ones.
     fn text(&self) -> String {
         let mut random = fastrand::Rng::with_seed(1);
         let mut hex = |bytes: f64| -> String {
             (0..bytes.max(0.0).round() as usize).map(|_| format!("{:02x}", random.u8(..))).collect()
         };
-        // Of the key 18 bytes are made below.
+        // The script generates 18 bytes of the key.
         let (key, value, rows) = (hex(self.key - 18.0), hex(self.value), self.rows.round().max(1.0));
         format!(
             "\\set k random(1, 4611686018427387904)\n\
@@ -139,7 +142,7 @@ impl Script {
         )
     }
 
-    /// The most of them that the database takes a second.
+    /// The highest rate of transactions per second of the database.
     fn transactions(&self, url: &str) -> f64 {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), self.text()).expect("it is written");

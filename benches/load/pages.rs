@@ -1,4 +1,4 @@
-//! How soon the pages of the console answer when much is stored, and how soon the funnel of such a store is counted.
+//! The latency of console pages over a large store, and the time to count its funnel.
 
 use std::time::{Duration, Instant};
 
@@ -9,15 +9,15 @@ use crate::kit::Daemon;
 use crate::kit::partners::{partner, prompt_partners};
 use crate::{discard, judged, stored};
 
-/// The longest that a page may take.
+/// The bar for a page's latency.
 const BAR: Duration = Duration::from_millis(50);
-/// Partners that have an offer for each lead.
+/// Partners with an offer for each lead.
 const OFFERING: usize = 3;
-/// Partners in all.
+/// Partners in total.
 const PARTNERS: usize = 200;
-/// How often each page is asked for.
+/// How often each page is loaded.
 const TIMES: usize = 20;
-/// Between two looks at whether the funnel is counted.
+/// The interval of checks whether the funnel has been counted.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 const PAGES: [&str; 18] = [
@@ -78,7 +78,7 @@ fn pages(name: &str, runtime: &Runtime, leads: u64) {
     });
 }
 
-/// A page, and how long it took.
+/// Loads a page; returns it and its latency.
 async fn page(daemon: &Daemon, path: &str) -> (String, Duration) {
     let cookie = daemon.signed_in().await;
     let begun = Instant::now();

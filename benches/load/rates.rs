@@ -1,4 +1,4 @@
-//! How many requests a second, and how long each takes: the daemon and the bare server in turn.
+//! Requests per second and latencies, of the daemon and the bare server in turn.
 
 use std::time::Duration;
 
@@ -18,30 +18,30 @@ use crate::kit::partners::prompt_partners;
 use crate::kit::{Answer, Daemon};
 use crate::{cpu, lead};
 
-/// Connections on the way to the peak.
+/// The numbers of connections that are tried for the peak.
 const RAMP: [usize; 3] = [8, 32, 128];
 const RAMP_STEP: Duration = Duration::from_millis(500);
-/// Turns that each server has at its peak.
+/// Turns of each server at its peak.
 const TURNS: usize = 3;
 const TURN: Duration = Duration::from_millis(1500);
-/// Open loop.
+/// The open loop.
 const MEASURED: Duration = Duration::from_secs(4);
 const OPEN_CONNECTIONS: usize = 128;
 
-/// Events on the page of a feed.
+/// Events on a page of the feed.
 const EVENTS: u128 = 1000;
 
-/// What is measured of a request.
+/// A kind of request to measure.
 pub struct Row {
     pub name: &'static str,
-    /// Least share of the bare server's rate.
+    /// The bar for the rate, as a share of the bare server's.
     least_ratio: Option<f64>,
-    /// Most at the 99th percentile, at half of the peak.
+    /// The bar for the 99th percentile, at half of the peak.
     most_p99: Option<Duration>,
     ready: fn(&Runtime) -> Ready,
 }
 
-/// A daemon, what it is asked, and what it answers.
+/// A daemon, the call, and its answer.
 struct Ready {
     daemon: Daemon,
     call: Call,
@@ -142,7 +142,7 @@ impl Row {
     }
 }
 
-/// The heading of what [`Row::measure`] prints.
+/// Prints the heading for [`Row::measure`].
 pub fn heading() {
     println!(
         "\n{:<31}{:<10}{:>9}{:>8}  {:>8}{:>8}{:>8}{:>9}{:>7}  bar",
@@ -156,7 +156,7 @@ impl Side {
         Self { name, pid, call, connections: 0, requests, took, cpu }
     }
 
-    /// Finds how many connections bring most.
+    /// Finds the best number of connections.
     fn ramp(&mut self) {
         let rate = |connections: &usize| {
             let (requests, took) = closed_loop(&self.call, *connections, Until::Elapsed(RAMP_STEP));
@@ -216,7 +216,7 @@ fn poll_compressed(runtime: &Runtime) -> Ready {
     polled(runtime, |_| vec![("accept-encoding", "gzip")], 200)
 }
 
-/// Polls of a complete table with headers that may name its tag.
+/// Polls of a complete table, with headers that may name its tag.
 fn polled(runtime: &Runtime, headers: fn(&str) -> Vec<(&str, &str)>, status: u16) -> Ready {
     let Ready { daemon, answer, .. } = submit(runtime, 20);
     let uuid = answer.json()["uuid"].as_str().expect("a table has a uuid").to_owned();
@@ -226,12 +226,12 @@ fn polled(runtime: &Runtime, headers: fn(&str) -> Vec<(&str, &str)>, status: u16
     let polling = daemon.request_with(Method::GET, &url, &daemon.confidential, &headers, "");
     let polled = runtime.block_on(polling);
     assert_eq!(polled.status, status);
-    // Of what the client holds the bare server knows the tag, and the body that it does not send.
+    // For a 304, the bare server knows the tag, and the body that it does not send.
     let answer = if polled.body.is_empty() { answer } else { polled };
     Ready { daemon, call, answer }
 }
 
-/// A page of the newer form, which shows what has just arrived.
+/// A page of the feed's newer form, which includes the latest events.
 fn feed_page(runtime: &Runtime) -> Ready {
     let daemon = runtime.block_on(Daemon::with_partners(prompt_partners(1)).start());
     let (_, stopped) = daemon.terminate();

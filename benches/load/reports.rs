@@ -1,4 +1,4 @@
-//! How soon reports answer however many leads there were, and what their counts weigh.
+//! The latency of reports, whatever the number of leads, and the size of their counts.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ pub const ROWS: [(&str, Measure); 3] = [
     ("weight of reports with 100,000 stored leads", |name, runtime| weight(name, runtime, 100_000)),
 ];
 
-/// Leads of a year that are counted where `OFFERD_REPORT_LEADS` does not say, and how much there is of what they are counted by.
+/// The leads of a year, unless `OFFERD_REPORT_LEADS` is set, and the sizes of their dimensions.
 const LEADS: u64 = 12_000_000;
 const DAYS: u64 = 365;
 const COMPANY: &str = "Larchmont Loans";
@@ -39,13 +39,14 @@ const RATINGS: u32 = 5;
 /// Partners that a lead is sent to.
 const ASKED: u32 = 6;
 
-/// The longest that a report may take.
+/// The bar for a report's latency.
 const BAR: Duration = Duration::from_millis(200);
 
-/// How often a report is made.
+/// How often each report is run.
 const TIMES: usize = 5;
 
-/// Reports, the hardest first: a whole year, one that is cut at both ends, and one beside the year before.
+/// Reports, the most expensive first: a whole year, a range cut at both ends, and a comparison with the year
+/// before.
 const ASKED_FOR: [&str; 10] = [
     "by=campaign,affiliate",
     "by=campaign,state",
@@ -72,7 +73,7 @@ fn first_day() -> NaiveDate {
     NaiveDate::from_ymd_opt(2026, 1, 1).expect("there is this day")
 }
 
-/// Counts a year of leads as the fold would, and makes the reports.
+/// Counts a year of leads as the fold does, then runs the reports.
 fn latency(name: &str, runtime: &Runtime) {
     let directory = tempfile::tempdir().expect("a directory");
     let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a new store opens");
@@ -101,7 +102,7 @@ fn latency(name: &str, runtime: &Runtime) {
     }
 }
 
-/// The median time of a report.
+/// The median latency of a report.
 fn took(reports: &Reports, asked: &str) -> Duration {
     let pairs: Vec<(String, String)> = form_urlencoded::parse(asked.as_bytes()).into_owned().collect();
     let query = reports.query(&pairs).expect("the question is good");
@@ -117,7 +118,7 @@ fn took(reports: &Reports, asked: &str) -> Duration {
     times[TIMES / 2]
 }
 
-/// Counts the leads of a day: each of one campaign, state and rating, sent to some partners.
+/// Counts the leads of a day, each of one campaign, state and rating, sent to some partners.
 fn count_day(count: &mut Count, day: NaiveDate) {
     let company = company_uuid(COMPANY);
     let at = At { company, test: false, day };
@@ -159,7 +160,8 @@ fn count_day(count: &mut Count, day: NaiveDate) {
     }
 }
 
-/// What became of an ask: every third has no offer, every twentieth is clicked, and of these every tenth earns something.
+/// The result of an ask: every third has no offer, every twentieth is clicked, every tenth click earns a
+/// payout.
 fn became(random: &mut fastrand::Rng) -> Measures {
     let offers = i64::from(random.u32(..3));
     let clicked = i64::from(offers > 0 && random.u32(..20) == 0);
@@ -182,7 +184,7 @@ fn became(random: &mut fastrand::Rng) -> Measures {
     ])
 }
 
-/// How many records the counts have, and how many bytes of them.
+/// The number of count records, and their total bytes.
 fn weighed(store: &Store) -> (usize, u64) {
     let mut records = 0;
     let mut bytes = 0;
@@ -193,8 +195,8 @@ fn weighed(store: &Store) -> (usize, u64) {
     (records, bytes)
 }
 
-/// Counts stored leads through the fold, and weighs what comes of it beside the store. Leads come from as many campaigns as are
-/// counted, and are clicked by nobody.
+/// Counts stored leads through the fold, and compares the size of the counts with the store's. Leads come
+/// from as many campaigns as the latency row counts, without clicks.
 fn weight(name: &str, runtime: &Runtime, leads: u64) {
     let plan = Daemon::with_sample_partners();
     stored::fill_with(&plan, leads, runtime, &tagged);
@@ -217,7 +219,8 @@ fn weight(name: &str, runtime: &Runtime, leads: u64) {
     );
 }
 
-/// The sample lead of a campaign, in a state. Campaigns are not alike: half of the leads are of one in seven of them.
+/// The sample lead with a campaign and a state. Campaigns are skewed: half of the leads come from one in
+/// seven of them.
 fn tagged(nth: u64) -> String {
     let mut random = fastrand::Rng::with_seed(nth);
     let campaign = (random.f64() * random.f64() * f64::from(CAMPAIGNS)) as u32;

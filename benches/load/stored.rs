@@ -1,4 +1,4 @@
-//! A store of many leads, written as the daemon writes them, only many together.
+//! Creates a store with many leads, written like the daemon's but in larger groups.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,18 +27,18 @@ use crate::generator::MARK;
 use crate::kit::Plan;
 use crate::lead;
 
-/// Leads that are made durable together.
+/// Leads per group commit.
 const PER_FLUSH: u64 = 2500;
-/// Days over which the leads came, up to now.
+/// The number of days, up to now, over which leads are spread.
 const DAYS: u64 = 30;
 const DAY_MS: u64 = 24 * 3600 * 1000;
 
-/// Fills the store of a plan with leads and their complete tables, in which each partner has an offer.
+/// Fills a plan's store with leads and their complete tables, with an offer of each partner.
 pub fn fill(plan: &Plan, leads: u64, runtime: &Runtime) {
     fill_with(plan, leads, runtime, &|_| lead());
 }
 
-/// The same with leads of one's own, by number.
+/// Like [`fill`], with leads by number from `lead`.
 pub fn fill_with(plan: &Plan, leads: u64, runtime: &Runtime, lead: &dyn Fn(u64) -> String) {
     let book = Book::load(plan.partners()).expect("the partners are good");
     let now = u64::try_from(Utc::now().timestamp_millis()).expect("it is after 1970");
@@ -75,7 +75,7 @@ pub fn fill_with(plan: &Plan, leads: u64, runtime: &Runtime, lead: &dyn Fn(u64) 
     println!("{leads} leads stored in {:.0?}", begun.elapsed());
 }
 
-/// What is written when a lead is taken in whose partners answer at once.
+/// The writes for an accepted lead whose partners answer at once.
 fn taken_in(
     store: &Store,
     texts: &Templates,

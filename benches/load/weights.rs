@@ -1,4 +1,4 @@
-//! What leads and rate tables weigh: in memory, on the disk, and at a start.
+//! The footprint of leads and rate tables: memory, disk space and start-up time.
 
 use std::time::{Duration, Instant};
 
@@ -9,18 +9,18 @@ use crate::kit::Daemon;
 use crate::kit::partners::{PartnerFile, partner, prompt_partners};
 use crate::{discard, judged, lead, process, stored};
 
-/// Connections over which leads are submitted.
+/// Connections that submit leads.
 const CONNECTIONS: usize = 64;
-/// The most that an open table may take, bytes.
+/// The bar for an open table, in bytes.
 const BAR_OPEN: u64 = 8 * 1024;
-/// Leads that are weighed on the disk.
+/// Leads whose disk space is measured.
 const LEADS_WEIGHED: u64 = 20_000;
-/// How long leads are kept where they are not kept for ever.
+/// The retention, where one is set.
 const RETENTION: Duration = Duration::from_secs(8);
-/// How often leads come, and how many each time.
+/// The number and the size of the batches of leads.
 const BATCHES: usize = 5;
 const BATCH: u64 = 5_000;
-/// The longest that it may take until it is ready.
+/// The bar for the start-up time.
 const BAR_READY: Duration = Duration::from_secs(2);
 
 type Measure = fn(&str, &Runtime);
@@ -35,8 +35,8 @@ pub const ROWS: [(&str, Measure); 7] = [
     ("start-up with 1,000,000 stored leads", |name, runtime| start_up(name, runtime, 1_000_000)),
 ];
 
-/// Tables whose partners are all outstanding, and beside them as many of the same leads that are complete, which tell
-/// what the store caches.
+/// Memory of tables whose partners are all pending, and of as many complete tables of the same leads, which
+/// shows the share of the store's caches.
 fn open_tables(name: &str, runtime: &Runtime, tables: u64, partners: usize) {
     let silent = |nth| partner(&format!("silent_{nth}")).savings(r#"simulate = { delay = "10m" }"#);
     let silent = |nth| PartnerFile::replaced(silent(nth), r#"timeout = "10s""#, r#"timeout = "20m""#);
@@ -51,7 +51,7 @@ fn open_tables(name: &str, runtime: &Runtime, tables: u64, partners: usize) {
     );
 }
 
-/// By how much a daemon's memory grows with so many leads.
+/// The growth of a daemon's memory with `leads` leads.
 fn grown(runtime: &Runtime, partners: Vec<PartnerFile>, leads: u64) -> u64 {
     let plan = Daemon::with_partners(partners).setting("matching.deadline", "5m");
     let plan = plan.setting("matching.live_tables", "200000").setting("store.queue", "200001");
@@ -82,8 +82,8 @@ fn growth(name: &str, runtime: &Runtime) {
     discard(daemon);
 }
 
-/// Leads come in batches, each a retention after the one before, to a daemon that keeps them for that time and to one that
-/// keeps them for ever. Files that are used again from the start, as the journal's, are not counted.
+/// Batches of leads, a retention apart, to a daemon with that retention and to one without. Files that are
+/// reused from the start, like the journal's, do not count.
 fn retained(name: &str, runtime: &Runtime) {
     let plan = |retention: &str| {
         let plan = Daemon::with_partners(prompt_partners(20)).setting("limits.queueing_target", "0ms");
@@ -98,7 +98,7 @@ fn retained(name: &str, runtime: &Runtime) {
     let mut sizes: [Vec<u64>; 2] = Default::default();
     for _ in 0..BATCHES {
         daemons.iter().for_each(|daemon| submit(daemon, BATCH));
-        // Until the volumes of the batch before have come of age, and the next look has dropped them.
+        // Until the previous batch's volumes have expired and the next check has dropped them.
         runtime.block_on(async { tokio::time::sleep(RETENTION + Duration::from_secs(4)).await });
         for ((daemon, before), sizes) in daemons.iter().zip(before).zip(&mut sizes) {
             sizes.push(records(daemon).saturating_sub(before) >> 20);
@@ -111,7 +111,7 @@ fn retained(name: &str, runtime: &Runtime) {
     daemons.into_iter().for_each(discard);
 }
 
-/// Of a daemon on a store of so many leads, each with a complete table of one offer.
+/// The start-up time of a daemon with this many leads, each with a complete table of one offer.
 fn start_up(name: &str, runtime: &Runtime, leads: u64) {
     let plan = Daemon::with_partners(prompt_partners(1));
     stored::fill(&plan, leads, runtime);

@@ -1,7 +1,7 @@
-//! Ten minutes at half load, with everything that goes on in a day: `cargo bench --bench soak`.
+//! Ten minutes at half load, with all that happens in a day: `cargo bench --bench soak`.
 //!
-//! `OFFERD_SOAK_SECONDS` sets another length. `run` tells what happens and what must hold of it. Ends with 1 when a bar is
-//! missed.
+//! `OFFERD_SOAK_SECONDS` sets another length. `run` documents the load and the bars. Exits with 1 when a bar
+//! is missed.
 
 #[path = "../../tests/it/kit/mod.rs"]
 mod kit;

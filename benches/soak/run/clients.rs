@@ -1,4 +1,4 @@
-//! What clients do, and what each of it is to be answered.
+//! The clients' requests, and the expected answers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::ledger::{Acknowledged, Ledger};
 use crate::kit::Daemon;
 
-/// Something that a client does.
+/// A kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deed {
     /// Submits a lead.
@@ -27,7 +27,7 @@ pub enum Deed {
     Block,
     /// Reads a table.
     Poll,
-    /// Reads a table that it holds.
+    /// Reads a table with its entity tag.
     PollHeld,
     /// Submits a lead and follows its table to the end.
     Stream,
@@ -35,19 +35,19 @@ pub enum Deed {
     Read,
     /// Clicks on an offer.
     Click,
-    /// Reads on in a feed.
+    /// Reads the next page of a feed.
     Feed,
-    /// Sends a lead with faults.
+    /// Submits a lead with faults.
     Malformed,
-    /// Sends a lead that is there.
+    /// Submits a lead that exists already.
     Repeat,
-    /// Asks for a table that is not there.
+    /// Reads a table that does not exist.
     Unknown,
-    /// Comes with a token that is none.
+    /// Uses an invalid token.
     Stranger,
 }
 
-/// How often what is done, of a hundred times.
+/// The mix of deeds, in percent.
 const MIX: [(Deed, u32); 11] = [
     (Deed::Submit, 30),
     (Deed::Block, 4),
@@ -62,10 +62,10 @@ const MIX: [(Deed, u32); 11] = [
     (Deed::Stranger, 1),
 ];
 
-/// How often the feed is asked for more.
+/// The interval between reads of the feed.
 const FEED_EVERY: Duration = Duration::from_secs(1);
 
-/// All clients: they share a company and its connections.
+/// All clients; they share a company and its connections.
 pub struct Clients {
     http: Client<HttpConnector, Full<Bytes>>,
     api: String,
@@ -88,11 +88,11 @@ impl Answer {
 }
 
 impl Deed {
-    /// The statuses that it is to be answered with.
+    /// The expected statuses.
     fn expected(self) -> &'static [u16] {
         match self {
             Self::Submit | Self::Block | Self::Poll | Self::Stream | Self::Read | Self::Feed => &[200],
-            // A table that grows meanwhile is another one.
+            // The table may have grown meanwhile.
             Self::PollHeld => &[200, 304],
             Self::Click => &[302],
             Self::Malformed => &[422],
@@ -117,7 +117,7 @@ impl Clients {
         }
     }
 
-    /// Does one thing of the mix.
+    /// Does one deed of the mix.
     pub async fn act(&self) {
         let mut draw = fastrand::u32(..100);
         let deed = MIX.iter().find(|(_, often)| {
@@ -147,7 +147,7 @@ impl Clients {
         self.taken(lead, &answer.json())
     }
 
-    /// Writes a lead down that was taken in.
+    /// Records an acknowledged lead.
     fn taken(&self, lead: String, table: &Value) -> Option<Acknowledged> {
         if table["leadUuid"] != json!(lead) {
             self.ledger.unexpected(format!("the table of {lead} is of {}", table["leadUuid"]));
@@ -229,7 +229,7 @@ impl Clients {
         self.exchange(deed, Method::GET, &url, token, &[], "").await;
     }
 
-    /// Follows the newer form of the feed of events to the end of the load; gives the ids in their order.
+    /// Follows the feed of events, in its newer form, until the load ends; returns the ids in order.
     pub async fn follow_the_feed(&self, mut ended: watch::Receiver<bool>) -> Vec<String> {
         let mut next = format!("{}/supplyAnalytics/leadEvents?sinceTimestamp=2020-08-01T00:00:00Z", self.api);
         let (mut ids, mut seen) = (Vec::new(), BTreeSet::new());
@@ -255,7 +255,7 @@ impl Clients {
         ids
     }
 
-    /// What became of an acknowledged lead, if it is not there as it should be.
+    /// The fault of an acknowledged lead that is missing or incomplete; `None` if it is as it should be.
     pub async fn lost(&self, daemon: &Daemon, known: &Acknowledged) -> Option<String> {
         let table = daemon.complete(&known.table).await;
         let url = format!("{}/leads/{}", self.api, known.lead);
@@ -265,7 +265,7 @@ impl Clients {
         (!is_there || table["leadUuid"] != json!(known.lead)).then(|| known.lead.clone())
     }
 
-    /// Whose the leads are.
+    /// The company of the leads.
     pub async fn company(&self, acknowledged: &[Acknowledged]) -> String {
         let url = format!("{}/leads/{}", self.api, acknowledged[0].lead);
         let lead = self.send(Method::GET, &url, &self.confidential, &[], "".into()).await;
@@ -275,7 +275,7 @@ impl Clients {
             .to_owned()
     }
 
-    /// Sends a request of a deed and notes how it was answered; an answer that it is not to have gives none.
+    /// Sends the request of a deed and records the answer; `None` if the answer is unexpected.
     async fn exchange(
         &self,
         deed: Deed,
@@ -321,7 +321,7 @@ impl Clients {
     }
 }
 
-/// A lead of this uuid, and of a person of its own.
+/// A lead with this uuid, of a new person.
 fn body(lead: &str) -> String {
     json!({
         "uuid": lead,

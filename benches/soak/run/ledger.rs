@@ -1,4 +1,4 @@
-//! What clients were answered, and what was acknowledged to them.
+//! A record of all answers, and of the leads that were acknowledged.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -8,20 +8,20 @@ use hdrhistogram::Histogram;
 
 use super::clients::Deed;
 
-/// Most answers that nobody expected that are told.
+/// The most unexpected answers that are listed.
 const TOLD_MAX: usize = 20;
 
-/// Longest latency that is told apart, microseconds.
+/// The longest latency in the histogram, in microseconds.
 const LONGEST_US: u64 = 60_000_000;
 
-/// A lead that was taken in.
+/// An acknowledged lead.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Acknowledged {
     pub lead: String,
     pub table: String,
 }
 
-/// Kept by all clients.
+/// Shared by all clients.
 #[derive(Default)]
 pub struct Ledger(Mutex<Pages>);
 
@@ -36,7 +36,7 @@ struct Pages {
 }
 
 impl Ledger {
-    /// Notes how a request was answered.
+    /// Records the answer to a request.
     pub fn answered(&self, deed: Deed, status: u16, took: Duration) {
         let mut pages = self.pages();
         *pages.answers.entry((deed, status)).or_default() += 1;
@@ -44,7 +44,7 @@ impl Ledger {
         latencies.saturating_record(u64::try_from(took.as_micros()).unwrap_or(LONGEST_US));
     }
 
-    /// Notes an answer, or what it says, that should have been another.
+    /// Records an unexpected answer, or an unexpected content.
     pub fn unexpected(&self, what: String) {
         let mut pages = self.pages();
         pages.unexpected_count += 1;
@@ -61,7 +61,7 @@ impl Ledger {
         self.pages().clicks += 1;
     }
 
-    /// One of the last leads; none as long as there is none.
+    /// One of the latest leads; `None` before the first.
     pub fn a_recent(&self, draw: usize) -> Option<Acknowledged> {
         const RECENT: usize = 2000;
         let pages = self.pages();
@@ -81,18 +81,18 @@ impl Ledger {
         self.pages().clicks
     }
 
-    /// Answers by deed and status.
+    /// The number of answers, by deed and status.
     pub fn answers(&self) -> BTreeMap<(Deed, u16), u64> {
         self.pages().answers.clone()
     }
 
-    /// Milliseconds within which a share of a deed's answers came.
+    /// A quantile of a deed's latencies, in milliseconds.
     pub fn within_ms(&self, deed: Deed, share: f64) -> f64 {
         let pages = self.pages();
         pages.latencies.get(&deed).map_or(f64::NAN, |times| times.value_at_quantile(share) as f64 / 1e3)
     }
 
-    /// How many answers were not expected, and some of them.
+    /// The number of unexpected answers, and some of them.
     pub fn all_unexpected(&self) -> (u64, Vec<String>) {
         let pages = self.pages();
         (pages.unexpected_count, pages.unexpected.clone())

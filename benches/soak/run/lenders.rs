@@ -1,4 +1,4 @@
-//! Partners, their moods, and the files that are changed under the daemon.
+//! The partners, the changing behaviour of one, and the reloads of their files.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,16 +12,16 @@ use crate::kit::far_side::{Deed, FarSide};
 use crate::kit::partners::{PartnerFile, far_lender, partner, prompt_partners};
 use crate::kit::{Daemon, Plan, signal};
 
-/// Longest time in which a table must be complete.
+/// The deadline of a table.
 const DEADLINE: &str = "2s";
 
-/// How often partners change their mood and files are reloaded, within the load.
+/// How often behaviour and files change during the load.
 const CHANGES: u32 = 120;
 
-/// Least time between two changes.
+/// The shortest time between two changes.
 const CHANGE_LEAST: Duration = Duration::from_millis(250);
 
-/// What the lender that lives elsewhere does, in turn.
+/// The behaviours of the remote lender, in turn.
 fn moods() -> [Deed; 7] {
     let offers = json!({"offers": [{"term": 36, "apr": 9.5}, {"term": 24, "apr": 8.75}]});
     [
@@ -35,20 +35,20 @@ fn moods() -> [Deed; 7] {
     ]
 }
 
-/// The partners of a soak.
+/// The partners of the soak.
 pub struct Lenders {
     moody: FarSide,
     mood: Arc<AtomicUsize>,
-    /// Where nobody listens.
+    /// An address that refuses connections.
     dead: String,
 }
 
-/// What was reloaded.
+/// The reloads so far.
 #[derive(Debug, Default)]
 pub struct Reloads {
     pub taken_in: u64,
     pub refused: u64,
-    /// Those that the daemon has counted otherwise.
+    /// Reloads that the daemon counted differently.
     pub miscounted: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl Lenders {
         Self { moody, mood, dead }
     }
 
-    /// The daemon that asks them.
+    /// The daemon with these partners.
     pub fn plan(&self) -> Plan {
         let late = r#"simulate = { delay = "20ms", delay_max = "200ms" }"#;
         let flaky = r#"simulate = { delay = "5ms", failure_rate = 0.3 }"#;
@@ -79,18 +79,18 @@ impl Lenders {
             .setting("log.format", "json")
     }
 
-    /// The lender elsewhere, asked at an address.
+    /// The remote lender, at `url`.
     fn far(&self, url: &str) -> PartnerFile {
         far_lender("far", url, "").replaced("timeout = \"3s\"", "timeout = \"1s\"")
     }
 
-    /// Forgets what the lender elsewhere was asked.
+    /// Clears the record of requests to the remote lender.
     pub fn forget(&self) {
         self.moody.forget();
     }
 
-    /// Changes the mood of the lender elsewhere, and the files, until the load ends: another offer, a lender that is dead,
-    /// a faulty file, and back.
+    /// Changes the remote lender's behaviour, and the files, until the load ends: another offer, a dead
+    /// lender, a faulty file, and back.
     pub async fn misbehave(
         &self,
         daemon: &Daemon,
@@ -118,14 +118,14 @@ impl Lenders {
             *(if is_faulty { &mut reloads.refused } else { &mut reloads.taken_in }) += 1;
             reloads.counted(daemon).await;
         }
-        // As it began, for those tables that are still on their way.
+        // Back to the first behaviour, for tables that are still pending.
         self.mood.store(0, Ordering::Relaxed);
         reloads
     }
 }
 
 impl Reloads {
-    /// Waits until the daemon has counted them all.
+    /// Waits until the daemon has counted all reloads.
     async fn counted(&mut self, daemon: &Daemon) {
         loop {
             let metrics = daemon.metrics().await;
@@ -144,7 +144,7 @@ impl Reloads {
     }
 }
 
-/// A counter of the metrics page; 0 as long as it is not there.
+/// A counter on the metrics page; 0 if it is missing.
 fn count(metrics: &str, name: &str) -> u64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(name));
     line.map_or(0, |value| value.trim().parse().expect("a counter is a number"))

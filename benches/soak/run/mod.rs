@@ -1,18 +1,19 @@
-//! The soak: a daemon under half of the load that it can take, for long.
+//! The soak: a daemon under half of its peak load, for a long time.
 //!
-//! Clients submit leads, wait for tables, poll them, follow them as event streams, read leads, click on offers and follow a
-//! feed; some send what is refused. Partners answer at once or late, fail, and live elsewhere, where one dies, drips,
-//! answers garbage, keeps silent or hangs up in turn. The partner files are changed and reloaded all the while, sometimes
-//! to faulty ones. At the end everything that was acknowledged is asked for again.
+//! Clients submit leads, wait for tables, poll them, follow them as event streams, read leads, click offers
+//! and follow a feed; some requests are to be refused. Partners answer at once or late, or fail. A remote one
+//! is dead, drips, answers garbage, stays silent or hangs up in turn. The partner files are changed and
+//! reloaded all the time, sometimes to faulty ones. At the end everything that was acknowledged is read
+//! again.
 //!
-//! | what must hold | when |
+//! | bar | applies |
 //! |---|---|
-//! | every answer is one that its request is to have, and the daemon has counted the same refusals | always |
-//! | every error in the log is one that was provoked | always |
+//! | every answer is an expected one, and the daemon counted the same refusals | always |
+//! | every error in the log was provoked | always |
 //! | every acknowledged lead can be read, and its table is complete | always |
-//! | the feed tells every lead and every click once, and what was followed is its beginning | always |
-//! | resident memory and descriptors stay where they were | from a minute on |
-//! | a lead takes as much of the disk late as early | from a minute on |
+//! | the feed has every lead and click once; the followed feed is a prefix of it | always |
+//! | resident memory and descriptors stay constant | from a minute on |
+//! | a lead takes as much disk space late as early | from a minute on |
 
 mod clients;
 mod ledger;
@@ -36,19 +37,20 @@ use lenders::Lenders;
 pub use report::Report;
 use samples::Samples;
 
-/// What is probed of the length, and the bounds of that.
+/// The length of the probe, as a share of the soak, with its bounds.
 const PROBED: (f64, Duration, Duration) = (0.02, Duration::from_millis(500), Duration::from_secs(5));
 
-/// Clients of the probe, each of which goes on as soon as it is answered.
+/// The closed-loop clients of the probe.
 const PROBING: usize = 32;
 
-/// Requests under way beyond which the load waits: a machine that others use too may fall behind for a while.
+/// The most concurrent requests; beyond it the load waits, since a shared machine may fall behind for a
+/// while.
 const UNDER_WAY: usize = 512;
 
-/// Tables that are asked for at a time when all are looked at.
+/// Tables that are read at a time during the final check.
 const LOOKED_AT: usize = 32;
 
-/// Runs a soak of a length.
+/// Runs a soak of this length.
 pub async fn soak(lasting: Duration) -> Report {
     let began = process::load_average();
     let lenders = Lenders::start().await;
@@ -93,7 +95,7 @@ pub async fn soak(lasting: Duration) -> Report {
     report
 }
 
-/// What clients do a second when nobody waits for anything but answers.
+/// The peak rate of deeds per second, in a closed loop.
 async fn probe(clients: &Arc<Clients>, lasting: Duration) -> f64 {
     let (share, least, most) = PROBED;
     let (probed, begun) = (lasting.mul_f64(share).clamp(least, most), Instant::now());
@@ -113,7 +115,7 @@ async fn probe(clients: &Arc<Clients>, lasting: Duration) -> f64 {
     deeds as f64 / begun.elapsed().as_secs_f64()
 }
 
-/// So many deeds a second, whatever has become of those before; tells how many had to wait.
+/// Runs an open loop at `rate` deeds per second; returns how many had to wait.
 async fn load(clients: &Arc<Clients>, rate: f64, lasting: Duration) -> u64 {
     let room = Arc::new(Semaphore::new(UNDER_WAY));
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! The figures of a soak, and the bars.
+//! The report of a soak, and its bars.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,22 +11,22 @@ use super::ledger::{Acknowledged, Ledger};
 use super::lenders::Reloads;
 use super::samples::Samples;
 
-/// A shorter soak says nothing of what stays flat.
+/// The shortest soak whose trends are judged.
 const LONG_ENOUGH: Duration = Duration::from_secs(60);
 
-/// How much more memory may be resident in the last third than in the one before, beside what the store keeps of a lead.
+/// The allowed growth of resident memory from the second third to the last, besides the store's index.
 const RESIDENT_MORE: f64 = 0.10;
 
-/// What the store's index keeps in memory of a lead with its table, its offers and its events, bytes.
+/// The index memory of a lead with its table, offers and events, in bytes.
 const RESIDENT_PER_LEAD: u64 = 1024;
 
-/// How many more descriptors there may be in the last third than in the one before.
+/// The allowed growth of descriptors from the second third to the last.
 const DESCRIPTORS_MORE: u64 = 32;
 
-/// How much more of the disk a lead may take in the last third than in the one before.
+/// The allowed growth of disk space per lead from the second third to the last.
 const ON_DISK_MORE: f64 = 0.5;
 
-/// What a soak comes to.
+/// The report.
 pub struct Report {
     lasting: Duration,
     lines: Vec<String>,
@@ -41,12 +41,12 @@ impl Report {
         Self { lasting, lines, missed: Vec::new() }
     }
 
-    /// Whether no bar was missed.
+    /// Whether every bar is met.
     pub fn is_met(&self) -> bool {
         self.missed.is_empty()
     }
 
-    /// What was done.
+    /// Reports the load.
     pub fn load(&mut self, peak: f64, rate: f64, waited: u64, ledger: &Ledger) {
         self.lines
             .push(format!("peak {peak:.0} deeds a second, load {rate:.0}, {waited} had to wait for others"));
@@ -59,7 +59,7 @@ impl Report {
         }
     }
 
-    /// Whether every answer was expected, and the daemon has counted the same refusals.
+    /// Judges the answers: all expected, with the same refusals in the daemon's counters.
     pub fn answers(&mut self, ledger: &Ledger, metrics: &str) {
         let (count, told) = ledger.all_unexpected();
         self.bar("answers that nobody expected", count == 0, &format!("{count}"), &told);
@@ -71,13 +71,13 @@ impl Report {
         self.bar("refusals", counted == answered, &told, &[]);
     }
 
-    /// Whether every acknowledged lead is there.
+    /// Judges whether every acknowledged lead exists.
     pub fn leads(&mut self, acknowledged: usize, lost: Vec<String>) {
         let told = format!("{acknowledged} acknowledged, {} of them lost", lost.len());
         self.bar("leads, each with its complete table", lost.is_empty() && acknowledged > 0, &told, &lost);
     }
 
-    /// Whether memory and descriptors stay where they are, and the store grows evenly.
+    /// Judges memory, descriptors and the growth of the store.
     pub fn samples(&mut self, samples: &Samples) {
         let thirds = samples.thirds();
         self.lines.push(format!(
@@ -113,7 +113,7 @@ impl Report {
         self.long_bar("growth of the store", late <= early * (1.0 + ON_DISK_MORE), &told);
     }
 
-    /// Whether every error in the log was provoked: a refused reload tells one.
+    /// Judges the log: every error was provoked. A refused reload logs one.
     pub fn log(&mut self, log: &str, reloads: &Reloads) {
         let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let errors: Vec<Value> = lines.filter(|line| line["level"] == "ERROR").collect();
@@ -133,7 +133,7 @@ impl Report {
         self.bar("reloads", is_told && *taken_in > 0, &told, miscounted);
     }
 
-    /// Whether the feed tells every lead and every click once, and what was followed is its beginning.
+    /// Judges the feed: every lead and click once, with the followed feed as a prefix.
     pub fn feed(&mut self, events: &[LeadEvent], leads: &[Acknowledged], clicks: u64, followed: &[String]) {
         let ids: BTreeSet<&str> = events.iter().map(|event| event.id.as_str()).collect();
         let of = |kind: EventType| events.iter().filter(move |event| event.event_type == kind);
@@ -169,7 +169,7 @@ impl Report {
     }
 }
 
-/// The requests of a line of the metrics page that were refused by one of the public listeners.
+/// The refused requests in a line of the metrics page, if it is of a public listener.
 fn refusals(line: &str) -> Option<u64> {
     let (labels, value) = line.strip_prefix("offerd_http_requests_total{")?.split_once("} ")?;
     let status = labels.split("status=\"").nth(1)?.get(..3)?.parse::<u16>().ok()?;

@@ -1,4 +1,4 @@
-//! What the system tells of the daemon while it runs.
+//! Samples of the daemon's resource use, from the operating system.
 
 use std::fs;
 use std::time::Duration;
@@ -10,29 +10,29 @@ use super::lenders::Lenders;
 use super::process;
 use crate::kit::Daemon;
 
-/// Samples of a soak, if it is long enough.
+/// The number of samples, if the soak is long enough.
 const COUNT: u32 = 300;
 
-/// Least time between two samples.
+/// The shortest time between two samples.
 const EVERY_LEAST: Duration = Duration::from_millis(200);
 
-/// What is left out at the beginning, of all samples: caches fill, pools grow.
+/// The share of samples that is dropped at the start, while caches fill and pools grow.
 const WARM_UP: f64 = 0.25;
 
-/// A moment.
+/// A sample.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// Leads that were acknowledged so far.
+    /// Leads acknowledged so far.
     pub leads: u64,
-    /// Memory that is resident, bytes.
+    /// Resident memory, in bytes.
     pub resident: u64,
     /// Open descriptors.
     pub descriptors: u64,
-    /// What the store takes of the disk, bytes.
+    /// The store's size on the disk, in bytes.
     pub on_disk: u64,
 }
 
-/// All moments, in their order.
+/// All samples, in order.
 #[derive(Debug)]
 pub struct Samples(Vec<Sample>);
 
@@ -60,7 +60,7 @@ impl Samples {
         Self(samples)
     }
 
-    /// The medians of each third behind the warm-up.
+    /// The medians of each third after the warm-up.
     pub fn thirds(&self) -> [Sample; 3] {
         let warm = &self.0[(self.0.len() as f64 * WARM_UP) as usize..];
         let third = warm.len().div_ceil(3).max(1);

@@ -31,8 +31,7 @@
 //! | UI | [`SessionInitNew`], [`SessionInit`], [`OfferDisplayNew`], [`OfferDisplay`] | `ui_event.rs` |
 //! | FeaturedFinancialInstitution | [`FeaturedFinancialInstitution`] | `look_ups.rs` |
 //! | VehicleDetails (newer editions) | [`VehicleDetails`] | `look_ups.rs` |
-//! | LoanReport and its parts (newer editions) | [`LoanReport`], [`LoanReportCreateData`] | `loan_report.rs`
-//! |
+//! | LoanReport (newer editions) | [`LoanReport`], [`LoanReportCreateData`] | `loan_report.rs` |
 //! | Enumerations | [`ProductType`] … [`TermUnit`] | `enums/` |
 //! | CardBenefit | [`CardBenefit`] | `credit_card_offer.rs` |
 //! | Smaller sets of v1 | `V1` and `nearest_in_v1` of each set | `v1_values.rs` |

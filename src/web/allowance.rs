@@ -12,8 +12,8 @@ use tokio::time::Instant;
 
 use super::failure::Failure;
 
-/// Keys that have an entry of their own. Beyond this number, keys without one share [`GROUPS`] entries until
-/// enough keys have been idle.
+/// The most keys with an entry of their own. Beyond it all keys share [`GROUPS`] entries until enough have
+/// been idle.
 const MOST_KEYS: usize = 65_536;
 
 /// The number of entries that excess keys share.

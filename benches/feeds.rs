@@ -23,7 +23,6 @@ const LONG: u64 = 10_000_000;
 
 /// Records of one instant, such as the results of partners that answered together.
 const PER_APPEND: u64 = 4;
-/// Appends in one commit.
 const PER_COMMIT: u64 = 10_000;
 
 /// Pages of each log that are compared.

@@ -40,7 +40,6 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Partners of a lead.
 const PARTNERS: usize = 20;
 /// Leads in flight on the ramp, and how often the ramp is run.
 const RAMP: [usize; 5] = [16, 32, 64, 128, 256];
@@ -242,11 +241,9 @@ struct Window {
 struct Turn {
     window: Window,
     ended: Vec<Ended>,
-    /// The average number of cores that the daemon used.
     busy: f64,
 }
 
-/// The result of a lead.
 struct Ended {
     /// 0 without an answer.
     status: u16,
@@ -287,12 +284,10 @@ impl Turn {
         measured.count() as f64 / (end - begin).as_secs_f64()
     }
 
-    /// Leads per second that were answered with 200.
     fn goodput(&self) -> f64 {
         self.rate(|lead| (lead.status == 200).then_some(lead.at))
     }
 
-    /// Leads per second that were sent.
     fn offered(&self) -> f64 {
         self.rate(|lead| lead.sent)
     }
@@ -357,7 +352,6 @@ impl Load {
         std::iter::from_fn(|| idle.pop()).find(open)
     }
 
-    /// Sends the request and reads the whole answer; returns its status.
     async fn exchange(&self, sent: &mut Option<Instant>) -> Option<u16> {
         let mut stream = match self.kept() {
             Some(stream) => stream,

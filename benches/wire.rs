@@ -24,7 +24,6 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
-/// Partners of a lead.
 const PARTNERS: usize = 10;
 /// Leads of one round; the clients alternate by round.
 const LEADS: u32 = 400;

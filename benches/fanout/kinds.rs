@@ -15,7 +15,6 @@ use super::{PARTNERS, Partners, cpu, lead};
 /// Turns of each kind, and leads in one turn.
 const ROUNDS: usize = 8;
 const LEADS: usize = 200;
-/// Leads in flight.
 const IN_FLIGHT: usize = 8;
 
 /// A kind of partner: its name, its calls for a lead, and its text under `[products.loan.http]`.

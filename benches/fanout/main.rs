@@ -44,7 +44,6 @@ use kit::{Daemon, sample};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// Partners of a lead.
 const PARTNERS: usize = 10;
 /// The partners that stay healthy when three are sick.
 const HEALTHY: usize = 7;
@@ -279,7 +278,6 @@ async fn until_healthy(daemon: &Daemon, partners: &Partners) -> (Duration, Durat
     (took, took.saturating_sub(partners.slowest(table["leadUuid"].as_str().expect("a table names its lead"))))
 }
 
-/// The server of all healthy partners.
 #[derive(Clone)]
 struct Partners {
     address: SocketAddr,
@@ -342,7 +340,6 @@ impl Partners {
     }
 }
 
-/// A lender at `address`.
 fn lender(key: &str, address: SocketAddr) -> PartnerFile {
     lender_asked(key, &plain(address), "")
 }

@@ -25,7 +25,6 @@ const LONGEST_US: u64 = 60_000_000;
 pub struct Call {
     server: SocketAddr,
     request: Vec<u8>,
-    /// The position of the digits that differ in each request.
     mark: Option<usize>,
     status: u16,
 }
@@ -77,7 +76,6 @@ impl Connection {
         Self { stream, call: call.clone(), received: vec![0; 64 * 1024].into() }
     }
 
-    /// Sends the request and reads the whole answer.
     fn exchange(&mut self) {
         if let Some(mark) = self.call.mark {
             static COUNT: AtomicU64 = AtomicU64::new(1);
@@ -115,9 +113,7 @@ fn content_length(head: &str) -> usize {
 /// The end of a closed loop.
 #[derive(Debug, Clone, Copy)]
 pub enum Until {
-    /// After a time.
     Elapsed(Duration),
-    /// After a number of requests.
     Done(u64),
 }
 

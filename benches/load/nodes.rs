@@ -21,7 +21,6 @@ pub const ROWS: [(&str, Measure); 1] = [("nodes on a database: durable submits",
 
 /// Concurrent clients, over all nodes.
 const CONNECTIONS: usize = 128;
-/// Turns of each measurement.
 const TURNS: usize = 5;
 const TURN: Duration = Duration::from_secs(4);
 /// The numbers of `pgbench` clients that are tried; the best counts.
@@ -94,7 +93,6 @@ fn rate(calls: &[Call]) -> f64 {
     })
 }
 
-/// The number of group commits of a node.
 fn groups(node: &Daemon, runtime: &Runtime) -> f64 {
     let metrics = runtime.block_on(node.metrics());
     let count = metrics.lines().find_map(|line| line.strip_prefix("offerd_store_group_commits_count "));
@@ -115,9 +113,7 @@ const TABLES: &str = "CREATE TABLE IF NOT EXISTS bench_records (key bytea PRIMAR
 #[derive(Clone, Copy)]
 struct Script {
     rows: f64,
-    /// Bytes of a key.
     key: f64,
-    /// Bytes of a value.
     value: f64,
 }
 

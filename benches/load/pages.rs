@@ -9,13 +9,10 @@ use crate::kit::Daemon;
 use crate::kit::partners::{partner, prompt_partners};
 use crate::{discard, judged, stored};
 
-/// The bar for a page's latency.
 const BAR: Duration = Duration::from_millis(50);
 /// Partners with an offer for each lead.
 const OFFERING: usize = 3;
-/// Partners in total.
 const PARTNERS: usize = 200;
-/// How often each page is loaded.
 const TIMES: usize = 20;
 /// The interval of checks whether the funnel has been counted.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -78,7 +75,6 @@ fn pages(name: &str, runtime: &Runtime, leads: u64) {
     });
 }
 
-/// Loads a page; returns it and its latency.
 async fn page(daemon: &Daemon, path: &str) -> (String, Duration) {
     let cookie = daemon.signed_in().await;
     let begun = Instant::now();

@@ -24,11 +24,9 @@ const RAMP_STEP: Duration = Duration::from_millis(500);
 /// Turns of each server at its peak.
 const TURNS: usize = 3;
 const TURN: Duration = Duration::from_millis(1500);
-/// The open loop.
 const MEASURED: Duration = Duration::from_secs(4);
 const OPEN_CONNECTIONS: usize = 128;
 
-/// Events on a page of the feed.
 const EVENTS: u128 = 1000;
 
 /// A kind of request to measure.
@@ -79,7 +77,6 @@ pub const ROWS: [Row; 8] = [
     Row { name: "feed page of 1000 events", least_ratio: None, most_p99: None, ready: feed_page },
 ];
 
-/// One of the two servers.
 struct Side {
     name: &'static str,
     pid: u32,

@@ -39,10 +39,8 @@ const RATINGS: u32 = 5;
 /// Partners that a lead is sent to.
 const ASKED: u32 = 6;
 
-/// The bar for a report's latency.
 const BAR: Duration = Duration::from_millis(200);
 
-/// How often each report is run.
 const TIMES: usize = 5;
 
 /// Reports, the most expensive first: a whole year, a range cut at both ends, and a comparison with the year
@@ -102,7 +100,6 @@ fn latency(name: &str, runtime: &Runtime) {
     }
 }
 
-/// The median latency of a report.
 fn took(reports: &Reports, asked: &str) -> Duration {
     let pairs: Vec<(String, String)> = form_urlencoded::parse(asked.as_bytes()).into_owned().collect();
     let query = reports.query(&pairs).expect("the question is good");

@@ -27,7 +27,6 @@ use crate::generator::MARK;
 use crate::kit::Plan;
 use crate::lead;
 
-/// Leads per group commit.
 const PER_FLUSH: u64 = 2500;
 /// The number of days, up to now, over which leads are spread.
 const DAYS: u64 = 30;

@@ -9,7 +9,6 @@ use crate::kit::Daemon;
 use crate::kit::partners::{PartnerFile, partner, prompt_partners};
 use crate::{discard, judged, lead, process, stored};
 
-/// Connections that submit leads.
 const CONNECTIONS: usize = 64;
 /// The bar for an open table, in bytes.
 const BAR_OPEN: u64 = 8 * 1024;
@@ -20,7 +19,6 @@ const RETENTION: Duration = Duration::from_secs(8);
 /// The number and the size of the batches of leads.
 const BATCHES: usize = 5;
 const BATCH: u64 = 5_000;
-/// The bar for the start-up time.
 const BAR_READY: Duration = Duration::from_secs(2);
 
 type Measure = fn(&str, &Runtime);

@@ -48,7 +48,6 @@ pub fn heading_text(events: &[Event]) -> String {
         .collect()
 }
 
-/// The target of a link between chapters.
 fn destination(url: &str, link: impl Fn(&str) -> String) -> Option<String> {
     let (file, fragment) = url.split_once('#').map_or((url, None), |(file, part)| (file, Some(part)));
     let name = file.strip_suffix(".md").filter(|name| super::chapter(name).is_some())?;

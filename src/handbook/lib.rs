@@ -20,7 +20,6 @@ pub struct Chapter {
     pub name: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// The man page that it belongs to.
     manual: &'static str,
     /// Its text, which starts with the title.
     text: &'static str,
@@ -104,7 +103,6 @@ impl Chapter {
 }
 
 impl Manual {
-    /// Its chapters, in order.
     fn chapters(&self) -> impl Iterator<Item = &'static Chapter> {
         let name = self.name;
         CHAPTERS.iter().filter(move |chapter| chapter.manual == name)

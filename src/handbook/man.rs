@@ -55,9 +55,7 @@ struct Writer<'r> {
     lists: Vec<Option<u64>>,
     /// Whether the next paragraph is the first of its item, and needs no macro.
     in_place: bool,
-    /// Whether inside a verbatim block.
     verbatim: bool,
-    /// The rows of the open table.
     rows: Option<Vec<Vec<Vec<Inline>>>>,
 }
 
@@ -170,7 +168,6 @@ impl<'r> Writer<'r> {
         });
     }
 
-    /// Writes text verbatim, line by line.
     fn show(&mut self, text: &str) {
         for line in text.lines() {
             self.roff.text([roman(line)]);

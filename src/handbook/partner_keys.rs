@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-/// The sources of the types.
 const FILE: &str = include_str!("../partners/declared.rs");
 const LIMITS: &str = include_str!("../partners/limits/declared.rs");
 const HTTP: &str = include_str!("../partners/http/declared.rs");

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use offerd_base::config::DEFAULTS;
 
-/// A setting in the file of defaults.
 #[derive(Debug, PartialEq, Eq)]
 struct Setting<'t> {
     section: &'t str,

@@ -79,14 +79,12 @@ mod tests {
     use proptest::prelude::*;
 
     impl Money {
-        /// An amount in cents.
         const fn from_cents(cents: i64) -> Self {
             Self(cents)
         }
     }
 
     impl Percent {
-        /// A rate in thousandths of a percent.
         const fn from_thousandths(thousandths: i64) -> Self {
             Self(thousandths)
         }

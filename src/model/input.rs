@@ -67,7 +67,6 @@ pub trait FromInput: Sized {
     }
 }
 
-/// The fault of a value of the wrong kind.
 pub(super) fn other_kind<T: FromInput>(found: Scalar<'_>) -> Fault {
     Fault::other_kind(&T::wanted(), found.kind())
 }

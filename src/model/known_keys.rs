@@ -104,7 +104,6 @@ impl KnownKeys {
 /// A callback for each unknown key: its parent's path, the key, and the keys known there.
 type Tell<'t, 'k> = &'t mut dyn FnMut(&Path<'_>, &str, &'k KnownKeys);
 
-/// Walks a JSON value along its known keys.
 struct Walk<'w, 'k> {
     known: &'k KnownKeys,
     at: &'w Path<'w>,

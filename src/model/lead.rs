@@ -99,11 +99,9 @@ impl Lead {
     }
 }
 
-/// A lead as clients send it.
 #[cfg(test)]
 pub(super) const SAMPLE: &[u8] = include_bytes!("testdata/lead.json");
 
-/// A lead with every attribute.
 #[cfg(test)]
 pub(super) const FULL_SAMPLE: &[u8] = include_bytes!("testdata/full_lead.json");
 

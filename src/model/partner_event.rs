@@ -13,10 +13,8 @@ use super::section::section;
 use super::timestamp::Timestamp;
 use crate::record;
 
-/// The longest transaction id, in bytes.
 const TRANSACTION_ID_BYTES: usize = 200;
 
-/// The highest payout, in cents.
 const PAYOUT_CENTS_MAX: f64 = 1e9;
 
 section! {

@@ -52,7 +52,6 @@ pub enum Accepted {
     Formats(&'static [&'static str]),
 }
 
-/// Text in a checked format.
 pub(super) fn checked_text(accepted: Accepted, about: &[&str]) -> RefOr<Schema> {
     let about = Some(sentence(about));
     match accepted {
@@ -81,7 +80,6 @@ pub(super) fn optional(wanted: RefOr<Schema>, meaning: &[&str], components: &mut
     AnyOfBuilder::new().item(wanted).item(blank).item(null).description(Some(sentence(meaning))).into()
 }
 
-/// Joins the lines of a doc comment.
 pub(super) fn sentence(lines: &[&str]) -> String {
     lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -47,7 +47,6 @@ pub(super) struct UnderWay {
     moved_us: AtomicU64,
 }
 
-/// The shortest sleep between two checks.
 const LOOK: Duration = Duration::from_millis(1);
 
 impl Activity {
@@ -103,17 +102,14 @@ impl Activity {
             && self.state.compare_exchange(seen.state, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Marks the connection as closed.
     pub(super) fn end(&self) {
         self.state.store(CLOSED, Ordering::Release);
     }
 
-    /// The client has stopped taking what we write.
     pub(super) fn stalled(&self) {
         self.stalled_us.store(self.now_us().max(1), Ordering::Release);
     }
 
-    /// The client takes it again.
     pub(super) fn unstalled(&self) {
         self.stalled_us.store(0, Ordering::Release);
     }
@@ -207,7 +203,6 @@ impl Activity {
 }
 
 impl UnderWay {
-    /// Whether the request's body may still be arriving.
     pub(super) fn is_receiving(&self) -> bool {
         self.activity.is_receiving()
     }
@@ -219,7 +214,6 @@ impl UnderWay {
         }
     }
 
-    /// The client has taken something.
     pub(super) fn moved(&self) {
         self.moved_us.store(self.activity.now_us(), Ordering::Relaxed);
     }

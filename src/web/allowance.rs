@@ -16,10 +16,8 @@ use super::failure::Failure;
 /// been idle.
 const MOST_KEYS: usize = 65_536;
 
-/// The number of entries that excess keys share.
 const GROUPS: u64 = 1_024;
 
-/// The time between two sweeps for idle keys.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
 /// A rate: a burst, and how fast it refills.
@@ -52,7 +50,6 @@ struct Used<K> {
     next_sweep: Instant,
 }
 
-/// The key of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Slot<K> {
     Own(K),

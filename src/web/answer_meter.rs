@@ -14,7 +14,6 @@ use offerd_base::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
 #[derive(Debug)]
 pub struct AnswerMeter {
     listener: &'static str,
-    /// The answer counter and the latency histogram of each route and status.
     kinds: RwLock<HashMap<Kind, (Counter, Histogram)>>,
 }
 
@@ -32,7 +31,6 @@ impl AnswerMeter {
         self.listener
     }
 
-    /// Counts an answer of a route, and records how long it took.
     pub(super) fn answered(&self, route: &'static str, status: StatusCode, took: Duration) {
         let kind = (route, status);
         let count = |(answers, seconds): &(Counter, Histogram)| {

@@ -12,7 +12,6 @@ use tokio::sync::watch;
 
 use super::client_address::Peer;
 
-/// A request body as it arrives.
 pub(super) type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, warp::Error>> + Send>>;
 
 /// A request without its body, and a note about the body; immutable and shared. Deliberately not `Debug`:
@@ -46,7 +45,6 @@ impl LastCall {
         Self { draining, longest }
     }
 
-    /// Waits for the deadline.
     pub(super) async fn over(mut self) {
         // A closed channel means that the drain has begun, too.
         let _ = self.draining.wait_for(|begun| *begun).await;

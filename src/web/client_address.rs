@@ -46,7 +46,6 @@ fn noted(hop: &str) -> Option<IpAddr> {
     alone.parse().or_else(|_| with_port()).ok()
 }
 
-/// Whether one of `networks` contains `address`.
 pub(super) fn is_in(networks: &[IpNet], address: IpAddr) -> bool {
     networks.iter().any(|network| network.contains(&address))
 }

@@ -140,7 +140,6 @@ fn gzip(body: &[u8]) -> Bytes {
     encoder.finish().expect("writing to memory does not fail").into()
 }
 
-/// A list item with its weight in thousandths.
 fn weighed(item: &str) -> Option<(&str, u16)> {
     let Some((name, parameter)) = item.split_once(';') else { return Some((item.trim(), 1000)) };
     Some((name.trim(), (list::weight(parameter)? * 1000.0) as u16))

@@ -76,7 +76,6 @@ struct Places {
     idle: HashMap<Within, Found>,
 }
 
-/// The result of one scan for idle connections.
 #[derive(Debug)]
 struct Found {
     candidates: VecDeque<(Arc<Place>, Quiet)>,
@@ -90,16 +89,13 @@ type Order = (bool, Reverse<usize>, u64);
 /// The limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Within {
-    /// The limit of one address.
     Address(IpAddr),
-    /// The limit of one listener.
     Listener(&'static str),
     /// The limit of the process's file descriptors.
     Descriptors,
 }
 
 impl Within {
-    /// The `reason` label in metrics.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::Address(_) => "address",
@@ -109,7 +105,6 @@ impl Within {
     }
 }
 
-/// One connection among the others.
 #[derive(Debug)]
 pub(super) struct Place {
     id: u64,
@@ -135,7 +130,6 @@ impl Connections {
         Arc::new(Self { rules, begun: Instant::now(), places: Mutex::default() })
     }
 
-    /// The limit of concurrent refusals.
     pub(super) fn refusals(&self) -> usize {
         (self.rules.total / REFUSALS_SHARE).clamp(1, REFUSALS)
     }
@@ -214,7 +208,6 @@ impl Connections {
 }
 
 impl Places {
-    /// The number of connections of an address.
     fn crowd(&self, address: IpAddr) -> usize {
         self.of_address.get(&address).map_or(0, HashSet::len)
     }
@@ -292,7 +285,6 @@ impl Places {
 }
 
 impl OpenConnection {
-    /// The connection's activity.
     pub(super) fn activity(&self) -> Arc<Activity> {
         Arc::clone(&self.place.activity)
     }

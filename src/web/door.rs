@@ -51,7 +51,6 @@ fn turned_away<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -
     Some(exchange::refused(surface, request, resource.template(), || surface.gate.refuse_full()))
 }
 
-/// The fault in the `Host` header, if any.
 fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
     let mut hosts = headers.get_all(HOST).iter();
     let Some(host) = hosts.next() else {
@@ -64,7 +63,6 @@ fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
     (!is_host(host)).then_some("Host header must be a host name or address, and perhaps a port")
 }
 
-/// The fault in `Transfer-Encoding`, if any.
 fn coding_fault(headers: &HeaderMap) -> Option<&'static str> {
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     let first = codings.next()?;

@@ -38,7 +38,6 @@ const UNKNOWN_ROUTE: &str = "unknown";
 /// The header with the number of unknown keys and values in the body.
 const UNKNOWN_KEYS: HeaderName = HeaderName::from_static("unknown-keys");
 
-/// Whether a request is waiting in the queue for admission.
 #[derive(Debug, Clone, Default)]
 struct InLine(Arc<AtomicBool>);
 
@@ -84,7 +83,6 @@ where
     ended.unwrap_or_else(|| Failure::overloaded(1).into_response())
 }
 
-/// Runs one request to its end and seals the answer.
 async fn carry_out<A>(
     surface: Arc<Surface<A>>,
     id: Uuid,

@@ -19,7 +19,6 @@ use offerd_base::ids;
 /// The header of the request id, which is also in the log.
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
-/// A request that is being answered.
 pub(super) struct Exchange {
     id: Uuid,
     begun: Instant,
@@ -28,7 +27,6 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Starts the clock of a request.
     pub(super) fn begin(id: Uuid, method: &Method, headers: &HeaderMap) -> Self {
         let origin = headers.get(ORIGIN).cloned();
         Self { id, begun: Instant::now(), method: method.clone(), origin }
@@ -81,7 +79,6 @@ pub(super) fn last_answer(failure: Failure) -> hyper::Response<Bytes> {
     response
 }
 
-/// A request id as a header value.
 fn request_id(id: Uuid) -> HeaderValue {
     let mut text = Uuid::encode_buffer();
     HeaderValue::from_str(id.hyphenated().encode_lower(&mut text)).expect("a uuid is visible ASCII")

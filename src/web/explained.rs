@@ -43,7 +43,6 @@ pub(super) struct Explained<S> {
 }
 
 impl<S> Explained<S> {
-    /// Wraps a stream, with these limits.
     pub(super) fn new(stream: S, limits: Limits, activity: Arc<Activity>) -> Self {
         let clock = Box::pin(sleep_until(Instant::now()));
         Self { stream, limits, activity, instead: None, head_since: None, timed: None, clock }

@@ -25,7 +25,6 @@ use offerd_base::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// The `Retry-After` of requests that are shed, in seconds.
 const RETRY_AFTER_LOAD_S: u32 = 1;
 
 /// The limits of a gate; `limits.*` in the settings.
@@ -65,7 +64,6 @@ pub struct Gate {
     refused_full: Counter,
 }
 
-/// The holder of a rate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Account {
     Company(Uuid),
@@ -130,7 +128,6 @@ impl Gate {
         self.shedder.as_ref().map_or(Duration::ZERO, LoadShedder::queueing)
     }
 
-    /// Registers the arrival of a request.
     pub(super) fn visit(&self, peer: Option<Peer>, headers: &HeaderMap) -> Visit {
         if self.companies.is_none() && self.addresses.is_none() {
             return Visit::default();
@@ -203,7 +200,6 @@ impl Gate {
         Ok(())
     }
 
-    /// The budget for request bodies.
     pub(super) fn bodies(&self) -> Bodies {
         self.bodies.clone()
     }
@@ -258,7 +254,6 @@ fn reads(method: &Method) -> bool {
     method == Method::GET || method == Method::HEAD
 }
 
-/// The `reason` label in metrics.
 fn word(shed: Shed) -> &'static str {
     match shed {
         Shed::Full => "queue",

@@ -186,7 +186,6 @@ impl Listener {
     }
 }
 
-/// The state of the accept loop.
 struct Acceptor<S> {
     name: &'static str,
     limits: Limits,

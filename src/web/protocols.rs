@@ -29,7 +29,6 @@ use super::taken::Taken;
 use super::tls::HTTP_2;
 use super::unstalled::Unstalled;
 
-/// Concurrent requests of one HTTP/2 connection.
 const STREAMS: u32 = 128;
 
 /// Streams that a client may reset before they are accepted; beyond it the connection ends (rapid reset).
@@ -165,7 +164,6 @@ impl Protocols {
         finish(connection, leave, deserted).await;
     }
 
-    /// The grace period for connections without a request under way.
     fn grace(&self) -> Duration {
         GRACE.min(self.limits.drain / GRACE_SHARE)
     }

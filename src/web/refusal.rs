@@ -20,7 +20,6 @@ use offerd_base::telemetry::metrics::HTTP_CONNECTIONS_REFUSED;
 /// How long a refused client may take to send its request head.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The `Retry-After` of a refusal, in seconds.
 const RETRY_AFTER_S: u32 = 1;
 
 /// Answers connections that are over a limit.

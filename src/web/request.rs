@@ -44,14 +44,12 @@ pub struct Request {
     put_back: Option<Bytes>,
     /// The company that sent it, if a company did.
     company: Option<Uuid>,
-    /// The budget for request bodies.
     bodies: Bodies,
     /// This body's part of the budget, held until the request is answered.
     room: Option<Room>,
 }
 
 impl Request {
-    /// A request from its parts.
     pub(super) fn new(
         head: Arc<Head>,
         body: BodyStream,
@@ -215,7 +213,6 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Whether the body is compressed, which is not supported.
 fn is_encoded(headers: &HeaderMap) -> bool {
     headers
         .get(CONTENT_ENCODING)

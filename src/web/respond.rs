@@ -30,7 +30,6 @@ pub struct Reply {
     status: StatusCode,
     headers: HeaderMap,
     body: Body,
-    /// Whether it may be compressed.
     compressible: bool,
     /// The edition's mark in its entity tag; empty for the original wording.
     words: &'static str,
@@ -200,7 +199,6 @@ impl Reply {
         bytes
     }
 
-    /// Appends a mark to the entity tag, if there is one.
     fn mark_tag(self, mark: &str) -> Self {
         let Some(tag) = self.headers.get(ETAG).filter(|_| !mark.is_empty()).cloned() else { return self };
         let Ok(text) = tag.to_str() else { return self };
@@ -256,7 +254,6 @@ impl Reply {
             .header(CONTENT_ENCODING, HeaderValue::from_static(coding.name()))
     }
 
-    /// Builds the response.
     pub(super) fn into_response(self) -> Response {
         let mut response = match self.body {
             Body::Whole(body) => Response::new(body.into()),

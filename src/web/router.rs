@@ -68,7 +68,6 @@ pub struct Resource<H> {
     template: &'static str,
     segments: Vec<&'static str>,
     routes: Vec<Route<H>>,
-    /// Whether `HEAD` is served like `GET`.
     head: bool,
 }
 
@@ -209,7 +208,6 @@ impl<H> Resource<H> {
         Self { template, segments: path.split('/').collect(), routes: Vec::new(), head: true }
     }
 
-    /// The path parameters, if the path matches.
     fn capture(&self, path: &[Cow<'_, str>]) -> Option<Params> {
         if self.segments.len() != path.len() {
             return None;
@@ -237,7 +235,6 @@ fn parameter(segment: &str) -> Option<&str> {
     segment.strip_prefix('{')?.strip_suffix('}')
 }
 
-/// The template with its parameter names removed.
 fn without_names(template: &str) -> String {
     let segments = template.split('/').map(|segment| parameter(segment).map_or(segment, |_| "{}"));
     segments.collect::<Vec<_>>().join("/")

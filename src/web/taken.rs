@@ -23,7 +23,6 @@ pub(super) struct Piece {
 }
 
 impl<B> Taken<B> {
-    /// Wraps the body of the answer to `request`.
     pub(super) fn new(body: Option<B>, request: Arc<UnderWay>) -> Self {
         Self { body, request }
     }

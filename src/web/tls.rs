@@ -38,7 +38,6 @@ impl Renewal {
     }
 }
 
-/// The pair in use.
 struct Shown(ArcSwap<CertifiedKey>);
 
 /// The limit of [`Identity::days_left`].

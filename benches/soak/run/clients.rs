@@ -21,21 +21,16 @@ use crate::kit::Daemon;
 /// A kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deed {
-    /// Submits a lead.
     Submit,
     /// Submits a lead and waits for the complete table.
     Block,
-    /// Reads a table.
     Poll,
     /// Reads a table with its entity tag.
     PollHeld,
     /// Submits a lead and follows its table to the end.
     Stream,
-    /// Reads a lead.
     Read,
-    /// Clicks on an offer.
     Click,
-    /// Reads the next page of a feed.
     Feed,
     /// Submits a lead with faults.
     Malformed,
@@ -62,7 +57,6 @@ const MIX: [(Deed, u32); 11] = [
     (Deed::Stranger, 1),
 ];
 
-/// The interval between reads of the feed.
 const FEED_EVERY: Duration = Duration::from_secs(1);
 
 /// All clients; they share a company and its connections.
@@ -88,7 +82,6 @@ impl Answer {
 }
 
 impl Deed {
-    /// The expected statuses.
     fn expected(self) -> &'static [u16] {
         match self {
             Self::Submit | Self::Block | Self::Poll | Self::Stream | Self::Read | Self::Feed => &[200],
@@ -147,7 +140,6 @@ impl Clients {
         self.taken(lead, &answer.json())
     }
 
-    /// Records an acknowledged lead.
     fn taken(&self, lead: String, table: &Value) -> Option<Acknowledged> {
         if table["leadUuid"] != json!(lead) {
             self.ledger.unexpected(format!("the table of {lead} is of {}", table["leadUuid"]));

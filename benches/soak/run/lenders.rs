@@ -12,13 +12,11 @@ use crate::kit::far_side::{Deed, FarSide};
 use crate::kit::partners::{PartnerFile, far_lender, partner, prompt_partners};
 use crate::kit::{Daemon, Plan, signal};
 
-/// The deadline of a table.
 const DEADLINE: &str = "2s";
 
 /// How often behaviour and files change during the load.
 const CHANGES: u32 = 120;
 
-/// The shortest time between two changes.
 const CHANGE_LEAST: Duration = Duration::from_millis(250);
 
 /// The behaviours of the remote lender, in turn.

@@ -13,7 +13,6 @@ use crate::kit::Daemon;
 /// The number of samples, if the soak is long enough.
 const COUNT: u32 = 300;
 
-/// The shortest time between two samples.
 const EVERY_LEAST: Duration = Duration::from_millis(200);
 
 /// The share of samples that is dropped at the start, while caches fill and pools grow.

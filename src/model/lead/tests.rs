@@ -17,7 +17,6 @@ fn read(body: &Value) -> Lead {
     Lead::read(&serde_json::to_vec(body).unwrap()).unwrap_or_else(|refusal| panic!("{refusal:?}"))
 }
 
-/// The faults, as (path, message).
 fn faults(body: &str) -> Vec<(String, String)> {
     match Lead::read(body.as_bytes()) {
         Err(Unreadable::Faults(faults)) => {

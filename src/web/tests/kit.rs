@@ -174,7 +174,6 @@ async fn submit(context: Context<App>) -> Result<Reply, Failure> {
     }
 }
 
-/// A listener with its application, and a way to stop it.
 pub(super) struct Server {
     pub(super) app: Arc<App>,
     pub(super) address: SocketAddr,
@@ -201,7 +200,6 @@ pub(super) fn start_with(limits: Limits, body_timeout: Duration, origins: &[&str
     serve(bind(limits), Gate::open(), body_timeout, origins)
 }
 
-/// Starts a server with a gate.
 pub(super) fn start_behind(gate: Gate) -> Server {
     serve(bind(limits()), gate, PATIENCE, &["*"])
 }
@@ -236,7 +234,6 @@ impl Server {
         Client::to(self.address).await
     }
 
-    /// Sends one request on a new connection.
     pub(super) async fn ask(&self, request_line: &str, headers: &[(&str, &str)]) -> Answer {
         self.connect().await.ask(request_line, headers, "").await
     }
@@ -248,13 +245,11 @@ impl Server {
     }
 }
 
-/// One raw connection.
 pub(super) struct Client {
     stream: TcpStream,
     received: Vec<u8>,
 }
 
-/// An answer.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,

@@ -63,7 +63,6 @@ fn start(identity: &Identity, limits: Limits) -> Server {
     serve(listener, Gate::open(), limits.drain, &["*"])
 }
 
-/// Connects, trusting only one certificate.
 async fn connect(
     address: SocketAddr,
     trusted: &CertificateDer<'static>,

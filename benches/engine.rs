@@ -10,13 +10,13 @@ use offerd::matching::limiter::Limiter;
 use offerd::matching::rendering::render;
 use offerd::matching::suppressions::{Digests, Suppressions};
 use offerd::model::{AttributeKind, BaseUrl, CreditBands, Lead, SuppressionKind};
-use offerd::partners::eligibility::{Condition, Test};
+use offerd::partners::eligibility::{ConditionTest, EligibilityCondition};
 use offerd::partners::facts::Subject;
-use offerd::partners::http::{Answered, Asked, Exchange, Given, Received, Secrets};
-use offerd::partners::index::Index;
+use offerd::partners::http::{Answered, AskContext, Given, PartnerExchange, Received, Secrets};
+use offerd::partners::index::EligibilityIndex;
 use offerd::partners::{Book, Facts, Fit, Seat};
 use offerd::rate_table::outcome::Outcome;
-use offerd::rate_table::record::{Answer, TableHead};
+use offerd::rate_table::record::{SeatAnswer, TableHeader};
 use offerd::rate_table::table::Table;
 use offerd::records::Records;
 use offerd::records::templates::Templates;
@@ -46,7 +46,7 @@ fn parse(criterion: &mut Criterion) {
 
 /// Conjunctions like those of partner files: product, state, rating, amount, age, income, consent; about 3 %
 /// fit.
-fn conjunctions(rows: usize) -> Vec<Vec<Condition>> {
+fn conjunctions(rows: usize) -> Vec<Vec<EligibilityCondition>> {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let mut draw = move |below: u64| {
         seed ^= seed << 13;
@@ -61,25 +61,34 @@ fn conjunctions(rows: usize) -> Vec<Vec<Condition>> {
             let income = draw(30) as f64 * 2500.0;
             let mask = |draw: &mut dyn FnMut(u64) -> u64| draw(u64::MAX) | draw(u64::MAX);
             vec![
-                Condition::or_missing(category("productTypes"), Test::AnyOf(1 << draw(7))),
-                Condition::new(category("personalInformation.state"), Test::Category(mask(&mut draw))),
-                Condition::new(
+                EligibilityCondition::or_missing(
+                    category("productTypes"),
+                    ConditionTest::AnyOf(1 << draw(7)),
+                ),
+                EligibilityCondition::new(
+                    category("personalInformation.state"),
+                    ConditionTest::Category(mask(&mut draw)),
+                ),
+                EligibilityCondition::new(
                     category("creditInformation.providedCreditRating"),
-                    Test::Category(mask(&mut draw) & 63),
+                    ConditionTest::Category(mask(&mut draw) & 63),
                 ),
-                Condition::new(
+                EligibilityCondition::new(
                     category("loanInformation.loanAmount"),
-                    Test::Range { min: amount_min, max: amount_min + 20_000.0 },
+                    ConditionTest::Range { min: amount_min, max: amount_min + 20_000.0 },
                 ),
-                Condition::new(
+                EligibilityCondition::new(
                     category("age"),
-                    Test::Range { min: 18.0 + draw(4) as f64, max: f64::INFINITY },
+                    ConditionTest::Range { min: 18.0 + draw(4) as f64, max: f64::INFINITY },
                 ),
-                Condition::new(
+                EligibilityCondition::new(
                     category("financialInformation.annualIncome"),
-                    Test::Range { min: income, max: f64::INFINITY },
+                    ConditionTest::Range { min: income, max: f64::INFINITY },
                 ),
-                Condition::new(category("legalInformation.consentsToFcra"), Test::Flag(true)),
+                EligibilityCondition::new(
+                    category("legalInformation.consentsToFcra"),
+                    ConditionTest::Flag(true),
+                ),
             ]
         })
         .collect()
@@ -93,7 +102,7 @@ fn eligibility(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("eligibility");
     for offers in [1_000, 100_000] {
         let rows = conjunctions(offers);
-        let index = Index::build(&rows);
+        let index = EligibilityIndex::build(&rows);
         group.bench_function(format!("index/{offers}"), |bencher| {
             bencher.iter(|| {
                 let mut found = 0_usize;
@@ -104,7 +113,7 @@ fn eligibility(criterion: &mut Criterion) {
         group.sample_size(20);
         group.bench_function(format!("walk/{offers}"), |bencher| {
             bencher.iter(|| {
-                let fits = |conditions: &&Vec<Condition>| {
+                let fits = |conditions: &&Vec<EligibilityCondition>| {
                     conditions.iter().all(|condition| condition.met_by(&facts))
                 };
                 rows.iter().filter(fits).count()
@@ -117,9 +126,9 @@ fn eligibility(criterion: &mut Criterion) {
 /// The sample catalogue's answers to the sample lead.
 struct Answers {
     texts: Templates,
-    head: Arc<TableHead>,
+    head: Arc<TableHeader>,
     fits: Vec<Fit>,
-    answers: Vec<Answer>,
+    answers: Vec<SeatAnswer>,
     _directory: tempfile::TempDir,
 }
 
@@ -130,9 +139,9 @@ fn answers() -> Answers {
     let fits = book.fitting(&facts);
     let answers = fits.iter().enumerate().map(|(seat, fit)| {
         let quotes = fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts)).collect();
-        Answer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes), cause: None }
+        SeatAnswer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes), cause: None }
     });
-    let head = TableHead {
+    let head = TableHeader {
         uuid: offerd::ids::timed_at(1_800_000_000_000),
         lead: offerd::ids::timed(),
         company: offerd::ids::timed(),
@@ -216,7 +225,7 @@ fn six_offers() -> [(&'static str, &'static [u8], String); 3] {
 /// samples use JSON, form fields and XML.
 fn mapping(criterion: &mut Criterion) {
     let book = Book::load(Path::new("partners")).expect("the sample catalogue is good");
-    let asked = Asked {
+    let asked = AskContext {
         lead: offerd::ids::timed(),
         rate_table: offerd::ids::timed(),
         test: false,
@@ -233,13 +242,15 @@ fn mapping(criterion: &mut Criterion) {
             bencher.iter(|| Given::of(&facts(black_box(&lead)), &asked));
         });
         group.bench_function(format!("request/{key}"), |bencher| {
-            bencher.iter(|| source.request(&Exchange::default(), black_box(&given), Secrets::Masked).is_ok());
+            bencher.iter(|| {
+                source.request(&PartnerExchange::default(), black_box(&given), Secrets::Masked).is_ok()
+            });
         });
         let answered = || {
             let (headers, body) = (HeaderMap::new(), black_box(answer.as_bytes()));
             let offers: Vec<_> = seat.offers.iter().collect();
             let received = Received { status: StatusCode::OK, headers: &headers, body };
-            let exchange = Exchange::default();
+            let exchange = PartnerExchange::default();
             let answered = source.answer(&exchange, received, black_box(&given), &facts(&lead), &offers);
             answered.expect("the answer can be mapped").answered
         };
@@ -292,7 +303,7 @@ fn limits(criterion: &mut Criterion) {
     let now = chrono::Utc::now().timestamp_millis();
     for chunk in 0..TABLES / 1_000 {
         let commit = (0..1_000).fold(Commit::new(), |commit, nth| {
-            let head = TableHead {
+            let head = TableHeader {
                 uuid: offerd::ids::timed_at(now.cast_unsigned()),
                 lead: offerd::ids::timed(),
                 company: offerd::ids::timed(),

@@ -17,7 +17,7 @@ const SAMPLE_LEAD: &str = r#"{"productTypes":["loan"],"personalInformation":{"st
          "creditInformation":{"providedCreditRating":"good"}}"#;
 
 /// The operator's first access to the console.
-pub struct SignIn {
+pub struct FirstSignIn {
     /// The console's secret, just created.
     pub secret: String,
     /// A link that signs in once.
@@ -32,7 +32,7 @@ pub struct SignIn {
 pub async fn welcome(
     tokens: &Tokens,
     daemon: &RunFile,
-    sign_in: Option<&SignIn>,
+    sign_in: Option<&FirstSignIn>,
 ) -> Result<bool, CommitError> {
     let new =
         |kind| NewToken { company: COMPANY.to_owned(), kind, test: true, duplicate_look_back_minutes: None };
@@ -58,12 +58,12 @@ pub async fn welcome(
 }
 
 /// Prints only the console's secret, for a store that was first started by a version without one.
-pub fn show_secret(daemon: &RunFile, sign_in: &SignIn) {
+pub fn show_secret(daemon: &RunFile, sign_in: &FirstSignIn) {
     let (admin, sign_in) = (&daemon.admin, of_operators(sign_in));
     say(&format!("  console       {admin}/console\n\n{sign_in}"));
 }
 
-fn of_operators(SignIn { secret, link }: &SignIn) -> String {
+fn of_operators(FirstSignIn { secret, link }: &FirstSignIn) -> String {
     format!(include_str!("bootstrap/sign_in.txt"), program = program(), secret = secret, link = link) + "\n"
 }
 

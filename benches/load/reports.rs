@@ -8,9 +8,9 @@ use offerd::config::{ReportSettings, Settings};
 use offerd::model::TokenKind;
 use offerd::records::Records;
 use offerd::reports::Reports;
-use offerd::reports::cells::{At, Values};
-use offerd::reports::count::Count;
-use offerd::reports::dimension::Slot;
+use offerd::reports::cells::{CompanyDay, ItemValues};
+use offerd::reports::count::ReportCount;
+use offerd::reports::dimension::DimensionSlot;
 use offerd::reports::measure::{self, Measures};
 use offerd::store::tokens::{NewToken, Tokens, company_uuid};
 use offerd::store::{Store, StoreOptions, Tree};
@@ -116,22 +116,23 @@ fn took(reports: &Reports, asked: &str) -> Duration {
 }
 
 /// Counts the leads of a day, each of one campaign, state and rating, sent to some partners.
-fn count_day(count: &mut Count, day: NaiveDate) {
+fn count_day(count: &mut ReportCount, day: NaiveDate) {
     let company = company_uuid(COMPANY);
-    let at = At { company, test: false, day };
+    let at = CompanyDay { company, test: false, day };
     let mut random =
         fastrand::Rng::with_seed(u64::from(day.format("%j").to_string().parse().unwrap_or(0_u32)));
     let mut id = |slot, name: String| count.id(company, slot, &name);
-    let named = |names: &mut dyn FnMut(Slot, String) -> u32, slot, name: &str, of: u32| -> Vec<u32> {
-        (0..of).map(|nth| names(slot, format!("{name}-{nth}"))).collect()
-    };
-    let products = named(&mut id, Slot::PRODUCT, "product", 4);
-    let sub_types = named(&mut id, Slot::SUB_TYPE, "sub-type", 12);
-    let partners = named(&mut id, Slot::PARTNER, "partner", PARTNERS);
-    let ratings = named(&mut id, Slot::RATING, "rating", RATINGS);
-    let states = named(&mut id, Slot::STATE, "state", STATES);
-    let campaigns = named(&mut id, Slot::tag(0), "campaign", CAMPAIGNS);
-    let affiliates = named(&mut id, Slot::tag(1), "affiliate", AFFILIATES);
+    let named =
+        |names: &mut dyn FnMut(DimensionSlot, String) -> u32, slot, name: &str, of: u32| -> Vec<u32> {
+            (0..of).map(|nth| names(slot, format!("{name}-{nth}"))).collect()
+        };
+    let products = named(&mut id, DimensionSlot::PRODUCT, "product", 4);
+    let sub_types = named(&mut id, DimensionSlot::SUB_TYPE, "sub-type", 12);
+    let partners = named(&mut id, DimensionSlot::PARTNER, "partner", PARTNERS);
+    let ratings = named(&mut id, DimensionSlot::RATING, "rating", RATINGS);
+    let states = named(&mut id, DimensionSlot::STATE, "state", STATES);
+    let campaigns = named(&mut id, DimensionSlot::tag(0), "campaign", CAMPAIGNS);
+    let affiliates = named(&mut id, DimensionSlot::tag(1), "affiliate", AFFILIATES);
     let any = |random: &mut fastrand::Rng, of: &[u32]| vec![of[random.usize(..of.len())]];
     for _ in 0..leads() / DAYS {
         let campaign = random.usize(..campaigns.len());
@@ -141,7 +142,7 @@ fn count_day(count: &mut Count, day: NaiveDate) {
             vec![campaigns[campaign]],
             vec![affiliates[campaign % affiliates.len()]],
         ];
-        let values = |place: [Vec<u32>; 3]| Values(place.into_iter().chain(person.clone()).collect());
+        let values = |place: [Vec<u32>; 3]| ItemValues(place.into_iter().chain(person.clone()).collect());
         let lead = Measures::of(measure::Measure::Leads, 1);
         count.pending.add(at, &values([any(&mut random, &products), Vec::new(), Vec::new()]), lead);
         let first = random.u32(..PARTNERS);

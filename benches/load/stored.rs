@@ -10,9 +10,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use offerd::ids;
 use offerd::model::{CreditBands, Lead};
 use offerd::partners::{Book, Facts};
-use offerd::rate_table::machine::Write;
+use offerd::rate_table::machine::TableWrite;
 use offerd::rate_table::outcome::Outcome;
-use offerd::rate_table::record::{Answer, AnswerRecord, TableHead};
+use offerd::rate_table::record::{AnswerRecord, SeatAnswer, TableHeader};
 use offerd::rate_table::table::Table;
 use offerd::records::identity::identity_of;
 use offerd::records::templates::Templates;
@@ -102,7 +102,7 @@ fn taken_in(
     };
     let facts = Facts::new(&record.lead, Utc::now(), record.bands).submitted_by(record.company);
     let fits = book.fitting(&facts);
-    let head = TableHead {
+    let head = TableHeader {
         uuid: table,
         lead: record.uuid,
         company,
@@ -121,17 +121,17 @@ fn taken_in(
     let commit = writing::new_lead(&record, identity.as_ref());
     let lead = LeadCommit { commit, is_new: true, node: store.node() };
     let seats = head.seats.iter().map(|seat| texts.seat(*seat).expect("stored")).collect();
-    let answers: Vec<Answer> = (0..)
+    let answers: Vec<SeatAnswer> = (0..)
         .zip(&fits)
         .map(|(seat, fit)| {
             let offers = fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts));
-            Answer { seat, at, outcome: Outcome::Offers(offers.collect()), cause: None }
+            SeatAnswer { seat, at, outcome: Outcome::Offers(offers.collect()), cause: None }
         })
         .collect();
     let table = Table::new(Arc::new(head), seats);
     let asked = vec![None; answers.len()];
     let record = AnswerRecord::new(answers, asked);
     let write =
-        Write { first: true, sequence: 0, record, sales: Vec::new(), asks: None, cut: 0, settles: true };
+        TableWrite { first: true, sequence: 0, record, sales: Vec::new(), asks: None, cut: 0, settles: true };
     writing::table(&table, at, Some(lead), &write)
 }

@@ -1,11 +1,11 @@
 //! `GET /alerts`, `POST /alerts/test` for `offerd alerts`, and the actions that the console shares.
 
 use super::prelude::*;
-use offerd_outbound::alerts::{Tried, check_receiver, try_out};
+use offerd_outbound::alerts::{ReceiverTest, check_receiver, try_out};
 
 /// The order of a test alert.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Test {
+pub struct AlertTest {
     /// Name of one receiver; default: all.
     #[serde(default)]
     pub receiver: Option<String>,
@@ -16,15 +16,19 @@ operations! {
     list(context) => context.app.alerts.standing(&context.app.settings().alerts);
 
     /// Sends a test alert, and reports the result of each receiver.
-    test(context, test: Test) =>
-        tested(&context.app, &Actor::of_command(&context), test.receiver.as_deref()).await?;
+    test(context, test: AlertTest) =>
+        tested(&context.app, &AuditActor::of_command(&context), test.receiver.as_deref()).await?;
 }
 
 /// Sends a test alert to one receiver, or to all.
 ///
 /// # Errors
 /// Fails when there is no such receiver.
-pub(super) async fn tested(app: &App, actor: &Actor, receiver: Option<&str>) -> Result<Vec<Tried>, Failure> {
+pub(super) async fn tested(
+    app: &AdminState,
+    actor: &AuditActor,
+    receiver: Option<&str>,
+) -> Result<Vec<ReceiverTest>, Failure> {
     let settings = app.settings();
     check_receiver(&settings.alerts, receiver).map_err(|fault| Failure::bad_attribute("receiver", fault))?;
     let note = note!("alerts.test", "test of alerts sent").about(receiver.unwrap_or("every receiver"));

@@ -13,7 +13,7 @@ use hyper::HeaderMap;
 use serde::{Deserialize, Serialize};
 use tracing::error;
 
-use super::App;
+use super::AdminState;
 use super::command::{WHOLE, parameter, unavailable, unwritten};
 use offerd_insight::sheet;
 use offerd_insight::sheet::Sheet;
@@ -38,7 +38,7 @@ pub fn operator(headers: &HeaderMap) -> String {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Actor {
+pub(super) struct AuditActor {
     /// `user alice`, or the credential.
     pub(super) who: String,
     /// The role; `None` for an operator with access to the machine.
@@ -47,8 +47,8 @@ pub(super) struct Actor {
     pub(super) from: String,
 }
 
-impl Actor {
-    pub(super) fn of_command(context: &Context<App>) -> Self {
+impl AuditActor {
+    pub(super) fn of_command(context: &Context<AdminState>) -> Self {
         Self { who: operator(&context.request.headers), role: None, from: "command".to_owned() }
     }
 }
@@ -78,12 +78,12 @@ impl<'l> Note<'l> {
     }
 }
 
-impl App {
+impl AdminState {
     /// Records and logs an action before it is done.
     ///
     /// # Errors
     /// Fails when it cannot be recorded; the caller must not go on then.
-    pub(super) async fn note(&self, actor: &Actor, note: Note<'_>) -> Result<(), Failure> {
+    pub(super) async fn note(&self, actor: &AuditActor, note: Note<'_>) -> Result<(), Failure> {
         let noted = self.commit(actor, note, Commit::new()).await;
         noted.map_err(|failure| {
             unwritten("the record in the audit, without which this is not done,", &failure)
@@ -91,7 +91,7 @@ impl App {
     }
 
     /// Records and logs an action that happens in any case.
-    pub(super) async fn note_if_can(&self, actor: &Actor, note: Note<'_>) {
+    pub(super) async fn note_if_can(&self, actor: &AuditActor, note: Note<'_>) {
         let Note { action, line, .. } = note;
         if let Err(failure) = self.commit(actor, Note { line: Box::new(|_| ()), ..note }, Commit::new()).await
         {
@@ -106,11 +106,11 @@ impl App {
     /// Returns why the store refused it.
     pub(super) async fn commit(
         &self,
-        actor: &Actor,
+        actor: &AuditActor,
         note: Note<'_>,
         commit: Commit,
     ) -> Result<(), CommitError> {
-        let Actor { who, role, from } = actor.clone();
+        let AuditActor { who, role, from } = actor.clone();
         let Note { action, object, reason, line } = note;
         let entry = AuditEntry { who, role, from, action, object, reason };
         self.audit.commit(commit, entry).await.inspect(|()| line(&actor.who))
@@ -164,15 +164,15 @@ pub struct AuditPage {
     pub next: Option<u64>,
 }
 
-pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
     let (after, filter) = wanted(&context)?;
-    let read = move |app: &App| app.audit.after(after, &filter, PAGE, LOOKED_AT);
+    let read = move |app: &AdminState| app.audit.after(after, &filter, PAGE, LOOKED_AT);
     let (records, next) = context.app.reading(UNREAD, read).await?.map_err(unread)?;
     Reply::json(&AuditPage { records, next })
 }
 
 /// Number to continue after, and the filter.
-fn wanted(context: &Context<App>) -> Result<(u64, AuditFilter), Failure> {
+fn wanted(context: &Context<AdminState>) -> Result<(u64, AuditFilter), Failure> {
     let text = |name| context.request.query_value(name).map(str::to_owned);
     let since: u64 = parameter(context, "since", WHOLE)?.unwrap_or(0);
     let since = i64::try_from(since).unwrap_or(i64::MAX);
@@ -180,8 +180,8 @@ fn wanted(context: &Context<App>) -> Result<(u64, AuditFilter), Failure> {
     Ok((parameter(context, "after", WHOLE)?.unwrap_or(0), filter))
 }
 
-pub(super) async fn verdict(context: Context<App>) -> Result<Reply, Failure> {
-    let read = |app: &App| app.audit.verify();
+pub(super) async fn verdict(context: Context<AdminState>) -> Result<Reply, Failure> {
+    let read = |app: &AdminState| app.audit.verify();
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(unread)?)
 }
 

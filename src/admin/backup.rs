@@ -18,16 +18,16 @@ use offerd_store::backup::{Backup, BackupError};
 const RETRY_AFTER_S: u32 = 10;
 
 /// A running backup, one step per chunk, with its operator.
-type UnderWay = (Backup, Steps, Arc<str>, Arc<App>);
+type RunningBackup = (Backup, Steps, Arc<str>, Arc<AdminState>);
 
-pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn backup(context: Context<AdminState>) -> Result<Reply, Failure> {
     let who: Arc<str> = operator(&context.request.headers).into();
     let backup = context.app.store.backup().map_err(|refused| match refused {
         BackupError::UnderWay => Failure::overloaded(RETRY_AFTER_S),
         BackupError::InDatabase => Failure::bad_request(BackupError::InDatabase.to_string()),
         error => our_fault("a backup could not be begun")(error),
     })?;
-    context.app.note_if_can(&Actor::of_command(&context), note!("backup")).await;
+    context.app.note_if_can(&AuditActor::of_command(&context), note!("backup")).await;
     told("backup.begin", &who);
     let under_way = (backup, Steps::new(context.app.rests), who, context.app);
     let pieces = stream::unfold(Some(under_way), |under_way| async { go_on(under_way?).await });
@@ -35,7 +35,9 @@ pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Takes the next step.
-async fn go_on((mut backup, mut steps, who, app): UnderWay) -> Option<(io::Result<Bytes>, Option<UnderWay>)> {
+async fn go_on(
+    (mut backup, mut steps, who, app): RunningBackup,
+) -> Option<(io::Result<Bytes>, Option<RunningBackup>)> {
     let stepped = steps.take(move || backup.step().map(|piece| (piece, backup))).await;
     match stepped.map_err(io::Error::other).and_then(|stepped| stepped.map_err(io::Error::other)) {
         Ok((Some(piece), backup)) => Some((Ok(Bytes::from(piece)), Some((backup, steps, who, app)))),

@@ -9,20 +9,20 @@ use super::store::StoreReport;
 
 /// The last check of the store.
 #[derive(Debug, Default)]
-pub struct Chronicle(Mutex<Option<Check>>);
+pub struct LastStoreCheck(Mutex<Option<StoreCheck>>);
 
 /// A check of the store.
 #[derive(Debug, Clone, Serialize)]
-pub struct Check {
+pub struct StoreCheck {
     /// When it began, Unix milliseconds.
     pub at: i64,
     /// Its result: `None` while it runs, the cause if it failed.
     pub found: Option<Result<Value, String>>,
 }
 
-impl Chronicle {
+impl LastStoreCheck {
     /// The last check, if any.
-    pub fn check(&self) -> Option<Check> {
+    pub fn check(&self) -> Option<StoreCheck> {
         self.0.lock().clone()
     }
 
@@ -32,7 +32,7 @@ impl Chronicle {
         if last.as_ref().is_some_and(|check| check.found.is_none()) {
             return false;
         }
-        *last = Some(Check { at: Utc::now().timestamp_millis(), found: None });
+        *last = Some(StoreCheck { at: Utc::now().timestamp_millis(), found: None });
         true
     }
 
@@ -49,7 +49,7 @@ impl Chronicle {
         });
         let mut last = self.0.lock();
         let at = last.as_ref().map_or_else(|| Utc::now().timestamp_millis(), |check| check.at);
-        *last = Some(Check { at, found: Some(found) });
+        *last = Some(StoreCheck { at, found: Some(found) });
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn one_check_goes_on_at_a_time() {
-        let chronicle = Chronicle::default();
+        let chronicle = LastStoreCheck::default();
         assert!(chronicle.check_begins() && !chronicle.check_begins());
         chronicle.check_ended(Err("the disk".to_owned()));
         let check = chronicle.check().unwrap();

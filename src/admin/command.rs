@@ -13,8 +13,8 @@ use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
 use tracing::{Instrument, error};
 
-use super::App;
-use offerd_engine::records::Unavailable;
+use super::AdminState;
+use offerd_engine::records::RecordUnavailable;
 use offerd_insight::sheet::Sheet;
 use offerd_store::{DISK_FULL, ReadError};
 use offerd_web::{Context, Failure, Reply};
@@ -24,7 +24,7 @@ pub use offerd_web::{blocking, our_fault};
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident($context:ident $(, $order:ident: $type:ty)?) => $answer:expr;)+) => {
         $($(#[$doc])*
-        pub(super) async fn $name($context: Context<App>) -> Result<Reply, Failure> {
+        pub(super) async fn $name($context: Context<AdminState>) -> Result<Reply, Failure> {
             $(let mut $context = $context;
             let $order: $type = order(&mut $context, ORDER_BYTES).await?;)?
             Reply::json(&$answer)
@@ -46,7 +46,7 @@ const WRITTEN_AFTER_S: u32 = 10;
 
 /// Whether the object of the command exists.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Found {
+pub struct TargetExists {
     /// Whether it exists.
     pub found: bool,
 }
@@ -55,7 +55,10 @@ pub struct Found {
 ///
 /// # Errors
 /// Fails when the body does not fit.
-pub async fn order<T: DeserializeOwned>(context: &mut Context<App>, most_bytes: usize) -> Result<T, Failure> {
+pub async fn order<T: DeserializeOwned>(
+    context: &mut Context<AdminState>,
+    most_bytes: usize,
+) -> Result<T, Failure> {
     let body = context.request.read_body(most_bytes, BODY_TIMEOUT).await?;
     serde_json::from_slice(&body).map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))
 }
@@ -66,14 +69,14 @@ pub async fn order<T: DeserializeOwned>(context: &mut Context<App>, most_bytes: 
 /// # Errors
 /// Returns the error of the work, or ours when it panics.
 pub async fn seen_through<T: Send + 'static, F: Future<Output = Result<T, Failure>> + Send + 'static>(
-    app: &Arc<App>,
+    app: &Arc<AdminState>,
     failed: &'static str,
-    work: impl FnOnce(Arc<App>) -> F,
+    work: impl FnOnce(Arc<AdminState>) -> F,
 ) -> Result<T, Failure> {
     app.going_on.begin(work(Arc::clone(app))).await.map_err(our_fault(failed))?
 }
 
-impl App {
+impl AdminState {
     /// Runs `read` on a blocking thread; `failed` is the log message of a panic.
     ///
     /// # Errors
@@ -100,9 +103,9 @@ pub fn json_lines<T: Serialize + 'static>(lines: impl Stream<Item = T> + Send + 
 
 /// Tracks detached tasks, which must end before the runtime does.
 #[derive(Default)]
-pub struct GoingOn(Arc<RwLock<()>>);
+pub struct DetachedTasks(Arc<RwLock<()>>);
 
-impl GoingOn {
+impl DetachedTasks {
     /// Spawns a detached task.
     pub fn begin<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
         let going_on = Arc::clone(&self.0);
@@ -123,7 +126,11 @@ impl GoingOn {
 ///
 /// # Errors
 /// Fails with `wanted` when it cannot be parsed.
-pub fn parameter<T: FromStr>(context: &Context<App>, name: &str, wanted: &str) -> Result<Option<T>, Failure> {
+pub fn parameter<T: FromStr>(
+    context: &Context<AdminState>,
+    name: &str,
+    wanted: &str,
+) -> Result<Option<T>, Failure> {
     let wrong = |_| Failure::bad_attribute(name, wanted);
     context.request.query_value(name).map(|text| text.parse().map_err(wrong)).transpose()
 }
@@ -135,7 +142,7 @@ pub const WHOLE: &str = "must be a whole number that is not negative";
 ///
 /// # Errors
 /// Fails on another format.
-pub fn wants_csv(context: &Context<App>, format: Option<&str>) -> Result<bool, Failure> {
+pub fn wants_csv(context: &Context<AdminState>, format: Option<&str>) -> Result<bool, Failure> {
     match format {
         Some("csv") => Ok(true),
         Some("json") => Ok(false),
@@ -162,7 +169,7 @@ pub fn unread(failure: ReadError) -> Failure {
 }
 
 /// 503: the store cannot be read; see the log for the cause.
-pub fn store_unread(_: Unavailable) -> Failure {
+pub fn store_unread(_: RecordUnavailable) -> Failure {
     unavailable("the store cannot be read; the log tells why")
 }
 

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use super::command::{WHOLE, parameter, store_unread};
 use super::prelude::*;
-use offerd_insight::persons::consents::{Place, Wanted, page};
+use offerd_insight::persons::consents::{ConsentFilter, Place, page};
 
 /// Requirement of a company's id.
 const UUID: &str = "must be a uuid";
 
-pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
-    let wanted = Wanted {
+pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
+    let wanted = ConsentFilter {
         company: parameter(&context, "company", UUID)?,
         came: came(&context)?,
         test: context.request.query_value("leads") == Some("test"),
@@ -19,11 +19,11 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
         Some(company) => Some(Place { company, from_us: parameter(&context, "nextUs", WHOLE)?.unwrap_or(0) }),
         None => {
             // Recorded once for all pages.
-            noted(&context.app, &Actor::of_command(&context)).await?;
+            noted(&context.app, &AuditActor::of_command(&context)).await?;
             None
         }
     };
-    let read = move |app: &App| page(&app.store, &wanted, from);
+    let read = move |app: &AdminState| page(&app.store, &wanted, from);
     Reply::json(&context.app.reading("the consents could not be read", read).await?.map_err(store_unread)?)
 }
 
@@ -31,11 +31,11 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
 ///
 /// # Errors
 /// Fails when the audit cannot be written.
-pub(super) async fn noted(app: &App, actor: &Actor) -> Result<(), Failure> {
+pub(super) async fn noted(app: &AdminState, actor: &AuditActor) -> Result<(), Failure> {
     app.note(actor, note!("consents.read")).await
 }
 
-fn came(context: &Context<App>) -> Result<Range<u64>, Failure> {
+fn came(context: &Context<AdminState>) -> Result<Range<u64>, Failure> {
     let from = parameter(context, "from", WHOLE)?.unwrap_or(0);
     let until = parameter(context, "until", WHOLE)?.unwrap_or(u64::MAX);
     if until < from {

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::audit::audit_by;
-use super::persons::{PersonOrder, Wish, about, carried_out, left_alone_by_all};
+use super::persons::{PersonOrder, PersonRequest, about, carried_out, left_alone_by_all};
 use super::prelude::*;
 use offerd_base::ids;
 use offerd_base::telemetry::metrics::{ERASURE_LEADS_LEFT, LEADS_ERASED};
@@ -29,7 +29,7 @@ const LEADS_PER_RECORD: usize = 500;
 #[serde(rename_all = "camelCase")]
 pub enum ErasureLine {
     /// Progress so far.
-    Progress(Progress),
+    Progress(ErasureProgress),
     /// Results for some of the leads.
     Erased(Vec<Erasure>),
     /// The receipt, without its leads, which earlier lines contain; the last line.
@@ -40,23 +40,23 @@ pub enum ErasureLine {
 
 /// Progress of an erasure.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Progress {
+pub struct ErasureProgress {
     /// Leads erased so far.
     pub done: usize,
     /// Leads in total.
     pub of: usize,
 }
 
-struct Begun {
-    progress: UnboundedReceiver<Progress>,
+struct RunningErasure {
+    progress: UnboundedReceiver<ErasureProgress>,
     ended: JoinHandle<Result<Receipt, Failure>>,
 }
 
-pub(super) async fn erase(mut context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn erase(mut context: Context<AdminState>) -> Result<Reply, Failure> {
     let order: PersonOrder = order(&mut context, ORDER_BYTES).await?;
     let suppress = order.suppress;
-    let wish = Wish::ordered(&context, order)?;
-    let Begun { mut progress, ended } = begin(&context.app, wish, suppress)?;
+    let wish = PersonRequest::ordered(&context, order)?;
+    let RunningErasure { mut progress, ended } = begin(&context.app, wish, suppress)?;
     // A failure before the start is the answer itself; a later one can only be a line of it.
     let Some(first) = progress.recv().await else {
         return Ok(json_lines(stream::iter(told(Ok(gone_on(ended.await)?)))));
@@ -83,17 +83,21 @@ fn told(ended: Result<Receipt, Failure>) -> Vec<ErasureLine> {
 ///
 /// # Errors
 /// Fails when not all of them are erased, or when a round could not be audited; that round erases none.
-pub(super) async fn erased(app: &Arc<App>, wish: Wish, suppress: bool) -> Result<Receipt, Failure> {
+pub(super) async fn erased(
+    app: &Arc<AdminState>,
+    wish: PersonRequest,
+    suppress: bool,
+) -> Result<Receipt, Failure> {
     gone_on(begin(app, wish, suppress)?.ended.await)
 }
 
 /// Starts an erasure, which outlives its caller.
-fn begin(app: &Arc<App>, wish: Wish, suppress: bool) -> Result<Begun, Failure> {
+fn begin(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<RunningErasure, Failure> {
     wish.who()?;
     let (told, progress) = unbounded_channel();
     let begun = Arc::clone(app);
     let work = async move { erase_in_rounds(&begun, &wish, suppress, &told).await };
-    Ok(Begun { progress, ended: app.going_on.begin(work) })
+    Ok(RunningErasure { progress, ended: app.going_on.begin(work) })
 }
 
 fn gone_on(ended: Result<Result<Receipt, Failure>, JoinError>) -> Result<Receipt, Failure> {
@@ -101,9 +105,9 @@ fn gone_on(ended: Result<Result<Receipt, Failure>, JoinError>) -> Result<Receipt
 }
 
 /// Leads still to be erased, as counted by the metric.
-struct Left(usize);
+struct LeadsToErase(usize);
 
-impl Left {
+impl LeadsToErase {
     fn of(leads: usize) -> Self {
         gauge!(ERASURE_LEADS_LEFT).increment(leads as f64);
         Self(leads)
@@ -116,17 +120,17 @@ impl Left {
     }
 }
 
-impl Drop for Left {
+impl Drop for LeadsToErase {
     fn drop(&mut self) {
         gauge!(ERASURE_LEADS_LEFT).decrement(self.0 as f64);
     }
 }
 
 async fn erase_in_rounds(
-    app: &Arc<App>,
-    wish: &Wish,
+    app: &Arc<AdminState>,
+    wish: &PersonRequest,
     suppress: bool,
-    told: &UnboundedSender<Progress>,
+    told: &UnboundedSender<ErasureProgress>,
 ) -> Result<Receipt, Failure> {
     let about = about(app, wish).await?;
     let left_alone = if suppress { Some(left_alone_by_all(app, wish, &about.named).await?) } else { None };
@@ -136,7 +140,7 @@ async fn erase_in_rounds(
     // Damaged leads are erased too: their keys are destroyed.
     let found: Vec<Uuid> = found.chain(about.damaged).collect();
     let receipt_uuid = ids::random();
-    let mut left = Left::of(found.len());
+    let mut left = LeadsToErase::of(found.len());
     let mut receipt = Receipt {
         receipt_uuid,
         erased_at: Timestamp::default(),
@@ -150,9 +154,9 @@ async fn erase_in_rounds(
         leads: Vec::new(),
     };
     // The receiver may be gone.
-    let _ = told.send(Progress { done: 0, of: found.len() });
+    let _ = told.send(ErasureProgress { done: 0, of: found.len() });
     for round in found.chunks(app.settings().limits.leads_erased_at_once) {
-        let progress = Progress { done: receipt.leads.len(), of: found.len() };
+        let progress = ErasureProgress { done: receipt.leads.len(), of: found.len() };
         if app.console.is_stopping() {
             let stopping = unavailable("the daemon stops");
             return Err(cut_short(stopping, receipt_uuid, progress));
@@ -184,10 +188,10 @@ async fn erase_in_rounds(
 
 /// Erases the leads of a round, with an audit record before and after.
 async fn erase_round(
-    app: &Arc<App>,
-    wish: &Wish,
+    app: &Arc<AdminState>,
+    wish: &PersonRequest,
     (receipt, round): (Uuid, &[Uuid]),
-    (mut progress, told): (Progress, &UnboundedSender<Progress>),
+    (mut progress, told): (ErasureProgress, &UnboundedSender<ErasureProgress>),
 ) -> Result<Vec<Erasure>, Failure> {
     for leads in round.chunks(LEADS_PER_RECORD) {
         let note = note!("person.erase").because(wish.reason.as_deref());
@@ -220,7 +224,7 @@ fn named(receipt: Uuid, leads: &[Uuid]) -> String {
 }
 
 /// The failure of a round, with what was erased before it.
-fn cut_short(failure: Failure, receipt: Uuid, Progress { done, of }: Progress) -> Failure {
+fn cut_short(failure: Failure, receipt: Uuid, ErasureProgress { done, of }: ErasureProgress) -> Failure {
     if done == 0 {
         return failure;
     }
@@ -353,7 +357,7 @@ mod tests {
         let told: Vec<usize> = lines
             .iter()
             .filter_map(|line| match line {
-                ErasureLine::Progress(Progress { done, of: 7 }) => Some(*done),
+                ErasureLine::Progress(ErasureProgress { done, of: 7 }) => Some(*done),
                 _ => None,
             })
             .collect();

@@ -10,10 +10,10 @@ use super::command::{csv_file, wants_csv};
 use super::prelude::*;
 use super::reports::{asked, failed, reports};
 use offerd_base::telemetry::metrics::EXPERIMENT_COMPARISONS;
-use offerd_engine::experiments::{Rule, RuleState};
+use offerd_engine::experiments::{ExperimentRule, RuleState};
 use offerd_engine::rate_table::treatment::Treatment;
 use offerd_engine::records::projection::Steps;
-use offerd_insight::hindsight::comparison::{Comparison, Reading};
+use offerd_insight::hindsight::comparison::{Comparison, RunningComparison};
 use offerd_insight::reports::report::Report;
 use offerd_insight::sheet;
 use offerd_insight::sheet::{Sheet, figures};
@@ -88,12 +88,12 @@ impl RuleStanding {
 }
 
 /// The state of all rules.
-pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
     Reply::json(&standings(&context.app).await?)
 }
 
 /// Compares the variants of a rule, as JSON, or as CSV by `Accept` or `format=csv`.
-pub(super) async fn compare(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn compare(context: Context<AdminState>) -> Result<Reply, Failure> {
     let pairs = &context.request.query;
     let query = |name: &str| pairs.iter().find(|(known, _)| known == name).map(|(_, value)| &value[..]);
     if let Some((name, _)) = pairs.iter().find(|(name, _)| name != "leads" && name != "format") {
@@ -116,7 +116,7 @@ pub(super) fn is_test(leads: Option<&str>) -> Result<bool, Failure> {
 }
 
 /// The state of all rules, including removed ones that have leads.
-pub(super) async fn standings(app: &Arc<App>) -> Result<Vec<RuleStanding>, Failure> {
+pub(super) async fn standings(app: &Arc<AdminState>) -> Result<Vec<RuleStanding>, Failure> {
     let leads = [counted(app, "live").await?, counted(app, "test").await?];
     let configuration = app.engine.configuration();
     let declared = configuration.experiments.all().iter().map(|rule| standing(rule, &leads));
@@ -132,9 +132,9 @@ pub(super) async fn standings(app: &Arc<App>) -> Result<Vec<RuleStanding>, Failu
     Ok(declared.chain(removed).collect())
 }
 
-type Counted = [BTreeMap<String, i64>; 2];
+type VariantCounts = [BTreeMap<String, i64>; 2];
 
-fn standing(rule: &Rule, leads: &Counted) -> RuleStanding {
+fn standing(rule: &ExperimentRule, leads: &VariantCounts) -> RuleStanding {
     let about = |name: &str| {
         let changes = rule.changes(name).unwrap_or_default().to_vec();
         Treatment { rule: rule.name.clone(), variant: name.to_owned(), changes }.about()
@@ -155,7 +155,7 @@ fn variant(
     rule: &str,
     (name, percent): (&str, Option<f64>),
     about: String,
-    [live, test]: &Counted,
+    [live, test]: &VariantCounts,
 ) -> VariantStanding {
     let label = format!("{rule}/{name}");
     let of = |leads: &BTreeMap<String, i64>| leads.get(&label).copied().unwrap_or(0);
@@ -163,7 +163,7 @@ fn variant(
 }
 
 /// Leads per variant, from the reports.
-async fn counted(app: &Arc<App>, leads: &str) -> Result<BTreeMap<String, i64>, Failure> {
+async fn counted(app: &Arc<AdminState>, leads: &str) -> Result<BTreeMap<String, i64>, Failure> {
     let reports = reports(app)?;
     let pairs = [("by", "experiment"), ("from", FIRST_DAY), ("leads", leads)];
     let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -180,7 +180,7 @@ async fn counted(app: &Arc<App>, leads: &str) -> Result<BTreeMap<String, i64>, F
 ///
 /// # Errors
 /// 404 for a rule that never existed.
-pub(super) async fn compared(app: &Arc<App>, rule: &str, test: bool) -> Result<Comparison, Failure> {
+pub(super) async fn compared(app: &Arc<AdminState>, rule: &str, test: bool) -> Result<Comparison, Failure> {
     let Ok(_permit) = Arc::clone(&app.replays).try_acquire_owned() else {
         counter!(EXPERIMENT_COMPARISONS, "result" => "busy").increment(1);
         return Err(unavailable("Another comparison or replay is under way; try again"));
@@ -191,7 +191,7 @@ pub(super) async fn compared(app: &Arc<App>, rule: &str, test: bool) -> Result<C
     let most = app.settings().experiments.compared_leads;
     let (records, mut steps) = (app.engine.records.clone(), Steps::new(app.rests));
     let variants = known.variants.iter().map(|variant| variant.variant.as_str());
-    let mut reading = Reading::begin(&records, rule, variants, (since, test), most);
+    let mut reading = RunningComparison::begin(&records, rule, variants, (since, test), most);
     loop {
         let step = move || {
             let more = reading.step();

@@ -7,12 +7,12 @@ use offerd_store::{ClockStanding, Store};
 
 /// Readiness: started, not stopping, and the store can write.
 #[derive(Debug)]
-pub struct Health {
+pub struct ReadinessState {
     ready: AtomicBool,
     store: Store,
 }
 
-impl Health {
+impl ReadinessState {
     /// Creates it, not ready.
     pub fn new(store: Store) -> Self {
         Self { ready: AtomicBool::new(false), store }
@@ -37,16 +37,16 @@ impl Health {
             return Err("starting or stopping".to_owned());
         }
         match self.store.health() {
-            offerd_store::Health::Sound => self.store.lost_base().map_or(Ok(()), |damage| {
+            offerd_store::StoreHealth::Sound => self.store.lost_base().map_or(Ok(()), |damage| {
                 Err(format!(
                     "degraded: what was acknowledged cannot be read: {damage}; stop the daemon, then `offerd store salvage` makes a good \
                      store of what is left, and of the last backup"
                 ))
             }),
-            offerd_store::Health::Short(reason) | offerd_store::Health::Stalled(reason) => {
+            offerd_store::StoreHealth::Short(reason) | offerd_store::StoreHealth::Stalled(reason) => {
                 Err(format!("no new leads are taken in: {reason}"))
             }
-            offerd_store::Health::Failed(reason) => Err(format!("the store does not write: {reason}")),
+            offerd_store::StoreHealth::Failed(reason) => Err(format!("the store does not write: {reason}")),
         }
     }
 

@@ -10,17 +10,17 @@ use super::audit::audit_by;
 use super::command::seen_through;
 use super::prelude::*;
 use super::reports;
-use offerd_engine::matching::Engine;
-use offerd_engine::records::Unavailable;
-use offerd_engine::records::reading::{self, Held};
+use offerd_engine::matching::MatchingEngine;
+use offerd_engine::records::RecordUnavailable;
+use offerd_engine::records::reading::{self, LeadState};
 use offerd_insight::hindsight::explanation::explanation;
 use offerd_insight::persons::{dossier, erasure};
 
 const UNAVAILABLE: &str = "the store cannot be read or written; the log tells why";
 
-pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn erase(context: Context<AdminState>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("uuid")?;
-    let by = Actor::of_command(&context);
+    let by = AuditActor::of_command(&context);
     let erasure = seen_through(&context.app, "a lead could not be erased", async move |app| {
         let runtime = Handle::current();
         known(&app, lead)?;
@@ -34,9 +34,9 @@ pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&erasure.await?)
 }
 
-pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn export(context: Context<AdminState>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("uuid")?;
-    let by = Actor::of_command(&context);
+    let by = AuditActor::of_command(&context);
     let dossier = seen_through(&context.app, "what is held on a lead could not be read", async move |app| {
         let dossier = found(&app, lead, move |engine| dossier::dossier(engine, lead)).await?;
         let note = note!("lead.export", %lead, "personal data of a lead exported").about(lead);
@@ -47,26 +47,26 @@ pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Explains a lead, or a rate table by its UUID or an offer's; evaluates every rule of the book.
-pub(super) async fn explain(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn explain(context: Context<AdminState>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
-    let explain = move |engine: &Engine| explanation(&engine.records, &engine.book(), uuid);
+    let explain = move |engine: &MatchingEngine| explanation(&engine.records, &engine.book(), uuid);
     Reply::json(&found(&context.app, uuid, explain).await?)
 }
 
 /// Checks that the lead or its key exists: nothing is recorded for an erasure that does not happen.
-fn known(app: &App, lead: Uuid) -> Result<(), Failure> {
+fn known(app: &AdminState, lead: Uuid) -> Result<(), Failure> {
     match reading::held(&app.store, lead) {
-        Ok(Held::Whole(_) | Held::Damaged) => Ok(()),
-        Ok(Held::Nothing) => Err(Failure::unknown_uuid("Lead", lead)),
-        Err(Unavailable) => Err(unavailable(UNAVAILABLE)),
+        Ok(LeadState::Whole(_) | LeadState::Damaged) => Ok(()),
+        Ok(LeadState::Nothing) => Err(Failure::unknown_uuid("Lead", lead)),
+        Err(RecordUnavailable) => Err(unavailable(UNAVAILABLE)),
     }
 }
 
 /// Looks up something of a lead, on a blocking thread, since feeds may be long.
 async fn found<T: Send + 'static>(
-    app: &Arc<App>,
+    app: &Arc<AdminState>,
     lead: Uuid,
-    look: impl FnOnce(&Engine) -> Result<Option<T>, Unavailable> + Send + 'static,
+    look: impl FnOnce(&MatchingEngine) -> Result<Option<T>, RecordUnavailable> + Send + 'static,
 ) -> Result<T, Failure> {
     let looked = app.reading("what is held on a lead could not be read", |app| look(&app.engine)).await?;
     let found = looked.map_err(|_| unavailable(UNAVAILABLE))?;

@@ -62,45 +62,45 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::spawn_blocking;
 use tracing::error;
 
-pub use command::Found;
-pub use health::Health;
+pub use command::TargetExists;
+pub use health::ReadinessState;
 pub use stopped::StoppedAdmin;
 
-use self::chronicle::Chronicle;
-use self::command::GoingOn;
+use self::chronicle::LastStoreCheck;
+use self::command::DetachedTasks;
 use self::console::{Console, SessionRules};
 use self::password::Passwords;
-use self::tokens::KeyRing;
+use self::tokens::AllTokens;
 use crate::reload_report::{Reloader, channel as reload_requests};
 use offerd_base::config::Settings;
 use offerd_base::run_file::RunFile;
-use offerd_base::telemetry::figures::Figures;
+use offerd_base::telemetry::figures::MetricsSnapshot;
 use offerd_base::telemetry::recorder::Handle;
-use offerd_base::telemetry::tail::Tail;
-use offerd_engine::matching::Engine;
+use offerd_base::telemetry::tail::LogTail;
+use offerd_engine::matching::MatchingEngine;
 use offerd_insight::reports::Reports;
-use offerd_outbound::alerts::Board;
+use offerd_outbound::alerts::AlertBoard;
 use offerd_outbound::postbacks::Subscriptions;
 use offerd_store::audit::AuditLog;
 use offerd_store::users::Users;
 use offerd_store::{Store, Topic};
 use offerd_web::{
-    AnswerMeter, Authenticate, Caller, Context, Cors, Elsewhere, Failure, Gate, Handler, Listener, Principal,
-    Reply, Route, Router, Surface, Token, Welcome, routes, service,
+    AccessToken, AnswerMeter, Authenticate, Caller, Context, Cors, CorsVendorPolicy, Failure, Gate, Handler,
+    Listener, Principal, Reply, Route, Router, Surface, WrongListenerHint, routes, service,
 };
 
 /// State of the admin routes. `new` builds it for a store at rest; `running` adds the parts of a daemon.
-pub struct App {
+pub struct AdminState {
     /// Whether leads are taken.
-    pub health: Arc<Health>,
+    pub health: Arc<ReadinessState>,
     metrics: Handle,
-    key_ring: KeyRing,
+    key_ring: AllTokens,
     audit: AuditLog,
     store: Store,
     /// Created on first use: not every command on a stopped daemon's store needs it.
-    engine: Late<Arc<Engine>>,
+    engine: LazyValue<Arc<MatchingEngine>>,
     /// Created on first use; `None` when the counts cannot be read.
-    reports: Late<Option<Reports>>,
+    reports: LazyValue<Option<Reports>>,
     reloader: Reloader,
     /// Allows one replay at a time.
     replays: Arc<Semaphore>,
@@ -110,36 +110,36 @@ pub struct App {
     /// The current settings; follows reloads.
     settings: watch::Receiver<Arc<Settings>>,
     subscriptions: watch::Receiver<Arc<Subscriptions>>,
-    alerts: Board,
-    tail: Tail,
-    chronicle: Chronicle,
+    alerts: AlertBoard,
+    tail: LogTail,
+    chronicle: LastStoreCheck,
     /// Work that runs to its end even when its caller leaves.
-    going_on: GoingOn,
+    going_on: DetachedTasks,
     console: Console,
     /// Whether long work pauses now and then, because leads are accepted meanwhile.
     rests: bool,
     /// Which listener serves which path.
-    elsewhere: Arc<Elsewhere>,
+    elsewhere: Arc<WrongListenerHint>,
 }
 
 /// A value created on first use.
-type Late<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
+type LazyValue<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
-impl App {
+impl AdminState {
     /// The admin routes of a store. `engine` and `reports` are called on first use.
     pub fn new(
         store: Store,
         settings: watch::Receiver<Arc<Settings>>,
         run_file: RunFile,
         passwords: Passwords,
-        engine: impl FnOnce() -> Arc<Engine> + Send + 'static,
+        engine: impl FnOnce() -> Arc<MatchingEngine> + Send + 'static,
         reports: impl FnOnce() -> Option<Reports> + Send + 'static,
     ) -> Self {
         let in_force = Arc::clone(&settings.borrow());
         Self {
-            health: Arc::new(Health::new(store.clone())),
+            health: Arc::new(ReadinessState::new(store.clone())),
             metrics: Handle::default(),
-            key_ring: KeyRing::of(store.clone()),
+            key_ring: AllTokens::of(store.clone()),
             audit: AuditLog::of(store.clone()),
             engine: LazyLock::new(Box::new(engine)),
             reports: LazyLock::new(Box::new(reports)),
@@ -150,10 +150,10 @@ impl App {
             run_file,
             settings,
             subscriptions: watch::channel(Arc::new(Subscriptions::none(&in_force.postbacks))).1,
-            alerts: Board::of(&store),
-            tail: Tail::default(),
-            chronicle: Chronicle::default(),
-            going_on: GoingOn::default(),
+            alerts: AlertBoard::of(&store),
+            tail: LogTail::default(),
+            chronicle: LastStoreCheck::default(),
+            going_on: DetachedTasks::default(),
             console: Console::new(SessionRules::of(&in_force, passwords)),
             rests: false,
             elsewhere: Arc::default(),
@@ -168,9 +168,9 @@ impl App {
         metrics: Handle,
         reloader: Reloader,
         subscriptions: watch::Receiver<Arc<Subscriptions>>,
-        alerts: Board,
-        tail: Tail,
-        elsewhere: Arc<Elsewhere>,
+        alerts: AlertBoard,
+        tail: LogTail,
+        elsewhere: Arc<WrongListenerHint>,
     ) -> Self {
         Self { metrics, reloader, subscriptions, alerts, tail, elsewhere, rests: true, ..self }
     }
@@ -203,7 +203,7 @@ impl App {
     }
 
     /// The current value of every metric.
-    fn measured(&self) -> Figures {
+    fn measured(&self) -> MetricsSnapshot {
         self.engine.measure();
         offerd_insight::nodes::measure(&self.store);
         self.metrics.figures()
@@ -211,7 +211,7 @@ impl App {
 }
 
 /// Every path of the admin listener except the console's.
-const ROUTES: &[Row] = routes! {
+const ROUTES: &[AdminRoute] = routes! {
     GET "/" None All [index] "Lists the paths of this listener.";
     GET "/livez" None All [live] "Answers while the process runs.";
     GET "/readyz" None All [ready] "Answers 200 while leads are taken.";
@@ -278,14 +278,14 @@ pub fn paths() -> impl Iterator<Item = (Method, &'static str)> {
     all_routes().map(|route| (route.method.clone(), route.path))
 }
 
-fn all_routes() -> impl Iterator<Item = &'static Row> {
+fn all_routes() -> impl Iterator<Item = &'static AdminRoute> {
     ROUTES.iter().chain(console::ROUTES.iter().map(|row| &row.route))
 }
 
-type Row = Route<Handler<App>>;
+type AdminRoute = Route<Handler<AdminState>>;
 
-fn surface(app: Arc<App>) -> Surface<App> {
-    let nobody = Welcome { cors: Cors::new(&[]), vendors: Vec::new() };
+fn surface(app: Arc<AdminState>) -> Surface<AdminState> {
+    let nobody = CorsVendorPolicy { cors: Cors::new(&[]), vendors: Vec::new() };
     Surface {
         meter: AnswerMeter::of("admin"),
         elsewhere: Arc::clone(&app.elsewhere),
@@ -307,7 +307,7 @@ pub struct Admin {
 }
 
 /// Serves the admin listener on its own thread.
-pub fn start(listener: Listener, app: App) -> Admin {
+pub fn start(listener: Listener, app: AdminState) -> Admin {
     let (stop, mut stopping) = watch::channel(false);
     let app = Arc::new(app);
     let surface = surface(Arc::clone(&app));
@@ -335,7 +335,7 @@ pub fn start(listener: Listener, app: App) -> Admin {
 }
 
 /// Runs forever; signs users out that another process on the store has changed.
-async fn follow_users(app: Arc<App>) {
+async fn follow_users(app: Arc<AdminState>) {
     let seen = app.store.changes_of(Topic::Users);
     if !app.store.is_shared() {
         return;
@@ -361,9 +361,9 @@ impl Admin {
     }
 }
 
-impl Authenticate for App {
+impl Authenticate for AdminState {
     /// Compares the key by digest, so that the timing reveals nothing of it.
-    fn principal(&self, token: &Token) -> Option<Principal> {
+    fn principal(&self, token: &AccessToken) -> Option<Principal> {
         use sha2::{Digest, Sha256};
         let same = Sha256::digest(token.as_str()) == Sha256::digest(&self.run_file.admin_key);
         let operator = || Caller {
@@ -391,15 +391,15 @@ fn index_page(run_file: &RunFile) -> String {
     )
 }
 
-async fn index(context: Context<App>) -> Result<Reply, Failure> {
+async fn index(context: Context<AdminState>) -> Result<Reply, Failure> {
     Ok(Reply::bytes("text/plain; charset=utf-8", context.app.index.clone()))
 }
 
-async fn live(_: Context<App>) -> Result<Reply, Failure> {
+async fn live(_: Context<AdminState>) -> Result<Reply, Failure> {
     Ok(Reply::bytes("text/plain; charset=utf-8", "live\n"))
 }
 
-async fn ready(context: Context<App>) -> Result<Reply, Failure> {
+async fn ready(context: Context<AdminState>) -> Result<Reply, Failure> {
     match context.app.ready() {
         Ok(()) => {
             let remarks = [context.app.health.remark(), context.app.engine.suppressions.remark()];
@@ -416,7 +416,7 @@ async fn ready(context: Context<App>) -> Result<Reply, Failure> {
     }
 }
 
-async fn show_metrics(context: Context<App>) -> Result<Reply, Failure> {
+async fn show_metrics(context: Context<AdminState>) -> Result<Reply, Failure> {
     let text = context.app.measured().text();
     let version = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     Ok(Reply::bytes("text/plain", text).header(CONTENT_TYPE, version))

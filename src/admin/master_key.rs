@@ -31,12 +31,12 @@ record! { plain
 }
 
 /// Answers with the key that the next start needs.
-pub(super) async fn sealed_with(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn sealed_with(context: Context<AdminState>) -> Result<Reply, Failure> {
     Reply::json(&SealedWith { key: context.app.store.master_key_id() })
 }
 
 /// Reads and writes files on a blocking thread.
-pub(super) async fn rotate(mut context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn rotate(mut context: Context<AdminState>) -> Result<Reply, Failure> {
     let rotation: Rotation = order(&mut context, ORDER_BYTES).await?;
     match context.app.reading(FAILED, move |app| rotation.apply(&app.store)).await? {
         Ok(rotated) => {
@@ -44,7 +44,7 @@ pub(super) async fn rotate(mut context: Context<App>) -> Result<Reply, Failure> 
             if old_key != new_key {
                 let note = note!("key.rotate", old_key, new_key, "master key rotated");
                 let note = note.about(format!("{old_key} by {new_key}"));
-                context.app.note_if_can(&Actor::of_command(&context), note).await;
+                context.app.note_if_can(&AuditActor::of_command(&context), note).await;
             }
             Reply::json(&rotated)
         }

@@ -3,19 +3,19 @@
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::prelude::*;
-use offerd_insight::nodes::{NodeTold, Nodes};
+use offerd_insight::nodes::{NodeList, NodeStatus};
 
 /// Interval of this node's reports.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// The nodes that share the store.
-pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
     Reply::json(&nodes(&context.app).await?)
 }
 
 /// Reads the nodes, on a blocking thread.
-pub(super) async fn nodes(app: &Arc<App>) -> Result<Nodes, Failure> {
-    let read = |app: &App| Nodes::of(&app.store, &app.settings());
+pub(super) async fn nodes(app: &Arc<AdminState>) -> Result<NodeList, Failure> {
+    let read = |app: &AdminState| NodeList::of(&app.store, &app.settings());
     app.reading("nodes could not be listed", read).await?.map_err(|failure| {
         error!(%failure, "nodes could not be listed");
         unavailable(format!("The nodes could not be listed: {failure}"))
@@ -23,7 +23,7 @@ pub(super) async fn nodes(app: &Arc<App>) -> Result<Nodes, Failure> {
 }
 
 /// Reports the state of this node to the others, until dropped.
-pub(super) async fn tell(app: Arc<App>) {
+pub(super) async fn tell(app: Arc<AdminState>) {
     let mut ticks = interval(EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -32,13 +32,13 @@ pub(super) async fn tell(app: Arc<App>) {
     }
 }
 
-fn told(app: &App) -> NodeTold {
-    let told = NodeTold {
+fn told(app: &AdminState) -> NodeStatus {
+    let told = NodeStatus {
         api: app.run_file.api.clone(),
         leads_per_second: app.console.leads_per_second().unwrap_or(0.0),
         book: format!("{:?}", app.engine.book().fingerprint).chars().take(12).collect(),
         asks_nobody: app.engine.suppressions.locked(),
-        ..NodeTold::of(&app.settings()).measured(&app.store)
+        ..NodeStatus::of(&app.settings()).measured(&app.store)
     };
     told.declaring("experiments", &app.engine.configuration().experiments.text())
         .declaring("postbacks", &app.subscriptions().text())

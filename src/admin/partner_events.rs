@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::prelude::*;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_engine::conversions::attribution::attribute;
-use offerd_engine::conversions::partner_events::{CLOCKS_APART, Recorded, ReportRefused, report_all};
-use offerd_engine::matching::Engine;
-use offerd_model::{ApiError, ErrorType, PartnerReport, Timestamp, Unreadable};
+use offerd_engine::conversions::partner_events::{AcceptedReport, CLOCKS_APART, ReportRefused, report_all};
+use offerd_engine::matching::MatchingEngine;
+use offerd_model::{ApiError, ErrorType, PartnerReport, Timestamp, UnreadableBody};
 use offerd_partners::Book;
 
 /// Maximum reports per request.
@@ -28,7 +28,7 @@ pub struct Imported {
 /// Outcome of an imported report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Outcome {
+pub enum ImportOutcome {
     /// Recorded.
     New,
     /// Already recorded before.
@@ -38,7 +38,7 @@ pub enum Outcome {
 }
 
 /// Imports reports in order.
-async fn import(engine: &Engine, imported: &[Imported]) -> Vec<Outcome> {
+async fn import(engine: &MatchingEngine, imported: &[Imported]) -> Vec<ImportOutcome> {
     let read = imported.iter().map(|one| {
         let report = read(&one.report)?;
         possible(engine, &one.partner, &report).map_err(|fault| vec![fault])?;
@@ -48,8 +48,8 @@ async fn import(engine: &Engine, imported: &[Imported]) -> Vec<Outcome> {
     let reports: Vec<(String, PartnerReport)> = read.iter().flatten().cloned().collect();
     let mut recorded = report_all(engine, &reports).await.into_iter();
     let outcomes = read.into_iter().map(|read| match read {
-        Err(faults) => Outcome::Refused(faults),
-        Ok(_) => recorded.next().map_or(Outcome::Refused(Vec::new()), Outcome::from),
+        Err(faults) => ImportOutcome::Refused(faults),
+        Ok(_) => recorded.next().map_or(ImportOutcome::Refused(Vec::new()), ImportOutcome::from),
     });
     outcomes.collect()
 }
@@ -59,7 +59,7 @@ async fn import(engine: &Engine, imported: &[Imported]) -> Vec<Outcome> {
 ///
 /// # Errors
 /// Returns the contradiction.
-fn possible(engine: &Engine, partner: &str, report: &PartnerReport) -> Result<(), ApiError> {
+fn possible(engine: &MatchingEngine, partner: &str, report: &PartnerReport) -> Result<(), ApiError> {
     let PartnerReport::Event(event) = report else { return Ok(()) };
     let about = match attribute(engine, partner, &event.reference) {
         Ok(about) => about,
@@ -96,27 +96,27 @@ pub fn known(book: &Book, partner: &str) -> Result<(), ApiError> {
 /// Returns all its faults.
 pub fn read(report: &Value) -> Result<PartnerReport, Vec<ApiError>> {
     PartnerReport::read(report.to_string().as_bytes()).map_err(|unreadable| match unreadable {
-        Unreadable::NotJson(error) => vec![error],
-        Unreadable::Faults(faults) => faults,
+        UnreadableBody::NotJson(error) => vec![error],
+        UnreadableBody::Faults(faults) => faults,
     })
 }
 
-pub(super) async fn take_in(mut context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn take_in(mut context: Context<AdminState>) -> Result<Reply, Failure> {
     let imported: Vec<Imported> = order(&mut context, MAX_BODY_BYTES).await?;
     let outcomes = import(&context.app.engine, &imported).await;
-    let new = outcomes.iter().filter(|outcome| **outcome == Outcome::New).count();
+    let new = outcomes.iter().filter(|outcome| **outcome == ImportOutcome::New).count();
     if new > 0 {
         let note = note!("events.import", new, "partner reports imported").about(format!("{new} reports"));
-        context.app.note_if_can(&Actor::of_command(&context), note).await;
+        context.app.note_if_can(&AuditActor::of_command(&context), note).await;
     }
     Reply::json(&outcomes)
 }
 
-impl From<Result<Recorded, ReportRefused>> for Outcome {
-    fn from(recorded: Result<Recorded, ReportRefused>) -> Self {
+impl From<Result<AcceptedReport, ReportRefused>> for ImportOutcome {
+    fn from(recorded: Result<AcceptedReport, ReportRefused>) -> Self {
         match recorded {
-            Ok(Recorded::New(_)) => Self::New,
-            Ok(Recorded::Known(_)) => Self::Known,
+            Ok(AcceptedReport::New(_)) => Self::New,
+            Ok(AcceptedReport::Known(_)) => Self::Known,
             Err(refused) => Self::Refused(vec![refused.error()]),
         }
     }

@@ -7,12 +7,12 @@ use super::prelude::*;
 use offerd_engine::matching::limiter::State;
 use offerd_engine::matching::pausing::{self, Pausable};
 use offerd_insight::hindsight::timing::timings;
-use offerd_store::pauses::{Pause, Resumed};
+use offerd_store::pauses::{Pause, ResumeResult};
 use offerd_web::query;
 
 /// Lists seats worst first, and otherwise in file order. A seat whose suppression list is missing counts
 /// among the worst: that is never intended.
-pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
     let mut standings = context.app.engine.standings();
     standings.sort_by_key(|standing| {
         Reverse((standing.health.health.badness(), standing.state == State::ListMissing))
@@ -21,24 +21,24 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Reads on a blocking thread, since there may be many tables.
-pub(super) async fn timing(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn timing(context: Context<AdminState>) -> Result<Reply, Failure> {
     let since = query::read(&context.request, |query| query.required("since", query::integer(0..=i64::MAX)))?;
-    let read = move |app: &App| {
+    let read = move |app: &AdminState| {
         timings(&app.engine.records, &app.engine.configuration(), &app.engine.statistics, since)
     };
     Reply::json(&context.app.reading("timings could not be read", read).await?.map_err(unread)?)
 }
 
 operations! {
-    pause(context, what: Pausable) => paused(&context.app, &what, &Actor::of_command(&context)).await?;
-    resume(context, what: Pausable) => resumed(&context.app, &what, &Actor::of_command(&context)).await?;
+    pause(context, what: Pausable) => paused(&context.app, &what, &AuditActor::of_command(&context)).await?;
+    resume(context, what: Pausable) => resumed(&context.app, &what, &AuditActor::of_command(&context)).await?;
 }
 
 /// Pauses a partner or product type of the book, until it is resumed.
 ///
 /// # Errors
 /// Fails when it is not in the book, or with an internal error.
-pub(super) async fn paused(app: &App, what: &Pausable, actor: &Actor) -> Result<Pause, Failure> {
+pub(super) async fn paused(app: &AdminState, what: &Pausable, actor: &AuditActor) -> Result<Pause, Failure> {
     if let Some((attribute, fault)) = what.fault(&app.engine.book()) {
         return Err(Failure::bad_attribute(attribute, fault));
     }
@@ -52,7 +52,11 @@ pub(super) async fn paused(app: &App, what: &Pausable, actor: &Actor) -> Result<
 ///
 /// # Errors
 /// Fails with an internal error.
-pub(super) async fn resumed(app: &App, what: &Pausable, actor: &Actor) -> Result<Resumed, Failure> {
+pub(super) async fn resumed(
+    app: &AdminState,
+    what: &Pausable,
+    actor: &AuditActor,
+) -> Result<ResumeResult, Failure> {
     let (partner, product_type) = named(what);
     let note = note!("partner.resume", partner, product_type, "partner resumed").about(object(what));
     let resumed =

@@ -20,18 +20,18 @@ const FILE_BYTES_MAX: u64 = 4096;
 
 /// Digest of a password.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Password([u8; 32]);
+pub struct PasswordDigest([u8; 32]);
 
 /// The secret and the password of the console.
 #[derive(Default)]
 pub struct Passwords {
     /// The generated secret, if there is one.
-    pub secret: Option<Password>,
+    pub secret: Option<PasswordDigest>,
     /// The shared password set by the operator, if any.
-    pub password: Option<Password>,
+    pub password: Option<PasswordDigest>,
 }
 
-impl Password {
+impl PasswordDigest {
     /// Reads the password from `file`, or else from the systemd credential `offerd-console-password`. `None`
     /// if neither exists.
     ///
@@ -89,7 +89,7 @@ impl Password {
     }
 }
 
-impl fmt::Debug for Password {
+impl fmt::Debug for PasswordDigest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Password(***)")
     }
@@ -104,11 +104,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("password");
         fs::write(&file, "correct horse battery\n").unwrap();
-        let password = Password::find(Some(&file)).unwrap().unwrap();
+        let password = PasswordDigest::find(Some(&file)).unwrap().unwrap();
         assert!(password.is("correct horse battery") && !password.is("correct horse batterz"));
         assert_eq!(format!("{password:?}"), "Password(***)");
         fs::write(&file, "short\n").unwrap();
-        assert!(Password::find(Some(&file)).unwrap_err().contains("at least 12 characters, got 5"));
-        assert!(Password::find(Some(&directory.path().join("none"))).unwrap_err().contains("cannot be read"));
+        assert!(PasswordDigest::find(Some(&file)).unwrap_err().contains("at least 12 characters, got 5"));
+        assert!(
+            PasswordDigest::find(Some(&directory.path().join("none")))
+                .unwrap_err()
+                .contains("cannot be read")
+        );
     }
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use tokio::sync::Semaphore;
 
-use super::password::Password;
+use super::password::PasswordDigest;
 use super::prelude::*;
 
 /// Concurrent hashes; more wait. The limit on failed attempts bounds their number.
@@ -27,7 +27,7 @@ static PERMITS: Semaphore = Semaphore::const_new(AT_ONCE);
 /// # Errors
 /// Fails when it is too weak or too long.
 pub(super) async fn make(password: &str) -> Result<String, Failure> {
-    Password::new(password).map_err(|fault| Failure::bad_attribute("password", fault))?;
+    PasswordDigest::new(password).map_err(|fault| Failure::bad_attribute("password", fault))?;
     if password.len() > PASSWORD_BYTES {
         let message = format!("must have at most {PASSWORD_BYTES} bytes, got {}", password.len());
         return Err(Failure::bad_attribute("password", message));

@@ -9,9 +9,11 @@ use super::command::seen_through;
 use super::prelude::*;
 use super::reasons::{names_nobody, names_them, reason_given};
 use super::suppressions::{digest, leave_alone, load, not_left_alone};
-use offerd_engine::matching::Engine;
+use offerd_engine::matching::MatchingEngine;
 use offerd_engine::records::contacts::KINDS;
-use offerd_insight::persons::request::{self, About, FoundLead, Listed, Named, NotDone, Who};
+use offerd_insight::persons::request::{
+    self, ContactDigest, FoundLead, OptOutCounts, OptOutDigests, PersonLeads, PersonRequestError,
+};
 use offerd_model::{Lead, SuppressionDigest, SuppressionKind};
 use offerd_store::left_alone;
 
@@ -37,15 +39,15 @@ pub struct PersonOrder {
 /// Result of a change to a person's opt-out.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Suppressed {
+pub struct OptOutChange {
     /// Whether the person is opted out, or was before.
     pub was_suppressed: bool,
 }
 
 /// A validated request about a person, with its actor.
 #[derive(Clone)]
-pub(super) struct Wish {
-    pub(super) by: Actor,
+pub(super) struct PersonRequest {
+    pub(super) by: AuditActor,
     pub(super) kind: SuppressionKind,
     pub(super) digest: SuppressionDigest,
     pub(super) reason: Option<String>,
@@ -54,39 +56,39 @@ pub(super) struct Wish {
 }
 
 operations! {
-    find(context, order: PersonOrder) => found(&context.app, Wish::ordered(&context, order)?).await?;
-    export(context, order: PersonOrder) => copied(&context.app, Wish::ordered(&context, order)?).await?;
+    find(context, order: PersonOrder) => found(&context.app, PersonRequest::ordered(&context, order)?).await?;
+    export(context, order: PersonOrder) => copied(&context.app, PersonRequest::ordered(&context, order)?).await?;
     suppress(context, order: PersonOrder) => {
-        suppressed(&context.app, Wish::ordered(&context, order)?).await?;
-        Suppressed { was_suppressed: true }
+        suppressed(&context.app, PersonRequest::ordered(&context, order)?).await?;
+        OptOutChange { was_suppressed: true }
     };
-    unsuppress(context, order: PersonOrder) => Suppressed {
-        was_suppressed: unsuppressed(&context.app, Wish::ordered(&context, order)?).await?,
+    unsuppress(context, order: PersonOrder) => OptOutChange {
+        was_suppressed: unsuppressed(&context.app, PersonRequest::ordered(&context, order)?).await?,
     };
 }
 
-impl Wish {
+impl PersonRequest {
     /// Validates the order of a command.
-    pub(super) fn ordered(context: &Context<App>, order: PersonOrder) -> Result<Self, Failure> {
+    pub(super) fn ordered(context: &Context<AdminState>, order: PersonOrder) -> Result<Self, Failure> {
         let PersonOrder { kind, digest: text, reason, despite_damage, suppress: _ } = order;
         let digest =
             digest(&text).map_err(|wanted| Failure::bad_attribute("digest", format!("must be {wanted}")))?;
         let reason = reason.as_deref().map(reason_given).transpose()?.map(str::to_owned);
-        Ok(Self { by: Actor::of_command(context), kind, digest, reason, despite_damage })
+        Ok(Self { by: AuditActor::of_command(context), kind, digest, reason, despite_damage })
     }
 
     /// Whether the person is opted out under this very key; other keys of theirs are not checked.
-    pub(super) fn is_left_alone(&self, engine: &Engine) -> bool {
+    pub(super) fn is_left_alone(&self, engine: &MatchingEngine) -> bool {
         engine.suppressions.now().left_alone.has_any(self.kind, [&self.digest])
     }
 
-    pub(super) fn who(&self) -> Result<Who, Failure> {
+    pub(super) fn who(&self) -> Result<ContactDigest, Failure> {
         let Self { kind, digest, .. } = *self;
         if !KINDS.contains(&kind) {
             let wanted = "must be `email` or `phone`, by which leads are found";
             return Err(Failure::bad_attribute("kind", wanted));
         }
-        Ok(Who { kind, digest })
+        Ok(ContactDigest { kind, digest })
     }
 }
 
@@ -94,7 +96,7 @@ impl Wish {
 ///
 /// # Errors
 /// Fails when they cannot be read, or the audit cannot be written.
-pub(super) async fn found(app: &Arc<App>, wish: Wish) -> Result<Vec<FoundLead>, Failure> {
+pub(super) async fn found(app: &Arc<AdminState>, wish: PersonRequest) -> Result<Vec<FoundLead>, Failure> {
     seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
         let (leads, reason) = (found.len(), wish.reason.as_deref());
@@ -109,7 +111,10 @@ pub(super) async fn found(app: &Arc<App>, wish: Wish) -> Result<Vec<FoundLead>, 
 ///
 /// # Errors
 /// Fails when it cannot be read, or the audit cannot be written.
-pub(super) async fn copied(app: &Arc<App>, wish: Wish) -> Result<request::Copy, Failure> {
+pub(super) async fn copied(
+    app: &Arc<AdminState>,
+    wish: PersonRequest,
+) -> Result<request::PersonExport, Failure> {
     seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
         let copy = carried_out(&app, move |engine, _| request::copy(engine, &found)).await?;
@@ -123,7 +128,7 @@ pub(super) async fn copied(app: &Arc<App>, wish: Wish) -> Result<request::Copy, 
 
 /// Finds the leads of a person; refuses a reason that identifies them. Fails when some of their leads may be
 /// damaged, unless that is accepted.
-pub(super) async fn about(app: &Arc<App>, wish: &Wish) -> Result<About, Failure> {
+pub(super) async fn about(app: &Arc<AdminState>, wish: &PersonRequest) -> Result<PersonLeads, Failure> {
     let (who, reason) = (wish.who()?, wish.reason.clone().unwrap_or_default());
     let about = carried_out(app, move |engine, runtime| {
         let is_told = |lead: &Lead| names_nobody(&reason, [lead]).is_err();
@@ -144,13 +149,17 @@ pub(super) async fn about(app: &Arc<App>, wish: &Wish) -> Result<About, Failure>
 }
 
 /// Opts a person out under every key that their leads contain; returns the counts by kind.
-pub(super) async fn left_alone_by_all(app: &Arc<App>, wish: &Wish, named: &Named) -> Result<Listed, Failure> {
+pub(super) async fn left_alone_by_all(
+    app: &Arc<AdminState>,
+    wish: &PersonRequest,
+    named: &OptOutDigests,
+) -> Result<OptOutCounts, Failure> {
     for (kind, digests) in named.iter().filter(|(_, digests)| !digests.is_empty()) {
         leave_alone(&app.engine, *kind, &Vec::from_iter(digests.iter().copied())).await?;
     }
     load(app).await?;
-    let (listed, reason) = (Listed::of(named), wish.reason.as_deref());
-    let Listed { emails, phones, names } = listed;
+    let (listed, reason) = (OptOutCounts::of(named), wish.reason.as_deref());
+    let OptOutCounts { emails, phones, names } = listed;
     let note =
         note!("person.suppress", emails, phones, names, reason, "a person is asked about nowhere any more");
     app.note_if_can(&wish.by, note.about(listed.told()).because(reason)).await;
@@ -161,7 +170,7 @@ pub(super) async fn left_alone_by_all(app: &Arc<App>, wish: &Wish, named: &Named
 ///
 /// # Errors
 /// Returns the fault of the key or of the store.
-pub(super) async fn suppressed(app: &Arc<App>, wish: Wish) -> Result<(), Failure> {
+pub(super) async fn suppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Result<(), Failure> {
     seen_through(app, "a person could not be left alone", async move |app| {
         named_nowhere(&app, &wish).await?;
         leave_alone(&app.engine, wish.kind, &[wish.digest]).await?;
@@ -178,7 +187,7 @@ pub(super) async fn suppressed(app: &Arc<App>, wish: Wish) -> Result<(), Failure
 ///
 /// # Errors
 /// Returns the fault of the key or of the store.
-pub(super) async fn unsuppressed(app: &Arc<App>, wish: Wish) -> Result<bool, Failure> {
+pub(super) async fn unsuppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Result<bool, Failure> {
     seen_through(app, "it could not be ended that a person is left alone", async move |app| {
         named_nowhere(&app, &wish).await?;
         let key_file = &app.engine.suppressions.key_file;
@@ -195,9 +204,9 @@ pub(super) async fn unsuppressed(app: &Arc<App>, wish: Wish) -> Result<bool, Fai
 
 /// Checks that the reason does not identify the person of the leads found. Passes when they cannot be looked
 /// up.
-async fn named_nowhere(app: &Arc<App>, wish: &Wish) -> Result<(), Failure> {
+async fn named_nowhere(app: &Arc<AdminState>, wish: &PersonRequest) -> Result<(), Failure> {
     let is_contact = KINDS.contains(&wish.kind);
-    let wish = Wish { despite_damage: true, ..wish.clone() };
+    let wish = PersonRequest { despite_damage: true, ..wish.clone() };
     match (is_contact && wish.reason.is_some()).then_some(about(app, &wish)) {
         Some(looked_for) => match looked_for.await {
             Err(failure) if failure.status != StatusCode::SERVICE_UNAVAILABLE => Err(failure),
@@ -212,8 +221,8 @@ const UNREAD: &str = "what is held on a person could not be read";
 
 /// Runs a request on a blocking thread, since feeds may be long.
 pub(super) async fn carried_out<T: Send + 'static>(
-    app: &Arc<App>,
-    work: impl FnOnce(&Engine, Handle) -> Result<T, NotDone> + Send + 'static,
+    app: &Arc<AdminState>,
+    work: impl FnOnce(&MatchingEngine, Handle) -> Result<T, PersonRequestError> + Send + 'static,
 ) -> Result<T, Failure> {
     let runtime = Handle::current();
     let done = app.reading(UNREAD, move |app| work(&app.engine, runtime)).await?;

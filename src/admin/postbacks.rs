@@ -9,30 +9,30 @@ use offerd_web::Params;
 pub(super) const UNREAD: &str = "what is held of postbacks could not be read";
 
 /// The state of all subscriptions.
-pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
-    let read = |app: &App| postbacks::standings(&app.store, &app.subscriptions());
+pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
+    let read = |app: &AdminState| postbacks::standings(&app.store, &app.subscriptions());
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
 /// The dead letters of a subscription.
-pub(super) async fn dead(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn dead(context: Context<AdminState>) -> Result<Reply, Failure> {
     let subscription = named(&context.app, &context.params)?;
-    let read = move |app: &App| postbacks::dead_letters(&app.store, &subscription);
+    let read = move |app: &AdminState| postbacks::dead_letters(&app.store, &subscription);
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
 /// Retries dead letters.
-pub(super) async fn retry(mut context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn retry(mut context: Context<AdminState>) -> Result<Reply, Failure> {
     let which: Retry = order(&mut context, ORDER_BYTES).await?;
     let subscription = named(&context.app, &context.params)?;
-    let actor = Actor::of_command(&context);
+    let actor = AuditActor::of_command(&context);
     Reply::json(&retried(&context.app, &actor, &subscription, which).await?)
 }
 
 /// Sends a test event and shows the answer.
-pub(super) async fn test(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn test(context: Context<AdminState>) -> Result<Reply, Failure> {
     let subscription = named(&context.app, &context.params)?;
-    let trial = tried(&context.app, &Actor::of_command(&context), &subscription).await;
+    let trial = tried(&context.app, &AuditActor::of_command(&context), &subscription).await;
     Reply::json(&trial.map_err(unavailable)?)
 }
 
@@ -41,8 +41,8 @@ pub(super) async fn test(context: Context<App>) -> Result<Reply, Failure> {
 /// # Errors
 /// Fails when the retry cannot be stored.
 pub(super) async fn retried(
-    app: &App,
-    actor: &Actor,
+    app: &AdminState,
+    actor: &AuditActor,
     subscription: &Subscription,
     which: Retry,
 ) -> Result<Retried, Failure> {
@@ -58,7 +58,11 @@ pub(super) async fn retried(
 ///
 /// # Errors
 /// Returns why it was not sent.
-pub(super) async fn tried(app: &App, actor: &Actor, subscription: &Subscription) -> Result<Trial, String> {
+pub(super) async fn tried(
+    app: &AdminState,
+    actor: &AuditActor,
+    subscription: &Subscription,
+) -> Result<Trial, String> {
     let name = &subscription.name;
     let note = note!("postbacks.test", subscription = name, "test event sent").about(name);
     app.note_if_can(actor, note).await;
@@ -69,7 +73,7 @@ pub(super) async fn tried(app: &App, actor: &Actor, subscription: &Subscription)
 ///
 /// # Errors
 /// Fails when there is none of this name.
-pub(super) fn named(app: &App, params: &Params) -> Result<Arc<Subscription>, Failure> {
+pub(super) fn named(app: &AdminState, params: &Params) -> Result<Arc<Subscription>, Failure> {
     let known = app.subscriptions().named(params.get("name").unwrap_or_default()).cloned();
     known.ok_or_else(|| Failure::unknown("There is no subscription of this name"))
 }

@@ -7,9 +7,9 @@ pub(super) use serde::{Deserialize, Serialize};
 pub(super) use tracing::error;
 pub(super) use uuid::Uuid;
 
-pub(super) use super::App;
-pub(super) use super::audit::{Actor, note};
+pub(super) use super::AdminState;
+pub(super) use super::audit::{AuditActor, note};
 pub(super) use super::command::{
-    Found, ORDER_BYTES, json_lines, operations, order, our_fault, unavailable, unread, unwritten,
+    ORDER_BYTES, TargetExists, json_lines, operations, order, our_fault, unavailable, unread, unwritten,
 };
 pub(super) use offerd_web::{Context, Failure, Reply};

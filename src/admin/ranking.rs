@@ -5,11 +5,11 @@ use super::experiments::is_test;
 use super::prelude::*;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_engine::ranking::Rankings;
-use offerd_engine::ranking::report::{RankingReport, Wanted};
+use offerd_engine::ranking::report::{RankingFilter, RankingReport};
 use offerd_store::tokens::Tokens;
 
 /// Filters by `company`, `partner` and `leads=test`, if given.
-pub(super) async fn ranking(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn ranking(context: Context<AdminState>) -> Result<Reply, Failure> {
     let wanted = wanted(&context.request.query)?;
     Reply::json(&report(&context.app, wanted).await?)
 }
@@ -18,8 +18,8 @@ pub(super) async fn ranking(context: Context<App>) -> Result<Reply, Failure> {
 ///
 /// # Errors
 /// Fails on an unknown parameter.
-pub(super) fn wanted(query: &[(String, String)]) -> Result<Wanted, Failure> {
-    let mut wanted = Wanted::default();
+pub(super) fn wanted(query: &[(String, String)]) -> Result<RankingFilter, Failure> {
+    let mut wanted = RankingFilter::default();
     for (name, value) in query.iter().filter(|(_, value)| !value.is_empty()) {
         match (name.as_str(), value.as_str()) {
             ("company", value) => wanted.company = Some(value.to_owned()),
@@ -38,7 +38,7 @@ pub(super) fn wanted(query: &[(String, String)]) -> Result<Wanted, Failure> {
 ///
 /// # Errors
 /// Fails when they cannot be read, or there is no such company or partner.
-pub(super) async fn report(app: &App, wanted: Wanted) -> Result<RankingReport, Failure> {
+pub(super) async fn report(app: &AdminState, wanted: RankingFilter) -> Result<RankingReport, Failure> {
     let none = || unavailable("What was learnt of clicks cannot be read; the log tells why");
     let rankings: Rankings = app.engine.rankings.clone().ok_or_else(none)?;
     let (company, partner) = (wanted.company.clone(), wanted.partner.clone());

@@ -4,15 +4,15 @@ use hyper::StatusCode;
 
 use super::console::history;
 use super::prelude::*;
-use crate::reload_report::Outcome;
+use crate::reload_report::ReloadOutcome;
 
 /// 200 with the changes, 422 with the faults of the files, 500 when valid files could not be applied.
-pub(super) async fn reload(context: Context<App>) -> Result<Reply, Failure> {
-    let outcome = reloaded(&context.app, &Actor::of_command(&context)).await?;
+pub(super) async fn reload(context: Context<AdminState>) -> Result<Reply, Failure> {
+    let outcome = reloaded(&context.app, &AuditActor::of_command(&context)).await?;
     let status = match &outcome {
-        Outcome::Reloaded(_) => StatusCode::OK,
-        Outcome::Refused { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-        Outcome::Failed { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+        ReloadOutcome::Reloaded(_) => StatusCode::OK,
+        ReloadOutcome::Refused { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        ReloadOutcome::Failed { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     };
     Ok(Reply::json(&outcome)?.status(status))
 }
@@ -21,7 +21,7 @@ pub(super) async fn reload(context: Context<App>) -> Result<Reply, Failure> {
 ///
 /// # Errors
 /// Fails when it cannot be audited, or the daemon is stopping and reloads no more.
-pub(super) async fn reloaded(app: &Arc<App>, actor: &Actor) -> Result<Outcome, Failure> {
+pub(super) async fn reloaded(app: &Arc<AdminState>, actor: &AuditActor) -> Result<ReloadOutcome, Failure> {
     app.note(actor, note!("reload", "reload asked for")).await?;
     let outcome = app.reloader.reload().await.ok_or_else(|| Failure::overloaded(1))?;
     history::read(app).await;

@@ -13,7 +13,7 @@ use offerd_partners::diff::BookDiff;
 /// Outcome of a reload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "camelCase")]
-pub enum Outcome {
+pub enum ReloadOutcome {
     /// The files are loaded and in use.
     Reloaded(Box<Report>),
     /// The files have faults; nothing changed.
@@ -59,7 +59,7 @@ pub struct BookFigures {
     pub fingerprint: String,
 }
 
-impl Outcome {
+impl ReloadOutcome {
     /// The label in metrics.
     pub fn word(&self) -> &'static str {
         match self {
@@ -95,10 +95,10 @@ const WAITING: usize = 16;
 
 /// Requests reloads of the daemon. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Reloader(mpsc::Sender<oneshot::Sender<Outcome>>);
+pub struct Reloader(mpsc::Sender<oneshot::Sender<ReloadOutcome>>);
 
 /// The requested reloads in order, each with the sender of its outcome.
-pub type Requests = mpsc::Receiver<oneshot::Sender<Outcome>>;
+pub type Requests = mpsc::Receiver<oneshot::Sender<ReloadOutcome>>;
 
 /// A reloader, and the queue that the daemon serves.
 pub fn channel() -> (Reloader, Requests) {
@@ -108,7 +108,7 @@ pub fn channel() -> (Reloader, Requests) {
 
 impl Reloader {
     /// Reloads, after earlier requests; `None` when the daemon is stopping.
-    pub async fn reload(&self) -> Option<Outcome> {
+    pub async fn reload(&self) -> Option<ReloadOutcome> {
         let (answer, answered) = oneshot::channel();
         self.0.send(answer).await.ok()?;
         answered.await.ok()

@@ -7,7 +7,9 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::prelude::*;
 use offerd_engine::records::projection::Steps;
-use offerd_insight::hindsight::replay::{Progress, Replay, ReplayReport, Wish, book_of};
+use offerd_insight::hindsight::replay::{
+    ReplayProgress, ReplayReport, ReplaySelection, TableReplay, book_of,
+};
 
 /// Longest body, which has the partner files.
 const MAX_BODY_BYTES: usize = 64 << 20;
@@ -22,7 +24,7 @@ pub struct ReplayOrder {
     /// The partner files, each with name and text.
     pub partner_files: Vec<(String, String)>,
     /// The rate tables to replay.
-    pub wish: Wish,
+    pub wish: ReplaySelection,
 }
 
 /// A line of the answer.
@@ -30,7 +32,7 @@ pub struct ReplayOrder {
 #[serde(rename_all = "camelCase")]
 pub enum ReplayLine {
     /// Progress so far.
-    Progress(Progress),
+    Progress(ReplayProgress),
     /// The report; the last line.
     Report(ReplayReport),
     /// Why it failed; the last line.
@@ -38,15 +40,15 @@ pub enum ReplayLine {
 }
 
 /// A running replay, one step per line; the permit keeps others from starting.
-type UnderWay = (Replay, Steps, OwnedSemaphorePermit);
+type RunningReplay = (TableReplay, Steps, OwnedSemaphorePermit);
 
-pub(super) async fn replay(mut context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn replay(mut context: Context<AdminState>) -> Result<Reply, Failure> {
     let order: ReplayOrder = order(&mut context, MAX_BODY_BYTES).await?;
     let permit = Arc::clone(&context.app.replays).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
-    let begin = move |app: &App| {
+    let begin = move |app: &AdminState| {
         let book = book_of(order.partner_files)?;
-        Replay::new(&app.engine.records, book, &app.engine.configuration().rules, &order.wish)
+        TableReplay::new(&app.engine.records, book, &app.engine.configuration().rules, &order.wish)
     };
     let replay = context.app.reading("a replay could not be begun", begin).await?;
     let replay = replay.map_err(Failure::bad_request)?;
@@ -55,7 +57,7 @@ pub(super) async fn replay(mut context: Context<App>) -> Result<Reply, Failure> 
 }
 
 /// Takes the next step.
-async fn go_on((mut replay, mut steps, permit): UnderWay) -> (ReplayLine, Option<UnderWay>) {
+async fn go_on((mut replay, mut steps, permit): RunningReplay) -> (ReplayLine, Option<RunningReplay>) {
     match steps.take(move || (replay.step(), replay)).await {
         Ok((true, replay)) => (ReplayLine::Progress(replay.progress()), Some((replay, steps, permit))),
         Ok((false, replay)) => (ReplayLine::Report(replay.report()), None),

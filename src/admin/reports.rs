@@ -7,8 +7,8 @@ use tracing::warn;
 
 use super::command::{blocking, csv_file, wants_csv};
 use super::prelude::*;
-use offerd_insight::nodes::NodeTold;
-use offerd_insight::reports::query::{Query, QueryFaults};
+use offerd_insight::nodes::NodeStatus;
+use offerd_insight::reports::query::{QueryFaults, ReportQuery};
 use offerd_insight::reports::report::Report;
 use offerd_insight::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports};
 use offerd_model::{ApiError, ErrorType};
@@ -32,7 +32,7 @@ pub enum RebuildLine {
 }
 
 /// Answers with JSON, or with CSV by `Accept` or `format=csv`.
-pub(super) async fn report(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn report(context: Context<AdminState>) -> Result<Reply, Failure> {
     let mut pairs = context.request.query.clone();
     let format = pairs.iter().rposition(|(name, _)| name == "format").map(|at| pairs.remove(at).1);
     let is_csv = wants_csv(&context, format.as_deref())?;
@@ -52,14 +52,14 @@ pub(super) fn as_csv(report: &Report) -> Result<Reply, Failure> {
 ///
 /// # Errors
 /// Fails when they cannot be read.
-pub(super) fn reports(app: &App) -> Result<Reports, Failure> {
+pub(super) fn reports(app: &AdminState) -> Result<Reports, Failure> {
     let none = || unavailable("What is counted for reports cannot be read; the log tells why");
     app.reports.clone().ok_or_else(none)
 }
 
 /// Flushes the report counts before an erasure. A failure or a timeout does not stop the erasure; the leads
 /// then count without their details.
-pub(super) async fn settle(app: &App) {
+pub(super) async fn settle(app: &AdminState) {
     let Some(reports) = app.reports.clone() else { return };
     let settling = tokio::spawn(async move {
         if let Err(failure) = reports.settle(SETTLED_WITHIN).await {
@@ -74,14 +74,17 @@ pub(super) async fn settle(app: &App) {
 ///
 /// # Errors
 /// 422 with all faults of the parameters; 503 while the maximum number of reports is being made.
-pub(super) async fn made(app: &Arc<App>, pairs: &[(String, String)]) -> Result<Report, Failure> {
+pub(super) async fn made(app: &Arc<AdminState>, pairs: &[(String, String)]) -> Result<Report, Failure> {
     let reports = reports(app)?;
     let query = reports.query(pairs).map_err(unfit)?;
     asked(reports, query).await?.map_err(failed)
 }
 
 /// Makes the report of a parsed query.
-pub(super) async fn asked(reports: Reports, query: Query) -> Result<Result<Report, ReportFault>, Failure> {
+pub(super) async fn asked(
+    reports: Reports,
+    query: ReportQuery,
+) -> Result<Result<Report, ReportFault>, Failure> {
     blocking("a report could not be made", move || reports.report(&query)).await
 }
 
@@ -107,7 +110,7 @@ fn unfit(faults: QueryFaults) -> Failure {
     Failure::malformed(faults.into_iter().map(fault).collect())
 }
 
-pub(super) async fn rebuild(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn rebuild(context: Context<AdminState>) -> Result<Reply, Failure> {
     refuse_unless_it_leads(&context.app)?;
     let unread = context.app.store.unreadable_places();
     if unread > 0 {
@@ -126,7 +129,7 @@ pub(super) async fn rebuild(context: Context<App>) -> Result<Reply, Failure> {
 
 /// Refuses a rebuild unless this process counts: in a shared database only the leader does, or a command
 /// while no node runs.
-fn refuse_unless_it_leads(app: &App) -> Result<(), Failure> {
+fn refuse_unless_it_leads(app: &AdminState) -> Result<(), Failure> {
     let store = &app.store;
     if store.leads() || store.is_alone() {
         return Ok(());
@@ -136,7 +139,7 @@ fn refuse_unless_it_leads(app: &App) -> Result<(), Failure> {
     let told = leads.map_or_else(
         || "No node leads just now, and only the one that leads counts anew; try again".to_owned(),
         |node| {
-            let told: Option<NodeTold> = serde_json::from_str(&node.told).ok();
+            let told: Option<NodeStatus> = serde_json::from_str(&node.told).ok();
             let told = told.map_or_else(String::new, |told| format!(" ({}, {})", told.name, told.api));
             format!("Only the node that leads counts anew: ask node {}{told}", node.id)
         },
@@ -144,10 +147,10 @@ fn refuse_unless_it_leads(app: &App) -> Result<(), Failure> {
     Err(Failure::led_elsewhere(told))
 }
 
-type UnderWay = (Rebuild, OwnedSemaphorePermit);
+type RunningRebuild = (Rebuild, OwnedSemaphorePermit);
 
 /// Takes the next step. A rebuild whose answer nobody reads stops, and the current counts remain.
-async fn go_on((mut rebuild, permit): UnderWay) -> (RebuildLine, Option<UnderWay>) {
+async fn go_on((mut rebuild, permit): RunningRebuild) -> (RebuildLine, Option<RunningRebuild>) {
     match rebuild.step().await {
         Ok(Some(progress)) => (RebuildLine::Progress(progress), Some((rebuild, permit))),
         Ok(None) => (RebuildLine::Rebuilt(rebuild.rebuilt()), None),

@@ -10,10 +10,10 @@ use super::prelude::*;
 use super::surface;
 use offerd_base::config::Settings;
 use offerd_base::run_file::RunFile;
-use offerd_engine::experiments::Rules as Experiments;
+use offerd_engine::experiments::ExperimentRules as Experiments;
 use offerd_engine::matching::partner_clients::PartnerClients;
 use offerd_engine::matching::suppressions::Suppressions;
-use offerd_engine::matching::{Configuration, Engine, Rules};
+use offerd_engine::matching::{Configuration, MatchingEngine, MatchingRules};
 use offerd_engine::ranking::Rankings;
 use offerd_engine::records::Records;
 use offerd_insight::reports::Reports;
@@ -26,7 +26,7 @@ use offerd_web::{AnswerBody, InProcess};
 
 /// Answers the commands of this process.
 pub struct StoppedAdmin {
-    app: InProcess<App>,
+    app: InProcess<AdminState>,
     key: String,
 }
 
@@ -49,11 +49,11 @@ impl StoppedAdmin {
     }
 }
 
-fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
+fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> AdminState {
     let run_file = RunFile { admin_key, ..RunFile::default() };
     let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_default());
     let key_file = left_alone::key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
-    let (clients, rules) = (PartnerClients::new(settings.wire), Rules::from(&settings));
+    let (clients, rules) = (PartnerClients::new(settings.wire), MatchingRules::from(&settings));
     // Faults of these files are reported by the commands that need them, and do not stop others.
     let subscriptions = Subscriptions::load(&settings.postbacks).ok();
     let experiments = Experiments::load(&settings, Some(&book)).unwrap_or_default();
@@ -67,7 +67,8 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         let suppressions = Suppressions::of(&records.store, key_file);
         let ids = &records.templates.ids;
         let configuration = Configuration::new(Arc::new(book), clients, rules, experiments, ids);
-        let mut engine = Engine::new(records.store.clock(), records, configuration, base_url, suppressions);
+        let mut engine =
+            MatchingEngine::new(records.store.clock(), records, configuration, base_url, suppressions);
         engine.rankings = rankings;
         Arc::new(engine)
     };
@@ -76,9 +77,9 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         reports.inspect_err(|error| tracing::error!(%error, "no reports can be made")).ok()
     };
     let settings = watch::channel(Arc::new(settings)).1;
-    let app = App::new(store, settings, run_file, Passwords::default(), engine, reports);
+    let app = AdminState::new(store, settings, run_file, Passwords::default(), engine, reports);
     match subscriptions {
-        Some(subscriptions) => App { subscriptions: watch::channel(Arc::new(subscriptions)).1, ..app },
+        Some(subscriptions) => AdminState { subscriptions: watch::channel(Arc::new(subscriptions)).1, ..app },
         None => app,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use offerd_store::audit::{AuditGap, AuditLog, AuditVerdict};
-use offerd_store::left_alone::{self, Doubt};
+use offerd_store::left_alone::{self, SuppressionDoubt};
 use offerd_store::{CheckReport, ReadError, Store};
 
 /// Result of a check of every record of the store.
@@ -53,8 +53,8 @@ pub struct Broken {
 }
 
 /// Runs on a blocking thread: it reads the whole store.
-pub(super) async fn check(context: Context<App>) -> Result<Reply, Failure> {
-    let read = |app: &App| StoreReport::of(&app.store);
+pub(super) async fn check(context: Context<AdminState>) -> Result<Reply, Failure> {
+    let read = |app: &AdminState| StoreReport::of(&app.store);
     let report = context.app.reading("the store could not be checked", read).await?.map_err(|error| {
         error!(%error, "the store could not be checked");
         unavailable(format!("The store could not be checked: {error}"))
@@ -76,9 +76,9 @@ impl StoreReport {
             |gap: AuditGap| format!("the chain of the audit has a gap that a salvage has recorded: {gap}");
         report.known.extend(gaps.into_iter().map(gap));
         let unmarked = unless_broken(left_alone::damage(store))?.flatten();
-        let doubt = match unless_broken(Doubt::read(store))?.flatten() {
-            Some(Doubt::MayBeLost(told)) => Some(told),
-            Some(Doubt::OfBackup(told)) => {
+        let doubt = match unless_broken(SuppressionDoubt::read(store))?.flatten() {
+            Some(SuppressionDoubt::MayBeLost(told)) => Some(told),
+            Some(SuppressionDoubt::OfBackup(told)) => {
                 report.known.push(told);
                 None
             }

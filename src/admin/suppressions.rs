@@ -2,12 +2,12 @@
 //! `POST /suppressions/naming`, for `offerd suppressions` and `offerd explain`.
 
 use super::prelude::*;
-use offerd_engine::matching::Engine;
+use offerd_engine::matching::MatchingEngine;
 use offerd_engine::matching::suppressions::Digests;
 use offerd_model::{Lead, SuppressionDigest, SuppressionKind, record};
 use offerd_partners::{Book, is_key};
 use offerd_store::Store;
-use offerd_store::left_alone::{self, EVERYWHERE, NotLeftAlone};
+use offerd_store::left_alone::{self, EVERYWHERE, OptOutError};
 use offerd_store::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 
 /// Maximum digests per request.
@@ -61,7 +61,7 @@ pub struct Removed {
     pub partners: Vec<String>,
 }
 
-pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
     let engine = &context.app.engine;
     let (lists, book) = (engine.suppressions.now(), engine.book());
     if let Some(why) = &lists.unread {
@@ -83,7 +83,7 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&ours.chain(named).collect::<Vec<_>>())
 }
 
-pub(super) async fn add(mut context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn add(mut context: Context<AdminState>) -> Result<Reply, Failure> {
     let Addition { name, kind, digests, last } = order(&mut context, MAX_BODY_BYTES).await?;
     if !is_key(&name) {
         return Err(Failure::bad_attribute("name", "must be lower-case letters, digits, `-` and `_`"));
@@ -107,11 +107,11 @@ pub(super) async fn add(mut context: Context<App>) -> Result<Reply, Failure> {
         false => lists.entries(&name),
     };
     let note = note!("suppressions.add", list = name, entries, "suppression list added to").about(&name);
-    context.app.note_if_can(&Actor::of_command(&context), note).await;
+    context.app.note_if_can(&AuditActor::of_command(&context), note).await;
     Reply::json(&Added { entries: Some(entries) })
 }
 
-pub(super) async fn remove(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn remove(context: Context<AdminState>) -> Result<Reply, Failure> {
     let name = context.params.get("name").unwrap_or_default().to_owned();
     let found = match is_key(&name) {
         true if name == EVERYWHERE => left_alone::end(&context.app.store).await,
@@ -122,23 +122,23 @@ pub(super) async fn remove(context: Context<App>) -> Result<Reply, Failure> {
     if found {
         load(&context.app).await?;
         let note = note!("suppressions.remove", list = name, "suppression list removed").about(&name);
-        context.app.note_if_can(&Actor::of_command(&context), note).await;
+        context.app.note_if_can(&AuditActor::of_command(&context), note).await;
     }
     let partners = naming_partners(&context.app.engine.book(), &name);
     Reply::json(&Removed { found, partners })
 }
 
 /// Accepts the lists as a salvage has left them.
-pub(super) async fn confirm(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn confirm(context: Context<AdminState>) -> Result<Reply, Failure> {
     let engine = &context.app.engine;
     let confirmed = left_alone::confirm(&context.app.store, &engine.suppressions.key_file).await;
     let found = confirmed.map_err(not_left_alone)?;
     if found {
         load(&context.app).await?;
         let note = note!("suppressions.confirm", "suppression lists confirmed as they are");
-        context.app.note_if_can(&Actor::of_command(&context), note).await;
+        context.app.note_if_can(&AuditActor::of_command(&context), note).await;
     }
-    Reply::json(&Found { found })
+    Reply::json(&TargetExists { found })
 }
 
 /// Adds to a list of the partner files.
@@ -167,7 +167,7 @@ async fn add_to(
 
 /// Adds to the opt-outs, which apply to all partners.
 pub(super) async fn leave_alone(
-    engine: &Engine,
+    engine: &MatchingEngine,
     kind: SuppressionKind,
     digests: &[SuppressionDigest],
 ) -> Result<(), Failure> {
@@ -177,10 +177,10 @@ pub(super) async fn leave_alone(
 }
 
 /// 503, with the fault of the key or of the store.
-pub(super) fn not_left_alone(failure: NotLeftAlone) -> Failure {
+pub(super) fn not_left_alone(failure: OptOutError) -> Failure {
     match failure {
-        NotLeftAlone::Locked(told) => unavailable(told),
-        NotLeftAlone::Store(failure) => unwritten("who asked to be left alone", &failure),
+        OptOutError::Locked(told) => unavailable(told),
+        OptOutError::Store(failure) => unwritten("who asked to be left alone", &failure),
     }
 }
 
@@ -192,14 +192,14 @@ fn naming_partners(book: &Book, list: &str) -> Vec<String> {
 }
 
 /// The lists that contain the person of a lead. The lead is not stored.
-pub(super) async fn naming(mut context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn naming(mut context: Context<AdminState>) -> Result<Reply, Failure> {
     let lead: Lead = order(&mut context, LEAD_BYTES).await?;
     Reply::json(&context.app.engine.suppressions.now().naming(&Digests::new(&lead)))
 }
 
 /// Reloads the lists from the store, on a blocking thread.
-pub(super) async fn load(app: &Arc<App>) -> Result<(), Failure> {
-    let read = |app: &App| app.engine.suppressions.load(&app.store);
+pub(super) async fn load(app: &Arc<AdminState>) -> Result<(), Failure> {
+    let read = |app: &AdminState| app.engine.suppressions.load(&app.store);
     let loaded = app.reading("the suppression lists could not be read", read).await?;
     loaded.map_err(|failure| {
         tracing::error!(%failure, "the suppression lists could not be read");

@@ -41,7 +41,7 @@ pub enum Holder {
 /// A token in a list.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
+pub struct ListedToken {
     /// Its id.
     pub id: Uuid,
     /// Its owner.
@@ -60,12 +60,12 @@ pub struct Listed {
 
 /// All tokens, of companies and of partners. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct KeyRing {
+pub struct AllTokens {
     tokens: Tokens,
     partner_keys: PartnerKeys,
 }
 
-impl KeyRing {
+impl AllTokens {
     /// The tokens of a store.
     pub fn of(store: Store) -> Self {
         Self { tokens: Tokens::of(store.clone()), partner_keys: PartnerKeys::of(store) }
@@ -99,8 +99,8 @@ impl KeyRing {
     ///
     /// # Errors
     /// Fails when the store cannot be read.
-    pub fn list(&self) -> Result<Vec<Listed>, ReadError> {
-        let tokens = self.tokens.list()?.into_iter().map(|(token, company)| Listed {
+    pub fn list(&self) -> Result<Vec<ListedToken>, ReadError> {
+        let tokens = self.tokens.list()?.into_iter().map(|(token, company)| ListedToken {
             id: token.id,
             holder: Holder::Company(company.name),
             company_uuid: Some(company.uuid),
@@ -108,7 +108,7 @@ impl KeyRing {
             test: token.test,
             created_at: token.created_at,
         });
-        let keys = self.partner_keys.list()?.into_iter().map(|key| Listed {
+        let keys = self.partner_keys.list()?.into_iter().map(|key| ListedToken {
             id: key.id,
             holder: Holder::Partner(key.partner),
             company_uuid: None,
@@ -144,16 +144,16 @@ fn word(kind: &impl Serialize) -> String {
     serde_json::json!(kind).as_str().unwrap_or_default().to_owned()
 }
 
-pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
     Reply::json(&context.app.key_ring.list().map_err(unread)?)
 }
 
-pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn create(mut context: Context<AdminState>) -> Result<Reply, Failure> {
     let new: New = order(&mut context, ORDER_BYTES).await?;
-    if let Some(fault) = KeyRing::fault(&new) {
+    if let Some(fault) = AllTokens::fault(&new) {
         return Err(Failure::bad_attribute("company", fault));
     }
-    let actor = Actor::of_command(&context);
+    let actor = AuditActor::of_command(&context);
     let created = loop {
         let (created, commit) = context.app.key_ring.made(new.clone());
         let (id, holder) = (created.id, created.holder.name());
@@ -168,13 +168,13 @@ pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> 
     Reply::json(&created)
 }
 
-pub(super) async fn revoke(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn revoke(context: Context<AdminState>) -> Result<Reply, Failure> {
     let id = context.params.uuid("id")?;
     let Some(commit) = context.app.key_ring.ended(id).map_err(unread)? else {
-        return Reply::json(&Found { found: false });
+        return Reply::json(&TargetExists { found: false });
     };
     let note = note!("token.revoke", %id, "token revoked").about(id);
-    let revoked = context.app.commit(&Actor::of_command(&context), note, commit).await;
+    let revoked = context.app.commit(&AuditActor::of_command(&context), note, commit).await;
     revoked.map_err(|failure| unwritten("the end of the token", &failure))?;
-    Reply::json(&Found { found: true })
+    Reply::json(&TargetExists { found: true })
 }

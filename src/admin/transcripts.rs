@@ -19,7 +19,7 @@ pub struct Reveal {
 operations! {
     redacted(context) => found(&context.app, context.params.uuid("uuid")?, None, false).await?;
     reveal(context, order: Reveal) => {
-        let (actor, uuid) = (Actor::of_command(&context), context.params.uuid("uuid")?);
+        let (actor, uuid) = (AuditActor::of_command(&context), context.params.uuid("uuid")?);
         revealed(&context.app, &actor, uuid, order.partner, &order.reason).await?
     };
 }
@@ -29,8 +29,8 @@ operations! {
 /// # Errors
 /// The errors of [`found`] and [`reason_to_reveal`], or a failed audit record.
 pub(super) async fn revealed(
-    app: &Arc<App>,
-    actor: &Actor,
+    app: &Arc<AdminState>,
+    actor: &AuditActor,
     uuid: Uuid,
     partner: Option<String>,
     reason: &str,
@@ -50,12 +50,12 @@ pub(super) async fn revealed(
 /// # Errors
 /// Returns its fault, or a failure to read the lead, without which it cannot be checked for names.
 pub(super) async fn reason_to_reveal<'r>(
-    app: &Arc<App>,
+    app: &Arc<AdminState>,
     lead: Uuid,
     reason: &'r str,
 ) -> Result<&'r str, Failure> {
     let reason = reason_given(reason)?;
-    let read = move |app: &App| reading::lead(&app.store, lead);
+    let read = move |app: &AdminState| reading::lead(&app.store, lead);
     let record = app.reading("a lead could not be read", read).await?.map_err(store_unread)?;
     names_nobody(reason, record.as_ref().map(|record| &record.lead))?;
     Ok(reason)
@@ -72,12 +72,12 @@ fn partners_of(transcript: &TableTranscript) -> String {
 /// # Errors
 /// Fails when there is no such table, or it cannot be read.
 pub(super) async fn found(
-    app: &Arc<App>,
+    app: &Arc<AdminState>,
     uuid: Uuid,
     partner: Option<String>,
     whole: bool,
 ) -> Result<TableTranscript, Failure> {
-    let look = move |app: &App| {
+    let look = move |app: &AdminState| {
         let configuration = app.engine.configuration();
         let kept = configuration.rules.transcripts.kept;
         of_table(&app.engine.records, &configuration.book, uuid, (partner.as_deref(), whole), kept)

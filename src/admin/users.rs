@@ -66,15 +66,15 @@ impl From<UserRecord> for ListedUser {
 operations! {
     list(context) => all(&context.app)?;
     create(context, new: NewUser) =>
-        ListedUser::from(add(&context.app, &Actor::of_command(&context), new).await?);
+        ListedUser::from(add(&context.app, &AuditActor::of_command(&context), new).await?);
     update(context, what: UserChange) =>
-        ListedUser::from(change(&context.app, &Actor::of_command(&context), name(&context), what).await?);
+        ListedUser::from(change(&context.app, &AuditActor::of_command(&context), name(&context), what).await?);
     delete(context) =>
-        Found { found: remove(&context.app, &Actor::of_command(&context), name(&context)).await? };
-    invite(context) => invited(&context.app, &Actor::of_command(&context), name(&context)).await?;
+        TargetExists { found: remove(&context.app, &AuditActor::of_command(&context), name(&context)).await? };
+    invite(context) => invited(&context.app, &AuditActor::of_command(&context), name(&context)).await?;
 }
 
-fn name(context: &Context<App>) -> &str {
+fn name(context: &Context<AdminState>) -> &str {
     context.params.get("name").unwrap_or_default()
 }
 
@@ -82,7 +82,7 @@ fn name(context: &Context<App>) -> &str {
 ///
 /// # Errors
 /// Fails when the store cannot be read.
-pub(super) fn all(app: &App) -> Result<Vec<ListedUser>, Failure> {
+pub(super) fn all(app: &AdminState) -> Result<Vec<ListedUser>, Failure> {
     let users = Users::of(app.store.clone()).list().map_err(unread)?;
     Ok(users.into_iter().map(ListedUser::from).collect())
 }
@@ -91,7 +91,7 @@ pub(super) fn all(app: &App) -> Result<Vec<ListedUser>, Failure> {
 ///
 /// # Errors
 /// Fails when the name is taken, the name or password is invalid, or with an internal error.
-pub(super) async fn add(app: &App, actor: &Actor, new: NewUser) -> Result<UserRecord, Failure> {
+pub(super) async fn add(app: &AdminState, actor: &AuditActor, new: NewUser) -> Result<UserRecord, Failure> {
     let NewUser { name, role, password } = new;
     if let Some(fault) = Users::fault(&name) {
         return Err(Failure::bad_attribute("name", fault));
@@ -124,8 +124,8 @@ pub(super) async fn add(app: &App, actor: &Actor, new: NewUser) -> Result<UserRe
 /// # Errors
 /// Fails when there is no such user, the password is invalid, or with an internal error.
 pub(super) async fn change(
-    app: &App,
-    actor: &Actor,
+    app: &AdminState,
+    actor: &AuditActor,
     name: &str,
     what: UserChange,
 ) -> Result<UserRecord, Failure> {
@@ -154,7 +154,7 @@ pub(super) async fn change(
 ///
 /// # Errors
 /// Fails with an internal error.
-pub(super) async fn remove(app: &App, actor: &Actor, name: &str) -> Result<bool, Failure> {
+pub(super) async fn remove(app: &AdminState, actor: &AuditActor, name: &str) -> Result<bool, Failure> {
     let Some(known) = find(app, name)? else { return Ok(false) };
     let note = note!("user.remove", user = known.name, "user removed").about(&known.name);
     app.commit(actor, note, known.removal()).await.map_err(changed_meanwhile)?;
@@ -166,7 +166,11 @@ pub(super) async fn remove(app: &App, actor: &Actor, name: &str) -> Result<bool,
 ///
 /// # Errors
 /// Fails when there is no such user, or the account is disabled.
-pub(super) async fn invited(app: &App, actor: &Actor, name: &str) -> Result<ConsoleLink, Failure> {
+pub(super) async fn invited(
+    app: &AdminState,
+    actor: &AuditActor,
+    name: &str,
+) -> Result<ConsoleLink, Failure> {
     let user = known(app, name)?;
     if user.disabled {
         let message =
@@ -182,7 +186,7 @@ pub(super) async fn invited(app: &App, actor: &Actor, name: &str) -> Result<Cons
 ///
 /// # Errors
 /// Fails when there is none, or with an internal error.
-pub(super) fn known(app: &App, name: &str) -> Result<UserRecord, Failure> {
+pub(super) fn known(app: &AdminState, name: &str) -> Result<UserRecord, Failure> {
     find(app, name)?.ok_or_else(|| Failure::unknown(&format!("There is no user `{}`", printable(name))))
 }
 
@@ -190,7 +194,7 @@ pub(super) fn known(app: &App, name: &str) -> Result<UserRecord, Failure> {
 ///
 /// # Errors
 /// Fails when the record cannot be read.
-pub(super) fn find(app: &App, name: &str) -> Result<Option<UserRecord>, Failure> {
+pub(super) fn find(app: &AdminState, name: &str) -> Result<Option<UserRecord>, Failure> {
     Ok(find_also_removed(app, name)?.filter(|user| !user.removed))
 }
 
@@ -198,7 +202,7 @@ pub(super) fn find(app: &App, name: &str) -> Result<Option<UserRecord>, Failure>
 ///
 /// # Errors
 /// Fails when the record cannot be read.
-pub(super) fn find_also_removed(app: &App, name: &str) -> Result<Option<UserRecord>, Failure> {
+pub(super) fn find_also_removed(app: &AdminState, name: &str) -> Result<Option<UserRecord>, Failure> {
     Users::of(app.store.clone()).find_also_removed(name).map_err(|failure: ReadError| {
         error!(%failure, "a user could not be read");
         Failure::unreadable(RETRY_AFTER_S)

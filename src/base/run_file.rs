@@ -30,7 +30,7 @@ pub struct RunFile {
 
 /// The run file of this process.
 #[derive(Debug)]
-pub struct Written {
+pub struct OwnRunFile {
     path: PathBuf,
     /// Holds the lock.
     _file: File,
@@ -57,17 +57,17 @@ impl RunFile {
     ///
     /// # Errors
     /// The error of the file system.
-    pub fn write(&self, store: &Path) -> io::Result<Written> {
+    pub fn write(&self, store: &Path) -> io::Result<OwnRunFile> {
         let path = path(store);
         let bytes = serde_json::to_vec_pretty(self)?;
         let lock = |file: &File| Ok(flock(file, FlockOperation::NonBlockingLockExclusive)?);
         let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
         let file = private_file::write(&path, &bytes, lock).map_err(named)?;
-        Ok(Written { path, _file: file })
+        Ok(OwnRunFile { path, _file: file })
     }
 }
 
-impl Written {
+impl OwnRunFile {
     /// Removes the file.
     pub fn remove(&self) {
         // It may not exist.

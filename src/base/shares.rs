@@ -8,21 +8,21 @@ use uuid::Uuid;
 
 /// Counts the shares of companies. Memory is bounded by the shares: a company without any is forgotten.
 #[derive(Debug, Clone, Default)]
-pub struct Shares {
+pub struct CompanyShares {
     held: Arc<Mutex<HashMap<Uuid, usize>>>,
 }
 
 /// A company's share, returned on drop.
 #[derive(Debug)]
-pub struct Share {
+pub struct CompanyShare {
     company: Uuid,
     pieces: usize,
     held: Arc<Mutex<HashMap<Uuid, usize>>>,
 }
 
-impl Shares {
+impl CompanyShares {
     /// Takes `pieces` for a company; `None` if it would hold more than `most`. 0 sets no limit.
-    pub fn take(&self, company: Uuid, pieces: usize, most: usize) -> Option<Share> {
+    pub fn take(&self, company: Uuid, pieces: usize, most: usize) -> Option<CompanyShare> {
         let mut held = lock(&self.held);
         let entry = held.entry(company);
         let count = if let Entry::Occupied(count) = &entry { *count.get() } else { 0 };
@@ -31,11 +31,11 @@ impl Shares {
             return None;
         }
         entry.insert_entry(count);
-        Some(Share { company, pieces, held: Arc::clone(&self.held) })
+        Some(CompanyShare { company, pieces, held: Arc::clone(&self.held) })
     }
 }
 
-impl Drop for Share {
+impl Drop for CompanyShare {
     fn drop(&mut self) {
         let mut held = lock(&self.held);
         let Entry::Occupied(mut count) = held.entry(self.company) else { return };
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_company_gets_its_share_whatever_another_holds() {
-        let shares = Shares::default();
+        let shares = CompanyShares::default();
         let (one, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
         let held = [shares.take(one, 3, 5).unwrap(), shares.take(one, 2, 5).unwrap()];
         assert!(shares.take(one, 1, 5).is_none());
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn no_limit_is_none() {
-        let shares = Shares::default();
+        let shares = CompanyShares::default();
         let held: Vec<_> = (0..100).map_while(|_| shares.take(Uuid::nil(), 1, 0)).collect();
         assert_eq!(held.len(), 100);
     }
@@ -85,10 +85,10 @@ mod tests {
         fn what_is_counted_is_what_is_held(
             steps in prop::collection::vec((0_u128..3, 1_usize..4, 0_usize..9, any::<bool>()), 1..200),
         ) {
-            let shares = Shares::default();
-            let mut held: Vec<(u128, Share)> = Vec::new();
+            let shares = CompanyShares::default();
+            let mut held: Vec<(u128, CompanyShare)> = Vec::new();
             for (company, pieces, most, gives_back) in steps {
-                let has = |held: &[(u128, Share)]| -> usize {
+                let has = |held: &[(u128, CompanyShare)]| -> usize {
                     held.iter().filter(|(of, _)| *of == company).map(|(_, share)| share.pieces).sum()
                 };
                 if gives_back {

@@ -17,18 +17,18 @@ use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::time::timeout;
 
-use super::answer::{self, Answer};
+use super::answer::{self, AdminAnswer};
 use super::operator::operator;
-use super::trouble::Trouble;
+use super::trouble::CommandError;
 use super::{no_answer, page};
 use offerd_admin::audit::OPERATOR;
-use offerd_admin::{Found, StoppedAdmin};
+use offerd_admin::{StoppedAdmin, TargetExists};
 use offerd_base::config::Settings;
 use offerd_base::declaration::Fault;
 use offerd_base::regular_file::{self, PEM_BYTES_MAX};
 use offerd_base::run_file::RunFile;
 use offerd_partners::Book;
-use offerd_store::{Damage, Store};
+use offerd_store::{FileDamage, Store};
 use offerd_web::AnswerBody;
 use offerd_wire::pinned;
 
@@ -59,13 +59,13 @@ enum Server {
 }
 
 /// The body of an answer, chunk by chunk.
-pub struct Pieces<'c> {
+pub struct AnswerChunks<'c> {
     client: &'c AdminClient,
     /// The rest of the body.
     body: AnswerBody,
 }
 
-impl Pieces<'_> {
+impl AnswerChunks<'_> {
     /// The next chunk; `None` at the end.
     ///
     /// # Errors
@@ -81,19 +81,19 @@ impl Pieces<'_> {
 
 impl AdminClient {
     /// Finds the running daemon, or else opens the store without partners.
-    pub async fn find(settings: &Settings) -> Result<Self, Trouble> {
+    pub async fn find(settings: &Settings) -> Result<Self, CommandError> {
         Self::find_with(settings, || Ok(Book::of(Vec::new()))).await
     }
 
     /// Finds the running daemon, or else opens the store with the partner files, as
     /// [`find_with`](Self::find_with).
-    pub async fn find_with_partners(settings: &Settings) -> Result<Self, Trouble> {
+    pub async fn find_with_partners(settings: &Settings) -> Result<Self, CommandError> {
         Self::find_with(settings, || Book::load(&settings.partners.path)).await
     }
 
     /// Finds the running daemon, or else opens the store. A missing store is created, with a notice, since
     /// the operator may have meant another one.
-    pub async fn find_or_make(settings: &Settings) -> Result<Self, Trouble> {
+    pub async fn find_or_make(settings: &Settings) -> Result<Self, CommandError> {
         if let Some(daemon) = Self::of_daemon(settings).await? {
             return Ok(daemon);
         }
@@ -110,7 +110,7 @@ impl AdminClient {
     pub async fn find_with(
         settings: &Settings,
         load: impl FnOnce() -> Result<Book, Vec<Fault>>,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, CommandError> {
         if let Some(daemon) = Self::of_daemon(settings).await? {
             return Ok(daemon);
         }
@@ -159,7 +159,9 @@ impl AdminClient {
     /// Whether the store has lost records.
     pub async fn knows_of_damage(&self) -> bool {
         match &self.store {
-            Some(store) => store.damages().iter().any(Damage::costs_records) || store.broken_records() > 0,
+            Some(store) => {
+                store.damages().iter().any(FileDamage::costs_records) || store.broken_records() > 0
+            }
             None => {
                 let ready = self.call(Method::GET, "/readyz").await;
                 ready.is_ok_and(|ready| ready.text().contains("degraded"))
@@ -207,7 +209,7 @@ impl AdminClient {
 
     /// Ends the object of a path; false if it does not exist.
     pub async fn end(&self, method: Method, path: &str) -> Result<bool, String> {
-        Ok(self.ask::<Found>(method, path).await?.found)
+        Ok(self.ask::<TargetExists>(method, path).await?.found)
     }
 
     /// Posts an order as JSON.
@@ -216,7 +218,7 @@ impl AdminClient {
     }
 
     /// Posts a JSON body and returns the answer, whatever its status.
-    pub async fn post_json(&self, path: &str, body: Vec<u8>) -> Result<Answer, String> {
+    pub async fn post_json(&self, path: &str, body: Vec<u8>) -> Result<AdminAnswer, String> {
         self.whole(self.send(Method::POST, path, body).await?).await
     }
 
@@ -244,12 +246,12 @@ impl AdminClient {
     }
 
     /// Requests an answer that streams in chunks.
-    pub async fn pieces(&self, path: &str) -> Result<Pieces<'_>, String> {
+    pub async fn pieces(&self, path: &str) -> Result<AnswerChunks<'_>, String> {
         self.accepted(self.send(Method::GET, path, Vec::new()).await?).await
     }
 
     /// Sends a request and returns the answer, whatever its status.
-    pub async fn call(&self, method: Method, path: &str) -> Result<Answer, String> {
+    pub async fn call(&self, method: Method, path: &str) -> Result<AdminAnswer, String> {
         self.whole(self.send(method, path, Vec::new()).await?).await
     }
 
@@ -296,18 +298,18 @@ impl AdminClient {
     }
 
     /// The body of a successful answer.
-    async fn accepted(&self, response: Response<AnswerBody>) -> Result<Pieces<'_>, String> {
+    async fn accepted(&self, response: Response<AnswerBody>) -> Result<AnswerChunks<'_>, String> {
         if response.status().is_success() {
-            return Ok(Pieces { client: self, body: response.into_body() });
+            return Ok(AnswerChunks { client: self, body: response.into_body() });
         }
         Err(self.whole(response).await?.read::<IgnoredAny>().err().unwrap_or_default())
     }
 
-    async fn whole(&self, response: Response<AnswerBody>) -> Result<Answer, String> {
+    async fn whole(&self, response: Response<AnswerBody>) -> Result<AdminAnswer, String> {
         let status = response.status();
         let body = self.patiently(response.into_body().collect()).await?;
         let body = body.map_err(|error| self.broke(&*error))?.to_bytes();
-        Ok(Answer { status, body, of_daemon: !self.is_stopped() })
+        Ok(AdminAnswer { status, body, of_daemon: !self.is_stopped() })
     }
 
     /// Why an answer broke off. In this process it is an error of the handlers.

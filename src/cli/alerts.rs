@@ -1,12 +1,12 @@
 //! `offerd alerts list|test`
 
 use super::prelude::*;
-use offerd_admin::alerts::Test;
-use offerd_outbound::alerts::{AlertStanding, ReceiverStanding, Severity, Standing, Tried};
+use offerd_admin::alerts::AlertTest;
+use offerd_outbound::alerts::{AlertStatus, AlertsStatus, ReceiverStatus, ReceiverTest, Severity};
 
 /// Actions on alerts.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum AlertsCommand {
     /// Show firing, pending and resolved alerts, and the state of their receivers
     List {
         /// Print JSON: `alerts` and `receivers`
@@ -24,19 +24,19 @@ pub enum Command {
 }
 
 /// Runs `offerd alerts`.
-pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
+pub async fn run(admin: &AdminClient, command: AlertsCommand) -> Result<(), CommandError> {
     match command {
-        Command::List { json } => {
-            let standing: Standing = admin.ask(Method::GET, "/alerts").await?;
+        AlertsCommand::List { json } => {
+            let standing: AlertsStatus = admin.ask(Method::GET, "/alerts").await?;
             page::show(&standing, json, || show(&standing))?;
         }
-        Command::Test { receiver, json } => {
-            let tried: Vec<Tried> = admin.post("/alerts/test", &Test { receiver }).await?;
+        AlertsCommand::Test { receiver, json } => {
+            let tried: Vec<ReceiverTest> = admin.post("/alerts/test", &AlertTest { receiver }).await?;
             if tried.is_empty() {
                 return Err(NOBODY.into());
             }
             page::show(&tried, json, || tried.iter().map(told).for_each(page::print))?;
-            Trouble::unless(tried.iter().all(|one| one.error.is_none()))?;
+            CommandError::unless(tried.iter().all(|one| one.error.is_none()))?;
         }
     }
     Ok(())
@@ -44,14 +44,14 @@ pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
 
 const NOBODY: &str = "nobody is told of alerts: set `alerts.webhooks` or `alerts.mail`";
 
-fn told(Tried { receiver, place, error }: &Tried) -> String {
+fn told(ReceiverTest { receiver, place, error }: &ReceiverTest) -> String {
     match error {
         None => format!("{receiver} ({place}) has taken it"),
         Some(error) => format!("{receiver} ({place}) has not taken it: {error}"),
     }
 }
 
-fn show(standing: &Standing) {
+fn show(standing: &AlertsStatus) {
     match standing.alerts.is_empty() {
         true => page::print("no alert fires, waits, or has ended lately"),
         false => page::print_sheet(&alerts(&standing.alerts)),
@@ -62,7 +62,7 @@ fn show(standing: &Standing) {
     }
 }
 
-fn alerts(alerts: &[AlertStanding]) -> Sheet {
+fn alerts(alerts: &[AlertStatus]) -> Sheet {
     sheet!(alerts, one => {
         let color = match (one.state.as_str(), one.severity) {
             ("firing", Severity::Page | Severity::Ticket) => Color::Red,
@@ -70,20 +70,20 @@ fn alerts(alerts: &[AlertStanding]) -> Sheet {
         };
         "alert" => &one.name,
         "urgency" => one.severity.word(),
-        "state" => Value::from(&one.state).in_color(color),
+        "state" => SheetValue::from(&one.state).in_color(color),
         "since": Time => one.since,
         "ended": Time => one.ended,
         "what" => &one.summary,
     })
 }
 
-fn receivers(receivers: &[ReceiverStanding]) -> Sheet {
+fn receivers(receivers: &[ReceiverStatus]) -> Sheet {
     sheet!(receivers, one => {
         "receiver" => &one.name,
         "place" => &one.place,
         "outstanding": Count => one.outstanding,
-        "last sent": Time => one.told.last_sent.map_or_else(|| "never".into(), Value::from),
-        "failing since": Time => Value::from(one.told.failing_since).in_color(Color::Red),
+        "last sent": Time => one.told.last_sent.map_or_else(|| "never".into(), SheetValue::from),
+        "failing since": Time => SheetValue::from(one.told.failing_since).in_color(Color::Red),
         "last error" => one.told.last_error.as_ref(),
     })
 }

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use offerd_model::ApiError;
 
 /// An answer: status and body.
-pub struct Answer {
+pub struct AdminAnswer {
     /// The status.
     pub status: StatusCode,
     /// The body.
@@ -16,7 +16,7 @@ pub struct Answer {
     pub of_daemon: bool,
 }
 
-impl Answer {
+impl AdminAnswer {
     /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).trim_end().to_owned()
@@ -82,13 +82,13 @@ mod tests {
     use hyper::StatusCode;
     use serde::de::IgnoredAny;
 
-    use super::Answer;
+    use super::AdminAnswer;
 
     #[test]
     fn a_refusal_is_one_sentence_without_words_of_http() {
         let told = |body: &'static str| {
             let status = StatusCode::BAD_REQUEST;
-            let answer = Answer { status, body: body.as_bytes().into(), of_daemon: true };
+            let answer = AdminAnswer { status, body: body.as_bytes().into(), of_daemon: true };
             answer.read::<IgnoredAny>().unwrap_err()
         };
         assert_eq!(

@@ -1,15 +1,15 @@
 //! `offerd audit list|verify`
 
-use super::page::Format;
+use super::page::AnswerFormat;
 use super::prelude::*;
 use offerd_admin::audit::{self, AuditPage};
 use offerd_store::audit::{AuditRecord, AuditVerdict};
 
 /// Actions on the audit log.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum AuditCommand {
     /// List audited actions, oldest first: who, what, when and why
-    List(List),
+    List(AuditListArguments),
     /// Verify the hash chain, and show where it is broken
     Verify {
         /// A last record noted earlier: it must still exist, unaltered
@@ -23,7 +23,7 @@ pub enum Command {
 
 /// `audit list`.
 #[derive(Debug, Args)]
-pub struct List {
+pub struct AuditListArguments {
     /// Only actions within this time, such as 7d
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     since: Option<Duration>,
@@ -35,18 +35,18 @@ pub struct List {
     action: Option<String>,
     /// Output format; JSON has each record as it is hashed
     #[arg(long, default_value = "table")]
-    format: Format,
+    format: AnswerFormat,
 }
 
 /// Runs `offerd audit`.
-pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
+pub async fn run(admin: &AdminClient, command: AuditCommand) -> Result<(), CommandError> {
     match command {
-        Command::List(list) => {
+        AuditCommand::List(list) => {
             let records = list.records(admin).await?;
             let people = || page::print_sheet(&sheet(&records));
             Ok(list.format.show(&records, || audit::sheet(&records), people)?)
         }
-        Command::Verify { head, json } => {
+        AuditCommand::Verify { head, json } => {
             let verdict: AuditVerdict = admin.ask(Method::GET, "/audit/verdict").await?;
             let written_down = match &head {
                 Some((number, hash)) => against(admin, &verdict, *number, hash).await?,
@@ -57,7 +57,7 @@ pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
     }
 }
 
-impl List {
+impl AuditListArguments {
     /// All matching records, page by page.
     async fn records(&self, admin: &AdminClient) -> Result<Vec<AuditRecord>, String> {
         let since = self.since.map(|since| values::ago(since).to_string());
@@ -99,7 +99,7 @@ async fn against(
     Ok(found.filter(|found| found != hash).map(|_| other()))
 }
 
-fn tell(verdict: &AuditVerdict, written_down: Option<String>, json: bool) -> Result<(), Trouble> {
+fn tell(verdict: &AuditVerdict, written_down: Option<String>, json: bool) -> Result<(), CommandError> {
     page::show(verdict, json, || {
         let AuditVerdict { records, head, gaps, .. } = verdict;
         page::print(format!(
@@ -114,7 +114,7 @@ fn tell(verdict: &AuditVerdict, written_down: Option<String>, json: bool) -> Res
     })?;
     match verdict.broken.clone().or(written_down) {
         None => Ok(()),
-        Some(broken) => Err(Trouble::Other(format!("the chain is broken: {broken}"))),
+        Some(broken) => Err(CommandError::Other(format!("the chain is broken: {broken}"))),
     }
 }
 

@@ -5,17 +5,17 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use super::files::{Making, cannot_make};
+use super::files::{AtomicFile, cannot_make};
 use super::key;
 use super::prelude::*;
-use offerd_store::backup::{Scanner, Summary};
-use offerd_store::beside::Beside;
+use offerd_store::backup::{BackupSummary, Scanner};
+use offerd_store::beside::StagingDirectory;
 use offerd_store::salvage::{SalvageError, copy_elsewhere};
 use offerd_store::{DISK_FULL, MasterKey, Store, StoreOptions, Tree, unusable};
 
 /// `offerd backup`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct BackupArguments {
     /// File to create, readable by its owner only
     file: PathBuf,
     /// Print JSON
@@ -27,9 +27,9 @@ pub struct Arguments {
 pub const BAR: &str = "{bar:30} {binary_bytes} of at most {binary_total_bytes}  {binary_bytes_per_sec}";
 
 /// Runs `offerd backup`.
-pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+pub async fn run(config: Option<&Path>, arguments: &BackupArguments) -> Result<(), CommandError> {
     let settings = super::settings(config)?;
-    let (file, mut scanner, bar) = (&arguments.file, Scanner::new(None), Bar::begin(BAR));
+    let (file, mut scanner, bar) = (&arguments.file, Scanner::new(None), StepProgressBar::begin(BAR));
     let (making, mut written) = begin(file, &settings.store.path)?;
     let (_copy, admin) = keeper(&settings, file).await?;
     let mut pieces = admin.pieces("/backup").await?;
@@ -57,7 +57,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     })?;
     match damage_of(&summary.broken, summary.damages) {
         None => Ok(()),
-        Some(damage) => Err(Trouble::Other(format!(
+        Some(damage) => Err(CommandError::Other(format!(
             "{file} is a backup of all that can be read, and that is not all: {damage}; keep the last whole one"
         ))),
     }
@@ -65,11 +65,14 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
 
 /// Opens the store to back up: through the daemon, or in this process. If the disk of a stopped daemon is too
 /// full to open it, a temporary copy beside the backup is opened instead.
-async fn keeper(settings: &Settings, file: &Path) -> Result<(Option<Beside>, AdminClient), Trouble> {
+async fn keeper(
+    settings: &Settings,
+    file: &Path,
+) -> Result<(Option<StagingDirectory>, AdminClient), CommandError> {
     match AdminClient::find(settings).await {
-        Err(Trouble::Other(told)) if told.contains(DISK_FULL) && settings.store.database().is_none() => {
+        Err(CommandError::Other(told)) if told.contains(DISK_FULL) && settings.store.database().is_none() => {
             let cannot = |error: &dyn std::fmt::Display| {
-                Trouble::Other(format!(
+                CommandError::Other(format!(
                     "{told}; nor can its files be copied beside {}: {error}",
                     file.display()
                 ))
@@ -83,10 +86,10 @@ async fn keeper(settings: &Settings, file: &Path) -> Result<(Option<Beside>, Adm
 }
 
 /// Copies a stopped store beside a file and opens the copy.
-fn copied(settings: &Settings, file: &Path) -> Result<(Store, Beside), String> {
+fn copied(settings: &Settings, file: &Path) -> Result<(Store, StagingDirectory), String> {
     let mut name = file.as_os_str().to_owned();
     name.push(".store");
-    let copy = Beside::begin(Path::new(&name)).map_err(|error| error.to_string())?;
+    let copy = StagingDirectory::begin(Path::new(&name)).map_err(|error| error.to_string())?;
     let mut options = StoreOptions::from(&settings.store);
     let master = MasterKey::find(options.master_key_file.as_deref(), &options.path)
         .map_err(|error| error.to_string())?;
@@ -98,17 +101,17 @@ fn copied(settings: &Settings, file: &Path) -> Result<(Store, Beside), String> {
 }
 
 /// Why a backup broke off, with the daemon's own report.
-async fn broken_off(admin: &AdminClient, broke: impl Into<Trouble>) -> Trouble {
+async fn broken_off(admin: &AdminClient, broke: impl Into<CommandError>) -> CommandError {
     match admin.call(Method::GET, "/readyz").await {
         Ok(answer) if !answer.status.is_success() => {
-            Trouble::Other(format!("the backup broke off, and there is none: {}", answer.text()))
+            CommandError::Other(format!("the backup broke off, and there is none: {}", answer.text()))
         }
         _ => broke.into(),
     }
 }
 
 /// Creates the file. Dropping it before `finish` leaves none.
-fn begin(file: &Path, store: &Path) -> Result<(Making, File), String> {
+fn begin(file: &Path, store: &Path) -> Result<(AtomicFile, File), String> {
     if file == Path::new("-") {
         return Err("a backup goes into a file, not to standard output: give the name of one".to_owned());
     }
@@ -125,7 +128,7 @@ fn begin(file: &Path, store: &Path) -> Result<(Making, File), String> {
             file.display()
         ));
     }
-    Making::begin(file).map_err(|error| cannot_make(file, &error))
+    AtomicFile::begin(file).map_err(|error| cannot_make(file, &error))
 }
 
 /// Warning and advice about damage that a backup met; `None` for an undamaged store.
@@ -151,7 +154,7 @@ pub fn missed(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
 }
 
 /// A one-line summary of a backup.
-pub fn told_of(summary: &Summary) -> String {
+pub fn told_of(summary: &BackupSummary) -> String {
     let records: u64 = summary.records.iter().map(|(_, count)| count).sum();
     let mebibytes = summary.bytes as f64 / f64::from(1 << 20);
     format!(
@@ -167,7 +170,7 @@ pub fn by_tree(counts: impl IntoIterator<Item = (Tree, u64)>) -> Value {
 }
 
 /// A summary of a backup as JSON.
-pub fn json_of(summary: &Summary) -> Value {
+pub fn json_of(summary: &BackupSummary) -> Value {
     json!({
         "sealedWith": summary.sealed_with,
         "storeFormat": summary.format,
@@ -184,6 +187,6 @@ pub fn json_of(summary: &Summary) -> Value {
 }
 
 /// Updates the progress bar of a backup.
-pub fn show(bar: &Bar, summary: &Summary) {
+pub fn show(bar: &StepProgressBar, summary: &BackupSummary) {
     bar.show(summary.bytes, summary.store_bytes.max(summary.bytes));
 }

@@ -3,14 +3,14 @@
 use super::prelude::*;
 use super::trouble::BAD_CONFIGURATION;
 use crate::daemon;
-use offerd_admin::tokens::{Holder, Listed};
+use offerd_admin::tokens::{Holder, ListedToken};
 use offerd_base::declaration::Fault;
 use offerd_insight::nodes;
 use offerd_store::Store;
 
 /// `check`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct CheckArguments {
     /// Print JSON: `faults`, each with `file`, `line`, `key` and `message`; `remarks` on likely mistakes; and
     /// the numbers of partners, seats and offers
     #[arg(long)]
@@ -18,7 +18,7 @@ pub struct Arguments {
 }
 
 /// Checks settings and partner files, and shows every fault of both.
-pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+pub async fn run(config: Option<&Path>, arguments: &CheckArguments) -> Result<(), CommandError> {
     match checked(config) {
         Ok((mut remarks, loaded)) => {
             remarks.extend(strangers(&loaded).await);
@@ -32,9 +32,9 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
         }
         Err(faults) if arguments.json => {
             page::print_json(&json!({ "faults": faults }))?;
-            Err(Trouble::Told(ExitCode::from(BAD_CONFIGURATION)))
+            Err(CommandError::Told(ExitCode::from(BAD_CONFIGURATION)))
         }
-        Err(faults) => Err(Trouble::Faults(faults)),
+        Err(faults) => Err(CommandError::Faults(faults)),
     }
 }
 
@@ -65,7 +65,7 @@ async fn strangers(
     let _waiting = progress::waiting("asking the daemon which companies have a token");
     let tokens = match AdminClient::of_daemon(settings).await {
         Ok(None) => return Vec::new(),
-        Ok(Some(daemon)) => daemon.ask::<Vec<Listed>>(Method::GET, "/tokens").await,
+        Ok(Some(daemon)) => daemon.ask::<Vec<ListedToken>>(Method::GET, "/tokens").await,
         Err(why) => Err(why),
     };
     let tokens = match tokens {

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use chrono::NaiveDate;
 
-use super::lines::{Format, Lines};
+use super::lines::{RowFormat, RowWriter};
 use super::prelude::*;
-use offerd_insight::persons::consent_lines::{Came, STATEMENTS, Summaries, TooMany, each};
+use offerd_insight::persons::consent_lines::{ArrivalDays, STATEMENTS, Summaries, TooMany, each};
 use offerd_insight::persons::consents::{ConsentPage, Place};
 
 /// `offerd person consents`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct ConsentsArguments {
     /// First day of arrival of the leads (UTC), such as 2026-01-01
     #[arg(long, value_name = "DAY")]
     from: Option<NaiveDate>,
@@ -29,17 +29,17 @@ pub struct Arguments {
     each: bool,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: Format,
+    format: RowFormat,
     /// File to create, readable by its owner only; default: standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
 /// Runs `offerd person consents`.
-pub async fn run(admin: &AdminClient, arguments: &Arguments) -> Result<(), Trouble> {
-    let mut lines = Lines::begin(arguments.format, arguments.out.as_deref())?;
-    let bar = Bar::begin("{human_pos} consents read");
-    let came = Came { from: arguments.from, to: arguments.to }.range().map_err(Trouble::Other)?;
+pub async fn run(admin: &AdminClient, arguments: &ConsentsArguments) -> Result<(), CommandError> {
+    let mut lines = RowWriter::begin(arguments.format, arguments.out.as_deref())?;
+    let bar = StepProgressBar::begin("{human_pos} consents read");
+    let came = ArrivalDays { from: arguments.from, to: arguments.to }.range().map_err(CommandError::Other)?;
     let (mut summaries, mut read, mut gone) = (Summaries::default(), 0, 0);
     let mut next = None;
     loop {
@@ -68,13 +68,13 @@ pub async fn run(admin: &AdminClient, arguments: &Arguments) -> Result<(), Troub
     Ok(())
 }
 
-fn too_many(_: TooMany) -> Trouble {
-    Trouble::Other(format!(
+fn too_many(_: TooMany) -> CommandError {
+    CommandError::Other(format!(
         "there are more than {STATEMENTS} different texts, as many as leads perhaps: ask for a line of each by `--each`"
     ))
 }
 
-impl Arguments {
+impl ConsentsArguments {
     /// The query of the admin listener.
     fn query(&self, came: &Range<u64>, next: Option<Place>) -> String {
         let wanted = [

@@ -6,7 +6,7 @@ use offerd_admin::console::secret::NewSecret;
 
 /// `offerd console`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct ConsoleArguments {
     /// URL at which browsers reach the admin listener, if it is not the listener's own address
     #[arg(long, value_name = "URL", value_parser = values::address)]
     at: Option<String>,
@@ -20,7 +20,7 @@ pub struct Arguments {
 }
 
 /// Prints the address, or a new secret.
-pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+pub async fn run(config: Option<&Path>, arguments: &ConsoleArguments) -> Result<(), CommandError> {
     page::can_print()?;
     let settings = super::settings_to_find_the_daemon(config)?;
     if arguments.new_secret {
@@ -36,7 +36,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
 }
 
 /// Creates a new secret and prints it: alone on standard output, unless JSON is requested.
-async fn new_secret(settings: &Settings, json: bool) -> Result<(), Trouble> {
+async fn new_secret(settings: &Settings, json: bool) -> Result<(), CommandError> {
     let admin = AdminClient::find(settings).await?;
     let made: NewSecret = admin.ask(Method::POST, "/console/secret").await?;
     Ok(page::show(&made, json, || {
@@ -45,7 +45,7 @@ async fn new_secret(settings: &Settings, json: bool) -> Result<(), Trouble> {
     })?)
 }
 
-async fn link(settings: &Settings, arguments: &Arguments) -> Result<ConsoleLink, String> {
+async fn link(settings: &Settings, arguments: &ConsoleArguments) -> Result<ConsoleLink, String> {
     let Some(daemon) = AdminClient::of_daemon(settings).await? else {
         let store = settings.store.path.display();
         return Err(format!("no daemon is running on the store `{store}`; start one with `offerd serve`"));

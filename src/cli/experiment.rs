@@ -1,15 +1,15 @@
 //! `offerd experiment list|compare`
 
-use super::page::Format;
+use super::page::AnswerFormat;
 use super::prelude::*;
 use offerd_admin::experiments::{RuleStanding, as_sheet};
-use offerd_engine::experiments::Rules;
+use offerd_engine::experiments::ExperimentRules;
 use offerd_insight::hindsight::comparison::{Comparison, Figure, LEAST_LEADS, Outcome};
 use offerd_partners::is_key;
 
 /// Actions on experiments.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum ExperimentCommand {
     /// Show the rules, whether they run, their shares and the number of leads per variant
     List {
         /// Print JSON
@@ -25,23 +25,23 @@ pub enum Command {
         test: bool,
         /// Output format
         #[arg(long, value_name = "FORMAT", default_value = "table")]
-        format: Format,
+        format: AnswerFormat,
     },
 }
 
 /// Runs `offerd experiment`.
-pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
+pub async fn run(settings: &Settings, command: ExperimentCommand) -> Result<(), CommandError> {
     let load = || {
         let book = Book::load(&settings.partners.path)?;
-        Rules::load(settings, Some(&book)).map(|_| book)
+        ExperimentRules::load(settings, Some(&book)).map(|_| book)
     };
     let admin = AdminClient::find_with(settings, load).await?;
     match command {
-        Command::List { json } => {
+        ExperimentCommand::List { json } => {
             let rules: Vec<RuleStanding> = admin.ask(Method::GET, "/experiments").await?;
             page::show(&rules, json, || page::print_sheet(&list(&rules)))?;
         }
-        Command::Compare { rule, test, format } => {
+        ExperimentCommand::Compare { rule, test, format } => {
             let leads = if test { "test" } else { "live" };
             let missing =
                 || format!("there is no experiment `{rule}`; `offerd experiment list` shows those there are");
@@ -85,8 +85,8 @@ fn list(rules: &[RuleStanding]) -> Sheet {
 }
 
 fn sheet(comparison: &Comparison) -> Sheet {
-    let figures = Outcome::ALL.map(|of| (of.heading().to_lowercase(), Kind::Figure));
-    let columns = [("variant".to_owned(), Kind::Text), ("leads".to_owned(), Kind::Count)];
+    let figures = Outcome::ALL.map(|of| (of.heading().to_lowercase(), ColumnKind::Figure));
+    let columns = [("variant".to_owned(), ColumnKind::Text), ("leads".to_owned(), ColumnKind::Count)];
     let rows = comparison.variants.iter().map(|variant| {
         let cells = variant.figures.iter().map(|figure| cell(figure).into());
         [(&variant.variant).into(), variant.leads.into()].into_iter().chain(cells).collect()

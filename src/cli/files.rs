@@ -18,14 +18,14 @@ pub const SAVE_AS_UTF_8: &str =
 
 /// A file being written under a temporary name. [`finish`](Self::finish) renames it; dropping it earlier
 /// deletes it.
-pub struct Making {
+pub struct AtomicFile {
     /// The final path.
     file: PathBuf,
     /// The temporary path.
     part: PathBuf,
 }
 
-impl Making {
+impl AtomicFile {
     /// Creates a file, readable by its owner only. Never overwrites one.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl Making {
     }
 }
 
-impl Drop for Making {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         // After the rename there is nothing to remove.
         let _ = fs::remove_file(&self.part);
@@ -68,14 +68,14 @@ impl Drop for Making {
 }
 
 /// An open input: a file, or standard input.
-pub struct Input {
+pub struct InputFile {
     /// The unread bytes.
     pub read: Box<dyn Read>,
     /// Length in bytes, if known.
     pub bytes: Option<u64>,
 }
 
-impl Input {
+impl InputFile {
     /// Opens a file, or standard input for `-`.
     ///
     /// # Errors
@@ -128,7 +128,7 @@ pub fn give(file: Option<&Path>, document: &RawValue, what: &str) -> std::result
 /// # Errors
 /// Returns why it cannot be created.
 pub fn make(file: &Path, bytes: &[u8]) -> std::result::Result<(), String> {
-    let made = Making::begin(file).and_then(|(making, mut made)| {
+    let made = AtomicFile::begin(file).and_then(|(making, mut made)| {
         made.write_all(bytes)?;
         making.finish(&made)
     });

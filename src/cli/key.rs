@@ -7,7 +7,7 @@ use offerd_store::{MasterKey, MasterKeyError};
 
 /// Actions on the master key.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum KeyCommand {
     /// Create a master key, in a file that only its owner can read
     Create {
         /// File to create
@@ -26,10 +26,10 @@ pub enum Command {
 }
 
 /// Runs `offerd key`.
-pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
+pub async fn run(config: Option<&Path>, command: KeyCommand) -> Result<(), CommandError> {
     match command {
-        Command::Create { file } => Ok(create(&file)?),
-        Command::Rotate { new_key_file, json } => {
+        KeyCommand::Create { file } => Ok(create(&file)?),
+        KeyCommand::Rotate { new_key_file, json } => {
             rotate(&super::settings(config)?, &new_key_file, json).await
         }
     }
@@ -49,7 +49,7 @@ pub fn file_of(key: &MasterKey) -> Option<PathBuf> {
     key.place().strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).map(PathBuf::from)
 }
 
-async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<(), Trouble> {
+async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<(), CommandError> {
     // The daemon may run in another directory.
     let new_key_file = super::whole(new_key_file);
     if new_key_file.try_exists().is_ok_and(|there| !there) {

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::files::Input;
+use super::files::InputFile;
 use super::page::dollars;
 use super::prelude::*;
 use offerd_base::run_file::RunFile;
@@ -16,12 +16,12 @@ use offerd_insight::persons::erasure::Erasure;
 use offerd_insight::sheet::lines::{UNREADABLE, decoded};
 use offerd_model::{
     CreditCardOffer, KnownKeys, Lead, LoanOffer, Money, MortgageOffer, RateTable, SavingsOffer, SpecialOffer,
-    Unreadable,
+    UnreadableBody,
 };
 
 /// Actions on leads.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum LeadCommand {
     /// Submit a lead, show the partners answering, then the offers
     Submit(Submit),
     /// Erase a lead: destroy its key, and show what remains
@@ -76,15 +76,15 @@ const POLL_EVERY: Duration = Duration::from_millis(250);
 const MOST_POLLS: usize = 480;
 
 /// Runs `offerd lead`.
-pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
+pub async fn run(settings: &Settings, command: LeadCommand) -> Result<(), CommandError> {
     match command {
-        Command::Submit(submit) => Ok(execute(settings, &submit).await?),
-        Command::Erase { uuid, json } => {
+        LeadCommand::Submit(submit) => Ok(execute(settings, &submit).await?),
+        LeadCommand::Erase { uuid, json } => {
             let admin = AdminClient::find(settings).await?;
             let erasure: Erasure = progress::during("erasing", found(&admin, Method::DELETE, uuid)).await?;
             Ok(page::show(&erasure, json, || page::print(told(&erasure)))?)
         }
-        Command::Export { uuid, out } => {
+        LeadCommand::Export { uuid, out } => {
             let out = out.as_deref();
             files::can_give(out)?;
             let admin = AdminClient::find(settings).await?;
@@ -102,7 +102,7 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
 /// Returns every fault, as a sentence.
 pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
     let mut body = String::new();
-    let read = Input::open(file).and_then(|input| {
+    let read = InputFile::open(file).and_then(|input| {
         let read = decoded(input.read, None).read_to_string(&mut body);
         read.map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
         let is_whole = !body.contains(['\u{fffd}', UNREADABLE]);
@@ -121,10 +121,10 @@ pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
             }
             Ok((body.into_bytes(), lead))
         }
-        Err(Unreadable::NotJson(error)) => {
+        Err(UnreadableBody::NotJson(error)) => {
             Err(format!("{}: {}", file.display(), error.message.unwrap_or_default()))
         }
-        Err(Unreadable::Faults(faults)) => {
+        Err(UnreadableBody::Faults(faults)) => {
             let lines = faults.iter().map(|fault| {
                 let attribute = fault.attribute.as_deref().unwrap_or_default();
                 format!("\n  `{attribute}` {}", fault.message.as_deref().unwrap_or_default())
@@ -160,7 +160,7 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
 
 /// Polls a rate table until every partner has answered, showing progress.
 async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTable, String> {
-    let mut progress = Progress::start(&table);
+    let mut progress = SubmitProgress::start(&table);
     for _ in 0..MOST_POLLS {
         if table.pending_responses.is_empty() {
             break;
@@ -187,7 +187,7 @@ async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTabl
 }
 
 /// Progress of the outstanding partners, on standard error.
-struct Progress {
+struct SubmitProgress {
     bar: ProgressBar,
     pending: Vec<Outstanding>,
 }
@@ -195,7 +195,7 @@ struct Progress {
 /// An institution, and the institution with the product type that it is asked about.
 type Outstanding = (String, String);
 
-impl Progress {
+impl SubmitProgress {
     fn start(table: &RateTable) -> Self {
         let count = outstanding(table).len() as u64;
         let bar = match std::io::stderr().is_terminal() && count > 0 {
@@ -250,10 +250,10 @@ pub fn offers(table: &RateTable) -> Sheet {
 }
 
 /// The columns of an offer.
-type Row = [String; 6];
+type OfferColumns = [String; 6];
 
-fn rows(table: &RateTable) -> Vec<Row> {
-    let mut rows: Vec<Row> = table.loan_offers.iter().map(loan).collect();
+fn rows(table: &RateTable) -> Vec<OfferColumns> {
+    let mut rows: Vec<OfferColumns> = table.loan_offers.iter().map(loan).collect();
     rows.extend(table.credit_card_offers.iter().map(card));
     rows.extend(table.mortgage_offers.iter().map(mortgage));
     rows.extend(table.savings_offers.iter().map(savings));
@@ -262,12 +262,17 @@ fn rows(table: &RateTable) -> Vec<Row> {
 }
 
 /// A row of the table; a missing rate, payment or firmness is an empty text.
-fn row(institution: &str, offer: String, [rate, payment, firmness]: [String; 3], score: Option<f64>) -> Row {
+fn row(
+    institution: &str,
+    offer: String,
+    [rate, payment, firmness]: [String; 3],
+    score: Option<f64>,
+) -> OfferColumns {
     let score = score.map(|score| format!("{score:.2}")).unwrap_or_default();
     [institution.to_owned(), offer, rate, payment, firmness, score]
 }
 
-fn loan(offer: &LoanOffer) -> Row {
+fn loan(offer: &LoanOffer) -> OfferColumns {
     let rate = match (offer.min_apr, offer.max_apr) {
         (Some(min), Some(max)) if min == max => format!("{min} % APR"),
         (Some(min), Some(max)) => format!("{min}–{max} % APR"),
@@ -284,7 +289,7 @@ fn loan(offer: &LoanOffer) -> Row {
     row(&offer.originator.name, name, [rate, payment, firmness], offer.recommendation_score)
 }
 
-fn card(offer: &CreditCardOffer) -> Row {
+fn card(offer: &CreditCardOffer) -> OfferColumns {
     let details = &offer.details;
     let rate = match (details.min_purchase_apr, details.max_purchase_apr) {
         (Some(min), Some(max)) if min != max => format!("{min}–{max} % APR"),
@@ -297,7 +302,7 @@ fn card(offer: &CreditCardOffer) -> Row {
     row(&offer.partner.name, name, [rate, fee, firmness], offer.recommendation_score)
 }
 
-fn mortgage(offer: &MortgageOffer) -> Row {
+fn mortgage(offer: &MortgageOffer) -> OfferColumns {
     let details = &offer.details;
     let name = named(offer.product_sub_type, details.loan_type);
     let payment = format!("{}/month", dollars(details.monthly_payment.to_f64()));
@@ -305,13 +310,13 @@ fn mortgage(offer: &MortgageOffer) -> Row {
     row(&offer.partner.name, name, terms, offer.recommendation_score)
 }
 
-fn savings(offer: &SavingsOffer) -> Row {
+fn savings(offer: &SavingsOffer) -> OfferColumns {
     let name = named(offer.product_sub_type, offer.details.name.as_deref().unwrap_or_default());
     let rate = format!("{} % APY", offer.details.annual_percent_yield);
     row(&offer.partner.name, name, [rate, String::new(), String::new()], offer.recommendation_score)
 }
 
-fn special(offer: &SpecialOffer) -> Row {
+fn special(offer: &SpecialOffer) -> OfferColumns {
     row(&offer.partner_name, named("special", &offer.name), Default::default(), offer.recommendation_score)
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 
 use serde_json::Value;
 
-use super::files::{Making, cannot_make, named};
+use super::files::{AtomicFile, cannot_make, named};
 use super::prelude::*;
 use offerd_insight::sheet::{MARK, harmless, mark_of, records};
 
@@ -20,11 +20,11 @@ const SHOWN: usize = 60;
 const LOOKED_THROUGH: usize = 64 * 1024;
 
 /// The fields of a row with their names; the names are the same in every row.
-pub type Fields = Vec<(&'static str, Option<String>)>;
+pub type RowFields = Vec<(&'static str, Option<String>)>;
 
 /// Output format of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum RowFormat {
     /// For people: long texts and long lists are cut
     Table,
     /// For spreadsheets
@@ -34,60 +34,60 @@ pub enum Format {
 }
 
 /// A writer of rows.
-pub struct Lines {
-    format: Format,
+pub struct RowWriter {
+    format: RowFormat,
     table: Option<Sheet>,
     rows: usize,
     /// The beginning of CSV, buffered until it is known whether a byte order mark is needed.
     held: Option<String>,
     /// `None` once the reader has closed the pipe.
     out: Option<Out>,
-    made: Option<(Making, File, PathBuf)>,
+    made: Option<(AtomicFile, File, PathBuf)>,
 }
 
 type Out = BufWriter<Box<dyn Write>>;
 
-impl Lines {
+impl RowWriter {
     /// Starts writing to standard output, or to a file that only its owner can read and that appears when it
     /// is complete.
     ///
     /// # Errors
     /// Fails when the file cannot be created.
-    pub fn begin(format: Format, file: Option<&Path>) -> Result<Self, String> {
+    pub fn begin(format: RowFormat, file: Option<&Path>) -> Result<Self, String> {
         let (made, out): (_, Box<dyn Write>) = match named(file) {
             None => (None, Box::new(io::stdout())),
             Some(file) => {
                 let begun =
-                    Making::begin(file).and_then(|(making, made)| Ok((making, made.try_clone()?, made)));
+                    AtomicFile::begin(file).and_then(|(making, made)| Ok((making, made.try_clone()?, made)));
                 let (making, made, out) = begun.map_err(|error| cannot_make(file, &error))?;
                 (Some((making, made, file.to_owned())), Box::new(out))
             }
         };
-        let held = (format == Format::Csv).then(String::new);
+        let held = (format == RowFormat::Csv).then(String::new);
         Ok(Self { format, table: None, rows: 0, held, out: Some(BufWriter::new(out)), made })
     }
 
     /// Whether further rows are ignored: the table is full, or the reader has closed the pipe (`| head`).
     pub fn is_full(&self) -> bool {
-        self.out.is_none() || self.format == Format::Table && self.rows > ROWS
+        self.out.is_none() || self.format == RowFormat::Table && self.rows > ROWS
     }
 
     /// Writes a row.
     ///
     /// # Errors
     /// Fails when it cannot be written.
-    pub fn add(&mut self, fields: Fields) -> Result<(), String> {
+    pub fn add(&mut self, fields: RowFields) -> Result<(), String> {
         self.rows += 1;
         match self.format {
-            Format::Table if self.rows > ROWS => Ok(()),
-            Format::Table => {
-                let columns = names(&fields).map(|name| (name, Kind::Text));
+            RowFormat::Table if self.rows > ROWS => Ok(()),
+            RowFormat::Table => {
+                let columns = names(&fields).map(|name| (name, ColumnKind::Text));
                 let table = self.table.get_or_insert_with(|| Sheet::new(columns, []));
                 let cell = |text: Option<String>| cut(&page::foreign(text.as_deref().unwrap_or("–"))).into();
                 table.rows.push(fields.into_iter().map(|(_, text)| cell(text)).collect());
                 Ok(())
             }
-            Format::Csv => {
+            RowFormat::Csv => {
                 let header = (self.rows == 1).then(|| names(&fields).map(str::to_owned).collect());
                 let texts = fields.iter().map(|(_, text)| harmless(text.as_deref().unwrap_or_default()));
                 let text = records(header.into_iter().chain([texts.collect()]))?;
@@ -95,7 +95,7 @@ impl Lines {
                 held.push_str(&text);
                 if held.is_ascii() && held.len() < LOOKED_THROUGH { Ok(()) } else { self.release(MARK) }
             }
-            Format::Json => {
+            RowFormat::Json => {
                 let value = |text: Option<String>| text.map_or(Value::Null, Value::String);
                 let pairs = fields.into_iter().map(|(name, text)| (name.to_owned(), value(text)));
                 let line = page::json(&Value::Object(pairs.collect()).to_string()) + "\n";
@@ -137,7 +137,7 @@ impl Lines {
                 Some(_) => self.write(format!("{}\n", page::table(&table)).as_bytes())?,
             }
         }
-        if self.format == Format::Table && self.rows > ROWS {
+        if self.format == RowFormat::Table && self.rows > ROWS {
             tell!("there are more than {ROWS} lines; `--format csv` writes them all");
         }
         if let Some(mut out) = self.out.take() {
@@ -152,7 +152,7 @@ impl Lines {
     }
 }
 
-fn names(fields: &Fields) -> impl Iterator<Item = &'static str> {
+fn names(fields: &RowFields) -> impl Iterator<Item = &'static str> {
     fields.iter().map(|(name, _)| *name)
 }
 
@@ -166,10 +166,10 @@ fn cut(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn written(format: Format, lines: &[&str]) -> String {
+    fn written(format: RowFormat, lines: &[&str]) -> String {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("lines");
-        let mut out = Lines::begin(format, Some(&file)).unwrap();
+        let mut out = RowWriter::begin(format, Some(&file)).unwrap();
         for text in lines {
             out.add(vec![("name", Some((*text).to_owned())), ("none", None)]).unwrap();
         }
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn for_spreadsheets_no_value_is_a_formula() {
-        assert_eq!(written(Format::Csv, &["=1+1", "a,\"b\""]), "name,none\n'=1+1,\n\"a,\"\"b\"\"\",\n");
+        assert_eq!(written(RowFormat::Csv, &["=1+1", "a,\"b\""]), "name,none\n'=1+1,\n\"a,\"\"b\"\"\",\n");
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         for (lines, has_mark) in
             [(&["Ada"][..], false), (&["Ada", "Zoë"], true), (&["Ada", &long, "Zoë"], true)]
         {
-            let text = written(Format::Csv, lines);
+            let text = written(RowFormat::Csv, lines);
             assert_eq!(text.starts_with("\u{feff}name,none"), has_mark, "{lines:?}");
             assert_eq!(text.matches(MARK).count(), usize::from(has_mark));
         }
@@ -197,13 +197,13 @@ mod tests {
 
     #[test]
     fn for_programs_each_line_is_an_object() {
-        assert_eq!(written(Format::Json, &["a"]), "{\"name\":\"a\",\"none\":null}\n");
+        assert_eq!(written(RowFormat::Json, &["a"]), "{\"name\":\"a\",\"none\":null}\n");
     }
 
     #[test]
     fn for_people_long_texts_are_cut() {
         let long = "x".repeat(SHOWN + 1);
-        let table = written(Format::Table, &[&long]);
+        let table = written(RowFormat::Table, &[&long]);
         assert!(table.contains(&("x".repeat(SHOWN) + "…")) && !table.contains(&long), "{table}");
     }
 }

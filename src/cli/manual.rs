@@ -13,7 +13,7 @@ use offerd_handbook::{MANUALS, man};
 
 /// `manual`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct ManualArguments {
     /// Directory to write `man/` and `completions/` into; overwrites existing files
     #[arg(value_name = "DIR")]
     directory: PathBuf,
@@ -25,7 +25,7 @@ const SECTION: &str = "8";
 const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 
 /// Runs `offerd manual`.
-pub fn run(arguments: &Arguments) -> Result<(), Trouble> {
+pub fn run(arguments: &ManualArguments) -> Result<(), CommandError> {
     let directory = arguments.directory.display();
     let files = write(&arguments.directory).map_err(|error| {
         format!(

@@ -83,81 +83,81 @@ enum Command {
     /// Run the daemon (also without any command)
     Serve,
     /// Check settings and partner files; shows every fault at once, exit code 64
-    Check(check::Arguments),
+    Check(check::CheckArguments),
     /// Diagnose the machine: limits, disk, clock, key, store, certificates, ports, partners; says what is
     /// wrong and how to fix it
-    Doctor(doctor::Arguments),
+    Doctor(doctor::DoctorArguments),
     /// Show where a running daemon's console is, with a sign-in link; or create a new sign-in secret
-    Console(console::Arguments),
+    Console(console::ConsoleArguments),
     /// Create, list and revoke access tokens, on a running daemon or in the store of a stopped one
     #[command(subcommand)]
-    Token(token::Command),
+    Token(token::TokenCommand),
     /// Add, list, change and remove console users, on a running daemon or in the store of a stopped one
     #[command(subcommand)]
-    User(user::Command),
+    User(user::UserCommand),
     /// Show the audit log, and verify that nobody has altered it
     #[command(subcommand)]
-    Audit(audit::Command),
+    Audit(audit::AuditCommand),
     /// Submit leads to a running daemon; erase or export the data of one lead
     #[command(subcommand)]
-    Lead(lead::Command),
+    Lead(lead::LeadCommand),
     /// Create and rotate the master key, which seals personal data
     #[command(subcommand)]
-    Key(key::Command),
+    Key(key::KeyCommand),
     /// Import files of events that partners report
     #[command(subcommand)]
-    Events(events::Command),
+    Events(events::EventsCommand),
     /// Show, pause and resume partners, on a running daemon or in the store of a stopped one
     #[command(subcommand)]
-    Partners(partners::Command),
+    Partners(partners::PartnersCommand),
     /// Answer data-subject requests by email address or phone number: find, export or erase all leads of a
     /// person
     #[command(subcommand)]
-    Person(person::Command),
+    Person(person::PersonCommand),
     /// Manage the lists of people that partners are not asked about, on a running daemon or in the store of a
     /// stopped one
     #[command(subcommand)]
-    Suppressions(suppressions::Command),
+    Suppressions(suppressions::SuppressionsCommand),
     /// List experiments on leads and compare their variants
     #[command(subcommand)]
-    Experiment(experiment::Command),
+    Experiment(experiment::ExperimentCommand),
     /// Manage postbacks to companies, on a running daemon or in the store of a stopped one
     #[command(subcommand)]
-    Postbacks(postbacks::Command),
+    Postbacks(postbacks::PostbacksCommand),
     /// Show which alerts fire and where they are sent, on a running daemon or in the store of a stopped one
     #[command(subcommand)]
-    Alerts(alerts::Command),
+    Alerts(alerts::AlertsCommand),
     /// Make a running daemon reload its settings and partner files, all or nothing
-    Reload(reload::Arguments),
+    Reload(reload::ReloadArguments),
     /// Explain a lead, partner by partner and offer by offer: what matches and what does not
-    Explain(explain::Arguments),
+    Explain(explain::ExplainArguments),
     /// Show what partners were sent about a lead and what they answered, if their files keep transcripts
-    Transcript(transcript::Arguments),
+    Transcript(transcript::TranscriptArguments),
     /// Run stored leads against changed partner files, and show which offers would be won and lost; no
     /// partner is called
-    Replay(replay::Arguments),
+    Replay(replay::ReplayArguments),
     /// Report on leads for any range of days: by day, company, product, partner, client tag, rating, state
     /// and experiment
-    Report(report::Arguments),
+    Report(report::ReportArguments),
     /// Show the conversion rates learned from a company's own clicks, and how its offers are ranked
-    Ranking(ranking::Arguments),
+    Ranking(ranking::RankingArguments),
     /// Back up the whole store into one sealed file, from a running daemon or the store of a stopped one
-    Backup(backup::Arguments),
+    Backup(backup::BackupArguments),
     /// Restore a store from a backup, or verify a backup
-    Restore(restore::Arguments),
+    Restore(restore::RestoreArguments),
     /// Export the store of a stopped daemon as JSON Lines, for migration
     Export(transfer::ExportArguments),
     /// Create a store from an export
     Import(transfer::ImportArguments),
     /// Inspect and maintain the store, of a running daemon or a stopped one
     #[command(subcommand)]
-    Store(store::Command),
+    Store(store::StoreCommand),
     /// List the daemons that share the store, and their problems
-    Nodes(nodes::Arguments),
+    Nodes(nodes::NodesArguments),
     /// Simulate partners from their case files: a remote end to test partner mappings against
-    Sandbox(sandbox::Arguments),
+    Sandbox(sandbox::SandboxArguments),
     /// Write the handbook as man pages, and the shell completions
-    Manual(manual::Arguments),
+    Manual(manual::ManualArguments),
 }
 
 /// Examples and notes that end the `--help` and the man page of each command, keyed by the command's path.
@@ -199,15 +199,15 @@ pub fn run() -> ExitCode {
 
 /// Runs the daemon until it ends. Settings and partner files are validated before anything is bound or
 /// opened.
-fn serve(config: Option<&Path>) -> Result<ExitCode, Trouble> {
+fn serve(config: Option<&Path>) -> Result<ExitCode, CommandError> {
     let loaded = daemon::load(config)?;
     match daemon::master_key_fault(&loaded.settings) {
         None => Ok(daemon::run(config.map(Path::to_owned), loaded)),
-        Some(fault) => Err(Trouble::Faults(vec![fault])),
+        Some(fault) => Err(CommandError::Faults(vec![fault])),
     }
 }
 
-async fn execute(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
+async fn execute(config: Option<&Path>, command: Command) -> Result<(), CommandError> {
     let good = || settings(config);
     match command {
         Command::Serve => unreachable!("the daemon has a runtime of its own"),
@@ -219,7 +219,7 @@ async fn execute(config: Option<&Path>, command: Command) -> Result<(), Trouble>
         Command::Audit(command) => audit::run(&AdminClient::find(&good()?).await?, command).await,
         Command::Lead(command) => lead::run(&good()?, command).await,
         Command::Key(command) => key::run(config, command).await,
-        Command::Events(events::Command::Import(import)) => events::run(&good()?, &import).await,
+        Command::Events(events::EventsCommand::Import(import)) => events::run(&good()?, &import).await,
         Command::Partners(command) => partners::run(config, command).await,
         Command::Person(command) => person::run(&AdminClient::find(&good()?).await?, command).await,
         Command::Suppressions(command) => suppressions::run(&good()?, command).await,
@@ -244,17 +244,17 @@ async fn execute(config: Option<&Path>, command: Command) -> Result<(), Trouble>
 }
 
 /// Loads the settings; fails on any fault in them.
-fn settings(config: Option<&Path>) -> Result<Settings, Trouble> {
+fn settings(config: Option<&Path>) -> Result<Settings, CommandError> {
     let settings = Settings::load(config)?;
     let faults = [daemon::wrong_master_key(&settings), daemon::database_fault(&settings)];
     let faults: Vec<_> = faults.into_iter().flatten().collect();
-    if faults.is_empty() { Ok(settings) } else { Err(Trouble::Faults(faults)) }
+    if faults.is_empty() { Ok(settings) } else { Err(CommandError::Faults(faults)) }
 }
 
 /// Loads the settings of a command that only has to find the daemon. The daemon reports their faults itself.
-fn settings_to_find_the_daemon(config: Option<&Path>) -> Result<Settings, Trouble> {
+fn settings_to_find_the_daemon(config: Option<&Path>) -> Result<Settings, CommandError> {
     let (settings, faults) = Settings::inspect(config);
-    settings.ok_or(Trouble::Faults(faults))
+    settings.ok_or(CommandError::Faults(faults))
 }
 
 /// Starts the log, for a command whose changes to a stopped daemon's store would otherwise be in the daemon's

@@ -1,32 +1,32 @@
 //! `offerd nodes`
 
 use super::prelude::*;
-use offerd_insight::nodes::{Node, Nodes};
+use offerd_insight::nodes::{NodeList, NodeView};
 
 /// `nodes`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct NodesArguments {
     /// Print JSON: `shared`, `nodes` and `warnings`
     #[arg(long)]
     json: bool,
 }
 
 /// Runs `offerd nodes`.
-pub async fn run(admin: &AdminClient, arguments: &Arguments) -> Result<(), Trouble> {
-    let nodes: Nodes = admin.ask(Method::GET, "/nodes").await?;
+pub async fn run(admin: &AdminClient, arguments: &NodesArguments) -> Result<(), CommandError> {
+    let nodes: NodeList = admin.ask(Method::GET, "/nodes").await?;
     Ok(page::show(&nodes, arguments.json, || {
         page::print_sheet(&sheet(&nodes.nodes));
         nodes.warnings.iter().for_each(|warning| tell!("offerd: {warning}"));
     })?)
 }
 
-fn sheet(nodes: &[Node]) -> Sheet {
+fn sheet(nodes: &[NodeView]) -> Sheet {
     sheet!(nodes, node => {
         let told = node.told.clone().unwrap_or_default();
         let known = node.told.as_ref().filter(|_| node.since.is_some());
         let color = if node.ended.is_some() { Color::Red } else { Color::Green };
         "node" => node.id.to_string(),
-        "name" => Value::from(node.name()).in_color(color),
+        "name" => SheetValue::from(node.name()).in_color(color),
         "address" => told.api,
         "version" => told.version,
         "since": Time => node.since,

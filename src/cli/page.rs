@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 pub use offerd_insight::sheet::Color;
 pub use offerd_insight::sheet::figures::{counted, minute};
-use offerd_insight::sheet::{Column, Sheet, Value, figures};
+use offerd_insight::sheet::{Sheet, SheetColumn, SheetValue, figures};
 
 /// A sheet as a table that fits the terminal, with a rule under its header and right-aligned figures. In a
 /// file or a pipe rows keep their full width, one line per row.
@@ -21,7 +21,8 @@ pub fn table(sheet: &Sheet) -> Table {
     table.load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─')));
     table.set_header(sheet.columns.iter().map(|column| &column.name));
     for row in &sheet.rows {
-        let cell = |(column, value): (&Column, &Value)| toned(value.words(column.kind), value.color);
+        let cell =
+            |(column, value): (&SheetColumn, &SheetValue)| toned(value.words(column.kind), value.color);
         table.add_row(sheet.columns.iter().zip(row).map(cell));
     }
     for (shown, column) in table.column_iter_mut().zip(&sheet.columns) {
@@ -267,7 +268,7 @@ pub fn show(answer: &(impl Serialize + ?Sized), json: bool, people: impl FnOnce(
 
 /// Output format of an answer.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Format {
+pub enum AnswerFormat {
     /// For people
     Table,
     /// For spreadsheets
@@ -276,7 +277,7 @@ pub enum Format {
     Json,
 }
 
-impl Format {
+impl AnswerFormat {
     /// Prints an answer: as JSON, as the CSV of its sheet, or as `people` does.
     ///
     /// # Errors
@@ -309,10 +310,10 @@ mod tests {
         Color, Sheet, Table, coloured, colours, dollars, escaped, foreign, json, keep_words_whole, marked,
         without_moves,
     };
-    use offerd_insight::sheet::Kind;
+    use offerd_insight::sheet::ColumnKind;
 
     fn table<const N: usize>(header: [&str; N]) -> Table {
-        super::table(&Sheet::new(header.map(|name| (name, Kind::Text)), []))
+        super::table(&Sheet::new(header.map(|name| (name, ColumnKind::Text)), []))
     }
 
     #[test]

@@ -8,17 +8,17 @@ use serde_json::value::RawValue;
 use super::consents;
 use super::prelude::*;
 use offerd_admin::erasing::ErasureLine;
-use offerd_admin::persons::{PersonOrder, Suppressed};
+use offerd_admin::persons::{OptOutChange, PersonOrder};
 use offerd_insight::persons::request::{FoundLead, Receipt};
 use offerd_model::SuppressionKind;
 
 /// Requests about a person.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum PersonCommand {
     /// Find the leads of a person by an email address or a phone number
     Find {
         #[command(flatten)]
-        whose: Whose,
+        whose: PersonArguments,
         /// Print JSON: `leadUuid`, `companyUuid`, `createdAt`, `productTypes` and `test` of each lead
         #[arg(long)]
         json: bool,
@@ -26,7 +26,7 @@ pub enum Command {
     /// Export all data on a person, of all their leads, as one JSON document
     Export {
         #[command(flatten)]
-        whose: Whose,
+        whose: PersonArguments,
         /// File to create, readable by its owner only; default: standard output
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub enum Command {
     /// Erase all leads of a person, and print a receipt
     Erase {
         #[command(flatten)]
-        whose: Whose,
+        whose: PersonArguments,
         /// Also opt the person out, by every address, number, and name with date of birth in their leads
         #[arg(long)]
         suppress: bool,
@@ -45,28 +45,28 @@ pub enum Command {
     /// Opt a person out: no partner is asked about them from now on, whichever client submits them
     Suppress {
         #[command(flatten)]
-        who: Somebody,
+        who: SuppressionSubject,
         #[command(flatten)]
-        why: Why,
+        why: AuditReason,
     },
     /// List the consents that a person's leads state, with their times and the texts that were shown
-    Consents(consents::Arguments),
+    Consents(consents::ConsentsArguments),
     /// End a person's opt-out
     Unsuppress {
         #[command(flatten)]
-        who: Somebody,
+        who: SuppressionSubject,
         #[command(flatten)]
-        why: Why,
+        why: AuditReason,
     },
 }
 
 /// Selects the leads of one person.
 #[derive(Debug, Args)]
-pub struct Whose {
+pub struct PersonArguments {
     #[command(flatten)]
-    who: Who,
+    who: PersonContact,
     #[command(flatten)]
-    why: Why,
+    why: AuditReason,
     /// In a damaged store, go on with the leads that can be read; refused otherwise
     #[arg(long)]
     despite_damage: bool,
@@ -75,7 +75,7 @@ pub struct Whose {
 /// Identifies a person.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub struct Who {
+pub struct PersonContact {
     /// An email address of the person; `-` reads it from standard input, so that it does not show in the
     /// process list
     #[arg(long, value_name = "ADDRESS")]
@@ -88,7 +88,7 @@ pub struct Who {
 /// Identifies a person by any key of the suppression lists.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub struct Somebody {
+pub struct SuppressionSubject {
     /// An email address; `-` reads it from standard input, so that it does not show in the process list
     #[arg(long, value_name = "ADDRESS")]
     email: Option<String>,
@@ -102,37 +102,37 @@ pub struct Somebody {
 
 /// The reason of a request.
 #[derive(Debug, Args)]
-pub struct Why {
+pub struct AuditReason {
     /// Reason for the audit log, such as a ticket number; no names
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
 
 /// Runs `offerd person`.
-pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
+pub async fn run(admin: &AdminClient, command: PersonCommand) -> Result<(), CommandError> {
     match command {
-        Command::Find { whose, json } => find(admin, &whose.order()?, json).await,
-        Command::Export { whose, out } => export(admin, &whose.order()?, out.as_deref()).await,
-        Command::Erase { whose, suppress, json } => {
+        PersonCommand::Find { whose, json } => find(admin, &whose.order()?, json).await,
+        PersonCommand::Export { whose, out } => export(admin, &whose.order()?, out.as_deref()).await,
+        PersonCommand::Erase { whose, suppress, json } => {
             let receipt = erased(admin, &PersonOrder { suppress, ..whose.order()? }).await?;
             Ok(page::show(&receipt, json, || page::print(told(&receipt)))?)
         }
-        Command::Suppress { who, why } => {
-            let _: Suppressed = admin.post("/persons/suppress", &who.order(why)?).await?;
+        PersonCommand::Suppress { who, why } => {
+            let _: OptOutChange = admin.post("/persons/suppress", &who.order(why)?).await?;
             tell!("{LEFT_ALONE}");
             Ok(())
         }
-        Command::Unsuppress { who, why } => {
-            let done: Suppressed = admin.post("/persons/unsuppress", &who.order(why)?).await?;
+        PersonCommand::Unsuppress { who, why } => {
+            let done: OptOutChange = admin.post("/persons/unsuppress", &who.order(why)?).await?;
             let (ended, never) = ("they may be asked about again", "they were not left alone by this");
             tell!("{}", if done.was_suppressed { ended } else { never });
             Ok(())
         }
-        Command::Consents(arguments) => consents::run(admin, &arguments).await,
+        PersonCommand::Consents(arguments) => consents::run(admin, &arguments).await,
     }
 }
 
-async fn find(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<(), Trouble> {
+async fn find(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<(), CommandError> {
     let looked_up = admin.post("/persons/find", order);
     let found: Vec<FoundLead> = progress::during("looking them up", looked_up).await?;
     Ok(page::show(&found, json, || match found.is_empty() {
@@ -141,7 +141,7 @@ async fn find(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<()
     })?)
 }
 
-async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) -> Result<(), Trouble> {
+async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) -> Result<(), CommandError> {
     files::can_give(out)?;
     let gathered = admin.post("/persons/export", order);
     let held: Box<RawValue> = progress::during("gathering all that is held", gathered).await?;
@@ -161,7 +161,7 @@ const BAR: &str = "{bar:30} {pos} of {len} leads are erased";
 /// Erases all leads of a person. The daemon finishes even if this command is interrupted.
 async fn erased(admin: &AdminClient, order: &PersonOrder) -> Result<Receipt, String> {
     let mut waiting = Some(progress::waiting("erasing"));
-    let bar = progress::Bar::begin(BAR);
+    let bar = progress::StepProgressBar::begin(BAR);
     let mut leads = Vec::new();
     let ended = |line| match line {
         ErasureLine::Progress(progress) => {
@@ -191,17 +191,17 @@ const LEFT_ALONE: &str = "no partner is asked about them from now on; `offerd pe
 /// Message when no lead is found.
 const NOBODY: &str = "no lead is found by this; one that was erased is found by nothing";
 
-impl Whose {
-    fn order(self) -> Result<PersonOrder, Trouble> {
-        let Self { who: Who { email, phone }, why, despite_damage } = self;
-        let order = Somebody { email, phone, person: None }.order(why)?;
+impl PersonArguments {
+    fn order(self) -> Result<PersonOrder, CommandError> {
+        let Self { who: PersonContact { email, phone }, why, despite_damage } = self;
+        let order = SuppressionSubject { email, phone, person: None }.order(why)?;
         Ok(PersonOrder { despite_damage, ..order })
     }
 }
 
-impl Somebody {
+impl SuppressionSubject {
     /// The order, with a digest of the address, the number or the name.
-    fn order(self, Why { reason }: Why) -> Result<PersonOrder, Trouble> {
+    fn order(self, AuditReason { reason }: AuditReason) -> Result<PersonOrder, CommandError> {
         let given = [
             (SuppressionKind::Email, self.email),
             (SuppressionKind::Phone, self.phone),

@@ -1,11 +1,11 @@
 //! `offerd postbacks list|dead|retry|test`
 
 use super::prelude::*;
-use offerd_outbound::postbacks::{DeadLetter, Retried, Retry, Standing, Subscriptions, Trial};
+use offerd_outbound::postbacks::{DeadLetter, Retried, Retry, SubscriptionStatus, Subscriptions, Trial};
 
 /// Actions on postbacks.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum PostbacksCommand {
     /// Show the lag, the failures and the last result of each subscription
     List {
         /// Print JSON
@@ -49,20 +49,20 @@ pub struct RetryArguments {
 }
 
 /// Runs `offerd postbacks`.
-pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
+pub async fn run(settings: &Settings, command: PostbacksCommand) -> Result<(), CommandError> {
     let load = || Subscriptions::load(&settings.postbacks).map(|_| Book::of(Vec::new()));
     let admin = AdminClient::find_with(settings, load).await?;
     match command {
-        Command::List { json } => {
-            let standings: Vec<Standing> = admin.ask(Method::GET, "/postbacks").await?;
+        PostbacksCommand::List { json } => {
+            let standings: Vec<SubscriptionStatus> = admin.ask(Method::GET, "/postbacks").await?;
             page::show(&standings, json, || page::print_sheet(&subscriptions(&standings)))?;
         }
-        Command::Dead { name, json } => {
+        PostbacksCommand::Dead { name, json } => {
             let path = path(&admin, &name, "dead").await?;
             let letters: Vec<DeadLetter> = admin.ask(Method::GET, &path).await?;
             page::show(&letters, json, || page::print_sheet(&dead(&letters)))?;
         }
-        Command::Retry(RetryArguments { name, lead, json, .. }) => {
+        PostbacksCommand::Retry(RetryArguments { name, lead, json, .. }) => {
             let path = path(&admin, &name, "retry").await?;
             let retried: Retried = admin.post(&path, &Retry { lead_uuid: lead }).await?;
             page::show(&retried, json, || {
@@ -70,11 +70,11 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
                 page::print(format_args!("{told} of {name} will be sent again"));
             })?;
         }
-        Command::Test { name, json } => {
+        PostbacksCommand::Test { name, json } => {
             let path = path(&admin, &name, "test").await?;
             let trial: Trial = admin.ask(Method::POST, &path).await?;
             page::show(&trial, json, || show(&trial))?;
-            Trouble::unless(trial.is_good())?;
+            CommandError::unless(trial.is_good())?;
         }
     }
     Ok(())
@@ -85,7 +85,7 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
 /// # Errors
 /// Fails when the subscription does not exist.
 async fn path(admin: &AdminClient, name: &str, what: &str) -> Result<String, String> {
-    let standings: Vec<Standing> = admin.ask(Method::GET, "/postbacks").await?;
+    let standings: Vec<SubscriptionStatus> = admin.ask(Method::GET, "/postbacks").await?;
     match standings.iter().any(|one| one.name == name) {
         true => Ok(format!("/postbacks/{name}/{what}")),
         false => {
@@ -94,7 +94,7 @@ async fn path(admin: &AdminClient, name: &str, what: &str) -> Result<String, Str
     }
 }
 
-fn subscriptions(standings: &[Standing]) -> Sheet {
+fn subscriptions(standings: &[SubscriptionStatus]) -> Sheet {
     sheet!(standings, one => {
         let state = match (one.paused, one.test) {
             (true, _) => ", paused",
@@ -106,8 +106,8 @@ fn subscriptions(standings: &[Standing]) -> Sheet {
         "calls" => format!("{}{state}", one.host),
         "lag" => one.lag_seconds.map_or_else(|| "none".to_owned(), lag),
         "outstanding": Count => one.outstanding,
-        "failing since": Time => Value::from(one.failing_since).in_color(Color::Red),
-        "dead": Count => Value::from(one.dead).in_color(if one.dead > 0 { Color::Red } else { Color::Plain }),
+        "failing since": Time => SheetValue::from(one.failing_since).in_color(Color::Red),
+        "dead": Count => SheetValue::from(one.dead).in_color(if one.dead > 0 { Color::Red } else { Color::Plain }),
         "last answer" => one.last.as_ref().map_or_else(|| "none yet".to_owned(), ToString::to_string),
     })
 }

@@ -10,10 +10,10 @@ pub(super) use serde_json::json;
 pub(super) use uuid::Uuid;
 
 pub(super) use super::admin_client::AdminClient;
-pub(super) use super::progress::Bar;
-pub(super) use super::trouble::Trouble;
+pub(super) use super::progress::StepProgressBar;
+pub(super) use super::trouble::CommandError;
 pub(super) use super::{files, page, progress, values};
 pub(super) use offerd_base::config::Settings;
 pub(super) use offerd_insight::sheet;
-pub(super) use offerd_insight::sheet::{Color, Kind, Sheet, Value};
+pub(super) use offerd_insight::sheet::{Color, ColumnKind, Sheet, SheetValue};
 pub(super) use offerd_partners::Book;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use offerd_store::Progress;
+use offerd_store::PhaseProgress;
 
 /// Delay before progress is shown.
 pub const PATIENCE: Duration = Duration::from_secs(1);
@@ -16,12 +16,12 @@ pub const PATIENCE: Duration = Duration::from_secs(1);
 const FRAME: Duration = Duration::from_millis(120);
 
 /// Shows a spinner until dropped.
-pub struct Waiting(Option<(Sender<()>, JoinHandle<()>)>);
+pub struct Spinner(Option<(Sender<()>, JoinHandle<()>)>);
 
 /// Starts a wait: after [`PATIENCE`], a spinner on the terminal names what is awaited.
-pub fn waiting(what: &'static str) -> Waiting {
+pub fn waiting(what: &'static str) -> Spinner {
     if !io::stderr().is_terminal() {
-        return Waiting(None);
+        return Spinner(None);
     }
     let (done, wait) = channel::<()>();
     let spinner = thread::spawn(move || {
@@ -34,7 +34,7 @@ pub fn waiting(what: &'static str) -> Waiting {
         let _ = wait.recv();
         spinner.finish_and_clear();
     });
-    Waiting(Some((done, spinner)))
+    Spinner(Some((done, spinner)))
 }
 
 /// Awaits some work, with the spinner of [`waiting`].
@@ -44,14 +44,14 @@ pub async fn during<T>(what: &'static str, work: impl Future<Output = T>) -> T {
 }
 
 /// A progress bar, on a terminal only, and only after [`PATIENCE`].
-pub struct Bar {
+pub struct StepProgressBar {
     bar: ProgressBar,
     begun: Instant,
     /// The current step, of work in several steps.
     what: &'static str,
 }
 
-impl Bar {
+impl StepProgressBar {
     /// A bar at zero, still hidden. The template is one of `indicatif`.
     pub fn begin(template: &str) -> Self {
         let bar = Self { bar: ProgressBar::hidden(), begun: Instant::now(), what: "" };
@@ -74,7 +74,7 @@ impl Bar {
     }
 
     /// Shows a step, and how many of its bytes were read.
-    pub fn step(&mut self, Progress { what, read, of }: Progress) {
+    pub fn step(&mut self, PhaseProgress { what, read, of }: PhaseProgress) {
         if std::mem::replace(&mut self.what, what) != what {
             let of_bytes = "{msg}: {bar:30} {binary_bytes} of {binary_total_bytes}";
             self.looks_like(if of.is_some() { of_bytes } else { "{msg} {spinner}" });
@@ -84,13 +84,13 @@ impl Bar {
     }
 }
 
-impl Drop for Bar {
+impl Drop for StepProgressBar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Spinner {
     fn drop(&mut self) {
         if let Some((done, spinner)) = self.0.take() {
             drop(done);

@@ -6,7 +6,7 @@ use offerd_partners::ranking::ConversionFrom;
 
 /// `offerd ranking`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct RankingArguments {
     /// Only this company, by its name
     #[arg(long, value_name = "NAME")]
     company: Option<String>,
@@ -25,8 +25,8 @@ pub struct Arguments {
 }
 
 /// Runs `offerd ranking`.
-pub async fn run(admin: &AdminClient, arguments: &Arguments) -> Result<(), Trouble> {
-    let Arguments { company, partner, test, .. } = arguments;
+pub async fn run(admin: &AdminClient, arguments: &RankingArguments) -> Result<(), CommandError> {
+    let RankingArguments { company, partner, test, .. } = arguments;
     let wanted =
         [("company", company.clone()), ("partner", partner.clone()), ("leads", values::tests(*test))];
     let report: RankingReport = admin.ask(Method::GET, &values::query("/ranking", wanted)).await?;

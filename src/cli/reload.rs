@@ -4,22 +4,22 @@ use std::fs;
 
 use super::prelude::*;
 use super::trouble::BAD_CONFIGURATION;
-use offerd_admin::reload_report::{Outcome, Report};
+use offerd_admin::reload_report::{ReloadOutcome, Report};
 use offerd_base::config::SettingChange;
 use offerd_base::declaration::DeclarationsDiff;
 use offerd_base::run_file::RunFile;
-use offerd_partners::diff::{Aspect, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
+use offerd_partners::diff::{ChangedKey, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
 
 /// `reload`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct ReloadArguments {
     /// Print JSON: the changes, or the faults
     #[arg(long)]
     json: bool,
 }
 
 /// Asks the running daemon to reload, and prints the outcome.
-pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+pub async fn run(config: Option<&Path>, arguments: &ReloadArguments) -> Result<(), CommandError> {
     let settings = super::settings_to_find_the_daemon(config)?;
     let outcome = reload(&settings).await?;
     if let Some(told) = other_file(config, &settings) {
@@ -29,14 +29,16 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
         page::print_json(&outcome)?;
     }
     match outcome {
-        Outcome::Reloaded(_) if arguments.json => Ok(()),
-        Outcome::Reloaded(report) => {
+        ReloadOutcome::Reloaded(_) if arguments.json => Ok(()),
+        ReloadOutcome::Reloaded(report) => {
             page::print(lines(&report).join("\n"));
             Ok(())
         }
-        Outcome::Refused { .. } if arguments.json => Err(Trouble::Told(ExitCode::from(BAD_CONFIGURATION))),
-        Outcome::Refused { faults } => Err(Trouble::Faults(faults)),
-        Outcome::Failed { cause } => Err(Trouble::Other(format!("nothing was changed: {cause}"))),
+        ReloadOutcome::Refused { .. } if arguments.json => {
+            Err(CommandError::Told(ExitCode::from(BAD_CONFIGURATION)))
+        }
+        ReloadOutcome::Refused { faults } => Err(CommandError::Faults(faults)),
+        ReloadOutcome::Failed { cause } => Err(CommandError::Other(format!("nothing was changed: {cause}"))),
     }
 }
 
@@ -54,7 +56,7 @@ fn other_file(config: Option<&Path>, settings: &Settings) -> Option<String> {
     Some(format!("the daemon reads {read}, as it was told at its start; {given} has only said where it is"))
 }
 
-async fn reload(settings: &Settings) -> Result<Outcome, String> {
+async fn reload(settings: &Settings) -> Result<ReloadOutcome, String> {
     let Some(daemon) = AdminClient::of_daemon(settings).await? else {
         let store = settings.store.path.display();
         return Err(format!(
@@ -120,7 +122,7 @@ fn of_offers(OffersDiff { before, after, added, removed, changed }: &OffersDiff)
     format!("offers {before} → {after} ({added} added, {removed} removed, {changed} changed)")
 }
 
-fn aspect(place: &str, Aspect { key, before, after }: &Aspect) -> String {
+fn aspect(place: &str, ChangedKey { key, before, after }: &ChangedKey) -> String {
     let arrow = (before.is_some() || after.is_some()).then_some("→");
     let words = [Some(key.as_str()), before.as_deref(), arrow, after.as_deref()];
     format!("{place}: {}", words.into_iter().flatten().collect::<Vec<_>>().join(" "))

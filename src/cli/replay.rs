@@ -2,11 +2,11 @@
 
 use super::prelude::*;
 use offerd_admin::replay::{ReplayLine, ReplayOrder};
-use offerd_insight::hindsight::replay::{Named, OfferCount, ReplayReport, Wish};
+use offerd_insight::hindsight::replay::{Named, OfferCount, ReplayReport, ReplaySelection};
 
 /// `offerd replay`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct ReplayArguments {
     /// Directory of the partner files; default: the configured one
     #[arg(long, value_name = "DIR")]
     partners: Option<PathBuf>,
@@ -27,11 +27,11 @@ pub struct Arguments {
 const BAR: &str = "{bar:30} {pos} of {len} rate tables, {eta} left";
 
 /// Runs `offerd replay`.
-pub async fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trouble> {
+pub async fn run(settings: &Settings, arguments: &ReplayArguments) -> Result<(), CommandError> {
     let directory = arguments.partners.as_ref().unwrap_or(&settings.partners.path);
     // Loaded here, so that faults name their files.
     Book::load(directory)?;
-    let bar = Bar::begin(BAR);
+    let bar = StepProgressBar::begin(BAR);
     let admin = AdminClient::find(settings).await?;
     let report = replayed(&admin, &order(directory, arguments)?, &bar).await?;
     drop(bar);
@@ -39,16 +39,20 @@ pub async fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Troub
 }
 
 /// Which leads to replay, and with which partner files.
-fn order(directory: &Path, arguments: &Arguments) -> Result<ReplayOrder, String> {
-    let Arguments { since, company, limit, .. } = arguments;
-    let wish = Wish { since: values::ago(*since), company: company.clone(), limit: *limit };
+fn order(directory: &Path, arguments: &ReplayArguments) -> Result<ReplayOrder, String> {
+    let ReplayArguments { since, company, limit, .. } = arguments;
+    let wish = ReplaySelection { since: values::ago(*since), company: company.clone(), limit: *limit };
     let texts = Book::texts_in(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let name = |file: PathBuf| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let partner_files = texts.into_iter().map(|(file, text)| (name(file), text)).collect();
     Ok(ReplayOrder { partner_files, wish })
 }
 
-async fn replayed(admin: &AdminClient, order: &ReplayOrder, bar: &Bar) -> Result<ReplayReport, String> {
+async fn replayed(
+    admin: &AdminClient,
+    order: &ReplayOrder,
+    bar: &StepProgressBar,
+) -> Result<ReplayReport, String> {
     let ended = |line| match line {
         ReplayLine::Progress(progress) => {
             bar.show(progress.done as u64, progress.total as u64);

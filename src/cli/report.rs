@@ -19,9 +19,9 @@ const BAR: &str = "{bar:30} {percent} %, {eta} left";
 /// `offerd report`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct ReportArguments {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<ReportCommand>,
     /// First day, such as 2026-01-01; default: 30 days ago
     #[arg(long, value_name = "DAY")]
     from: Option<String>,
@@ -52,7 +52,7 @@ pub struct Arguments {
     limit: Option<usize>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: Format,
+    format: ReportFormat,
     /// File to create, readable by its owner only; default: standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -60,7 +60,7 @@ pub struct Arguments {
 
 /// Output format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ReportFormat {
     /// For people
     Table,
     /// For spreadsheets
@@ -73,7 +73,7 @@ enum Format {
 
 /// Maintenance of the counts.
 #[derive(Debug, Subcommand)]
-enum Command {
+enum ReportCommand {
     /// Recount from the stored records while the current counts stay in use, then replace them. Counts of
     /// leads past `store.retention`, whose records are deleted, are lost
     Rebuild {
@@ -84,12 +84,12 @@ enum Command {
 }
 
 /// Runs `offerd report`.
-pub async fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trouble> {
-    if arguments.format == Format::Parquet && arguments.file().is_none() {
+pub async fn run(settings: &Settings, arguments: &ReportArguments) -> Result<(), CommandError> {
+    if arguments.format == ReportFormat::Parquet && arguments.file().is_none() {
         return Err(WANTS_A_FILE.into());
     }
     let admin = AdminClient::find(settings).await?;
-    if let Some(Command::Rebuild { json }) = arguments.command {
+    if let Some(ReportCommand::Rebuild { json }) = arguments.command {
         let rebuilt = rebuilt(&admin).await?;
         return Ok(page::show(&rebuilt, json, || {
             page::print(format!("{} cells counted, by days of {}", rebuilt.cells, rebuilt.zones.join(", ")));
@@ -100,10 +100,10 @@ pub async fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Troub
     Ok(arguments.write(&report)?)
 }
 
-impl Arguments {
+impl ReportArguments {
     /// The query of the admin listener.
     fn query(&self) -> String {
-        let limit = self.limit.or((self.format == Format::Table).then_some(ROWS));
+        let limit = self.limit.or((self.format == ReportFormat::Table).then_some(ROWS));
         let once = [
             ("from", self.from.clone()),
             ("to", self.to.clone()),
@@ -125,16 +125,16 @@ impl Arguments {
 
     fn write(&self, report: &Report) -> Result<(), String> {
         let text = match self.format {
-            Format::Csv => report.sheet().csv()?.trim_end().to_owned(),
-            Format::Json => page::pretty_json(report)?,
-            Format::Parquet => {
+            ReportFormat::Csv => report.sheet().csv()?.trim_end().to_owned(),
+            ReportFormat::Json => page::pretty_json(report)?,
+            ReportFormat::Parquet => {
                 let bytes = report.sheet().parquet("report").map_err(|error| error.to_string())?;
                 return files::make(self.file().ok_or(WANTS_A_FILE)?, &bytes);
             }
-            Format::Table if self.file().is_some() => {
+            ReportFormat::Table if self.file().is_some() => {
                 format!("{}\n{}", page::table(&sheet(report)), summary(report))
             }
-            Format::Table => {
+            ReportFormat::Table => {
                 page::print_sheet(&sheet(report));
                 summary(report)
             }
@@ -151,15 +151,15 @@ impl Arguments {
 
 fn sheet(report: &Report) -> Sheet {
     let shown: Vec<Figure> = Figure::ALL.into_iter().filter(|figure| is_shown(*figure, report)).collect();
-    let headings = shown.iter().map(|figure| (figure.heading().to_lowercase(), Kind::Figure));
-    let columns = report.by.iter().map(|by| (by.clone(), Kind::Text)).chain(headings);
+    let headings = shown.iter().map(|figure| (figure.heading().to_lowercase(), ColumnKind::Figure));
+    let columns = report.by.iter().map(|by| (by.clone(), ColumnKind::Text)).chain(headings);
     let total: Vec<String> =
         ["total"].into_iter().chain(iter::repeat("")).map(str::to_owned).take(report.by.len()).collect();
     let rows = report.rows.iter().map(|row| (&row.by, &row.figures, row.before.as_ref()));
     let rows = rows.chain([(&total, &report.total, report.total_before.as_ref())]);
     let rows = rows.map(|(by, figures, before)| {
         let cells = shown.iter().map(|figure| cell(*figure, figures, before));
-        by.iter().map(|value| page::foreign(value)).chain(cells).map(Value::from).collect()
+        by.iter().map(|value| page::foreign(value)).chain(cells).map(SheetValue::from).collect()
     });
     Sheet::new(columns, rows)
 }
@@ -206,7 +206,7 @@ fn summary(report: &Report) -> String {
 }
 
 async fn rebuilt(admin: &AdminClient) -> Result<Rebuilt, String> {
-    let bar = Bar::begin(BAR);
+    let bar = StepProgressBar::begin(BAR);
     let cut_short = "the daemon ended before the count did";
     let ended = |line| match line {
         RebuildLine::Progress(RebuildProgress { at, since, .. }) => {

@@ -6,13 +6,13 @@ use super::prelude::*;
 use offerd_admin::backup::told;
 use offerd_base::regular_file;
 use offerd_store::MasterKey;
-use offerd_store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary, for_each_piece};
-use offerd_store::beside::BesideError;
+use offerd_store::backup::{BackupFault, BackupSummary, Restore, RestoreError, Scanner, for_each_piece};
+use offerd_store::beside::StagingError;
 use offerd_store::sealing::GIVE;
 
 /// `offerd restore`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct RestoreArguments {
     /// The backup
     file: PathBuf,
     /// Directory of the store; must be empty or not exist; default: the configured one
@@ -30,7 +30,7 @@ pub struct Arguments {
 const SHOWN: usize = 20;
 
 /// Runs `offerd restore`.
-pub fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+pub fn run(config: Option<&Path>, arguments: &RestoreArguments) -> Result<(), CommandError> {
     let settings = super::settings(config)?;
     if arguments.into.is_none() && !arguments.check {
         super::in_files(&settings, "`offerd restore`", "`--into DIR` names a directory for the store")?;
@@ -43,7 +43,7 @@ pub fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> 
     };
     match ended? {
         None => Ok(()),
-        Some(missed) => Err(Trouble::Other(format!(
+        Some(missed) => Err(CommandError::Other(format!(
             "{} is not a backup of all: the store was damaged when it was taken, and {missed}; an older one, or `offerd store \
              salvage` on the damaged store, may have the rest",
             arguments.file.display()
@@ -65,7 +65,7 @@ fn master_key(settings: &Settings, into: &Path) -> Result<Option<MasterKey>, Str
 }
 
 /// Verifies a backup; returns what it lacks of the original store, if anything.
-fn check(master: Option<MasterKey>, arguments: &Arguments) -> Result<Option<String>, String> {
+fn check(master: Option<MasterKey>, arguments: &RestoreArguments) -> Result<Option<String>, String> {
     let mut scanner = Scanner::new(master);
     read(&arguments.file, |piece, bar| {
         scanner.push(piece).map_err(|fault| of_file(&arguments.file, with_next(&fault)))?;
@@ -81,7 +81,7 @@ fn restore(
     settings: &Settings,
     master: Option<MasterKey>,
     into: &Path,
-    arguments: &Arguments,
+    arguments: &RestoreArguments,
 ) -> Result<Option<String>, String> {
     super::log_as_the_daemon_does(settings);
     let none = || format!("a backup is sealed, and no master key is given: {GIVE}");
@@ -116,12 +116,15 @@ fn with_next(fault: &BackupFault) -> String {
 fn why(file: &Path, error: &RestoreError) -> String {
     match error {
         RestoreError::Backup(fault) => of_file(file, with_next(fault)),
-        RestoreError::Place(BesideError::NotEmpty { .. }) => format!("{error}; `--into DIR` names another"),
+        RestoreError::Place(StagingError::NotEmpty { .. }) => format!("{error}; `--into DIR` names another"),
         RestoreError::Place(_) | RestoreError::Store(_) => error.to_string(),
     }
 }
 
-fn read(file: &Path, mut take: impl FnMut(&[u8], &Bar) -> Result<(), String>) -> Result<(), String> {
+fn read(
+    file: &Path,
+    mut take: impl FnMut(&[u8], &StepProgressBar) -> Result<(), String>,
+) -> Result<(), String> {
     let cannot = |error: std::io::Error| {
         format!(
             "{} cannot be read: {error}; give a file that `offerd backup` has made, and as a user who may read it",
@@ -129,7 +132,7 @@ fn read(file: &Path, mut take: impl FnMut(&[u8], &Bar) -> Result<(), String>) ->
         )
     };
     let mut opened = regular_file::open(file).map_err(cannot)?;
-    let bar = Bar::begin(BAR);
+    let bar = StepProgressBar::begin(BAR);
     for_each_piece(&mut opened, cannot, |piece| take(piece, &bar))
 }
 
@@ -138,7 +141,7 @@ fn of_file(file: &Path, message: String) -> String {
 }
 
 /// Prints the content of a backup, and returns what it lacks.
-fn tell(arguments: &Arguments, summary: &Summary, what: &str) -> Result<Option<String>, String> {
+fn tell(arguments: &RestoreArguments, summary: &BackupSummary, what: &str) -> Result<Option<String>, String> {
     page::show(&json_of(summary), arguments.json, || {
         page::print(format_args!("{what}: {}", told_of(summary)));
         summary

@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 use tokio::net::TcpListener;
 
 use super::prelude::*;
-use crate::sandbox::{Behaviours, Cases, Chance, Latency, Rates, serve};
+use crate::sandbox::{Behaviours, Chance, Latency, Rates, SandboxCases, serve};
 
 /// `offerd sandbox`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct SandboxArguments {
     /// Address to listen on; port 0 picks a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]
     listen: SocketAddr,
@@ -38,13 +38,13 @@ pub struct Arguments {
 }
 
 /// Runs `offerd sandbox` until it is stopped.
-pub async fn run(arguments: &Arguments) -> Result<(), Trouble> {
-    let Arguments { errors, garbage, drip, reset, .. } = *arguments;
+pub async fn run(arguments: &SandboxArguments) -> Result<(), CommandError> {
+    let SandboxArguments { errors, garbage, drip, reset, .. } = *arguments;
     let rates = Rates { errors, garbage, drip, reset };
     if !rates.are_possible() {
         return Err("the shares must be from 0 to 1, and at most 1 together".into());
     }
-    let cases = Cases::load(&arguments.cases)
+    let cases = SandboxCases::load(&arguments.cases)
         .map_err(|fault| format!("{fault}; `--cases` says where the cases are, files `KEY/CASE.json` as offerd-partner(5) describes"))?;
     let listener = TcpListener::bind(arguments.listen).await;
     let listener = listener.map_err(|error| cannot_listen(arguments.listen, &error))?;

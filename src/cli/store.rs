@@ -16,7 +16,7 @@ use offerd_store::{StoreOptions, Tree};
 
 /// Actions on the store.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum StoreCommand {
     /// Read every record of the store, of a running daemon or a stopped one, and name the corrupt ones; exit
     /// code 1 if there are any. No record is changed
     Check {
@@ -42,7 +42,7 @@ pub enum Command {
     },
     /// Copy the whole store from files into a database, or back, while no daemon runs on either; then read
     /// and compare both sides, exit code 1 if they differ. The source is not changed
-    Copy(copy::Arguments),
+    Copy(copy::StoreCopyArguments),
 }
 
 /// Lines of findings that a check prints without `--all`.
@@ -52,12 +52,12 @@ const NAMED: usize = 100;
 const SHOWN: usize = 20;
 
 /// Runs `offerd store`.
-pub async fn run(config: Option<&Path>, command: &Command) -> Result<(), Trouble> {
+pub async fn run(config: Option<&Path>, command: &StoreCommand) -> Result<(), CommandError> {
     let settings = super::settings(config)?;
     match command {
-        Command::Copy(arguments) => copy::run(&settings, arguments),
-        Command::Check { all, json } => check(&settings, *all, *json).await,
-        Command::Salvage { into, backup, json } => {
+        StoreCommand::Copy(arguments) => copy::run(&settings, arguments),
+        StoreCommand::Check { all, json } => check(&settings, *all, *json).await,
+        StoreCommand::Salvage { into, backup, json } => {
             super::in_files(
                 &settings,
                 "`offerd store salvage`",
@@ -68,7 +68,7 @@ pub async fn run(config: Option<&Path>, command: &Command) -> Result<(), Trouble
             if salvaged.is_all() {
                 return Ok(());
             }
-            Err(Trouble::Other(format!(
+            Err(CommandError::Other(format!(
                 "the store in {} is good, and not all of the damaged one is in it: what is named is lost, or may be",
                 into.display()
             )))
@@ -76,7 +76,7 @@ pub async fn run(config: Option<&Path>, command: &Command) -> Result<(), Trouble
     }
 }
 
-async fn check(settings: &Settings, all: bool, json: bool) -> Result<(), Trouble> {
+async fn check(settings: &Settings, all: bool, json: bool) -> Result<(), CommandError> {
     let waiting = progress::waiting("reading every record");
     let mut report = read(settings).await?;
     if !report.unfound.is_empty() && AdminClient::of_daemon(settings).await?.is_none() {
@@ -88,10 +88,10 @@ async fn check(settings: &Settings, all: bool, json: bool) -> Result<(), Trouble
     if report.sound {
         return Ok(());
     }
-    Err(Trouble::Other("the store is not sound: what is named cannot be read, everything else can; `offerd store salvage` makes a good store of what is left, and of the last backup".to_owned()))
+    Err(CommandError::Other("the store is not sound: what is named cannot be read, everything else can; `offerd store salvage` makes a good store of what is left, and of the last backup".to_owned()))
 }
 
-async fn read(settings: &Settings) -> Result<StoreReport, Trouble> {
+async fn read(settings: &Settings) -> Result<StoreReport, CommandError> {
     let admin = AdminClient::find(settings).await?;
     let report: StoreReport = admin.ask(Method::POST, "/store/check").await?;
     let closed = admin.close();
@@ -156,7 +156,7 @@ async fn salvaged(settings: &Settings, into: &Path, backup: Option<&Path>) -> Re
     };
     let mut opened = backup.map(open).transpose()?;
     let file = opened.as_mut().map(|file| file as &mut dyn Read);
-    let mut bar = Bar::begin("");
+    let mut bar = StepProgressBar::begin("");
     let options = StoreOptions::from(&settings.store);
     let made = salvage(&options, into, file, &operator(), &mut |step| bar.step(step));
     drop(bar);

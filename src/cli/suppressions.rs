@@ -3,11 +3,11 @@
 use chrono::Utc;
 use indicatif::ProgressBar;
 
-use super::files::{Input, SAVE_AS_UTF_8};
+use super::files::{InputFile, SAVE_AS_UTF_8};
 use super::prelude::*;
 use offerd_admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, Removed, digest};
-use offerd_insight::sheet::lines::{Encoding, Lines, decoded};
-use offerd_insight::sheet::rows::{Row, Rows};
+use offerd_insight::sheet::lines::{Encoding, TextLines, decoded};
+use offerd_insight::sheet::rows::{CsvRow, CsvRows};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 use offerd_partners::is_key;
 
@@ -20,9 +20,9 @@ const DAMAGED: &str = "the store is damaged: lists that cannot be read are not s
 
 /// Actions on suppression lists.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum SuppressionsCommand {
     /// Add the entries of a file to a list, which is created if it does not exist
-    Add(Add),
+    Add(SuppressionsAddArguments),
     /// List the lists, with their number of entries and the partners that name them
     List {
         /// Print JSON: `name`, `kind`, `entries`, `updatedAt` and `partners` of each
@@ -42,7 +42,7 @@ pub enum Command {
 
 /// `suppressions add`.
 #[derive(Debug, Args)]
-pub struct Add {
+pub struct SuppressionsAddArguments {
     /// Name of the list, as in `suppress` of partner files
     name: String,
     /// File with one entry per line, CSV if they are names; `-` reads standard input
@@ -52,7 +52,7 @@ pub struct Add {
     encoding: Option<Encoding>,
     /// How the lines identify people
     #[arg(long)]
-    kind: Kind,
+    kind: SuppressionKindArgument,
     /// Lines are plain text, not SHA-256 digests
     #[arg(long)]
     plain: bool,
@@ -62,7 +62,7 @@ pub struct Add {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Kind {
+enum SuppressionKindArgument {
     /// Email addresses
     Email,
     /// Phone numbers
@@ -72,19 +72,19 @@ enum Kind {
 }
 
 /// Runs `offerd suppressions`.
-pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
+pub async fn run(settings: &Settings, command: SuppressionsCommand) -> Result<(), CommandError> {
     match command {
-        Command::Add(add) => {
+        SuppressionsCommand::Add(add) => {
             // Checked before the store is opened and the file read.
             if !is_key(&add.name) {
                 let wanted = "must be lower-case letters, digits, `-` and `_`";
                 return Err(format!("the list's name {wanted}, got `{}`", add.name).into());
             }
-            let input = Input::open(&add.file)?;
+            let input = InputFile::open(&add.file)?;
             let admin = AdminClient::find_or_make(settings).await?;
-            Trouble::unless(add.send(&admin, input).await? == 0)?;
+            CommandError::unless(add.send(&admin, input).await? == 0)?;
         }
-        Command::List { json } => {
+        SuppressionsCommand::List { json } => {
             let admin = AdminClient::find_with_partners(settings).await?;
             let lists: Vec<ListedSuppressions> = admin.ask(Method::GET, "/suppressions").await?;
             page::show(&lists, json, || page::print_sheet(&sheet(&lists)))?;
@@ -92,14 +92,14 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
                 return Err(DAMAGED.into());
             }
         }
-        Command::Confirm => {
+        SuppressionsCommand::Confirm => {
             let admin = AdminClient::find_with_partners(settings).await?;
             match admin.end(Method::POST, "/suppressions/confirm").await? {
                 true => tell!("the suppression lists are taken as they are"),
                 false => tell!("no salvage has left anything open of the suppression lists"),
             }
         }
-        Command::Remove { name } => {
+        SuppressionsCommand::Remove { name } => {
             let admin = AdminClient::find_with_partners(settings).await?;
             let missing =
                 || format!("there is no list `{name}`; `offerd suppressions list` shows those there are");
@@ -122,15 +122,15 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
     Ok(())
 }
 
-impl Add {
+impl SuppressionsAddArguments {
     /// Sends the valid entries of the file, and returns the number of bad lines.
-    async fn send(&self, admin: &AdminClient, input: Input) -> Result<u64, String> {
+    async fn send(&self, admin: &AdminClient, input: InputFile) -> Result<u64, String> {
         let bar = input.bar();
-        let lines = Lines::new(decoded(bar.wrap_read(input.read), self.encoding), SAVE_AS_UTF_8);
+        let lines = TextLines::new(decoded(bar.wrap_read(input.read), self.encoding), SAVE_AS_UTF_8);
         let (mut read, mut bad, mut sent, mut batch) = (0_u64, 0_u64, 0_usize, Vec::with_capacity(AT_ONCE));
-        let mut columns = Columns::of(self.plain, self.kind());
-        let mut rows = Rows::new(lines, Some(columns.names.len()));
-        while let Some(Row { line, cells }) = rows.next() {
+        let mut columns = CsvColumns::of(self.plain, self.kind());
+        let mut rows = CsvRows::new(lines, Some(columns.names.len()));
+        while let Some(CsvRow { line, cells }) = rows.next() {
             let wrong =
                 |column: Option<usize>| column.map_or(String::new(), |nth| format!("column {} ", nth + 1));
             let cells = cells.map_err(|fault| format!("{}{}", wrong(fault.column), fault.message));
@@ -195,7 +195,7 @@ impl Add {
 
     fn digest(
         &self,
-        columns: &Columns,
+        columns: &CsvColumns,
         cells: &[String],
         is_first: bool,
     ) -> Result<SuppressionDigest, String> {
@@ -226,15 +226,15 @@ impl Add {
 
     fn kind(&self) -> SuppressionKind {
         match self.kind {
-            Kind::Email => SuppressionKind::Email,
-            Kind::Phone => SuppressionKind::Phone,
-            Kind::Person => SuppressionKind::Person,
+            SuppressionKindArgument::Email => SuppressionKind::Email,
+            SuppressionKindArgument::Phone => SuppressionKind::Phone,
+            SuppressionKindArgument::Person => SuppressionKind::Person,
         }
     }
 }
 
 /// The columns of a list.
-struct Columns {
+struct CsvColumns {
     /// Of each the names that headers have for it, ours first, as [`plain`] makes them.
     names: &'static [&'static [&'static str]],
     /// Where each stands.
@@ -244,7 +244,7 @@ struct Columns {
     are_unknown: bool,
 }
 
-impl Columns {
+impl CsvColumns {
     /// Those of a list without a header.
     fn of(plain: bool, kind: SuppressionKind) -> Self {
         let names: &[&[&str]] = match kind {

@@ -2,7 +2,7 @@
 
 use super::partners::known;
 use super::prelude::*;
-use offerd_admin::tokens::{Created, Holder, KeyRing, Listed, New};
+use offerd_admin::tokens::{AllTokens, Created, Holder, ListedToken, New};
 use offerd_model::TokenKind;
 use offerd_partners::Book;
 use offerd_store::partner_keys::{NewPartnerKey, PartnerKeyKind};
@@ -10,7 +10,7 @@ use offerd_store::tokens::NewToken;
 
 /// Actions on tokens.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum TokenCommand {
     /// Create a token and print it, alone, on standard output; it is never shown again
     Create(Create),
     /// List tokens; the tokens themselves are not stored
@@ -36,7 +36,7 @@ pub struct Create {
     company: Option<String>,
     /// Permissions of the company's token
     #[arg(long, conflicts_with = "partner")]
-    kind: Option<Kind>,
+    kind: Option<TokenKindArgument>,
     /// Leads of this token are test leads
     #[arg(long, conflicts_with = "partner")]
     test: bool,
@@ -56,7 +56,7 @@ pub struct Create {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Kind {
+enum TokenKindArgument {
     /// Shipped in client code: may submit leads and read their rate tables
     Publishable,
     /// Kept secret like a password: may also read leads and the analytics feeds
@@ -64,26 +64,26 @@ enum Kind {
 }
 
 /// Runs `offerd token`.
-pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
+pub async fn run(settings: &Settings, command: TokenCommand) -> Result<(), CommandError> {
     match command {
-        Command::Create(create) => {
+        TokenCommand::Create(create) => {
             page::can_print()?;
             let json = create.json;
             // Checked before a store is created for a token that would be refused.
             let wanted = create.wanted(settings)?;
-            if let Some(fault) = KeyRing::fault(&wanted) {
+            if let Some(fault) = AllTokens::fault(&wanted) {
                 return Err(fault.into());
             }
             let admin = AdminClient::find_or_make(settings).await?;
             tell(&admin.post("/tokens", &wanted).await?, json)?;
         }
-        Command::List { json } => {
+        TokenCommand::List { json } => {
             let admin = AdminClient::find(settings).await?;
-            let tokens: Vec<Listed> = admin.ask(Method::GET, "/tokens").await?;
+            let tokens: Vec<ListedToken> = admin.ask(Method::GET, "/tokens").await?;
             page::show(&tokens, json, || page::print_sheet(&sheet(&tokens)))?;
             admin.warn_of_damage().await;
         }
-        Command::Revoke { id } => {
+        TokenCommand::Revoke { id } => {
             let admin = AdminClient::find(settings).await?;
             if !admin.end(Method::DELETE, &format!("/tokens/{id}")).await? {
                 return Err(
@@ -121,8 +121,8 @@ impl Create {
         Ok(New::Company(NewToken {
             company: self.company.unwrap_or_default(),
             kind: match self.kind {
-                Some(Kind::Confidential) => TokenKind::Confidential,
-                Some(Kind::Publishable) | None => TokenKind::Publishable,
+                Some(TokenKindArgument::Confidential) => TokenKind::Confidential,
+                Some(TokenKindArgument::Publishable) | None => TokenKind::Publishable,
             },
             test: self.test,
             duplicate_look_back_minutes: self.duplicate_look_back,
@@ -130,7 +130,7 @@ impl Create {
     }
 }
 
-fn sheet(tokens: &[Listed]) -> Sheet {
+fn sheet(tokens: &[ListedToken]) -> Sheet {
     sheet!(tokens, token => {
         "id" => token.id.to_string(),
         "holder" => token.holder.name(),

@@ -3,12 +3,12 @@
 use super::prelude::*;
 use offerd_admin::transcripts::Reveal;
 use offerd_insight::hindsight::transcript::{
-    AskTranscript, CalledBy, ShownCall, ShownMessage, TableTranscript,
+    AskTranscript, CallInitiator, ShownCall, ShownMessage, TableTranscript,
 };
 
 /// `offerd transcript`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct TranscriptArguments {
     /// The rate table, or one of its offers
     #[arg(value_parser = values::uuid)]
     uuid: Uuid,
@@ -31,14 +31,14 @@ const NOTHING: &str = "nothing is kept of it: no such partner was asked, its fil
                        than `transcripts.kept`";
 
 /// Runs `offerd transcript`.
-pub async fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trouble> {
+pub async fn run(settings: &Settings, arguments: &TranscriptArguments) -> Result<(), CommandError> {
     let admin = AdminClient::find_with_partners(settings).await?;
     let waiting = progress::waiting("reading");
-    let Arguments { uuid, partner, reason, .. } = arguments;
+    let TranscriptArguments { uuid, partner, reason, .. } = arguments;
     let path = format!("/rateTables/{uuid}/transcript");
     let found: Option<TableTranscript> = admin.find_one(Method::GET, &path).await?;
     let Some(mut transcript) = found else {
-        return Err(Trouble::Other(format!(
+        return Err(CommandError::Other(format!(
             "no rate table or offer has the uuid {uuid}, or its lead is erased; for a lead, `explain` shows the uuids of its rate tables"
         )));
     };
@@ -65,9 +65,9 @@ fn print(ask: &AskTranscript) {
 
 fn told(call: &ShownCall) -> String {
     let by = match call.by {
-        CalledBy::Offerd => "",
-        CalledBy::Partner => ", by the partner",
-        CalledBy::PartnerLate => ", by the partner, when the ask had ended",
+        CallInitiator::Offerd => "",
+        CallInitiator::Partner => ", by the partner",
+        CallInitiator::PartnerLate => ", by the partner, when the ask had ended",
     };
     let step = call.step.as_ref().map(|step| format!(", {step}")).unwrap_or_default();
     let end = match (call.status, &call.failure) {

@@ -7,14 +7,14 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 
 use super::backup::damage_of;
-use super::files::{Input, Making, cannot_make};
+use super::files::{AtomicFile, InputFile, cannot_make};
 use super::key;
 use super::operator::operator;
 use super::prelude::*;
 use offerd_admin::backup::told;
-use offerd_insight::transfer::{self, Exported, Import};
+use offerd_insight::transfer::{self, Exported, RecordImport};
 use offerd_store::audit::{AuditEntry, AuditLog};
-use offerd_store::beside::{Beside, BesideError};
+use offerd_store::beside::{StagingDirectory, StagingError};
 use offerd_store::{Commit, DISK_FULL, MasterKey, Store, Tree, unusable};
 
 /// `offerd export`.
@@ -43,7 +43,7 @@ const BAR: &str = "{spinner} {pos} records, {per_sec}";
 const TOLD_EVERY: u64 = 256;
 
 /// Runs `offerd export`.
-pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Result<(), Trouble> {
+pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Result<(), CommandError> {
     run(config, "stop it, or restore a backup elsewhere and take that", async |settings| {
         let store = super::open_store(settings)?;
         if arguments.personal_data {
@@ -72,17 +72,17 @@ pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Resul
 }
 
 /// Runs `offerd import`.
-pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Result<(), Trouble> {
+pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Result<(), CommandError> {
     let next = "an import makes a new store: name another place as `store.path`, or stop the daemon and move its store away";
     run(config, next, async |settings| {
         super::in_files(settings, "`offerd import`", "import into files, and take those into the database")?;
         // Opened first, so that no store is created for an unreadable file.
-        let input = Input::open(&arguments.file);
+        let input = InputFile::open(&arguments.file);
         let input = input.map_err(|fault| format!("{fault}; `offerd export` makes such a file"))?.read;
         let path = &settings.store.path;
-        let place = Beside::begin(path).map_err(|error| match error {
-            BesideError::NotEmpty { .. } => format!("{error}; set another `store.path`"),
-            BesideError::LeftOver { .. } | BesideError::Store(_) => error.to_string(),
+        let place = StagingDirectory::begin(path).map_err(|error| match error {
+            StagingError::NotEmpty { .. } => format!("{error}; set another `store.path`"),
+            StagingError::LeftOver { .. } | StagingError::Store(_) => error.to_string(),
         })?;
         let given = MasterKey::find(settings.store.master_key_file.as_deref(), path);
         let (key, made) = match given.map_err(|error| error.to_string())? {
@@ -134,11 +134,11 @@ async fn run(
     config: Option<&Path>,
     next: &str,
     work: impl AsyncFnOnce(&Settings) -> Result<String, String>,
-) -> Result<(), Trouble> {
+) -> Result<(), CommandError> {
     let settings = super::settings(config)?;
     if AdminClient::of_daemon(&settings).await?.is_some() {
         let path = settings.store.path.display();
-        return Err(Trouble::Other(format!("a daemon runs on `{path}`: {next}")));
+        return Err(CommandError::Other(format!("a daemon runs on `{path}`: {next}")));
     }
     // Standard output may carry the export.
     tell!("offerd: {}", work(&settings).await?);
@@ -151,7 +151,7 @@ fn write(store: &Store, arguments: &ExportArguments) -> Result<Exported, String>
     if file == Path::new("-") {
         return write_lines(store, arguments, io::stdout().lock());
     }
-    let (making, made) = Making::begin(file).map_err(|error| cannot_make(file, &error))?;
+    let (making, made) = AtomicFile::begin(file).map_err(|error| cannot_make(file, &error))?;
     let written = write_lines(store, arguments, &made)?;
     making.finish(&made).map_err(|error| cannot_make(file, &error))?;
     Ok(written)
@@ -160,7 +160,7 @@ fn write(store: &Store, arguments: &ExportArguments) -> Result<Exported, String>
 fn write_lines(store: &Store, arguments: &ExportArguments, out: impl Write) -> Result<Exported, String> {
     let cannot = |error: io::Error| format!("{} cannot be written: {error}", arguments.file.display());
     let mut out = BufWriter::new(out);
-    let bar = Bar::begin(BAR);
+    let bar = StepProgressBar::begin(BAR);
     let exported = transfer::export(store, arguments.personal_data, |line, records| {
         tell(&bar, records);
         writeln!(out, "{line}").map_err(cannot)
@@ -173,8 +173,8 @@ async fn read(store: &Store, file: &Path, input: Box<dyn Read>) -> Result<u64, S
     let name = file.display();
     let cannot = |error: io::Error| format!("{name} cannot be read: {error}");
     let mut input = BufReader::new(input);
-    let bar = Bar::begin(BAR);
-    let mut import = Import::into(store.clone());
+    let bar = StepProgressBar::begin(BAR);
+    let mut import = RecordImport::into(store.clone());
     let mut line = Vec::new();
     let mut number = 0;
     while input.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line).map_err(cannot)? > 0 {
@@ -190,7 +190,7 @@ async fn read(store: &Store, file: &Path, input: Box<dyn Read>) -> Result<u64, S
     import.finish().await.map_err(|error| format!("{name}: line {number} {error}"))
 }
 
-fn tell(bar: &Bar, records: u64) {
+fn tell(bar: &StepProgressBar, records: u64) {
     if records.is_multiple_of(TOLD_EVERY) {
         bar.show(records, records);
     }

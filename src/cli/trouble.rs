@@ -10,7 +10,7 @@ pub const BAD_CONFIGURATION: u8 = 64;
 
 /// Why a command failed.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum CommandError {
     /// The settings or the partner files have faults.
     Faults(Vec<Fault>),
     /// Any other error, as a sentence.
@@ -19,7 +19,7 @@ pub enum Trouble {
     Told(ExitCode),
 }
 
-impl Trouble {
+impl CommandError {
     /// A silent failure, unless the printed outcome is good.
     pub fn unless(good: bool) -> Result<(), Self> {
         if good { Ok(()) } else { Err(Self::Told(ExitCode::FAILURE)) }
@@ -43,19 +43,19 @@ impl Trouble {
     }
 }
 
-impl From<String> for Trouble {
+impl From<String> for CommandError {
     fn from(message: String) -> Self {
         Self::Other(message)
     }
 }
 
-impl From<Vec<Fault>> for Trouble {
+impl From<Vec<Fault>> for CommandError {
     fn from(faults: Vec<Fault>) -> Self {
         Self::Faults(faults)
     }
 }
 
-impl From<&str> for Trouble {
+impl From<&str> for CommandError {
     fn from(message: &str) -> Self {
         Self::Other(message.to_owned())
     }

@@ -14,9 +14,9 @@ const LINE_BYTES: u64 = 4096;
 
 /// Actions on users.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum UserCommand {
     /// Add a user, and print a one-time sign-in link with which they set a password
-    Add(Add),
+    Add(UserAddArguments),
     /// List users with their roles
     List {
         /// Print JSON: `name`, `role`, `hasPassword`, `disabled`, `createdAt` and `changedAt` of each
@@ -33,18 +33,18 @@ pub enum Command {
         role: Role,
     },
     /// Print a one-time sign-in link with which a user sets a password; or set the password directly
-    Password(Password),
+    Password(UserPasswordArguments),
     /// Disable a user until they are enabled again; ends their sessions
-    Disable(Name),
+    Disable(UserNameArgument),
     /// Enable a disabled user
-    Enable(Name),
+    Enable(UserNameArgument),
     /// Remove a user; ends their sessions
-    Remove(Name),
+    Remove(UserNameArgument),
 }
 
 /// An existing user.
 #[derive(Debug, Args)]
-pub struct Name {
+pub struct UserNameArgument {
     /// Name of the user
     #[arg(value_parser = name)]
     name: String,
@@ -52,7 +52,7 @@ pub struct Name {
 
 /// `user add`.
 #[derive(Debug, Args)]
-pub struct Add {
+pub struct UserAddArguments {
     /// Name to sign in with: letters a to z, digits, `.`, `-`, `_`, `@` and `+`
     #[arg(value_parser = name)]
     name: String,
@@ -60,22 +60,22 @@ pub struct Add {
     #[arg(long, value_parser = role())]
     role: Role,
     #[command(flatten)]
-    with: With,
+    with: InitialCredential,
 }
 
 /// `user password`.
 #[derive(Debug, Args)]
-pub struct Password {
+pub struct UserPasswordArguments {
     /// Name of the user
     #[arg(value_parser = name)]
     name: String,
     #[command(flatten)]
-    with: With,
+    with: InitialCredential,
 }
 
 /// How the user first signs in.
 #[derive(Debug, Args)]
-struct With {
+struct InitialCredential {
     /// Read the password from the first line of standard input, at least 12 characters, and print no link
     #[arg(long, conflicts_with = "at")]
     password_stdin: bool,
@@ -85,10 +85,10 @@ struct With {
 }
 
 /// Runs `offerd user`.
-pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
+pub async fn run(settings: &Settings, command: UserCommand) -> Result<(), CommandError> {
     let same = UserChange::default();
     match command {
-        Command::Add(Add { name, role, with }) => {
+        UserCommand::Add(UserAddArguments { name, role, with }) => {
             let password = with.password()?;
             let admin = AdminClient::find_or_make(settings).await?;
             if password.is_none() && !admin.is_stopped() {
@@ -101,33 +101,33 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
                 false => Ok(with.invite(&admin, &added.name).await?),
             }
         }
-        Command::Password(Password { name, with }) => match with.password()? {
+        UserCommand::Password(UserPasswordArguments { name, with }) => match with.password()? {
             None => Ok(with.invite(&AdminClient::find(settings).await?, &name).await?),
             password => {
                 let change = UserChange { password, ..same };
                 changed(settings, &name, &change, "has another password; their sessions have ended").await
             }
         },
-        Command::List { json } => {
+        UserCommand::List { json } => {
             let admin = AdminClient::find(settings).await?;
             let users: Vec<ListedUser> = admin.ask(Method::GET, "/users").await?;
             page::show(&users, json, || page::print_sheet(&sheet(&users)))?;
             admin.warn_of_damage().await;
             Ok(())
         }
-        Command::Role { name, role } => {
+        UserCommand::Role { name, role } => {
             let change = UserChange { role: Some(role), ..same };
             changed(settings, &name, &change, &format!("is {} from now on", role.word())).await
         }
-        Command::Disable(Name { name }) => {
+        UserCommand::Disable(UserNameArgument { name }) => {
             let change = UserChange { disabled: Some(true), ..same };
             changed(settings, &name, &change, "is kept out; their sessions have ended").await
         }
-        Command::Enable(Name { name }) => {
+        UserCommand::Enable(UserNameArgument { name }) => {
             let change = UserChange { disabled: Some(false), ..same };
             changed(settings, &name, &change, "may sign in again").await
         }
-        Command::Remove(Name { name }) => {
+        UserCommand::Remove(UserNameArgument { name }) => {
             let admin = AdminClient::find(settings).await?;
             if !admin.end(Method::DELETE, &format!("/users/{name}")).await? {
                 return Err(
@@ -140,7 +140,7 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
     }
 }
 
-impl With {
+impl InitialCredential {
     /// The password from standard input, if `--password-stdin` is given.
     fn password(&self) -> Result<Option<String>, String> {
         if !self.password_stdin {
@@ -171,7 +171,12 @@ impl With {
     }
 }
 
-async fn changed(settings: &Settings, name: &str, change: &UserChange, words: &str) -> Result<(), Trouble> {
+async fn changed(
+    settings: &Settings,
+    name: &str,
+    change: &UserChange,
+    words: &str,
+) -> Result<(), CommandError> {
     let admin = AdminClient::find(settings).await?;
     let user: ListedUser = admin.post(&format!("/users/{name}"), change).await?;
     tell!("{} {words}", user.name);

@@ -19,7 +19,7 @@ pub struct Descriptors {
 
 /// Upper bounds on connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shares {
+pub struct ConnectionBounds {
     /// The api and integrations listeners together.
     pub public: usize,
     /// The admin listener, out of the reserved ones.
@@ -51,10 +51,10 @@ impl Descriptors {
     }
 
     /// Reserves `reserved` descriptors from clients, or half of all if that is less.
-    pub fn shared(self, reserved: usize) -> Shares {
+    pub fn shared(self, reserved: usize) -> ConnectionBounds {
         let most = self.most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
         let reserved = reserved.min(most / 2);
-        Shares { public: most - reserved, admin: (reserved / ADMIN_SHARE).max(1) }
+        ConnectionBounds { public: most - reserved, admin: (reserved / ADMIN_SHARE).max(1) }
     }
 }
 
@@ -65,8 +65,8 @@ mod tests {
     #[test]
     fn clients_never_have_more_than_what_is_not_kept_back() {
         let shares = |most| Descriptors { most }.shared(512);
-        assert_eq!(shares(Some(65_536)), Shares { public: 65_024, admin: 128 });
-        assert_eq!(shares(Some(256)), Shares { public: 128, admin: 32 });
+        assert_eq!(shares(Some(65_536)), ConnectionBounds { public: 65_024, admin: 128 });
+        assert_eq!(shares(Some(256)), ConnectionBounds { public: 128, admin: 32 });
         assert_eq!(shares(None).admin, 128);
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tracing::error;
 
-use offerd_engine::matching::Engine;
+use offerd_engine::matching::MatchingEngine;
 use offerd_insight::persons::erasure;
 use offerd_store::pauses::Pauses;
 use offerd_store::{ReadError, Store, Topic};
@@ -26,7 +26,7 @@ pub(super) fn seen(store: &Store) -> [u64; FOLLOWED.len()] {
 
 /// Follows changes after `seen`, until the tasks are dropped.
 pub(super) fn follow(
-    engine: &Arc<Engine>,
+    engine: &Arc<MatchingEngine>,
     [pauses, suppressions, erasures]: [u64; FOLLOWED.len()],
 ) -> Vec<JoinHandle<()>> {
     let store = &engine.records.store;
@@ -34,8 +34,8 @@ pub(super) fn follow(
         return Vec::new();
     }
     let read_pauses =
-        |engine: &Engine| engine.limiter.take_in_pauses(&Pauses::of(engine.records.store.clone()));
-    let read_suppressions = |engine: &Engine| engine.suppressions.load(&engine.records.store);
+        |engine: &MatchingEngine| engine.limiter.take_in_pauses(&Pauses::of(engine.records.store.clone()));
+    let read_suppressions = |engine: &MatchingEngine| engine.suppressions.load(&engine.records.store);
     let (erasing, following) = (Arc::clone(engine), store.clone());
     vec![
         tokio::spawn(read_again(Arc::clone(engine), Topic::Pauses, pauses, read_pauses)),
@@ -48,10 +48,10 @@ pub(super) fn follow(
 
 /// Reads the data again after each change, on a thread that may block.
 async fn read_again(
-    engine: Arc<Engine>,
+    engine: Arc<MatchingEngine>,
     topic: Topic,
     seen: u64,
-    read: fn(&Engine) -> Result<(), ReadError>,
+    read: fn(&MatchingEngine) -> Result<(), ReadError>,
 ) {
     let take_in = async || {
         let engine = Arc::clone(&engine);
@@ -62,7 +62,7 @@ async fn read_again(
 }
 
 /// Loads the key of the opt-outs again when it is gone or is back, until the task is dropped.
-pub(super) async fn unlock_suppressions(engine: Arc<Engine>) {
+pub(super) async fn unlock_suppressions(engine: Arc<MatchingEngine>) {
     loop {
         tokio::time::sleep(LOOK_AGAIN).await;
         if engine.suppressions.locked().is_none() && engine.suppressions.has_key() {

@@ -31,7 +31,7 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// The stage of the daemon's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum DaemonStage {
     /// Opens the store and recovers pending work.
     Starting = 0,
     Serving = 1,
@@ -55,12 +55,12 @@ const UNFINISHED: [&str; 6] = [
 
 /// The daemon's side of the guard: it sets the stage and passes on the store's flag.
 #[derive(Debug, Clone)]
-pub(super) struct Guard {
+pub(super) struct WatchdogHandle {
     stage: Arc<AtomicUsize>,
     lost: Arc<OnceLock<Arc<AtomicBool>>>,
 }
 
-impl Guard {
+impl WatchdogHandle {
     /// Starts the guard thread. After a signal or a failure of the store for good, the process has `ending`
     /// plus the time to close the store.
     pub(super) fn post(ending: Duration) -> io::Result<Self> {
@@ -69,9 +69,9 @@ impl Guard {
         for signal in [SIGTERM, SIGINT] {
             pipe::register(signal, told.try_clone()?)?;
         }
-        let stage = Arc::new(AtomicUsize::new(Stage::Starting as usize));
+        let stage = Arc::new(AtomicUsize::new(DaemonStage::Starting as usize));
         let guard = Self { stage, lost: Arc::default() };
-        let watch = Watch { heard, _told: told, guard: guard.clone(), bound: ending + CLOSING };
+        let watch = WatchdogThread { heard, _told: told, guard: guard.clone(), bound: ending + CLOSING };
         thread::Builder::new().name("guard".to_owned()).spawn(move || watch.run())?;
         Ok(guard)
     }
@@ -82,20 +82,20 @@ impl Guard {
         let _ = self.lost.set(lost);
     }
 
-    pub(super) fn at(&self, stage: Stage) {
+    pub(super) fn at(&self, stage: DaemonStage) {
         self.stage.store(stage as usize, Ordering::Release);
     }
 }
 
-struct Watch {
+struct WatchdogThread {
     heard: UnixStream,
     /// Keeps the socket open if no signal handler holds it.
     _told: UnixStream,
-    guard: Guard,
+    guard: WatchdogHandle,
     bound: Duration,
 }
 
-impl Watch {
+impl WatchdogThread {
     fn run(mut self) {
         let mut told = false;
         while !told && !self.is_lost() {

@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use metrics::gauge;
 
-use offerd_admin::password::Password;
+use offerd_admin::password::PasswordDigest;
 use offerd_base::config::{Settings, StoreSettings};
 use offerd_base::declaration::Fault;
 use offerd_base::telemetry::metrics::CERTIFICATE_ENDS;
-use offerd_engine::experiments::Rules as Experiments;
+use offerd_engine::experiments::ExperimentRules as Experiments;
 use offerd_engine::matching::partner_clients::PartnerClients;
 use offerd_http::identities::Identities;
 use offerd_insight::reference::Vehicles;
@@ -106,7 +106,7 @@ pub(super) fn placed(settings: &Settings, found: Vec<(String, String)>) -> Vec<F
 
 /// The fault of the console's password, if one is configured.
 fn password_fault(settings: &Settings) -> Option<Fault> {
-    let message = Password::find(settings.console.password_file.as_deref()).err()?;
+    let message = PasswordDigest::find(settings.console.password_file.as_deref()).err()?;
     Some(settings.fault("console.password_file", message))
 }
 

@@ -27,11 +27,11 @@ use tokio::runtime::Builder;
 use tracing::error;
 
 pub use self::descriptors::Descriptors;
-use self::guard::{CLOSING, Guard};
+use self::guard::{CLOSING, WatchdogHandle};
 pub use self::load::{
     Loaded, certificate_days, database_fault, load, master_key_fault, vehicles, wrong_master_key,
 };
-use self::opened::{Bound, open};
+use self::opened::{BoundListeners, open};
 use self::signals::Signals;
 pub use self::sockets::Sockets;
 use self::started::Started;
@@ -62,11 +62,11 @@ pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
         let runtime = Arc::clone(&runtime);
         move || runtime
     });
-    let guard = match Guard::post(settings.shutdown.announce + settings.shutdown.drain) {
+    let guard = match WatchdogHandle::post(settings.shutdown.announce + settings.shutdown.drain) {
         Ok(guard) => guard,
         Err(error) => return fatal(format!("the thread that guards the end could not be started: {error}")),
     };
-    let outcome = system.block_on(live(config, loaded, sockets, Telling { filter, metrics }, &guard));
+    let outcome = system.block_on(live(config, loaded, sockets, DaemonTelemetry { filter, metrics }, &guard));
     if outcome.is_ok() {
         // The indexes are closed when the last task drops the store.
         drop(system);
@@ -75,8 +75,8 @@ pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
         }
     }
     match outcome {
-        Ok(Ending::Drained) => ExitCode::SUCCESS,
-        Ok(Ending::Cut) => ExitCode::FAILURE,
+        Ok(DaemonEnding::Drained) => ExitCode::SUCCESS,
+        Ok(DaemonEnding::Cut) => ExitCode::FAILURE,
         Err(message) => {
             error!("{message}");
             // After a failure nothing is torn down: a thread may never end.
@@ -86,13 +86,13 @@ pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
 }
 
 /// The daemon's reporting on itself: the filter of its log, and its metrics.
-struct Telling {
+struct DaemonTelemetry {
     filter: telemetry::logging::Filter,
     metrics: telemetry::recorder::Handle,
 }
 
 /// How a started daemon ended.
-enum Ending {
+enum DaemonEnding {
     /// Everything in flight was answered.
     Drained,
     /// The drain deadline passed, or a second signal came.
@@ -103,15 +103,15 @@ async fn live(
     config: Option<PathBuf>,
     loaded: Loaded,
     sockets: Sockets,
-    telling: Telling,
-    guard: &Guard,
-) -> Result<Ending, Fatal> {
+    telling: DaemonTelemetry,
+    guard: &WatchdogHandle,
+) -> Result<DaemonEnding, Fatal> {
     let mut signals = Signals::listen()?;
     for (key, value, source) in loaded.settings.describe() {
         tracing::debug!(key, value, source, "setting");
     }
     let announce = loaded.settings.shutdown.announce;
-    let bound = Bound::to(&loaded.settings, sockets)?;
+    let bound = BoundListeners::to(&loaded.settings, sockets)?;
     let records = open(&loaded.settings, &loaded.book, guard).await?;
     let mut started = Started::from(config, loaded, bound, records, telling).await?;
     let lost = started.serve(&mut signals, guard).await;

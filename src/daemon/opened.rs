@@ -3,18 +3,18 @@
 
 use tracing::{info, warn};
 
-use super::guard::Guard;
+use super::guard::WatchdogHandle;
 use super::{Descriptors, Fatal, Sockets};
 use offerd_base::config::Settings;
 use offerd_engine::records::Records;
 use offerd_http::identities::Identities;
-use offerd_insight::nodes::{self, NodeTold};
+use offerd_insight::nodes::{self, NodeStatus};
 use offerd_partners::Book;
 use offerd_store::{Store, StoreOptions};
 use offerd_web::Listener;
 
 /// Bound listeners that do not serve yet.
-pub(super) struct Bound {
+pub(super) struct BoundListeners {
     pub(super) api: Listener,
     pub(super) integrations: Listener,
     pub(super) admin: Listener,
@@ -22,7 +22,7 @@ pub(super) struct Bound {
     pub(super) shown: Identities,
 }
 
-impl Bound {
+impl BoundListeners {
     /// Binds all of them, preferring the service manager's sockets.
     pub(super) fn to(settings: &Settings, mut sockets: Sockets) -> Result<Self, Fatal> {
         let shown = Identities::read(settings).map_err(|faults| {
@@ -50,13 +50,13 @@ impl Bound {
 
 /// Opens the store, and stores the book's templates in it. From here on the guard watches for a failure of
 /// the store for good.
-pub(super) async fn open(settings: &Settings, book: &Book, guard: &Guard) -> Result<Records, Fatal> {
+pub(super) async fn open(settings: &Settings, book: &Book, guard: &WatchdogHandle) -> Result<Records, Fatal> {
     let store = Store::open(StoreOptions::from(&settings.store)).map_err(|error| {
         let place = settings.store.place();
         format!("{place} cannot be opened: {error}; `offerd doctor` looks at what is wrong")
     })?;
     guard.heed(store.lost());
-    store.stand(NodeTold::of(settings).text());
+    store.stand(NodeStatus::of(settings).text());
     nodes::remark(settings).iter().for_each(|remark| warn!("{remark}"));
     let records = Records::of(store);
     records

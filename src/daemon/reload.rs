@@ -15,21 +15,21 @@ use tracing::{error, info, warn};
 
 use super::load::{Loaded, load, note_certificates, placed};
 use super::notify;
-use offerd_admin::reload_report::{BookFigures, Outcome, Report};
+use offerd_admin::reload_report::{BookFigures, ReloadOutcome, Report};
 use offerd_base::config::{SettingChange, Settings};
 use offerd_base::declaration::Fault;
 use offerd_base::telemetry::logging::Filter;
 use offerd_base::telemetry::metrics::{BOOK_FINGERPRINT, RELOAD_REFUSED, RELOADED_AT, RELOADS};
-use offerd_engine::experiments::Rules as Experiments;
+use offerd_engine::experiments::ExperimentRules as Experiments;
 use offerd_engine::matching::partner_clients::PartnerClients;
-use offerd_engine::matching::{Configuration, Engine, cap_sharing};
+use offerd_engine::matching::{Configuration, MatchingEngine, cap_sharing};
 use offerd_http::identities::{Identities, Renewals};
 use offerd_insight::reference::Vehicles;
 use offerd_outbound::postbacks::{self, Subscriptions};
 use offerd_partners::Book;
 use offerd_partners::diff::BookDiff;
 use offerd_store::tokens::Tokens;
-use offerd_web::Welcome;
+use offerd_web::CorsVendorPolicy;
 
 /// The configuration of a running daemon, with the handles through which a reload swaps it.
 pub struct Reloading {
@@ -42,9 +42,9 @@ pub struct Reloading {
     /// The event subscriptions for postbacks.
     pub pushed: watch::Sender<Arc<Subscriptions>>,
     /// Matches leads with a book and rules.
-    pub engine: Arc<Engine>,
+    pub engine: Arc<MatchingEngine>,
     /// The vendor and CORS policy of the public listeners.
-    pub reception: watch::Sender<Arc<Welcome>>,
+    pub reception: watch::Sender<Arc<CorsVendorPolicy>>,
     /// The reference list of cars.
     pub vehicles: watch::Sender<Arc<Vehicles>>,
     /// The TLS identities of the listeners. A reload reads their files again, as named by the settings in
@@ -55,7 +55,7 @@ pub struct Reloading {
 }
 
 /// Why nothing was swapped.
-enum Kept {
+enum ReloadRefusal {
     Faulty(Vec<Fault>),
     Failed(String),
 }
@@ -63,39 +63,39 @@ enum Kept {
 impl Reloading {
     /// Reads everything again and swaps it. Reports the beginning and the end to the service manager, and the
     /// outcome to the log and the metrics.
-    pub async fn reload(&mut self) -> Outcome {
+    pub async fn reload(&mut self) -> ReloadOutcome {
         // Without a readable clock a plain notification remains, which older service managers expect anyway.
         let began = [Some(NotifyState::Reloading), NotifyState::monotonic_usec_now().ok()];
         notify(&began.into_iter().flatten().collect::<Vec<_>>());
         let outcome = match self.swap().await {
-            Ok(report) => Outcome::Reloaded(Box::new(report)),
-            Err(Kept::Faulty(faults)) => Outcome::Refused { faults },
-            Err(Kept::Failed(cause)) => Outcome::Failed { cause },
+            Ok(report) => ReloadOutcome::Reloaded(Box::new(report)),
+            Err(ReloadRefusal::Faulty(faults)) => ReloadOutcome::Refused { faults },
+            Err(ReloadRefusal::Failed(cause)) => ReloadOutcome::Failed { cause },
         };
         tell(&outcome);
         counter!(RELOADS, "result" => outcome.word()).increment(1);
         match outcome {
-            Outcome::Reloaded(_) => note_book(&self.engine.book()),
-            Outcome::Refused { .. } | Outcome::Failed { .. } => gauge!(RELOAD_REFUSED).set(1.0),
+            ReloadOutcome::Reloaded(_) => note_book(&self.engine.book()),
+            ReloadOutcome::Refused { .. } | ReloadOutcome::Failed { .. } => gauge!(RELOAD_REFUSED).set(1.0),
         }
         notify(&[NotifyState::Ready]);
         outcome
     }
 
-    async fn swap(&mut self) -> Result<Report, Kept> {
+    async fn swap(&mut self) -> Result<Report, ReloadRefusal> {
         let config = self.config.clone();
         let read = aside("the files could not be read to their end", move || load(config.as_deref()));
         let Loaded { settings: later, book, subscriptions, experiments, vehicles } =
-            read.await?.map_err(Kept::Faulty)?;
-        let (settings, settings_diff) = self.settings.reloaded(&later).map_err(Kept::Faulty)?;
+            read.await?.map_err(ReloadRefusal::Faulty)?;
+        let (settings, settings_diff) = self.settings.reloaded(&later).map_err(ReloadRefusal::Faulty)?;
         let shown = self.shown.clone();
         let read = aside("the certificates could not be read to their end", move || shown.read_again());
-        let renewals = read.await?.map_err(|found| Kept::Faulty(placed(&self.settings, found)))?;
+        let renewals = read.await?.map_err(|found| ReloadRefusal::Faulty(placed(&self.settings, found)))?;
         let old = self.engine.configuration();
         if let Some(fault) = empties(&old.book, &book, &later) {
-            return Err(Kept::Faulty(vec![fault]));
+            return Err(ReloadRefusal::Faulty(vec![fault]));
         }
-        let clients = old.clients.opened(&book).map_err(Kept::Faulty)?;
+        let clients = old.clients.opened(&book).map_err(ReloadRefusal::Faulty)?;
         let kept = self.engine.records.templates.keep(&book).await;
         kept.map_err(failed("the book's templates could not be stored"))?;
         let begun = postbacks::begin(&self.engine.records.store, &subscriptions).await;
@@ -165,12 +165,12 @@ impl Reloading {
 async fn aside<T: Send + 'static>(
     cut: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Kept> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| Kept::Failed(cut.to_owned()))
+) -> Result<T, ReloadRefusal> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| ReloadRefusal::Failed(cut.to_owned()))
 }
 
-fn failed<E: Display>(what: &'static str) -> impl FnOnce(E) -> Kept {
-    move |failure| Kept::Failed(format!("{what}: {failure}"))
+fn failed<E: Display>(what: &'static str) -> impl FnOnce(E) -> ReloadRefusal {
+    move |failure| ReloadRefusal::Failed(format!("{what}: {failure}"))
 }
 
 /// The fault of files that would remove every partner: probably a directory that is not mounted or copied
@@ -196,9 +196,9 @@ pub fn note_book(book: &Book) {
 }
 
 /// Logs the outcome: one line, and one for each fault and each setting that waits for a restart.
-fn tell(outcome: &Outcome) {
+fn tell(outcome: &ReloadOutcome) {
     match outcome {
-        Outcome::Reloaded(report) => {
+        ReloadOutcome::Reloaded(report) => {
             let Report { book, partners, subscriptions, experiments, settings, remarks } = &**report;
             remarks.iter().for_each(|remark| warn!("{remark}"));
             for SettingChange { key, before, after, source } in &settings.waiting_for_restart {
@@ -222,13 +222,13 @@ fn tell(outcome: &Outcome) {
                 "settings and partners reloaded"
             );
         }
-        Outcome::Refused { faults } => {
+        ReloadOutcome::Refused { faults } => {
             for fault in faults {
                 warn!(%fault, "fault in the settings or a partner file");
             }
             error!(faults = faults.len(), "settings and partners not reloaded; everything stays as it was");
         }
-        Outcome::Failed { cause } => {
+        ReloadOutcome::Failed { cause } => {
             error!(cause, "settings and partners not reloaded; everything stays as it was");
         }
     }

@@ -10,7 +10,7 @@ use tracing::{error, info};
 
 use offerd_base::config::{AuditSettings, StoreSettings};
 use offerd_base::telemetry::metrics::{STORE_BYTES, STORE_VOLUMES_DROPPED, TRANSCRIPTS};
-use offerd_engine::matching::Engine;
+use offerd_engine::matching::MatchingEngine;
 use offerd_engine::records::transcripts;
 use offerd_store::audit::AuditLog;
 use offerd_store::{Commit, Dropped, Expired};
@@ -23,7 +23,7 @@ const AT_A_STRETCH: Duration = Duration::from_secs(20);
 
 /// Drops old volumes, or removes old records from a database, for ever. If several processes share the store,
 /// only the leader does.
-pub(super) async fn retain(engine: Arc<Engine>, settings: StoreSettings, audit: AuditSettings) {
+pub(super) async fn retain(engine: Arc<MatchingEngine>, settings: StoreSettings, audit: AuditSettings) {
     let store = &engine.records.store;
     let mut ticks = interval(settings.volume_age.min(SELDOM));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -39,7 +39,7 @@ pub(super) async fn retain(engine: Arc<Engine>, settings: StoreSettings, audit: 
 }
 
 /// The removals that only one of the processes sharing a store makes.
-async fn remove_old(engine: &Arc<Engine>, settings: &StoreSettings, audit: &AuditSettings) {
+async fn remove_old(engine: &Arc<MatchingEngine>, settings: &StoreSettings, audit: &AuditSettings) {
     let store = &engine.records.store;
     match store.forget_passed_identities(store.now_ms()).await {
         Ok(0) => {}
@@ -55,7 +55,7 @@ async fn remove_old(engine: &Arc<Engine>, settings: &StoreSettings, audit: &Audi
     }
 }
 
-async fn forget_transcripts(engine: &Engine) {
+async fn forget_transcripts(engine: &MatchingEngine) {
     let kept = engine.configuration().rules.transcripts.kept;
     match transcripts::forget(&engine.records.store, kept).await {
         Ok(0) => {}
@@ -67,7 +67,7 @@ async fn forget_transcripts(engine: &Engine) {
     }
 }
 
-async fn prune_audit(engine: &Engine, keep: Duration) {
+async fn prune_audit(engine: &MatchingEngine, keep: Duration) {
     let store = &engine.records.store;
     // The store's clock: a machine's clock set into the future makes no record old.
     let before_ms = store.now_ms().saturating_sub_unsigned(keep.as_millis() as u64);
@@ -79,7 +79,7 @@ async fn prune_audit(engine: &Engine, keep: Duration) {
 }
 
 /// The limit before which records are too old, and the current time, in Unix milliseconds.
-fn too_old(engine: &Engine, retention: Duration) -> (u64, i64) {
+fn too_old(engine: &MatchingEngine, retention: Duration) -> (u64, i64) {
     // The store's clock: a machine's clock set into the future makes no record old.
     let now_ms = engine.records.store.now_ms();
     let retention_ms = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
@@ -87,7 +87,7 @@ fn too_old(engine: &Engine, retention: Duration) -> (u64, i64) {
 }
 
 /// Removes old records from a database for a while, and rests for half of that time.
-async fn expire_old(engine: &Arc<Engine>, retention: Duration, every: Duration) {
+async fn expire_old(engine: &Arc<MatchingEngine>, retention: Duration, every: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < AT_A_STRETCH {
         let step_begun = Instant::now();
@@ -112,7 +112,7 @@ async fn expire_old(engine: &Arc<Engine>, retention: Duration, every: Duration) 
     }
 }
 
-async fn drop_old(engine: &Engine, retention: Duration) {
+async fn drop_old(engine: &MatchingEngine, retention: Duration) {
     let store = &engine.records.store;
     loop {
         let (before_ms, now_ms) = too_old(engine, retention);

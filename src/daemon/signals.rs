@@ -12,7 +12,7 @@ pub(super) struct Signals {
 
 /// The request that a signal makes.
 #[derive(PartialEq, Eq)]
-pub(super) enum Request {
+pub(super) enum SignalRequest {
     Stop,
     Reload,
 }
@@ -27,15 +27,15 @@ impl Signals {
         })
     }
 
-    pub(super) async fn next(&mut self) -> Request {
+    pub(super) async fn next(&mut self) -> SignalRequest {
         tokio::select! {
-            _ = self.terminate.recv() => Request::Stop,
-            _ = self.interrupt.recv() => Request::Stop,
-            _ = self.hang_up.recv() => Request::Reload,
+            _ = self.terminate.recv() => SignalRequest::Stop,
+            _ = self.interrupt.recv() => SignalRequest::Stop,
+            _ = self.hang_up.recv() => SignalRequest::Reload,
         }
     }
 
     pub(super) async fn stop_again(&mut self) {
-        while self.next().await != Request::Stop {}
+        while self.next().await != SignalRequest::Stop {}
     }
 }

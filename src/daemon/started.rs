@@ -11,31 +11,33 @@ use tracing::{error, info, warn};
 use uuid::Uuid;
 
 use super::following;
-use super::guard::{Guard, Stage};
+use super::guard::{DaemonStage, WatchdogHandle};
 use super::load::note_certificates;
-use super::opened::Bound;
+use super::opened::BoundListeners;
 use super::reload::{Reloading, note_book};
-use super::signals::{Request, Signals};
+use super::signals::{SignalRequest, Signals};
 use super::threads::EngineThreads;
-use super::{Ending, Fatal, Loaded, Telling, notify, retention, watchdog};
-use crate::bootstrap::{self, SignIn};
+use super::{DaemonEnding, DaemonTelemetry, Fatal, Loaded, notify, retention, watchdog};
+use crate::bootstrap::{self, FirstSignIn};
 use offerd_admin::console::{links, secret};
-use offerd_admin::password::{Password, Passwords};
+use offerd_admin::password::{PasswordDigest, Passwords};
 use offerd_admin::reload_report::{Requests, channel as reload_requests};
-use offerd_admin::{Admin, Health};
+use offerd_admin::{Admin, ReadinessState};
 use offerd_base::config::Settings;
 use offerd_base::declaration::Fault;
-use offerd_base::run_file::{RunFile, Written};
+use offerd_base::run_file::{OwnRunFile, RunFile};
 use offerd_base::telemetry::logging::AUDIT;
 use offerd_base::telemetry::recorder::Handle;
-use offerd_base::telemetry::traces::{Delivery, Traces};
-use offerd_engine::experiments::Rules as Experiments;
+use offerd_base::telemetry::traces::{SpanExportTask, Traces};
+use offerd_engine::experiments::ExperimentRules as Experiments;
 use offerd_engine::matching::callbacks::Callbacks;
 use offerd_engine::matching::kept_tables::KeptTables;
 use offerd_engine::matching::partner_clients::PartnerClients;
 use offerd_engine::matching::suppressions::Suppressions;
-use offerd_engine::matching::{Configuration, Engine, Matchmaker, cap_sharing, recovery, shown_posts};
-use offerd_engine::ranking::{Learning, Rankings};
+use offerd_engine::matching::{
+    Configuration, MatchingEngine, Matchmaker, cap_sharing, recovery, shown_posts,
+};
+use offerd_engine::ranking::{RankingLearner, Rankings};
 use offerd_engine::records::Records;
 use offerd_engine::records::projection::keep;
 use offerd_http::identities::Identities;
@@ -43,15 +45,15 @@ use offerd_insight::persons::index::ContactIndex;
 use offerd_insight::reference::Vehicles;
 use offerd_insight::reports::Reports;
 use offerd_model::BaseUrl;
-use offerd_outbound::alerts::{self, Board};
+use offerd_outbound::alerts::{self, AlertBoard};
 use offerd_outbound::outbox::Worker;
-use offerd_outbound::postbacks::{self, Keeper, Subscriptions};
+use offerd_outbound::postbacks::{self, PostbackKeeper, Subscriptions};
 use offerd_partners::Book;
 use offerd_store::audit::{AuditEntry, AuditLog};
 use offerd_store::left_alone;
 use offerd_store::tokens::Tokens;
 use offerd_store::{Commit, Store};
-use offerd_web::{Drained, Elsewhere, Listener, Welcome};
+use offerd_web::{CorsVendorPolicy, Drained, Listener, WrongListenerHint};
 
 /// Time limit for returning cap reservations.
 const GIVING_BACK: Duration = Duration::from_secs(5);
@@ -60,8 +62,8 @@ pub(super) struct Started {
     store: Store,
     threads: EngineThreads,
     matchmaker: Matchmaker,
-    health: Arc<Health>,
-    run_file: Written,
+    health: Arc<ReadinessState>,
+    run_file: OwnRunFile,
     admin: Admin,
     public: Public,
     /// Background tasks, until the store closes.
@@ -70,7 +72,7 @@ pub(super) struct Started {
     workers: [Worker; 2],
     reloading: Reloading,
     reloads: Requests,
-    delivery: Option<Delivery>,
+    delivery: Option<SpanExportTask>,
     reports: Reports,
 }
 
@@ -85,11 +87,11 @@ impl Started {
     pub(super) async fn from(
         config: Option<PathBuf>,
         Loaded { settings, book, subscriptions, experiments, vehicles }: Loaded,
-        bound: Bound,
+        bound: BoundListeners,
         records: Records,
-        Telling { filter, metrics }: Telling,
+        DaemonTelemetry { filter, metrics }: DaemonTelemetry,
     ) -> Result<Self, Fatal> {
-        let Bound { api, integrations, admin, shown } = bound;
+        let BoundListeners { api, integrations, admin, shown } = bound;
         let (store, seen) = (records.store.clone(), following::seen(&records.store));
         let tokens = Tokens::of(store.clone());
         let run_file = run_file(config.as_ref(), [&api, &integrations, &admin]);
@@ -106,7 +108,7 @@ impl Started {
         let (board, alerts) = keep_alerts(&engine, &settings_in_force, &metrics, &shown)?;
         let (passwords, made) = passwords(&settings)?;
         let (matching, counted) = (Arc::clone(&engine), Some(reports.clone()));
-        let pages = offerd_admin::App::new(
+        let pages = offerd_admin::AdminState::new(
             store.clone(),
             settings_in_force,
             run_file.clone(),
@@ -116,14 +118,14 @@ impl Started {
         );
         let pages = pages.running(metrics, reloader, subscribed.clone(), board, filter.tail(), elsewhere());
         let health = Arc::clone(&pages.health);
-        let sign_in = made.map(|secret| SignIn { secret, link: links::first_link(&pages) });
+        let sign_in = made.map(|secret| FirstSignIn { secret, link: links::first_link(&pages) });
         let admin = offerd_admin::start(admin, pages);
 
         let reception = watch::Sender::new(offerd_http::welcome(&settings.api));
         let (vehicles, app) = public_app(vehicles, &matchmaker, &tokens, &settings, &run_file);
         let mut aside = aside(&settings, &matchmaker, &app, &reports);
         aside.extend(following::follow(&engine, seen));
-        let postbacks = Keeper::start(store.clone(), subscribed, queueing(&app))?;
+        let postbacks = PostbackKeeper::start(store.clone(), subscribed, queueing(&app))?;
         let public = Public::serve([api, integrations], &threads, app, &reception);
         welcome(&settings, (&store, &tokens), &run_file, sign_in).await?;
 
@@ -149,17 +151,17 @@ impl Started {
 
     /// Serves, and reloads on request, until a signal stops it or the store has failed for good, in which
     /// case it returns the reason.
-    pub(super) async fn serve(&mut self, signals: &mut Signals, guard: &Guard) -> Option<String> {
-        guard.at(Stage::Serving);
+    pub(super) async fn serve(&mut self, signals: &mut Signals, guard: &WatchdogHandle) -> Option<String> {
+        guard.at(DaemonStage::Serving);
         loop {
             tokio::select! {
                 request = signals.next() => match request {
-                    Request::Reload => {
+                    SignalRequest::Reload => {
                         info!(target: AUDIT, who = "SIGHUP", action = "reload", "reload asked for");
                         note_signal(&self.store).await;
                         drop(self.reloading.reload().await);
                     }
-                    Request::Stop => return None,
+                    SignalRequest::Stop => return None,
                 },
                 reason = self.store.until_lost() => {
                     error!(reason, "the store has failed for good: the process ends, and another start goes on with what is on the disk");
@@ -178,23 +180,23 @@ impl Started {
         lost: Option<String>,
         announce: Duration,
         signals: &mut Signals,
-        guard: &Guard,
-    ) -> Result<Ending, Fatal> {
+        guard: &WatchdogHandle,
+    ) -> Result<DaemonEnding, Fatal> {
         drop(self.reloads);
         info!("stopping");
-        guard.at(Stage::Answering);
+        guard.at(DaemonStage::Answering);
         notify(&[sd_notify::NotifyState::Stopping]);
         self.health.set_ready(false);
         self.store.step_back();
         let drained = async {
             tokio::time::sleep(announce).await;
             let cut = self.public.drain().await;
-            guard.at(Stage::Leaving);
+            guard.at(DaemonStage::Leaving);
             self.matchmaker.drain().await;
             cut
         };
         let ending = tokio::select! {
-            cut = drained => if cut { Ending::Cut } else { Ending::Drained },
+            cut = drained => if cut { DaemonEnding::Cut } else { DaemonEnding::Drained },
             () = signals.stop_again() => {
                 // Ends at once; the store is consistent at any moment.
                 self.run_file.remove();
@@ -202,7 +204,7 @@ impl Started {
             }
         };
 
-        guard.at(Stage::Stopping);
+        guard.at(DaemonStage::Stopping);
         if let Some(delivery) = self.delivery {
             delivery.finish().await;
         }
@@ -212,7 +214,7 @@ impl Started {
         self.workers.into_iter().for_each(Worker::stop);
         self.matchmaker.engine().statistics.failures.flush();
         self.admin.stop();
-        guard.at(Stage::Closing);
+        guard.at(DaemonStage::Closing);
         if let Err(failure) = self.reports.write().await {
             warn!(%failure, "what was counted for reports since it was written is counted again at the next start");
         }
@@ -227,7 +229,7 @@ impl Started {
 }
 
 /// Reserves shares of capped seats and resumes pending work, before any new lead.
-async fn going_on(matchmaker: &Matchmaker) -> Arc<Engine> {
+async fn going_on(matchmaker: &Matchmaker) -> Arc<MatchingEngine> {
     let engine = Arc::clone(matchmaker.engine());
     note_book(&engine.book());
     if let Err(failure) = cap_sharing::share_out(&engine, &engine.book()).await {
@@ -241,8 +243,8 @@ impl Public {
     fn serve(
         listeners: [Listener; 2],
         threads: &EngineThreads,
-        app: Arc<offerd_http::App>,
-        reception: &watch::Sender<Arc<Welcome>>,
+        app: Arc<offerd_http::ApiState>,
+        reception: &watch::Sender<Arc<CorsVendorPolicy>>,
     ) -> Self {
         let spread = threads.for_connections();
         let [api, integrations] = listeners.map(|listener| listener.on(spread.clone()));
@@ -279,26 +281,26 @@ fn public_app(
     tokens: &Tokens,
     settings: &Settings,
     run_file: &RunFile,
-) -> (watch::Sender<Arc<Vehicles>>, Arc<offerd_http::App>) {
+) -> (watch::Sender<Arc<Vehicles>>, Arc<offerd_http::ApiState>) {
     let (vehicles, looked_up) = watch::channel(Arc::new(vehicles));
     let url = &run_file.integrations;
     let app =
-        offerd_http::App::new(matchmaker.clone(), tokens.clone(), settings, url, looked_up, elsewhere());
+        offerd_http::ApiState::new(matchmaker.clone(), tokens.clone(), settings, url, looked_up, elsewhere());
     (vehicles, Arc::new(app))
 }
 
 /// The paths of each listener, for hints on requests to the wrong one.
-fn elsewhere() -> Arc<Elsewhere> {
+fn elsewhere() -> Arc<WrongListenerHint> {
     let public = |routes: &[offerd_http::routes::ApiRoute]| routes.iter().map(|route| route.path).collect();
     let listeners = [
         ("api", public(offerd_http::routes::API)),
         ("integrations", public(offerd_http::routes::INTEGRATIONS)),
         ("admin", offerd_admin::paths().map(|(_, path)| path).collect()),
     ];
-    Arc::new(Elsewhere::new(listeners))
+    Arc::new(WrongListenerHint::new(listeners))
 }
 
-fn counts(engine: &Engine, settings: &Settings) -> Result<Reports, Fatal> {
+fn counts(engine: &MatchingEngine, settings: &Settings) -> Result<Reports, Fatal> {
     Reports::of(engine.records.clone(), settings.reports.clone()).map_err(|error| error.to_string())
 }
 
@@ -306,14 +308,16 @@ fn counts(engine: &Engine, settings: &Settings) -> Result<Reports, Fatal> {
 fn aside(
     settings: &Settings,
     matchmaker: &Matchmaker,
-    app: &offerd_http::App,
+    app: &offerd_http::ApiState,
     reports: &Reports,
 ) -> Vec<JoinHandle<()>> {
     let engine = || Arc::clone(matchmaker.engine());
     let (recovering, store) = (matchmaker.clone(), engine().records.store.clone());
     let (prefills, failing) = (Arc::clone(&app.prefills), engine());
-    let learning =
-        engine().rankings.clone().map(|rankings| tokio::spawn(keep(Learning::new(rankings), queueing(app))));
+    let learning = engine()
+        .rankings
+        .clone()
+        .map(|rankings| tokio::spawn(keep(RankingLearner::new(rankings), queueing(app))));
     let mut aside = vec![
         tokio::spawn(async move { failing.statistics.failures.keep().await }),
         tokio::spawn(shown_posts::keep(engine())),
@@ -331,13 +335,13 @@ fn aside(
 }
 
 /// A function that measures how long new work queues.
-fn queueing(app: &offerd_http::App) -> impl Fn() -> Duration + Send + Sync + use<> {
+fn queueing(app: &offerd_http::ApiState) -> impl Fn() -> Duration + Send + Sync + use<> {
     let gate = Arc::clone(&app.gate);
     move || gate.queueing()
 }
 
 /// Returns unused cap reservations, once no more leads come.
-async fn give_caps_back(engine: &Engine) {
+async fn give_caps_back(engine: &MatchingEngine) {
     if tokio::time::timeout(GIVING_BACK, cap_sharing::give_back(engine)).await.is_err() {
         warn!(
             "what was held of the caps of seats could not be given back in time; others count it from the rate tables"
@@ -359,11 +363,11 @@ async fn subscribed(
 
 /// Evaluates alerts, on a dedicated thread.
 fn keep_alerts(
-    engine: &Arc<Engine>,
+    engine: &Arc<MatchingEngine>,
     settings: &watch::Receiver<Arc<Settings>>,
     metrics: &Handle,
     shown: &Identities,
-) -> Result<(Board, Worker), Fatal> {
+) -> Result<(AlertBoard, Worker), Fatal> {
     note_certificates(shown);
     let (measured, metrics) = (Arc::clone(engine), metrics.clone());
     let measure = move || {
@@ -371,8 +375,8 @@ fn keep_alerts(
         metrics.figures()
     };
     let store = engine.records.store.clone();
-    let board = Board::of(&store);
-    let running = alerts::Keeper::start(store, board.clone(), settings.clone(), measure)?;
+    let board = AlertBoard::of(&store);
+    let running = alerts::AlertKeeper::start(store, board.clone(), settings.clone(), measure)?;
     Ok((board, running))
 }
 
@@ -382,7 +386,7 @@ async fn welcome(
     settings: &Settings,
     (store, tokens): (&Store, &Tokens),
     run_file: &RunFile,
-    sign_in: Option<SignIn>,
+    sign_in: Option<FirstSignIn>,
 ) -> Result<(), Fatal> {
     let is_bare = settings.tokens.bootstrap && tokens.companies().is_empty();
     if is_bare && store.is_base_damaged() {
@@ -423,7 +427,7 @@ async fn note_signal(store: &Store) {
 }
 
 /// Reports that the daemon is ready, and from here on feeds the service manager's watchdog, if enabled.
-fn tell_ready(health: &Health, store: &Store, run_file: &RunFile) {
+fn tell_ready(health: &ReadinessState, store: &Store, run_file: &RunFile) {
     health.set_ready(true);
     notify(&[sd_notify::NotifyState::Ready]);
     if let Some(within) = sd_notify::watchdog_enabled() {
@@ -445,7 +449,7 @@ fn run_file(config: Option<&PathBuf>, [api, integrations, admin]: [&Listener; 3]
     }
 }
 
-fn written(run_file: &RunFile, settings: &Settings) -> Result<Written, Fatal> {
+fn written(run_file: &RunFile, settings: &Settings) -> Result<OwnRunFile, Fatal> {
     let written = run_file.write(&settings.store.path);
     written.map_err(|error| format!("the run file could not be written: {error}"))
 }
@@ -457,7 +461,7 @@ fn engine(
     (book, experiments): (Book, Experiments),
     settings: &Settings,
     [api, integrations]: [&Listener; 2],
-) -> Result<Engine, Fatal> {
+) -> Result<MatchingEngine, Fatal> {
     let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_else(|| api.url()));
     let called_back_at = settings.integrations.base_url.clone().unwrap_or_else(|| integrations.url());
     let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
@@ -469,7 +473,8 @@ fn engine(
     let suppressions = Suppressions::of(&records.store, key_file);
     let ids = &records.templates.ids;
     let configuration = Configuration::new(Arc::new(book), clients, settings.into(), experiments, ids);
-    let mut engine = Engine::new(records.store.clock(), records, configuration, base_url, suppressions);
+    let mut engine =
+        MatchingEngine::new(records.store.clock(), records, configuration, base_url, suppressions);
     let Configuration { book, experiments, .. } = &*engine.configuration();
     let remarks = [engine.missing_lists(book), experiments.without_token(&holders)];
     remarks.iter().flatten().for_each(|remark| warn!("{remark}"));
@@ -480,7 +485,7 @@ fn engine(
 }
 
 /// Traces to the collector in the settings, and the task that delivers them.
-fn traces(settings: &Settings) -> Result<(Traces, Option<Delivery>), Fatal> {
+fn traces(settings: &Settings) -> Result<(Traces, Option<SpanExportTask>), Fatal> {
     let Some(endpoint) = &settings.tracing.otlp_endpoint else { return Ok(Default::default()) };
     let (traces, delivery) = Traces::to(endpoint, settings.tracing.sampled_percent)
         .map_err(|error| format!("`tracing.otlp_endpoint` ({endpoint}): {error}"))?;
@@ -491,7 +496,7 @@ fn traces(settings: &Settings) -> Result<(Traces, Option<Delivery>), Fatal> {
 /// has no password. Elsewhere standard output is a log that is kept, and `offerd console` prints a link.
 fn passwords(settings: &Settings) -> Result<(Passwords, Option<String>), Fatal> {
     let store = &settings.store.path;
-    let password = Password::find(settings.console.password_file.as_deref())?;
+    let password = PasswordDigest::find(settings.console.password_file.as_deref())?;
     let known = secret::find(store);
     if known.is_some()
         || password.is_some()
@@ -502,5 +507,5 @@ fn passwords(settings: &Settings) -> Result<(Passwords, Option<String>), Fatal> 
     }
     let made =
         secret::make(store).map_err(|error| format!("the console's secret could not be written: {error}"))?;
-    Ok((Passwords { secret: Some(Password::of_secret(&made.secret)), password }, Some(made.secret)))
+    Ok((Passwords { secret: Some(PasswordDigest::of_secret(&made.secret)), password }, Some(made.secret)))
 }

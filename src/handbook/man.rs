@@ -40,12 +40,12 @@ pub fn chapters(manual: &Manual) -> String {
 }
 
 fn write(roff: &mut Roff, markdown: &str) {
-    let mut writer = Writer::of(roff);
+    let mut writer = ManWriter::of(roff);
     Parser::new_ext(markdown, OPTIONS).for_each(|event| writer.take(event));
 }
 
 /// The state of the conversion of a chapter.
-struct Writer<'r> {
+struct ManWriter<'r> {
     roff: &'r mut Roff,
     /// The inlines of the current paragraph, heading or cell.
     line: Vec<Inline>,
@@ -59,7 +59,7 @@ struct Writer<'r> {
     rows: Option<Vec<Vec<Vec<Inline>>>>,
 }
 
-impl<'r> Writer<'r> {
+impl<'r> ManWriter<'r> {
     fn of(roff: &'r mut Roff) -> Self {
         Self {
             roff,

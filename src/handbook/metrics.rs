@@ -2,17 +2,17 @@
 
 use std::fmt::Write;
 
-use offerd_base::telemetry::metrics::{Kind, METRICS, Metric};
+use offerd_base::telemetry::metrics::{METRICS, Metric, MetricKind};
 
 /// All metrics with kind, labels and help, as a definition list.
 pub fn markdown() -> String {
     let mut text = String::from("## Every metric\n\n");
     for Metric { name, kind, labels, help, .. } in METRICS {
         let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Seconds => "histogram of seconds",
-            Kind::Sizes => "histogram",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Seconds => "histogram of seconds",
+            MetricKind::Sizes => "histogram",
         };
         let labels: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
         let by = if labels.is_empty() { String::new() } else { format!(" by {}", labels.join(", ")) };

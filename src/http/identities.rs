@@ -1,11 +1,11 @@
 //! TLS identities of the listeners, from the settings.
 
 use offerd_base::config::Settings;
-use offerd_web::{Identity, Renewal};
+use offerd_web::{Renewal, TlsIdentity};
 
 /// TLS identities by listener name.
 #[derive(Debug, Clone)]
-pub struct Identities(Vec<(&'static str, Identity)>);
+pub struct Identities(Vec<(&'static str, TlsIdentity)>);
 
 /// Valid identities that were read again, per listener, to be put in use later.
 pub type Renewals = Vec<(&'static str, Renewal)>;
@@ -19,16 +19,16 @@ impl Identities {
         let Settings { api, integrations, admin, .. } = settings;
         let listeners = [("api", &api.tls), ("integrations", &integrations.tls), ("admin", &admin.tls)];
         let of_tls = listeners.into_iter().filter_map(|(listener, tls)| Some((listener, tls.as_ref()?)));
-        all(of_tls.map(|(listener, tls)| (listener, Identity::read(&tls.certificate, &tls.key)))).map(Self)
+        all(of_tls.map(|(listener, tls)| (listener, TlsIdentity::read(&tls.certificate, &tls.key)))).map(Self)
     }
 
     /// The identity of a listener, if it uses TLS.
-    pub fn of(&self, listener: &str) -> Option<&Identity> {
+    pub fn of(&self, listener: &str) -> Option<&TlsIdentity> {
         self.shown().find(|(name, _)| *name == listener).map(|(_, identity)| identity)
     }
 
     /// All identities, with the names of their listeners.
-    pub fn shown(&self) -> impl Iterator<Item = (&'static str, &Identity)> {
+    pub fn shown(&self) -> impl Iterator<Item = (&'static str, &TlsIdentity)> {
         self.0.iter().map(|(listener, identity)| (*listener, identity))
     }
 
@@ -37,18 +37,18 @@ impl Identities {
     ///
     /// # Errors
     /// Like [`read`](Self::read).
-    pub fn read_again(&self) -> Result<Renewals, Faults> {
+    pub fn read_again(&self) -> Result<Renewals, IdentityFaults> {
         all(self.shown().map(|(listener, identity)| (listener, identity.read_again())))
     }
 }
 
 /// Faults, each with its key of the settings.
-type Faults = Vec<(String, String)>;
+type IdentityFaults = Vec<(String, String)>;
 
 /// All results, or every fault.
 fn all<T>(
     read: impl Iterator<Item = (&'static str, Result<T, String>)>,
-) -> Result<Vec<(&'static str, T)>, Faults> {
+) -> Result<Vec<(&'static str, T)>, IdentityFaults> {
     let (mut good, mut faults) = (Vec::new(), Vec::new());
     for (listener, read) in read {
         match read {

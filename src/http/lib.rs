@@ -42,9 +42,9 @@ use offerd_model::TokenKind;
 use offerd_store::partner_keys::PartnerKeys;
 use offerd_store::tokens::Tokens;
 use offerd_web::{
-    AnswerMeter, Authenticate, Caller, ConnectionRules, Connections, Cors, Drained, Elsewhere, Failure, Gate,
-    GateRules, Identity, Limits, Listener, Principal, Rate, Reply, Router, SigningKey, Surface, Token,
-    Welcome, service,
+    AccessToken, AnswerMeter, Authenticate, Caller, ConnectionRules, Connections, Cors, CorsVendorPolicy,
+    Drained, Failure, Gate, GateRules, Limits, Listener, Principal, QuerySigningKey, Rate, Reply, Router,
+    Surface, TlsIdentity, WrongListenerHint, service,
 };
 
 /// Version of the form in which records are shown. Increase it with every change of that form, so that no
@@ -52,7 +52,7 @@ use offerd_web::{
 const SHOWN_AS: u32 = 2;
 
 /// State of the handlers.
-pub struct App {
+pub struct ApiState {
     /// Accepts leads and shows rate tables.
     pub matchmaker: Matchmaker,
     /// The analytics feeds of companies.
@@ -82,10 +82,10 @@ pub struct App {
     /// Admission control of both listeners.
     pub gate: Arc<Gate>,
     /// Which listener serves which path.
-    pub elsewhere: Arc<Elsewhere>,
+    pub elsewhere: Arc<WrongListenerHint>,
 }
 
-impl App {
+impl ApiState {
     /// An application from the settings; `integrations` is the address of the other listener.
     pub fn new(
         matchmaker: Matchmaker,
@@ -93,7 +93,7 @@ impl App {
         settings: &Settings,
         integrations: &str,
         vehicles: watch::Receiver<Arc<Vehicles>>,
-        elsewhere: Arc<Elsewhere>,
+        elsewhere: Arc<WrongListenerHint>,
     ) -> Self {
         let version = env!("CARGO_PKG_VERSION");
         let made_with = format!("{version} {SHOWN_AS} {}", &*matchmaker.engine().base_url);
@@ -136,8 +136,8 @@ impl App {
     }
 }
 
-impl Authenticate for App {
-    fn principal(&self, token: &Token) -> Option<Principal> {
+impl Authenticate for ApiState {
+    fn principal(&self, token: &AccessToken) -> Option<Principal> {
         let Some((token, company)) = self.tokens.find(token.as_str()) else {
             let key = self.partner_keys.find(token.as_str())?;
             return Some(Principal::Partner(key.partner.into()));
@@ -151,13 +151,13 @@ impl Authenticate for App {
         }))
     }
 
-    fn is_in_doubt(&self, token: &Token) -> bool {
+    fn is_in_doubt(&self, token: &AccessToken) -> bool {
         self.tokens.is_in_doubt(token.as_str()) || self.partner_keys.is_in_doubt(token.as_str())
     }
 
-    fn signing_key(&self, id: Uuid) -> Option<SigningKey> {
+    fn signing_key(&self, id: Uuid) -> Option<QuerySigningKey> {
         let key = self.partner_keys.signing_key(id)?;
-        Some(SigningKey { partner: key.partner.into(), secret: key.secret? })
+        Some(QuerySigningKey { partner: key.partner.into(), secret: key.secret? })
     }
 }
 
@@ -213,7 +213,7 @@ pub fn bind(
     name: &'static str,
     address: SocketAddr,
     given: Option<TcpListener>,
-    identity: Option<&Identity>,
+    identity: Option<&TlsIdentity>,
     settings: &Settings,
     connections: &Arc<Connections>,
 ) -> Result<Listener, String> {
@@ -240,12 +240,12 @@ pub fn bind(
 }
 
 /// The CORS and vendor policy of the public listeners, from the settings.
-pub fn welcome(settings: &ApiSettings) -> Arc<Welcome> {
-    Arc::new(Welcome { cors: Cors::new(&settings.cors_origins), vendors: settings.vendor.clone() })
+pub fn welcome(settings: &ApiSettings) -> Arc<CorsVendorPolicy> {
+    Arc::new(CorsVendorPolicy { cors: Cors::new(&settings.cors_origins), vendors: settings.vendor.clone() })
 }
 
 /// A failure as an HTML page, for a person who opens an address in a browser.
-fn kindly(app: &App, route: &'static str, headers: &HeaderMap, failure: &Failure) -> Option<Reply> {
+fn kindly(app: &ApiState, route: &'static str, headers: &HeaderMap, failure: &Failure) -> Option<Reply> {
     match route {
         "/click/{id}" if is_opened_by_a_person(headers) => offer_pages::kindly(app, failure, false),
         "/offers/{page}" => offer_pages::kindly(app, failure, false),
@@ -258,8 +258,8 @@ fn kindly(app: &App, route: &'static str, headers: &HeaderMap, failure: &Failure
 pub fn serve(
     listener: Listener,
     routes: &'static [routes::ApiRoute],
-    app: Arc<App>,
-    welcome: watch::Receiver<Arc<Welcome>>,
+    app: Arc<ApiState>,
+    welcome: watch::Receiver<Arc<CorsVendorPolicy>>,
     stopped: impl Future<Output = ()> + Send + 'static,
 ) -> impl Future<Output = io::Result<Drained>> + Send + 'static {
     let routes: Vec<_> = routes.iter().map(|row| row.route.clone()).collect();

@@ -8,7 +8,7 @@ pub(super) use hyper::StatusCode;
 pub(super) use hyper::header::HeaderValue;
 pub(super) use uuid::Uuid;
 
-pub(super) use super::App;
+pub(super) use super::ApiState;
 pub(super) use super::current::{unreadable, unwritable};
 pub(super) use offerd_model::{ApiError, ErrorType};
 pub(super) use offerd_web::{Context, Failure, Reply, blocking};

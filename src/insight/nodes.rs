@@ -38,7 +38,7 @@ const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 /// The status that a node publishes to the others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct NodeTold {
+pub struct NodeStatus {
     /// `store.postgres.node_name`, or the machine's host name.
     pub name: String,
     /// The version of its offerd.
@@ -66,7 +66,7 @@ pub struct NodeTold {
 /// A node as the console and `offerd nodes` show it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Node {
+pub struct NodeView {
     /// The node's id: a new one each time it opens the store.
     pub id: Uuid,
     /// When it opened the store, in Unix milliseconds of the database; `None` for a store in files.
@@ -80,21 +80,21 @@ pub struct Node {
     /// Whether it is the node that answers this request.
     pub is_this: bool,
     /// Its last status; `None` for a command, which runs only for a moment.
-    pub told: Option<NodeTold>,
+    pub told: Option<NodeStatus>,
 }
 
 /// All nodes, with warnings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Nodes {
+pub struct NodeList {
     /// Whether nodes can share this store.
     pub shared: bool,
     /// The live nodes in order of arrival, then those that ended within a day, the latest first.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<NodeView>,
     /// What is wrong, one sentence each.
     pub warnings: Vec<String>,
 }
 
-impl NodeTold {
+impl NodeStatus {
     /// The status of a node that has just opened the store.
     pub fn of(settings: &Settings) -> Self {
         let named = settings.store.postgres.as_ref().and_then(|database| database.node_name.clone());
@@ -130,7 +130,7 @@ impl NodeTold {
     }
 }
 
-impl Nodes {
+impl NodeList {
     /// Reads the nodes of a store. May wait for the database.
     ///
     /// # Errors
@@ -138,15 +138,15 @@ impl Nodes {
     pub fn of(store: &Store, settings: &Settings) -> Result<Self, ReadError> {
         let shared = settings.store.database().is_some();
         let this = store.node();
-        let mut nodes: Vec<Node> =
-            store.nodes()?.into_iter().map(|figures| Node::of(figures, this, shared)).collect();
+        let mut nodes: Vec<NodeView> =
+            store.nodes()?.into_iter().map(|figures| NodeView::of(figures, this, shared)).collect();
         nodes.sort_by_key(|node| node.ended.map(Reverse));
         let warnings = if shared { warnings(&nodes) } else { Vec::new() };
         Ok(Self { shared, nodes, warnings })
     }
 }
 
-impl Node {
+impl NodeView {
     fn of(figures: NodeFigures, this: Uuid, shared: bool) -> Self {
         let NodeFigures { id, since_ms, left_ms, ended_ms, leads, told } = figures;
         Self {
@@ -166,21 +166,21 @@ impl Node {
     }
 }
 
-fn warnings(nodes: &[Node]) -> Vec<String> {
+fn warnings(nodes: &[NodeView]) -> Vec<String> {
     let alive = nodes.iter().filter(|node| node.ended.is_none());
-    let alive: Vec<Alive<'_>> = alive.filter_map(|node| Some((node, node.told.as_ref()?))).collect();
+    let alive: Vec<LiveNode<'_>> = alive.filter_map(|node| Some((node, node.told.as_ref()?))).collect();
     let differing = differences(&alive).into_iter().chain(same_names(&alive));
     differing.chain(alive.iter().copied().flat_map(troubles)).collect()
 }
 
-type Alive<'a> = (&'a Node, &'a NodeTold);
+type LiveNode<'a> = (&'a NodeView, &'a NodeStatus);
 
 /// What to report when nodes differ in a value, how to read the value, and what to do about it.
-type Figure = (&'static str, fn(&NodeTold) -> &str, &'static str);
+type NodeComparison = (&'static str, fn(&NodeStatus) -> &str, &'static str);
 
 /// The values that every node publishes and that must agree; `NodeTold::alike` adds the declared files and
 /// settings.
-const FIGURES: [Figure; 3] = [
+const FIGURES: [NodeComparison; 3] = [
     (
         "nodes have different partner files",
         |told| &told.book,
@@ -194,8 +194,8 @@ const FIGURES: [Figure; 3] = [
     ),
 ];
 
-fn differences(alive: &[Alive<'_>]) -> Vec<String> {
-    let figure = |(what, figure, why): Figure| {
+fn differences(alive: &[LiveNode<'_>]) -> Vec<String> {
+    let figure = |(what, figure, why): NodeComparison| {
         let known = alive.iter().map(|(node, told)| (node.name(), figure(told)));
         (what.to_owned(), known.filter(|(_, value)| !value.is_empty()).collect(), why)
     };
@@ -217,7 +217,7 @@ fn unlike(values: Vec<(&str, &str)>) -> Option<String> {
     values.iter().any(|(_, value)| *value != first).then(each)
 }
 
-fn same_names(alive: &[Alive<'_>]) -> Vec<String> {
+fn same_names(alive: &[LiveNode<'_>]) -> Vec<String> {
     let mut named: BTreeMap<&str, usize> = BTreeMap::new();
     for (node, _) in alive {
         *named.entry(node.name()).or_default() += 1;
@@ -230,7 +230,7 @@ fn same_names(alive: &[Alive<'_>]) -> Vec<String> {
     named.into_iter().filter(|(_, count)| *count > 1).map(told).collect()
 }
 
-fn troubles((node, told): Alive<'_>) -> Vec<String> {
+fn troubles((node, told): LiveNode<'_>) -> Vec<String> {
     let name = node.name();
     let lapsed = node.lease_left_ms.is_some_and(|left| left < 0).then(|| {
         format!("{name} has not renewed its lease: it hangs, is cut off from the database, or the database takes no writes")
@@ -295,22 +295,30 @@ fn fingerprint(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn node(name: &str, change: impl FnOnce(&mut NodeTold)) -> Node {
-        let mut told = NodeTold {
+    fn node(name: &str, change: impl FnOnce(&mut NodeStatus)) -> NodeView {
+        let mut told = NodeStatus {
             name: name.to_owned(),
             version: "1.0".to_owned(),
             book: "b".to_owned(),
             settings: "s".to_owned(),
             has_base_url: true,
             alike: BTreeMap::from([("postbacks".to_owned(), "s".to_owned())]),
-            ..NodeTold::default()
+            ..NodeStatus::default()
         };
         change(&mut told);
         let (id, told) = (Uuid::nil(), Some(told));
-        Node { id, since: Some(0), lease_left_ms: Some(1), ended: None, leads: false, is_this: false, told }
+        NodeView {
+            id,
+            since: Some(0),
+            lease_left_ms: Some(1),
+            ended: None,
+            leads: false,
+            is_this: false,
+            told,
+        }
     }
 
-    type Change = fn(&mut NodeTold);
+    type Change = fn(&mut NodeStatus);
 
     #[test]
     fn nodes_that_are_alike_are_well_and_each_difference_is_named() {
@@ -336,22 +344,22 @@ mod tests {
             // Nodes that have ended and commands cause no warnings.
             nodes[1].ended = Some(7);
             assert_eq!(warnings(&nodes), Vec::<String>::new());
-            nodes[1] = Node { ended: None, told: None, ..nodes[1].clone() };
+            nodes[1] = NodeView { ended: None, told: None, ..nodes[1].clone() };
             assert_eq!(warnings(&nodes), Vec::<String>::new());
         }
     }
 
     #[test]
     fn who_has_not_renewed_its_lease_is_named() {
-        let nodes = [node("one", |_| ()), Node { lease_left_ms: Some(-1), ..node("two", |_| ()) }];
+        let nodes = [node("one", |_| ()), NodeView { lease_left_ms: Some(-1), ..node("two", |_| ()) }];
         let told = warnings(&nodes);
         assert!(told.len() == 1 && told[0].starts_with("two has not renewed its lease"), "{told:?}");
     }
 
     #[test]
     fn what_a_node_of_another_version_tells_is_read_as_far_as_it_is_known() {
-        let told: NodeTold = serde_json::from_str(r#"{"name":"one","newer":1}"#).unwrap();
+        let told: NodeStatus = serde_json::from_str(r#"{"name":"one","newer":1}"#).unwrap();
         assert_eq!(told.name, "one");
-        assert_eq!(serde_json::from_str::<NodeTold>(&told.text()).unwrap(), told);
+        assert_eq!(serde_json::from_str::<NodeStatus>(&told.text()).unwrap(), told);
     }
 }

@@ -20,7 +20,7 @@ use tracing::error;
 use uuid::Uuid;
 
 use offerd_base::ids;
-use offerd_base::shares::{Share, Shares};
+use offerd_base::shares::{CompanyShare, CompanyShares};
 use offerd_base::telemetry::metrics::{PREFILLS, PREFILLS_ENDED};
 use offerd_model::{Lead, Viewer};
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
@@ -49,23 +49,23 @@ pub struct Prefills {
     store: Store,
     /// The rules.
     pub rules: PrefillRules,
-    shares: Shares,
-    kept: Mutex<HashMap<Uuid, Kept>>,
+    shares: CompanyShares,
+    kept: Mutex<HashMap<Uuid, HeldPrefill>>,
     /// Whether a prefill has ended whose key may still exist.
     has_ended: AtomicBool,
     /// The marks of ended prefills, per process, at the time when keys were last destroyed.
     ended: Mutex<Vec<(Vec<u8>, Vec<u8>)>>,
 }
 
-struct Kept {
+struct HeldPrefill {
     company: Uuid,
     until: Instant,
-    _place: Share,
+    _place: CompanyShare,
 }
 
 /// Reserved room for one more prefill of a company.
 #[derive(Debug)]
-pub struct Room(Uuid, Share);
+pub struct PrefillReservation(Uuid, CompanyShare);
 
 /// A prefill as stored: JSON, by company and token.
 #[derive(Serialize, Deserialize)]
@@ -82,7 +82,7 @@ struct PrefillRecord {
 
 /// The prefill exists, but the store cannot be read or written at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unavailable;
+pub struct PrefillUnavailable;
 
 impl std::fmt::Debug for Prefills {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -98,7 +98,7 @@ impl Prefills {
         let prefills = Self {
             store,
             rules,
-            shares: Shares::default(),
+            shares: CompanyShares::default(),
             kept: Mutex::default(),
             has_ended,
             ended: Mutex::default(),
@@ -114,7 +114,7 @@ impl Prefills {
             let (Some(company), Some(token)) = (id_at(&key, 0), id_at(&key, 16)) else { continue };
             if let Some(share) = prefills.shares.take(company, 1, 0).filter(|_| left_ms > 0) {
                 let until = Instant::now() + Duration::from_millis(left_ms.unsigned_abs());
-                prefills.kept.lock().insert(token, Kept { company, until, _place: share });
+                prefills.kept.lock().insert(token, HeldPrefill { company, until, _place: share });
             }
         }
         prefills.count();
@@ -126,7 +126,7 @@ impl Prefills {
     ///
     /// # Errors
     /// The time until room may be free again, when the company is at its limit.
-    pub fn place(&self, company: Uuid) -> Result<Room, Duration> {
+    pub fn place(&self, company: Uuid) -> Result<PrefillReservation, Duration> {
         let most = self.rules.per_company;
         let share = match self.store.is_shared() {
             true => {
@@ -137,7 +137,7 @@ impl Prefills {
             }
             false => self.shares.take(company, 1, most),
         };
-        share.map(|share| Room(company, share)).ok_or_else(|| self.next_place(company))
+        share.map(|share| PrefillReservation(company, share)).ok_or_else(|| self.next_place(company))
     }
 
     /// The time until the company's first prefill has expired and is swept, unless one is used up earlier.
@@ -158,7 +158,7 @@ impl Prefills {
     /// [`CommitError`]; nothing is stored.
     pub async fn keep(
         &self,
-        Room(company, share): Room,
+        PrefillReservation(company, share): PrefillReservation,
         test: bool,
         lead: Lead,
     ) -> Result<Uuid, CommitError> {
@@ -168,7 +168,7 @@ impl Prefills {
         let commit = Commit::new().put(Tree::Prefills, key(company, token), codec::encode_json(&record));
         // Before the write, or the sweep would take the prefill for an expired one.
         let until = Instant::now() + self.rules.lifetime;
-        self.kept.lock().insert(token, Kept { company, until, _place: share });
+        self.kept.lock().insert(token, HeldPrefill { company, until, _place: share });
         let written = self.store.commit_within(self.rules.longest_write, commit).await;
         if written.is_err() {
             // The write may still happen; the prefill then expires as its record says.
@@ -183,24 +183,26 @@ impl Prefills {
     /// expired, used up, or another company's.
     ///
     /// # Errors
-    /// [`Unavailable`] when the store cannot be read or written; the read may be counted then.
-    pub async fn read(&self, viewer: Viewer, token: Uuid) -> Result<Option<Lead>, Unavailable> {
+    /// [`PrefillUnavailable`] when the store cannot be read or written; the read may be counted then.
+    pub async fn read(&self, viewer: Viewer, token: Uuid) -> Result<Option<Lead>, PrefillUnavailable> {
         let key = key(viewer.company, token);
         // Unknown tokens take no record lock.
         let is_known = || self.store.get(Tree::Prefills, &key).map(|stored| stored.is_some());
-        if !self.may_be_kept(token) || self.store.is_shared() && !is_known().map_err(|_| Unavailable)? {
+        if !self.may_be_kept(token)
+            || self.store.is_shared() && !is_known().map_err(|_| PrefillUnavailable)?
+        {
             return Ok(None);
         }
         let turn = self.store.turn(self.rules.longest_write, Tree::Prefills, &key).await;
-        let mut turn = turn.map_err(|_| Unavailable)?;
+        let mut turn = turn.map_err(|_| PrefillUnavailable)?;
         while turn.tries().await {
             if !self.may_be_kept(token) {
                 return Ok(None);
             }
-            let stored = self.store.get(Tree::Prefills, &key).map_err(|_| Unavailable)?;
+            let stored = self.store.get(Tree::Prefills, &key).map_err(|_| PrefillUnavailable)?;
             let Some(stored) = stored else { return Ok(None) };
             let record = self.store.decode_json(Tree::Prefills, &key, &stored);
-            let mut record: PrefillRecord = record.map_err(|_| Unavailable)?;
+            let mut record: PrefillRecord = record.map_err(|_| PrefillUnavailable)?;
             if !viewer.sees_kind(record.test) || self.store.is_shared() && self.is_over(&record) {
                 return Ok(None);
             }
@@ -223,10 +225,10 @@ impl Prefills {
                 }
                 // A concurrent read was counted first.
                 Err(CommitError::Guard { .. }) => {}
-                Err(_) => return Err(Unavailable),
+                Err(_) => return Err(PrefillUnavailable),
             }
         }
-        Err(Unavailable)
+        Err(PrefillUnavailable)
     }
 
     /// Removes expired prefills and destroys the keys of ended ones, forever; on a database only while this
@@ -360,7 +362,7 @@ mod tests {
 
     use super::*;
     use offerd_store::Clock;
-    use offerd_store::testing::Nodes;
+    use offerd_store::testing::TestNodes;
 
     const COMPANY: Uuid = Uuid::from_u128(7);
 
@@ -380,7 +382,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_one_process_keeps_another_reads_and_the_one_that_leads_forgets() {
-        let Some(mut nodes) = Nodes::new() else { return };
+        let Some(mut nodes) = TestNodes::new() else { return };
         let now_ms = Arc::new(AtomicU64::new(1_700_000_000_000));
         let clock = Arc::clone(&now_ms);
         nodes.options.clock = Clock::new(move || clock.load(Ordering::SeqCst) * 1000);

@@ -8,13 +8,13 @@ use chrono::NaiveDate;
 use utoipa::openapi::Object;
 
 use super::attribute_value::AttributeValue;
-use super::fault::Fault;
+use super::fault::AttributeFault;
 use super::input::Scalar;
 use super::input_kinds;
 
 /// The bounds of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Bounds {
+pub enum AttributeBounds {
     /// An integer in this range.
     Integer(i64, i64),
     /// A number in this range.
@@ -22,12 +22,12 @@ pub enum Bounds {
     /// A date from this one to the day of its arrival.
     UpToToday(NaiveDate),
     /// Text of this form.
-    Text(&'static Shape),
+    Text(&'static TextShape),
 }
 
 /// The length and the characters of a text.
 #[derive(Debug, PartialEq)]
-pub struct Shape {
+pub struct TextShape {
     /// The least and the greatest number of characters.
     length: (usize, usize),
     /// The characters allowed besides letters and digits.
@@ -40,24 +40,24 @@ pub struct Shape {
 }
 
 /// Dollars; not negative.
-pub const DOLLARS: Bounds = Bounds::Integer(0, i32::MAX as i64);
+pub const DOLLARS: AttributeBounds = AttributeBounds::Integer(0, i32::MAX as i64);
 /// Dollars to deposit, in a wider range.
-pub const SAVINGS: Bounds = Bounds::Integer(0, i64::MAX);
+pub const SAVINGS: AttributeBounds = AttributeBounds::Integer(0, i64::MAX);
 /// Dollars and cents.
-pub const DOLLARS_AND_CENTS: Bounds = Bounds::Number(0.0, i32::MAX as f64);
+pub const DOLLARS_AND_CENTS: AttributeBounds = AttributeBounds::Number(0.0, i32::MAX as f64);
 /// Months, units, inches and pounds.
-pub const COUNT: Bounds = Bounds::Integer(0, i32::MAX as i64);
+pub const COUNT: AttributeBounds = AttributeBounds::Integer(0, i32::MAX as i64);
 /// A vehicle's mileage.
-pub const MILES: Bounds = Bounds::Integer(0, 10_000_000);
+pub const MILES: AttributeBounds = AttributeBounds::Integer(0, 10_000_000);
 /// A FICO score.
-pub const SCORE: Bounds = Bounds::Integer(300, 850);
+pub const SCORE: AttributeBounds = AttributeBounds::Integer(300, 850);
 /// An annual interest rate, in percent; the maximum is that for partners' answers.
-pub const RATE: Bounds = Bounds::Number(0.0, 400.0);
+pub const RATE: AttributeBounds = AttributeBounds::Number(0.0, 400.0);
 /// The birth date of a living person.
-pub const BIRTH: Bounds =
-    Bounds::UpToToday(NaiveDate::from_ymd_opt(1900, 1, 1).expect("it is in the calendar"));
+pub const BIRTH: AttributeBounds =
+    AttributeBounds::UpToToday(NaiveDate::from_ymd_opt(1900, 1, 1).expect("it is in the calendar"));
 /// A vehicle identification number (ISO 3779).
-pub const VIN: Bounds = Bounds::Text(&Shape {
+pub const VIN: AttributeBounds = AttributeBounds::Text(&TextShape {
     length: (17, 17),
     also: "",
     never: "IOQ",
@@ -65,7 +65,7 @@ pub const VIN: Bounds = Bounds::Text(&Shape {
     pattern: "^[0-9A-HJ-NPR-Za-hj-npr-z]{17}$",
 });
 /// A licence plate number; no state has more than eight characters besides spaces and dashes.
-pub const PLATE: Bounds = Bounds::Text(&Shape {
+pub const PLATE: AttributeBounds = AttributeBounds::Text(&TextShape {
     length: (1, 12),
     also: " -.",
     never: "",
@@ -73,7 +73,7 @@ pub const PLATE: Bounds = Bounds::Text(&Shape {
     pattern: r"^[0-9A-Za-z .-]{1,12}$",
 });
 
-impl Shape {
+impl TextShape {
     fn holds(&self, text: &str) -> bool {
         let (least, most) = self.length;
         let may_stand = |letter: char| {
@@ -84,9 +84,9 @@ impl Shape {
     }
 }
 
-impl Bounds {
+impl AttributeBounds {
     /// Checks a parsed value.
-    pub fn fault_of(self, value: Option<AttributeValue<'_>>, today: NaiveDate) -> Option<Fault> {
+    pub fn fault_of(self, value: Option<AttributeValue<'_>>, today: NaiveDate) -> Option<AttributeFault> {
         let holds = match (self, value) {
             (Self::Integer(least, most), Some(AttributeValue::Number(number))) => {
                 (least as f64..=most as f64).contains(&number)
@@ -102,7 +102,7 @@ impl Bounds {
     }
 
     /// Checks a value as it was sent; `None` also for a value of another kind.
-    pub(super) fn fault_of_sent(self, sent: Scalar<'_>, today: NaiveDate) -> Option<Fault> {
+    pub(super) fn fault_of_sent(self, sent: Scalar<'_>, today: NaiveDate) -> Option<AttributeFault> {
         let value = match sent {
             Scalar::Integer(integer) => AttributeValue::Number(integer as f64),
             Scalar::Float(float) => AttributeValue::Number(float),
@@ -113,8 +113,8 @@ impl Bounds {
         self.fault_of(Some(value), today)
     }
 
-    fn fault(self) -> Fault {
-        Fault::wanted(&match self {
+    fn fault(self) -> AttributeFault {
+        AttributeFault::wanted(&match self {
             Self::Integer(least, most) => format!("an integer between {least} and {most}"),
             Self::Number(least, most) => format!("a number between {least} and {most}"),
             Self::UpToToday(first) => format!("a date between {first} and today"),
@@ -146,7 +146,7 @@ mod tests {
 
     const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2026, 11, 21).unwrap();
 
-    fn fault(bounds: Bounds, sent: Scalar<'_>) -> Option<String> {
+    fn fault(bounds: AttributeBounds, sent: Scalar<'_>) -> Option<String> {
         bounds.fault_of_sent(sent, TODAY).map(|fault| fault.to_string())
     }
 

@@ -10,9 +10,9 @@ use super::api_error::{ApiError, ErrorType};
 /// What an attribute must be. Never holds the value that was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Fault(Cow<'static, str>);
+pub struct AttributeFault(Cow<'static, str>);
 
-impl Fault {
+impl AttributeFault {
     /// The right kind of value, in the wrong form.
     pub fn wanted(wanted: &str) -> Self {
         Self(Cow::Owned(format!("must be {wanted}")))
@@ -48,13 +48,13 @@ impl fmt::Display for Path<'_> {
 
 /// The faults of one body.
 #[derive(Debug)]
-pub struct Faults {
+pub struct BodyFaults {
     errors: Vec<ApiError>,
     /// The day on which the body arrived.
     pub today: NaiveDate,
 }
 
-impl Faults {
+impl BodyFaults {
     /// More than the attributes of a lead; bounds the answer to a hostile array.
     pub const MAX: usize = 500;
 
@@ -64,7 +64,7 @@ impl Faults {
     }
 
     /// Adds a fault of the attribute at `path`; at the limit, adds once that there are more.
-    pub fn push(&mut self, path: &Path<'_>, fault: Fault) {
+    pub fn push(&mut self, path: &Path<'_>, fault: AttributeFault) {
         if self.errors.len() < Self::MAX {
             self.errors.push(ApiError::at(path.to_string(), ErrorType::Malformed, fault.0));
         } else if self.errors.len() == Self::MAX {
@@ -97,12 +97,12 @@ mod tests {
 
     #[test]
     fn faults_are_bounded() {
-        let mut faults = Faults::on(NaiveDate::MAX);
-        for _ in 0..2 * Faults::MAX {
-            faults.push(&Path::Root, Fault::wanted("something else"));
+        let mut faults = BodyFaults::on(NaiveDate::MAX);
+        for _ in 0..2 * BodyFaults::MAX {
+            faults.push(&Path::Root, AttributeFault::wanted("something else"));
         }
         let errors = faults.into_errors();
-        assert_eq!(errors.len(), Faults::MAX + 1);
-        assert_eq!(errors[Faults::MAX].attribute, None, "the last one says that there are more");
+        assert_eq!(errors.len(), BodyFaults::MAX + 1);
+        assert_eq!(errors[BodyFaults::MAX].attribute, None, "the last one says that there are more");
     }
 }

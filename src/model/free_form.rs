@@ -12,8 +12,8 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::fault::{Fault, Faults, Path};
-use super::input::{FromInput, Input, find_field_faults, kind_of};
+use super::fault::{AttributeFault, BodyFaults, Path};
+use super::input::{FromInput, InputSeed, find_field_faults, kind_of};
 use super::input_kinds::Element;
 use super::schema::{self, Components};
 
@@ -58,15 +58,15 @@ impl FromInput for ClientTags {
     fn from_map<'de, A: MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
         let mut tags = BTreeMap::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let values: Option<Vec<String>> = entries.next_value_seed(Input::optional())?;
+            let values: Option<Vec<String>> = entries.next_value_seed(InputSeed::optional())?;
             tags.insert(key, values.unwrap_or_default());
         }
         Ok(Self(tags))
     }
 
-    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut Faults) {
+    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut BodyFaults) {
         let Some(entries) = value.as_object() else {
-            return faults.push(at, Fault::other_kind(&Self::wanted(), kind_of(value)));
+            return faults.push(at, AttributeFault::other_kind(&Self::wanted(), kind_of(value)));
         };
         for (key, values) in entries {
             find_field_faults::<Vec<String>>(values, None, &Path::Key(at, key), faults);
@@ -100,9 +100,9 @@ impl FromInput for JsonObject {
         Map::deserialize(MapAccessDeserializer::new(entries)).map(Self)
     }
 
-    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut Faults) {
+    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut BodyFaults) {
         if !value.is_object() {
-            faults.push(at, Fault::other_kind(&Self::wanted(), kind_of(value)));
+            faults.push(at, AttributeFault::other_kind(&Self::wanted(), kind_of(value)));
         }
     }
 }

@@ -16,9 +16,9 @@ use utoipa::openapi::{RefOr, Schema};
 
 use super::api_error::{ApiError, ErrorType};
 use super::attribute_value::{AttributeKind, AttributeValue};
-use super::bounds::Bounds;
+use super::bounds::AttributeBounds;
 use super::document;
-use super::fault::{Fault, Faults, Path};
+use super::fault::{AttributeFault, BodyFaults, Path};
 use super::schema::Components;
 
 /// A type of a field of a request body.
@@ -33,25 +33,25 @@ pub trait FromInput: Sized {
     fn describe(components: &mut Components) -> RefOr<Schema>;
 
     /// Reads any value except null, an array or an object.
-    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
+    fn from_scalar(found: Scalar<'_>) -> Result<Self, AttributeFault> {
         Err(other_kind::<Self>(found))
     }
 
     /// Reads an array.
     fn from_seq<'de, A: SeqAccess<'de>>(_elements: A) -> Result<Self, A::Error> {
-        Err(de::Error::custom(Fault::other_kind(&Self::wanted(), "an array")))
+        Err(de::Error::custom(AttributeFault::other_kind(&Self::wanted(), "an array")))
     }
 
     /// Reads an object.
     fn from_map<'de, A: MapAccess<'de>>(_entries: A) -> Result<Self, A::Error> {
-        Err(de::Error::custom(Fault::other_kind(&Self::wanted(), "an object")))
+        Err(de::Error::custom(AttributeFault::other_kind(&Self::wanted(), "an object")))
     }
 
     /// Collects every fault of `value`.
-    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut Faults) {
+    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut BodyFaults) {
         let outcome = match Scalar::of(value) {
             Some(scalar) => Self::from_scalar(scalar).map(drop),
-            None => Err(Fault::other_kind(&Self::wanted(), kind_of(value))),
+            None => Err(AttributeFault::other_kind(&Self::wanted(), kind_of(value))),
         };
         if let Err(fault) = outcome {
             faults.push(at, fault);
@@ -59,7 +59,7 @@ pub trait FromInput: Sized {
     }
 
     /// Collects every value that was read but is not plausible.
-    fn find_implausible(&self, _at: &Path<'_>, _faults: &mut Faults) {}
+    fn find_implausible(&self, _at: &Path<'_>, _faults: &mut BodyFaults) {}
 
     /// The value for rules of partners; an empty one counts as absent.
     fn attribute_value(&self) -> Option<AttributeValue<'_>> {
@@ -67,14 +67,17 @@ pub trait FromInput: Sized {
     }
 }
 
-pub(super) fn other_kind<T: FromInput>(found: Scalar<'_>) -> Fault {
-    Fault::other_kind(&T::wanted(), found.kind())
+pub(super) fn other_kind<T: FromInput>(found: Scalar<'_>) -> AttributeFault {
+    AttributeFault::other_kind(&T::wanted(), found.kind())
 }
 
 /// Reads text with `parse`, which returns `None` for text of the wrong form.
-pub(super) fn text<T: FromInput>(found: Scalar<'_>, parse: fn(&str) -> Option<T>) -> Result<T, Fault> {
+pub(super) fn text<T: FromInput>(
+    found: Scalar<'_>,
+    parse: fn(&str) -> Option<T>,
+) -> Result<T, AttributeFault> {
     match found {
-        Scalar::Text(text) => parse(text).ok_or_else(|| Fault::wanted(&T::wanted())),
+        Scalar::Text(text) => parse(text).ok_or_else(|| AttributeFault::wanted(&T::wanted())),
         other => Err(other_kind::<T>(other)),
     }
 }
@@ -100,7 +103,7 @@ macro_rules! from_scalar {
                 $schema
             }
 
-            fn from_scalar($found: $crate::input::Scalar<'_>) -> Result<Self, $crate::fault::Fault> {
+            fn from_scalar($found: $crate::input::Scalar<'_>) -> Result<Self, $crate::fault::AttributeFault> {
                 $read
             }
 
@@ -165,14 +168,14 @@ pub(super) fn kind_of(value: &Value) -> &'static str {
 /// Collects the faults of an optional field; an absent one has none.
 pub(super) fn find_field_faults<T: FromInput>(
     value: &Value,
-    bounds: Option<Bounds>,
+    bounds: Option<AttributeBounds>,
     at: &Path<'_>,
-    faults: &mut Faults,
+    faults: &mut BodyFaults,
 ) {
     if value.is_null() || value.as_str().is_some_and(is_blank) {
         return;
     }
-    let implausible = |bounds: Bounds| bounds.fault_of_sent(Scalar::of(value)?, faults.today);
+    let implausible = |bounds: AttributeBounds| bounds.fault_of_sent(Scalar::of(value)?, faults.today);
     match bounds.and_then(implausible) {
         Some(fault) => faults.push(at, fault),
         None => T::find_faults(value, at, faults),
@@ -182,9 +185,9 @@ pub(super) fn find_field_faults<T: FromInput>(
 /// Collects the implausible values of a field.
 pub(super) fn find_field_implausible<T: FromInput>(
     value: &T,
-    bounds: Option<Bounds>,
+    bounds: Option<AttributeBounds>,
     at: &Path<'_>,
-    faults: &mut Faults,
+    faults: &mut BodyFaults,
 ) {
     match bounds {
         Some(bounds) => {
@@ -202,14 +205,14 @@ fn is_blank(text: &str) -> bool {
 
 /// Why a body could not be read.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Unreadable {
+pub enum UnreadableBody {
     /// The body is not JSON, or not an object.
     NotJson(ApiError),
     /// The body is an object with these faults, in the order of the specification.
     Faults(Vec<ApiError>),
 }
 
-impl Unreadable {
+impl UnreadableBody {
     /// The missing ones of these required attributes.
     pub(super) fn missing<'a>(given: impl IntoIterator<Item = (&'a str, bool)>) -> Self {
         let missing = given.into_iter().filter(|(_, is_given)| !is_given);
@@ -218,17 +221,17 @@ impl Unreadable {
 }
 
 /// Reads a request body without an upper bound for dates.
-pub fn read<T: FromInput>(body: &[u8]) -> Result<T, Unreadable> {
+pub fn read<T: FromInput>(body: &[u8]) -> Result<T, UnreadableBody> {
     read_on(NaiveDate::MAX, body)
 }
 
 /// Reads a request body that arrived on `today`.
-pub fn read_on<T: FromInput>(today: NaiveDate, body: &[u8]) -> Result<T, Unreadable> {
+pub fn read_on<T: FromInput>(today: NaiveDate, body: &[u8]) -> Result<T, UnreadableBody> {
     let json = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
     // Values under unknown keys are not read, but must be valid text (RFC 8259, 8.1).
     let Ok(text) = std::str::from_utf8(json) else { return explain(today, json) };
     let mut reader = serde_json::Deserializer::from_str(text);
-    let fast = Input::required().deserialize(&mut reader).and_then(|read| reader.end().map(|()| read));
+    let fast = InputSeed::required().deserialize(&mut reader).and_then(|read| reader.end().map(|()| read));
     match fast {
         Ok(Some(read)) => plausible(today, read),
         Ok(None) | Err(_) => explain(today, json),
@@ -236,18 +239,18 @@ pub fn read_on<T: FromInput>(today: NaiveDate, body: &[u8]) -> Result<T, Unreada
 }
 
 /// Returns the value read, unless part of it is not plausible.
-fn plausible<T: FromInput>(today: NaiveDate, read: T) -> Result<T, Unreadable> {
-    let mut faults = Faults::on(today);
+fn plausible<T: FromInput>(today: NaiveDate, read: T) -> Result<T, UnreadableBody> {
+    let mut faults = BodyFaults::on(today);
     read.find_implausible(&Path::Root, &mut faults);
-    if faults.is_empty() { Ok(read) } else { Err(Unreadable::Faults(faults.into_errors())) }
+    if faults.is_empty() { Ok(read) } else { Err(UnreadableBody::Faults(faults.into_errors())) }
 }
 
 /// Reports every fault of a body that the fast path refused.
 ///
 /// There may be none: of two equal keys, the faulty one may be missing from the parsed document, which is
 /// then read as it is.
-fn explain<T: FromInput>(today: NaiveDate, json: &[u8]) -> Result<T, Unreadable> {
-    let not_json = |message| Unreadable::NotJson(ApiError::new(ErrorType::Malformed, message));
+fn explain<T: FromInput>(today: NaiveDate, json: &[u8]) -> Result<T, UnreadableBody> {
+    let not_json = |message| UnreadableBody::NotJson(ApiError::new(ErrorType::Malformed, message));
     let broken_at = |error: serde_json::Error| {
         not_json(format!("the body is not JSON: see line {}, column {}", error.line(), error.column()))
     };
@@ -258,25 +261,25 @@ fn explain<T: FromInput>(today: NaiveDate, json: &[u8]) -> Result<T, Unreadable>
     if !document.is_object() {
         return Err(not_json(format!("the body must be a JSON object, got {}", kind_of(&document))));
     }
-    let mut faults = Faults::on(today);
+    let mut faults = BodyFaults::on(today);
     T::find_faults(&document, &Path::Root, &mut faults);
     if !faults.is_empty() {
-        return Err(Unreadable::Faults(faults.into_errors()));
+        return Err(UnreadableBody::Faults(faults.into_errors()));
     }
     let document: Value = serde_json::from_slice(json).map_err(broken_at)?;
-    match Input::required().deserialize(document) {
+    match InputSeed::required().deserialize(document) {
         Ok(Some(read)) => Ok(read),
         Ok(None) | Err(_) => Err(not_json("the body cannot be read".to_owned())),
     }
 }
 
 /// Reads one value as a `T`; yields `None` only where the value may be absent.
-pub(super) struct Input<T> {
+pub(super) struct InputSeed<T> {
     may_be_absent: bool,
     read: PhantomData<T>,
 }
 
-impl<T> Input<T> {
+impl<T> InputSeed<T> {
     /// Reads a field: `null` and blank text mean "absent".
     pub(super) fn optional() -> Self {
         Self { may_be_absent: true, read: PhantomData }
@@ -288,7 +291,7 @@ impl<T> Input<T> {
     }
 }
 
-impl<'de, T: FromInput> DeserializeSeed<'de> for Input<T> {
+impl<'de, T: FromInput> DeserializeSeed<'de> for InputSeed<T> {
     type Value = Option<T>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
@@ -296,7 +299,7 @@ impl<'de, T: FromInput> DeserializeSeed<'de> for Input<T> {
     }
 }
 
-impl<'de, T: FromInput> Visitor<'de> for Input<T> {
+impl<'de, T: FromInput> Visitor<'de> for InputSeed<T> {
     type Value = Option<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -304,7 +307,11 @@ impl<'de, T: FromInput> Visitor<'de> for Input<T> {
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<Option<T>, E> {
-        if self.may_be_absent { Ok(None) } else { Err(E::custom(Fault::other_kind(&T::wanted(), "null"))) }
+        if self.may_be_absent {
+            Ok(None)
+        } else {
+            Err(E::custom(AttributeFault::other_kind(&T::wanted(), "null")))
+        }
     }
 
     fn visit_none<E: de::Error>(self) -> Result<Option<T>, E> {
@@ -349,9 +356,9 @@ fn scalar<T: FromInput, E: de::Error>(found: Scalar<'_>) -> Result<Option<T>, E>
 }
 
 /// Recognises an object's key without copying it.
-pub(super) struct Key<'r, K>(pub(super) &'r dyn Fn(&str) -> K);
+pub(super) struct KeySeed<'r, K>(pub(super) &'r dyn Fn(&str) -> K);
 
-impl<'de, K> DeserializeSeed<'de> for Key<'_, K> {
+impl<'de, K> DeserializeSeed<'de> for KeySeed<'_, K> {
     type Value = K;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<K, D::Error> {
@@ -359,7 +366,7 @@ impl<'de, K> DeserializeSeed<'de> for Key<'_, K> {
     }
 }
 
-impl<K> Visitor<'_> for Key<'_, K> {
+impl<K> Visitor<'_> for KeySeed<'_, K> {
     type Value = K;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

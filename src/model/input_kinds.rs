@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use super::attribute_value::{AttributeKind, AttributeValue};
 use super::enumeration::Enumeration;
-use super::fault::{Fault, Faults, Path};
-use super::input::{FromInput, Input, Scalar, from_scalar, kind_of, other_kind, text};
+use super::fault::{AttributeFault, BodyFaults, Path};
+use super::input::{FromInput, InputSeed, Scalar, from_scalar, kind_of, other_kind, text};
 use super::schema::{self, Components};
 
 macro_rules! integer {
@@ -29,13 +29,13 @@ macro_rules! integer {
                 let integer = match found {
                     Scalar::Integer(integer) => Some(integer),
                     Scalar::Float(float) if float.fract() != 0.0 => {
-                        return Err(Fault::other_kind(&Self::wanted(), "a number with a fraction"));
+                        return Err(AttributeFault::other_kind(&Self::wanted(), "a number with a fraction"));
                     }
                     Scalar::Float(float) => integral(float),
                     other => return Err(other_kind::<Self>(other)),
                 };
                 integer.and_then(|integer| Self::try_from(integer).ok()).ok_or_else(|| {
-                    Fault::wanted(&format!("an integer between {} and {}", Self::MIN, Self::MAX))
+                    AttributeFault::wanted(&format!("an integer between {} and {}", Self::MIN, Self::MAX))
                 })
             },
             show: integer => Some(AttributeValue::Number(*integer as f64)),
@@ -132,11 +132,11 @@ impl<T: FromInput> FromInput for Box<T> {
         T::from_map(entries).map(Self::new)
     }
 
-    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut Faults) {
+    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut BodyFaults) {
         T::find_faults(value, at, faults);
     }
 
-    fn find_implausible(&self, at: &Path<'_>, faults: &mut Faults) {
+    fn find_implausible(&self, at: &Path<'_>, faults: &mut BodyFaults) {
         T::find_implausible(self, at, faults);
     }
 }
@@ -182,22 +182,22 @@ impl<T: Element> FromInput for Vec<T> {
 
     fn from_seq<'de, A: SeqAccess<'de>>(mut elements: A) -> Result<Self, A::Error> {
         let mut read = Self::new();
-        while let Some(element) = elements.next_element_seed(Input::required())? {
-            read.push(element.ok_or_else(|| de::Error::custom(Fault::wanted(&T::wanted())))?);
+        while let Some(element) = elements.next_element_seed(InputSeed::required())? {
+            read.push(element.ok_or_else(|| de::Error::custom(AttributeFault::wanted(&T::wanted())))?);
         }
         Ok(read)
     }
 
-    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut Faults) {
+    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut BodyFaults) {
         let Some(elements) = value.as_array() else {
-            return faults.push(at, Fault::other_kind(&Self::wanted(), kind_of(value)));
+            return faults.push(at, AttributeFault::other_kind(&Self::wanted(), kind_of(value)));
         };
         for (index, element) in elements.iter().enumerate() {
             T::find_faults(element, &Path::Index(at, index), faults);
         }
     }
 
-    fn find_implausible(&self, at: &Path<'_>, faults: &mut Faults) {
+    fn find_implausible(&self, at: &Path<'_>, faults: &mut BodyFaults) {
         for (index, element) in self.iter().enumerate() {
             element.find_implausible(&Path::Index(at, index), faults);
         }

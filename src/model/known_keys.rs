@@ -8,8 +8,8 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::fault::{Faults, Path};
-use super::input::Key;
+use super::fault::{BodyFaults, Path};
+use super::input::KeySeed;
 use super::schema::{self, Components};
 
 /// An unknown key.
@@ -78,7 +78,7 @@ impl KnownKeys {
     pub fn unknown(&self, body: &[u8]) -> Vec<UnknownKey<'_>> {
         let mut unknown = Vec::new();
         self.each_unknown(body, &mut |at, key, known| {
-            if unknown.len() < Faults::MAX {
+            if unknown.len() < BodyFaults::MAX {
                 let shown: String = key.chars().take(KEY_CHARS).collect();
                 let attribute = Path::Key(at, &shown).to_string();
                 unknown.push(UnknownKey { attribute, likely: known.nearest(&shown) });
@@ -94,23 +94,23 @@ impl KnownKeys {
         nearest.filter(|known| likeness(known) > NEAR)
     }
 
-    fn each_unknown<'k>(&'k self, body: &[u8], tell: Tell<'_, 'k>) {
+    fn each_unknown<'k>(&'k self, body: &[u8], tell: UnknownKeyCallback<'_, 'k>) {
         let mut reader = serde_json::Deserializer::from_slice(body);
         // An error is ignored here: the reader of the body reports it.
-        let _ = Walk { known: self, at: &Path::Root, tell }.deserialize(&mut reader);
+        let _ = KnownKeysWalk { known: self, at: &Path::Root, tell }.deserialize(&mut reader);
     }
 }
 
 /// A callback for each unknown key: its parent's path, the key, and the keys known there.
-type Tell<'t, 'k> = &'t mut dyn FnMut(&Path<'_>, &str, &'k KnownKeys);
+type UnknownKeyCallback<'t, 'k> = &'t mut dyn FnMut(&Path<'_>, &str, &'k KnownKeys);
 
-struct Walk<'w, 'k> {
+struct KnownKeysWalk<'w, 'k> {
     known: &'k KnownKeys,
     at: &'w Path<'w>,
-    tell: Tell<'w, 'k>,
+    tell: UnknownKeyCallback<'w, 'k>,
 }
 
-impl<'de> DeserializeSeed<'de> for Walk<'_, '_> {
+impl<'de> DeserializeSeed<'de> for KnownKeysWalk<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -128,7 +128,7 @@ macro_rules! pass_over {
     };
 }
 
-impl<'de> Visitor<'de> for Walk<'_, '_> {
+impl<'de> Visitor<'de> for KnownKeysWalk<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -139,11 +139,11 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         // Borrows, so that a known key is not copied.
         let known = self.known;
         let look_up = move |key: &str| known.0.get_key_value(key).ok_or_else(|| key.to_owned());
-        while let Some(key) = entries.next_key_seed(Key(&look_up))? {
+        while let Some(key) = entries.next_key_seed(KeySeed(&look_up))? {
             match key {
                 Ok((key, known)) => {
                     let at = Path::Key(self.at, key);
-                    entries.next_value_seed(Walk { known, at: &at, tell: &mut *self.tell })?;
+                    entries.next_value_seed(KnownKeysWalk { known, at: &at, tell: &mut *self.tell })?;
                 }
                 Err(unknown) => {
                     (self.tell)(self.at, &unknown, self.known);
@@ -158,7 +158,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         let mut index = 0;
         loop {
             let at = Path::Index(self.at, index);
-            let walk = Walk { known: self.known, at: &at, tell: &mut *self.tell };
+            let walk = KnownKeysWalk { known: self.known, at: &at, tell: &mut *self.tell };
             if elements.next_element_seed(walk)?.is_none() {
                 return Ok(());
             }

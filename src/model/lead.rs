@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::enums::ProductType;
 use super::free_form::ClientTags;
-use super::input::{self, Unreadable};
+use super::input::{self, UnreadableBody};
 use super::section::section;
 use super::sections::*;
 
@@ -74,12 +74,12 @@ section! {
 
 impl Lead {
     /// Reads a request body; an error names every fault.
-    pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
+    pub fn read(body: &[u8]) -> Result<Self, UnreadableBody> {
         input::read(body)
     }
 
     /// Reads a request body that arrived on `today`, which bounds dates of birth.
-    pub fn read_on(today: NaiveDate, body: &[u8]) -> Result<Self, Unreadable> {
+    pub fn read_on(today: NaiveDate, body: &[u8]) -> Result<Self, UnreadableBody> {
         input::read_on(today, body)
     }
 

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::enums::{LoanPurpose, ProductSubType, ProvidedCreditRating, State};
 use super::fixed_point::Percent;
-use super::input::{self, Unreadable};
+use super::input::{self, UnreadableBody};
 use super::section::section;
 use super::timestamp::Timestamp;
 use crate::record;
@@ -59,12 +59,12 @@ impl LoanReportCreateData {
     ///
     /// # Errors
     /// Every fault.
-    pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
+    pub fn read(body: &[u8]) -> Result<Self, UnreadableBody> {
         let fields: LoanReportFields = input::read(body)?;
         let (income, rating) = (fields.annual_income, fields.credit_rating);
         let (Some(annual_income), Some(credit_rating)) = (income, rating) else {
             let given = [("annualIncome", income.is_some()), ("creditRating", rating.is_some())];
-            return Err(Unreadable::missing(given));
+            return Err(UnreadableBody::missing(given));
         };
         Ok(Self {
             annual_income,
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn every_missing_field_is_named() {
-        let Err(Unreadable::Faults(faults)) = LoanReportCreateData::read(b"{\"state\":\"WA\"}") else {
+        let Err(UnreadableBody::Faults(faults)) = LoanReportCreateData::read(b"{\"state\":\"WA\"}") else {
             panic!("read");
         };
         let attributes: Vec<_> = faults.iter().filter_map(|fault| fault.attribute.as_deref()).collect();

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::api_error::{ApiError, ErrorType};
 use super::enums::{PartnerEventType, ProductType, RejectReason};
-use super::input::{self, Unreadable};
+use super::input::{self, UnreadableBody};
 use super::plain_number;
 use super::section::section;
 use super::timestamp::Timestamp;
@@ -136,17 +136,19 @@ impl PartnerReport {
     ///
     /// # Errors
     /// Every fault of the body.
-    pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
+    pub fn read(body: &[u8]) -> Result<Self, UnreadableBody> {
         let fields: PartnerReportFields = input::read(body)?;
-        fields.report().map_err(Unreadable::Faults)
+        fields.report().map_err(UnreadableBody::Faults)
     }
 
     /// Parses a report from texts: query parameters, or the fields of a CSV line.
     ///
     /// # Errors
     /// Every fault of the texts.
-    pub fn from_texts<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<Self, Unreadable> {
-        let body = Self::json_of(texts).map_err(Unreadable::Faults)?;
+    pub fn from_texts<'t>(
+        texts: impl IntoIterator<Item = (&'t str, &'t str)>,
+    ) -> Result<Self, UnreadableBody> {
+        let body = Self::json_of(texts).map_err(UnreadableBody::Faults)?;
         Self::read(body.to_string().as_bytes())
     }
 
@@ -280,7 +282,7 @@ mod tests {
 
     fn faults(body: &str) -> Vec<String> {
         match PartnerReport::read(body.as_bytes()) {
-            Err(Unreadable::Faults(faults)) => {
+            Err(UnreadableBody::Faults(faults)) => {
                 faults.into_iter().filter_map(|fault| fault.attribute).collect()
             }
             other => panic!("{other:?}"),

@@ -7,7 +7,7 @@ use utoipa::openapi::schema::{AnyOfBuilder, Object, ObjectBuilder, Type};
 use utoipa::openapi::{ArrayBuilder, Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::bounds::Bounds;
+use super::bounds::AttributeBounds;
 
 /// Schemas, by the names that references use.
 pub type Components = Vec<(String, RefOr<Schema>)>;
@@ -66,7 +66,7 @@ pub(super) fn checked_text(accepted: Accepted, about: &[&str]) -> RefOr<Schema> 
 }
 
 /// Adds the bounds, if any, to a schema.
-pub(super) fn bounded(mut wanted: RefOr<Schema>, bounds: Option<Bounds>) -> RefOr<Schema> {
+pub(super) fn bounded(mut wanted: RefOr<Schema>, bounds: Option<AttributeBounds>) -> RefOr<Schema> {
     if let (RefOr::T(Schema::Object(object)), Some(bounds)) = (&mut wanted, bounds) {
         bounds.describe(object);
     }

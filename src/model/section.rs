@@ -75,9 +75,9 @@ macro_rules! section {
         const _: () = {
             use utoipa::openapi::schema::{ObjectBuilder, Type};
             use utoipa::openapi::{RefOr, Schema};
-            use $crate::fault::{Fault, Faults, Path};
+            use $crate::fault::{AttributeFault, BodyFaults, Path};
             use $crate::input::{
-                FromInput, Input, Key, find_field_faults, find_field_implausible, kind_of,
+                FromInput, InputSeed, KeySeed, find_field_faults, find_field_implausible, kind_of,
             };
             use $crate::schema::{self, Components};
 
@@ -98,11 +98,11 @@ macro_rules! section {
                         _ => None,
                     };
                     let mut section = Self::default();
-                    while let Some(field) = entries.next_key_seed(Key(&recognise))? {
+                    while let Some(field) = entries.next_key_seed(KeySeed(&recognise))? {
                         match field {
                             $(
                                 Some(Field::$field) => {
-                                    let given = entries.next_value_seed(Input::optional())?;
+                                    let given = entries.next_value_seed(InputSeed::optional())?;
                                     section.$field = given.or(section.$field.take());
                                 }
                             )+
@@ -112,9 +112,9 @@ macro_rules! section {
                     Ok(section)
                 }
 
-                fn find_faults(value: &serde_json::Value, at: &Path<'_>, faults: &mut Faults) {
+                fn find_faults(value: &serde_json::Value, at: &Path<'_>, faults: &mut BodyFaults) {
                     let Some(entries) = value.as_object() else {
-                        return faults.push(at, Fault::other_kind(&Self::wanted(), kind_of(value)));
+                        return faults.push(at, AttributeFault::other_kind(&Self::wanted(), kind_of(value)));
                     };
                     $(
                         for name in [$wire $(, $alias)*] {
@@ -126,7 +126,7 @@ macro_rules! section {
                     )+
                 }
 
-                fn find_implausible(&self, at: &Path<'_>, faults: &mut Faults) {
+                fn find_implausible(&self, at: &Path<'_>, faults: &mut BodyFaults) {
                     $(
                         if let Some(value) = &self.$field {
                             let bounds = section!(@bounds $($bounds)?);
@@ -177,7 +177,7 @@ macro_rules! section {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let input = $crate::input::Input::<Self>::required();
+                let input = $crate::input::InputSeed::<Self>::required();
                 deserializer.deserialize_map(input).map(Option::unwrap_or_default)
             }
         }

@@ -124,7 +124,7 @@ fn phones(lead: &Lead) -> Vec<String> {
 type Spelling = fn(&str) -> String;
 
 /// Picks a person of a lead.
-type Who = fn(&Lead, Spelling) -> Option<String>;
+type SubjectExtractor = fn(&Lead, Spelling) -> Option<String>;
 
 fn applicant(lead: &Lead, spelling: Spelling) -> Option<String> {
     let who = lead.personal_information.as_ref()?;
@@ -137,12 +137,12 @@ fn co_applicant(lead: &Lead, spelling: Spelling) -> Option<String> {
 }
 
 fn persons(lead: &Lead) -> Vec<String> {
-    let spelt = |who: Who| {
+    let spelt = |who: SubjectExtractor| {
         let given = who(lead, as_given);
         let differs = given.as_ref().is_some_and(|given| as_typed(given) != *given);
         differs.then(|| who(lead, name_in_lists)).flatten().into_iter().chain(given)
     };
-    [applicant as Who, co_applicant].into_iter().flat_map(spelt).collect()
+    [applicant as SubjectExtractor, co_applicant].into_iter().flat_map(spelt).collect()
 }
 
 fn email(email: &Email) -> String {

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::input::{self, Unreadable};
+use super::input::{self, UnreadableBody};
 use super::section::section;
 use crate::record;
 
@@ -16,7 +16,7 @@ section! {
 
 impl SessionInitNew {
     /// Reads a request body, which may be empty.
-    pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
+    pub fn read(body: &[u8]) -> Result<Self, UnreadableBody> {
         if body.trim_ascii().is_empty() { Ok(Self::default()) } else { input::read(body) }
     }
 }
@@ -63,11 +63,11 @@ record! {
 
 impl OfferDisplayNew {
     /// Reads a request body; all three ids are required.
-    pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
+    pub fn read(body: &[u8]) -> Result<Self, UnreadableBody> {
         let OfferDisplayFields { lead_uuid, rate_table_uuid, offer_uuid } = input::read(body)?;
         let ids = [("leadUuid", lead_uuid), ("rateTableUuid", rate_table_uuid), ("offerUuid", offer_uuid)];
         let [(_, Some(lead_uuid)), (_, Some(rate_table_uuid)), (_, Some(offer_uuid))] = ids else {
-            return Err(Unreadable::missing(ids.map(|(name, id)| (name, id.is_some()))));
+            return Err(UnreadableBody::missing(ids.map(|(name, id)| (name, id.is_some()))));
         };
         Ok(Self { lead_uuid, rate_table_uuid, offer_uuid })
     }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn every_missing_id_is_named() {
         let body = br#"{"rateTableUuid":"0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8c01"}"#;
-        let Err(Unreadable::Faults(faults)) = OfferDisplayNew::read(body) else { panic!("read") };
+        let Err(UnreadableBody::Faults(faults)) = OfferDisplayNew::read(body) else { panic!("read") };
         let attributes: Vec<_> = faults.iter().filter_map(|fault| fault.attribute.as_deref()).collect();
         assert_eq!(attributes, ["leadUuid", "offerUuid"]);
         assert!(faults.iter().all(|fault| fault.error_type == Some(ErrorType::Missing)));

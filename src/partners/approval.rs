@@ -34,7 +34,7 @@ use uuid::Uuid;
 
 use super::catalog::loan::LoanCost;
 use super::catalog::{CatalogOffer, Pricing};
-use super::eligibility::{Condition, Rule, Test};
+use super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
 use super::facts::{Facts, Subject};
 use super::offer_json::percent;
 use super::partner::Seat;
@@ -55,7 +55,7 @@ const DEROGATORY: f64 = 0.8;
 
 /// Approval probabilities by kind of loan: for each institution, the likeliest first, and for the network.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Estimate {
+pub struct ApprovalEstimate {
     /// Estimates by institution.
     pub institutions: Vec<FinancialInstitutionLoanReport>,
     /// Estimates over all institutions.
@@ -68,7 +68,7 @@ pub fn estimate<'s>(
     seats: impl IntoIterator<Item = &'s Seat>,
     asked: &LoanReportCreateData,
     now: DateTime<Utc>,
-) -> Estimate {
+) -> ApprovalEstimate {
     let lead = lead_of(asked);
     let facts = Facts::new(&lead, now, CreditBands::Current);
     let mut institutions: BTreeMap<Uuid, (&Seat, BTreeMap<ProductSubType, BandTally>)> = BTreeMap::new();
@@ -91,7 +91,7 @@ pub fn estimate<'s>(
     institutions.sort_by(|one, other| {
         likeliest(other).total_cmp(&likeliest(one)).then_with(|| one.name.cmp(&other.name))
     });
-    Estimate { network: network(&institutions), institutions }
+    ApprovalEstimate { network: network(&institutions), institutions }
 }
 
 /// The request as a lead that rules can be evaluated on.
@@ -130,12 +130,12 @@ struct BandTally {
     in_reach: u32,
     /// Sum of the firmness of the bands that fit.
     firmness: f64,
-    terms: Option<Terms>,
+    terms: Option<BandTerms>,
 }
 
 /// APR and terms of the bands for the nearest rating so far.
 #[derive(Debug, Clone, Copy)]
-struct Terms {
+struct BandTerms {
     /// Ordinal of the rating; 0 is the best.
     rating: u32,
     apr: Spread,
@@ -145,16 +145,16 @@ struct Terms {
 impl BandTally {
     fn count(&mut self, offer: &CatalogOffer, facts: &Facts) {
         let Pricing::Loan(loan) = &offer.pricing else { return };
-        if !could_hold(&offer.rule, facts, Standing::Ideal) {
+        if !could_hold(&offer.rule, facts, ApplicantStanding::Ideal) {
             return;
         }
-        let fits = could_hold(&offer.rule, facts, Standing::Own);
+        let fits = could_hold(&offer.rule, facts, ApplicantStanding::Own);
         let ratings = facts.rating().map_or(u64::MAX, no_better_than);
         for LoanCost { ratings: of_band, apr, months } in loan.costs(facts.loan_amount()) {
             self.in_reach += 1;
             if fits && of_band & ratings != 0 {
                 self.firmness += loan.likelihood();
-                self.widen(Terms {
+                self.widen(BandTerms {
                     rating: (of_band & ratings).trailing_zeros(),
                     apr,
                     months: (months, months),
@@ -163,10 +163,10 @@ impl BandTally {
         }
     }
 
-    fn widen(&mut self, terms: Terms) {
+    fn widen(&mut self, terms: BandTerms) {
         self.terms = Some(match self.terms {
             Some(nearest) if nearest.rating < terms.rating => nearest,
-            Some(nearest) if nearest.rating == terms.rating => Terms {
+            Some(nearest) if nearest.rating == terms.rating => BandTerms {
                 apr: Spread::covering([nearest.apr, terms.apr]).unwrap_or(terms.apr),
                 months: (nearest.months.0.min(terms.months.0), nearest.months.1.max(terms.months.1)),
                 ..terms
@@ -219,7 +219,7 @@ fn network(institutions: &[FinancialInstitutionLoanReport]) -> Vec<LoanProbabili
 
 /// The standing that a rule is evaluated with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum ApplicantStanding {
     /// The best possible standing.
     Ideal,
     /// The person's own.
@@ -228,44 +228,48 @@ enum Standing {
 
 /// What improves a standing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Better {
+enum Improvement {
     More,
     Less,
     Rated,
 }
 
 /// The subjects that make up a person's standing.
-static STANDING: LazyLock<[(Subject, Better); 10]> = LazyLock::new(|| {
+static STANDING: LazyLock<[(Subject, Improvement); 10]> = LazyLock::new(|| {
     [
-        (Subject::of("financialInformation.annualIncome"), Better::More),
-        (Subject::of("financialInformation.monthlyDebt"), Better::Less),
-        (Subject::of("debtToIncome"), Better::Less),
-        (Subject::of("loanToIncome"), Better::Less),
-        (Subject::of("mortgageToIncome"), Better::Less),
-        (Subject::of("paymentToIncome"), Better::Less),
-        (Subject::of("unsecuredDebtToIncome"), Better::Less),
-        (Subject::of("creditScore"), Better::More),
-        (Subject::of("creditInformation.providedNumericCreditScore"), Better::More),
-        (Subject::of("creditInformation.providedCreditRating"), Better::Rated),
+        (Subject::of("financialInformation.annualIncome"), Improvement::More),
+        (Subject::of("financialInformation.monthlyDebt"), Improvement::Less),
+        (Subject::of("debtToIncome"), Improvement::Less),
+        (Subject::of("loanToIncome"), Improvement::Less),
+        (Subject::of("mortgageToIncome"), Improvement::Less),
+        (Subject::of("paymentToIncome"), Improvement::Less),
+        (Subject::of("unsecuredDebtToIncome"), Improvement::Less),
+        (Subject::of("creditScore"), Improvement::More),
+        (Subject::of("creditInformation.providedNumericCreditScore"), Improvement::More),
+        (Subject::of("creditInformation.providedCreditRating"), Improvement::Rated),
     ]
 });
 
 /// Whether a rule could hold if the person gave more attributes. A better standing than required is accepted.
-fn could_hold(rule: &Rule, facts: &Facts, standing: Standing) -> bool {
+fn could_hold(rule: &EligibilityRule, facts: &Facts, standing: ApplicantStanding) -> bool {
     let mut alternatives = rule.alternatives.iter();
     alternatives.any(|conditions| conditions.iter().all(|condition| could_be_met(condition, facts, standing)))
 }
 
-fn could_be_met(condition: &Condition, facts: &Facts, standing: Standing) -> bool {
+fn could_be_met(condition: &EligibilityCondition, facts: &Facts, standing: ApplicantStanding) -> bool {
     let Some(value) = facts.get(&condition.subject) else { return true };
     let better =
         STANDING.iter().find(|(subject, _)| *subject == condition.subject).map(|(_, better)| *better);
     match (better, &condition.test, value) {
         (None, test, value) => test.accepts(value),
-        (Some(_), ..) if standing == Standing::Ideal => true,
-        (Some(Better::More), Test::Range { min, .. }, AttributeValue::Number(number)) => *min <= number,
-        (Some(Better::Less), Test::Range { max, .. }, AttributeValue::Number(number)) => number <= *max,
-        (Some(Better::Rated), Test::Category(wanted), AttributeValue::Category(_)) => {
+        (Some(_), ..) if standing == ApplicantStanding::Ideal => true,
+        (Some(Improvement::More), ConditionTest::Range { min, .. }, AttributeValue::Number(number)) => {
+            *min <= number
+        }
+        (Some(Improvement::Less), ConditionTest::Range { max, .. }, AttributeValue::Number(number)) => {
+            number <= *max
+        }
+        (Some(Improvement::Rated), ConditionTest::Category(wanted), AttributeValue::Category(_)) => {
             facts.rating().is_none_or(|rating| wanted & no_better_than(rating) != 0)
         }
         (Some(_), test, value) => test.accepts(value),
@@ -292,7 +296,7 @@ mod tests {
         Book::load(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../partners"))).unwrap()
     }
 
-    fn estimated(book: &Book, asked: &LoanReportCreateData) -> Estimate {
+    fn estimated(book: &Book, asked: &LoanReportCreateData) -> ApprovalEstimate {
         estimate(book.seats().iter().map(AsRef::as_ref), asked, DateTime::default())
     }
 
@@ -309,7 +313,7 @@ mod tests {
     }
 
     /// Every probability by institution and kind; `None` is the network.
-    fn probabilities(estimate: &Estimate) -> BTreeMap<(Option<Uuid>, Option<ProductSubType>), f64> {
+    fn probabilities(estimate: &ApprovalEstimate) -> BTreeMap<(Option<Uuid>, Option<ProductSubType>), f64> {
         let of = |institution: Option<Uuid>, all: &[LoanProbability]| -> Vec<_> {
             all.iter().map(|one| ((institution, one.product_sub_type), one.probability)).collect()
         };

@@ -2,7 +2,7 @@
 
 /// A checked row of terms.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Band {
+pub(super) struct TermsBand {
     /// Credit ratings, one bit per ordinal.
     pub(super) ratings: u64,
     /// Dollars, inclusive.
@@ -19,7 +19,7 @@ pub(super) struct Band {
     pub(super) price_adjustment: f64,
 }
 
-impl Band {
+impl TermsBand {
     /// Whether the known attributes of the lead are within the band; unknown ones count as within.
     pub(super) fn fits(&self, rating: Option<u64>, amount: Option<f64>, loan_to_value: Option<f64>) -> bool {
         let within = |value: Option<f64>, (min, max): (f64, f64)| {

@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 use super::check;
 use super::facts::Facts;
 use super::fingerprint::Fingerprint;
-use super::identity::Identity;
-use super::index::Index;
+use super::identity::PartnerIdentity;
+use super::index::EligibilityIndex;
 use super::partner::Seat;
-use super::said::Said;
+use super::said::DeclaredValues;
 use super::template::Template;
 use offerd_base::declaration::{Fault, Source, files_in, text_of};
 use offerd_model::ProductType;
@@ -23,20 +23,20 @@ use offerd_model::ProductType;
 #[derive(Debug)]
 pub struct Book {
     seats: Vec<Arc<Seat>>,
-    index: Index,
+    index: EligibilityIndex,
     /// The seat or offer behind each row of the index.
-    rows: Vec<Row>,
+    rows: Vec<IndexRow>,
     /// Equal for books with the same content.
     pub fingerprint: Fingerprint,
     /// The declared values, by partner.
-    pub(super) said: BTreeMap<String, Said>,
+    pub(super) said: BTreeMap<String, DeclaredValues>,
     /// Warnings: legal declarations that may be unintended.
     pub remarks: Vec<Fault>,
 }
 
 /// A row of the index: one alternative of the rule of a seat, or of one of its offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Row {
+struct IndexRow {
     seat: usize,
     /// `None` for the rule of the seat itself.
     offer: Option<usize>,
@@ -124,7 +124,7 @@ impl Book {
                 faults.push(source.fault("partner.uuid", message));
             }
             seats.extend(declared.seats);
-            said.insert(key, Said::by(source.table()));
+            said.insert(key, DeclaredValues::by(source.table()));
         }
         faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
         unread.extend(faults);
@@ -139,12 +139,12 @@ impl Book {
             let offers = seat.offers.iter().enumerate().map(|(nth, offer)| (Some(nth), &offer.rule));
             for (offer, rule) in std::iter::once((None, &seat.rule)).chain(offers) {
                 for conditions in &rule.alternatives {
-                    rows.push(Row { seat: position, offer });
+                    rows.push(IndexRow { seat: position, offer });
                     conjunctions.push(conditions.clone());
                 }
             }
         }
-        let index = Index::build(&conjunctions);
+        let index = EligibilityIndex::build(&conjunctions);
         let fingerprint = fingerprint(&BTreeMap::new());
         let seats = seats.into_iter().map(Arc::new).collect();
         Self { seats, index, rows, fingerprint, said: BTreeMap::new(), remarks: Vec::new() }
@@ -156,7 +156,7 @@ impl Book {
         let mut fits: Vec<Fit> = Vec::new();
         let mut last = None;
         self.index.search(facts, |row| {
-            let Row { seat, offer } = self.rows[row];
+            let IndexRow { seat, offer } = self.rows[row];
             // The alternatives of one rule are adjacent rows; only the first that holds counts.
             if last.replace((seat, offer)) == Some((seat, offer)) {
                 return;
@@ -203,8 +203,8 @@ impl Book {
     }
 
     /// Every partner, without duplicates.
-    pub fn partners(&self) -> Vec<&Identity> {
-        let mut partners: Vec<&Identity> = self.seats.iter().map(|seat| &seat.identity).collect();
+    pub fn partners(&self) -> Vec<&PartnerIdentity> {
+        let mut partners: Vec<&PartnerIdentity> = self.seats.iter().map(|seat| &seat.identity).collect();
         partners.dedup_by_key(|identity| identity.partner.uuid);
         partners
     }
@@ -232,7 +232,7 @@ fn whole((book, faults): (Book, Vec<Fault>)) -> Result<Book, Vec<Fault>> {
     if faults.is_empty() { Ok(book) } else { Err(faults) }
 }
 
-fn fingerprint(said: &BTreeMap<String, Said>) -> Fingerprint {
+fn fingerprint(said: &BTreeMap<String, DeclaredValues>) -> Fingerprint {
     let mut hasher = Sha256::new();
     for (partner, said) in said {
         hasher.update(format!("{partner}\0"));

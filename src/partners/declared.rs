@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::limits::declared::{Exclusive, Limits, exclusive};
 use super::template::{Imprint, OFFER_MS};
-use offerd_base::declaration::{HumanDuration, Refusal, count, figure, if_any};
+use offerd_base::declaration::{HumanDuration, ValueFaults, count, figure, if_any};
 use offerd_base::table;
 use offerd_model::{
     AprType, CompoundingMethod, FederalInsuranceType, IncentiveType, IncentiveUnit, MortgageLoanType,
@@ -146,7 +146,7 @@ table! {
         /// URL that a click leads to; `{clickId}`, `{leadUuid}` and a leading `{baseUrl}` are filled in.
         landing_url: String,
         /// What the supply partner earns.
-        payout: Payout,
+        payout: DeclaredPayout,
         /// Share of shown offers that earn the payout, 0 to 1.
         conversion_probability: f64,
         /// Conditions in addition to those of the product.
@@ -251,7 +251,7 @@ table! {
         /// URL that a click leads to, unless the answer has one; placeholders as in a catalog offer.
         landing_url: Option<String>,
         /// What the supply partner earns; an answered `payout` replaces its amount.
-        payout: Payout,
+        payout: DeclaredPayout,
         /// Share of shown offers that earn the payout, 0 to 1.
         conversion_probability: f64,
         /// Disclaimer that must be shown with them.
@@ -274,9 +274,9 @@ table! {
         /// Loan to value in percent that it applies to (mortgage).
         loan_to_value: Option<Range>,
         /// Yearly interest rate in percent: one figure, or lowest and highest.
-        rate: Figures,
+        rate: FigureRange,
         /// Origination fee in percent of the amount: one figure, or lowest and highest.
-        fee_rate: Option<Figures>,
+        fee_rate: Option<FigureRange>,
         /// Origination fee in dollars.
         fee_fixed: Option<f64>,
         /// Points paid (above 0) or lender credit (below 0), percent of the amount (mortgage).
@@ -307,7 +307,7 @@ pub enum FailureKind {
 }
 
 /// A wait of more than 0 s and at most one hour.
-pub(super) fn wait(HumanDuration(time): HumanDuration) -> Result<Duration, Refusal> {
+pub(super) fn wait(HumanDuration(time): HumanDuration) -> Result<Duration, ValueFaults> {
     const LONGEST: Duration = Duration::from_secs(3600);
     let is_some = !time.is_zero() && time <= LONGEST;
     is_some
@@ -316,17 +316,17 @@ pub(super) fn wait(HumanDuration(time): HumanDuration) -> Result<Duration, Refus
 }
 
 /// An offer's validity in milliseconds.
-fn validity(HumanDuration(time): HumanDuration) -> Result<i64, Refusal> {
+fn validity(HumanDuration(time): HumanDuration) -> Result<i64, ValueFaults> {
     let ms = i64::try_from(time.as_millis()).ok().filter(|ms| *ms <= OFFER_MS && !time.is_zero());
     ms.ok_or_else(|| vec![format!("must be more than 0s and at most 31 days, got {time:?}")])
 }
 
-fn instant(text: String) -> Result<Timestamp, Refusal> {
+fn instant(text: String) -> Result<Timestamp, ValueFaults> {
     let wanted = "must be an instant such as `2026-11-01T00:00:00Z`";
     Timestamp::parse(&text).ok_or_else(|| vec![format!("{wanted}, got `{text}`")])
 }
 
-fn weight(weight: f64) -> Result<f64, Refusal> {
+fn weight(weight: f64) -> Result<f64, ValueFaults> {
     const MOST: f64 = 1e6;
     let is_within = weight > 0.0 && weight <= MOST;
     is_within
@@ -351,7 +351,7 @@ pub struct Incentive {
 /// `payout`: the amount earned and the step that earns it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Payout {
+pub struct DeclaredPayout {
     /// The step that earns it.
     pub on: PayoutStep,
     /// Fixed amount in dollars.
@@ -360,7 +360,7 @@ pub struct Payout {
     pub percent: Option<f64>,
 }
 
-impl Payout {
+impl DeclaredPayout {
     /// The payout in dollars, rounded to the cent, for a loan of `amount`; a percentage of no amount is 0.
     pub fn dollars(&self, amount: Option<f64>) -> f64 {
         let share = self.percent.map(|percent| percent / 100.0 * amount.unwrap_or(0.0));
@@ -413,7 +413,7 @@ pub enum Firmness {
 /// One figure, or the lowest and the highest.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "must be a number, or a list of the lowest and the highest")]
-pub enum Figures {
+pub enum FigureRange {
     /// A single figure.
     One(f64),
     /// The lowest and the highest figure.
@@ -440,7 +440,7 @@ impl Offer {
     }
 }
 
-impl Figures {
+impl FigureRange {
     /// Lowest and highest.
     pub fn span(self) -> (f64, f64) {
         match self {
@@ -454,7 +454,7 @@ impl Figures {
 #[derive(Debug, Default)]
 pub struct Eligibility {
     /// Conditions by attribute path.
-    pub all: BTreeMap<String, Condition>,
+    pub all: BTreeMap<String, DeclaredCondition>,
     /// Alternatives.
     pub any: Vec<Eligibility>,
 }
@@ -462,7 +462,7 @@ pub struct Eligibility {
 /// One condition on one attribute.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table such as `{ in = [\"CA\"] }` or `{ min = 2000 }`")]
-pub struct Condition {
+pub struct DeclaredCondition {
     /// The value is one of these.
     pub r#in: Option<Vec<String>>,
     /// The value is none of these.

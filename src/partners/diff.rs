@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::book::Book;
 use super::partner::Seat;
-use super::said::{Said, Value};
+use super::said::{DeclaredValue, DeclaredValues};
 
 #[cfg(test)]
 mod tests;
@@ -39,7 +39,7 @@ pub struct PartnerDiff {
     /// Key of the partner.
     pub partner: String,
     /// Changed keys of `[partner]`.
-    pub identity: Vec<Aspect>,
+    pub identity: Vec<ChangedKey>,
     /// Changes by product type.
     pub products: BTreeMap<String, ProductDiff>,
 }
@@ -61,7 +61,7 @@ pub enum ProductDiff {
     /// The product changed.
     Changed {
         /// Changed keys of `[products.<type>]`.
-        aspects: Vec<Aspect>,
+        aspects: Vec<ChangedKey>,
         /// Changes of its offers, if any.
         offers: Option<OffersDiff>,
         /// Whether the content of a secret or certificate that the file names changed.
@@ -71,7 +71,7 @@ pub enum ProductDiff {
 
 /// A changed key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Aspect {
+pub struct ChangedKey {
     /// The key.
     pub key: String,
     /// The old value, shortened if long; `None` for a table or list, and when it was not set.
@@ -98,7 +98,7 @@ pub struct OffersDiff {
 impl BookDiff {
     /// Compares two books.
     pub fn between(before: &Book, after: &Book) -> Self {
-        let (was, is) = (Side::of(before), Side::of(after));
+        let (was, is) = (BookSide::of(before), BookSide::of(after));
         let both = is.said.keys().filter(|partner| was.said.contains_key(*partner));
         let changed = both.map(|partner| PartnerDiff::between(partner, &was, &is));
         Self {
@@ -115,7 +115,7 @@ impl BookDiff {
 }
 
 /// The partners that only the first side has.
-fn alone(these: &Side<'_>, others: &Side<'_>) -> Vec<PartnerFigures> {
+fn alone(these: &BookSide<'_>, others: &BookSide<'_>) -> Vec<PartnerFigures> {
     let alone = these.said.iter().filter(|(partner, _)| !others.said.contains_key(*partner));
     let figures = alone.map(|(partner, said)| {
         let products = said.products.keys();
@@ -127,12 +127,12 @@ fn alone(these: &Side<'_>, others: &Side<'_>) -> Vec<PartnerFigures> {
 }
 
 /// One of two books: its declared values, and its seats by partner and product type.
-struct Side<'b> {
-    said: &'b BTreeMap<String, Said>,
+struct BookSide<'b> {
+    said: &'b BTreeMap<String, DeclaredValues>,
     seats: HashMap<(&'b str, &'b str), &'b Seat>,
 }
 
-impl<'b> Side<'b> {
+impl<'b> BookSide<'b> {
     fn of(book: &'b Book) -> Self {
         let seats = book.seats().iter().map(|seat| &**seat);
         let placed = seats.map(|seat| ((seat.identity.key.as_str(), seat.product_type.as_str()), seat));
@@ -140,7 +140,7 @@ impl<'b> Side<'b> {
     }
 
     /// The offers of a seat by name, each with its declaration, which its terms share.
-    fn offers(&self, partner: &str, product_type: &str) -> BTreeMap<&'b str, Option<&'b Value>> {
+    fn offers(&self, partner: &str, product_type: &str) -> BTreeMap<&'b str, Option<&'b DeclaredValue>> {
         let said = self.said.get(partner).and_then(|said| said.products.get(product_type));
         let offers = self.seats.get(&(partner, product_type)).into_iter().flat_map(|seat| &seat.offers);
         let key = |name: &'b str| name.split('/').next().unwrap_or(name);
@@ -149,11 +149,11 @@ impl<'b> Side<'b> {
 }
 
 impl PartnerDiff {
-    fn between(partner: &str, was: &Side<'_>, is: &Side<'_>) -> Self {
+    fn between(partner: &str, was: &BookSide<'_>, is: &BookSide<'_>) -> Self {
         let (old, new) = (&was.said[partner], &is.said[partner]);
         let mut products = BTreeMap::new();
         for product_type in old.products.keys().chain(new.products.keys()) {
-            let offers = |side: &Side<'_>| side.offers(partner, product_type).len();
+            let offers = |side: &BookSide<'_>| side.offers(partner, product_type).len();
             let diff = match (old.products.get(product_type), new.products.get(product_type)) {
                 (None, Some(_)) => Some(ProductDiff::Added { offers: offers(is) }),
                 (Some(_), None) => Some(ProductDiff::Removed { offers: offers(was) }),
@@ -173,7 +173,12 @@ impl PartnerDiff {
 }
 
 impl ProductDiff {
-    fn between(seat: (&str, &str), was: &Side<'_>, is: &Side<'_>, aspects: Vec<Aspect>) -> Option<Self> {
+    fn between(
+        seat: (&str, &str),
+        was: &BookSide<'_>,
+        is: &BookSide<'_>,
+        aspects: Vec<ChangedKey>,
+    ) -> Option<Self> {
         let offers = OffersDiff::between(&was.offers(seat.0, seat.1), &is.offers(seat.0, seat.1));
         // Secrets and certificates, which the files only name.
         let sources = was.seats.get(&seat).zip(is.seats.get(&seat));
@@ -185,7 +190,10 @@ impl ProductDiff {
 }
 
 impl OffersDiff {
-    fn between(was: &BTreeMap<&str, Option<&Value>>, is: &BTreeMap<&str, Option<&Value>>) -> Option<Self> {
+    fn between(
+        was: &BTreeMap<&str, Option<&DeclaredValue>>,
+        is: &BTreeMap<&str, Option<&DeclaredValue>>,
+    ) -> Option<Self> {
         let added = is.keys().filter(|key| !was.contains_key(*key)).count();
         let removed = was.keys().filter(|key| !is.contains_key(*key)).count();
         let changed = is.iter().filter(|(key, offer)| was.get(*key).is_some_and(|was| was != *offer)).count();
@@ -194,11 +202,11 @@ impl OffersDiff {
     }
 }
 
-fn aspects(was: &BTreeMap<String, Value>, is: &BTreeMap<String, Value>) -> Vec<Aspect> {
+fn aspects(was: &BTreeMap<String, DeclaredValue>, is: &BTreeMap<String, DeclaredValue>) -> Vec<ChangedKey> {
     let keys: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
     let differ = keys.into_iter().filter(|key| was.get(*key) != is.get(*key));
-    let shown = |value: Option<&Value>| value.and_then(|value| value.shown.clone());
+    let shown = |value: Option<&DeclaredValue>| value.and_then(|value| value.shown.clone());
     differ
-        .map(|key| Aspect { key: key.clone(), before: shown(was.get(key)), after: shown(is.get(key)) })
+        .map(|key| ChangedKey { key: key.clone(), before: shown(was.get(key)), after: shown(is.get(key)) })
         .collect()
 }

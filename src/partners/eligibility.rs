@@ -1,6 +1,6 @@
 //! Conditions on a lead, and their evaluation.
 //!
-//! A rule is a list of alternatives ([`Rule`]), each a conjunction of conditions. This module evaluates one
+//! A rule is a list of alternatives ([`EligibilityRule`]), each a conjunction of conditions. This module evaluates one
 //! rule by walking it, which defines its meaning. [`super::index`] gives the same result for all at once.
 
 use std::fmt;
@@ -15,18 +15,18 @@ use offerd_model::{AttributeKind, AttributeValue};
 
 /// One condition on one subject.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Condition {
+pub struct EligibilityCondition {
     /// The subject of the condition.
     pub subject: Subject,
     /// The required value.
-    pub test: Test,
+    pub test: ConditionTest,
     /// Whether it also holds when the subject is not given.
     pub or_missing: bool,
 }
 
 /// A test on a value.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Test {
+pub enum ConditionTest {
     /// Any value.
     Present,
     /// A category whose bit is set.
@@ -49,14 +49,14 @@ pub enum Test {
     /// A zipcode that begins with one of these.
     Zipcode(Arc<ZipcodePrefixes>),
     /// A value that fails this test.
-    Not(Box<Test>),
+    Not(Box<ConditionTest>),
 }
 
 /// Alternatives, of which one must hold; each is a list of conditions that must all hold.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
+pub struct EligibilityRule {
     /// The alternatives.
-    pub alternatives: Vec<Vec<Condition>>,
+    pub alternatives: Vec<Vec<EligibilityCondition>>,
 }
 
 /// Maximum number of alternatives that a rule may expand to; files with more are refused.
@@ -67,7 +67,7 @@ pub(super) fn too_many(alternatives: usize) -> String {
     format!("unfolds to {alternatives} alternatives, at most {MAX_ALTERNATIVES} are kept")
 }
 
-impl Rule {
+impl EligibilityRule {
     /// A rule that holds for every lead.
     pub fn always() -> Self {
         Self { alternatives: vec![Vec::new()] }
@@ -75,7 +75,7 @@ impl Rule {
 
     /// This rule and all `conditions`.
     #[must_use]
-    pub fn and_all(mut self, conditions: &[Condition]) -> Self {
+    pub fn and_all(mut self, conditions: &[EligibilityCondition]) -> Self {
         for alternative in &mut self.alternatives {
             alternative.extend_from_slice(conditions);
         }
@@ -85,7 +85,9 @@ impl Rule {
     /// Both rules.
     #[must_use]
     pub fn and(self, other: &Self) -> Self {
-        let both = |one: &Vec<Condition>, two: &Vec<Condition>| one.iter().chain(two).cloned().collect();
+        let both = |one: &Vec<EligibilityCondition>, two: &Vec<EligibilityCondition>| {
+            one.iter().chain(two).cloned().collect()
+        };
         let pairs =
             self.alternatives.iter().flat_map(|one| other.alternatives.iter().map(move |two| both(one, two)));
         Self { alternatives: pairs.collect() }
@@ -103,15 +105,15 @@ impl Rule {
 
     /// Whether the rule could hold if the lead gave more attributes: missing ones count as met.
     pub fn could_hold(&self, facts: &Facts) -> bool {
-        let could = |condition: &Condition| {
+        let could = |condition: &EligibilityCondition| {
             facts.get(&condition.subject).is_none_or(|value| condition.test.accepts(value))
         };
         self.alternatives.iter().any(|conditions| conditions.iter().all(could))
     }
 
     /// The failing conditions of the nearest alternative; empty when the rule holds.
-    pub fn failures(&self, facts: &Facts) -> Vec<&Condition> {
-        let failing = |conditions: &'_ Vec<Condition>| -> usize {
+    pub fn failures(&self, facts: &Facts) -> Vec<&EligibilityCondition> {
+        let failing = |conditions: &'_ Vec<EligibilityCondition>| -> usize {
             conditions.iter().filter(|condition| !condition.met_by(facts)).count()
         };
         let nearest = self.alternatives.iter().min_by_key(|conditions| failing(conditions));
@@ -119,14 +121,14 @@ impl Rule {
     }
 }
 
-impl Condition {
+impl EligibilityCondition {
     /// A condition that fails when the subject is not given.
-    pub fn new(subject: Subject, test: Test) -> Self {
+    pub fn new(subject: Subject, test: ConditionTest) -> Self {
         Self { subject, test, or_missing: false }
     }
 
     /// A condition that holds when the subject is not given.
-    pub fn or_missing(subject: Subject, test: Test) -> Self {
+    pub fn or_missing(subject: Subject, test: ConditionTest) -> Self {
         Self { subject, test, or_missing: true }
     }
 
@@ -150,7 +152,7 @@ impl Condition {
     }
 }
 
-impl Test {
+impl ConditionTest {
     /// The negated test.
     #[must_use]
     pub fn refused(self) -> Self {
@@ -224,7 +226,7 @@ fn figure(number: f64) -> String {
 }
 
 /// Describes the condition in words.
-impl fmt::Display for Condition {
+impl fmt::Display for EligibilityCondition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.subject.path();
         let kind = self.subject.kind();
@@ -232,7 +234,7 @@ impl fmt::Display for Condition {
             AttributeKind::Category(names) | AttributeKind::Set(names) => names,
             _ => &[],
         };
-        let is_refused = matches!(self.test, Test::Not(_));
+        let is_refused = matches!(self.test, ConditionTest::Not(_));
         let word = match kind {
             AttributeKind::Set(_) | AttributeKind::Texts if is_refused => "has none of",
             AttributeKind::Set(_) | AttributeKind::Texts => "has one of",
@@ -240,24 +242,24 @@ impl fmt::Display for Condition {
             _ => "in",
         };
         match self.test.named() {
-            Test::Category(wanted) if wanted.count_ones() * 2 > names.len() as u32 => {
+            ConditionTest::Category(wanted) if wanted.count_ones() * 2 > names.len() as u32 => {
                 write!(formatter, "`{path}` not in {}", listed(!wanted, names))?;
             }
-            Test::Category(set) | Test::AnyOf(set) => {
+            ConditionTest::Category(set) | ConditionTest::AnyOf(set) => {
                 write!(formatter, "`{path}` {word} {}", listed(*set, names))?;
             }
-            Test::Text(texts) => write!(formatter, "`{path}` {word} {}", texts.join(", "))?,
-            Test::Uuid(uuids) => {
+            ConditionTest::Text(texts) => write!(formatter, "`{path}` {word} {}", texts.join(", "))?,
+            ConditionTest::Uuid(uuids) => {
                 let uuids: Vec<String> = uuids.iter().map(Uuid::to_string).collect();
                 write!(formatter, "`{path}` {word} {}", uuids.join(", "))?;
             }
-            Test::Zipcode(refused) if is_refused => {
+            ConditionTest::Zipcode(refused) if is_refused => {
                 write!(formatter, "`{path}` does not begin with {refused}")?;
             }
-            Test::Zipcode(wanted) => write!(formatter, "`{path}` begins with {wanted}")?,
-            Test::Flag(wanted) => write!(formatter, "`{path}` is {wanted}")?,
-            Test::Range { min, max } => write!(formatter, "`{path}` {}", range(*min, *max, kind))?,
-            Test::Present | Test::Not(_) => write!(formatter, "`{path}` given")?,
+            ConditionTest::Zipcode(wanted) => write!(formatter, "`{path}` begins with {wanted}")?,
+            ConditionTest::Flag(wanted) => write!(formatter, "`{path}` is {wanted}")?,
+            ConditionTest::Range { min, max } => write!(formatter, "`{path}` {}", range(*min, *max, kind))?,
+            ConditionTest::Present | ConditionTest::Not(_) => write!(formatter, "`{path}` given")?,
         }
         if self.or_missing { formatter.write_str(" (or not given)") } else { Ok(()) }
     }

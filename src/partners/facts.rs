@@ -13,11 +13,11 @@ use offerd_model::{
 
 /// The subject of a condition: an attribute of the lead, a derived value, a client tag, or the company.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Subject(Place);
+pub struct Subject(ValueLocation);
 
 /// How the value of a subject is found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Place {
+enum ValueLocation {
     Attribute(u16),
     /// The first five digits of a zipcode attribute, by number.
     Zipcode(u16),
@@ -67,11 +67,11 @@ impl Subject {
         let attribute = || Attribute::all().iter().position(|attribute| attribute.path == path);
         let derived = || DERIVED.iter().position(|(name, _)| *name == path);
         let place = match path.strip_prefix(TAGS) {
-            Some(name) if !name.is_empty() => Place::Tag(path.into()),
-            _ if path == COMPANY => Place::Company,
+            Some(name) if !name.is_empty() => ValueLocation::Tag(path.into()),
+            _ if path == COMPANY => ValueLocation::Company,
             _ => attribute()
-                .map(|nth| Place::Attribute(nth as u16))
-                .or_else(|| derived().map(|nth| Place::Derived(nth as u16)))?,
+                .map(|nth| ValueLocation::Attribute(nth as u16))
+                .or_else(|| derived().map(|nth| ValueLocation::Derived(nth as u16)))?,
         };
         Some(Self(place))
     }
@@ -93,7 +93,9 @@ impl Subject {
     /// The first five digits of this zipcode as a number; `None` for other attributes.
     pub fn zipcode(&self) -> Option<Self> {
         match self.0 {
-            Place::Attribute(nth) if ZIPCODES.contains(&self.path()) => Some(Self(Place::Zipcode(nth))),
+            ValueLocation::Attribute(nth) if ZIPCODES.contains(&self.path()) => {
+                Some(Self(ValueLocation::Zipcode(nth)))
+            }
             _ => None,
         }
     }
@@ -101,30 +103,30 @@ impl Subject {
     /// Its attribute path or derived name.
     pub fn path(&self) -> &str {
         match &self.0 {
-            Place::Attribute(nth) | Place::Zipcode(nth) => attribute(*nth).path,
-            Place::Derived(nth) => DERIVED[usize::from(*nth)].0,
-            Place::Company => COMPANY,
-            Place::Tag(path) => path,
+            ValueLocation::Attribute(nth) | ValueLocation::Zipcode(nth) => attribute(*nth).path,
+            ValueLocation::Derived(nth) => DERIVED[usize::from(*nth)].0,
+            ValueLocation::Company => COMPANY,
+            ValueLocation::Tag(path) => path,
         }
     }
 
     /// The kind of its values.
     pub fn kind(&self) -> AttributeKind {
         match &self.0 {
-            Place::Attribute(nth) => attribute(*nth).kind,
-            Place::Derived(nth) if matches!(derived(*nth), Derived::Flag(_)) => AttributeKind::Flag,
-            Place::Derived(_) | Place::Zipcode(_) => AttributeKind::Number,
-            Place::Company => AttributeKind::Uuid,
-            Place::Tag(_) => AttributeKind::Texts,
+            ValueLocation::Attribute(nth) => attribute(*nth).kind,
+            ValueLocation::Derived(nth) if matches!(derived(*nth), Derived::Flag(_)) => AttributeKind::Flag,
+            ValueLocation::Derived(_) | ValueLocation::Zipcode(_) => AttributeKind::Number,
+            ValueLocation::Company => AttributeKind::Uuid,
+            ValueLocation::Tag(_) => AttributeKind::Texts,
         }
     }
 
     /// Whether its value is personal and must be masked.
     pub fn is_masked(&self) -> bool {
         match &self.0 {
-            Place::Attribute(nth) | Place::Zipcode(nth) => attribute(*nth).is_masked(),
-            Place::Derived(_) | Place::Company => false,
-            Place::Tag(_) => true,
+            ValueLocation::Attribute(nth) | ValueLocation::Zipcode(nth) => attribute(*nth).is_masked(),
+            ValueLocation::Derived(_) | ValueLocation::Company => false,
+            ValueLocation::Tag(_) => true,
         }
     }
 }
@@ -185,23 +187,23 @@ impl<'a> Facts<'a> {
     /// A missing rating follows from the score and vice versa (facts, Credit rating and score).
     pub fn get(&self, subject: &Subject) -> Option<AttributeValue<'a>> {
         match &subject.0 {
-            Place::Attribute(_) if *subject == *RATING => {
+            ValueLocation::Attribute(_) if *subject == *RATING => {
                 self.rating().map(|rating| AttributeValue::Category(rating.ordinal()))
             }
-            Place::Attribute(_) if *subject == *SCORE => {
+            ValueLocation::Attribute(_) if *subject == *SCORE => {
                 self.credit_score().map(|score| AttributeValue::Number(f64::from(score)))
             }
-            Place::Attribute(nth) => attribute(*nth).read(self.lead),
-            Place::Zipcode(nth) => match attribute(*nth).read(self.lead)? {
+            ValueLocation::Attribute(nth) => attribute(*nth).read(self.lead),
+            ValueLocation::Zipcode(nth) => match attribute(*nth).read(self.lead)? {
                 AttributeValue::Text(zipcode) => zipcode.get(..5)?.parse().ok().map(AttributeValue::Number),
                 _ => None,
             },
-            Place::Derived(nth) => match derived(*nth) {
+            ValueLocation::Derived(nth) => match derived(*nth) {
                 Derived::Number(read) => read(self).map(AttributeValue::Number),
                 Derived::Flag(read) => Some(AttributeValue::Flag(read(self))),
             },
-            Place::Company => self.company.map(AttributeValue::Uuid),
-            Place::Tag(path) => {
+            ValueLocation::Company => self.company.map(AttributeValue::Uuid),
+            ValueLocation::Tag(path) => {
                 let values = self.lead.client_tags.as_ref()?.0.get(&path[TAGS.len()..])?;
                 (!values.is_empty()).then_some(AttributeValue::Texts(values))
             }

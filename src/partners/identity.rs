@@ -7,7 +7,7 @@ use offerd_model::{Originator, OriginatorImage, Partner};
 
 /// The identity of a partner.
 #[derive(Debug, Clone)]
-pub struct Identity {
+pub struct PartnerIdentity {
     /// Key of the partner, from its file name.
     pub key: String,
     /// The partner as clients see it.
@@ -42,7 +42,7 @@ pub struct Institution {
     pub image_url: Option<String>,
 }
 
-impl Identity {
+impl PartnerIdentity {
     /// The identity of an institution whose offers come through this partner.
     #[must_use]
     pub fn standing_for(&self, institution: &Institution) -> Self {

@@ -2,7 +2,7 @@
 //!
 //! Each subject has a column of cells, one per value (or per interval between two bounds that some rule
 //! names). Each cell is a bitset with a bit per row that accepts the cell's values. A search ANDs the lead's
-//! cell of each column. Cells are filled by calling [`Condition::accepts`], so the index never interprets a
+//! cell of each column. Cells are filled by calling [`EligibilityCondition::accepts`], so the index never interprets a
 //! rule itself.
 //!
 //! A subject with more than [`MAX_CELLS`] intervals gets coarser ones, whose bits mean "may accept"; the
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use uuid::Uuid;
 
-use super::eligibility::{Condition, Test};
+use super::eligibility::{ConditionTest, EligibilityCondition};
 use super::facts::{Facts, Subject};
 use offerd_model::{AttributeKind, AttributeValue};
 
@@ -22,48 +22,48 @@ use offerd_model::{AttributeKind, AttributeValue};
 pub const MAX_CELLS: usize = 256;
 
 /// Bits of 512 rows, ANDed over all columns before the next block.
-type Block = [u64; 8];
+type BitBlock = [u64; 8];
 
 /// Rows per block.
 const BLOCK: usize = 512;
 
 /// One bit per row, in blocks; the last one may be partly used.
-type Bits = Vec<Block>;
+type Bits = Vec<BitBlock>;
 
 /// The compiled conjunctions.
 #[derive(Debug)]
-pub struct Index {
-    columns: Vec<Column>,
+pub struct EligibilityIndex {
+    columns: Vec<IndexColumn>,
     /// A set bit for every row.
     all: Bits,
     /// Per row, the conditions that its cells do not decide.
-    doubts: Vec<Vec<Condition>>,
+    doubts: Vec<Vec<EligibilityCondition>>,
     has_doubts: bool,
 }
 
 /// One subject, and the rows that accept each of its cells.
 #[derive(Debug)]
-struct Column {
+struct IndexColumn {
     subject: Subject,
     missing: Bits,
-    cells: Cells,
+    cells: ColumnCells,
 }
 
 #[derive(Debug)]
-enum Cells {
+enum ColumnCells {
     /// By ordinal of the category, or by flag.
     Listed(Vec<Bits>),
     /// By interval: cell `k` holds the numbers from `bounds[k - 1]` up to, not including, `bounds[k]`.
     Stretches { bounds: Vec<f64>, cells: Vec<Bits> },
     /// By value; `other` for values that no rule names.
-    Named { named: HashMap<Name, Bits>, other: Bits },
+    Named { named: HashMap<NamedValue, Bits>, other: Bits },
     /// By array member that a rule names: rows that require one, that refuse one, and that require none.
-    Members { wanting: HashMap<Name, Bits>, refusing: HashMap<Name, Bits>, indifferent: Bits },
+    Members { wanting: HashMap<NamedValue, Bits>, refusing: HashMap<NamedValue, Bits>, indifferent: Bits },
 }
 
 /// A value that a rule can name, or a member of one.
 #[derive(Debug, PartialEq, Eq, Hash)]
-enum Name {
+enum NamedValue {
     /// In lower case.
     Text(String),
     Uuid(Uuid),
@@ -71,10 +71,10 @@ enum Name {
     Member(u32),
 }
 
-impl Index {
+impl EligibilityIndex {
     /// Compiles one conjunction per row.
-    pub fn build(rows: &[Vec<Condition>]) -> Self {
-        let mut by_subject: BTreeMap<&Subject, Vec<(usize, Vec<&Condition>)>> = BTreeMap::new();
+    pub fn build(rows: &[Vec<EligibilityCondition>]) -> Self {
+        let mut by_subject: BTreeMap<&Subject, Vec<(usize, Vec<&EligibilityCondition>)>> = BTreeMap::new();
         for (row, conditions) in rows.iter().enumerate() {
             for condition in conditions {
                 let about = by_subject.entry(&condition.subject).or_default();
@@ -85,24 +85,24 @@ impl Index {
             }
         }
 
-        let mut all = vec![Block::default(); rows.len().div_ceil(BLOCK)];
+        let mut all = vec![BitBlock::default(); rows.len().div_ceil(BLOCK)];
         (0..rows.len()).for_each(|row| set(&mut all, row));
         let mut doubts = vec![Vec::new(); rows.len()];
-        let mut columns: Vec<Column> = by_subject
+        let mut columns: Vec<IndexColumn> = by_subject
             .into_iter()
-            .map(|(subject, about)| Column::build(subject.clone(), &about, &all, &mut doubts))
+            .map(|(subject, about)| IndexColumn::build(subject.clone(), &about, &all, &mut doubts))
             .collect();
-        columns.sort_by_key(Column::density);
+        columns.sort_by_key(IndexColumn::density);
         let has_doubts = doubts.iter().any(|conditions| !conditions.is_empty());
         Self { columns, all, doubts, has_doubts }
     }
 
     /// Calls `found` with each matching row, in ascending order.
     pub fn search(&self, facts: &Facts, mut found: impl FnMut(usize)) {
-        let choices: Vec<Cow<[Block]>> =
+        let choices: Vec<Cow<[BitBlock]>> =
             self.columns.iter().map(|column| column.choose(facts.get(&column.subject))).collect();
         // As slices, so the loop does not branch on borrowed or owned.
-        let choices: Vec<&[Block]> = choices.iter().map(AsRef::as_ref).collect();
+        let choices: Vec<&[BitBlock]> = choices.iter().map(AsRef::as_ref).collect();
 
         for (nth, all) in self.all.iter().enumerate() {
             let mut block = *all;
@@ -126,12 +126,12 @@ impl Index {
     }
 }
 
-impl Column {
+impl IndexColumn {
     fn build(
         subject: Subject,
-        about: &[(usize, Vec<&Condition>)],
-        all: &[Block],
-        doubts: &mut [Vec<Condition>],
+        about: &[(usize, Vec<&EligibilityCondition>)],
+        all: &[BitBlock],
+        doubts: &mut [Vec<EligibilityCondition>],
     ) -> Self {
         let mut free: Bits = all.to_vec();
         for (row, _) in about {
@@ -150,21 +150,21 @@ impl Column {
 
         let named = |other: AttributeValue| {
             let tests = about.iter().flat_map(|(_, conditions)| conditions).map(|condition| &condition.test);
-            let cells = tests.flat_map(Name::in_test).map(|name| {
+            let cells = tests.flat_map(NamedValue::in_test).map(|name| {
                 let bits = accepting(Some(name.value()));
                 (name, bits)
             });
-            Cells::Named { named: cells.collect(), other: accepting(Some(other)) }
+            ColumnCells::Named { named: cells.collect(), other: accepting(Some(other)) }
         };
 
         let cells = match subject.kind() {
             AttributeKind::Category(names) => {
                 let ordinals = (0..names.len() as u16).map(AttributeValue::Category);
-                Cells::Listed(ordinals.map(|ordinal| accepting(Some(ordinal))).collect())
+                ColumnCells::Listed(ordinals.map(|ordinal| accepting(Some(ordinal))).collect())
             }
             AttributeKind::Flag => {
                 let flags = [false, true].map(AttributeValue::Flag);
-                Cells::Listed(flags.map(|flag| accepting(Some(flag))).to_vec())
+                ColumnCells::Listed(flags.map(|flag| accepting(Some(flag))).to_vec())
             }
             AttributeKind::Number | AttributeKind::Date => stretches(about, &free, doubts),
             // No rule can name the empty text, since an empty value counts as not given.
@@ -182,30 +182,30 @@ impl Column {
             |bits: &Bits| bits.as_flattened().iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         let mean = |total: u64, cells: usize| total / cells.max(1) as u64;
         match &self.cells {
-            Cells::Listed(cells) | Cells::Stretches { cells, .. } => {
+            ColumnCells::Listed(cells) | ColumnCells::Stretches { cells, .. } => {
                 mean(cells.iter().map(count).sum(), cells.len())
             }
-            Cells::Named { other, .. } => count(other),
-            Cells::Members { wanting, indifferent, .. } => {
+            ColumnCells::Named { other, .. } => count(other),
+            ColumnCells::Members { wanting, indifferent, .. } => {
                 count(indifferent) + mean(wanting.values().map(count).sum(), wanting.len())
             }
         }
     }
 
-    fn choose(&self, value: Option<AttributeValue>) -> Cow<'_, [Block]> {
+    fn choose(&self, value: Option<AttributeValue>) -> Cow<'_, [BitBlock]> {
         let Some(value) = value else { return Cow::Borrowed(&self.missing) };
         Cow::Borrowed(match (&self.cells, value) {
-            (Cells::Listed(cells), AttributeValue::Category(ordinal)) => &cells[usize::from(ordinal)],
-            (Cells::Listed(cells), AttributeValue::Flag(flag)) => &cells[usize::from(flag)],
-            (Cells::Stretches { bounds, cells }, value) => {
+            (ColumnCells::Listed(cells), AttributeValue::Category(ordinal)) => &cells[usize::from(ordinal)],
+            (ColumnCells::Listed(cells), AttributeValue::Flag(flag)) => &cells[usize::from(flag)],
+            (ColumnCells::Stretches { bounds, cells }, value) => {
                 let number = number_of(value);
                 &cells[bounds.partition_point(|bound| *bound <= number)]
             }
-            (Cells::Named { named, other }, value) => {
-                Name::in_value(value).first().and_then(|name| named.get(name)).unwrap_or(other)
+            (ColumnCells::Named { named, other }, value) => {
+                NamedValue::in_value(value).first().and_then(|name| named.get(name)).unwrap_or(other)
             }
-            (Cells::Members { wanting, refusing, indifferent }, value) => {
-                let names = Name::in_value(value);
+            (ColumnCells::Members { wanting, refusing, indifferent }, value) => {
+                let names = NamedValue::in_value(value);
                 let mut bits = indifferent.clone();
                 for wanting in names.iter().filter_map(|name| wanting.get(name)) {
                     let words = bits.as_flattened_mut().iter_mut().zip(wanting.as_flattened());
@@ -222,13 +222,13 @@ impl Column {
     }
 }
 
-impl Name {
+impl NamedValue {
     /// The values that a test names.
-    fn in_test(test: &Test) -> Vec<Self> {
+    fn in_test(test: &ConditionTest) -> Vec<Self> {
         match test.named() {
-            Test::Text(texts) => texts.iter().cloned().map(Self::Text).collect(),
-            Test::Uuid(uuids) => uuids.iter().copied().map(Self::Uuid).collect(),
-            Test::AnyOf(set) => Self::members(*set),
+            ConditionTest::Text(texts) => texts.iter().cloned().map(Self::Text).collect(),
+            ConditionTest::Uuid(uuids) => uuids.iter().copied().map(Self::Uuid).collect(),
+            ConditionTest::AnyOf(set) => Self::members(*set),
             _ => Vec::new(),
         }
     }
@@ -262,14 +262,18 @@ impl Name {
 }
 
 /// Cells of a numeric column, coarse where the rules name too many bounds.
-fn stretches(about: &[(usize, Vec<&Condition>)], free: &[Block], doubts: &mut [Vec<Condition>]) -> Cells {
+fn stretches(
+    about: &[(usize, Vec<&EligibilityCondition>)],
+    free: &[BitBlock],
+    doubts: &mut [Vec<EligibilityCondition>],
+) -> ColumnCells {
     let mut bounds: Vec<f64> = Vec::new();
     for condition in about.iter().flat_map(|(_, conditions)| conditions) {
         match condition.test.named() {
-            Test::Range { min, max } => {
+            ConditionTest::Range { min, max } => {
                 bounds.extend([*min, max.next_up()].into_iter().filter(|bound| bound.is_finite()));
             }
-            Test::Zipcode(prefixes) => bounds.extend(prefixes.bounds()),
+            ConditionTest::Zipcode(prefixes) => bounds.extend(prefixes.bounds()),
             _ => {}
         }
     }
@@ -282,19 +286,23 @@ fn stretches(about: &[(usize, Vec<&Condition>)], free: &[Block], doubts: &mut [V
         bounds = (1..MAX_CELLS).map(|nth| bounds[nth * distinct / MAX_CELLS]).collect();
         bounds.dedup();
         for (row, conditions) in about {
-            let ranges = conditions.iter().filter(|condition| !matches!(condition.test, Test::Present));
+            let ranges =
+                conditions.iter().filter(|condition| !matches!(condition.test, ConditionTest::Present));
             doubts[*row].extend(ranges.map(|condition| (*condition).clone()));
         }
     }
 
     let lower = |cell: usize| if cell == 0 { f64::NEG_INFINITY } else { bounds[cell - 1] };
     let upper = |cell: usize| bounds.get(cell).map_or(f64::INFINITY, |bound| bound.next_down());
-    let may_accept = |condition: &Condition, cell: usize| match (condition.test.named(), &condition.test) {
-        (Test::Range { min, max }, _) => *min <= upper(cell) && lower(cell) <= *max,
-        (Test::Zipcode(refused), Test::Not(_)) => !refused.covers(lower(cell), upper(cell)),
-        (Test::Zipcode(wanted), _) => wanted.meets(lower(cell), upper(cell)),
-        (test, _) => *test == Test::Present,
-    };
+    let may_accept =
+        |condition: &EligibilityCondition, cell: usize| match (condition.test.named(), &condition.test) {
+            (ConditionTest::Range { min, max }, _) => *min <= upper(cell) && lower(cell) <= *max,
+            (ConditionTest::Zipcode(refused), ConditionTest::Not(_)) => {
+                !refused.covers(lower(cell), upper(cell))
+            }
+            (ConditionTest::Zipcode(wanted), _) => wanted.meets(lower(cell), upper(cell)),
+            (test, _) => *test == ConditionTest::Present,
+        };
     let mut cells = vec![free.to_vec(); bounds.len() + 1];
     for (cell, bits) in cells.iter_mut().enumerate() {
         for (row, conditions) in about {
@@ -303,19 +311,23 @@ fn stretches(about: &[(usize, Vec<&Condition>)], free: &[Block], doubts: &mut [V
             }
         }
     }
-    Cells::Stretches { bounds, cells }
+    ColumnCells::Stretches { bounds, cells }
 }
 
 /// Cells of an array column.
-fn members(about: &[(usize, Vec<&Condition>)], free: &[Block], doubts: &mut [Vec<Condition>]) -> Cells {
+fn members(
+    about: &[(usize, Vec<&EligibilityCondition>)],
+    free: &[BitBlock],
+    doubts: &mut [Vec<EligibilityCondition>],
+) -> ColumnCells {
     let (mut wanting, mut refusing) = (HashMap::new(), HashMap::new());
     let mut indifferent = free.to_vec();
     for (row, conditions) in about {
         let mut wants = false;
         for condition in conditions {
             let cells = match condition.test {
-                Test::Present => continue,
-                Test::Not(_) => &mut refusing,
+                ConditionTest::Present => continue,
+                ConditionTest::Not(_) => &mut refusing,
                 // One bit per row can hold one set of required members; a row with several sets is checked
                 // when it survives.
                 _ if wants => {
@@ -324,16 +336,16 @@ fn members(about: &[(usize, Vec<&Condition>)], free: &[Block], doubts: &mut [Vec
                 }
                 _ => &mut wanting,
             };
-            wants |= !matches!(condition.test, Test::Not(_));
-            for name in Name::in_test(&condition.test) {
-                set(cells.entry(name).or_insert_with(|| vec![Block::default(); free.len()]), *row);
+            wants |= !matches!(condition.test, ConditionTest::Not(_));
+            for name in NamedValue::in_test(&condition.test) {
+                set(cells.entry(name).or_insert_with(|| vec![BitBlock::default(); free.len()]), *row);
             }
         }
         if !wants {
             set(&mut indifferent, *row);
         }
     }
-    Cells::Members { wanting, refusing, indifferent }
+    ColumnCells::Members { wanting, refusing, indifferent }
 }
 
 fn number_of(value: AttributeValue) -> f64 {
@@ -344,11 +356,11 @@ fn number_of(value: AttributeValue) -> f64 {
     }
 }
 
-fn set(bits: &mut [Block], row: usize) {
+fn set(bits: &mut [BitBlock], row: usize) {
     *word_of(bits, row) |= bit_of(row);
 }
 
-fn word_of(bits: &mut [Block], row: usize) -> &mut u64 {
+fn word_of(bits: &mut [BitBlock], row: usize) -> &mut u64 {
     &mut bits[row / BLOCK][row % BLOCK / 64]
 }
 

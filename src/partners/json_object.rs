@@ -6,13 +6,13 @@ use offerd_model::plain_number;
 
 /// A JSON object under construction; keys keep their order.
 #[derive(Debug)]
-pub struct JsonObject<'o>(&'o mut Vec<u8>);
+pub struct JsonObjectWriter<'o>(&'o mut Vec<u8>);
 
 /// A float that serialises as `12` rather than `12.0`.
 #[derive(Debug, Serialize)]
 pub struct Plain(#[serde(serialize_with = "plain_number::required")] pub f64);
 
-impl<'o> JsonObject<'o> {
+impl<'o> JsonObjectWriter<'o> {
     /// Continues the object that `json` ends within.
     pub fn go_on(json: &'o mut Vec<u8>) -> Self {
         Self(json)
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn keys_stand_in_their_order_and_what_is_none_is_left_out() {
         let mut json = b"{".to_vec();
-        let mut object = JsonObject::go_on(&mut json);
+        let mut object = JsonObjectWriter::go_on(&mut json);
         object.set("b", "x").set_some("none", None::<bool>).open("a").set("c", &Plain(12.0)).close();
         object.set("d", &None::<bool>).close();
         assert_eq!(json, br#"{"b":"x","a":{"c":12},"d":null}"#);

@@ -18,7 +18,7 @@ pub struct Search {
 
 /// An offer in the list.
 #[derive(Debug, Clone)]
-pub struct Listed {
+pub struct OfferListing {
     /// The seat with this offer in its catalog.
     pub seat: Arc<Seat>,
     /// Position in that catalog.
@@ -27,7 +27,7 @@ pub struct Listed {
 
 impl Book {
     /// The number of matching offers, and one page of them, in file order.
-    pub fn listed(&self, search: &Search, skipped: usize, most: usize) -> (usize, Vec<Listed>) {
+    pub fn listed(&self, search: &Search, skipped: usize, most: usize) -> (usize, Vec<OfferListing>) {
         let words: Vec<String> = search.words.split_whitespace().map(str::to_lowercase).collect();
         let mut found = 0;
         let mut listed = Vec::new();
@@ -40,7 +40,7 @@ impl Book {
             let missing: Vec<&String> = words.iter().filter(|word| !of_seat.contains(*word)).collect();
             for (nth, _) in seat.offers.iter().enumerate().filter(|(_, offer)| holds_all(offer, &missing)) {
                 if found >= skipped && listed.len() < most {
-                    listed.push(Listed { seat: Arc::clone(seat), nth });
+                    listed.push(OfferListing { seat: Arc::clone(seat), nth });
                 }
                 found += 1;
             }
@@ -54,7 +54,7 @@ fn holds_all(offer: &CatalogOffer, words: &[&String]) -> bool {
     words.iter().all(|word| sub_type.contains(*word) || offer.name.to_lowercase().contains(*word))
 }
 
-impl Listed {
+impl OfferListing {
     /// The offer.
     pub fn offer(&self) -> &CatalogOffer {
         &self.seat.offers[self.nth]

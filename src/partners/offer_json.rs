@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
-use super::json_object::{JsonObject, Plain};
-use super::quote::{LoanTerms, MortgageTerms, Quote, Spread, Terms};
+use super::json_object::{JsonObjectWriter, Plain};
+use super::quote::{LoanTerms, MortgageTerms, Quote, QuoteTerms, Spread};
 use super::template::{OFFER_MS, Template};
 use offerd_model::{Money, Percent, Timestamp};
 
@@ -23,31 +23,31 @@ pub struct OfferPlace<'a> {
 /// Writes an offer as clients see it.
 pub fn write_offer(out: &mut Vec<u8>, template: &Template, quote: &Quote, place: OfferPlace<'_>) {
     template.write(out, quote.ranked.as_ref().map(|ranked| ranked.parts.conversion));
-    let mut offer = JsonObject::go_on(out);
+    let mut offer = JsonObjectWriter::go_on(out);
     match &quote.terms {
-        Terms::Loan(terms) => {
+        QuoteTerms::Loan(terms) => {
             offer.set("uuid", &place.uuid).set("url", place.url);
             loan(&mut offer, terms);
             offer.set("recommendationScore", &Plain(quote.score)).set("payout", &money(terms.payout));
         }
-        Terms::Card(terms) => {
+        QuoteTerms::Card(terms) => {
             offer.set("preQualified", &terms.pre_qualified).set("preApproved", &terms.pre_approved);
             offer.set("preSelected", &terms.pre_selected).close();
         }
-        Terms::Mortgage(terms) => {
+        QuoteTerms::Mortgage(terms) => {
             mortgage(offer.open("details"), terms);
             offer.close();
         }
-        Terms::Savings(terms) => {
+        QuoteTerms::Savings(terms) => {
             offer.set("rate", &percent(terms.rate));
             offer.set("annualPercentYield", &percent(terms.annual_percent_yield)).close();
         }
-        Terms::Special(terms) => {
+        QuoteTerms::Special(terms) => {
             offer.set("uuid", &place.uuid).set("url", place.url);
             offer.set("recommendationScore", &Plain(quote.score)).set("payout", &money(terms.payout));
         }
     }
-    if let Terms::Card(_) | Terms::Mortgage(_) | Terms::Savings(_) = &quote.terms {
+    if let QuoteTerms::Card(_) | QuoteTerms::Mortgage(_) | QuoteTerms::Savings(_) = &quote.terms {
         let expires_at = Timestamp::from_millis(template.stands_until(quote, place.made_at));
         offer.set("uuid", &place.uuid).set("url", place.url).set("recommendationScore", &Plain(quote.score));
         offer.set("rank", &place.rank).set("expiresAt", &expires_at.unwrap_or_default());
@@ -55,7 +55,7 @@ pub fn write_offer(out: &mut Vec<u8>, template: &Template, quote: &Quote, place:
     offer.close();
 }
 
-fn loan(offer: &mut JsonObject<'_>, terms: &LoanTerms) {
+fn loan(offer: &mut JsonObjectWriter<'_>, terms: &LoanTerms) {
     let dollars = |spread: Option<Spread>, figure: fn(Spread) -> f64| spread.map(figure).map(money);
     let [least, mean, most]: [fn(Spread) -> f64; 3] =
         [|spread| spread.min, Spread::mean, |spread| spread.max];
@@ -82,7 +82,7 @@ fn loan(offer: &mut JsonObject<'_>, terms: &LoanTerms) {
         .set("meanTotalPayment", &dollars(terms.total_payment, mean));
 }
 
-fn mortgage(details: &mut JsonObject<'_>, terms: &MortgageTerms) {
+fn mortgage(details: &mut JsonObjectWriter<'_>, terms: &MortgageTerms) {
     details
         .set("interestRate", &percent(terms.interest_rate))
         .set("loanType", &terms.loan_type)
@@ -126,13 +126,13 @@ mod tests {
         #[test]
         fn an_offer_stands_as_long_as_others_or_as_its_partner_says(made_at: u32, own: Option<u32>, answered: Option<u32>) {
             let (made_at, own, answered) = (i64::from(made_at), own.map(i64::from), answered.map(i64::from));
-            let payout = declared::Payout { on: declared::PayoutStep::Click, fixed: None, percent: None };
+            let payout = declared::DeclaredPayout { on: declared::PayoutStep::Click, fixed: None, percent: None };
             let imprint = Imprint { name: String::new(), landing_url: String::new(), payout, valid_for_ms: own };
             let template = Template::of_offer(imprint, |_| {});
             let quote = Quote {
                 text: template.fingerprint,
                 score: 0.0,
-                terms: Terms::Card(CardTerms::default()),
+                terms: QuoteTerms::Card(CardTerms::default()),
                 landing_url: None,
                 expires_at: answered,
                 own: None,

@@ -8,10 +8,10 @@ use uuid::Uuid;
 
 use super::catalog::CatalogOffer;
 use super::declared::{AdaptiveTimeout, Simulate};
-use super::eligibility::Rule;
+use super::eligibility::EligibilityRule;
 use super::facts::Facts;
 use super::http::HttpSource;
-use super::identity::Identity;
+use super::identity::PartnerIdentity;
 use super::limits::{Exclusive, Limits};
 use super::template::Template;
 use offerd_model::{Originator, Partner, ProductSubType, ProductType};
@@ -20,7 +20,7 @@ use offerd_model::{Originator, Partner, ProductSubType, ProductType};
 #[derive(Debug)]
 pub struct Seat {
     /// The partner.
-    pub identity: Identity,
+    pub identity: PartnerIdentity,
     /// Product type that it is asked about.
     pub product_type: ProductType,
     /// Asked only when no first-look partner had a loan offer.
@@ -42,7 +42,7 @@ pub struct Seat {
     /// How the wait follows the partner's response times.
     pub adaptive_timeout: Option<AdaptiveTimeout>,
     /// Eligibility: which leads it is asked about.
-    pub rule: Rule,
+    pub rule: EligibilityRule,
     /// How it imitates a remote partner.
     pub simulate: Option<Simulate>,
     /// How it is asked over HTTP; `None` when the catalog answers.

@@ -22,7 +22,7 @@ pub struct Quote {
     /// or that of a ranking.
     pub score: f64,
     /// The terms for this lead.
-    pub terms: Terms,
+    pub terms: QuoteTerms,
     /// URL that a click leads to, if the partner answered one for this person; otherwise the template has it.
     pub landing_url: Option<String>,
     /// Expiry in Unix milliseconds, if the partner answered one for this person. The record of the answer
@@ -57,7 +57,7 @@ impl Quote {
 
 /// The part of an offer that depends on the lead, by the array of the rate table that it belongs to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Terms {
+pub enum QuoteTerms {
     /// An item of `loanOffers`.
     Loan(LoanTerms),
     /// An item of `creditCardOffers`.
@@ -70,7 +70,7 @@ pub enum Terms {
     Special(SpecialTerms),
 }
 
-impl Terms {
+impl QuoteTerms {
     /// Whether the institution answered for this person: pre-approved or pre-qualified.
     pub fn personal(&self) -> bool {
         match self {

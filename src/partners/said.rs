@@ -4,30 +4,30 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-type Sum = [u8; 32];
+type ValueDigest = [u8; 32];
 
 /// The values of one partner file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct DeclaredValues {
     /// Values of `[partner]`, by key.
-    pub identity: BTreeMap<String, Value>,
+    pub identity: BTreeMap<String, DeclaredValue>,
     /// Values of `[products.<type>]`, by product type.
-    pub products: BTreeMap<String, SaidOfProduct>,
+    pub products: BTreeMap<String, DeclaredProductValues>,
 }
 
 /// The values of `[products.<type>]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SaidOfProduct {
+pub struct DeclaredProductValues {
     /// Values by key, without the offers.
-    pub keys: BTreeMap<String, Value>,
+    pub keys: BTreeMap<String, DeclaredValue>,
     /// Offers by key.
-    pub offers: BTreeMap<String, Value>,
+    pub offers: BTreeMap<String, DeclaredValue>,
 }
 
 /// A value of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Value {
-    sum: Sum,
+pub struct DeclaredValue {
+    sum: ValueDigest,
     /// The value as text, shortened if long; `None` for a table or list.
     pub shown: Option<String>,
 }
@@ -35,16 +35,16 @@ pub struct Value {
 /// Maximum length of a displayed value, in characters.
 const SHOWN: usize = 120;
 
-impl Said {
+impl DeclaredValues {
     /// Reads a partner file that passed the checks.
     pub fn by(file: &toml::Table) -> Self {
         let products = table(file.get("products")).map(|(product_type, product)| {
             let offers = product.get("offers").and_then(toml::Value::as_array).into_iter().flatten();
             let key_of =
                 |offer: &toml::Value| offer.get("key").and_then(toml::Value::as_str).map(str::to_owned);
-            let said = SaidOfProduct {
+            let said = DeclaredProductValues {
                 keys: values(table(Some(product)).filter(|(key, _)| *key != "offers")),
-                offers: offers.filter_map(|offer| Some((key_of(offer)?, Value::of(offer)))).collect(),
+                offers: offers.filter_map(|offer| Some((key_of(offer)?, DeclaredValue::of(offer)))).collect(),
             };
             (product_type.clone(), said)
         });
@@ -53,7 +53,7 @@ impl Said {
 
     /// Adds the values to a digest.
     pub fn digest(&self, hasher: &mut Sha256) {
-        let mut add = |place: &str, values: &BTreeMap<String, Value>| {
+        let mut add = |place: &str, values: &BTreeMap<String, DeclaredValue>| {
             for (key, value) in values {
                 hasher.update(format!("{place}\0{key}\0"));
                 hasher.update(value.sum);
@@ -67,7 +67,7 @@ impl Said {
     }
 }
 
-impl Value {
+impl DeclaredValue {
     fn of(value: &toml::Value) -> Self {
         let text = value.to_string();
         let sum = Sha256::digest(&text).into();
@@ -83,6 +83,6 @@ fn table(value: Option<&toml::Value>) -> impl Iterator<Item = (&String, &toml::V
     value.and_then(toml::Value::as_table).into_iter().flatten()
 }
 
-fn values<'a>(keys: impl Iterator<Item = (&'a String, &'a toml::Value)>) -> BTreeMap<String, Value> {
-    keys.map(|(key, value)| (key.clone(), Value::of(value))).collect()
+fn values<'a>(keys: impl Iterator<Item = (&'a String, &'a toml::Value)>) -> BTreeMap<String, DeclaredValue> {
+    keys.map(|(key, value)| (key.clone(), DeclaredValue::of(value))).collect()
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::declared;
 use super::fingerprint::Fingerprint;
-use super::json_object::JsonObject;
+use super::json_object::JsonObjectWriter;
 use offerd_model::ProductSubType;
 
 impl PartialEq for Template {
@@ -46,7 +46,7 @@ pub struct Imprint {
     /// URL that a click leads to; `{clickId}`, `{leadUuid}` and a leading `{baseUrl}` are filled in.
     pub landing_url: String,
     /// The payout and the step that earns it.
-    pub payout: declared::Payout,
+    pub payout: declared::DeclaredPayout,
     /// Validity in milliseconds from the creation of the table, if different from the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_for_ms: Option<i64>,
@@ -63,9 +63,9 @@ impl Template {
     }
 
     /// A template of an offer; `write` writes what does not depend on the lead.
-    pub fn of_offer(imprint: Imprint, write: impl FnOnce(&mut JsonObject<'_>)) -> Self {
+    pub fn of_offer(imprint: Imprint, write: impl FnOnce(&mut JsonObjectWriter<'_>)) -> Self {
         let mut json = vec![b'{'];
-        write(&mut JsonObject::go_on(&mut json));
+        write(&mut JsonObjectWriter::go_on(&mut json));
         let json = String::from_utf8(json).expect("JSON is UTF-8");
         Self::of(Fingerprint([0; 16]), &json, Some(imprint)).fingerprinted()
     }

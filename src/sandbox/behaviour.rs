@@ -39,7 +39,7 @@ const LATENCY: &str = "200ms..1500ms";
 /// The content of `sandbox.toml`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Declared {
+pub struct DeclaredBehaviour {
     latency: Option<String>,
     errors: Option<f64>,
     garbage: Option<f64>,
@@ -53,14 +53,14 @@ pub struct Declared {
 ///
 /// # Errors
 /// Every fault, with file, line and key.
-pub fn read(folder: &Path) -> Result<Declared, String> {
+pub fn read(folder: &Path) -> Result<DeclaredBehaviour, String> {
     let path = folder.join(FILE);
     if !path.exists() {
-        return Ok(Declared::default());
+        return Ok(DeclaredBehaviour::default());
     }
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let source = Source::parse(&path, &text).map_err(|fault| fault.to_string())?;
-    let reading = declaration::read::<Declared>(&source);
+    let reading = declaration::read::<DeclaredBehaviour>(&source);
     let mut faults = reading.faults;
     let declared = reading.value.unwrap_or_default();
     faults.extend(declared.latency().err().map(|fault| source.fault("latency", fault)));
@@ -72,7 +72,7 @@ pub fn read(folder: &Path) -> Result<Declared, String> {
     if told.is_empty() { Ok(declared) } else { Err(told.join("; ")) }
 }
 
-impl Declared {
+impl DeclaredBehaviour {
     fn latency(&self) -> Result<Latency, String> {
         self.latency.as_deref().unwrap_or(LATENCY).parse()
     }

@@ -7,7 +7,7 @@ use hyper::{Method, Request};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 
-use super::cases::Calling;
+use super::cases::SimulatedCallback;
 
 /// Part of every callback address.
 const PATH: &str = "/callbacks/";
@@ -31,7 +31,7 @@ fn found(text: &str) -> Option<String> {
 }
 
 /// Makes a callback after its delay; returns the result in a word.
-pub async fn call(callback: &Calling, secrets: &BTreeMap<String, String>, url: &str) -> String {
+pub async fn call(callback: &SimulatedCallback, secrets: &BTreeMap<String, String>, url: &str) -> String {
     tokio::time::sleep(callback.after).await;
     let (headers, body) = match callback.signed(secrets) {
         Ok(signed) => signed,

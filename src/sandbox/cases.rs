@@ -11,7 +11,7 @@ use hyper::HeaderMap;
 use serde::Deserialize;
 
 use super::behaviour;
-use offerd_partners::case::{self, Call, Callback, Response, Sign, Turn};
+use offerd_partners::case::{self, CaseCall, CaseCallback, CaseExchange, Response, Sign};
 
 /// The case that answers if the request names none.
 const USUAL: &str = "offers";
@@ -19,12 +19,12 @@ const USUAL: &str = "offers";
 /// How a request names a case, plain and form-encoded.
 const TRIGGERS: [&str; 2] = ["case:", "case%3A"];
 
-pub type Answer = hyper::Response<Bytes>;
+pub type SimulatedAnswer = hyper::Response<Bytes>;
 
 /// The answers of every partner by case.
 #[derive(Debug, Default)]
-pub struct Cases {
-    answers: BTreeMap<String, BTreeMap<String, Case>>,
+pub struct SandboxCases {
+    answers: BTreeMap<String, BTreeMap<String, SandboxCase>>,
     skipped: Vec<String>,
     /// Number of cases begun, over all partners.
     begun: AtomicU64,
@@ -32,35 +32,35 @@ pub struct Cases {
 
 /// The answers of a partner in a case.
 #[derive(Debug)]
-struct Case {
-    first: Answer,
+struct SandboxCase {
+    first: SimulatedAnswer,
     /// Callbacks it makes after the call that gives their address.
-    callbacks: Vec<Calling>,
+    callbacks: Vec<SimulatedCallback>,
     /// Answers to the calls after the first. These may name no case, and are recognised by their path.
-    later: Vec<Later>,
+    later: Vec<LaterAnswers>,
     /// Sequence number of its last beginning; 0 if it was never begun.
     begun: AtomicU64,
 }
 
 /// The answers to equal calls, in a cycle.
 #[derive(Debug)]
-struct Later {
+struct LaterAnswers {
     method: String,
     /// The end of its path.
     ends: Vec<String>,
-    answers: Vec<Answer>,
+    answers: Vec<SimulatedAnswer>,
     asked: AtomicUsize,
 }
 
 /// A callback of the partner.
 #[derive(Debug, Clone)]
-pub struct Calling {
+pub struct SimulatedCallback {
     /// Delay after the answer to the call that gives the address.
     pub after: Duration,
     /// How it is signed.
     pub sign: Option<Sign>,
     /// Its headers and body.
-    pub said: Answer,
+    pub said: SimulatedAnswer,
 }
 
 /// Number of trailing path segments that distinguish calls.
@@ -68,27 +68,27 @@ const SEGMENTS: usize = 2;
 
 /// The answer to a request.
 #[derive(Debug)]
-pub struct Asked<'c> {
+pub struct CaseAnswer<'c> {
     /// The case.
     pub case: &'c str,
     /// Whether the request names the case, or is a later call of a case begun by name.
     pub named: bool,
     /// The answer to send.
-    pub answer: &'c Answer,
+    pub answer: &'c SimulatedAnswer,
     /// The partner's callbacks, made if the request gives an address.
-    pub callbacks: &'c [Calling],
+    pub callbacks: &'c [SimulatedCallback],
 }
 
 /// The parts of a case file that the sandbox uses.
 #[derive(Deserialize)]
-struct CaseFile {
-    call: Option<Call>,
+struct SandboxCaseFile {
+    call: Option<CaseCall>,
     response: Option<Response>,
     #[serde(default)]
-    calls: Vec<Turn>,
+    calls: Vec<CaseExchange>,
 }
 
-impl Cases {
+impl SandboxCases {
     /// Reads `<directory>/<key>/<case>.json`; files that are no case or have no response are skipped and
     /// listed.
     ///
@@ -112,7 +112,7 @@ impl Cases {
                 }
                 let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
                 let text = fs::read(&file).map_err(|error| fault(&error))?;
-                let case: CaseFile = case::read(&text).map_err(|error| fault(&error))?;
+                let case: SandboxCaseFile = case::read(&text).map_err(|error| fault(&error))?;
                 match case.read(&declared.secrets).map_err(|error| fault(&error))? {
                     Some(case) => {
                         drop(cases.answers.entry(name(&partner)).or_default().insert(name(&file), case));
@@ -158,13 +158,13 @@ impl Cases {
     /// The answer of a partner to a request. A request that names no case is a later call of the case begun
     /// last, among those with such a call. A request that names a case begins it, unless its path matches
     /// only a later call of it. `None` if the partner or the case does not exist.
-    pub fn asked(&self, key: &str, method: &str, target: &str, body: &[u8]) -> Option<Asked<'_>> {
+    pub fn asked(&self, key: &str, method: &str, target: &str, body: &[u8]) -> Option<CaseAnswer<'_>> {
         let cases = self.answers.get(key)?;
         let wanted = trigger(target).or_else(|| trigger(&String::from_utf8_lossy(body)));
         let path = target.split('?').next().unwrap_or_default();
         // The path starts with our key; the rest is the partner's own.
         let path = path.strip_prefix('/').and_then(|path| path.strip_prefix(key)).unwrap_or(path);
-        let begun = |case: &Case| case.begun.load(Ordering::Relaxed);
+        let begun = |case: &SandboxCase| case.begun.load(Ordering::Relaxed);
         let later = cases.iter().filter(|(_, case)| case.goes_on(method, path).is_some());
         let (name, case) = match &wanted {
             Some(wanted) => cases.get_key_value(wanted)?,
@@ -174,37 +174,39 @@ impl Cases {
         };
         let named = wanted.is_some() || name != USUAL && begun(case) > 0;
         let answer = case.later(method, path).unwrap_or_else(|| self.begin(case));
-        Some(Asked { case: name, named, answer, callbacks: &case.callbacks })
+        Some(CaseAnswer { case: name, named, answer, callbacks: &case.callbacks })
     }
 
-    fn begin<'c>(&self, case: &'c Case) -> &'c Answer {
+    fn begin<'c>(&self, case: &'c SandboxCase) -> &'c SimulatedAnswer {
         case.begun.store(self.begun.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
         &case.first
     }
 }
 
-impl CaseFile {
+impl SandboxCaseFile {
     /// The answers of the file; `None` if it has no first response.
-    fn read(self, secrets: &BTreeMap<String, String>) -> Result<Option<Case>, String> {
-        let mut turns: Vec<Turn> = self.calls;
-        let only = Turn { call: self.call, response: self.response, callback: None };
+    fn read(self, secrets: &BTreeMap<String, String>) -> Result<Option<SandboxCase>, String> {
+        let mut turns: Vec<CaseExchange> = self.calls;
+        let only = CaseExchange { call: self.call, response: self.response, callback: None };
         if only.response.is_some() {
             turns.insert(0, only);
         }
         let mut turns = turns.into_iter().enumerate();
-        let Some((_, Turn { call: asked, response: Some(first), .. })) = turns.next() else {
+        let Some((_, CaseExchange { call: asked, response: Some(first), .. })) = turns.next() else {
             return Ok(None);
         };
         let first = answer(&first)?;
-        let mut case = Case { first, callbacks: Vec::new(), later: Vec::new(), begun: AtomicU64::new(0) };
-        for (nth, Turn { call, callback, response }) in turns {
+        let mut case =
+            SandboxCase { first, callbacks: Vec::new(), later: Vec::new(), begun: AtomicU64::new(0) };
+        for (nth, CaseExchange { call, callback, response }) in turns {
             let placed = |fault: String| format!("`calls[{nth}]`: {fault}");
             let said = response.ok_or_else(|| placed("has no `response`".to_owned()))?;
             let said = answer(&said).map_err(placed)?;
             match (call, callback) {
                 (Some(call), _) => case.goes_on_with(&call, said),
                 (None, Some(callback)) => {
-                    case.callbacks.push(Calling::declared(callback, said, secrets).map_err(placed)?);
+                    case.callbacks
+                        .push(SimulatedCallback::declared(callback, said, secrets).map_err(placed)?);
                 }
                 (None, None) => return Err(placed("needs a `call` or a `callback`".to_owned())),
             }
@@ -214,11 +216,11 @@ impl CaseFile {
     }
 }
 
-impl Calling {
+impl SimulatedCallback {
     /// A callback, checked to be signable.
     fn declared(
-        callback: Callback,
-        said: Answer,
+        callback: CaseCallback,
+        said: SimulatedAnswer,
         secrets: &BTreeMap<String, String>,
     ) -> Result<Self, String> {
         let calling = Self { after: Duration::from_millis(callback.after_ms), sign: callback.sign, said };
@@ -233,17 +235,17 @@ impl Calling {
         let (headers, body) = (self.said.headers(), self.said.body());
         let Some(sign) = &self.sign else { return Ok((headers.clone(), body.clone())) };
         let now = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
-        let (headers, body) = sign.signed((headers, body), &now, case::Keys::Of(secrets))?;
+        let (headers, body) = sign.signed((headers, body), &now, case::SignKeys::Of(secrets))?;
         Ok((headers, body.into()))
     }
 }
 
-impl Case {
-    fn goes_on_with(&mut self, call: &Call, answer: Answer) {
+impl SandboxCase {
+    fn goes_on_with(&mut self, call: &CaseCall, answer: SimulatedAnswer) {
         let ends = ends(&call.url);
         match self.later.iter_mut().find(|later| later.is(&call.method, &ends)) {
             Some(later) => later.answers.push(answer),
-            None => self.later.push(Later {
+            None => self.later.push(LaterAnswers {
                 method: call.method.clone(),
                 ends,
                 answers: vec![answer],
@@ -253,7 +255,7 @@ impl Case {
     }
 
     /// Puts the first answer before those to later calls with the same path as the first call.
-    fn begins_at(&mut self, call: &Call) {
+    fn begins_at(&mut self, call: &CaseCall) {
         let ends = ends(&call.url);
         if let Some(same) = self.later.iter_mut().find(|later| later.is(&call.method, &ends)) {
             same.answers.insert(0, self.first.clone());
@@ -261,19 +263,19 @@ impl Case {
     }
 
     /// The answers to its later calls with this path.
-    fn goes_on(&self, method: &str, path: &str) -> Option<&Later> {
+    fn goes_on(&self, method: &str, path: &str) -> Option<&LaterAnswers> {
         let ends = ends(path);
         self.later.iter().find(|later| later.is(method, &ends))
     }
 
-    fn later(&self, method: &str, path: &str) -> Option<&Answer> {
+    fn later(&self, method: &str, path: &str) -> Option<&SimulatedAnswer> {
         let later = self.goes_on(method, path)?;
         let nth = later.asked.fetch_add(1, Ordering::Relaxed) % later.answers.len();
         Some(&later.answers[nth])
     }
 }
 
-impl Later {
+impl LaterAnswers {
     fn is(&self, method: &str, ends: &[String]) -> bool {
         let equal = self.ends.iter().rev().zip(ends.iter().rev()).all(|(one, other)| one == other);
         self.method == method && self.ends.is_empty() == ends.is_empty() && equal
@@ -297,9 +299,9 @@ fn name(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn answer(response: &Response) -> Result<Answer, String> {
+fn answer(response: &Response) -> Result<SimulatedAnswer, String> {
     let (status, headers) = response.head()?;
-    let mut answer = Answer::new(response.body().into());
+    let mut answer = SimulatedAnswer::new(response.body().into());
     (*answer.status_mut(), *answer.headers_mut()) = (status, headers);
     Ok(answer)
 }
@@ -310,7 +312,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::{Cases, trigger};
+    use super::{SandboxCases, trigger};
 
     #[test]
     fn what_answers_nothing_is_named_with_the_reason() {
@@ -325,7 +327,7 @@ mod tests {
             fs::write(lender.join(file), text).unwrap();
         }
         fs::write(directory.path().join("README.md"), "Cases.").unwrap();
-        let cases = Cases::load(directory.path()).unwrap();
+        let cases = SandboxCases::load(directory.path()).unwrap();
         assert_eq!(cases.names()["lender"], ["offers"]);
         let told: Vec<&str> = cases.skipped().iter().map(|told| told.rsplit('/').next().unwrap()).collect();
         assert_eq!(
@@ -354,7 +356,7 @@ mod tests {
         let calls =
             [call("POST", "https://lender.example/v1/applications", "A-1"), call("GET", status, "never")];
         fs::write(lender.join("declined.json"), json!({"calls": calls}).to_string()).unwrap();
-        let cases = Cases::load(directory.path()).unwrap();
+        let cases = SandboxCases::load(directory.path()).unwrap();
         let asked = |method, target, body: &str| {
             let asked = cases.asked("lender", method, target, body.as_bytes());
             let asked = asked.unwrap_or_else(|| panic!("{target} is unknown"));
@@ -378,7 +380,7 @@ mod tests {
         let call = |url: &str, text: &str| json!({"call": {"method": "POST", "url": url}, "response": {"status": 200, "text": text}});
         let calls = [call("https://buyer.example/ping", "a bid"), call("https://buyer.example/post", "sold")];
         fs::write(buyer.join("offers.json"), json!({"calls": calls}).to_string()).unwrap();
-        let cases = Cases::load(directory.path()).unwrap();
+        let cases = SandboxCases::load(directory.path()).unwrap();
         for (target, text) in [("/buyer/ping", "a bid"), ("/buyer/post", "sold"), ("/buyer/v2/post", "sold")]
         {
             let asked = cases.asked("buyer", "POST", target, b"").unwrap();

@@ -19,6 +19,6 @@ mod chance;
 mod server;
 
 pub use behaviour::Behaviours;
-pub use cases::Cases;
+pub use cases::SandboxCases;
 pub use chance::{Chance, Latency, Rates};
 pub use server::serve;

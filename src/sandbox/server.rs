@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 
 use super::behaviour::{Behaviour, Behaviours};
 use super::callback;
-use super::cases::{Answer, Asked, Calling, Cases};
+use super::cases::{CaseAnswer, SandboxCases, SimulatedAnswer, SimulatedCallback};
 use super::chance::Fate;
 
 /// Longest body of a request, bytes.
@@ -33,17 +33,17 @@ const DRIP_EVERY: Duration = Duration::from_secs(1);
 /// Pause after a failed accept, to avoid spinning.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
-type Body = BoxBody<Bytes, Infallible>;
+type SandboxBody = BoxBody<Bytes, Infallible>;
 
 struct Simulator {
-    cases: Cases,
+    cases: SandboxCases,
     behaviours: Behaviours,
     told: fn(&str),
 }
 
 /// Answers on a listener for ever. Passes one line for each request to the callback, without any part of its
 /// body.
-pub async fn serve(listener: TcpListener, cases: Cases, behaviours: Behaviours, told: fn(&str)) {
+pub async fn serve(listener: TcpListener, cases: SandboxCases, behaviours: Behaviours, told: fn(&str)) {
     let simulator = Arc::new(Simulator { cases, behaviours, told });
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -63,7 +63,7 @@ pub async fn serve(listener: TcpListener, cases: Cases, behaviours: Behaviours, 
 
 impl Simulator {
     /// Answers a request; an error ends the connection.
-    async fn answer(&self, request: Request<Incoming>) -> io::Result<Response<Body>> {
+    async fn answer(&self, request: Request<Incoming>) -> io::Result<Response<SandboxBody>> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let target = request.uri().path_and_query().map_or_else(|| path.clone(), ToString::to_string);
         let tell = |case: &str, deed: &str| (self.told)(&format!("{method} {path} {case} {deed}"));
@@ -91,7 +91,7 @@ impl Simulator {
             let error = json!({"error": "there is no such partner or case; `/` lists them"});
             return Ok(json_response(StatusCode::NOT_FOUND, &error));
         };
-        let Asked { case, named, answer, callbacks } = asked;
+        let CaseAnswer { case, named, answer, callbacks } = asked;
         let fate = if named { Fate::Answered } else { fate };
         tell(case, &format!("{} after {} ms", fate.word(), after.as_millis()));
         tokio::time::sleep(after).await;
@@ -102,7 +102,7 @@ impl Simulator {
     }
 
     /// Makes the callbacks of the case, if the request gives an address.
-    fn call_back(&self, callbacks: &[Calling], behaviour: &Behaviour, body: &str) {
+    fn call_back(&self, callbacks: &[SimulatedCallback], behaviour: &Behaviour, body: &str) {
         let told = self.told;
         // With several calls, only one gives the address.
         let Some(url) = callback::address(body) else { return };
@@ -117,7 +117,7 @@ impl Simulator {
     }
 }
 
-fn respond(answer: &Answer, fate: Fate) -> io::Result<Response<Body>> {
+fn respond(answer: &SimulatedAnswer, fate: Fate) -> io::Result<Response<SandboxBody>> {
     let (head, body) = answer.clone().into_parts();
     let body = match fate {
         Fate::Answered => Full::new(body).boxed(),
@@ -132,7 +132,7 @@ fn respond(answer: &Answer, fate: Fate) -> io::Result<Response<Body>> {
     Ok(Response::from_parts(head, body))
 }
 
-fn dripping(body: Bytes) -> Body {
+fn dripping(body: Bytes) -> SandboxBody {
     let bytes = stream::iter(0..body.len()).then(move |at| {
         let byte = body.slice(at..=at);
         async move {
@@ -143,7 +143,7 @@ fn dripping(body: Bytes) -> Body {
     BodyExt::boxed(StreamBody::new(bytes))
 }
 
-fn json_response(status: StatusCode, value: &serde_json::Value) -> Response<Body> {
+fn json_response(status: StatusCode, value: &serde_json::Value) -> Response<SandboxBody> {
     let mut response = Response::new(Full::from(value.to_string()).boxed());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -76,12 +76,12 @@ pub enum ClockStanding {
 pub(super) struct ArrivalClock {
     clock: Clock,
     limits: ClockLimits,
-    face: Mutex<Face>,
+    face: Mutex<ClockState>,
 }
 
 /// The state of the clock.
 #[derive(Debug)]
-struct Face {
+struct ClockState {
     now_us: u64,
     /// The steady time up to which it has run.
     run_us: u64,
@@ -90,13 +90,13 @@ struct Face {
     /// The steady time since which the machine's clock is doubted.
     doubted_us: Option<u64>,
     /// Steps ahead, the oldest first.
-    steps: VecDeque<Step>,
+    steps: VecDeque<ClockStep>,
     standing: ClockStanding,
     shown_us: i64,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct ClockStep {
     at_us: u64,
     /// The arrival time before it.
     before_us: u64,
@@ -110,7 +110,7 @@ impl ArrivalClock {
         // Time that passed while the store was closed is no step: earlier arrivals are that old.
         let believed = if limits.hold.is_zero() { u64::MAX } else { micros(limits.gap) };
         let agreed = last_us == 0 || (last_us..=last_us.saturating_add(believed)).contains(&wall_us);
-        let face = Mutex::new(Face {
+        let face = Mutex::new(ClockState {
             now_us: if agreed { wall_us } else { last_us },
             run_us: clock.steady_us(),
             agreed,
@@ -137,7 +137,7 @@ impl ArrivalClock {
     pub(super) fn aged_us(&self, age: Duration) -> u64 {
         let (face, _) = self.read();
         let age_us = micros(age);
-        let since_step = |step: &Step| {
+        let since_step = |step: &ClockStep| {
             let left_us = age_us.saturating_sub(face.run_us.saturating_sub(step.at_us));
             if left_us == 0 { u64::MAX } else { step.before_us.saturating_sub(left_us) }
         };
@@ -150,7 +150,7 @@ impl ArrivalClock {
     }
 
     /// Reads the machine's clock, which may block in tests and so is not done under the lock.
-    fn read(&self) -> (MutexGuard<'_, Face>, u64) {
+    fn read(&self) -> (MutexGuard<'_, ClockState>, u64) {
         let (wall_us, steady_us) = (self.clock.now_us(), self.clock.steady_us());
         let mut face = self.face.lock();
         face.run(wall_us, steady_us, &self.limits);
@@ -159,7 +159,7 @@ impl ArrivalClock {
     }
 }
 
-impl Face {
+impl ClockState {
     /// Advances to a steady time, at which the machine's clock shows `wall_us`.
     fn run(&mut self, wall_us: u64, steady_us: u64, limits: &ClockLimits) {
         let passed_us = steady_us.saturating_sub(self.run_us);
@@ -178,7 +178,7 @@ impl Face {
             return;
         }
         if ahead_us > STEP_US {
-            self.note_step(Step { at_us: steady_us, before_us: expected_us });
+            self.note_step(ClockStep { at_us: steady_us, before_us: expected_us });
         }
         self.doubted_us = None;
         self.agreed = true;
@@ -202,7 +202,7 @@ impl Face {
         }
     }
 
-    fn note_step(&mut self, step: Step) {
+    fn note_step(&mut self, step: ClockStep) {
         self.steps.retain(|earlier| step.at_us - earlier.at_us.min(step.at_us) < STEPS_KEPT_US);
         if self.steps.len() < STEPS_MAX {
             self.steps.push_back(step);

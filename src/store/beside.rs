@@ -8,14 +8,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::changes::{Change, by_volume};
+use super::changes::{RecordChange, by_volume};
 use super::check::{self, CheckReport};
 use super::error::{StoreError, io_error};
 use super::manifest::{Manifest, VolumeRow};
-use super::open::Opened;
+use super::open::OpenedFiles;
 use super::sealing::key_file::KEY_FILES;
-use super::volume_number::{Begins, Number, directory_of};
-use super::volumes::files::Files;
+use super::volume_number::{Number, VolumeStart, directory_of};
+use super::volumes::files::VolumeFiles;
 use super::{disk, owner};
 
 /// Endings of the names of stores under construction: of a restore or an import, and of a backup that a
@@ -28,7 +28,7 @@ const OF_THE_VOLUME: &str = "lost+found";
 /// A directory beside the path of a store, or inside it if that is a mount point. Dropped before
 /// [`finish`](Self::finish) it is removed.
 #[derive(Debug)]
-pub struct Beside {
+pub struct StagingDirectory {
     path: PathBuf,
     into: PathBuf,
     /// Whether it is inside the final path.
@@ -37,7 +37,7 @@ pub struct Beside {
 
 /// Why a store cannot be made at a path.
 #[derive(Debug, thiserror::Error)]
-pub enum BesideError {
+pub enum StagingError {
     /// The path is not empty.
     #[error(
         "`{path}` is not empty{}: a store is made in an empty directory only",
@@ -70,22 +70,22 @@ fn shown(paths: &[PathBuf], mark: &str, between: &str) -> String {
     paths.iter().map(|path| format!("{mark}{}{mark}", path.display())).collect::<Vec<_>>().join(between)
 }
 
-impl Beside {
+impl StagingDirectory {
     /// Makes the directory, for a store at a path that is empty or does not exist.
     ///
     /// # Errors
     /// What blocks the path.
-    pub fn begin(into: &Path) -> Result<Self, BesideError> {
+    pub fn begin(into: &Path) -> Result<Self, StagingError> {
         Self::begin_as(into, ENDINGS[0], &ENDINGS)
     }
 
     /// Like [`begin`](Self::begin), for the store of a backup beside that of the salvage reading it.
-    pub(super) fn begin_of_backup(into: &Path) -> Result<Self, BesideError> {
+    pub(super) fn begin_of_backup(into: &Path) -> Result<Self, StagingError> {
         Self::begin_as(into, ENDINGS[1], &ENDINGS[1..])
     }
 
     /// Makes a directory with this ending. Fails if a directory with one of the `free` endings exists.
-    fn begin_as(into: &Path, ending: &str, free: &[&str]) -> Result<Self, BesideError> {
+    fn begin_as(into: &Path, ending: &str, free: &[&str]) -> Result<Self, StagingError> {
         owner::check(into)?;
         disk::want_place(into).map_err(|source| io_error(into, source))?;
         let within = disk::is_mount(into);
@@ -103,7 +103,7 @@ impl Beside {
         disk::want_directory(&path).map_err(|source| io_error(&path, source))?;
         if !is_empty(into, within).map_err(|source| io_error(into, source))? {
             let daemon = into.join("daemon.json").exists();
-            return Err(BesideError::NotEmpty { path: into.to_owned(), daemon });
+            return Err(StagingError::NotEmpty { path: into.to_owned(), daemon });
         }
         disk::make_directory(&path).map_err(|source| io_error(&path, source))?;
         Ok(Self { path, into: into.to_owned(), within })
@@ -144,7 +144,7 @@ impl Beside {
     }
 
     /// Reads every record of the new store, closes it and moves it to its final path.
-    pub(super) fn finish_with(self, mut opened: Opened) -> Result<CheckReport, StoreError> {
+    pub(super) fn finish_with(self, mut opened: OpenedFiles) -> Result<CheckReport, StoreError> {
         let report = check::check(&opened.records)?;
         opened.committer.finish().map_err(StoreError::Disk)?;
         drop(opened);
@@ -170,7 +170,7 @@ fn is_empty(into: &Path, within: bool) -> io::Result<bool> {
     Ok(entries.iter().all(|entry| within && may_stay(&entry.file_name())))
 }
 
-impl Drop for Beside {
+impl Drop for StagingDirectory {
     fn drop(&mut self) {
         // Fails harmlessly once it was moved.
         let _ = fs::remove_dir_all(&self.path);
@@ -180,7 +180,7 @@ impl Drop for Beside {
 /// The record files of a store under construction, by volume.
 pub(super) struct NewFiles {
     store: PathBuf,
-    files: BTreeMap<Number, Files>,
+    files: BTreeMap<Number, VolumeFiles>,
 }
 
 impl NewFiles {
@@ -189,14 +189,16 @@ impl NewFiles {
     }
 
     /// The files of a volume, created if necessary.
-    pub(super) fn of_volume(&mut self, number: Number) -> io::Result<&Files> {
+    pub(super) fn of_volume(&mut self, number: Number) -> io::Result<&VolumeFiles> {
         Ok(match self.files.entry(number) {
             Entry::Occupied(files) => files.into_mut(),
-            Entry::Vacant(place) => place.insert(Files::create(directory_of(&self.store, number), number)?),
+            Entry::Vacant(place) => {
+                place.insert(VolumeFiles::create(directory_of(&self.store, number), number)?)
+            }
         })
     }
 
-    pub(super) fn append(&mut self, changes: Vec<Change>) -> io::Result<()> {
+    pub(super) fn append(&mut self, changes: Vec<RecordChange>) -> io::Result<()> {
         for (number, changes) in by_volume(changes) {
             self.of_volume(number)?.append(&changes)?;
         }
@@ -205,7 +207,7 @@ impl NewFiles {
 
     /// Makes the files durable, and lists those of volumes with a known beginning: others are not part of the
     /// store.
-    pub(super) fn list(self, begins: &BTreeMap<Number, Begins>) -> io::Result<()> {
+    pub(super) fn list(self, begins: &BTreeMap<Number, VolumeStart>) -> io::Result<()> {
         let mut manifest = Manifest::default();
         for (number, files) in self.files {
             let Some(begins) = begins.get(&number).copied() else { continue };

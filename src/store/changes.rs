@@ -12,7 +12,7 @@ use super::volume_number::Number;
 
 /// The new state of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct RecordChange {
     pub(super) volume: Number,
     /// Its key in the index.
     pub(super) key: Vec<u8>,
@@ -34,14 +34,14 @@ pub(super) fn push(body: &mut Vec<u8>, volume: Number, key: &[u8], value: Option
     body.extend_from_slice(value.unwrap_or_default());
 }
 
-pub(super) fn by_volume(changes: Vec<Change>) -> BTreeMap<Number, Vec<Change>> {
-    let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
+pub(super) fn by_volume(changes: Vec<RecordChange>) -> BTreeMap<Number, Vec<RecordChange>> {
+    let mut by_volume: BTreeMap<Number, Vec<RecordChange>> = BTreeMap::new();
     changes.into_iter().for_each(|change| by_volume.entry(change.volume).or_default().push(change));
     by_volume
 }
 
 /// The changes in a body; `None` if it is malformed.
-pub(super) fn read(mut body: &[u8]) -> Option<Vec<Change>> {
+pub(super) fn read(mut body: &[u8]) -> Option<Vec<RecordChange>> {
     let mut changes = Vec::new();
     while !body.is_empty() {
         let (change, rest) = read_next(body)?;
@@ -51,7 +51,7 @@ pub(super) fn read(mut body: &[u8]) -> Option<Vec<Change>> {
     Some(changes)
 }
 
-fn read_next(body: &[u8]) -> Option<(Change, &[u8])> {
+fn read_next(body: &[u8]) -> Option<(RecordChange, &[u8])> {
     let (volume, rest) = body.split_first_chunk()?;
     let (key_length, rest) = rest.split_first_chunk()?;
     let (length, rest) = rest.split_first_chunk()?;
@@ -61,7 +61,7 @@ fn read_next(body: &[u8]) -> Option<(Change, &[u8])> {
         length => rest.split_at_checked(length as usize).map(|(value, rest)| (Some(value), rest))?,
     };
     let volume = u32::from_be_bytes(*volume);
-    Some((Change { volume, key: key.to_vec(), value: value.map(<[u8]>::to_vec) }, rest))
+    Some((RecordChange { volume, key: key.to_vec(), value: value.map(<[u8]>::to_vec) }, rest))
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn changes_are_read_as_they_were_pushed() {
-        let change = |volume, key: &[u8], value: Option<&[u8]>| Change {
+        let change = |volume, key: &[u8], value: Option<&[u8]>| RecordChange {
             volume,
             key: key.to_vec(),
             value: value.map(<[u8]>::to_vec),
@@ -78,7 +78,7 @@ mod tests {
         let pushed =
             [change(0, b"key", Some(b"value")), change(7, b"gone", None), change(u32::MAX, b"", Some(b""))];
         let mut body = Vec::new();
-        for Change { volume, key, value } in &pushed {
+        for RecordChange { volume, key, value } in &pushed {
             push(&mut body, *volume, key, value.as_deref());
         }
         assert_eq!(read(&body).as_deref(), Some(&pushed[..]));

@@ -4,10 +4,10 @@
 use std::{collections::BTreeSet, ops::Bound};
 
 use super::broken::{BrokenRecord, ReadError};
-use super::damage::{Damage, DamageKind};
-use super::engine::{Engine, read_record};
+use super::damage::{DamageKind, FileDamage};
+use super::engine::{StorageEngine, read_record};
 use super::journal;
-use super::records::{Records, Within};
+use super::records::{StoredRecords, VolumeWithBase};
 use super::sealing::{LastKey, data_key};
 use super::trees::{TREES, Tree};
 use super::volume_number::Number;
@@ -26,7 +26,7 @@ pub struct CheckReport {
     /// Leads that were accepted, and neither erased nor dropped, whose record is unreadable or missing.
     pub leads_broken: u64,
     /// The damage of the files.
-    pub damages: Vec<Damage>,
+    pub damages: Vec<FileDamage>,
     /// Volumes, 0 for the base, whose index misses records of their files, with the number of missed records.
     /// Such an index is rebuilt when the store is opened again.
     pub unfound: Vec<(u32, u64)>,
@@ -42,7 +42,7 @@ impl CheckReport {
 
     /// Whether the store is undamaged.
     pub fn is_sound(&self) -> bool {
-        let is_whole = |damage: &Damage| !damage.costs_records();
+        let is_whole = |damage: &FileDamage| !damage.costs_records();
         self.broken.is_empty()
             && self.leads_broken == 0
             && self.unknown_keys == 0
@@ -58,7 +58,7 @@ impl CheckReport {
 }
 
 /// Reads every file and every record. Fails only when an index cannot continue.
-pub(super) fn check(records: &Records) -> Result<CheckReport, ReadError> {
+pub(super) fn check(records: &StoredRecords) -> Result<CheckReport, ReadError> {
     let mut report =
         CheckReport { set_aside: journal::set_aside(records.volumes().store()), ..CheckReport::empty() };
     let volumes = records.volumes();
@@ -81,7 +81,7 @@ pub(super) fn check(records: &Records) -> Result<CheckReport, ReadError> {
 
 /// Reads the files of a volume, which are the source of truth, and compares its index with them. For damaged
 /// files the right content of the index is unknown.
-fn check_files(records: &Records, number: u32, report: &mut CheckReport) -> Result<(), ReadError> {
+fn check_files(records: &StoredRecords, number: u32, report: &mut CheckReport) -> Result<(), ReadError> {
     let Some(volume) = records.volumes().usable(number) else { return Ok(()) };
     records.note_gone(number);
     let damages = &records.volumes().damages;
@@ -93,9 +93,9 @@ fn check_files(records: &Records, number: u32, report: &mut CheckReport) -> Resu
     Ok(())
 }
 
-fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Result<(), ReadError> {
+fn check_records(records: &StoredRecords, number: u32, report: &mut CheckReport) -> Result<(), ReadError> {
     let Some(_) = records.volumes().usable(number) else { return Ok(()) };
-    let within = Within { volumes: records.volumes(), number };
+    let within = VolumeWithBase { volumes: records.volumes(), number };
     for entry in records.walk_volume(number, &Bound::Unbounded)? {
         let (sled_key, _) = entry?;
         let Some((tree, key)) = Tree::split(&sled_key) else {
@@ -116,7 +116,7 @@ fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Re
 }
 
 /// Reads every record of a database.
-pub(super) fn check_records_of(engine: &dyn Engine) -> Result<CheckReport, ReadError> {
+pub(super) fn check_records_of(engine: &dyn StorageEngine) -> Result<CheckReport, ReadError> {
     let mut report = CheckReport::empty();
     for row in &TREES {
         let mut last = LastKey::default();
@@ -138,7 +138,7 @@ pub(super) fn check_records_of(engine: &dyn Engine) -> Result<CheckReport, ReadE
 
 /// Checks the record of each lead that has a data key: only that reveals records missing from a damaged
 /// volume.
-fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadError> {
+fn check_leads(records: &StoredRecords, report: &mut CheckReport) -> Result<(), ReadError> {
     let is_damaged = |volume| records.volumes().damages.cost_records_of(volume);
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
     for found in records.data_keys(&[], &[]) {

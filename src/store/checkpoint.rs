@@ -11,20 +11,20 @@ use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::{journal::Closed, records::Records};
+use super::{journal::Closed, records::StoredRecords};
 use offerd_base::telemetry::metrics::STORE_CHECKPOINT_SECONDS;
 
 /// Full segments that may be pending.
 const BEHIND: usize = 4;
 
 pub(super) struct Checkpoints {
-    records: Arc<Records>,
+    records: Arc<StoredRecords>,
     thread: Option<(Sender<Closed>, JoinHandle<()>)>,
 }
 
 impl Checkpoints {
     /// Makes checkpoints on the writer's thread, which waits for them.
-    pub(super) fn inline(records: Arc<Records>) -> Self {
+    pub(super) fn inline(records: Arc<StoredRecords>) -> Self {
         Self { records, thread: None }
     }
 
@@ -62,7 +62,7 @@ impl Drop for Checkpoints {
     }
 }
 
-fn run(records: &Records, full: &Receiver<Closed>) {
+fn run(records: &StoredRecords, full: &Receiver<Closed>) {
     while let Ok(first) = full.recv() {
         let waiting: Vec<Closed> = [first].into_iter().chain(full.try_iter()).collect();
         let made = catch_unwind(AssertUnwindSafe(|| checkpoint(records, waiting)));
@@ -73,7 +73,7 @@ fn run(records: &Records, full: &Receiver<Closed>) {
     }
 }
 
-fn checkpoint(records: &Records, full: impl IntoIterator<Item = Closed>) -> Result<(), String> {
+fn checkpoint(records: &StoredRecords, full: impl IntoIterator<Item = Closed>) -> Result<(), String> {
     let began = Instant::now();
     records.volumes().make_durable().map_err(|error| error.to_string())?;
     full.into_iter().try_for_each(Closed::retire).map_err(|error| error.to_string())?;

@@ -18,20 +18,20 @@ pub struct Commit {
     pub(super) about: Option<Uuid>,
     pub(super) is_first_about: bool,
     pub(super) rewrap: Option<Box<Rewrap>>,
-    pub(super) guards: Vec<Guard>,
-    pub(super) writes: Vec<Write>,
+    pub(super) guards: Vec<CommitGuard>,
+    pub(super) writes: Vec<CommitWrite>,
     pub(super) marks_time: bool,
 }
 
 #[derive(Clone)]
-pub(super) enum Guard {
-    Record { tree: Tree, key: Vec<u8>, holds: Holds },
+pub(super) enum CommitGuard {
+    Record { tree: Tree, key: Vec<u8>, holds: GuardCondition },
     Unknown { company: Uuid, identity: [u8; 32], since_ms: i64 },
 }
 
 /// A condition on a record.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum GuardCondition {
     Absent,
     /// It does not exist, or begins with a time before this one, in ms.
     UnlessRecent(i64),
@@ -39,7 +39,7 @@ pub(super) enum Holds {
 }
 
 #[derive(Clone)]
-pub(super) enum Write {
+pub(super) enum CommitWrite {
     Put { tree: Tree, key: Vec<u8>, payload: Vec<u8> },
     Remove { tree: Tree, key: Vec<u8> },
     Append { tree: Tree, company: Uuid, payload: Vec<u8> },
@@ -49,20 +49,20 @@ pub(super) enum Write {
 /// Seals the data keys of a slot anew and destroys some of them.
 #[derive(Clone)]
 pub(super) struct Rewrap {
-    pub(super) slot: Slot,
-    pub(super) without: Without,
+    pub(super) slot: KeySlot,
+    pub(super) without: KeyDestruction,
 }
 
 /// A slot of data keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Slot {
+pub(super) enum KeySlot {
     Of(Uuid),
     Number(u16),
 }
 
 /// The data keys to destroy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Without {
+pub(super) enum KeyDestruction {
     Nothing,
     /// Those of these leads, at this time in ms; tombstones remain.
     Leads(BTreeSet<Uuid>, i64),
@@ -70,13 +70,13 @@ pub(super) enum Without {
     /// dropped.
     Volume(Number, i64),
     /// Those of leads older than an age.
-    Before(Expiry),
+    Before(KeyExpiry),
 }
 
 /// Expiry of data keys by the age of their leads, for a store that keeps the lead's time in place of a
 /// volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Expiry {
+pub(super) struct KeyExpiry {
     /// Keys of leads that arrived before this expire, in seconds since 1970.
     pub(super) before: Number,
     /// Tombstones from before this time, in ms, are dropped.
@@ -85,7 +85,7 @@ pub(super) struct Expiry {
     pub(super) at_ms: i64,
 }
 
-impl Expiry {
+impl KeyExpiry {
     pub(super) fn at_s(self) -> Number {
         Number::try_from(self.at_ms / 1000).unwrap_or(Number::MAX)
     }
@@ -118,43 +118,43 @@ impl Commit {
     pub fn erase_all(mut self, leads: impl IntoIterator<Item = Uuid>, at_ms: i64) -> Self {
         let leads: BTreeSet<Uuid> = leads.into_iter().collect();
         if let Some(first) = leads.first() {
-            let slot = Slot::Of(*first);
-            self.rewrap = Some(Box::new(Rewrap { slot, without: Without::Leads(leads, at_ms) }));
+            let slot = KeySlot::Of(*first);
+            self.rewrap = Some(Box::new(Rewrap { slot, without: KeyDestruction::Leads(leads, at_ms) }));
         }
         self
     }
 
     /// Seals the data keys of a slot anew and destroys some. With none to destroy it finishes an erasure that
     /// a crash interrupted.
-    pub(super) fn rewrap(slot: u16, without: Without) -> Self {
-        Self { rewrap: Some(Box::new(Rewrap { slot: Slot::Number(slot), without })), ..Self::default() }
+    pub(super) fn rewrap(slot: u16, without: KeyDestruction) -> Self {
+        Self { rewrap: Some(Box::new(Rewrap { slot: KeySlot::Number(slot), without })), ..Self::default() }
     }
 
     /// Finishes the erasures that a crash interrupted in these slots.
     pub(super) fn finish_rewraps(slots: Vec<u16>) -> Vec<Self> {
-        slots.into_iter().map(|slot| Self::rewrap(slot, Without::Nothing)).collect()
+        slots.into_iter().map(|slot| Self::rewrap(slot, KeyDestruction::Nothing)).collect()
     }
 
     /// Guards that no record has this key. A broken record counts as a record.
     pub fn absent(self, tree: Tree, key: impl AsRef<[u8]>) -> Self {
-        self.only_if(tree, key, Holds::Absent)
+        self.only_if(tree, key, GuardCondition::Absent)
     }
 
     /// Guards that no record has this key, or one whose payload begins with a time (i64 big-endian,
     /// milliseconds) before `since_ms`. A broken record does not fail the guard: it is reported, and a `put`
     /// to the key replaces it.
     pub fn unless_recent(self, tree: Tree, key: impl AsRef<[u8]>, since_ms: i64) -> Self {
-        self.only_if(tree, key, Holds::UnlessRecent(since_ms))
+        self.only_if(tree, key, GuardCondition::UnlessRecent(since_ms))
     }
 
     /// Guards that the record of this key still has this payload, so that a read-modify-write loses no
     /// concurrent change.
     pub fn unchanged(self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
-        self.only_if(tree, key, Holds::Unchanged(payload.into()))
+        self.only_if(tree, key, GuardCondition::Unchanged(payload.into()))
     }
 
-    fn only_if(mut self, tree: Tree, key: impl AsRef<[u8]>, holds: Holds) -> Self {
-        self.guards.push(Guard::Record { tree, key: key.as_ref().to_vec(), holds });
+    fn only_if(mut self, tree: Tree, key: impl AsRef<[u8]>, holds: GuardCondition) -> Self {
+        self.guards.push(CommitGuard::Record { tree, key: key.as_ref().to_vec(), holds });
         self
     }
 
@@ -170,7 +170,7 @@ impl Commit {
     /// at or after `since_ms`, Unix milliseconds. A failed guard returns the time (i64 big-endian,
     /// milliseconds) and the uuid of that lead.
     pub fn unknown(mut self, company: Uuid, identity: [u8; 32], since_ms: i64) -> Self {
-        self.guards.push(Guard::Unknown { company, identity, since_ms });
+        self.guards.push(CommitGuard::Unknown { company, identity, since_ms });
         self
     }
 
@@ -178,26 +178,26 @@ impl Commit {
     /// period: its hash under a key that is destroyed after that period, sealed with the lead's data key.
     /// Both times are Unix milliseconds.
     pub fn identify(mut self, company: Uuid, identity: [u8; 32], at_ms: i64, look_back_ms: i64) -> Self {
-        self.writes.push(Write::Identify { company, identity, at_ms, look_back_ms });
+        self.writes.push(CommitWrite::Identify { company, identity, at_ms, look_back_ms });
         self
     }
 
     /// Writes a record and replaces one with the same key.
     pub fn put(mut self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
-        self.writes.push(Write::Put { tree, key: key.as_ref().to_vec(), payload: payload.into() });
+        self.writes.push(CommitWrite::Put { tree, key: key.as_ref().to_vec(), payload: payload.into() });
         self
     }
 
     /// Removes a record, if it exists.
     pub fn remove(mut self, tree: Tree, key: impl AsRef<[u8]>) -> Self {
-        self.writes.push(Write::Remove { tree, key: key.as_ref().to_vec() });
+        self.writes.push(CommitWrite::Remove { tree, key: key.as_ref().to_vec() });
         self
     }
 
     /// Appends a record to a feed of `company`, behind all earlier ones. `tree` is one of [`Tree::FEEDS`].
     /// The store assigns the arrival time, and so the key ([`FeedKey`](super::FeedKey)).
     pub fn append(mut self, tree: Tree, company: Uuid, payload: impl Into<Vec<u8>>) -> Self {
-        self.writes.push(Write::Append { tree, company, payload: payload.into() });
+        self.writes.push(CommitWrite::Append { tree, company, payload: payload.into() });
         self
     }
 
@@ -209,7 +209,7 @@ impl Commit {
     }
 }
 
-pub(super) type Outcome = Result<(), CommitError>;
+pub(super) type CommitResult = Result<(), CommitError>;
 
 /// Shows counts, never content: payloads hold personal data.
 impl fmt::Debug for Commit {
@@ -243,7 +243,7 @@ pub enum CommitError {
     #[error("the lead is erased")]
     Erased,
     /// The commit could not be written. After a disk failure the store is failed and refuses all further
-    /// commits ([`Health`](super::Health)); it is then unknown whether this commit survives a restart.
+    /// commits ([`StoreHealth`](super::StoreHealth)); it is then unknown whether this commit survives a restart.
     #[error("the store could not write: {0}")]
     Failed(String),
     /// The disk did not take it in time. It may be written later.

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::commit::{Commit, Outcome};
-use super::engine::{Fault, Writer, all_failed};
+use super::commit::{Commit, CommitResult};
+use super::engine::{GroupWriter, WriteFault, all_failed};
 use super::error::StoreError;
 use super::health::FailureLatch;
 use super::stall::Stalls;
@@ -33,13 +33,13 @@ impl<W> Committer<W> {
     }
 }
 
-impl<W: Writer + ?Sized> Committer<W> {
+impl<W: GroupWriter + ?Sized> Committer<W> {
     /// Writes the commits as one group. Once this returns, every commit with `Ok` is as durable as the engine
     /// makes it, for instance against a kill and a power cut, and so is any record that failed a guard.
     ///
     /// After a failure or a panic of the writer nothing is written any more, until the engine [works
     /// again](Self::mend).
-    pub(super) fn execute(&mut self, commits: &[Commit]) -> Vec<Outcome> {
+    pub(super) fn execute(&mut self, commits: &[Commit]) -> Vec<CommitResult> {
         self.mend();
         if let Some(failure) = self.latch.failure() {
             return all_failed(commits, &failure.reason);
@@ -47,10 +47,10 @@ impl<W: Writer + ?Sized> Committer<W> {
         metrics::histogram!(STORE_GROUP_COMMITS).record(commits.len() as f64);
         let written = catch_unwind(AssertUnwindSafe(|| self.writer.write(commits)));
         self.stalls.done();
-        match written.unwrap_or_else(|_| Err(Fault::ForGood("the writer panicked".to_owned()))) {
+        match written.unwrap_or_else(|_| Err(WriteFault::ForGood("the writer panicked".to_owned()))) {
             Ok(outcomes) => outcomes,
             // Refuses only the commits that depend on the unreadable record.
-            Err(Fault::Unread(_)) if commits.len() > 1 => {
+            Err(WriteFault::Unread(_)) if commits.len() > 1 => {
                 commits.chunks(1).flat_map(|commit| self.execute(commit)).collect()
             }
             Err(fault) => all_failed(commits, &self.failed(&fault)),
@@ -64,12 +64,12 @@ impl<W: Writer + ?Sized> Committer<W> {
     }
 
     /// Fails the store, unless the fault is just an unreadable record. Returns the reason.
-    fn failed(&mut self, fault: &Fault) -> String {
+    fn failed(&mut self, fault: &WriteFault) -> String {
         self.tried = Some(Instant::now());
         match fault {
-            Fault::Unread(_) => {}
-            Fault::Mendable(reason) => self.latch.fail(reason),
-            Fault::ForGood(reason) => self.latch.fail_for_good(reason),
+            WriteFault::Unread(_) => {}
+            WriteFault::Mendable(reason) => self.latch.fail(reason),
+            WriteFault::ForGood(reason) => self.latch.fail_for_good(reason),
         }
         fault.to_string()
     }

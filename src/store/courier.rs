@@ -7,69 +7,69 @@ use std::{cell::RefCell, sync::Arc};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
-use super::commit::Outcome;
+use super::commit::CommitResult;
 
 thread_local! {
-    static HERE: RefCell<Option<Arc<Desk>>> = const { RefCell::new(None) };
+    static HERE: RefCell<Option<Arc<CompletionQueue>>> = const { RefCell::new(None) };
 }
 
 /// The completion queue of a thread.
 #[derive(Default)]
-struct Desk {
+struct CompletionQueue {
     /// `None` once its consumer has ended.
-    waiting: Mutex<Option<Vec<Reply>>>,
+    waiting: Mutex<Option<Vec<CommitReply>>>,
     arrived: Notify,
 }
 
 /// An outcome, with the channel to its waiting task.
-struct Reply {
-    answer: oneshot::Sender<Outcome>,
-    outcome: Outcome,
+struct CommitReply {
+    answer: oneshot::Sender<CommitResult>,
+    outcome: CommitResult,
 }
 
 /// The channel to the task waiting for a commit, and the completion queue of its thread.
-pub(super) struct Asker {
-    answer: oneshot::Sender<Outcome>,
-    desk: Option<Arc<Desk>>,
+pub(super) struct CommitWaiter {
+    answer: oneshot::Sender<CommitResult>,
+    desk: Option<Arc<CompletionQueue>>,
 }
 
 /// Consumes the queue of its thread until it is dropped.
 #[derive(Default)]
-struct Courier(Arc<Desk>);
+struct CompletionConsumer(Arc<CompletionQueue>);
 
 /// The outcomes of a group, by thread.
 #[derive(Default)]
-pub(super) struct Replies(Vec<(Arc<Desk>, Vec<Reply>)>);
+pub(super) struct CommitReplies(Vec<(Arc<CompletionQueue>, Vec<CommitReply>)>);
 
 /// Answers commits made on the current thread for as long as it is polled: run it as a task on each thread
 /// that commits often. Without it the writer wakes each waiting task individually.
 pub async fn answer_commits_here() {
-    let courier = Courier::default();
+    let courier = CompletionConsumer::default();
     *courier.0.waiting.lock() = Some(Vec::new());
     HERE.set(Some(Arc::clone(&courier.0)));
     loop {
         courier.0.arrived.notified().await;
         let arrived = courier.0.waiting.lock().as_mut().map(std::mem::take);
-        arrived.into_iter().flatten().for_each(Reply::give);
+        arrived.into_iter().flatten().for_each(CommitReply::give);
     }
 }
 
-impl Asker {
+impl CommitWaiter {
     /// A waiter on this thread, with the receiver of its outcome.
-    pub(super) fn here() -> (Self, oneshot::Receiver<Outcome>) {
+    pub(super) fn here() -> (Self, oneshot::Receiver<CommitResult>) {
         let (answer, awaited) = oneshot::channel();
         (Self { answer, desk: HERE.with_borrow(Clone::clone) }, awaited)
     }
 
-    pub(super) fn answer(self, outcome: Outcome) {
-        Reply { answer: self.answer, outcome }.give();
+    pub(super) fn answer(self, outcome: CommitResult) {
+        CommitReply { answer: self.answer, outcome }.give();
     }
 }
 
-impl Replies {
-    pub(super) fn add(&mut self, asker: Asker, outcome: Outcome) {
+impl CommitReplies {
+    pub(super) fn add(&mut self, asker: CommitWaiter, outcome: CommitResult) {
         let Some(desk) = asker.desk else { return asker.answer(outcome) };
-        let reply = Reply { answer: asker.answer, outcome };
+        let reply = CommitReply { answer: asker.answer, outcome };
         match self.0.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &desk)) {
             Some((_, replies)) => replies.push(reply),
             None => self.0.push((desk, vec![reply])),
@@ -87,12 +87,12 @@ impl Replies {
                 None => Some(replies),
             };
             desk.arrived.notify_one();
-            left.into_iter().flatten().for_each(Reply::give);
+            left.into_iter().flatten().for_each(CommitReply::give);
         }
     }
 }
 
-impl Reply {
+impl CommitReply {
     fn give(self) {
         // Fails when the future was dropped.
         let _ = self.answer.send(self.outcome);
@@ -100,9 +100,9 @@ impl Reply {
 }
 
 /// Answers the pending commits, since nothing consumes the queue any more.
-impl Drop for Courier {
+impl Drop for CompletionConsumer {
     fn drop(&mut self) {
         let left = self.0.waiting.lock().take();
-        left.into_iter().flatten().for_each(Reply::give);
+        left.into_iter().flatten().for_each(CommitReply::give);
     }
 }

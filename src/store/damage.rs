@@ -9,7 +9,7 @@ use super::trees::Tree;
 /// Damage to a file of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("`{file}`{what}")]
-pub struct Damage {
+pub struct FileDamage {
     /// The volume of the file, 0 for the base; `None` if it belongs to none.
     pub volume: Option<u32>,
     /// The file, relative to the store's directory.
@@ -95,7 +95,7 @@ pub struct Neighbour {
     pub at_ms: Option<u64>,
 }
 
-impl Damage {
+impl FileDamage {
     /// Whether records may be lost, including undetectable losses.
     pub fn costs_records(&self) -> bool {
         self.what != DamageKind::Spare

@@ -12,7 +12,7 @@ use std::{fs, io, mem};
 
 use parking_lot::Mutex;
 
-use super::damage::{Damage, DamageKind};
+use super::damage::{DamageKind, FileDamage};
 use super::disk;
 use super::volume_number::Number;
 use offerd_base::telemetry::metrics::STORE_DAMAGE;
@@ -25,11 +25,11 @@ const REMEMBERED: usize = 1000;
 
 /// The known damage; each item is logged and counted once. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Damages(Arc<Known>);
+pub(super) struct Damages(Arc<KnownDamages>);
 
 #[derive(Debug, Default)]
-struct Known {
-    noted: Mutex<Vec<Damage>>,
+struct KnownDamages {
+    noted: Mutex<Vec<FileDamage>>,
     /// The file to save to, if any.
     file: Option<PathBuf>,
     /// Whether the saved part has changed since the last write.
@@ -48,7 +48,7 @@ impl Damages {
             }),
             Err(_) => Vec::new(),
         };
-        let damages = Self(Arc::new(Known { file: Some(file), ..Known::default() }));
+        let damages = Self(Arc::new(KnownDamages { file: Some(file), ..KnownDamages::default() }));
         metrics::gauge!(STORE_DAMAGE).set(0.0);
         kept.into_iter().for_each(|damage| damages.note(damage));
         damages.0.changed.store(false, Ordering::Release);
@@ -57,11 +57,11 @@ impl Damages {
 
     /// Notes damage of a file, with its volume if it has one.
     pub(super) fn note_of(&self, volume: Option<Number>, file: impl Into<String>, what: DamageKind) {
-        self.note(Damage { volume, file: file.into(), what });
+        self.note(FileDamage { volume, file: file.into(), what });
     }
 
     /// Logs and counts damage, unless it is known already.
-    pub(super) fn note(&self, damage: Damage) {
+    pub(super) fn note(&self, damage: FileDamage) {
         let mut noted = self.0.noted.lock();
         if noted.iter().any(|known| known.covers(&damage)) || noted.len() >= REMEMBERED {
             return;
@@ -77,16 +77,17 @@ impl Damages {
 
     /// Notes that all records of a file were read, with the damage found: earlier damage of them that was not
     /// found again is forgotten.
-    pub(super) fn has_read(&self, file: &str, found: Vec<Damage>) {
+    pub(super) fn has_read(&self, file: &str, found: Vec<FileDamage>) {
         let is_read =
-            |known: &Damage| is_of_records(known) || matches!(known.what, DamageKind::Unreadable { .. });
+            |known: &FileDamage| is_of_records(known) || matches!(known.what, DamageKind::Unreadable { .. });
         self.forget(|known| known.file == file && is_read(known) && !found.contains(known));
         found.into_iter().for_each(|damage| self.note(damage));
     }
 
     /// Notes that the disk can read a place of a file again.
     pub(super) fn can_be_read(&self, file: &str, place: u64) {
-        let is_it = |known: &Damage| matches!(known.what, DamageKind::Unreadable { at, .. } if at == place);
+        let is_it =
+            |known: &FileDamage| matches!(known.what, DamageKind::Unreadable { at, .. } if at == place);
         if self.forget(|known| known.file == file && is_it(known)) {
             tracing::info!(file, "the disk can read a file of the store again");
         }
@@ -101,7 +102,7 @@ impl Damages {
 
     /// Whether the disk failed to read a part of a volume.
     pub(super) fn are_unreadable(&self, volume: Number) -> bool {
-        let is_unreadable = |known: &Damage| matches!(known.what, DamageKind::Unreadable { .. });
+        let is_unreadable = |known: &FileDamage| matches!(known.what, DamageKind::Unreadable { .. });
         self.0.noted.lock().iter().any(|known| known.volume == Some(volume) && is_unreadable(known))
     }
 
@@ -123,7 +124,7 @@ impl Damages {
         self.forget(|known| known.file == file);
     }
 
-    pub(super) fn all(&self) -> Vec<Damage> {
+    pub(super) fn all(&self) -> Vec<FileDamage> {
         self.0.noted.lock().clone()
     }
 
@@ -134,7 +135,7 @@ impl Damages {
         if !self.0.changed.swap(false, Ordering::AcqRel) {
             return;
         }
-        let kept: Vec<Damage> = self.all().into_iter().filter(is_kept).collect();
+        let kept: Vec<FileDamage> = self.all().into_iter().filter(is_kept).collect();
         if let Err(error) = write(file, &kept) {
             self.0.changed.store(true, Ordering::Release);
             tracing::warn!(%error, "what is known of the store's damage cannot be written; it is found anew after a restart");
@@ -142,10 +143,10 @@ impl Damages {
     }
 
     /// Forgets damage that is gone; returns whether there was any.
-    fn forget(&self, is_gone: impl Fn(&Damage) -> bool) -> bool {
+    fn forget(&self, is_gone: impl Fn(&FileDamage) -> bool) -> bool {
         let mut noted = self.0.noted.lock();
         let known = mem::take(&mut *noted);
-        let (gone, left): (Vec<Damage>, Vec<Damage>) = known.into_iter().partition(is_gone);
+        let (gone, left): (Vec<FileDamage>, Vec<FileDamage>) = known.into_iter().partition(is_gone);
         *noted = left;
         if !gone.is_empty() {
             self.have_changed(&noted, gone.iter().any(is_kept));
@@ -153,7 +154,7 @@ impl Damages {
         !gone.is_empty()
     }
 
-    fn have_changed(&self, noted: &[Damage], is_kept: bool) {
+    fn have_changed(&self, noted: &[FileDamage], is_kept: bool) {
         self.0.changed.fetch_or(is_kept, Ordering::AcqRel);
         // The gauge covers the open store only, not one that is read in passing.
         if self.0.file.is_some() {
@@ -163,21 +164,21 @@ impl Damages {
 }
 
 /// Whether it concerns the records of a file, not its header.
-fn is_of_records(damage: &Damage) -> bool {
+fn is_of_records(damage: &FileDamage) -> bool {
     matches!(damage.what, DamageKind::Bytes { at, .. } if at > 0)
 }
 
 /// Whether a start cannot detect it by itself.
-fn is_kept(damage: &Damage) -> bool {
+fn is_kept(damage: &FileDamage) -> bool {
     is_of_records(damage) || matches!(damage.what, DamageKind::Unusable(_) | DamageKind::Unlisted)
 }
 
 /// Saves damage for a store that no process has open.
-pub(super) fn keep_in(store: &Path, damages: &[Damage]) -> io::Result<()> {
+pub(super) fn keep_in(store: &Path, damages: &[FileDamage]) -> io::Result<()> {
     write(&store.join(NAME), damages)
 }
 
-fn write(file: &Path, kept: &[Damage]) -> io::Result<()> {
+fn write(file: &Path, kept: &[FileDamage]) -> io::Result<()> {
     match kept {
         [] => disk::remove_file(file),
         kept => disk::replace(file, &serde_json::to_vec(kept)?),
@@ -188,8 +189,8 @@ fn write(file: &Path, kept: &[Damage]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn damage(file: &str, what: DamageKind) -> Damage {
-        Damage { volume: Some(1), file: file.to_owned(), what }
+    fn damage(file: &str, what: DamageKind) -> FileDamage {
+        FileDamage { volume: Some(1), file: file.to_owned(), what }
     }
 
     fn bytes(at: u64, bytes: u64) -> DamageKind {

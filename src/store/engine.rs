@@ -9,25 +9,25 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::broken::{BrokenRecord, ReadError, Reported};
-use super::changes::Change;
-use super::commit::{Commit, CommitError, Outcome};
+use super::changes::RecordChange;
+use super::commit::{Commit, CommitError, CommitResult};
 use super::disk::DiskResult;
 use super::frame::{Reason, unframed};
-use super::raw::{RawValues, Record, read_clear};
+use super::raw::{RawRecord, RawValues, read_clear};
 use super::sealing::{LastKey, Sealing, data_key};
 use super::trees::{TREES, Tree};
 use super::volume_number::{BASE, Number};
 use offerd_base::telemetry::metrics::STORE_CHANGES;
 
 /// A key with the prefix of its tree, and the raw value under it.
-pub(super) type Entry = (Vec<u8>, Vec<u8>);
+pub(super) type RawEntry = (Vec<u8>, Vec<u8>);
 
-pub(super) type Walk = Box<dyn Iterator<Item = DiskResult<Entry>> + Send>;
+pub(super) type EntryWalk = Box<dyn Iterator<Item = DiskResult<RawEntry>> + Send>;
 
 /// A walk, or a walk that yields just an error.
 pub(super) fn walk_or_error(
-    walk: DiskResult<impl Iterator<Item = DiskResult<Entry>> + Send + 'static>,
-) -> Walk {
+    walk: DiskResult<impl Iterator<Item = DiskResult<RawEntry>> + Send + 'static>,
+) -> EntryWalk {
     match walk {
         Ok(walk) => Box::new(walk),
         Err(error) => Box::new(iter::once(Err(error))),
@@ -37,14 +37,14 @@ pub(super) fn walk_or_error(
 /// A stream of leads, each with the stored form of its data key.
 pub(super) type DataKeys = Box<dyn Iterator<Item = DiskResult<Option<(Uuid, Vec<u8>)>>> + Send>;
 
-pub(super) trait Engine: RawValues + Send + Sync {
+pub(super) trait StorageEngine: RawValues + Send + Sync {
     fn sealing(&self) -> &Sealing;
 
     fn reported(&self) -> &Reported;
 
     /// The raw records of a tree whose key begins with `prefix`, from the key `start` on, in key order. An
     /// engine that partitions records by time orders them within each partition.
-    fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk;
+    fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> EntryWalk;
 
     /// The partition for records of new leads, where an engine partitions by time; where it only expires by
     /// time, the time.
@@ -111,10 +111,10 @@ pub(super) trait Engine: RawValues + Send + Sync {
 
 /// Writes for an engine: one group of commits after the other, on one thread, called by a
 /// [committer](super::committer).
-pub(super) trait Writer: Send {
+pub(super) trait GroupWriter: Send {
     /// Writes the commits as one group. Once this returns, every commit with `Ok` is as durable as the engine
     /// makes it, and so is any record that failed a guard.
-    fn write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Fault>;
+    fn write(&mut self, commits: &[Commit]) -> Result<Vec<CommitResult>, WriteFault>;
 
     fn sealing(&self) -> &Sealing;
 
@@ -122,10 +122,10 @@ pub(super) trait Writer: Send {
     fn waited(&self) -> Duration;
 
     /// Tries to make the engine writable again; `false` if it still is not.
-    fn renew(&mut self) -> Result<bool, Fault>;
+    fn renew(&mut self) -> Result<bool, WriteFault>;
 
     /// Does a share of the maintenance between groups.
-    fn tidy(&mut self) -> Result<(), Fault> {
+    fn tidy(&mut self) -> Result<(), WriteFault> {
         Ok(())
     }
 
@@ -141,7 +141,7 @@ pub(super) trait Writer: Send {
 /// A failure of a writer.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) enum Fault {
+pub(super) enum WriteFault {
     /// A record could not be read: nothing was written, and other commits can be.
     Unread(String),
     /// Making a group durable failed, or a write before that: the group may be there after a restart, or not.
@@ -150,7 +150,7 @@ pub(super) enum Fault {
     ForGood(String),
 }
 
-pub(super) fn count(changes: &[Change]) {
+pub(super) fn count(changes: &[RecordChange]) {
     let mut counts = [0; TREES.len()];
     for (tree, _) in changes.iter().filter_map(|change| Tree::split(&change.key)) {
         counts[tree as usize] += 1;
@@ -160,7 +160,7 @@ pub(super) fn count(changes: &[Change]) {
     }
 }
 
-pub(super) fn all_failed(commits: &[Commit], reason: &str) -> Vec<Outcome> {
+pub(super) fn all_failed(commits: &[Commit], reason: &str) -> Vec<CommitResult> {
     commits.iter().map(|_| Err(CommitError::Failed(reason.to_owned()))).collect()
 }
 
@@ -170,7 +170,7 @@ pub(super) fn read_record(
     sealing: &Sealing,
     tree: Tree,
     key: &[u8],
-) -> DiskResult<Record> {
+) -> DiskResult<RawRecord> {
     match read_clear(from, tree, key)? {
         Ok(Some(payload)) => {
             let opened = sealing.opened(from, tree, key, &payload, &mut LastKey::default())?;

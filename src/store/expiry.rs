@@ -22,11 +22,11 @@ use super::Store;
 use super::arrival::FeedKey;
 use super::broken::ReadError;
 use super::codec;
-use super::commit::{Commit, Expiry, Without};
+use super::commit::{Commit, KeyDestruction, KeyExpiry};
 use super::retention::{AT_ONCE, AgeSource, Aged, RetentionError, of_base};
 use super::sealing::data_key;
 use super::sealing::slots::SLOTS;
-use super::trees::{Kept, TREES, Tree};
+use super::trees::{TREES, Tree, VolumeSelector};
 use super::volume_number::Number;
 use super::volumes::time_ms;
 
@@ -41,7 +41,7 @@ const LOOKED_AT: usize = 2000;
 
 /// A part of a pass.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum ExpiryPart {
     /// Removes leads and destroys their keys.
     Leads,
     /// Removes the records whose keys begin with an expired UUIDv7.
@@ -54,7 +54,7 @@ enum Part {
 
 /// Progress of a pass.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Progress {
+struct ExpiryProgress {
     /// Records from before this time expire, Unix milliseconds.
     before_ms: u64,
     /// The previous pass removed all records from before this time.
@@ -71,7 +71,7 @@ struct Progress {
 
 /// The findings of a step.
 #[derive(Default)]
-struct Found {
+struct ExpiryFindings {
     old: Vec<(Tree, Vec<u8>)>,
     leads: u64,
     /// A commit that destroys keys, made before the removals.
@@ -106,19 +106,19 @@ impl Store {
         now_ms: i64,
     ) -> Result<Option<Expired>, RetentionError> {
         let parts = parts();
-        let last: Option<Progress> = self.read(Tree::Meta, PROGRESS)?;
+        let last: Option<ExpiryProgress> = self.read(Tree::Meta, PROGRESS)?;
         let every_ms = u64::try_from(every.as_millis()).unwrap_or(u64::MAX);
         let mut progress = match last {
             Some(last) if usize::from(last.part) < parts.len() => last,
             Some(last) if before_ms < last.before_ms.saturating_add(every_ms) => return Ok(None),
-            last => Progress {
+            last => ExpiryProgress {
                 before_ms,
                 gone_ms: last.map_or(0, |last| last.before_ms),
                 begun_ms: now_ms,
-                ..Progress::default()
+                ..ExpiryProgress::default()
             },
         };
-        let Found { old, leads, destroys, after } =
+        let ExpiryFindings { old, leads, destroys, after } =
             self.found(parts[usize::from(progress.part)], &progress)?;
         if let Some(destroys) = destroys {
             self.commit(destroys).await?;
@@ -136,23 +136,23 @@ impl Store {
         Ok(Some(Expired { leads: progress.leads, records: progress.records, is_all }))
     }
 
-    fn found(&self, part: Part, progress: &Progress) -> Result<Found, RetentionError> {
+    fn found(&self, part: ExpiryPart, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         match part {
-            Part::Leads => self.old_leads(progress),
-            Part::ByTime(tree) => self.old_by_time(tree, progress),
-            Part::Feed(tree) => self.old_of_feed(tree, progress),
-            Part::Else(tree, told) => {
+            ExpiryPart::Leads => self.old_leads(progress),
+            ExpiryPart::ByTime(tree) => self.old_by_time(tree, progress),
+            ExpiryPart::Feed(tree) => self.old_of_feed(tree, progress),
+            ExpiryPart::Else(tree, told) => {
                 let after = (!progress.after.is_empty()).then_some(&progress.after[..]);
                 let Aged { keys, searched_to } =
                     self.aged(tree, told, progress.before_ms, after, LOOKED_AT)?;
-                Ok(Found::of(tree, keys, searched_to))
+                Ok(ExpiryFindings::of(tree, keys, searched_to))
             }
         }
     }
 
     /// The data keys in a slot whose leads are expired, or the records of leads whose keys this pass has
     /// destroyed.
-    fn old_leads(&self, progress: &Progress) -> Result<Found, RetentionError> {
+    fn old_leads(&self, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         let slot = progress.after.first_chunk().map_or(0, |slot| u16::from_be_bytes(*slot));
         let next_slot = (slot + 1 < SLOTS).then(|| (slot + 1).to_be_bytes().to_vec());
         match progress.after.get(2..) {
@@ -164,9 +164,9 @@ impl Store {
     fn old_keys(
         &self,
         slot: u16,
-        progress: &Progress,
+        progress: &ExpiryProgress,
         next_slot: Option<Vec<u8>>,
-    ) -> Result<Found, RetentionError> {
+    ) -> Result<ExpiryFindings, RetentionError> {
         // Leads from the last second before the limit stay until the next pass.
         let before = Number::try_from(progress.before_ms / 1000).unwrap_or(Number::MAX);
         let forgotten_ms = i64::try_from(progress.gone_ms).unwrap_or(i64::MAX);
@@ -186,24 +186,24 @@ impl Store {
                 },
             }
         }
-        let expiry = Expiry { before, forgotten_ms, at_ms: progress.begun_ms };
-        let destroys = (is_changed || has_old).then(|| Commit::rewrap(slot, Without::Before(expiry)));
+        let expiry = KeyExpiry { before, forgotten_ms, at_ms: progress.begun_ms };
+        let destroys = (is_changed || has_old).then(|| Commit::rewrap(slot, KeyDestruction::Before(expiry)));
         let with_records = [&slot_bytes[..], Uuid::nil().as_bytes()].concat();
-        Ok(Found {
+        Ok(ExpiryFindings {
             destroys,
             after: if has_old { Some(with_records) } else { next_slot },
-            ..Found::default()
+            ..ExpiryFindings::default()
         })
     }
 
     fn records_of_old(
         &self,
         slot: u16,
-        progress: &Progress,
+        progress: &ExpiryProgress,
         next_slot: Option<Vec<u8>>,
-    ) -> Result<Found, RetentionError> {
+    ) -> Result<ExpiryFindings, RetentionError> {
         let start = [&progress.after[..], &[0]].concat();
-        let mut found = Found { after: next_slot, ..Found::default() };
+        let mut found = ExpiryFindings { after: next_slot, ..ExpiryFindings::default() };
         let is_old = |kept: &[u8]| data_key::destroyed_at(kept) == Some(progress.begun_ms);
         for kept in self.shared.engine.data_keys(&start, &slot.to_be_bytes()) {
             let kept = kept.map_err(ReadError::from)?;
@@ -220,47 +220,50 @@ impl Store {
 
     /// The records stored with a lead.
     fn own_of(&self, lead: Uuid) -> Result<Vec<(Tree, Vec<u8>)>, ReadError> {
-        let with_lead = TREES.iter().filter(|row| row.kept == Kept::WithLead).map(|row| row.tree);
+        let with_lead = TREES.iter().filter(|row| row.kept == VolumeSelector::WithLead).map(|row| row.tree);
         let keys = with_lead
             .flat_map(|tree| self.shared.engine.keys(tree, lead.as_bytes()).map(move |key| Ok((tree, key?))));
         keys.collect()
     }
 
-    fn old_by_time(&self, tree: Tree, progress: &Progress) -> Result<Found, RetentionError> {
+    fn old_by_time(&self, tree: Tree, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         let old = self.first_old(tree, &[], |key| progress.is_old(tree, key))?;
         let after = (old.len() == AT_ONCE).then(Vec::new);
-        Ok(Found::of(tree, old, after))
+        Ok(ExpiryFindings::of(tree, old, after))
     }
 
     /// Expired records in the feed of the next company.
-    fn old_of_feed(&self, tree: Tree, progress: &Progress) -> Result<Found, RetentionError> {
+    fn old_of_feed(&self, tree: Tree, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         let first = self.shared.engine.walk(tree, &progress.after, &[]).next();
-        let Some((key, _)) = first.transpose().map_err(ReadError::from)? else { return Ok(Found::default()) };
+        let Some((key, _)) = first.transpose().map_err(ReadError::from)? else {
+            return Ok(ExpiryFindings::default());
+        };
         let Some(company) = FeedKey::parse(&key[1..]).map(|key| key.company) else {
-            return Ok(Found::default());
+            return Ok(ExpiryFindings::default());
         };
         let old = self.first_old(tree, company.as_bytes(), |key| progress.is_old(tree, key))?;
         // Repeats the company if it may have more, else continues behind all its keys.
         let behind: &[u8] = if old.len() == AT_ONCE { &[] } else { &[u8::MAX; FeedKey::LEN] };
-        Ok(Found::of(tree, old, Some([company.as_bytes(), behind].concat())))
+        Ok(ExpiryFindings::of(tree, old, Some([company.as_bytes(), behind].concat())))
     }
 }
 
-impl Progress {
+impl ExpiryProgress {
     fn is_old(&self, tree: Tree, key: &[u8]) -> bool {
         time_ms(tree, key).is_some_and(|ms| ms < self.before_ms)
     }
 }
 
-impl Found {
+impl ExpiryFindings {
     fn of(tree: Tree, old: Vec<Vec<u8>>, after: Option<Vec<u8>>) -> Self {
         Self { old: old.into_iter().map(|key| (tree, key)).collect(), after, ..Self::default() }
     }
 }
 
-fn parts() -> Vec<Part> {
-    let by_time = TREES.iter().filter(|row| row.kept == Kept::ByTime).map(|row| Part::ByTime(row.tree));
-    let of_base = of_base().map(|(tree, told)| Part::Else(tree, told));
-    let feeds = Tree::FEEDS.into_iter().map(Part::Feed);
-    [Part::Leads].into_iter().chain(by_time).chain(feeds).chain(of_base).collect()
+fn parts() -> Vec<ExpiryPart> {
+    let by_time =
+        TREES.iter().filter(|row| row.kept == VolumeSelector::ByTime).map(|row| ExpiryPart::ByTime(row.tree));
+    let of_base = of_base().map(|(tree, told)| ExpiryPart::Else(tree, told));
+    let feeds = Tree::FEEDS.into_iter().map(ExpiryPart::Feed);
+    [ExpiryPart::Leads].into_iter().chain(by_time).chain(feeds).chain(of_base).collect()
 }

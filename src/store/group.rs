@@ -10,22 +10,25 @@ use uuid::Uuid;
 
 use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
 use super::broken::BrokenRecord;
-use super::changes::Change;
-use super::commit::{Commit, CommitError, Guard, Holds, Outcome, Rewrap, Slot, Without, Write};
+use super::changes::RecordChange;
+use super::commit::{
+    Commit, CommitError, CommitGuard, CommitResult, CommitWrite, GuardCondition, KeyDestruction, KeySlot,
+    Rewrap,
+};
 use super::disk::{DiskError, DiskResult};
-use super::engine::{Engine, read_record};
+use super::engine::{StorageEngine, read_record};
 use super::frame::{Reason, VALUE_LIMIT, framed};
 use super::raw::{RawValues, read_clear};
 use super::sealing::data_key::{self, DataKey};
-use super::sealing::key::Key;
+use super::sealing::key::SealKey;
 use super::sealing::{Sealing, SealingError, sealed};
 use super::trees::{Seal, Tree};
 use super::volume_number::Number;
 
 /// The writes of a group, before they are applied.
-pub(super) struct Group<'a> {
-    below: &'a dyn Engine,
-    own: Key,
+pub(super) struct WriteGroup<'a> {
+    below: &'a dyn StorageEngine,
+    own: SealKey,
     writes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     rewrapped: BTreeSet<u16>,
 }
@@ -33,18 +36,18 @@ pub(super) struct Group<'a> {
 /// Why a commit is not admitted.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-enum Refused {
+enum GuardError {
     /// It is refused, and leaves no trace.
     Commit(#[from] CommitError),
     /// The disk cannot be read, which fails the whole group.
     Disk(#[from] DiskError),
 }
 
-fn failed(reason: impl ToString) -> Refused {
+fn failed(reason: impl ToString) -> GuardError {
     CommitError::Failed(reason.to_string()).into()
 }
 
-impl RawValues for Group<'_> {
+impl RawValues for WriteGroup<'_> {
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         match self.writes.get(sled_key) {
             Some(write) => Ok(write.clone()),
@@ -53,13 +56,13 @@ impl RawValues for Group<'_> {
     }
 }
 
-impl<'a> Group<'a> {
+impl<'a> WriteGroup<'a> {
     /// A group without writes, over the stored records.
-    fn over(below: &'a dyn Engine) -> Self {
+    fn over(below: &'a dyn StorageEngine) -> Self {
         Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: BTreeSet::new() }
     }
 
-    fn admit(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> Result<(), Refused> {
+    fn admit(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> Result<(), GuardError> {
         within_limits(commit)?;
         for (index, guard) in commit.guards.iter().enumerate() {
             self.check(index, guard)?;
@@ -74,19 +77,19 @@ impl<'a> Group<'a> {
         let mut sequence = 0;
         for write in &commit.writes {
             match write {
-                Write::Put { tree, key, payload } => {
+                CommitWrite::Put { tree, key, payload } => {
                     let payload = self.sealed(&about, *tree, key, payload);
                     self.put(*tree, key, &payload);
                 }
-                Write::Remove { tree, key } => self.remove(*tree, key),
-                Write::Append { tree, company, payload } => {
+                CommitWrite::Remove { tree, key } => self.remove(*tree, key),
+                CommitWrite::Append { tree, company, payload } => {
                     let key =
                         FeedKey { company: *company, arrival_us: arrivals.next_us(), sequence }.to_bytes();
                     let payload = self.sealed(&about, *tree, &key, payload);
                     self.put(*tree, &key, &payload);
                     sequence += 1;
                 }
-                Write::Identify { company, identity, at_ms, look_back_ms } => {
+                CommitWrite::Identify { company, identity, at_ms, look_back_ms } => {
                     let lead = commit.about.unwrap_or_default();
                     let key = self.below.sealing().identity_key(*company, *at_ms, *look_back_ms);
                     let key = key.map_err(failed)?.place_of(identity, lead);
@@ -100,7 +103,7 @@ impl<'a> Group<'a> {
     }
 
     /// The owner that the commit's sealed records name, and the key that seals them.
-    fn about(&mut self, commit: &Commit) -> Result<Option<(Uuid, Key)>, Refused> {
+    fn about(&mut self, commit: &Commit) -> Result<Option<(Uuid, SealKey)>, GuardError> {
         if !commit.writes.iter().any(passes) {
             return Ok(commit.about.zip(self.data_key(commit)?));
         }
@@ -110,7 +113,7 @@ impl<'a> Group<'a> {
 
     /// The data key that seals the commit, created if its lead has none; or why the lead can no longer be
     /// written.
-    fn data_key(&mut self, commit: &Commit) -> Result<Option<Key>, Refused> {
+    fn data_key(&mut self, commit: &Commit) -> Result<Option<SealKey>, GuardError> {
         let Some(lead) = commit.about else { return Ok(None) };
         let sealing = self.below.sealing();
         let known = if commit.is_first_about { Ok(None) } else { sealing.data_key(self, lead)? };
@@ -118,7 +121,7 @@ impl<'a> Group<'a> {
             Ok(Some(DataKey::Kept(key))) => Ok(Some(key)),
             Ok(Some(DataKey::Destroyed)) => Err(CommitError::Erased.into()),
             Ok(None) => {
-                let key = Key::random();
+                let key = SealKey::random();
                 let kept = sealing.kept(lead, &key, self.below.newest_volume());
                 self.put(Tree::LeadKeys, &sealing.slots.place(lead), &kept);
                 Ok(Some(key))
@@ -134,10 +137,10 @@ impl<'a> Group<'a> {
 
     /// Seals the data keys of a slot anew. The old wrapping key stays in the file until the group is on the
     /// disk.
-    fn rewrap(&mut self, rewrap: &Rewrap) -> Result<(), Refused> {
+    fn rewrap(&mut self, rewrap: &Rewrap) -> Result<(), GuardError> {
         let sealing = self.below.sealing();
         let slot = rewrap.slot(sealing);
-        if let Without::Leads(leads, _) = &rewrap.without
+        if let KeyDestruction::Leads(leads, _) = &rewrap.without
             && leads.iter().any(|lead| sealing.slots.slot_of(*lead) != slot)
         {
             return Err(failed("the leads of a commit that erases them must be of one slot"));
@@ -171,7 +174,7 @@ impl<'a> Group<'a> {
     /// A payload, sealed if its tree requires it.
     fn sealed<'p>(
         &self,
-        about: &Option<(Uuid, Key)>,
+        about: &Option<(Uuid, SealKey)>,
         tree: Tree,
         key: &[u8],
         payload: &'p [u8],
@@ -193,41 +196,44 @@ impl<'a> Group<'a> {
 
     /// The writes in key order, each with the volume that `place` selects from the stored records and the
     /// group.
-    fn into_changes(self, place: impl Fn(&Self, &[u8]) -> DiskResult<Number>) -> DiskResult<Vec<Change>> {
+    fn into_changes(
+        self,
+        place: impl Fn(&Self, &[u8]) -> DiskResult<Number>,
+    ) -> DiskResult<Vec<RecordChange>> {
         let placed = self.writes.keys().map(|key| place(&self, key)).collect::<DiskResult<Vec<_>>>()?;
         let changes = placed.into_iter().zip(self.writes);
-        Ok(changes.map(|(volume, (key, value))| Change { volume, key, value }).collect())
+        Ok(changes.map(|(volume, (key, value))| RecordChange { volume, key, value }).collect())
     }
 
     fn remove(&mut self, tree: Tree, key: &[u8]) {
         self.writes.insert(tree.sled_key(key), None);
     }
 
-    fn check(&self, index: usize, guard: &Guard) -> Result<(), Refused> {
+    fn check(&self, index: usize, guard: &CommitGuard) -> Result<(), GuardError> {
         let (tree, key, holds) = match guard {
-            Guard::Unknown { company, identity, since_ms } => {
+            CommitGuard::Unknown { company, identity, since_ms } => {
                 return match self.known(*company, identity, *since_ms)? {
                     Some(found) => Err(CommitError::Guard { index, found }.into()),
                     None => Ok(()),
                 };
             }
-            Guard::Record { tree, key, holds } => (*tree, key, holds),
+            CommitGuard::Record { tree, key, holds } => (*tree, key, holds),
         };
         let found = match read_record(self, self.below.sealing(), tree, key)? {
-            Ok(None) if matches!(holds, Holds::Unchanged(_)) => Vec::new(),
+            Ok(None) if matches!(holds, GuardCondition::Unchanged(_)) => Vec::new(),
             Ok(None) => return Ok(()),
-            Ok(Some(found)) if matches!(holds, Holds::Unchanged(payload) if *payload == found) => {
+            Ok(Some(found)) if matches!(holds, GuardCondition::Unchanged(payload) if *payload == found) => {
                 return Ok(());
             }
             Ok(Some(found)) => found,
             Err(broken) => {
                 self.below.report(&broken);
                 // A broken record never counts as absent, but does not fail a time window for ever either.
-                let is_barred = !matches!(holds, Holds::UnlessRecent(_));
+                let is_barred = !matches!(holds, GuardCondition::UnlessRecent(_));
                 return if is_barred { Err(failed(broken)) } else { Ok(()) };
             }
         };
-        if let Holds::UnlessRecent(since_ms) = holds {
+        if let GuardCondition::UnlessRecent(since_ms) = holds {
             match found.first_chunk() {
                 Some(time_ms) if i64::from_be_bytes(*time_ms) >= *since_ms => {}
                 Some(_) => return Ok(()),
@@ -265,17 +271,17 @@ impl<'a> Group<'a> {
 /// Admits the commits of a group, in order, over the stored records. Returns the outcome of each commit, the
 /// changes to write, each in the volume that `place` selects, and the slots whose data keys are wrapped anew.
 pub(super) fn admitted(
-    below: &dyn Engine,
+    below: &dyn StorageEngine,
     commits: &[Commit],
     arrivals: &mut Arrivals,
-    place: impl Fn(&Group<'_>, &[u8]) -> DiskResult<Number>,
-) -> DiskResult<(Vec<Outcome>, Vec<Change>, BTreeSet<u16>)> {
+    place: impl Fn(&WriteGroup<'_>, &[u8]) -> DiskResult<Number>,
+) -> DiskResult<(Vec<CommitResult>, Vec<RecordChange>, BTreeSet<u16>)> {
     let last_arrival_us = arrivals.last_us;
-    let mut group = Group::over(below);
+    let mut group = WriteGroup::over(below);
     let admit = |commit| match group.admit(commit, arrivals) {
         Ok(()) => Ok(Ok(())),
-        Err(Refused::Commit(refusal)) => Ok(Err(refusal)),
-        Err(Refused::Disk(error)) => Err(error),
+        Err(GuardError::Commit(refusal)) => Ok(Err(refusal)),
+        Err(GuardError::Disk(error)) => Err(error),
     };
     let outcomes = commits.iter().map(admit).collect::<DiskResult<_>>()?;
     if arrivals.last_us > last_arrival_us {
@@ -288,8 +294,8 @@ pub(super) fn admitted(
 impl Rewrap {
     fn slot(&self, sealing: &Sealing) -> u16 {
         match self.slot {
-            Slot::Of(lead) => sealing.slots.slot_of(lead),
-            Slot::Number(slot) => slot,
+            KeySlot::Of(lead) => sealing.slots.slot_of(lead),
+            KeySlot::Number(slot) => slot,
         }
     }
 }
@@ -307,7 +313,7 @@ pub(super) fn begin_keys(sealing: &Sealing, commit: &Commit) -> Result<(), Seali
         sealing.passing_key()?;
     }
     for write in &commit.writes {
-        if let Write::Identify { company, at_ms, look_back_ms, .. } = write {
+        if let CommitWrite::Identify { company, at_ms, look_back_ms, .. } = write {
             sealing.identity_key(*company, *at_ms, *look_back_ms)?;
         }
     }
@@ -316,18 +322,18 @@ pub(super) fn begin_keys(sealing: &Sealing, commit: &Commit) -> Result<(), Seali
 
 /// The keys of records that a commit depends on, so that the caller can read them all at once. Not
 /// exhaustive.
-pub(super) fn wanted(engine: &dyn Engine, commit: &Commit) -> Vec<Vec<u8>> {
+pub(super) fn wanted(engine: &dyn StorageEngine, commit: &Commit) -> Vec<Vec<u8>> {
     let mut wanted = Vec::new();
     for guard in &commit.guards {
         match guard {
-            Guard::Record { tree, key, .. } => wanted.push(tree.sled_key(key)),
-            Guard::Unknown { company, identity, since_ms } => {
+            CommitGuard::Record { tree, key, .. } => wanted.push(tree.sled_key(key)),
+            CommitGuard::Unknown { company, identity, since_ms } => {
                 let keys = engine.sealing().identity_keys(*company, *since_ms);
                 wanted.extend(keys.iter().map(|key| Tree::Identities.sled_key(&key.place(identity))));
             }
         }
     }
-    let arrives = |write: &Write| matches!(write, Write::Append { .. });
+    let arrives = |write: &CommitWrite| matches!(write, CommitWrite::Append { .. });
     if commit.marks_time || commit.writes.iter().any(arrives) {
         wanted.push(Tree::Meta.sled_key(LAST_ARRIVAL));
     }
@@ -337,19 +343,19 @@ pub(super) fn wanted(engine: &dyn Engine, commit: &Commit) -> Vec<Vec<u8>> {
 }
 
 /// Refuses writes that cannot be stored as records, before any of the commit is admitted.
-fn within_limits(commit: &Commit) -> Outcome {
+fn within_limits(commit: &Commit) -> CommitResult {
     for write in &commit.writes {
         let (tree, length) = match write {
-            Write::Put { tree, payload, .. } => (*tree, payload.len()),
-            Write::Remove { tree, .. } => (*tree, 0),
-            Write::Append { tree, .. } if !Tree::FEEDS.contains(tree) => {
+            CommitWrite::Put { tree, payload, .. } => (*tree, payload.len()),
+            CommitWrite::Remove { tree, .. } => (*tree, 0),
+            CommitWrite::Append { tree, .. } if !Tree::FEEDS.contains(tree) => {
                 return Err(CommitError::Failed(format!("tree `{}` is no feed to append to", tree.name())));
             }
-            Write::Append { tree, payload, .. } => (*tree, payload.len()),
-            Write::Identify { .. } => (Tree::Identities, 0),
+            CommitWrite::Append { tree, payload, .. } => (*tree, payload.len()),
+            CommitWrite::Identify { .. } => (Tree::Identities, 0),
         };
-        let (name, removes) = (tree.name(), matches!(write, Write::Remove { .. }));
-        let is_known = removes || matches!(write, Write::Identify { .. });
+        let (name, removes) = (tree.name(), matches!(write, CommitWrite::Remove { .. }));
+        let is_known = removes || matches!(write, CommitWrite::Identify { .. });
         let reason = match tree {
             Tree::LeadKeys => format!("tree `{name}` is written by the store alone"),
             Tree::Identities if !is_known => format!("tree `{name}` is written by the store alone"),
@@ -370,7 +376,7 @@ fn within_limits(commit: &Commit) -> Outcome {
 }
 
 /// Whether it writes a record sealed with an ephemeral key.
-fn passes(write: &Write) -> bool {
-    let Write::Put { tree, .. } = write else { return false };
+fn passes(write: &CommitWrite) -> bool {
+    let CommitWrite::Put { tree, .. } = write else { return false };
     tree.row().seal == Seal::Passing
 }

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 /// The state of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Health {
+pub enum StoreHealth {
     /// Commits are taken.
     Sound,
     /// The disk is nearly full: commits are taken, but new leads should be refused.
@@ -19,7 +19,7 @@ pub enum Health {
     Failed(String),
 }
 
-/// The flag behind [`Health`].
+/// The flag behind [`StoreHealth`].
 ///
 /// A failed operation is never retried: after a failed sync the kernel may have dropped the pages, and would
 /// report unwritten data as written (promise L4). When the journal failed, the store continues in a new file
@@ -27,7 +27,7 @@ pub enum Health {
 /// shows the true state.
 #[derive(Debug, Default)]
 pub(super) struct FailureLatch {
-    failure: RwLock<Option<Arc<Failure>>>,
+    failure: RwLock<Option<Arc<StoreFailure>>>,
     mended: Notify,
     /// Set after a failure for good; for callers that must not take a lock.
     lost: Arc<AtomicBool>,
@@ -36,7 +36,7 @@ pub(super) struct FailureLatch {
 
 /// A failure of the store.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct StoreFailure {
     pub(super) reason: String,
     /// Whether only a restart helps.
     pub(super) for_good: bool,
@@ -102,14 +102,14 @@ impl FailureLatch {
             None => reason.to_owned(),
         };
         tracing::error!(%reason, for_good, "store failed, commits are refused from here on");
-        *failed = Some(Arc::new(Failure { reason, for_good }));
+        *failed = Some(Arc::new(StoreFailure { reason, for_good }));
         if for_good {
             self.lost.store(true, Ordering::Release);
             self.noted.notify_one();
         }
     }
 
-    pub(super) fn failure(&self) -> Option<Arc<Failure>> {
+    pub(super) fn failure(&self) -> Option<Arc<StoreFailure>> {
         self.failure.read().clone()
     }
 
@@ -118,7 +118,7 @@ impl FailureLatch {
         self.failure().is_some_and(|failure| !failure.for_good)
     }
 
-    pub(super) fn health(&self) -> Health {
-        self.failure().map_or(Health::Sound, |failure| Health::Failed(failure.reason.clone()))
+    pub(super) fn health(&self) -> StoreHealth {
+        self.failure().map_or(StoreHealth::Sound, |failure| StoreHealth::Failed(failure.reason.clone()))
     }
 }

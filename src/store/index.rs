@@ -3,7 +3,7 @@
 //!
 //! sled changes its files in place and they do not survive a power cut, so they hold nothing of value: an
 //! index can be deleted at any time and rebuilt from the [record files](super::record_file). When an index is
-//! closed, the checksum of each of its files and a digest of its content (its [`Tally`]) are written beside
+//! closed, the checksum of each of its files and a digest of its content (its [`IndexDigest`]) are written beside
 //! it; it is opened again only if the files are byte for byte the same. That list is deleted before sled
 //! touches a file, so after a kill or a power cut it is missing and the index is rebuilt.
 //!
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use super::disk::{self, DiskError, DiskResult};
 use super::record_file::Locator;
-use super::tally::Tally;
+use super::tally::IndexDigest;
 use offerd_base::telemetry::logging::foreseen;
 
 const HEADING: &str = "offerd index 1 ";
@@ -37,11 +37,11 @@ const HEADING: &str = "offerd index 1 ";
 /// The fault of an index that is still open elsewhere.
 const LOCKED: &str = "it is open elsewhere";
 
-pub(super) struct Index {
+pub(super) struct VolumeIndex {
     /// `None` once it is closed.
     db: Option<sled::Db>,
     /// The digest of its content.
-    tally: Tally,
+    tally: IndexDigest,
     volume: PathBuf,
     /// sled's directory in the volume.
     at: PathBuf,
@@ -79,7 +79,7 @@ impl From<sled::Error> for DiskError {
     }
 }
 
-impl Index {
+impl VolumeIndex {
     /// Opens an index that is unchanged since it was closed; `None` where there is none or it has changed.
     ///
     /// # Errors
@@ -108,12 +108,12 @@ impl Index {
     pub(super) fn make(options: IndexOptions<'_>) -> DiskResult<Self> {
         disk::remove_file(&sum_path(options.volume))?;
         disk::remove_directory(&directory(options.volume))?;
-        Self::open(options, Tally::default())
+        Self::open(options, IndexDigest::default())
     }
 
     /// Checks that the index holds the keys that were put into it.
     pub(super) fn hold(&self) -> DiskResult<()> {
-        let found = Tally::default();
+        let found = IndexDigest::default();
         for met in self.range(Bound::Unbounded) {
             let (key, at) = met?;
             found.add(&key, at);
@@ -125,7 +125,7 @@ impl Index {
         Err(failed(&self.at, &format!("it finds {found} records, want {wanted}, and the same ones")))
     }
 
-    fn open(options: IndexOptions<'_>, tally: Tally) -> DiskResult<Self> {
+    fn open(options: IndexOptions<'_>, tally: IndexDigest) -> DiskResult<Self> {
         let config = sled::Config::new()
             .path(directory(options.volume))
             .use_compression(false)
@@ -177,8 +177,8 @@ impl Index {
     }
 
     /// The keys from a bound on, in order, with the places of their records.
-    pub(super) fn range(&self, from: Bound<Vec<u8>>) -> Range {
-        Range { ahead: self.db().range((from, Bound::Unbounded)), at: self.at.clone() }
+    pub(super) fn range(&self, from: Bound<Vec<u8>>) -> IndexRange {
+        IndexRange { ahead: self.db().range((from, Bound::Unbounded)), at: self.at.clone() }
     }
 
     pub(super) fn last(&self, prefix: &[u8]) -> DiskResult<Option<Vec<u8>>> {
@@ -207,7 +207,7 @@ impl Index {
 }
 
 /// sled syncs its file when it is dropped, and panics where that fails. Nothing relies on that sync.
-impl Drop for Index {
+impl Drop for VolumeIndex {
     fn drop(&mut self) {
         let db = self.db.take();
         let _ = foreseen(move || drop(db));
@@ -219,12 +219,12 @@ pub(super) fn forget(volume: &Path) -> io::Result<()> {
     disk::remove_file(&sum_path(volume))
 }
 
-pub(super) struct Range {
+pub(super) struct IndexRange {
     ahead: sled::Iter,
     at: PathBuf,
 }
 
-impl Iterator for Range {
+impl Iterator for IndexRange {
     type Item = DiskResult<(Vec<u8>, Locator)>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -268,7 +268,7 @@ fn in_words(error: &io::Error) -> String {
 }
 
 /// The list of an index's files with their checksums.
-fn sums(volume: &Path, tally: &Tally) -> io::Result<String> {
+fn sums(volume: &Path, tally: &IndexDigest) -> io::Result<String> {
     let mut lines = Vec::new();
     for entry in fs::read_dir(directory(volume))? {
         let entry = entry?;
@@ -312,8 +312,8 @@ mod tests {
         IndexOptions { volume, cache_bytes: 1 << 20, lock_wait: Duration::from_secs(5) }
     }
 
-    fn filled(volume: &Path) -> Index {
-        let index = Index::make(options(volume)).unwrap();
+    fn filled(volume: &Path) -> VolumeIndex {
+        let index = VolumeIndex::make(options(volume)).unwrap();
         for at in 0..100_u64 {
             index.put(&at.to_be_bytes(), Locator { file: 1, at, length: 7 }).unwrap();
         }
@@ -325,12 +325,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let volume = directory.path();
         filled(volume).close().unwrap();
-        let index = Index::open_closed(options(volume)).unwrap().expect("it was closed");
+        let index = VolumeIndex::open_closed(options(volume)).unwrap().expect("it was closed");
         assert_eq!((index.live_bytes(), index.range(Bound::Unbounded).count()), (700, 100));
         assert_eq!(index.last(&[]).unwrap(), Some(99_u64.to_be_bytes().to_vec()));
         assert_eq!(index.get(&3_u64.to_be_bytes()).unwrap().map(|place| place.at), Some(3));
         drop(index);
-        assert!(Index::open_closed(options(volume)).unwrap().is_none(), "it was not closed again");
+        assert!(VolumeIndex::open_closed(options(volume)).unwrap().is_none(), "it was not closed again");
     }
 
     /// sled stops where it cannot read. It then lacks entries although each byte of its files is as it was
@@ -341,11 +341,12 @@ mod tests {
         let volume = directory.path();
         filled(volume).close().unwrap();
         let listed = fs::read_to_string(sum_path(volume)).unwrap();
-        let tally: Tally = listed.lines().next().unwrap().strip_prefix(HEADING).unwrap().parse().unwrap();
+        let tally: IndexDigest =
+            listed.lines().next().unwrap().strip_prefix(HEADING).unwrap().parse().unwrap();
         assert_eq!((tally.entries(), tally.bytes()), (100, 700));
         tally.add(b"more", Locator { file: 1, at: 7, length: 0 });
         fs::write(sum_path(volume), sums(volume, &tally).unwrap()).unwrap();
-        let DiskError(why) = Index::open_closed(options(volume)).err().expect("one is missing");
+        let DiskError(why) = VolumeIndex::open_closed(options(volume)).err().expect("one is missing");
         assert!(why.contains("it finds 100 records, want 101"), "{why}");
 
         // A list written by another version.
@@ -355,7 +356,7 @@ mod tests {
         let listed = format!("offerd index 2 live 700\n{}\n", files.rsplit_once('\n').unwrap().0);
         let sum = crc32fast::hash(listed.as_bytes());
         fs::write(sum_path(volume), format!("{listed}{sum:08x}\n")).unwrap();
-        assert!(Index::open_closed(options(volume)).unwrap().is_none());
+        assert!(VolumeIndex::open_closed(options(volume)).unwrap().is_none());
     }
 
     #[test]
@@ -385,11 +386,11 @@ mod tests {
                     _ => bytes.clear(),
                 }
                 fs::write(&path, bytes).unwrap();
-                assert!(Index::open_closed(options(volume)).unwrap().is_none(), "{file}");
+                assert!(VolumeIndex::open_closed(options(volume)).unwrap().is_none(), "{file}");
             }
             filled(volume).close().unwrap();
             fs::remove_file(volume.join(file)).unwrap();
-            assert!(Index::open_closed(options(volume)).unwrap().is_none(), "{file}");
+            assert!(VolumeIndex::open_closed(options(volume)).unwrap().is_none(), "{file}");
         }
     }
 }

@@ -21,7 +21,7 @@
 //!    entered into the volume's index (`index`), which is sled's. Readers are locked out meanwhile, so they
 //!    see the whole group or nothing. Then every commit of the group is answered, the refused ones too: the
 //!    record that failed a guard is durable by then (S1).
-//! 6. If any of this fails, no commit of the group is acknowledged and the store is [`Health::Failed`] (L4):
+//! 6. If any of this fails, no commit of the group is acknowledged and the store is [`StoreHealth::Failed`] (L4):
 //!    until the disk takes a new journal file, or, if an index failed, until a restart.
 //! 7. In the background, checkpoints (`checkpoint`) sync the record files and recycle full journal segments.
 //!    The next start replays from the journal what a crash kept from the record files (`recovery`).
@@ -170,17 +170,17 @@ pub use self::cluster::{DatabaseStanding, NodeFigures};
 pub use self::codec::CodecError;
 pub use self::commit::{Commit, CommitError};
 pub use self::courier::answer_commits_here;
-pub use self::damage::{Damage, DamageKind, Neighbour};
+pub use self::damage::{DamageKind, FileDamage, Neighbour};
 #[doc(hidden)]
 pub use self::disk::SyncFault;
 pub use self::error::StoreError;
 pub use self::expiry::Expired;
 pub use self::frame::{Reason, VALUE_LIMIT};
-pub use self::health::Health;
+pub use self::health::StoreHealth;
 pub use self::manifest::FORMAT;
 pub use self::options::StoreOptions;
 pub use self::postgres::DatabaseFigures;
-pub use self::progress::Progress;
+pub use self::progress::PhaseProgress;
 pub use self::registry::{
     audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
 };
@@ -189,8 +189,8 @@ pub use self::scan::Scan;
 pub use self::sealing::{MasterKey, MasterKeyError, SealingError};
 pub use self::space::{DISK_FULL, SpaceFault, unusable};
 pub use self::topics::Topic;
-pub use self::trees::{Kept, Seal, TREES, Tree, TreeRow};
-pub use self::turns::Turn;
+pub use self::trees::{Seal, TREES, Tree, TreeRow, VolumeSelector};
+pub use self::turns::RecordLock;
 pub use self::user::User;
 pub use self::volumes::VolumeSpan;
 
@@ -198,27 +198,27 @@ use self::arrival_clock::ArrivalClock;
 use self::backup::{Backup, BackupError};
 use self::cluster::Cluster;
 use self::disk::DiskResult;
-use self::engine::Engine;
+use self::engine::StorageEngine;
 use self::error::io_error;
 use self::health::FailureLatch;
 use self::lock::Lock;
-use self::open::Opened;
+use self::open::OpenedFiles;
 use self::postgres::Database;
-use self::queue::Queue;
-use self::raw::{Record, read_clear};
-use self::records::Records;
+use self::queue::CommitQueue;
+use self::raw::{RawRecord, read_clear};
+use self::records::StoredRecords;
 use self::sealing::data_key;
-use self::space::Space;
+use self::space::DiskSpace;
 use self::stall::Stalls;
 use self::topics::Topics;
-use self::turns::Turns;
+use self::turns::RecordLocks;
 use offerd_base::config::PostgresSettings;
 
 /// Pause before a change that could not be taken in is retried.
 const TAKEN_IN_AGAIN: Duration = Duration::from_millis(250);
 
 /// Opens the closed volumes on a background thread, youngest first, so that no later reader waits for it.
-fn open_volumes(shared: &Arc<Shared>) -> io::Result<()> {
+fn open_volumes(shared: &Arc<StoreInner>) -> io::Result<()> {
     let Some(files) = shared.files() else { return Ok(()) };
     let (numbers, shared) = (files.records.volumes().numbers(), Arc::downgrade(shared));
     let open = move || {
@@ -238,20 +238,20 @@ fn open_volumes(shared: &Arc<Shared>) -> io::Result<()> {
 /// ([`StoreOptions::lock_wait`]).
 #[derive(Clone)]
 pub struct Store {
-    shared: Arc<Shared>,
+    shared: Arc<StoreInner>,
 }
 
-struct Shared {
+struct StoreInner {
     /// The directory of the store; with a database, this process's own directory.
     path: PathBuf,
     // Declared before the records, so that the writer ends before sled is closed.
-    queue: Queue,
+    queue: CommitQueue,
     backing: Backing,
-    engine: Arc<dyn Engine>,
+    engine: Arc<dyn StorageEngine>,
     latch: Arc<FailureLatch>,
     stalls: Arc<Stalls>,
     clock: Arc<ArrivalClock>,
-    turns: Arc<Turns>,
+    turns: Arc<RecordLocks>,
     topics: Arc<Topics>,
     cluster: Arc<Cluster>,
 }
@@ -259,37 +259,37 @@ struct Shared {
 /// Where the records are, for operations that each engine does its own way.
 enum Backing {
     /// In files of this machine.
-    Files(Files),
+    Files(FilesBacking),
     /// In a database; with the lock on this process's directory.
     Database(Arc<Database>, #[expect(dead_code, reason = "it is held by being there")] Option<Lock>),
 }
 
-struct Files {
-    records: Arc<Records>,
-    space: Space,
+struct FilesBacking {
+    records: Arc<StoredRecords>,
+    space: DiskSpace,
     /// Stops the scrubber when dropped, if there is one.
     _scrubbing: Option<Sender<()>>,
 }
 
-impl Shared {
+impl StoreInner {
     fn in_files(options: &StoreOptions, has_threads: bool) -> Result<Self, StoreError> {
         copy::refuse_claimed(&options.path)?;
-        let Opened { records, mut committer, clock } = open::open(options)?;
+        let OpenedFiles { records, mut committer, clock } = open::open(options)?;
         copy::refuse_unfinished(&*records)?;
         let io = |source| io_error(&options.path, source);
-        let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
+        let space = DiskSpace::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
         if has_threads {
             committer.writer.checkpoints.begin_thread().map_err(io)?;
         }
         let scrubs = has_threads && !options.scrub_interval.is_zero();
         let scrub = || scrub::begin(&records, options.scrub_interval, options.scrub_rate);
         let scrubbing = scrubs.then(scrub).transpose().map_err(io)?;
-        let engine = Arc::<Records>::clone(&records);
+        let engine = Arc::<StoredRecords>::clone(&records);
         let topics = Arc::clone(&records.topics);
-        let backing = Backing::Files(Files { records, space, _scrubbing: scrubbing });
-        let turns = Turns::new(options.changes_per_record, false);
+        let backing = Backing::Files(FilesBacking { records, space, _scrubbing: scrubbing });
+        let turns = RecordLocks::new(options.changes_per_record, false);
         let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
-        let queue = Queue::new(committer, options, has_threads).map_err(io)?;
+        let queue = CommitQueue::new(committer, options, has_threads).map_err(io)?;
         let (path, cluster) = (options.path.clone(), Arc::new(Cluster::alone()));
         Ok(Self { path, queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
     }
@@ -306,18 +306,18 @@ impl Shared {
             lock = Some(Lock::take(&options.path, options.lock_wait)?);
         }
         let opened = postgres::open(options, database)?;
-        let postgres::Opened { database, committer, clock, topics, cluster } = opened;
+        let postgres::OpenedDatabase { database, committer, clock, topics, cluster } = opened;
         copy::refuse_unfinished(&*database).or_else(|refused| postgres::leave(&database, refused))?;
         let engine = Arc::<Database>::clone(&database);
         let backing = Backing::Database(database, lock);
-        let turns = Turns::new(options.changes_per_record, true);
+        let turns = RecordLocks::new(options.changes_per_record, true);
         let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
-        let queue = Queue::new(committer, options, has_threads).map_err(io)?;
+        let queue = CommitQueue::new(committer, options, has_threads).map_err(io)?;
         let path = options.path.clone();
         Ok(Self { path, queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
     }
 
-    fn files(&self) -> Option<&Files> {
+    fn files(&self) -> Option<&FilesBacking> {
         match &self.backing {
             Backing::Files(files) => Some(files),
             Backing::Database(..) => None,
@@ -339,8 +339,8 @@ impl Store {
 
     fn open_as(options: &StoreOptions, has_threads: bool) -> Result<Self, StoreError> {
         let shared = Arc::new(match &options.database {
-            Some(database) => Shared::in_database(options, database, has_threads)?,
-            None => Shared::in_files(options, has_threads)?,
+            Some(database) => StoreInner::in_database(options, database, has_threads)?,
+            None => StoreInner::in_files(options, has_threads)?,
         });
         if has_threads {
             let watched = stall::watch(&shared.stalls, &shared.latch);
@@ -416,7 +416,7 @@ impl Store {
         longest: Duration,
         tree: Tree,
         key: impl AsRef<[u8]>,
-    ) -> Result<Turn, CommitError> {
+    ) -> Result<RecordLock, CommitError> {
         if self.is_stalled() {
             return Err(CommitError::Late);
         }
@@ -650,19 +650,19 @@ impl Store {
     }
 
     /// The damage found in the store's files since it was opened.
-    pub fn damages(&self) -> Vec<Damage> {
+    pub fn damages(&self) -> Vec<FileDamage> {
         self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().damages.all())
     }
 
     /// A file of the base that is lost entirely. The base held access tokens and the keys of leads, so
     /// acknowledged records cannot be read.
-    pub fn lost_base(&self) -> Option<Damage> {
+    pub fn lost_base(&self) -> Option<FileDamage> {
         let is_lost = |what: &DamageKind| match what {
             DamageKind::Missing => true,
             DamageKind::CutShort { bytes, .. } => *bytes <= record_file::HEADING,
             _ => false,
         };
-        let is_of_base = |damage: &Damage| damage.volume == Some(volume_number::BASE);
+        let is_of_base = |damage: &FileDamage| damage.volume == Some(volume_number::BASE);
         self.damages().into_iter().find(|damage| is_of_base(damage) && is_lost(&damage.what))
     }
 
@@ -683,9 +683,10 @@ impl Store {
     /// Whether the base may lack records: the disk cannot read all of it, damage to the base or the journal
     /// has cost some, or the list of its files is lost.
     pub fn is_base_damaged(&self) -> bool {
-        let is_distrusted = |files: &Files| files.records.volumes().base.is_distrusted();
+        let is_distrusted = |files: &FilesBacking| files.records.volumes().base.is_distrusted();
         // The journal held records of all volumes.
-        let is_of_base = |damage: &Damage| damage.volume.is_none_or(|volume| volume == volume_number::BASE);
+        let is_of_base =
+            |damage: &FileDamage| damage.volume.is_none_or(|volume| volume == volume_number::BASE);
         self.shared.files().is_some_and(is_distrusted)
             || self.damages().iter().any(|damage| damage.costs_records() && is_of_base(damage))
     }
@@ -766,7 +767,7 @@ impl Store {
         Ok(kept.map_or(true, |kept| kept.is_some_and(|kept| !data_key::is_destroyed(&kept))))
     }
 
-    fn kept_key(&self, lead: Uuid) -> DiskResult<Record> {
+    fn kept_key(&self, lead: Uuid) -> DiskResult<RawRecord> {
         let engine = &*self.shared.engine;
         read_clear(engine, Tree::LeadKeys, &engine.sealing().slots.place(lead))
     }
@@ -789,14 +790,14 @@ impl Store {
     }
 
     /// Whether the store takes commits, and with them new leads.
-    pub fn health(&self) -> Health {
+    pub fn health(&self) -> StoreHealth {
         let stall = self.shared.stalls.stall();
         let short = || Some(&self.shared.files()?.space).filter(|space| space.is_short());
         match (self.shared.latch.health(), stall) {
-            (Health::Sound, Some(stall)) => Health::Stalled(stall.told()),
-            (Health::Sound, None) => match self.shared.cluster.silence() {
-                Some(silence) => Health::Stalled(silence),
-                None => short().map_or(Health::Sound, |space| Health::Short(space.told())),
+            (StoreHealth::Sound, Some(stall)) => StoreHealth::Stalled(stall.told()),
+            (StoreHealth::Sound, None) => match self.shared.cluster.silence() {
+                Some(silence) => StoreHealth::Stalled(silence),
+                None => short().map_or(StoreHealth::Sound, |space| StoreHealth::Short(space.told())),
             },
             (health, _) => health,
         }
@@ -856,7 +857,7 @@ impl fmt::Debug for Store {
     }
 }
 
-impl Drop for Shared {
+impl Drop for StoreInner {
     fn drop(&mut self) {
         if let Err(error) = self.queue.close() {
             tracing::error!(%error, "store closed with a failure");

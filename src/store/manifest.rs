@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::{self, SyncFault};
 use super::record_file::{self, FileNumber};
-use super::volume_number::{BASE, Begins, Number, directory_of, volumes_in};
+use super::volume_number::{BASE, Number, VolumeStart, directory_of, volumes_in};
 
 /// The format of the stores that this build writes, and the only one that it reads.
 pub const FORMAT: u32 = 1;
@@ -44,14 +44,14 @@ pub(super) struct Manifest {
 pub(super) struct VolumeRow {
     /// Its number.
     pub(super) number: Number,
-    pub(super) begins: Begins,
+    pub(super) begins: VolumeStart,
     pub(super) files: Vec<FileRow>,
 }
 
 impl VolumeRow {
     /// A volume whose beginning is unknown or before all others.
     pub(super) fn undated(number: Number, files: Vec<FileRow>) -> Self {
-        Self { number, begins: Begins::default(), files }
+        Self { number, begins: VolumeStart::default(), files }
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) struct FileRow {
 
 /// Result of looking for a manifest.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum ManifestLookup {
     /// No manifest exists.
     Nothing,
     /// The manifest; and the damaged one of its two files, if any.
@@ -79,7 +79,7 @@ pub(super) enum Found {
 
 impl Manifest {
     /// Reads the manifest of a store.
-    pub(super) fn read(store: &Path) -> io::Result<Found> {
+    pub(super) fn read(store: &Path) -> io::Result<ManifestLookup> {
         let mut read = Vec::new();
         for name in NAMES {
             match disk::read_file(&store.join(name)) {
@@ -91,15 +91,15 @@ impl Manifest {
             }
         }
         if read.iter().all(|(_, found)| found.is_none()) {
-            return Ok(Found::Nothing);
+            return Ok(ManifestLookup::Nothing);
         }
         let damage = read.iter().find(|(_, found)| !matches!(found, Some(Some(_)))).map(|(name, _)| *name);
         let sound: Result<Vec<Self>, u32> =
             read.into_iter().filter_map(|(_, found)| found.flatten()).collect();
         Ok(match sound.map(|all| all.into_iter().max_by_key(|manifest| manifest.revision)) {
-            Ok(Some(manifest)) => Found::Manifest { manifest, damage },
-            Ok(None) => Found::Damaged,
-            Err(format) => Found::Other(format),
+            Ok(Some(manifest)) => ManifestLookup::Manifest { manifest, damage },
+            Ok(None) => ManifestLookup::Damaged,
+            Err(format) => ManifestLookup::Other(format),
         })
     }
 
@@ -166,7 +166,7 @@ mod tests {
     fn manifest() -> Manifest {
         let row = |number| VolumeRow {
             number,
-            begins: Begins { span_ms: u64::from(number) * 10, use_ms: 5 },
+            begins: VolumeStart { span_ms: u64::from(number) * 10, use_ms: 5 },
             files: vec![FileRow { number: 1, bytes: 4711 }, FileRow { number: 2, bytes: 20 }],
         };
         Manifest { revision: 6, has_journal: true, volumes: vec![row(0), row(3)] }
@@ -184,17 +184,17 @@ mod tests {
                 let mut flipped = whole.clone();
                 flipped[place] ^= 1 << (place % 8);
                 fs::write(&path, flipped).unwrap();
-                let Found::Manifest { manifest, damage } = Manifest::read(store).unwrap() else {
+                let ManifestLookup::Manifest { manifest, damage } = Manifest::read(store).unwrap() else {
                     panic!("byte {place}");
                 };
                 assert_eq!((&manifest, damage.is_some()), (&written, true), "byte {place}");
             }
             fs::write(&path, whole).unwrap();
         }
-        assert!(matches!(Manifest::read(store).unwrap(), Found::Manifest { damage: None, .. }));
+        assert!(matches!(Manifest::read(store).unwrap(), ManifestLookup::Manifest { damage: None, .. }));
         paths(store).iter().for_each(|path| fs::write(path, "x").unwrap());
-        assert!(matches!(Manifest::read(store).unwrap(), Found::Damaged));
+        assert!(matches!(Manifest::read(store).unwrap(), ManifestLookup::Damaged));
         paths(store).iter().for_each(|path| fs::remove_file(path).unwrap());
-        assert!(matches!(Manifest::read(store).unwrap(), Found::Nothing));
+        assert!(matches!(Manifest::read(store).unwrap(), ManifestLookup::Nothing));
     }
 }

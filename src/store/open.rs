@@ -7,53 +7,56 @@ use super::arrival_clock::ArrivalClock;
 use super::broken::ReadError;
 use super::commit::Commit;
 use super::committer::Committer;
-use super::damage::{Damage, DamageKind};
+use super::damage::{DamageKind, FileDamage};
 use super::damages::Damages;
 use super::disk::{self, DiskResult};
-use super::engine::Engine;
+use super::engine::StorageEngine;
 use super::error::{StoreError, io_error};
 use super::health::FailureLatch;
 use super::journal::{self, Journal};
 use super::lock::Lock;
-use super::manifest::{Found, Manifest};
+use super::manifest::{Manifest, ManifestLookup};
 use super::options::StoreOptions;
 use super::owner;
-use super::records::Records;
+use super::records::StoredRecords;
 use super::recovery::{self, Recovered};
 use super::scan::Scan;
 use super::sealing::key_file::KeyFile;
 use super::sealing::{MasterKey, Sealing};
 use super::stall::Stalls;
-use super::trees::{Kept, TREES, Tree};
+use super::trees::{TREES, Tree, VolumeSelector};
 use super::volume_number::BASE;
 use super::volumes::{Volumes, time_ms};
-use super::writer::Writer;
+use super::writer::FilesWriter;
 
 /// An open store, before any thread runs on it.
-pub(super) struct Opened {
-    pub(super) records: Arc<Records>,
-    pub(super) committer: Committer<Writer>,
+pub(super) struct OpenedFiles {
+    pub(super) records: Arc<StoredRecords>,
+    pub(super) committer: Committer<FilesWriter>,
     pub(super) clock: Arc<ArrivalClock>,
 }
 
 /// Opens a store, or creates it, with the master key found for it.
-pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
+pub(super) fn open(options: &StoreOptions) -> Result<OpenedFiles, StoreError> {
     open_with(options, MasterKey::find(options.master_key_file.as_deref(), &options.path)?)
 }
 
 /// Whether a path holds a store, of any format.
 pub(super) fn exists(path: &Path) -> bool {
-    Manifest::read(path).is_ok_and(|found| !matches!(found, Found::Nothing) || is_foreign(path, &found))
+    Manifest::read(path)
+        .is_ok_and(|found| !matches!(found, ManifestLookup::Nothing) || is_foreign(path, &found))
         || recovery::has_files(path)
 }
 
 /// Whether a directory holds files of another program: of a database, such as sled's, or an unrelated
 /// `manifest`.
-fn is_foreign(path: &Path, found: &Found) -> bool {
+fn is_foreign(path: &Path, found: &ManifestLookup) -> bool {
     match found {
-        Found::Nothing => path.join("db").exists(),
-        Found::Damaged => path.is_dir() && !recovery::has_files(path) && !KeyFile::of(path).is_there(),
-        Found::Manifest { .. } | Found::Other(_) => false,
+        ManifestLookup::Nothing => path.join("db").exists(),
+        ManifestLookup::Damaged => {
+            path.is_dir() && !recovery::has_files(path) && !KeyFile::of(path).is_there()
+        }
+        ManifestLookup::Manifest { .. } | ManifestLookup::Other(_) => false,
     }
 }
 
@@ -63,14 +66,17 @@ pub(super) fn format_fault(path: &Path) -> Option<StoreError> {
         return Some(io_error(path, source));
     }
     match Manifest::read(path) {
-        Ok(Found::Other(found)) => Some(StoreError::Format { path: path.to_owned(), found }),
+        Ok(ManifestLookup::Other(found)) => Some(StoreError::Format { path: path.to_owned(), found }),
         Ok(found) if is_foreign(path, &found) => Some(StoreError::Foreign(path.to_owned())),
         _ => None,
     }
 }
 
 /// Opens a store, or creates it, with this master key; checks its format and makes a writer for it.
-pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Result<Opened, StoreError> {
+pub(super) fn open_with(
+    options: &StoreOptions,
+    master: Option<MasterKey>,
+) -> Result<OpenedFiles, StoreError> {
     let path = &options.path;
     owner::check(path)?;
     format_fault(path).map_or(Ok(()), Err)?;
@@ -94,7 +100,7 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let sealing = Sealing::open(Box::new(KeyFile::of(path)), master, path, is_new)?;
     let latch = Arc::new(FailureLatch::default());
     let stalls = Stalls::new(options.stall_after);
-    let records = Arc::new(Records::new(volumes, sealing, Arc::clone(&latch), stalls));
+    let records = Arc::new(StoredRecords::new(volumes, sealing, Arc::clone(&latch), stalls));
     let last_us = last_arrival_us(&records)?;
     let clock = Arc::new(ArrivalClock::after(last_us, options.clock.clone(), options.clock_limits));
     let arrivals = Arrivals::after(last_us, Arc::clone(&clock));
@@ -104,26 +110,26 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
         .map_err(|source| io_error(&directory, source))?;
     records.volumes().note_journal(true).map_err(|source| io_error(path, source))?;
     let stalls = Arc::clone(records.stalls());
-    let writer = Writer::new(Arc::clone(&records), journal, arrivals);
+    let writer = FilesWriter::new(Arc::clone(&records), journal, arrivals);
     let mut committer = Committer::new(writer, latch, stalls, options.mend_interval);
     committer.execute_all(&Commit::finish_rewraps(records.sealing().unfinished()))?;
     if records.volumes().last().is_none() {
         committer.writer.begin_volume().map_err(|fault| StoreError::Disk(fault.to_string()))?;
     }
-    Ok(Opened { records, committer, clock })
+    Ok(OpenedFiles { records, committer, clock })
 }
 
 /// The manifest of a store; `None` if it is lost, or the store is new.
 pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest>, StoreError> {
     match Manifest::read(path).map_err(|source| io_error(path, source))? {
         found if is_foreign(path, &found) => Err(StoreError::Foreign(path.to_owned())),
-        Found::Nothing if !recovery::has_records(path) => Ok(None),
-        Found::Nothing | Found::Damaged => {
+        ManifestLookup::Nothing if !recovery::has_records(path) => Ok(None),
+        ManifestLookup::Nothing | ManifestLookup::Damaged => {
             damages.note_of(None, "manifest", DamageKind::Unlisted);
             Ok(None)
         }
-        Found::Other(found) => Err(StoreError::Format { path: path.to_owned(), found }),
-        Found::Manifest { manifest, damage } => {
+        ManifestLookup::Other(found) => Err(StoreError::Format { path: path.to_owned(), found }),
+        ManifestLookup::Manifest { manifest, damage } => {
             // Without any records, the first start ended before it wrote the copy.
             if let Some(file) = damage.filter(|_| recovery::has_records(path)) {
                 damages.note_of(None, file, DamageKind::Spare);
@@ -134,9 +140,9 @@ pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest
 }
 
 /// Notes the latest time in the keys of records by time. For feeds that is the last arrival.
-fn note_latest(records: &Records) -> DiskResult<()> {
+fn note_latest(records: &StoredRecords) -> DiskResult<()> {
     let volumes = records.volumes();
-    let by_time = TREES.iter().filter(|row| row.kept == Kept::ByTime).map(|row| row.tree);
+    let by_time = TREES.iter().filter(|row| row.kept == VolumeSelector::ByTime).map(|row| row.tree);
     for tree in by_time {
         for number in [Some(BASE), volumes.last().map(|(last, _)| last)].into_iter().flatten() {
             let Some(volume) = volumes.usable(number) else { continue };
@@ -149,8 +155,8 @@ fn note_latest(records: &Records) -> DiskResult<()> {
 }
 
 /// The last durable arrival; taken from the feeds when its own record is broken, or may be outdated.
-pub(super) fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
-    let is_damaged = |damage: &Damage| damage.volume == Some(BASE) && damage.costs_records();
+pub(super) fn last_arrival_us(records: &Arc<StoredRecords>) -> Result<u64, StoreError> {
+    let is_damaged = |damage: &FileDamage| damage.volume == Some(BASE) && damage.costs_records();
     let may_be_older = records.volumes().damages.all().iter().any(is_damaged);
     let mut last_us = match records.get(Tree::Meta, LAST_ARRIVAL) {
         Ok(None) if !may_be_older => return Ok(0),
@@ -161,8 +167,9 @@ pub(super) fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError>
     if last_us > 0 && !may_be_older {
         return Ok(last_us);
     }
-    for record in
-        Tree::FEEDS.into_iter().flat_map(|feed| Scan::new(Arc::<Records>::clone(records), feed, &[], &[]))
+    for record in Tree::FEEDS
+        .into_iter()
+        .flat_map(|feed| Scan::new(Arc::<StoredRecords>::clone(records), feed, &[], &[]))
     {
         let (key, _) = record?;
         last_us = FeedKey::parse(&key).map_or(last_us, |key| last_us.max(key.arrival_us));

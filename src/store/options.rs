@@ -39,7 +39,7 @@ pub struct StoreOptions {
     pub scrub_interval: Duration,
     /// Read rate of the scrub, in bytes a second.
     pub scrub_rate: u64,
-    /// Time limit of one disk step of the writer, after which the store is [stalled](super::Health::Stalled).
+    /// Time limit of one disk step of the writer, after which the store is [stalled](super::StoreHealth::Stalled).
     pub stall_after: Duration,
     /// The clock behind arrival times.
     pub clock: Clock,

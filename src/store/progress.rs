@@ -2,7 +2,7 @@
 
 /// Progress of the current phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct PhaseProgress {
     /// Name of the phase.
     pub what: &'static str,
     /// Bytes read so far.
@@ -11,7 +11,7 @@ pub struct Progress {
     pub of: Option<u64>,
 }
 
-impl Progress {
+impl PhaseProgress {
     pub(super) fn begins(what: &'static str, of: Option<u64>) -> Self {
         Self { what, read: 0, of }
     }

@@ -12,21 +12,21 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySen
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::oneshot;
 
-use super::commit::{Commit, CommitError, Outcome};
+use super::commit::{Commit, CommitError, CommitResult};
 use super::committer::Committer;
-use super::courier::{Asker, Replies};
-use super::engine::Writer;
+use super::courier::{CommitReplies, CommitWaiter};
+use super::engine::GroupWriter;
 use super::error::StoreError;
 use super::options::StoreOptions;
 use offerd_base::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
 
-pub(super) enum Answer {
-    Ready(Outcome),
-    Awaited(oneshot::Receiver<Outcome>),
+pub(super) enum CommitAnswer {
+    Ready(CommitResult),
+    Awaited(oneshot::Receiver<CommitResult>),
 }
 
-impl Answer {
-    pub(super) async fn outcome(self) -> Outcome {
+impl CommitAnswer {
+    pub(super) async fn outcome(self) -> CommitResult {
         match self {
             Self::Ready(outcome) => outcome,
             Self::Awaited(outcome) => {
@@ -36,10 +36,10 @@ impl Answer {
     }
 }
 
-type BoxedCommitter = Box<Committer<dyn Writer>>;
+type BoxedCommitter = Box<Committer<dyn GroupWriter>>;
 
 /// Passes commits to the writer.
-pub(super) enum Queue {
+pub(super) enum CommitQueue {
     /// To a dedicated thread, in groups.
     Threaded(Threaded),
     /// On the caller's thread, one by one; `None` once closed.
@@ -48,7 +48,7 @@ pub(super) enum Queue {
 
 /// The queue in front of the writer's thread, and the handles to stop it.
 pub(super) struct Threaded {
-    sender: RwLock<Option<Sender<Request>>>,
+    sender: RwLock<Option<Sender<QueuedCommit>>>,
     /// Parked while the queue is empty. The channel's own wait yields the core before it parks; where all
     /// cores are busy that delays a queued commit by a millisecond.
     writer: Thread,
@@ -63,17 +63,17 @@ struct WriterThread {
     finished: Receiver<Result<(), String>>,
 }
 
-struct Request {
+struct QueuedCommit {
     commit: Commit,
     queued: Instant,
-    asker: Asker,
+    asker: CommitWaiter,
 }
 
-impl Queue {
+impl CommitQueue {
     /// A queue to a writer: on a dedicated thread, which takes commits in groups, or inline, so that each
     /// commit is written before `submit` returns.
     pub(super) fn new(
-        committer: Committer<impl Writer + 'static>,
+        committer: Committer<impl GroupWriter + 'static>,
         options: &StoreOptions,
         has_threads: bool,
     ) -> io::Result<Self> {
@@ -106,19 +106,19 @@ impl Queue {
     }
 
     /// Once this returns, the commit is queued (or written, inline), even if the answer is dropped.
-    pub(super) fn submit(&self, commit: Commit) -> Answer {
+    pub(super) fn submit(&self, commit: Commit) -> CommitAnswer {
         match self {
             Self::Threaded(threaded) => threaded.submit(commit),
             Self::Inline(committer) => {
                 let queued = Instant::now();
                 let mut committer = committer.lock();
                 let Some(committer) = committer.as_mut() else {
-                    return Answer::Ready(Err(CommitError::Closed));
+                    return CommitAnswer::Ready(Err(CommitError::Closed));
                 };
                 let outcome = committer.execute(&[commit]).pop().unwrap_or(Err(CommitError::Closed));
                 committer.tidy();
                 metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
-                Answer::Ready(outcome)
+                CommitAnswer::Ready(outcome)
             }
         }
     }
@@ -143,18 +143,18 @@ impl Queue {
 }
 
 impl Threaded {
-    fn submit(&self, commit: Commit) -> Answer {
-        let (asker, awaited) = Asker::here();
-        let request = Request { commit, queued: Instant::now(), asker };
+    fn submit(&self, commit: Commit) -> CommitAnswer {
+        let (asker, awaited) = CommitWaiter::here();
+        let request = QueuedCommit { commit, queued: Instant::now(), asker };
         let sender = self.sender.read();
         let sent = sender.as_ref().map(|sender| sender.try_send(request));
         match sent {
             Some(Ok(())) => {
                 self.writer.unpark();
-                Answer::Awaited(awaited)
+                CommitAnswer::Awaited(awaited)
             }
-            Some(Err(TrySendError::Full(_))) => Answer::Ready(Err(CommitError::Busy)),
-            Some(Err(TrySendError::Disconnected(_))) | None => Answer::Ready(Err(CommitError::Closed)),
+            Some(Err(TrySendError::Full(_))) => CommitAnswer::Ready(Err(CommitError::Busy)),
+            Some(Err(TrySendError::Disconnected(_))) | None => CommitAnswer::Ready(Err(CommitError::Closed)),
         }
     }
 
@@ -179,7 +179,7 @@ impl Threaded {
 /// Writes the queued commits, a group at a time, until the queue is closed and empty.
 fn run(
     mut committer: BoxedCommitter,
-    requests: &Receiver<Request>,
+    requests: &Receiver<QueuedCommit>,
     group: usize,
     disk_wait: &AtomicU64,
 ) -> Result<(), String> {
@@ -188,11 +188,11 @@ fn run(
         metrics::gauge!(STORE_QUEUE_DEPTH).set(requests.len() as f64);
         let taken = iter::once(first).chain(requests.try_iter()).take(group);
         let (commits, askers): (Vec<_>, Vec<_>) =
-            taken.map(|Request { commit, queued, asker }| (commit, (queued, asker))).unzip();
+            taken.map(|QueuedCommit { commit, queued, asker }| (commit, (queued, asker))).unzip();
         let outcomes = committer.execute(&commits);
         let waited = waited_before + committer.writer.waited();
         disk_wait.store(waited.as_micros() as u64, Ordering::Relaxed);
-        let mut replies = Replies::default();
+        let mut replies = CommitReplies::default();
         for ((queued, asker), outcome) in askers.into_iter().zip(outcomes) {
             metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
             replies.add(asker, outcome);
@@ -206,7 +206,7 @@ fn run(
 
 /// The next request, once there is one; `None` when the queue is closed and empty. Retries a failed disk at
 /// intervals.
-fn next(committer: &mut BoxedCommitter, requests: &Receiver<Request>) -> Option<Request> {
+fn next(committer: &mut BoxedCommitter, requests: &Receiver<QueuedCommit>) -> Option<QueuedCommit> {
     loop {
         match requests.try_recv() {
             Ok(request) => return Some(request),

@@ -9,10 +9,10 @@ pub(super) trait RawValues {
 }
 
 /// A payload, if the record exists, or the record's fault.
-pub(super) type Record = Result<Option<Vec<u8>>, BrokenRecord>;
+pub(super) type RawRecord = Result<Option<Vec<u8>>, BrokenRecord>;
 
 /// Reads one record without opening a seal. The outer error is the disk's.
-pub(super) fn read_clear(from: &(impl RawValues + ?Sized), tree: Tree, key: &[u8]) -> DiskResult<Record> {
+pub(super) fn read_clear(from: &(impl RawValues + ?Sized), tree: Tree, key: &[u8]) -> DiskResult<RawRecord> {
     let Some(raw) = from.raw(&tree.sled_key(key))? else { return Ok(Ok(None)) };
     let payload = unframed(&raw).map(|payload| Some(payload.to_vec()));
     Ok(payload.map_err(|reason| BrokenRecord::new(tree, key, reason)))

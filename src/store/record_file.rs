@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use memchr::memmem;
 
-use super::changes::Change;
+use super::changes::RecordChange;
 use super::damage::DamageKind;
 use super::disk::{self, Unread};
 use super::frame::{VALUE_LIMIT, checksum};
@@ -73,7 +73,7 @@ pub(super) struct RecordFile {
 
 /// An entry of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct FileEntry {
     pub(super) locator: Locator,
     pub(super) key: Vec<u8>,
     /// The value; `None` if it removes the record.
@@ -82,8 +82,8 @@ pub(super) struct Entry {
 
 /// An item of a walk through a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Met {
-    Entry(Entry),
+pub(super) enum WalkItem {
+    Entry(FileEntry),
     /// Bytes that are no entry, up to the next entry or the end of the file.
     Damage {
         at: u64,
@@ -196,12 +196,12 @@ impl RecordFile {
     /// [`sync`](Self::sync). After an error nothing was written.
     pub(super) fn append<'c>(
         &self,
-        changes: impl IntoIterator<Item = &'c Change>,
+        changes: impl IntoIterator<Item = &'c RecordChange>,
     ) -> io::Result<Vec<Locator>> {
         let begin = self.len();
         let mut bytes = Vec::new();
         let mut locators = Vec::new();
-        for Change { key, value, .. } in changes {
+        for RecordChange { key, value, .. } in changes {
             let at = begin + bytes.len() as u64;
             let length = self.push(&mut bytes, at, key, value.as_deref());
             locators.push(Locator { file: self.number, at, length });
@@ -255,8 +255,8 @@ impl RecordFile {
         read.err().is_none_or(|error| error.kind() == io::ErrorKind::UnexpectedEof)
     }
 
-    pub(super) fn walk(&self, from: u64) -> Walk<'_> {
-        Walk {
+    pub(super) fn walk(&self, from: u64) -> FileWalk<'_> {
+        FileWalk {
             file: self,
             at: from.max(HEADING),
             read: Vec::new(),
@@ -271,8 +271,8 @@ impl RecordFile {
         let mut end = from.max(HEADING).min(self.len());
         for met in self.walk(end) {
             match met? {
-                Met::Entry(Entry { locator, .. }) => end = locator.at + u64::from(locator.length),
-                Met::Damage { .. } => break,
+                WalkItem::Entry(FileEntry { locator, .. }) => end = locator.at + u64::from(locator.length),
+                WalkItem::Damage { .. } => break,
             }
         }
         Ok(end)
@@ -308,7 +308,7 @@ impl RecordFile {
     }
 
     /// The whole entry at the beginning of these bytes, if there is one.
-    fn entry(&self, bytes: &[u8], at: u64) -> Option<Entry> {
+    fn entry(&self, bytes: &[u8], at: u64) -> Option<FileEntry> {
         let rest = bytes.strip_prefix(&mark(self.volume, self.number).to_be_bytes())?;
         let (key_length, rest) = rest.split_first_chunk()?;
         let (value_length, rest) = rest.split_first_chunk()?;
@@ -321,7 +321,7 @@ impl RecordFile {
         };
         let summed = self.crc(at, key_length, value_length, key, value.unwrap_or_default());
         let length = HEAD + key.len() + value.map_or(0, <[u8]>::len);
-        (summed == u32::from_be_bytes(*crc)).then(|| Entry {
+        (summed == u32::from_be_bytes(*crc)).then(|| FileEntry {
             locator: Locator { file: self.number, at, length: length as u32 },
             key: key.to_vec(),
             value: value.map(<[u8]>::to_vec),
@@ -335,7 +335,7 @@ impl RecordFile {
     }
 }
 
-pub(super) struct Walk<'a> {
+pub(super) struct FileWalk<'a> {
     file: &'a RecordFile,
     /// Offset of the next item.
     pub(super) at: u64,
@@ -347,7 +347,7 @@ pub(super) struct Walk<'a> {
     end: u64,
 }
 
-impl Walk<'_> {
+impl FileWalk<'_> {
     /// At least `wanted` bytes from a place on, fewer at the end of the file.
     fn bytes(&mut self, at: u64, wanted: usize) -> io::Result<&[u8]> {
         let wanted = wanted.min((self.end - at) as usize);
@@ -375,7 +375,7 @@ impl Walk<'_> {
         told.into_iter().next().map(|page| page.why)
     }
 
-    fn entry_at(&mut self, at: u64) -> io::Result<Option<Entry>> {
+    fn entry_at(&mut self, at: u64) -> io::Result<Option<FileEntry>> {
         let head = self.bytes(at, HEAD)?;
         let Some(head) = head.first_chunk::<HEAD>() else { return Ok(None) };
         let [m0, m1, m2, m3, k0, k1, v0, v1, v2, v3, ..] = *head;
@@ -415,8 +415,8 @@ impl Walk<'_> {
     }
 }
 
-impl Iterator for Walk<'_> {
-    type Item = io::Result<Met>;
+impl Iterator for FileWalk<'_> {
+    type Item = io::Result<WalkItem>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.at >= self.end {
@@ -425,11 +425,11 @@ impl Iterator for Walk<'_> {
         let met = match self.entry_at(self.at) {
             Ok(Some(entry)) => {
                 self.at += u64::from(entry.locator.length);
-                Ok(Met::Entry(entry))
+                Ok(WalkItem::Entry(entry))
             }
             Ok(None) => self.next_entry(self.at).map(|next| {
                 let damage =
-                    Met::Damage { at: self.at, bytes: next - self.at, unread: self.unread_until(next) };
+                    WalkItem::Damage { at: self.at, bytes: next - self.at, unread: self.unread_until(next) };
                 self.at = next;
                 damage
             }),
@@ -465,16 +465,18 @@ mod tests {
 
     use super::*;
 
-    fn change(key: &[u8], value: Option<&[u8]>) -> Change {
-        Change { volume: 3, key: key.to_vec(), value: value.map(<[u8]>::to_vec) }
+    fn change(key: &[u8], value: Option<&[u8]>) -> RecordChange {
+        RecordChange { volume: 3, key: key.to_vec(), value: value.map(<[u8]>::to_vec) }
     }
 
-    fn entries(file: &RecordFile) -> (Vec<Entry>, Vec<(u64, u64)>) {
+    fn entries(file: &RecordFile) -> (Vec<FileEntry>, Vec<(u64, u64)>) {
         let (mut entries, mut damage) = (Vec::new(), Vec::new());
         for met in file.walk(0) {
             match met.unwrap() {
-                Met::Entry(entry) => entries.push(entry),
-                Met::Damage { at, bytes, unread } => damage.push((at, bytes + u64::from(unread.is_some()))),
+                WalkItem::Entry(entry) => entries.push(entry),
+                WalkItem::Damage { at, bytes, unread } => {
+                    damage.push((at, bytes + u64::from(unread.is_some())))
+                }
             }
         }
         (entries, damage)
@@ -496,7 +498,7 @@ mod tests {
         assert_eq!(file.read(moved, b"a").unwrap(), b"");
         let (read, damage) = entries(&file);
         assert!(damage.is_empty());
-        let as_changes: Vec<Change> =
+        let as_changes: Vec<RecordChange> =
             read.into_iter().map(|entry| change(&entry.key, entry.value.as_deref())).collect();
         assert_eq!(as_changes, changes);
         assert_eq!(Locator::parse(&locators[2].to_bytes()), Some(locators[2]));
@@ -514,7 +516,7 @@ mod tests {
         ) {
             let directory = tempfile::tempdir().unwrap();
             let file = RecordFile::create(directory.path(), 3, 1).unwrap();
-            let changes: Vec<Change> =
+            let changes: Vec<RecordChange> =
                 values.iter().map(|value| change(value.as_bytes(), Some(value.as_bytes()))).collect();
             let locators = file.append(&changes).unwrap();
             let path = path_of(directory.path(), 1);

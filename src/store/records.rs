@@ -12,27 +12,27 @@ use std::time::Duration;
 use parking_lot::{RwLock, RwLockReadGuard};
 
 use super::broken::Reported;
-use super::changes::Change;
+use super::changes::RecordChange;
 use super::disk::{DiskError, DiskResult};
-use super::engine::{Engine, Entry, Walk, walk_or_error};
+use super::engine::{EntryWalk, RawEntry, StorageEngine, walk_or_error};
 use super::health::FailureLatch;
 use super::index;
 use super::raw::RawValues;
 use super::sealing::Sealing;
-use super::stall::{Stalls, Step};
-use super::tap::Tap;
+use super::stall::{Stalls, WriterStep};
+use super::tap::WriteObserver;
 use super::topics::{Topics, topics_of};
 use super::trees::Tree;
 use super::volume_number::{BASE, Number};
 use super::volumes::files::gone;
 use super::volumes::volume::Volume;
-use super::volumes::{Appended, ApplyError, Standing, Volumes, place, span, time_ms};
+use super::volumes::{Appended, ApplyError, VolumeState, Volumes, place, span, time_ms};
 
-pub(super) struct Records {
+pub(super) struct StoredRecords {
     reads: Reads,
     sealing: Sealing,
     /// The write observers.
-    pub(super) tap: Tap,
+    pub(super) tap: WriteObserver,
     reported: Reported,
     pub(super) topics: Arc<Topics>,
 }
@@ -84,7 +84,7 @@ impl Reads {
     }
 }
 
-impl RawValues for Records {
+impl RawValues for StoredRecords {
     /// Reads while no group is being applied. Opens no volume meanwhile, since the writer waits: if one was
     /// closed, the read starts over once it is open.
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
@@ -100,21 +100,21 @@ impl RawValues for Records {
 }
 
 /// The records of the base, for a read in progress.
-struct InBase<'a>(&'a Reads);
+struct BaseRecords<'a>(&'a Reads);
 
-impl RawValues for InBase<'_> {
+impl RawValues for BaseRecords<'_> {
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         self.0.read(&self.0.volumes.base, sled_key)
     }
 }
 
 /// The records of a volume, with the base as fallback.
-pub(super) struct Within<'a> {
+pub(super) struct VolumeWithBase<'a> {
     pub(super) volumes: &'a Volumes,
     pub(super) number: Number,
 }
 
-impl RawValues for Within<'_> {
+impl RawValues for VolumeWithBase<'_> {
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         match self.volumes.raw(self.number, sled_key)? {
             None if self.number != BASE => self.volumes.raw(BASE, sled_key),
@@ -123,7 +123,7 @@ impl RawValues for Within<'_> {
     }
 }
 
-impl Records {
+impl StoredRecords {
     /// Takes over the volumes, with the keys that seal their records.
     pub(super) fn new(volumes: Volumes, sealing: Sealing, latch: Arc<FailureLatch>, stalls: Stalls) -> Self {
         let (applied, tap, reported, topics) = Default::default();
@@ -146,19 +146,19 @@ impl Records {
         let volumes = self.volumes();
         let numbers = match Tree::split(sled_key) {
             Some((tree, key)) => {
-                place(&InBase(&self.reads), volumes, &self.sealing.slots, tree, key)?.numbers(volumes)
+                place(&BaseRecords(&self.reads), volumes, &self.sealing.slots, tree, key)?.numbers(volumes)
             }
             None => vec![BASE],
         };
         for number in numbers {
             match volumes.standing(number) {
-                Standing::Open(volume) => {
+                VolumeState::Open(volume) => {
                     if let Some(raw) = self.reads.read(&volume, sled_key)? {
                         return Ok(Ok(Some(raw)));
                     }
                 }
-                Standing::Closed => return Ok(Err(number)),
-                Standing::Dropped => {}
+                VolumeState::Closed => return Ok(Err(number)),
+                VolumeState::Dropped => {}
             }
         }
         Ok(Ok(None))
@@ -172,14 +172,14 @@ impl Records {
 
     /// Applies the writes of one group: readers see all of it or nothing, and so does a recovery, from the
     /// journal.
-    pub(super) fn apply(&self, changes: Vec<Change>) -> Result<(), ApplyError> {
+    pub(super) fn apply(&self, changes: Vec<RecordChange>) -> Result<(), ApplyError> {
         let topics = topics_of(&changes);
-        self.stalls().step(Step::Append);
+        self.stalls().step(WriterStep::Append);
         // No index points there yet, so readers need not wait for the disk.
         let appended = self.volumes().append(changes)?;
-        self.stalls().step(Step::Readers);
+        self.stalls().step(WriterStep::Readers);
         let _applied = self.reads.applied.write();
-        self.stalls().step(Step::Index);
+        self.stalls().step(WriterStep::Index);
         appended.iter().try_for_each(Appended::find).map_err(ApplyError::Index)?;
         topics.into_iter().for_each(|topic| self.topics.note(topic));
         if self.tap.listens() {
@@ -222,7 +222,7 @@ impl Records {
     }
 }
 
-impl Engine for Records {
+impl StorageEngine for StoredRecords {
     fn sealing(&self) -> &Sealing {
         &self.sealing
     }
@@ -231,7 +231,7 @@ impl Engine for Records {
         &self.reported
     }
 
-    fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk {
+    fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> EntryWalk {
         let sled_prefix = tree.sled_key(prefix);
         let first = tree.sled_key(start).max(sled_prefix.clone());
         let numbers = match span(self, self.volumes(), &self.sealing.slots, tree, &first[1..], prefix) {
@@ -242,7 +242,7 @@ impl Engine for Records {
         Box::new(numbers.into_iter().flat_map(move |number| {
             let prefix = sled_prefix.clone();
             // Later keys have other prefixes.
-            let is_wanted = move |entry: &DiskResult<Entry>| {
+            let is_wanted = move |entry: &DiskResult<RawEntry>| {
                 entry.as_ref().map_or(true, |(sled_key, _)| sled_key.starts_with(&prefix))
             };
             let walk = reads.walk(number, &Bound::Included(first.clone()));
@@ -263,12 +263,12 @@ impl Engine for Records {
 
 /// The records of a volume in key order. Each step runs while no group is being applied.
 pub(super) struct VolumeWalk {
-    ahead: Option<(index::Range, Arc<Volume>)>,
+    ahead: Option<(index::IndexRange, Arc<Volume>)>,
     reads: Reads,
 }
 
 impl Iterator for VolumeWalk {
-    type Item = DiskResult<Entry>;
+    type Item = DiskResult<RawEntry>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.step().transpose()
@@ -276,7 +276,7 @@ impl Iterator for VolumeWalk {
 }
 
 impl VolumeWalk {
-    fn step(&mut self) -> DiskResult<Option<Entry>> {
+    fn step(&mut self) -> DiskResult<Option<RawEntry>> {
         let Self { ahead: Some((range, volume)), reads } = self else { return Ok(None) };
         let _applied = reads.begin()?;
         for met in range {

@@ -22,19 +22,19 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 use std::{fs, io};
 
-use super::changes::{Change, by_volume};
+use super::changes::{RecordChange, by_volume};
 use super::damage::DamageKind;
 use super::damages::Damages;
 use super::disk::{self, DiskError};
 use super::frame::hash;
 use super::index;
-use super::journal::{Journal, Looked, Position, Replay};
+use super::journal::{Journal, JournalReplay, JournalSummary, Position};
 use super::manifest::{FileRow, Manifest, VolumeRow};
 use super::options::StoreOptions;
-use super::record_file::{self, HEADING, Met, RecordFile};
+use super::record_file::{self, HEADING, RecordFile, WalkItem};
 use super::trees::Tree;
-use super::volume_number::{BASE, Begins, Number, directory_of, volumes_in};
-use super::volumes::files::{self, Files};
+use super::volume_number::{BASE, Number, VolumeStart, directory_of, volumes_in};
+use super::volumes::files::{self, VolumeFiles};
 use super::volumes::time_ms;
 use super::volumes::volume::for_each_entry;
 
@@ -42,7 +42,7 @@ use super::volumes::volume::for_each_entry;
 pub(super) struct Recovered {
     pub(super) manifest: Manifest,
     /// The obsolete segments.
-    pub(super) replay: Replay,
+    pub(super) replay: JournalReplay,
     pub(super) damages: Damages,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn recover(
     damages: Damages,
 ) -> io::Result<Recovered> {
     let store = &options.path;
-    let Known { mut manifest, since, replay, looked } = Known::of(store, found)?;
+    let RecoveryState { mut manifest, since, replay, looked } = RecoveryState::of(store, found)?;
     remove_dropped(store, &manifest)?;
     let mut recovery =
         Recovery { store, damages: &damages, looked, since, opened: BTreeMap::new(), tails: BTreeMap::new() };
@@ -92,19 +92,19 @@ pub(super) fn has_records(store: &Path) -> bool {
 }
 
 /// A store's state before recovery changes anything.
-pub(super) struct Known {
+pub(super) struct RecoveryState {
     /// The files that must exist, with the lengths the journal knows to be durable.
     pub(super) manifest: Manifest,
     /// The lengths of the files when the manifest was written.
     pub(super) since: BTreeMap<Number, Vec<FileRow>>,
-    pub(super) replay: Replay,
-    pub(super) looked: Looked,
+    pub(super) replay: JournalReplay,
+    pub(super) looked: JournalSummary,
 }
 
-impl Known {
+impl RecoveryState {
     /// Inspects a store whose manifest was found or is lost. Changes nothing.
     pub(super) fn of(store: &Path, found: Option<Manifest>) -> io::Result<Self> {
-        let replay = Replay::of(Journal::directory(store))?;
+        let replay = JournalReplay::of(Journal::directory(store))?;
         let looked = replay.look()?;
         let mut manifest = listed(store, found, &looked)?;
         let since = manifest.volumes.iter().map(|volume| (volume.number, volume.files.clone())).collect();
@@ -114,7 +114,7 @@ impl Known {
 }
 
 /// The files that must exist: those the manifest lists, and those begun but not listed yet. Changes nothing.
-fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> io::Result<Manifest> {
+fn listed(store: &Path, found: Option<Manifest>, looked: &JournalSummary) -> io::Result<Manifest> {
     let is_lost = found.is_none();
     let mut manifest = match found {
         Some(manifest) => manifest,
@@ -147,7 +147,7 @@ fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> io::Result<
 }
 
 /// For a lost manifest: lists the volumes and files that only the journal knows. Returns these volumes.
-fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &Looked) -> Vec<Number> {
+fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &JournalSummary) -> Vec<Number> {
     let mut lost = Vec::new();
     for Position { volume: number, file, .. } in looked.positions.iter().flatten() {
         let row = FileRow { number: *file, bytes: 0 };
@@ -201,7 +201,7 @@ fn remove_dropped(store: &Path, manifest: &Manifest) -> io::Result<()> {
 
 /// Raises each file's length in the manifest to the length the journal knows to be durable, where that is
 /// more.
-fn raise(manifest: &mut Manifest, looked: &Looked) {
+fn raise(manifest: &mut Manifest, looked: &JournalSummary) {
     for position in looked.positions.iter().flatten() {
         let files = manifest.volume_mut(position.volume).into_iter().flat_map(|volume| &mut volume.files);
         for file in files.filter(|file| file.number == position.file) {
@@ -213,18 +213,18 @@ fn raise(manifest: &mut Manifest, looked: &Looked) {
 struct Recovery<'a> {
     store: &'a Path,
     damages: &'a Damages,
-    looked: Looked,
+    looked: JournalSummary,
     /// The lengths of the files when the manifest was written.
     since: BTreeMap<Number, Vec<FileRow>>,
     /// The volumes that recovery changes.
-    opened: BTreeMap<Number, Files>,
+    opened: BTreeMap<Number, VolumeFiles>,
     /// The journal's changes that these volumes already hold.
-    tails: BTreeMap<Number, Tail>,
+    tails: BTreeMap<Number, VolumeTail>,
 }
 
 /// The entries of a volume behind the position where the journal begins; matched against the journal in
 /// order.
-pub(super) struct Tail {
+pub(super) struct VolumeTail {
     entries: Vec<u64>,
     at: usize,
     /// Whether a change of the journal was missing; every later one is missing too.
@@ -262,10 +262,10 @@ impl Recovery<'_> {
     }
 
     /// Appends every change of the journal that is missing, and counts the journal's groups.
-    fn replay(&mut self, replay: &Replay, manifest: &Manifest) -> io::Result<usize> {
+    fn replay(&mut self, replay: &JournalReplay, manifest: &Manifest) -> io::Result<usize> {
         let rows: BTreeMap<Number, &VolumeRow> =
             manifest.volumes.iter().map(|volume| (volume.number, volume)).collect();
-        let append = |changes: Vec<Change>| {
+        let append = |changes: Vec<RecordChange>| {
             for (number, mut changes) in by_volume(changes) {
                 // A volume that is not listed was dropped.
                 let Some(row) = rows.get(&number) else { continue };
@@ -274,7 +274,7 @@ impl Recovery<'_> {
                 let tail = match self.tails.entry(number) {
                     Entry::Occupied(tail) => tail.into_mut(),
                     Entry::Vacant(place) => {
-                        place.insert(Tail::of(files, &self.looked, self.since.get(&number))?)
+                        place.insert(VolumeTail::of(files, &self.looked, self.since.get(&number))?)
                     }
                 };
                 changes.retain(|change| !tail.has(change));
@@ -287,10 +287,10 @@ impl Recovery<'_> {
             .map_err(|DiskError(reason)| io::Error::other(reason))
     }
 
-    fn opened(&mut self, volume: &VolumeRow) -> io::Result<&mut Files> {
+    fn opened(&mut self, volume: &VolumeRow) -> io::Result<&mut VolumeFiles> {
         if !self.opened.contains_key(&volume.number) {
             let directory = directory_of(self.store, volume.number);
-            let files = Files::open(directory, volume.number, &volume.files, self.damages)?;
+            let files = VolumeFiles::open(directory, volume.number, &volume.files, self.damages)?;
             index::forget(&directory_of(self.store, volume.number))?;
             self.opened.insert(volume.number, files);
         }
@@ -309,10 +309,14 @@ impl Recovery<'_> {
     }
 }
 
-impl Tail {
+impl VolumeTail {
     /// The entries behind the position where the journal began; if that is unknown, behind the lengths in the
     /// manifest.
-    pub(super) fn of(files: &Files, looked: &Looked, known: Option<&Vec<FileRow>>) -> io::Result<Self> {
+    pub(super) fn of(
+        files: &VolumeFiles,
+        looked: &JournalSummary,
+        known: Option<&Vec<FileRow>>,
+    ) -> io::Result<Self> {
         let positions = looked.positions.as_ref();
         let position = positions.and_then(|all| all.iter().find(|position| position.volume == files.volume));
         let mut entries = Vec::new();
@@ -327,7 +331,7 @@ impl Tail {
                     .map_or(HEADING, |row| row.bytes),
             };
             for met in file.walk(from) {
-                if let Met::Entry(entry) = met? {
+                if let WalkItem::Entry(entry) = met? {
                     entries.push(hash((&*entry.key, entry.value.as_deref())));
                 }
             }
@@ -336,7 +340,7 @@ impl Tail {
     }
 
     /// Whether the files hold a change, behind the changes matched before it.
-    pub(super) fn has(&mut self, Change { key, value, .. }: &Change) -> bool {
+    pub(super) fn has(&mut self, RecordChange { key, value, .. }: &RecordChange) -> bool {
         let wanted = hash((&**key, value.as_deref()));
         let ahead = self.entries.get(self.at..).unwrap_or_default();
         match ahead.iter().position(|entry| *entry == wanted).filter(|_| !self.ended) {
@@ -360,7 +364,7 @@ fn date(store: &Path, volumes: &mut [VolumeRow], undated: &BTreeSet<Number>) {
             let span_ms = before_ms.map_or(0, |ms: u64| ms + 1);
             let first_ms = times.map(|(first, _)| first).filter(|first| *first >= span_ms);
             volume.begins =
-                Begins { span_ms, use_ms: first_ms.or(written_ms(store, volume)).unwrap_or(span_ms) };
+                VolumeStart { span_ms, use_ms: first_ms.or(written_ms(store, volume)).unwrap_or(span_ms) };
         }
         let begun_ms = Some(volume.begins.span_ms).filter(|ms| *ms > 0);
         before_ms = [before_ms, begun_ms, times.map(|(_, last)| last)].into_iter().flatten().max();
@@ -372,7 +376,7 @@ fn times_in(store: &Path, volume: &VolumeRow) -> Option<(u64, u64)> {
     // Damage is noted when the volume is opened.
     let unheard = Damages::default();
     let directory = directory_of(store, volume.number);
-    let files = Files::open_to_read(directory, volume.number, &volume.files, &unheard).ok()?;
+    let files = VolumeFiles::open_to_read(directory, volume.number, &volume.files, &unheard).ok()?;
     let mut times: Option<(u64, u64)> = None;
     let walked = for_each_entry(&files, &unheard, |entry| {
         let at_ms = Tree::split(&entry.key).and_then(|(tree, key)| time_ms(tree, key));

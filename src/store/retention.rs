@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::Store;
 use super::broken::ReadError;
 use super::clock::uuid_ms;
-use super::commit::{Commit, CommitError, Without};
+use super::commit::{Commit, CommitError, KeyDestruction};
 use super::scan::owner_of;
 use super::sealing::slots::SLOTS;
 use super::sealing::{SealingError, data_key};
@@ -130,7 +130,7 @@ impl Store {
                 }
             }
             if of_volume + forgotten > 0 {
-                self.commit(Commit::rewrap(slot, Without::Volume(number, now_ms))).await?;
+                self.commit(Commit::rewrap(slot, KeyDestruction::Volume(number, now_ms))).await?;
             }
             leads += of_volume;
         }

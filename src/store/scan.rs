@@ -5,7 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::broken::ReadError;
-use super::engine::{Engine, Walk};
+use super::engine::{EntryWalk, StorageEngine};
 use super::frame::unframed;
 use super::sealing::{LastKey, owner};
 use super::trees::Tree;
@@ -15,19 +15,19 @@ use super::trees::Tree;
 /// Not a snapshot: a record written meanwhile is met if its key lies ahead. Broken records are reported and
 /// skipped. Each step may block on the engine.
 pub struct Scan {
-    engine: Arc<dyn Engine>,
+    engine: Arc<dyn StorageEngine>,
     tree: Tree,
     /// Restricts a scan of a tree sealed by lead to this lead.
     about: Option<Uuid>,
     /// Whether broken records are yielded as errors.
     names_broken: bool,
     last_key: LastKey,
-    ahead: Walk,
+    ahead: EntryWalk,
 }
 
 impl Scan {
     /// Begins at `start`, or at the first key with the prefix if that is later.
-    pub(super) fn new(engine: Arc<dyn Engine>, tree: Tree, start: &[u8], prefix: &[u8]) -> Self {
+    pub(super) fn new(engine: Arc<dyn StorageEngine>, tree: Tree, start: &[u8], prefix: &[u8]) -> Self {
         let ahead = engine.walk(tree, start, prefix);
         Self { engine, tree, about: None, names_broken: false, last_key: LastKey::default(), ahead }
     }
@@ -63,7 +63,7 @@ pub(super) fn owner_of(raw: &[u8]) -> Option<Uuid> {
 /// The leads and keys of the records that a [`Scan`] of a tree sealed by lead would yield, without opening
 /// any.
 pub(super) fn owners(
-    engine: Arc<dyn Engine>,
+    engine: Arc<dyn StorageEngine>,
     tree: Tree,
     start: &[u8],
     prefix: &[u8],

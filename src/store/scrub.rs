@@ -7,7 +7,7 @@ use std::{io, thread};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-use super::{records::Records, volume_number::Number, volumes::volume::note_damage};
+use super::{records::StoredRecords, volume_number::Number, volumes::volume::note_damage};
 
 /// The least pause; shorter ones are accumulated.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -16,13 +16,13 @@ const NICENESS: i32 = 19;
 
 /// Starts a background thread that reads all files of a store, at a rate in bytes a second, and again an
 /// interval after each end, until the returned sender is dropped.
-pub(super) fn begin(records: &Arc<Records>, interval: Duration, rate: u64) -> io::Result<Sender<()>> {
+pub(super) fn begin(records: &Arc<StoredRecords>, interval: Duration, rate: u64) -> io::Result<Sender<()>> {
     let (sender, gone) = bounded(0);
     let records = Arc::downgrade(records);
     let run = move || {
         // Without permission for that it is slow all the same.
         let _ = rustix::process::setpriority_process(None, NICENESS);
-        let mut pace = Pace { rate: rate.max(1), begun: Instant::now(), read: 0, gone };
+        let mut pace = ReadThrottle { rate: rate.max(1), begun: Instant::now(), read: 0, gone };
         while pace.all(&records).is_continue() && !pace.is_over_after(interval) {}
     };
     thread::Builder::new().name("store-scrub".to_owned()).spawn(run)?;
@@ -30,15 +30,15 @@ pub(super) fn begin(records: &Arc<Records>, interval: Duration, rate: u64) -> io
 }
 
 /// Throttles reads to the rate.
-struct Pace {
+struct ReadThrottle {
     rate: u64,
     begun: Instant,
     read: u64,
     gone: Receiver<()>,
 }
 
-impl Pace {
-    fn all(&mut self, records: &Weak<Records>) -> ControlFlow<()> {
+impl ReadThrottle {
+    fn all(&mut self, records: &Weak<StoredRecords>) -> ControlFlow<()> {
         (self.begun, self.read) = (Instant::now(), 0);
         let numbers = records.upgrade().map_or_else(Vec::new, |records| records.volumes().numbers());
         for number in numbers {
@@ -50,7 +50,7 @@ impl Pace {
     }
 
     /// Reads the files of a volume. Holds no reference to the store meanwhile, so that it can be closed.
-    fn volume(&mut self, number: Number, records: Arc<Records>) -> ControlFlow<()> {
+    fn volume(&mut self, number: Number, records: Arc<StoredRecords>) -> ControlFlow<()> {
         records.note_gone(number);
         let files = records.volumes().record_files(number);
         let damages = records.volumes().damages.clone();

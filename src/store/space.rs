@@ -50,20 +50,20 @@ impl SpaceFault {
 
 /// Free space on the disk of the store.
 #[derive(Debug)]
-pub(super) struct Space {
+pub(super) struct DiskSpace {
     path: PathBuf,
     reserve_bytes: u64,
     fault: SpaceFault,
-    seen: Mutex<Option<Seen>>,
+    seen: Mutex<Option<SpaceReading>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct SpaceReading {
     at: Instant,
     short: bool,
 }
 
-impl Space {
+impl DiskSpace {
     pub(super) fn new(path: PathBuf, reserve_bytes: u64, fault: SpaceFault) -> Self {
         Self { path, reserve_bytes, fault, seen: Mutex::new(None) }
     }
@@ -92,7 +92,7 @@ impl Space {
             (true, false) => tracing::info!(free_bytes = free, "the disk of the store has room again"),
             _ => {}
         }
-        *seen = Some(Seen { at: Instant::now(), short });
+        *seen = Some(SpaceReading { at: Instant::now(), short });
         short
     }
 
@@ -122,9 +122,9 @@ mod tests {
     #[test]
     fn it_is_short_when_less_than_the_reserve_is_free() {
         let directory = tempfile::tempdir().unwrap();
-        let space = |reserve| Space::new(directory.path().to_owned(), reserve, SpaceFault::default());
+        let space = |reserve| DiskSpace::new(directory.path().to_owned(), reserve, SpaceFault::default());
         assert!(!space(1).is_short());
         assert!(space(u64::MAX).is_short());
-        assert!(!Space::new("/not/there".into(), u64::MAX, SpaceFault::default()).is_short());
+        assert!(!DiskSpace::new("/not/there".into(), u64::MAX, SpaceFault::default()).is_short());
     }
 }

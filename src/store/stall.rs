@@ -26,7 +26,7 @@ const DISTINCT: u64 = 16;
 
 /// A step of the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum WriterStep {
     /// Reads records for guards.
     Read = 1,
     Journal = 2,
@@ -45,22 +45,22 @@ pub(super) enum Step {
 }
 
 /// Every step, with its name in messages.
-const STEPS: [(Step, &str); 9] = [
-    (Step::Read, "a read of what is stored"),
-    (Step::Journal, "a write of the journal"),
-    (Step::Roll, "the beginning of a file of the journal"),
-    (Step::Append, "a write of a record file"),
-    (Step::Readers, "a read that is under way"),
-    (Step::Index, "a write of an index"),
-    (Step::Keys, "a write of the key file"),
-    (Step::Begin, "the beginning of a record file"),
-    (Step::Database, "a commit"),
+const STEPS: [(WriterStep, &str); 9] = [
+    (WriterStep::Read, "a read of what is stored"),
+    (WriterStep::Journal, "a write of the journal"),
+    (WriterStep::Roll, "the beginning of a file of the journal"),
+    (WriterStep::Append, "a write of a record file"),
+    (WriterStep::Readers, "a read that is under way"),
+    (WriterStep::Index, "a write of an index"),
+    (WriterStep::Keys, "a write of the key file"),
+    (WriterStep::Begin, "the beginning of a record file"),
+    (WriterStep::Database, "a commit"),
 ];
 
 /// A step that lasts too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stall {
-    step: Step,
+    step: WriterStep,
     words: &'static str,
     lasts: Duration,
 }
@@ -68,7 +68,7 @@ pub(super) struct Stall {
 impl Stall {
     pub(super) fn told(self) -> String {
         let Self { step, words, lasts } = self;
-        let who = if step == Step::Database { "database" } else { "disk" };
+        let who = if step == WriterStep::Database { "database" } else { "disk" };
         format!("the {who} has not finished {words} for {} s", lasts.as_secs())
     }
 }
@@ -92,7 +92,7 @@ impl Stalls {
     }
 
     /// The writer begins a step, which ends the one before.
-    pub(super) fn step(&self, step: Step) {
+    pub(super) fn step(&self, step: WriterStep) {
         let micros = u64::try_from(self.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.note(micros.saturating_mul(DISTINCT) | step as u64);
     }
@@ -135,7 +135,7 @@ impl Stalls {
             Some(stall) => {
                 self.begins(stall);
                 metrics::gauge!(STORE_STALLED).set(stall.lasts.as_secs_f64());
-                if stall.step == Step::Index && stall.lasts > self.after * INDEX_STALLS {
+                if stall.step == WriterStep::Index && stall.lasts > self.after * INDEX_STALLS {
                     latch.fail_for_good(&stall.told());
                 }
             }
@@ -194,15 +194,15 @@ mod tests {
     fn a_step_is_a_stall_when_it_takes_longer_than_it_may_and_the_next_is_another() {
         let stalls = Stalls::new(Duration::ZERO);
         assert_eq!(stalls.stall(), None);
-        stalls.step(Step::Journal);
-        assert_eq!(stalls.stall().map(|stall| stall.step), Some(Step::Journal));
-        stalls.step(Step::Begin);
+        stalls.step(WriterStep::Journal);
+        assert_eq!(stalls.stall().map(|stall| stall.step), Some(WriterStep::Journal));
+        stalls.step(WriterStep::Begin);
         let told = stalls.stall().expect("it takes longer than no time").told();
         assert_eq!(told, "the disk has not finished the beginning of a record file for 0 s");
         stalls.done();
         assert_eq!(stalls.stall(), None);
         let patient = Stalls::new(Duration::from_secs(3600));
-        patient.step(Step::Index);
+        patient.step(WriterStep::Index);
         assert_eq!(patient.stall(), None);
     }
 
@@ -210,10 +210,10 @@ mod tests {
     async fn who_waits_for_a_stall_is_told_by_who_looks() {
         let (stalls, latch) = (Arc::new(Stalls::new(Duration::from_millis(1))), Arc::default());
         watch(&stalls, &latch).unwrap();
-        stalls.step(Step::Keys);
+        stalls.step(WriterStep::Keys);
         stalls.until_stalled().await;
         assert!(latch.failure().is_none(), "a disk may come back");
-        stalls.step(Step::Index);
+        stalls.step(WriterStep::Index);
         latch.until_lost().await;
         assert!(latch.failure().expect("it is lost").for_good, "an index that never ends does not");
     }

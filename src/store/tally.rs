@@ -10,9 +10,9 @@ use super::record_file::Locator;
 /// The number of keys, the total size of their records in bytes, and the sum of the checksums of all keys
 /// with their places. Updated with every write, so that it does not depend on later answers of the index.
 #[derive(Debug, Default)]
-pub(super) struct Tally([AtomicU64; 3]);
+pub(super) struct IndexDigest([AtomicU64; 3]);
 
-impl Tally {
+impl IndexDigest {
     /// Adds a key with the place of its record.
     pub(super) fn add(&self, key: &[u8], at: Locator) {
         self.0.iter().zip(of(key, at)).for_each(|(sum, one)| _ = sum.fetch_add(one, Ordering::Relaxed));
@@ -36,20 +36,20 @@ impl Tally {
     }
 }
 
-impl PartialEq for Tally {
+impl PartialEq for IndexDigest {
     fn eq(&self, other: &Self) -> bool {
         self.numbers() == other.numbers()
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for IndexDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [entries, bytes, sums] = self.numbers();
         write!(f, "entries {entries} bytes {bytes} sum {sums:016x}")
     }
 }
 
-impl FromStr for Tally {
+impl FromStr for IndexDigest {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -78,15 +78,15 @@ mod tests {
         #[test]
         fn it_tells_what_is_there(keys in prop::collection::btree_map("[a-z]{0,9}", 0..u64::MAX, 1..20), other in 1..9_u64) {
             let at = |at: u64| Locator { file: 1, at, length: 7 };
-            let tally = Tally::default();
+            let tally = IndexDigest::default();
             keys.iter().for_each(|(key, place)| tally.add(key.as_bytes(), at(*place)));
-            let again = Tally::default();
+            let again = IndexDigest::default();
             again.add(b"gone", at(3));
             keys.iter().rev().for_each(|(key, place)| again.add(key.as_bytes(), at(*place)));
             again.take(b"gone", at(3));
             prop_assert_eq!(&tally, &again);
             prop_assert_eq!((tally.entries(), tally.bytes()), (keys.len() as u64, 7 * keys.len() as u64));
-            prop_assert_eq!(tally.to_string().parse::<Tally>(), Ok(again));
+            prop_assert_eq!(tally.to_string().parse::<IndexDigest>(), Ok(again));
             let (key, place) = keys.first_key_value().unwrap();
             let before = tally.to_string();
             tally.take(key.as_bytes(), at(*place));

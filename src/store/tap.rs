@@ -2,18 +2,18 @@
 
 use parking_lot::Mutex;
 
-use super::changes::Change;
+use super::changes::RecordChange;
 
 /// Upper bound on the bytes of changes waiting for a backup.
 pub(super) const CHANGES_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// Collects changes for one backup; idle while there is none.
 #[derive(Debug, Default)]
-pub(super) struct Tap(Mutex<Option<Noted>>);
+pub(super) struct WriteObserver(Mutex<Option<ObservedChanges>>);
 
 #[derive(Debug, Default)]
-struct Noted {
-    changes: Vec<Change>,
+struct ObservedChanges {
+    changes: Vec<RecordChange>,
     bytes: usize,
     /// The limit was exceeded; nothing more is collected.
     fell_behind: bool,
@@ -39,26 +39,26 @@ pub enum BackupError {
     Disk(String),
 }
 
-impl Tap {
+impl WriteObserver {
     /// Begins to collect, for one backup at a time.
     pub(super) fn begin(&self) -> Result<(), BackupError> {
         let mut noted = self.0.lock();
         if noted.is_some() {
             return Err(BackupError::UnderWay);
         }
-        *noted = Some(Noted::default());
+        *noted = Some(ObservedChanges::default());
         Ok(())
     }
 
     /// Adds the changes of an applied group.
-    pub(super) fn note(&self, batch: Vec<Change>) {
+    pub(super) fn note(&self, batch: Vec<RecordChange>) {
         let mut noted = self.0.lock();
         let Some(noted) = noted.as_mut().filter(|noted| !noted.fell_behind) else { return };
         let length =
-            |change: &Change| change.key.len() + change.value.as_ref().map_or(0, |value| value.len());
+            |change: &RecordChange| change.key.len() + change.value.as_ref().map_or(0, |value| value.len());
         noted.bytes += batch.iter().map(length).sum::<usize>();
         if noted.bytes > CHANGES_BYTES_MAX {
-            *noted = Noted { fell_behind: true, ..Noted::default() };
+            *noted = ObservedChanges { fell_behind: true, ..ObservedChanges::default() };
             return;
         }
         noted.changes.extend(batch);
@@ -70,9 +70,9 @@ impl Tap {
     }
 
     /// The changes collected since the last call.
-    pub(super) fn take(&self) -> Result<Vec<Change>, BackupError> {
+    pub(super) fn take(&self) -> Result<Vec<RecordChange>, BackupError> {
         match self.0.lock().as_mut() {
-            Some(Noted { fell_behind: true, .. }) | None => Err(BackupError::FellBehind),
+            Some(ObservedChanges { fell_behind: true, .. }) | None => Err(BackupError::FellBehind),
             Some(noted) => Ok(std::mem::take(noted).changes),
         }
     }
@@ -88,9 +88,9 @@ mod tests {
 
     #[test]
     fn what_may_wait_is_bounded_and_nothing_is_kept_of_what_fell_behind() {
-        let tap = Tap::default();
+        let tap = WriteObserver::default();
         let value = vec![0; CHANGES_BYTES_MAX / 4];
-        let batch = || vec![Change { volume: 0, key: b"k".to_vec(), value: Some(value.clone()) }];
+        let batch = || vec![RecordChange { volume: 0, key: b"k".to_vec(), value: Some(value.clone()) }];
         tap.begin().unwrap();
         (0..3).for_each(|_| tap.note(batch()));
         assert_eq!(tap.take().unwrap().len(), 3);

@@ -50,13 +50,13 @@ pub(crate) fn options() -> Option<(StoreOptions, TempDir)> {
 }
 
 /// A database for the processes of a test, each with its own directory.
-pub struct Nodes {
+pub struct TestNodes {
     /// Options with which each process opens its store.
     pub options: StoreOptions,
     directory: TempDir,
 }
 
-impl Nodes {
+impl TestNodes {
     /// `None`, with a message, without a database.
     pub fn new() -> Option<Self> {
         let (mut options, directory) = options()?;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
-use super::changes::Change;
+use super::changes::RecordChange;
 use super::frame::unframed;
 use super::sealing::data_key;
 use super::trees::Tree;
@@ -68,11 +68,11 @@ impl Topics {
     }
 }
 
-pub(super) fn topics_of(changes: &[Change]) -> BTreeSet<Topic> {
+pub(super) fn topics_of(changes: &[RecordChange]) -> BTreeSet<Topic> {
     changes.iter().filter_map(topic_of).collect()
 }
 
-fn topic_of(change: &Change) -> Option<Topic> {
+fn topic_of(change: &RecordChange) -> Option<Topic> {
     match Tree::split(&change.key)?.0 {
         Tree::Companies | Tree::Tokens => Some(Topic::Access),
         Tree::Pauses => Some(Topic::Pauses),
@@ -94,8 +94,8 @@ mod tests {
     use crate::frame::framed;
     use crate::volume_number::BASE;
 
-    fn change(tree: Tree, payload: &[u8]) -> Change {
-        Change { volume: BASE, key: tree.sled_key(b"key"), value: Some(framed(payload)) }
+    fn change(tree: Tree, payload: &[u8]) -> RecordChange {
+        RecordChange { volume: BASE, key: tree.sled_key(b"key"), value: Some(framed(payload)) }
     }
 
     #[test]

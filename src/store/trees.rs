@@ -19,7 +19,7 @@ pub enum Seal {
 
 /// Selects the volume of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum VolumeSelector {
     /// Always the base.
     Base,
     /// The volume of the lead whose uuid the key begins with.
@@ -42,7 +42,7 @@ pub struct TreeRow {
     /// Whether it is sealed, and with which key.
     pub seal: Seal,
     /// Selects the volume (`volumes`) of a record.
-    pub kept: Kept,
+    pub kept: VolumeSelector,
 }
 
 /// Makes [`Tree`] and [`TREES`] from one list.
@@ -64,7 +64,7 @@ macro_rules! trees {
             prefix: $prefix,
             name: $name,
             seal: Seal::$seal,
-            kept: Kept::$kept,
+            kept: VolumeSelector::$kept,
         }),*];
     };
 }

@@ -16,21 +16,21 @@ use super::commit::CommitError;
 use super::trees::Tree;
 use offerd_base::telemetry::metrics::{STORE_CHANGES_IN_LINE, STORE_CHANGES_REFUSED};
 
-type Place = (Tree, Vec<u8>);
+type LockKey = (Tree, Vec<u8>);
 
 /// The lines of waiters for the locked records. Memory is bounded by the number of waiters: an unlocked
 /// record takes none.
 #[derive(Debug)]
-pub(super) struct Turns {
+pub(super) struct RecordLocks {
     most: usize,
     /// Whether other processes change the same records.
     is_shared: bool,
-    lines: Mutex<HashMap<Place, Line>>,
+    lines: Mutex<HashMap<LockKey, LockQueue>>,
 }
 
 /// The waiters for one record.
 #[derive(Debug)]
-struct Line {
+struct LockQueue {
     length: usize,
     /// One permit, granted in order of request.
     turn: Arc<Semaphore>,
@@ -39,21 +39,21 @@ struct Line {
 /// The lock of one record, passed to the next waiter on drop.
 #[derive(Debug)]
 #[must_use = "the next has its turn once this is dropped"]
-pub struct Turn {
+pub struct RecordLock {
     tries: u32,
     /// Deadline of the change, if other processes change the same records.
     until: Option<Instant>,
     // The permit is dropped before the place in line, or the line would be removed while its head holds the
     // permit.
     _turn: OwnedSemaphorePermit,
-    _in_line: InLine,
+    _in_line: LockQueuePlace,
 }
 
 /// A place in a line, given up on drop.
 #[derive(Debug)]
-struct InLine {
-    turns: Arc<Turns>,
-    place: Place,
+struct LockQueuePlace {
+    turns: Arc<RecordLocks>,
+    place: LockKey,
 }
 
 /// Attempts at a change if no other process changes the record: one given up as late may still be written
@@ -63,7 +63,7 @@ const TRIES: u32 = 4;
 /// Longest backoff after losing a change to another process, in ms; the first is at most 1 ms.
 const LONGEST_PAUSE_MS: u64 = 64;
 
-impl Turn {
+impl RecordLock {
     /// Whether to try, first or again. Allows a few attempts or, if other processes change the record too,
     /// attempts until the deadline with jittered backoff, so that no two collide for ever.
     pub async fn tries(&mut self) -> bool {
@@ -81,7 +81,7 @@ impl Turn {
     }
 }
 
-impl Turns {
+impl RecordLocks {
     /// Locks with at most `most` holders and waiters for each record. `is_shared` says whether other
     /// processes change the same records.
     pub(super) fn new(most: usize, is_shared: bool) -> Arc<Self> {
@@ -98,7 +98,7 @@ impl Turns {
         longest: Duration,
         tree: Tree,
         key: &[u8],
-    ) -> Result<Turn, CommitError> {
+    ) -> Result<RecordLock, CommitError> {
         let refused = |reason| {
             counter!(STORE_CHANGES_REFUSED, "tree" => tree.name(), "reason" => reason).increment(1);
             CommitError::Crowded
@@ -107,12 +107,12 @@ impl Turns {
         let until = Instant::now() + longest;
         let turn = timeout_at(until, turn.acquire_owned()).await.map_err(|_| refused("late"))?;
         let turn = turn.map_err(|_| CommitError::Closed)?;
-        Ok(Turn { tries: 0, until: self.is_shared.then_some(until), _turn: turn, _in_line: in_line })
+        Ok(RecordLock { tries: 0, until: self.is_shared.then_some(until), _turn: turn, _in_line: in_line })
     }
 
-    fn enter(self: &Arc<Self>, place: Place) -> Option<(Arc<Semaphore>, InLine)> {
+    fn enter(self: &Arc<Self>, place: LockKey) -> Option<(Arc<Semaphore>, LockQueuePlace)> {
         let mut lines = self.lines.lock();
-        let begun = || Line { length: 0, turn: Arc::new(Semaphore::new(1)) };
+        let begun = || LockQueue { length: 0, turn: Arc::new(Semaphore::new(1)) };
         let line = lines.entry(place.clone()).or_insert_with(begun);
         // A new line always has room for one.
         if line.length >= self.most.max(1) {
@@ -120,7 +120,7 @@ impl Turns {
         }
         line.length += 1;
         gauge!(STORE_CHANGES_IN_LINE).increment(1.0);
-        Some((Arc::clone(&line.turn), InLine { turns: Arc::clone(self), place }))
+        Some((Arc::clone(&line.turn), LockQueuePlace { turns: Arc::clone(self), place }))
     }
 
     /// Whether no lock is held or awaited.
@@ -130,7 +130,7 @@ impl Turns {
     }
 }
 
-impl Drop for InLine {
+impl Drop for LockQueuePlace {
     fn drop(&mut self) {
         let mut lines = self.turns.lines.lock();
         if let Some(line) = lines.get_mut(&self.place) {

@@ -15,7 +15,7 @@ pub(super) const BASE: Number = 0;
 
 /// The beginning of a volume.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Begins {
+pub(super) struct VolumeStart {
     /// Start of its span, in the times of records, in ms. It ends where the next one begins.
     pub(super) span_ms: u64,
     /// Time of the first write to it, in ms.

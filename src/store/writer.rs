@@ -6,23 +6,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::arrival::Arrivals;
-use super::changes::Change;
+use super::changes::RecordChange;
 use super::checkpoint::Checkpoints;
-use super::commit::{Commit, Outcome};
+use super::commit::{Commit, CommitResult};
 use super::disk::DiskError;
-use super::engine::{self, Engine, Fault, count};
-use super::group::{Group, admitted, begin_slots};
+use super::engine::{self, StorageEngine, WriteFault, count};
+use super::group::{WriteGroup, admitted, begin_slots};
 use super::journal::Journal;
 use super::options::StoreOptions;
-use super::record_file::{Entry, HEADING, Met};
-use super::records::Records;
+use super::record_file::{FileEntry, HEADING, WalkItem};
+use super::records::StoredRecords;
 use super::sealing::Sealing;
-use super::stall::{Stalls, Step};
-use super::volume_number::{BASE, Begins};
+use super::stall::{Stalls, WriterStep};
+use super::volume_number::{BASE, VolumeStart};
 use super::volumes::ApplyError;
 
-pub(super) struct Writer {
-    records: Arc<Records>,
+pub(super) struct FilesWriter {
+    records: Arc<StoredRecords>,
     journal: Journal,
     /// Makes record files durable and retires segments of the journal.
     pub(super) checkpoints: Checkpoints,
@@ -39,9 +39,9 @@ pub(super) struct Writer {
 /// Bytes of a file that are compacted between two groups.
 const EMPTIED_AT_ONCE: u64 = 256 * 1024;
 
-impl Writer {
+impl FilesWriter {
     /// A writer that continues where the last one stopped.
-    pub(super) fn new(records: Arc<Records>, journal: Journal, arrivals: Arrivals) -> Self {
+    pub(super) fn new(records: Arc<StoredRecords>, journal: Journal, arrivals: Arrivals) -> Self {
         let checkpoints = Checkpoints::inline(Arc::clone(&records));
         let stalls = Arc::clone(records.stalls());
         let (disk_took, emptied) = (Duration::ZERO, (0, HEADING));
@@ -49,19 +49,19 @@ impl Writer {
     }
 
     /// Writes raw records, bypassing the rules of commits.
-    pub(super) fn write_as_is(&mut self, changes: Vec<Change>) -> Result<(), String> {
+    pub(super) fn write_as_is(&mut self, changes: Vec<RecordChange>) -> Result<(), String> {
         if changes.is_empty() { Ok(()) } else { self.record(changes).map_err(|fault| fault.to_string()) }
     }
 
     /// Begins the next volume, after the times in all others.
-    pub(super) fn begin_volume(&mut self) -> Result<(), Fault> {
+    pub(super) fn begin_volume(&mut self) -> Result<(), WriteFault> {
         let volumes = self.records.volumes();
         let number = volumes.last().map_or(BASE, |(last, _)| last) + 1;
         let latest_ms = volumes.latest_ms().max(self.arrivals.last_us / 1000);
         let span_ms = if latest_ms == 0 { 0 } else { latest_ms + 1 };
-        let begins = Begins { span_ms, use_ms: self.arrivals.now_ms() };
-        self.stalls.step(Step::Begin);
-        volumes.add(number, begins).map_err(|DiskError(reason)| Fault::Mendable(reason))?;
+        let begins = VolumeStart { span_ms, use_ms: self.arrivals.now_ms() };
+        self.stalls.step(WriterStep::Begin);
+        volumes.add(number, begins).map_err(|DiskError(reason)| WriteFault::Mendable(reason))?;
         self.grown = false;
         Ok(())
     }
@@ -78,44 +78,45 @@ impl Writer {
     }
 
     /// The fault for a failed read before anything was written. A failed index has set the latch itself.
-    fn unread(&self, DiskError(reason): DiskError) -> Fault {
-        if self.records.latch().is_lost() { Fault::ForGood(reason) } else { Fault::Unread(reason) }
+    fn unread(&self, DiskError(reason): DiskError) -> WriteFault {
+        if self.records.latch().is_lost() { WriteFault::ForGood(reason) } else { WriteFault::Unread(reason) }
     }
 
     /// Writes the journal first, then the record files: visible records are durable.
-    fn record(&mut self, changes: Vec<Change>) -> Result<(), Fault> {
-        let journaled = |error: io::Error| Fault::Mendable(error.to_string());
+    fn record(&mut self, changes: Vec<RecordChange>) -> Result<(), WriteFault> {
+        let journaled = |error: io::Error| WriteFault::Mendable(error.to_string());
         let volumes = self.records.volumes();
         let begun = Instant::now();
         if self.journal.is_full() {
-            self.stalls.step(Step::Roll);
+            self.stalls.step(WriterStep::Roll);
             let full = self.journal.roll(&volumes.positions()).map_err(journaled)?;
             self.grown = true;
-            self.checkpoints.take(full).map_err(Fault::ForGood)?;
+            self.checkpoints.take(full).map_err(WriteFault::ForGood)?;
         }
         if volumes.is_base_file_full() {
-            self.stalls.step(Step::Begin);
+            self.stalls.step(WriterStep::Begin);
             volumes.begin_base_file().map_err(journaled)?;
         }
-        self.stalls.step(Step::Journal);
+        self.stalls.step(WriterStep::Journal);
         self.journal.append(&changes).map_err(journaled)?;
         self.disk_took += begun.elapsed();
         self.records.apply(changes).map_err(|error| match error {
             ApplyError::Append(error) => journaled(error),
-            ApplyError::Index(DiskError(reason)) => Fault::ForGood(reason),
+            ApplyError::Index(DiskError(reason)) => WriteFault::ForGood(reason),
         })
     }
 }
 
-impl engine::Writer for Writer {
-    fn write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Fault> {
+impl engine::GroupWriter for FilesWriter {
+    fn write(&mut self, commits: &[Commit]) -> Result<Vec<CommitResult>, WriteFault> {
         self.disk_took = Duration::ZERO;
         if self.is_volume_full() {
             self.begin_volume()?;
         }
-        self.stalls.step(Step::Read);
-        begin_slots(self.records.sealing(), commits).map_err(|error| Fault::Unread(error.to_string()))?;
-        let place = |group: &Group<'_>, key: &[u8]| self.records.volume_of(group, key);
+        self.stalls.step(WriterStep::Read);
+        begin_slots(self.records.sealing(), commits)
+            .map_err(|error| WriteFault::Unread(error.to_string()))?;
+        let place = |group: &WriteGroup<'_>, key: &[u8]| self.records.volume_of(group, key);
         let admitted = admitted(&*self.records, commits, &mut self.arrivals, place);
         let (outcomes, changes, rewrapped) = admitted.map_err(|error| self.unread(error))?;
         if !changes.is_empty() {
@@ -124,8 +125,11 @@ impl engine::Writer for Writer {
         }
         if !rewrapped.is_empty() {
             let begun = Instant::now();
-            self.stalls.step(Step::Keys);
-            self.records.sealing().forget(&rewrapped).map_err(|error| Fault::ForGood(error.to_string()))?;
+            self.stalls.step(WriterStep::Keys);
+            self.records
+                .sealing()
+                .forget(&rewrapped)
+                .map_err(|error| WriteFault::ForGood(error.to_string()))?;
             self.disk_took += begun.elapsed();
         }
         Ok(outcomes)
@@ -145,14 +149,14 @@ impl engine::Writer for Writer {
     /// kept, and a restart reads them.
     ///
     /// Does nothing while record files are missing that the next start would need.
-    fn renew(&mut self) -> Result<bool, Fault> {
-        self.stalls.step(Step::Roll);
+    fn renew(&mut self) -> Result<bool, WriteFault> {
+        self.stalls.step(WriterStep::Roll);
         let volumes = self.records.volumes();
         let gone = volumes.numbers().into_iter().filter(|number| volumes.is_needed(*number));
         if gone.filter_map(|number| volumes.note_gone(number)).count() > 0 || self.journal.probe().is_err() {
             return Ok(false);
         }
-        volumes.make_durable().map_err(|error| Fault::ForGood(error.to_string()))?;
+        volumes.make_durable().map_err(|error| WriteFault::ForGood(error.to_string()))?;
         // A checkpoint may have failed meanwhile.
         if self.records.latch().is_lost() {
             return Ok(false);
@@ -165,29 +169,29 @@ impl engine::Writer for Writer {
 
     /// Compacts the oldest file of the base, if most of it is dead records: rewrites a part of its live
     /// records, and removes the file when none is left.
-    fn tidy(&mut self) -> Result<(), Fault> {
+    fn tidy(&mut self) -> Result<(), WriteFault> {
         let Some(file) = self.records.volumes().base_file_to_empty() else { return Ok(()) };
         let (number, from) = match self.emptied {
             (number, u64::MAX) if number == file.number => return Ok(()),
             (number, at) if number == file.number => (number, at),
             _ => (file.number, HEADING),
         };
-        self.stalls.step(Step::Read);
+        self.stalls.step(WriterStep::Read);
         let mut walk = file.walk(from);
         let mut live = Vec::new();
         while walk.at - from < EMPTIED_AT_ONCE
             && let Some(met) = walk.next()
         {
             match met {
-                Ok(Met::Entry(Entry { locator, key, value: Some(value) })) => {
+                Ok(WalkItem::Entry(FileEntry { locator, key, value: Some(value) })) => {
                     if self.records.volumes().base.index.get(&key)? == Some(locator) {
-                        live.push(Change { volume: BASE, key, value: Some(value) });
+                        live.push(RecordChange { volume: BASE, key, value: Some(value) });
                     }
                 }
-                Ok(Met::Entry(_)) => {}
+                Ok(WalkItem::Entry(_)) => {}
                 // Damaged bytes may have been live: the file stays, so that the damage is reported, and can
                 // be salvaged.
-                Ok(Met::Damage { .. }) | Err(_) => {
+                Ok(WalkItem::Damage { .. }) | Err(_) => {
                     self.emptied = (number, u64::MAX);
                     return Ok(());
                 }
@@ -199,8 +203,11 @@ impl engine::Writer for Writer {
             self.record(live)?;
         }
         if is_empty {
-            self.stalls.step(Step::Begin);
-            self.records.volumes().emptied(number).map_err(|error| Fault::Mendable(error.to_string()))?;
+            self.stalls.step(WriterStep::Begin);
+            self.records
+                .volumes()
+                .emptied(number)
+                .map_err(|error| WriteFault::Mendable(error.to_string()))?;
         }
         Ok(())
     }
@@ -216,7 +223,7 @@ impl engine::Writer for Writer {
     }
 }
 
-impl From<DiskError> for Fault {
+impl From<DiskError> for WriteFault {
     fn from(error: DiskError) -> Self {
         Self::ForGood(error.to_string())
     }

@@ -24,14 +24,14 @@ pub(super) struct Activity {
     /// When the client stopped taking what we write; 0 while it takes it.
     stalled_us: AtomicU64,
     /// Requests under way; some may have ended.
-    requests: Mutex<Vec<Weak<UnderWay>>>,
+    requests: Mutex<Vec<Weak<ActiveRequest>>>,
     /// Whether a body may still be arriving. HTTP/1 only, which has one request at a time.
     receiving: AtomicBool,
 }
 
 /// An observation that a connection has been quiet since some moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Quiet {
+pub(super) struct IdleSince {
     /// Since when, in microseconds on the clock that all connections share.
     pub(super) since_us: u64,
     state: u64,
@@ -39,7 +39,7 @@ pub(super) struct Quiet {
 
 /// A request, until the client has taken the last chunk of its answer.
 #[derive(Debug)]
-pub(super) struct UnderWay {
+pub(super) struct ActiveRequest {
     activity: Arc<Activity>,
     /// The number of chunks that the client has not taken in full.
     owed: AtomicUsize,
@@ -64,7 +64,7 @@ impl Activity {
     }
 
     /// Begins a request; `None` when the connection is being closed, where the work would get no answer.
-    pub(super) fn begin(self: &Arc<Self>) -> Option<Arc<UnderWay>> {
+    pub(super) fn begin(self: &Arc<Self>) -> Option<Arc<ActiveRequest>> {
         let one_more = |state| match state {
             CLOSED => None,
             idle if idle & IDLE != 0 => Some(1),
@@ -72,7 +72,7 @@ impl Activity {
         };
         self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok()?;
         let (owed, moved_us) = (AtomicUsize::new(0), AtomicU64::new(0));
-        let request = Arc::new(UnderWay { activity: Arc::clone(self), owed, moved_us });
+        let request = Arc::new(ActiveRequest { activity: Arc::clone(self), owed, moved_us });
         let mut requests = self.requests.lock();
         requests.retain(|request| request.strong_count() > 0);
         requests.push(Arc::downgrade(&request));
@@ -80,13 +80,13 @@ impl Activity {
     }
 
     /// Since when the connection has been quiet; `None` while it is not.
-    pub(super) fn quiet(&self) -> Option<Quiet> {
+    pub(super) fn quiet(&self) -> Option<IdleSince> {
         let state = self.state.load(Ordering::Acquire);
         match (self.stalled_us.load(Ordering::Acquire), state) {
             (_, CLOSED) => None,
-            (0, idle) if idle & IDLE != 0 => Some(Quiet { since_us: idle & !IDLE, state }),
+            (0, idle) if idle & IDLE != 0 => Some(IdleSince { since_us: idle & !IDLE, state }),
             (0, _) => None,
-            (stalled_us, _) => Some(Quiet { since_us: stalled_us, state }),
+            (stalled_us, _) => Some(IdleSince { since_us: stalled_us, state }),
         }
     }
 
@@ -97,7 +97,7 @@ impl Activity {
     }
 
     /// Closes the connection to new requests, if nothing has happened since `seen`; returns whether it did.
-    pub(super) fn close(&self, seen: Quiet) -> bool {
+    pub(super) fn close(&self, seen: IdleSince) -> bool {
         self.quiet() == Some(seen)
             && self.state.compare_exchange(seen.state, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
@@ -202,7 +202,7 @@ impl Activity {
     }
 }
 
-impl UnderWay {
+impl ActiveRequest {
     pub(super) fn is_receiving(&self) -> bool {
         self.activity.is_receiving()
     }
@@ -229,7 +229,7 @@ impl UnderWay {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         let one_less = |state| match state {
             CLOSED => None,

@@ -40,25 +40,25 @@ pub struct Allowances<K> {
     rate: Rate,
     most_keys: usize,
     groups: RandomState,
-    used: Mutex<Used<K>>,
+    used: Mutex<UsedAllowances<K>>,
 }
 
 /// The entries of keys whose burst is not full.
 #[derive(Debug)]
-struct Used<K> {
-    whole_at: HashMap<Slot<K>, Instant>,
+struct UsedAllowances<K> {
+    whole_at: HashMap<AllowanceSlot<K>, Instant>,
     next_sweep: Instant,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Slot<K> {
+enum AllowanceSlot<K> {
     Own(K),
     Shared(u64),
 }
 
 /// The state of a key's limit after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct AllowanceStatus {
     name: &'static str,
     rate: Rate,
     /// The number of requests that are allowed right now.
@@ -74,17 +74,17 @@ impl<K: Hash + Eq + Clone> Allowances<K> {
     }
 
     fn bounded(name: &'static str, rate: Rate, most_keys: usize) -> Self {
-        let used = Mutex::new(Used { whole_at: HashMap::new(), next_sweep: Instant::now() });
+        let used = Mutex::new(UsedAllowances { whole_at: HashMap::new(), next_sweep: Instant::now() });
         Self { name, rate, most_keys, groups: RandomState::new(), used }
     }
 
     /// Counts a request of a key, if its limit allows it.
-    pub fn take(&self, key: &K) -> Standing {
+    pub fn take(&self, key: &K) -> AllowanceStatus {
         let now = Instant::now();
         let mut used = self.used.lock();
         let slot = match used.is_full(self.most_keys, now) {
-            true => Slot::Shared(self.groups.hash_one(key) % GROUPS),
-            false => Slot::Own(key.clone()),
+            true => AllowanceSlot::Shared(self.groups.hash_one(key) % GROUPS),
+            false => AllowanceSlot::Own(key.clone()),
         };
         let one = self.rate.one();
         let whole_at = used.whole_at.get(&slot).map_or(now, |at| (*at).max(now)) + one;
@@ -96,11 +96,11 @@ impl<K: Hash + Eq + Clone> Allowances<K> {
             }
             None => (0, Some(whole_seconds(whole_at - now - one * self.rate.burst.get()).max(1))),
         };
-        Standing { name: self.name, rate: self.rate, left, retry_after_s }
+        AllowanceStatus { name: self.name, rate: self.rate, left, retry_after_s }
     }
 }
 
-impl<K: Hash + Eq> Used<K> {
+impl<K: Hash + Eq> UsedAllowances<K> {
     /// Whether no further key fits, after a sweep of the keys whose burst is full again.
     fn is_full(&mut self, most_keys: usize, now: Instant) -> bool {
         if self.whole_at.len() >= most_keys && now >= self.next_sweep {
@@ -119,7 +119,7 @@ impl Rate {
     }
 }
 
-impl Standing {
+impl AllowanceStatus {
     /// Whether the request is allowed; a refusal is counted under `reason`.
     ///
     /// # Errors

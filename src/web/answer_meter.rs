@@ -14,11 +14,11 @@ use offerd_base::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
 #[derive(Debug)]
 pub struct AnswerMeter {
     listener: &'static str,
-    kinds: RwLock<HashMap<Kind, (Counter, Histogram)>>,
+    kinds: RwLock<HashMap<AnswerLabels, (Counter, Histogram)>>,
 }
 
 /// A route template and a status: bounded by the route table.
-type Kind = (&'static str, StatusCode);
+type AnswerLabels = (&'static str, StatusCode);
 
 impl AnswerMeter {
     /// A meter for a listener; the name appears in metrics and logs.
@@ -43,7 +43,7 @@ impl AnswerMeter {
         count(self.kinds.write().entry(kind).or_insert_with(|| self.look_up(kind)));
     }
 
-    fn look_up(&self, (route, status): Kind) -> (Counter, Histogram) {
+    fn look_up(&self, (route, status): AnswerLabels) -> (Counter, Histogram) {
         let (listener, status) = (self.listener, status.as_str().to_owned());
         // Starts the counter of 500s at 0, so that an alert sees it grow from the first.
         metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => "500")

@@ -16,7 +16,7 @@ pub(super) type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, warp::Error
 
 /// A request without its body, and a note about the body; immutable and shared. Deliberately not `Debug`:
 /// headers hold the token.
-pub struct Head {
+pub struct RequestHead {
     /// The method as sent (`HEAD` on a `GET` route stays `HEAD`).
     pub method: Method,
     /// The target as sent, still percent-encoded.
@@ -28,18 +28,18 @@ pub struct Head {
     /// The number of unknown keys and values in the body, once it has been read.
     pub(super) unknown_keys: AtomicUsize,
     /// A limit on the wait for the body while the daemon drains; absent where no body is coming.
-    pub(super) last_call: Option<LastCall>,
+    pub(super) last_call: Option<BodyDrainDeadline>,
 }
 
 /// The deadline for bodies that are still arriving when the daemon drains: they get a part of the drain, so
 /// that no client delays its end. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct LastCall {
+pub(super) struct BodyDrainDeadline {
     draining: watch::Receiver<bool>,
     longest: Duration,
 }
 
-impl LastCall {
+impl BodyDrainDeadline {
     /// Bodies may arrive for `longest` after `draining` turns true.
     pub(super) fn new(draining: watch::Receiver<bool>, longest: Duration) -> Self {
         Self { draining, longest }
@@ -52,7 +52,7 @@ impl LastCall {
     }
 }
 
-impl Head {
+impl RequestHead {
     /// Moves the head out of a request, which keeps its body and its extensions.
     pub(super) fn take<B>(request: &mut Request<B>) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Head {
             headers: mem::take(request.headers_mut()),
             peer: request.extensions().get::<Peer>().copied(),
             unknown_keys: AtomicUsize::new(0),
-            last_call: request.extensions().get::<LastCall>().cloned(),
+            last_call: request.extensions().get::<BodyDrainDeadline>().cloned(),
         }
     }
 }

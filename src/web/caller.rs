@@ -13,7 +13,7 @@ use offerd_model::{TokenKind, Viewer};
 
 /// An access token: two UUIDs joined by an underscore, in lower case. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct AccessToken(String);
 
 /// The credentials that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,7 +73,7 @@ impl Caller {
 }
 
 /// A key that signs queries.
-pub struct SigningKey {
+pub struct QuerySigningKey {
     /// The key of the partner that holds it.
     pub partner: Arc<str>,
     /// The secret that signatures are made with.
@@ -83,20 +83,20 @@ pub struct SigningKey {
 /// Looks up tokens and signing keys.
 pub trait Authenticate {
     /// The holder of `token`; `None` when it was not issued, or was revoked.
-    fn principal(&self, token: &Token) -> Option<Principal>;
+    fn principal(&self, token: &AccessToken) -> Option<Principal>;
 
     /// Whether the holder of `token` cannot be determined at the moment.
-    fn is_in_doubt(&self, _token: &Token) -> bool {
+    fn is_in_doubt(&self, _token: &AccessToken) -> bool {
         false
     }
 
     /// The signing key of this id; `None` when there is none, or it was revoked.
-    fn signing_key(&self, _id: Uuid) -> Option<SigningKey> {
+    fn signing_key(&self, _id: Uuid) -> Option<QuerySigningKey> {
         None
     }
 }
 
-impl Token {
+impl AccessToken {
     /// Parses `uuid_uuid`; `None` for every other text.
     pub fn parse(text: &str) -> Option<Self> {
         let (first, second) = text.split_once('_')?;
@@ -125,7 +125,7 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for AccessToken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Token(***)")
     }
@@ -148,7 +148,7 @@ pub fn identify(
         let partner = signature::signer(query, keys)?;
         return Ok(Some(Principal::Partner(partner)));
     }
-    let token = Token::of(headers)?;
+    let token = AccessToken::of(headers)?;
     let unknown = || if keys.is_in_doubt(&token) { Failure::unreadable(RETRY_AFTER_S) } else { invalid() };
     let principal = keys.principal(&token).ok_or_else(unknown)?;
     authorize(scope, &principal)?;
@@ -190,14 +190,14 @@ mod tests {
     fn message_for(authorization: &str) -> Option<String> {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, HeaderValue::from_str(authorization).unwrap());
-        Token::of(&headers).err().and_then(|failure| failure.errors[0].message.clone())
+        AccessToken::of(&headers).err().and_then(|failure| failure.errors[0].message.clone())
     }
 
     #[test]
     fn the_scheme_is_read_in_any_case_and_the_token_in_lower() {
         assert_eq!(message_for(&format!("Bearer {TOKEN}")), None);
         assert_eq!(message_for(&format!("bEARER {TOKEN}")), None);
-        assert_eq!(Token::parse(TOKEN).unwrap().as_str(), TOKEN.to_ascii_lowercase());
+        assert_eq!(AccessToken::parse(TOKEN).unwrap().as_str(), TOKEN.to_ascii_lowercase());
     }
 
     #[test]
@@ -220,12 +220,12 @@ mod tests {
                 "{authorization}"
             );
         }
-        let failure = Token::of(&HeaderMap::new()).unwrap_err();
+        let failure = AccessToken::of(&HeaderMap::new()).unwrap_err();
         assert_eq!(failure.errors[0].message.as_deref(), Some("Access token is missing"));
     }
 
     #[test]
     fn a_token_is_not_printed() {
-        assert_eq!(format!("{:?}", Token::parse(TOKEN).unwrap()), "Token(***)");
+        assert_eq!(format!("{:?}", AccessToken::parse(TOKEN).unwrap()), "Token(***)");
     }
 }

@@ -45,15 +45,15 @@ worded! {
 }
 
 /// An edition's name and a coding's name; both empty for the body as it was made.
-pub type Rendition = (&'static str, &'static str);
+pub type RenditionName = (&'static str, &'static str);
 
 /// A cache of a body's renditions, so that each is made once.
 pub trait Renditions: Send + Sync {
     /// A cached rendition.
-    fn find(&self, rendition: Rendition) -> Option<Bytes>;
+    fn find(&self, rendition: RenditionName) -> Option<Bytes>;
 
     /// Caches a rendition.
-    fn keep(&self, rendition: Rendition, bytes: &Bytes);
+    fn keep(&self, rendition: RenditionName, bytes: &Bytes);
 }
 
 /// The compressed forms of a body that does not change while the process runs, each made on first use.
@@ -64,17 +64,17 @@ pub struct Compressed {
 }
 
 impl Compressed {
-    fn place(&self, (_, coding): Rendition) -> &OnceLock<Bytes> {
+    fn place(&self, (_, coding): RenditionName) -> &OnceLock<Bytes> {
         if coding == Coding::Brotli.name() { &self.brotli } else { &self.gzip }
     }
 }
 
 impl Renditions for Arc<Compressed> {
-    fn find(&self, rendition: Rendition) -> Option<Bytes> {
+    fn find(&self, rendition: RenditionName) -> Option<Bytes> {
         self.place(rendition).get().cloned()
     }
 
-    fn keep(&self, rendition: Rendition, bytes: &Bytes) {
+    fn keep(&self, rendition: RenditionName, bytes: &Bytes) {
         // Two requests may have compressed it at once, with the same result.
         let _ = self.place(rendition).set(bytes.clone());
     }

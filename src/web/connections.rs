@@ -19,7 +19,7 @@ use ipnet::IpNet;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::activity::{Activity, Quiet};
+use super::activity::{Activity, IdleSince};
 use super::client_address::{Peer, household, is_in};
 use offerd_base::telemetry::metrics::{HTTP_CONNECTIONS, HTTP_CONNECTIONS_CLOSED};
 
@@ -63,39 +63,39 @@ impl Default for ConnectionRules {
 pub struct Connections {
     rules: ConnectionRules,
     begun: Instant,
-    places: Mutex<Places>,
+    places: Mutex<ConnectionTable>,
 }
 
 #[derive(Debug, Default)]
-struct Places {
+struct ConnectionTable {
     next: u64,
-    open: HashMap<u64, Arc<Place>>,
+    open: HashMap<u64, Arc<ConnectionEntry>>,
     of_address: HashMap<IpAddr, HashSet<u64>>,
     of_listener: HashMap<&'static str, usize>,
     /// Idle connections that scans have found and nothing has closed yet, in closing order.
-    idle: HashMap<Within, Found>,
+    idle: HashMap<ConnectionScope, IdleConnections>,
 }
 
 #[derive(Debug)]
-struct Found {
-    candidates: VecDeque<(Arc<Place>, Quiet)>,
+struct IdleConnections {
+    candidates: VecDeque<(Arc<ConnectionEntry>, IdleSince)>,
     /// When the last scan that found none was made.
     none_at: Option<Instant>,
 }
 
 /// The closing order: whether the connection is a proxy's, how many its address has, since when it is idle.
-type Order = (bool, Reverse<usize>, u64);
+type ClosingOrder = (bool, Reverse<usize>, u64);
 
 /// The limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Within {
+pub(super) enum ConnectionScope {
     Address(IpAddr),
     Listener(&'static str),
     /// The limit of the process's file descriptors.
     Descriptors,
 }
 
-impl Within {
+impl ConnectionScope {
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::Address(_) => "address",
@@ -106,7 +106,7 @@ impl Within {
 }
 
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionEntry {
     id: u64,
     listener: &'static str,
     address: IpAddr,
@@ -120,7 +120,7 @@ pub(super) struct Place {
 /// Holds a connection's slot until it ends, however it ends, and counts it in `offerd_http_connections`.
 #[derive(Debug)]
 pub(super) struct OpenConnection {
-    place: Arc<Place>,
+    place: Arc<ConnectionEntry>,
     connections: Arc<Connections>,
 }
 
@@ -144,8 +144,8 @@ impl Connections {
         listener: &'static str,
         most: usize,
         peer: Peer,
-    ) -> Result<OpenConnection, Within> {
-        let mut full = Within::Listener(listener);
+    ) -> Result<OpenConnection, ConnectionScope> {
+        let mut full = ConnectionScope::Listener(listener);
         for _ in 0..ATTEMPTS {
             full = match self.try_admit(listener, most, peer) {
                 Ok(open) => return Ok(open),
@@ -159,7 +159,7 @@ impl Connections {
     }
 
     /// Closes the longest idle connection and waits until it is gone; `false` when none is idle.
-    pub(super) async fn close_one(&self, within: Within) -> bool {
+    pub(super) async fn close_one(&self, within: ConnectionScope) -> bool {
         let Some(place) = self.places.lock().take_idle(within) else { return false };
         metrics::counter!(
             HTTP_CONNECTIONS_CLOSED,
@@ -176,21 +176,21 @@ impl Connections {
         listener: &'static str,
         most: usize,
         peer: Peer,
-    ) -> Result<OpenConnection, Within> {
+    ) -> Result<OpenConnection, ConnectionScope> {
         let address = household(peer.0.ip().to_canonical());
         let trusted = is_in(&self.rules.trusted_proxies, peer.0.ip().to_canonical());
         let mut places = self.places.lock();
         let per_address = if trusted { 0 } else { self.rules.per_address };
         if per_address > 0 && places.crowd(address) >= per_address {
-            return Err(Within::Address(address));
+            return Err(ConnectionScope::Address(address));
         }
         if places.of_listener.get(listener).copied().unwrap_or_default() >= most {
-            return Err(Within::Listener(listener));
+            return Err(ConnectionScope::Listener(listener));
         }
         if places.open.len() >= self.rules.total {
-            return Err(Within::Descriptors);
+            return Err(ConnectionScope::Descriptors);
         }
-        let place = Arc::new(Place {
+        let place = Arc::new(ConnectionEntry {
             id: places.next,
             listener,
             address,
@@ -207,24 +207,24 @@ impl Connections {
     }
 }
 
-impl Places {
+impl ConnectionTable {
     fn crowd(&self, address: IpAddr) -> usize {
         self.of_address.get(&address).map_or(0, HashSet::len)
     }
 
-    fn add(&mut self, place: &Arc<Place>) {
+    fn add(&mut self, place: &Arc<ConnectionEntry>) {
         self.open.insert(place.id, Arc::clone(place));
         self.of_address.entry(place.address).or_default().insert(place.id);
         *self.of_listener.entry(place.listener).or_default() += 1;
     }
 
-    fn remove(&mut self, place: &Place) {
+    fn remove(&mut self, place: &ConnectionEntry) {
         self.open.remove(&place.id);
         if let Some(of_address) = self.of_address.get_mut(&place.address) {
             of_address.remove(&place.id);
             if of_address.is_empty() {
                 self.of_address.remove(&place.address);
-                self.idle.remove(&Within::Address(place.address));
+                self.idle.remove(&ConnectionScope::Address(place.address));
             }
         }
         if let Some(of_listener) = self.of_listener.get_mut(place.listener) {
@@ -233,7 +233,7 @@ impl Places {
     }
 
     /// Picks the connection to close; it takes no more requests.
-    fn take_idle(&mut self, within: Within) -> Option<Arc<Place>> {
+    fn take_idle(&mut self, within: ConnectionScope) -> Option<Arc<ConnectionEntry>> {
         loop {
             if let Some(found) = self.idle.get_mut(&within) {
                 while let Some((place, quiet)) = found.candidates.pop_front() {
@@ -248,7 +248,7 @@ impl Places {
             }
             let candidates = self.look(within);
             let none_at = candidates.is_empty().then(Instant::now);
-            self.idle.insert(within, Found { candidates, none_at });
+            self.idle.insert(within, IdleConnections { candidates, none_at });
             if none_at.is_some() {
                 return None;
             }
@@ -256,17 +256,19 @@ impl Places {
     }
 
     /// The idle connections, in closing order.
-    fn look(&self, within: Within) -> VecDeque<(Arc<Place>, Quiet)> {
+    fn look(&self, within: ConnectionScope) -> VecDeque<(Arc<ConnectionEntry>, IdleSince)> {
         let mut idle: Vec<_> = match within {
-            Within::Address(address) => {
+            ConnectionScope::Address(address) => {
                 let of_address = self.of_address.get(&address).into_iter().flatten();
                 of_address.filter_map(|id| self.candidate(self.open.get(id)?)).collect()
             }
-            Within::Listener(listener) => {
+            ConnectionScope::Listener(listener) => {
                 let of_listener = self.open.values().filter(|place| place.listener == listener);
                 of_listener.filter_map(|place| self.candidate(place)).collect()
             }
-            Within::Descriptors => self.open.values().filter_map(|place| self.candidate(place)).collect(),
+            ConnectionScope::Descriptors => {
+                self.open.values().filter_map(|place| self.candidate(place)).collect()
+            }
         };
         let batch = (idle.len() / BATCH_SHARE).clamp(1, BATCH);
         if idle.len() > batch {
@@ -278,7 +280,10 @@ impl Places {
     }
 
     /// A connection and its place in the closing order, if it is idle.
-    fn candidate<'p>(&self, place: &'p Arc<Place>) -> Option<(Order, &'p Arc<Place>, Quiet)> {
+    fn candidate<'p>(
+        &self,
+        place: &'p Arc<ConnectionEntry>,
+    ) -> Option<(ClosingOrder, &'p Arc<ConnectionEntry>, IdleSince)> {
         let quiet = place.activity.quiet()?;
         Some(((place.trusted, Reverse(self.crowd(place.address)), quiet.since_us), place, quiet))
     }
@@ -321,7 +326,7 @@ mod tests {
         connections.try_admit("api", usize::MAX, from(address)).unwrap()
     }
 
-    fn next_to_close(connections: &Arc<Connections>, within: Within) -> Option<u64> {
+    fn next_to_close(connections: &Arc<Connections>, within: ConnectionScope) -> Option<u64> {
         let mut places = connections.places.lock();
         places.idle.clear();
         places.take_idle(within).map(|place| place.id)
@@ -334,15 +339,15 @@ mod tests {
         let many: Vec<_> = (0..3).map(|_| open(&connections, "192.0.2.2")).collect();
         let busy = many[0].activity().begin().unwrap();
         assert_eq!(
-            next_to_close(&connections, Within::Descriptors),
+            next_to_close(&connections, ConnectionScope::Descriptors),
             Some(1 + 1),
             "the first of them is at work"
         );
         drop(busy);
-        let closed = [(); 2].map(|()| next_to_close(&connections, Within::Listener("api")));
+        let closed = [(); 2].map(|()| next_to_close(&connections, ConnectionScope::Listener("api")));
         assert_eq!(closed, [Some(3), Some(1)], "what has just been used goes last");
         assert!(many[0].activity().begin().is_none(), "who is told to leave begins nothing");
-        assert_eq!(next_to_close(&connections, Within::Listener("integrations")), None);
+        assert_eq!(next_to_close(&connections, ConnectionScope::Listener("integrations")), None);
     }
 
     #[test]
@@ -352,9 +357,9 @@ mod tests {
         let _two: Vec<_> = (0..2).map(|_| open(&connections, "[2001:db8::1]")).collect();
         let neighbour = connections.try_admit("api", 99, from("[2001:db8::2]")).unwrap_err();
         assert_eq!(neighbour.reason(), "address", "a household is one");
-        assert_eq!(next_to_close(&connections, Within::Descriptors), Some(5));
-        assert_eq!(next_to_close(&connections, Within::Descriptors), Some(6));
-        assert_eq!(next_to_close(&connections, Within::Descriptors), Some(0));
+        assert_eq!(next_to_close(&connections, ConnectionScope::Descriptors), Some(5));
+        assert_eq!(next_to_close(&connections, ConnectionScope::Descriptors), Some(6));
+        assert_eq!(next_to_close(&connections, ConnectionScope::Descriptors), Some(0));
     }
 
     #[test]
@@ -362,12 +367,12 @@ mod tests {
         let connections = connections(0, 8, &[]);
         let one = open(&connections, "192.0.2.1");
         let _at_work = one.activity().begin().unwrap();
-        assert_eq!(next_to_close(&connections, Within::Descriptors), None);
+        assert_eq!(next_to_close(&connections, ConnectionScope::Descriptors), None);
         one.activity().stalled();
         one.activity().unstalled();
-        assert_eq!(next_to_close(&connections, Within::Descriptors), None);
+        assert_eq!(next_to_close(&connections, ConnectionScope::Descriptors), None);
         one.activity().stalled();
-        assert_eq!(next_to_close(&connections, Within::Descriptors), Some(0));
+        assert_eq!(next_to_close(&connections, ConnectionScope::Descriptors), Some(0));
     }
 
     #[tokio::test]
@@ -378,9 +383,9 @@ mod tests {
         let second = connections.admit("admin", 1, from("192.0.2.1")).await.unwrap();
         let also_busy = second.activity().begin();
         let of_listener = connections.admit("admin", 1, from("192.0.2.1")).await.unwrap_err();
-        assert_eq!(of_listener, Within::Listener("admin"));
+        assert_eq!(of_listener, ConnectionScope::Listener("admin"));
         let of_all = connections.admit("api", 9, from("192.0.2.1")).await.unwrap_err();
-        assert_eq!(of_all, Within::Descriptors);
+        assert_eq!(of_all, ConnectionScope::Descriptors);
         drop((busy, also_busy, first, second));
         let places = connections.places.lock();
         assert!(places.open.is_empty() && places.of_address.is_empty());

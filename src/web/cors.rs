@@ -23,7 +23,7 @@ pub(super) const OWN_SITE: HeaderName = HeaderName::from_static("cross-origin-re
 /// The CORS policy of a listener, and the vendors of the older edition. It may change while requests are
 /// served; each request is answered under one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Welcome {
+pub struct CorsVendorPolicy {
     /// Which origins may call from a browser.
     pub cors: Cors,
     /// The vendor names that the v1 `Accept` type may carry; empty means any.

@@ -6,9 +6,9 @@ use super::router::Router;
 
 /// The paths of each listener, by the listener's name in the settings.
 #[derive(Debug, Default)]
-pub struct Elsewhere(Vec<(&'static str, Router<()>)>);
+pub struct WrongListenerHint(Vec<(&'static str, Router<()>)>);
 
-impl Elsewhere {
+impl WrongListenerHint {
     /// Listeners, each with its path templates. Where several serve a path, the first is named.
     pub fn new(listeners: impl IntoIterator<Item = (&'static str, BTreeSet<&'static str>)>) -> Self {
         let compiled = |(name, paths)| (name, Router::without_routes(paths));
@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn a_path_is_found_at_the_other_listeners_only() {
-        let elsewhere = Elsewhere::new([
+        let elsewhere = WrongListenerHint::new([
             ("api", BTreeSet::from(["/", "/leads/{uuid}"])),
             ("admin", BTreeSet::from(["/", "/metrics"])),
         ]);

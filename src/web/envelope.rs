@@ -14,22 +14,22 @@ use hyper::header::{HeaderName, HeaderValue};
 use uuid::Uuid;
 use warp::reply::Response;
 
-use super::arrival::{BodyStream, Head};
+use super::arrival::{BodyStream, RequestHead};
 use super::caller::{self, Authenticate, Principal};
 use super::coding::Coding;
-use super::cors::Welcome;
+use super::cors::CorsVendorPolicy;
 use super::edition::Edition;
-use super::exchange::Exchange;
+use super::exchange::HttpExchange;
 use super::failure::Failure;
-use super::gate::Visit;
+use super::gate::GateVisit;
 use super::handler::{Context, Handler};
 use super::percent;
 use super::request::Request;
 use super::respond::{HeldTags, Reply};
-use super::router::{Found, NotFound};
+use super::router::{NotFound, RouteMatch};
 use super::surface::Surface;
 use offerd_base::ids;
-use offerd_base::telemetry::requests::OfRequest;
+use offerd_base::telemetry::requests::RequestFuture;
 
 /// The route label in metrics and logs of a path without a route: the client chooses the path, so it is not
 /// used.
@@ -39,9 +39,9 @@ const UNKNOWN_ROUTE: &str = "unknown";
 const UNKNOWN_KEYS: HeaderName = HeaderName::from_static("unknown-keys");
 
 #[derive(Debug, Clone, Default)]
-struct InLine(Arc<AtomicBool>);
+struct QueuedFlag(Arc<AtomicBool>);
 
-impl InLine {
+impl QueuedFlag {
     /// Marks the request as queued for as long as `wait` takes.
     async fn during<T>(&self, wait: impl Future<Output = T>) -> T {
         self.0.store(true, Ordering::Relaxed);
@@ -65,15 +65,15 @@ impl InLine {
 ///
 /// Once admitted, work that has to wait moves to a task of its own: hyper drops the future when the client
 /// hangs up, and a half-written lead must be completed. A client that hangs up while queued leaves the queue.
-pub(super) async fn answer<A>(surface: Arc<Surface<A>>, head: Arc<Head>, body: BodyStream) -> Response
+pub(super) async fn answer<A>(surface: Arc<Surface<A>>, head: Arc<RequestHead>, body: BodyStream) -> Response
 where
     A: Authenticate + Send + Sync + 'static,
 {
     let id = ids::random();
     let listener = surface.meter.listener();
-    let in_line = InLine::default();
+    let in_line = QueuedFlag::default();
     let work = AssertUnwindSafe(carry_out(surface, id, head, body, in_line.clone())).catch_unwind();
-    let mut work = OfRequest::new(id, listener, Box::pin(work));
+    let mut work = RequestFuture::new(id, listener, Box::pin(work));
     let ended = match in_line.until_behind(&mut work).await {
         Some(ended) => ended.ok(),
         None => tokio::spawn(work).await.ok().and_then(Result::ok),
@@ -86,14 +86,14 @@ where
 async fn carry_out<A>(
     surface: Arc<Surface<A>>,
     id: Uuid,
-    head: Arc<Head>,
+    head: Arc<RequestHead>,
     body: BodyStream,
-    in_line: InLine,
+    in_line: QueuedFlag,
 ) -> Response
 where
     A: Authenticate + Send + Sync + 'static,
 {
-    let exchange = Exchange::begin(id, &head.method, &head.headers);
+    let exchange = HttpExchange::begin(id, &head.method, &head.headers);
     let welcome = Arc::clone(&surface.welcome.borrow());
     let found = surface.router.find(head.uri.path());
     let route = found.as_ref().map_or(UNKNOWN_ROUTE, |(resource, _)| resource.template());
@@ -118,7 +118,7 @@ where
 }
 
 /// The reply, as a 304 if the client holds it already, in the coding that the client accepts.
-async fn fitted(reply: Reply, head: &Head) -> Reply {
+async fn fitted(reply: Reply, head: &RequestHead) -> Reply {
     let held = HeldTags::of(&head.method, &head.headers);
     reply.unless_held(&held).coded(Coding::asked_for(&head.headers)).await
 }
@@ -126,14 +126,14 @@ async fn fitted(reply: Reply, head: &Head) -> Reply {
 /// Answers with a preflight, a refusal (gate, router, authentication, edition), or the handler's reply.
 async fn dispatch<A: Authenticate>(
     surface: &Surface<A>,
-    welcome: &Welcome,
-    head: &Arc<Head>,
+    welcome: &CorsVendorPolicy,
+    head: &Arc<RequestHead>,
     body: BodyStream,
-    found: Found<'_, Handler<A>>,
-    visit: &mut Visit,
-    in_line: &InLine,
+    found: RouteMatch<'_, Handler<A>>,
+    visit: &mut GateVisit,
+    in_line: &QueuedFlag,
 ) -> Result<Reply, Failure> {
-    let Head { method, uri, headers, .. } = &**head;
+    let RequestHead { method, uri, headers, .. } = &**head;
     if let Some(preflight) = welcome.cors.preflight(method, headers) {
         return Ok(preflight);
     }

@@ -10,23 +10,23 @@ use uuid::Uuid;
 use warp::reply::Response;
 
 use super::client_address::Peer;
-use super::cors::Welcome;
+use super::cors::CorsVendorPolicy;
 use super::failure::Failure;
-use super::gate::Visit;
+use super::gate::GateVisit;
 use super::surface::Surface;
 use offerd_base::ids;
 
 /// The header of the request id, which is also in the log.
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
-pub(super) struct Exchange {
+pub(super) struct HttpExchange {
     id: Uuid,
     begun: Instant,
     method: Method,
     origin: Option<HeaderValue>,
 }
 
-impl Exchange {
+impl HttpExchange {
     pub(super) fn begin(id: Uuid, method: &Method, headers: &HeaderMap) -> Self {
         let origin = headers.get(ORIGIN).cloned();
         Self { id, begun: Instant::now(), method: method.clone(), origin }
@@ -36,8 +36,8 @@ impl Exchange {
     pub(super) fn seal<A>(
         self,
         surface: &Surface<A>,
-        welcome: &Welcome,
-        visit: &Visit,
+        welcome: &CorsVendorPolicy,
+        visit: &GateVisit,
         route: &'static str,
         mut response: Response,
     ) -> Response {
@@ -62,7 +62,7 @@ pub(super) fn refused<A, B>(
     route: &'static str,
     refusal: impl FnOnce() -> Response,
 ) -> Response {
-    let exchange = Exchange::begin(ids::random(), request.method(), request.headers());
+    let exchange = HttpExchange::begin(ids::random(), request.method(), request.headers());
     // Covers the one log line, that of the answer; with that level off, the span costs nothing.
     let listener = surface.meter.listener();
     let _span = tracing::debug_span!("request", request_id = %exchange.id, listener).entered();

@@ -29,7 +29,7 @@ const OURS: &[u8] = b"\r\nrequest-id: ";
 
 /// An HTTP/1 stream that replaces hyper's own 400 and 431, after which the connection ends. Its reads fail
 /// once the client exceeds the idle timeout or the header timeout.
-pub(super) struct Explained<S> {
+pub(super) struct HyperErrorRewriter<S> {
     stream: S,
     limits: Limits,
     activity: Arc<Activity>,
@@ -42,7 +42,7 @@ pub(super) struct Explained<S> {
     clock: Pin<Box<Sleep>>,
 }
 
-impl<S> Explained<S> {
+impl<S> HyperErrorRewriter<S> {
     pub(super) fn new(stream: S, limits: Limits, activity: Arc<Activity>) -> Self {
         let clock = Box::pin(sleep_until(Instant::now()));
         Self { stream, limits, activity, instead: None, head_since: None, timed: None, clock }
@@ -61,7 +61,7 @@ impl<S> Explained<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Explained<S> {
+impl<S: AsyncWrite + Unpin> HyperErrorRewriter<S> {
     /// Writes our answer if `buffer` starts hyper's; true when `buffer` counts as written.
     fn poll_instead(&mut self, context: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<bool>> {
         if self.instead.is_none()
@@ -82,7 +82,7 @@ impl<S: AsyncWrite + Unpin> Explained<S> {
     }
 }
 
-impl<S> Explained<S> {
+impl<S> HyperErrorRewriter<S> {
     /// The failure behind hyper's own answer that begins so; `None` for an answer of ours.
     fn refusal(&self, answer: &[u8]) -> Option<Failure> {
         if answer.starts_with(TOO_LARGE) {
@@ -108,7 +108,7 @@ fn last_answer(failure: Failure) -> Vec<u8> {
     [&answer[..], b"\r\n", &body].concat()
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Explained<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for HyperErrorRewriter<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -125,7 +125,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Explained<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Explained<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for HyperErrorRewriter<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -14,12 +14,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 use warp::reply::Response;
 
-use super::allowance::{Allowances, Rate, Standing};
+use super::allowance::{AllowanceStatus, Allowances, Rate};
 use super::caller::Principal;
 use super::client_address::{Peer, client_address, household, is_in};
 use super::failure::Failure;
 use offerd_base::load_shedder::{LoadShedder, Permit, Shed, ShedderRules};
-use offerd_base::shares::{Share, Shares};
+use offerd_base::shares::{CompanyShare, CompanyShares};
 use offerd_base::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -56,7 +56,7 @@ pub struct Gate {
     companies: Option<Allowances<Account>>,
     addresses: Option<Allowances<IpAddr>>,
     requests: Arc<Semaphore>,
-    shares: Shares,
+    shares: CompanyShares,
     bodies: Bodies,
     shedder: Option<LoadShedder>,
     /// The response when the queue is full, and its counter.
@@ -76,21 +76,21 @@ enum Account {
 #[derive(Debug, Clone)]
 pub(super) struct Bodies {
     all: Arc<Semaphore>,
-    shares: Shares,
+    shares: CompanyShares,
     /// The budget of one company, in bytes; 0 means no limit.
     of_one: usize,
 }
 
 /// A reserved part of the budget, released on drop.
-pub(super) type Room = (OwnedSemaphorePermit, Option<Share>);
+pub(super) type BodyMemory = (OwnedSemaphorePermit, Option<CompanyShare>);
 
 /// One request at the gate, with what it holds until it is answered.
 #[derive(Debug, Default)]
-pub(super) struct Visit {
+pub(super) struct GateVisit {
     /// `None` when no address rate applies.
     limited_address: Option<IpAddr>,
     limited: bool,
-    standings: Vec<Standing>,
+    standings: Vec<AllowanceStatus>,
     passage: Passage,
 }
 
@@ -98,7 +98,7 @@ pub(super) struct Visit {
 #[derive(Debug, Default)]
 pub(super) struct Passage {
     _request: Option<OwnedSemaphorePermit>,
-    _share: Option<Share>,
+    _share: Option<CompanyShare>,
 }
 
 impl Gate {
@@ -109,7 +109,7 @@ impl Gate {
             companies: rules.per_company.map(|rate| Allowances::new("company", rate)),
             addresses: rules.per_address.map(|rate| Allowances::new("address", rate)),
             requests: places(rules.requests),
-            shares: Shares::default(),
+            shares: CompanyShares::default(),
             bodies: Bodies::new(rules.body_bytes, rules.body_bytes_per_company),
             shedder: rules.new_work.map(|rules| LoadShedder::new(rules, disk_wait)),
             overloaded: Failure::overloaded(RETRY_AFTER_LOAD_S).into_stock(),
@@ -128,20 +128,20 @@ impl Gate {
         self.shedder.as_ref().map_or(Duration::ZERO, LoadShedder::queueing)
     }
 
-    pub(super) fn visit(&self, peer: Option<Peer>, headers: &HeaderMap) -> Visit {
+    pub(super) fn visit(&self, peer: Option<Peer>, headers: &HeaderMap) -> GateVisit {
         if self.companies.is_none() && self.addresses.is_none() {
-            return Visit::default();
+            return GateVisit::default();
         }
         let address = client_address(peer, headers, &self.rules.trusted_proxies);
         let limited = !address.is_some_and(|address| is_in(&self.rules.exempt, address));
-        Visit { limited_address: address.filter(|_| limited), limited, ..Visit::default() }
+        GateVisit { limited_address: address.filter(|_| limited), limited, ..GateVisit::default() }
     }
 
     /// Counts a request against its address, and takes a slot for it.
     ///
     /// # Errors
     /// 429 or 503.
-    pub(super) fn let_in(&self, visit: &mut Visit) -> Result<(), Failure> {
+    pub(super) fn let_in(&self, visit: &mut GateVisit) -> Result<(), Failure> {
         if let (Some(addresses), Some(address)) = (&self.addresses, visit.limited_address) {
             visit.count(addresses.take(&household(address)), "address_rate")?;
         }
@@ -183,7 +183,7 @@ impl Gate {
     /// 429.
     pub(super) fn let_company_in(
         &self,
-        visit: &mut Visit,
+        visit: &mut GateVisit,
         principal: Option<&Principal>,
     ) -> Result<(), Failure> {
         let account = match principal {
@@ -208,14 +208,14 @@ impl Gate {
 impl Bodies {
     /// A budget in bytes, for all and for each company; 0 means no limit.
     pub(super) fn new(of_all: usize, of_one: usize) -> Self {
-        Self { all: places(of_all), shares: Shares::default(), of_one }
+        Self { all: places(of_all), shares: CompanyShares::default(), of_one }
     }
 
     /// Reserves `bytes` for a body, counted against the company if one sent it.
     ///
     /// # Errors
     /// 429 when the company's budget is used up, 503 when the whole is.
-    pub(super) fn room(&self, company: Option<Uuid>, bytes: usize) -> Result<Room, Failure> {
+    pub(super) fn room(&self, company: Option<Uuid>, bytes: usize) -> Result<BodyMemory, Failure> {
         let share = company.map(|company| self.shares.take(company, bytes, self.of_one));
         let of_company =
             share.map(|share| share.ok_or_else(|| asks_too_much("company_body_bytes"))).transpose()?;
@@ -225,7 +225,7 @@ impl Bodies {
     }
 }
 
-impl Visit {
+impl GateVisit {
     /// Takes the slots that the request holds until its answer has been sent.
     pub(super) fn passage(&mut self) -> Passage {
         std::mem::take(&mut self.passage)
@@ -236,15 +236,15 @@ impl Visit {
         if self.standings.is_empty() {
             return;
         }
-        let list = |item: fn(&Standing) -> String| {
+        let list = |item: fn(&AllowanceStatus) -> String| {
             let items: Vec<String> = self.standings.iter().map(item).collect();
             HeaderValue::try_from(items.join(", ")).expect("names and numbers are visible ASCII")
         };
-        headers.insert(RATE_LIMIT_POLICY, list(Standing::policy));
-        headers.insert(RATE_LIMIT, list(Standing::state));
+        headers.insert(RATE_LIMIT_POLICY, list(AllowanceStatus::policy));
+        headers.insert(RATE_LIMIT, list(AllowanceStatus::state));
     }
 
-    fn count(&mut self, standing: Standing, reason: &'static str) -> Result<(), Failure> {
+    fn count(&mut self, standing: AllowanceStatus, reason: &'static str) -> Result<(), Failure> {
         self.standings.push(standing);
         standing.allowed(reason)
     }

@@ -11,7 +11,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use hyper::header::{CONTENT_LENGTH, HeaderValue};
 use hyper::{Request, Response};
 
-use super::arrival::Head;
+use super::arrival::RequestHead;
 use super::caller::Authenticate;
 use super::envelope;
 use super::surface::Surface;
@@ -32,7 +32,7 @@ impl<A: Authenticate + Send + Sync + 'static> InProcess<A> {
     pub async fn call(&self, mut request: Request<Bytes>) -> Response<AnswerBody> {
         let length = HeaderValue::from(request.body().len());
         request.headers_mut().insert(CONTENT_LENGTH, length);
-        let head = Arc::new(Head::take(&mut request));
+        let head = Arc::new(RequestHead::take(&mut request));
         let body = Box::pin(stream::iter([Ok(request.into_body())]));
         let answer = envelope::answer(Arc::clone(&self.0), head, body).await;
         answer.map(|body| body.map_err(Into::into).boxed_unsync())

@@ -82,15 +82,15 @@ mod unstalled;
 #[cfg(test)]
 mod tests;
 
-pub use allowance::{Allowances, Rate, Standing};
+pub use allowance::{AllowanceStatus, Allowances, Rate};
 pub use answer_meter::AnswerMeter;
-pub use caller::{Authenticate, Caller, Principal, Scope, SigningKey, Token};
+pub use caller::{AccessToken, Authenticate, Caller, Principal, QuerySigningKey, Scope};
 pub use client_address::Peer;
-pub use coding::{Compressed, Rendition, Renditions};
+pub use coding::{Compressed, RenditionName, Renditions};
 pub use connections::{ConnectionRules, Connections};
-pub use cors::{Cors, Welcome};
+pub use cors::{Cors, CorsVendorPolicy};
 pub use edition::{Edition, Editions};
-pub use elsewhere::Elsewhere;
+pub use elsewhere::WrongListenerHint;
 pub use failure::{Failure, blocking, our_fault};
 pub use gate::{Gate, GateRules};
 pub use handler::{Context, Handler};
@@ -102,4 +102,4 @@ pub use router::{Params, Route, Router};
 pub use service::service;
 pub use surface::Surface;
 pub use threads::Threads;
-pub use tls::{Identity, Renewal};
+pub use tls::{Renewal, TlsIdentity};

@@ -18,11 +18,11 @@ use tokio::task::JoinSet;
 use warp::reply::Response;
 
 use super::client_address::Peer;
-use super::connections::{ConnectionRules, Connections, OpenConnection, Within};
+use super::connections::{ConnectionRules, ConnectionScope, Connections, OpenConnection};
 use super::protocols::Protocols;
-use super::refusal::Refusal;
+use super::refusal::ConnectionRefusal;
 use super::threads::Threads;
-use super::tls::Identity;
+use super::tls::TlsIdentity;
 use offerd_base::telemetry::metrics::HTTP_ACCEPT_ERRORS;
 
 /// The backlog of connections that the kernel accepts for us.
@@ -72,7 +72,7 @@ pub struct Listener {
     local_addr: SocketAddr,
     limits: Limits,
     connections: Arc<Connections>,
-    identity: Option<Identity>,
+    identity: Option<TlsIdentity>,
     threads: Option<Threads>,
 }
 
@@ -104,7 +104,7 @@ impl Listener {
 
     /// Speaks TLS with this identity; `None` means plain text.
     #[must_use]
-    pub fn with_identity(self, identity: Option<Identity>) -> Self {
+    pub fn with_identity(self, identity: Option<TlsIdentity>) -> Self {
         Self { identity, ..self }
     }
 
@@ -152,7 +152,7 @@ impl Listener {
         tracing::info!(listener = name, address = %local_addr, tls = tls.is_some(), "listening");
         let (drain, draining) = watch::channel(false);
         let protocols = Protocols::new(limits, tls);
-        let refusal = Refusal::new(name, protocols.in_the_clear(), connections.refusals());
+        let refusal = ConnectionRefusal::new(name, protocols.in_the_clear(), connections.refusals());
         let mut acceptor = Acceptor {
             name,
             limits,
@@ -192,7 +192,7 @@ struct Acceptor<S> {
     service: S,
     protocols: Protocols,
     open: Arc<Connections>,
-    refusal: Refusal,
+    refusal: ConnectionRefusal,
     threads: Option<Threads>,
     draining: watch::Receiver<bool>,
     connections: JoinSet<()>,
@@ -256,7 +256,7 @@ impl<S: HttpService> Acceptor<S> {
             tracing::error!(listener = self.name, %error, "accepting connections fails, retrying");
             self.failing = true;
         }
-        if !self.open.close_one(Within::Descriptors).await {
+        if !self.open.close_one(ConnectionScope::Descriptors).await {
             tokio::time::sleep(ACCEPT_REST).await;
         }
     }

@@ -21,13 +21,13 @@ use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 
 use super::activity::Activity;
-use super::arrival::LastCall;
+use super::arrival::BodyDrainDeadline;
 use super::client_address::Peer;
-use super::explained::Explained;
+use super::explained::HyperErrorRewriter;
 use super::listener::{HttpService, Limits};
-use super::taken::Taken;
+use super::taken::BodyProgress;
 use super::tls::HTTP_2;
-use super::unstalled::Unstalled;
+use super::unstalled::WriteTimeoutStream;
 
 const STREAMS: u32 = 128;
 
@@ -97,7 +97,8 @@ impl Protocols {
         activity: Arc<Activity>,
         draining: watch::Receiver<bool>,
     ) {
-        let unstalled = |stream| Unstalled::new(stream, self.limits.write_timeout, Arc::clone(&activity));
+        let unstalled =
+            |stream| WriteTimeoutStream::new(stream, self.limits.write_timeout, Arc::clone(&activity));
         match &self.tls {
             None => {
                 let preface = begins_with_preface(&stream);
@@ -141,13 +142,13 @@ impl Protocols {
         draining: watch::Receiver<bool>,
     ) {
         let begun = Arc::new(Notify::new());
-        let last_call = LastCall::new(draining.clone(), self.limits.drain / BODY_SHARE);
+        let last_call = BodyDrainDeadline::new(draining.clone(), self.limits.drain / BODY_SHARE);
         let with_peer = answering(peer, service, Arc::clone(&activity), Arc::clone(&begun), last_call);
         // A client that does not close its side either is cut.
         let deserted = activity.desertion(self.grace(), self.limits.write_timeout);
         let drained = told(draining, &begun, self.grace());
         if !is_http2 {
-            let stream = Explained::new(stream, self.limits, Arc::clone(&activity));
+            let stream = HyperErrorRewriter::new(stream, self.limits, Arc::clone(&activity));
             let connection = self.http1.serve_connection(TokioIo::new(stream), with_peer);
             return finish(connection, drained, deserted).await;
         }
@@ -184,8 +185,13 @@ fn answering<S, B>(
     service: S,
     activity: Arc<Activity>,
     begun: Arc<Notify>,
-    last_call: LastCall,
-) -> impl Service<hyper::Request<Incoming>, Response = hyper::Response<Taken<B>>, Error = Infallible, Future: Send>
+    last_call: BodyDrainDeadline,
+) -> impl Service<
+    hyper::Request<Incoming>,
+    Response = hyper::Response<BodyProgress<B>>,
+    Error = Infallible,
+    Future: Send,
+>
 where
     S: Service<hyper::Request<Incoming>, Response = hyper::Response<B>, Error = Infallible, Future: Send>,
     B: Body<Data = Bytes> + Unpin,
@@ -208,7 +214,7 @@ where
                     let answer = parting(answer.await?, &method, under_way.is_receiving());
                     let is_bare = is_http2 && method == Method::HEAD;
                     let answer = if is_bare { bare(answer) } else { answer.map(Some) };
-                    Ok(answer.map(|body| Taken::new(body, under_way)))
+                    Ok(answer.map(|body| BodyProgress::new(body, under_way)))
                 }
                 // The connection is closing at this moment; the client repeats the request on another.
                 None => pending().await,

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use warp::reply::Response;
 
-use super::connections::Within;
+use super::connections::ConnectionScope;
 use super::exchange;
 use super::failure::Failure;
 use offerd_base::telemetry::metrics::HTTP_CONNECTIONS_REFUSED;
@@ -26,7 +26,7 @@ const RETRY_AFTER_S: u32 = 1;
 ///
 /// The answer waits for the request's head: a pooling client takes bytes that come before its request for a
 /// broken connection.
-pub(super) struct Refusal {
+pub(super) struct ConnectionRefusal {
     listener: &'static str,
     /// `None` for a TLS listener, which just closes the connection: a handshake costs more than an answer.
     protocol: Option<http1::Builder>,
@@ -35,7 +35,7 @@ pub(super) struct Refusal {
     slots: Arc<Semaphore>,
 }
 
-impl Refusal {
+impl ConnectionRefusal {
     pub(super) fn new(listener: &'static str, protocol: Option<&http1::Builder>, at_once: usize) -> Self {
         let mut protocol = protocol.cloned();
         if let Some(protocol) = &mut protocol {
@@ -45,7 +45,7 @@ impl Refusal {
     }
 
     /// Answers one request on `stream`, in a task that the drain does not wait for.
-    pub(super) fn answer(&self, stream: TcpStream, full: Within) {
+    pub(super) fn answer(&self, stream: TcpStream, full: ConnectionScope) {
         let labels = [("listener", self.listener), ("reason", full.reason())];
         metrics::counter!(HTTP_CONNECTIONS_REFUSED, &labels).increment(1);
         let Some(protocol) = &self.protocol else { return };
@@ -59,10 +59,10 @@ impl Refusal {
     }
 }
 
-fn refused(full: Within) -> Response {
+fn refused(full: ConnectionScope) -> Response {
     let failure = match full {
-        Within::Address(_) => Failure::too_many_connections(RETRY_AFTER_S),
-        Within::Listener(_) | Within::Descriptors => Failure::overloaded(RETRY_AFTER_S),
+        ConnectionScope::Address(_) => Failure::too_many_connections(RETRY_AFTER_S),
+        ConnectionScope::Listener(_) | ConnectionScope::Descriptors => Failure::overloaded(RETRY_AFTER_S),
     };
     exchange::last_answer(failure).map(Into::into)
 }

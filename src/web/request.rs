@@ -17,10 +17,10 @@ use ipnet::IpNet;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-use super::arrival::{BodyStream, Head, LastCall};
+use super::arrival::{BodyDrainDeadline, BodyStream, RequestHead};
 use super::client_address::{client_address, household};
 use super::failure::Failure;
-use super::gate::{Bodies, Room};
+use super::gate::{Bodies, BodyMemory};
 use super::list;
 use offerd_base::load_shedder::Permit;
 
@@ -39,19 +39,19 @@ pub struct Request {
     pub query: Vec<(String, String)>,
     /// The permit for new work, held until it is taken and released, or the request is answered.
     pub permit: Permit,
-    head: Arc<Head>,
+    head: Arc<RequestHead>,
     body: Option<BodyStream>,
     put_back: Option<Bytes>,
     /// The company that sent it, if a company did.
     company: Option<Uuid>,
     bodies: Bodies,
     /// This body's part of the budget, held until the request is answered.
-    room: Option<Room>,
+    room: Option<BodyMemory>,
 }
 
 impl Request {
     pub(super) fn new(
-        head: Arc<Head>,
+        head: Arc<RequestHead>,
         body: BodyStream,
         query: Vec<(String, String)>,
         company: Option<Uuid>,
@@ -152,9 +152,9 @@ impl Request {
 }
 
 impl Deref for Request {
-    type Target = Head;
+    type Target = RequestHead;
 
-    fn deref(&self) -> &Head {
+    fn deref(&self) -> &RequestHead {
         &self.head
     }
 }
@@ -164,14 +164,14 @@ impl Deref for Request {
 async fn unhurried<T>(
     permit: &mut Permit,
     end: Instant,
-    last_call: Option<LastCall>,
+    last_call: Option<BodyDrainDeadline>,
     part: impl Future<Output = T>,
 ) -> Result<T, Failure> {
     let part = async {
         tokio::select! {
             biased;
             read = timeout_at(end, part) => read.map_err(|_| Failure::timeout()),
-            Some(()) = OptionFuture::from(last_call.map(LastCall::over)) => Err(Failure::timeout()),
+            Some(()) = OptionFuture::from(last_call.map(BodyDrainDeadline::over)) => Err(Failure::timeout()),
         }
     };
     let mut part = pin!(part);

@@ -16,7 +16,7 @@ use serde::Serialize;
 use warp::Reply as _;
 use warp::reply::Response;
 
-use super::coding::{self, Coding, Rendition, Renditions, without_coding};
+use super::coding::{self, Coding, RenditionName, Renditions, without_coding};
 use super::cors::OWN_SITE;
 use super::failure::{Failure, HEADERS, our_fault};
 use super::gate::Passage;
@@ -29,7 +29,7 @@ const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 pub struct Reply {
     status: StatusCode,
     headers: HeaderMap,
-    body: Body,
+    body: ReplyBody,
     compressible: bool,
     /// The edition's mark in its entity tag; empty for the original wording.
     words: &'static str,
@@ -39,7 +39,7 @@ pub struct Reply {
     passage: Passage,
 }
 
-enum Body {
+enum ReplyBody {
     Whole(Bytes),
     Stream(Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send + Sync>>),
 }
@@ -63,7 +63,7 @@ impl Reply {
 
     /// A body of another type, such as an image.
     pub fn bytes(content_type: &'static str, body: impl Into<Bytes>) -> Self {
-        Self::empty(StatusCode::OK).with_body(content_type, Body::Whole(body.into()))
+        Self::empty(StatusCode::OK).with_body(content_type, ReplyBody::Whole(body.into()))
     }
 
     /// A streamed body, such as an event stream, written as it is produced. The drain deadline cuts it.
@@ -72,7 +72,7 @@ impl Reply {
     where
         S: Stream<Item = io::Result<Bytes>> + Send + Sync + 'static,
     {
-        let reply = Self::empty(StatusCode::OK).with_body(content_type, Body::Stream(Box::pin(chunks)));
+        let reply = Self::empty(StatusCode::OK).with_body(content_type, ReplyBody::Stream(Box::pin(chunks)));
         reply.header(UNBUFFERED, HeaderValue::from_static("no"))
     }
 
@@ -81,7 +81,7 @@ impl Reply {
         Self {
             status,
             headers: HeaderMap::with_capacity(HEADERS),
-            body: Body::Whole(Bytes::new()),
+            body: ReplyBody::Whole(Bytes::new()),
             compressible: false,
             words: "",
             renditions: None,
@@ -175,7 +175,7 @@ impl Reply {
         reword: impl FnOnce(&[u8]) -> Result<Vec<u8>, Failure>,
     ) -> Result<Self, Failure> {
         self.words = mark;
-        if let Body::Whole(body) = &self.body
+        if let ReplyBody::Whole(body) = &self.body
             && self.status != StatusCode::NOT_MODIFIED
         {
             let rendition = (mark, Coding::Plain.name());
@@ -183,16 +183,16 @@ impl Reply {
                 Some(reworded) => reworded,
                 None => self.keep(rendition, reword(body)?.into()),
             };
-            self.body = Body::Whole(reworded);
+            self.body = ReplyBody::Whole(reworded);
         }
         Ok(self.mark_tag(mark))
     }
 
-    fn rendition(&self, rendition: Rendition) -> Option<Bytes> {
+    fn rendition(&self, rendition: RenditionName) -> Option<Bytes> {
         self.renditions.as_ref()?.find(rendition)
     }
 
-    fn keep(&self, rendition: Rendition, bytes: Bytes) -> Bytes {
+    fn keep(&self, rendition: RenditionName, bytes: Bytes) -> Bytes {
         if let Some(renditions) = &self.renditions {
             renditions.keep(rendition, &bytes);
         }
@@ -224,7 +224,7 @@ impl Reply {
         }
         let Some(tag) = self.headers.get(ETAG).and_then(|tag| held.find(tag)) else { return self };
         let mut unchanged =
-            Self { body: Body::Whole(Bytes::new()), status: StatusCode::NOT_MODIFIED, ..self };
+            Self { body: ReplyBody::Whole(Bytes::new()), status: StatusCode::NOT_MODIFIED, ..self };
         unchanged.headers.remove(CONTENT_TYPE);
         unchanged.header(ETAG, tag)
     }
@@ -237,7 +237,9 @@ impl Reply {
         }
         self.headers.append(VARY, HeaderValue::from_name(ACCEPT_ENCODING));
         let plain = match &self.body {
-            Body::Whole(body) if coding != Coding::Plain && body.len() >= coding::LEAST_BYTES => body.clone(),
+            ReplyBody::Whole(body) if coding != Coding::Plain && body.len() >= coding::LEAST_BYTES => {
+                body.clone()
+            }
             _ => return self,
         };
         let rendition = (self.words, coding.name());
@@ -248,7 +250,7 @@ impl Reply {
                 None => return self,
             },
         };
-        self.body = Body::Whole(compressed);
+        self.body = ReplyBody::Whole(compressed);
         // Different bodies need different tags.
         self.mark_tag(&format!("-{}", coding.name()))
             .header(CONTENT_ENCODING, HeaderValue::from_static(coding.name()))
@@ -256,8 +258,8 @@ impl Reply {
 
     pub(super) fn into_response(self) -> Response {
         let mut response = match self.body {
-            Body::Whole(body) => Response::new(body.into()),
-            Body::Stream(chunks) => {
+            ReplyBody::Whole(body) => Response::new(body.into()),
+            ReplyBody::Stream(chunks) => {
                 let passage = self.passage;
                 let chunks = chunks.inspect(move |_| {
                     let _held = &passage;
@@ -270,7 +272,7 @@ impl Reply {
         response
     }
 
-    fn with_body(mut self, content_type: &'static str, body: Body) -> Self {
+    fn with_body(mut self, content_type: &'static str, body: ReplyBody) -> Self {
         self.body = body;
         self.header(CONTENT_TYPE, HeaderValue::from_static(content_type))
     }

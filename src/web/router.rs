@@ -72,7 +72,7 @@ pub struct Resource<H> {
 }
 
 /// The resource of a path, with its path parameters; or why there is none.
-pub type Found<'r, H> = Result<(&'r Resource<H>, Params), NotFound>;
+pub type RouteMatch<'r, H> = Result<(&'r Resource<H>, Params), NotFound>;
 
 /// Why a path has no resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl<H> Router<H> {
     ///
     /// An image is also found by the literals at both ends of its template, without parameters: a page must
     /// not show a broken image, whatever the path has in between.
-    pub fn find(&self, path: &str) -> Found<'_, H> {
+    pub fn find(&self, path: &str) -> RouteMatch<'_, H> {
         let path = path.strip_prefix('/').ok_or(NotFound::Unknown)?;
         // A segment that does not decode is used as it is; it equals no literal.
         let segments: Vec<_> =

@@ -18,7 +18,7 @@ use hyper_util::service::TowerToHyperService;
 use warp::Filter;
 
 use super::activity::Activity;
-use super::arrival::{BodyStream, Head};
+use super::arrival::{BodyStream, RequestHead};
 use super::caller::Authenticate;
 use super::listener::HttpService;
 use super::surface::Surface;
@@ -31,8 +31,9 @@ where
 {
     let surface = Arc::new(surface);
     let inside = Arc::clone(&surface);
-    let taken_apart =
-        warp::ext::get::<Arc<Head>>().and(warp::body::stream()).and(warp::ext::optional::<Arc<Activity>>());
+    let taken_apart = warp::ext::get::<Arc<RequestHead>>()
+        .and(warp::body::stream())
+        .and(warp::ext::optional::<Arc<Activity>>());
     let answered = taken_apart.then(move |head, chunks, activity| {
         envelope::answer(Arc::clone(&inside), head, body(chunks, activity))
     });
@@ -42,7 +43,7 @@ where
             Some(refusal) => Either::Left(ready(Ok(refusal))),
             None => {
                 // A filter could only copy the headers.
-                let head = Arc::new(Head::take(&mut request));
+                let head = Arc::new(RequestHead::take(&mut request));
                 request.extensions_mut().insert(head);
                 Either::Right(warped.call(request))
             }

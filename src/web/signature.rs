@@ -59,7 +59,7 @@ fn only<'q>(query: &'q [(String, String)], name: &str) -> Option<&'q str> {
 mod tests {
     use uuid::Uuid;
 
-    use super::super::caller::{Principal, SigningKey, Token};
+    use super::super::caller::{AccessToken, Principal, QuerySigningKey};
     use super::*;
 
     const ID: &str = "0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8c01";
@@ -67,12 +67,13 @@ mod tests {
     struct Keys;
 
     impl Authenticate for Keys {
-        fn principal(&self, _: &Token) -> Option<Principal> {
+        fn principal(&self, _: &AccessToken) -> Option<Principal> {
             None
         }
 
-        fn signing_key(&self, id: Uuid) -> Option<SigningKey> {
-            (id.to_string() == ID).then(|| SigningKey { partner: "bank".into(), secret: "secret".to_owned() })
+        fn signing_key(&self, id: Uuid) -> Option<QuerySigningKey> {
+            (id.to_string() == ID)
+                .then(|| QuerySigningKey { partner: "bank".into(), secret: "secret".to_owned() })
         }
     }
 

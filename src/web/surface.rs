@@ -6,8 +6,8 @@ use hyper::HeaderMap;
 use tokio::sync::watch;
 
 use super::answer_meter::AnswerMeter;
-use super::cors::Welcome;
-use super::elsewhere::Elsewhere;
+use super::cors::CorsVendorPolicy;
+use super::elsewhere::WrongListenerHint;
 use super::failure::Failure;
 use super::gate::Gate;
 use super::handler::Handler;
@@ -16,7 +16,7 @@ use super::router::Router;
 
 /// Renders a failure as an HTML page, from the route's template and the headers of the request; `None` where
 /// the client is a program.
-pub type Kindly<A> = fn(&A, &'static str, &HeaderMap, &Failure) -> Option<Reply>;
+pub type FailurePage<A> = fn(&A, &'static str, &HeaderMap, &Failure) -> Option<Reply>;
 
 /// The routes of a public listener, with its limits and its CORS policy.
 pub struct Surface<A> {
@@ -27,11 +27,11 @@ pub struct Surface<A> {
     /// The compiled route table.
     pub router: Router<Handler<A>>,
     /// The paths of the other listeners, for the hint in a 404.
-    pub elsewhere: Arc<Elsewhere>,
+    pub elsewhere: Arc<WrongListenerHint>,
     /// Rate limits and load shedding.
     pub gate: Arc<Gate>,
     /// Renders failures for browsers.
-    pub kindly: Kindly<A>,
+    pub kindly: FailurePage<A>,
     /// CORS and the known v1 vendors. A reload replaces it; a request keeps the one it found on arrival.
-    pub welcome: watch::Receiver<Arc<Welcome>>,
+    pub welcome: watch::Receiver<Arc<CorsVendorPolicy>>,
 }

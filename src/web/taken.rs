@@ -7,39 +7,39 @@ use std::task::{Context, Poll};
 use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, SizeHint};
 
-use super::activity::UnderWay;
+use super::activity::ActiveRequest;
 
 /// The body of an answer, if any; each of its chunks reports when it is written.
-pub(super) struct Taken<B> {
+pub(super) struct BodyProgress<B> {
     body: Option<B>,
-    request: Arc<UnderWay>,
+    request: Arc<ActiveRequest>,
 }
 
 /// A chunk of the body, from its creation until it is written.
-pub(super) struct Piece {
+pub(super) struct BodyPiece {
     bytes: Bytes,
     /// The request to report to; `None` once the last byte is taken.
-    owed_by: Option<Arc<UnderWay>>,
+    owed_by: Option<Arc<ActiveRequest>>,
 }
 
-impl<B> Taken<B> {
-    pub(super) fn new(body: Option<B>, request: Arc<UnderWay>) -> Self {
+impl<B> BodyProgress<B> {
+    pub(super) fn new(body: Option<B>, request: Arc<ActiveRequest>) -> Self {
         Self { body, request }
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Body for Taken<B> {
-    type Data = Piece;
+impl<B: Body<Data = Bytes> + Unpin> Body for BodyProgress<B> {
+    type Data = BodyPiece;
     type Error = B::Error;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Piece>, B::Error>>> {
+    ) -> Poll<Option<Result<Frame<BodyPiece>, B::Error>>> {
         let this = self.get_mut();
         let Some(body) = &mut this.body else { return Poll::Ready(None) };
         let frame = Pin::new(body).poll_frame(context);
-        frame.map_ok(|frame| frame.map_data(|bytes| Piece::new(bytes, &this.request)))
+        frame.map_ok(|frame| frame.map_data(|bytes| BodyPiece::new(bytes, &this.request)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -51,8 +51,8 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Taken<B> {
     }
 }
 
-impl Piece {
-    fn new(bytes: Bytes, request: &Arc<UnderWay>) -> Self {
+impl BodyPiece {
+    fn new(bytes: Bytes, request: &Arc<ActiveRequest>) -> Self {
         let owed_by = bytes.has_remaining().then(|| Arc::clone(request));
         owed_by.iter().for_each(|request| request.owes());
         Self { bytes, owed_by }
@@ -71,7 +71,7 @@ impl Piece {
     }
 }
 
-impl Buf for Piece {
+impl Buf for BodyPiece {
     fn remaining(&self) -> usize {
         self.bytes.remaining()
     }
@@ -92,7 +92,7 @@ impl Buf for Piece {
     }
 }
 
-impl Drop for Piece {
+impl Drop for BodyPiece {
     fn drop(&mut self) {
         self.over();
     }

@@ -23,7 +23,7 @@ struct Thread {
 }
 
 /// Counts a running task for as long as it lives.
-struct Running(Arc<Gauge>);
+struct RunningTask(Arc<Gauge>);
 
 impl Threads {
     /// One thread for each function that spawns work on it; at least one.
@@ -40,7 +40,7 @@ impl Threads {
     /// Runs `work` to its end on the thread with the fewest running tasks.
     pub fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
         let thread = self.0.iter().min_by_key(|thread| thread.running()).expect("there is at least one");
-        let running = Running::begin(&thread.shown);
+        let running = RunningTask::begin(&thread.shown);
         (thread.spawn)(Box::pin(async move {
             let _running = running;
             work.await;
@@ -54,14 +54,14 @@ impl Thread {
     }
 }
 
-impl Running {
+impl RunningTask {
     fn begin(shown: &Arc<Gauge>) -> Self {
         shown.increment(1);
         Self(Arc::clone(shown))
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningTask {
     fn drop(&mut self) {
         self.0.decrement(1);
     }

@@ -19,16 +19,16 @@ use offerd_base::regular_file::{self, PEM_BYTES_MAX};
 
 /// A certificate in use, and the files that it comes from. Cheap to clone; clones change together.
 #[derive(Clone)]
-pub struct Identity {
+pub struct TlsIdentity {
     certificate: PathBuf,
     key: PathBuf,
-    shown: Arc<Shown>,
+    shown: Arc<ActiveCertificate>,
 }
 
 /// A valid pair that was read from the files and is not in use yet.
 pub struct Renewal {
     pair: Arc<CertifiedKey>,
-    shown: Arc<Shown>,
+    shown: Arc<ActiveCertificate>,
 }
 
 impl Renewal {
@@ -38,9 +38,9 @@ impl Renewal {
     }
 }
 
-struct Shown(ArcSwap<CertifiedKey>);
+struct ActiveCertificate(ArcSwap<CertifiedKey>);
 
-/// The limit of [`Identity::days_left`].
+/// The limit of [`TlsIdentity::days_left`].
 pub const LONGEST_DAYS: u64 = 3650;
 
 const DAY_S: u64 = 24 * 60 * 60;
@@ -49,14 +49,14 @@ const DAY_S: u64 = 24 * 60 * 60;
 pub(super) const HTTP_2: &[u8] = b"h2";
 const HTTP_1: &[u8] = b"http/1.1";
 
-impl Identity {
+impl TlsIdentity {
     /// Reads a certificate chain and its private key, both in PEM.
     ///
     /// # Errors
     /// A sentence that names the file: it cannot be read, holds no certificate or key, does not match the
     /// other file, or is not in force.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, String> {
-        let shown = Arc::new(Shown(ArcSwap::from_pointee(pair(certificate, key)?)));
+        let shown = Arc::new(ActiveCertificate(ArcSwap::from_pointee(pair(certificate, key)?)));
         Ok(Self { certificate: certificate.to_owned(), key: key.to_owned(), shown })
     }
 
@@ -96,20 +96,20 @@ impl Identity {
     }
 }
 
-impl ResolvesServerCert for Shown {
+impl ResolvesServerCert for ActiveCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.0.load_full())
     }
 }
 
 /// Leaves the key out: it is a secret.
-impl fmt::Debug for Identity {
+impl fmt::Debug for TlsIdentity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Identity").field("certificate", &self.certificate).finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Shown {
+impl fmt::Debug for ActiveCertificate {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Shown")
     }

@@ -18,7 +18,7 @@ use super::lingering_close::LingeringClose;
 ///
 /// hyper limits how long a request head may take to arrive, not how long an answer may take to leave: a
 /// client that never reads would hold its connection slot until the daemon stops.
-pub(super) struct Unstalled {
+pub(super) struct WriteTimeoutStream {
     stream: TcpStream,
     patience: Duration,
     activity: Arc<Activity>,
@@ -28,7 +28,7 @@ pub(super) struct Unstalled {
     lingering: Option<LingeringClose>,
 }
 
-impl Unstalled {
+impl WriteTimeoutStream {
     pub(super) fn new(stream: TcpStream, patience: Duration, activity: Arc<Activity>) -> Self {
         Self { stream, patience, activity, stall: None, lingering: None }
     }
@@ -53,7 +53,7 @@ impl Unstalled {
     }
 }
 
-impl AsyncRead for Unstalled {
+impl AsyncRead for WriteTimeoutStream {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -63,7 +63,7 @@ impl AsyncRead for Unstalled {
     }
 }
 
-impl AsyncWrite for Unstalled {
+impl AsyncWrite for WriteTimeoutStream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write(context, bytes);

@@ -10,7 +10,7 @@ use hyper::HeaderMap;
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 
-use super::error::{CallError, Failed};
+use super::error::{CallError, FailedAttempt};
 
 /// Maximum number of stacked codings.
 const CODINGS_MAX: usize = 2;
@@ -28,23 +28,27 @@ enum Coding {
 
 /// Reads and decodes the whole body, of at most `most` bytes both encoded and decoded. Removes the headers
 /// that no longer apply.
-pub(super) async fn whole(body: Incoming, headers: &mut HeaderMap, most: usize) -> Result<Bytes, Failed> {
-    let codings = codings(headers).map_err(Failed::sent)?;
+pub(super) async fn whole(
+    body: Incoming,
+    headers: &mut HeaderMap,
+    most: usize,
+) -> Result<Bytes, FailedAttempt> {
+    let codings = codings(headers).map_err(FailedAttempt::sent)?;
     if body.size_hint().exact().is_none() && is_transfer_coded(headers) {
-        return Err(Failed::sent(CallError::TransferCoding));
+        return Err(FailedAttempt::sent(CallError::TransferCoding));
     }
     if body.size_hint().lower() > most as u64 {
-        return Err(Failed::sent(CallError::TooLarge));
+        return Err(FailedAttempt::sent(CallError::TooLarge));
     }
     let collected = Limited::new(body, most).collect().await;
-    let bytes = collected.map_err(|error| Failed::of_body(&*error))?.to_bytes();
+    let bytes = collected.map_err(|error| FailedAttempt::of_body(&*error))?.to_bytes();
     if codings.is_empty() {
         return Ok(bytes);
     }
     headers.remove(CONTENT_ENCODING);
     headers.remove(CONTENT_LENGTH);
     let undone = codings.into_iter().rev().try_fold(bytes, |bytes, coding| undone(&bytes, coding, most));
-    undone.map_err(Failed::sent)
+    undone.map_err(FailedAttempt::sent)
 }
 
 /// Whether a body is coded for its transfer otherwise than in chunks (RFC 9112, 7).

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::window::{CallTally, Window};
+use super::window::{CallTally, CallWindow};
 
 /// When a breaker opens, for how long, and how it closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub enum BreakerState {
 
 /// A state change caused by a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum BreakerChange {
     /// Opened for this long.
     Opened(Duration),
     /// Should have opened, but the panel had no room. Reported once until the failures end.
@@ -73,19 +73,19 @@ pub enum Turn {
 #[derive(Debug, Clone)]
 pub struct Breaker {
     rules: BreakerRules,
-    window: Window,
-    stage: Stage,
+    window: CallWindow,
+    stage: BreakerStage,
     /// Duration of the next open period, unless it has been closed for that long.
     next_open: Duration,
     closed_at: Option<Instant>,
     /// When it last left the closed state; `None` once it closes.
     pub ejected_since: Option<Instant>,
-    /// Whether [`Turn::Held`] has been reported.
+    /// Whether [`BreakerChange::Held`] has been reported.
     held: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Stage {
+enum BreakerStage {
     Closed,
     Open { until: Instant },
     HalfOpen { under_way: u32, successes: u32, anew_at: Instant },
@@ -96,8 +96,8 @@ impl Breaker {
     pub fn new(rules: BreakerRules) -> Self {
         Self {
             rules,
-            window: Window::new(rules.window),
-            stage: Stage::Closed,
+            window: CallWindow::new(rules.window),
+            stage: BreakerStage::Closed,
             next_open: rules.open_for.min(rules.open_ceiling),
             closed_at: None,
             ejected_since: None,
@@ -109,14 +109,14 @@ impl Breaker {
     /// [`Self::forget`].
     pub fn admits(&mut self, now: Instant) -> bool {
         match &mut self.stage {
-            Stage::Closed => true,
-            Stage::Open { until } if now < *until => false,
-            Stage::Open { until } => {
+            BreakerStage::Closed => true,
+            BreakerStage::Open { until } if now < *until => false,
+            BreakerStage::Open { until } => {
                 let anew_at = now + self.next_open.max(now.saturating_duration_since(*until));
-                self.stage = Stage::HalfOpen { under_way: 1, successes: 0, anew_at };
+                self.stage = BreakerStage::HalfOpen { under_way: 1, successes: 0, anew_at };
                 true
             }
-            Stage::HalfOpen { under_way, anew_at, .. } => {
+            BreakerStage::HalfOpen { under_way, anew_at, .. } => {
                 // Probes without a verdict do not occupy their places forever.
                 if now >= *anew_at {
                     *under_way = 0;
@@ -130,15 +130,15 @@ impl Breaker {
     }
 
     /// Records the verdict on a call. `room` returns whether the panel can spare this endpoint.
-    pub fn judge(&mut self, now: Instant, ok: bool, room: impl FnOnce() -> bool) -> Option<Turn> {
+    pub fn judge(&mut self, now: Instant, ok: bool, room: impl FnOnce() -> bool) -> Option<BreakerChange> {
         match &mut self.stage {
-            Stage::Closed => {
+            BreakerStage::Closed => {
                 self.window.add(now, ok);
                 self.trip(now, room)
             }
             // The verdict on a call that started earlier.
-            Stage::Open { .. } => None,
-            Stage::HalfOpen { under_way, successes, .. } => {
+            BreakerStage::Open { .. } => None,
+            BreakerStage::HalfOpen { under_way, successes, .. } => {
                 *under_way = under_way.saturating_sub(1);
                 if !ok {
                     return Some(self.open(now));
@@ -151,7 +151,7 @@ impl Breaker {
 
     /// Ends a call without a verdict on the far side.
     pub fn forget(&mut self) {
-        if let Stage::HalfOpen { under_way, .. } = &mut self.stage {
+        if let BreakerStage::HalfOpen { under_way, .. } = &mut self.stage {
             *under_way = under_way.saturating_sub(1);
         }
     }
@@ -159,9 +159,9 @@ impl Breaker {
     /// The current state.
     pub fn state(&self) -> BreakerState {
         match self.stage {
-            Stage::Closed => BreakerState::Closed,
-            Stage::Open { .. } => BreakerState::Open,
-            Stage::HalfOpen { .. } => BreakerState::HalfOpen,
+            BreakerStage::Closed => BreakerState::Closed,
+            BreakerStage::Open { .. } => BreakerState::Open,
+            BreakerStage::HalfOpen { .. } => BreakerState::HalfOpen,
         }
     }
 
@@ -169,7 +169,7 @@ impl Breaker {
         self.window.tally(now)
     }
 
-    fn trip(&mut self, now: Instant, room: impl FnOnce() -> bool) -> Option<Turn> {
+    fn trip(&mut self, now: Instant, room: impl FnOnce() -> bool) -> Option<BreakerChange> {
         let tally = self.window.tally(now);
         let failing = tally.calls >= self.rules.minimum_calls.max(1)
             && tally.failed > 0
@@ -180,7 +180,7 @@ impl Breaker {
         }
         if !room() {
             let said = std::mem::replace(&mut self.held, true);
-            return (!said).then_some(Turn::Held);
+            return (!said).then_some(BreakerChange::Held);
         }
         // After a closed period at least as long as the next open time, the backoff starts over.
         if self.closed_at.is_none_or(|at| now.saturating_duration_since(at) >= self.next_open) {
@@ -189,20 +189,20 @@ impl Breaker {
         Some(self.open(now))
     }
 
-    fn open(&mut self, now: Instant) -> Turn {
+    fn open(&mut self, now: Instant) -> BreakerChange {
         let open_for = self.next_open;
-        self.stage = Stage::Open { until: now + open_for };
+        self.stage = BreakerStage::Open { until: now + open_for };
         self.next_open = open_for.saturating_mul(2).min(self.rules.open_ceiling);
         self.ejected_since.get_or_insert(now);
         self.held = false;
-        Turn::Opened(open_for)
+        BreakerChange::Opened(open_for)
     }
 
-    fn close(&mut self, now: Instant) -> Turn {
-        self.stage = Stage::Closed;
+    fn close(&mut self, now: Instant) -> BreakerChange {
+        self.stage = BreakerStage::Closed;
         self.window.clear();
         self.closed_at = Some(now);
         self.ejected_since = None;
-        Turn::Closed
+        BreakerChange::Closed
     }
 }

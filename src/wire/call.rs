@@ -22,7 +22,7 @@ pub struct Call {
 
 /// One reply, of any status.
 #[derive(Clone)]
-pub struct Reply {
+pub struct CallReply {
     /// HTTP status.
     pub status: StatusCode,
     /// HTTP headers, without those about content codings.
@@ -46,7 +46,7 @@ pub struct Phases {
     pub read: Duration,
 }
 
-impl std::fmt::Debug for Reply {
+impl std::fmt::Debug for CallReply {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Reply")
             .field("status", &self.status)

@@ -8,12 +8,12 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::breaker::{Breaker, BreakerRules, BreakerState, Turn};
-use super::call::{Call, Reply};
-use super::error::{CallError, Failed};
-use super::figures::Figures;
-use super::late::{LateEar, LateWatch};
-use super::pool::{Pool, Prepared};
+use super::breaker::{Breaker, BreakerChange, BreakerRules, BreakerState};
+use super::call::{Call, CallReply};
+use super::error::{CallError, FailedAttempt};
+use super::figures::EndpointMetrics;
+use super::late::{LateReplyCallback, LateWatch};
+use super::pool::{Pool, PreparedCall};
 use super::retry::{RetryBudget, RetryRules};
 use super::window::CallTally;
 
@@ -60,9 +60,9 @@ pub struct EndpointState {
 
 /// One kind of traffic to a far system. Cheap to clone.
 #[derive(Clone)]
-pub struct Endpoint(Arc<Inner>);
+pub struct Endpoint(Arc<EndpointInner>);
 
-struct Inner {
+struct EndpointInner {
     pool: Pool,
     name: String,
     concurrency: usize,
@@ -71,7 +71,7 @@ struct Inner {
     attempts: u8,
     breaker: Mutex<Breaker>,
     retries: Mutex<RetryBudget>,
-    figures: Figures,
+    figures: EndpointMetrics,
 }
 
 impl Endpoint {
@@ -79,8 +79,8 @@ impl Endpoint {
         pool.panel().join();
         let concurrency = rules.concurrency.min(Semaphore::MAX_PERMITS);
         let late = LateWatch::new(pool.name(), name, rules.late_patience, concurrency);
-        Self(Arc::new(Inner {
-            figures: Figures::new(pool.name(), name),
+        Self(Arc::new(EndpointInner {
+            figures: EndpointMetrics::new(pool.name(), name),
             pool,
             name: name.to_owned(),
             concurrency,
@@ -94,7 +94,7 @@ impl Endpoint {
 
     /// Sends a call and reads the whole reply, until `deadline`. The caller must report its verdict on a
     /// reply by [`Self::judged`]; errors are already counted.
-    pub async fn call(&self, call: Call, deadline: Instant) -> Result<Reply, CallError> {
+    pub async fn call(&self, call: Call, deadline: Instant) -> Result<CallReply, CallError> {
         self.call_heard(call, deadline, || None).await
     }
 
@@ -104,8 +104,8 @@ impl Endpoint {
         &self,
         call: Call,
         deadline: Instant,
-        ear: impl FnOnce() -> Option<LateEar>,
-    ) -> Result<Reply, CallError> {
+        ear: impl FnOnce() -> Option<LateReplyCallback>,
+    ) -> Result<CallReply, CallError> {
         let result = self.0.call(call, deadline, ear).await;
         if let Err(error) = &result {
             self.0.figures.error(*error);
@@ -141,13 +141,13 @@ impl Endpoint {
     }
 }
 
-impl Inner {
+impl EndpointInner {
     async fn call(
         &self,
         call: Call,
         deadline: Instant,
-        ear: impl FnOnce() -> Option<LateEar>,
-    ) -> Result<Reply, CallError> {
+        ear: impl FnOnce() -> Option<LateReplyCallback>,
+    ) -> Result<CallReply, CallError> {
         if Instant::now() >= deadline {
             return Err(CallError::NoTime);
         }
@@ -160,7 +160,7 @@ impl Inner {
         result
     }
 
-    fn admit(&self, deadline: Instant) -> Result<UnderWay<'_>, CallError> {
+    fn admit(&self, deadline: Instant) -> Result<AdmittedCall<'_>, CallError> {
         let admitted = {
             let mut breaker = self.breaker.lock();
             let before = breaker.state();
@@ -174,21 +174,21 @@ impl Inner {
             return Err(CallError::BreakerOpen);
         }
         self.figures.in_flight.increment(1.0);
-        Ok(UnderWay { endpoint: self, deadline, ended: false })
+        Ok(AdmittedCall { endpoint: self, deadline, ended: false })
     }
 
     /// Sends the call, and retries while that is harmless, within the budget and in time.
     async fn send(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedCall,
         idempotent: bool,
         deadline: Instant,
-        ear: impl FnOnce() -> Option<LateEar>,
-    ) -> Result<Reply, CallError> {
+        ear: impl FnOnce() -> Option<LateReplyCallback>,
+    ) -> Result<CallReply, CallError> {
         self.retries.lock().call();
         let begun = Instant::now();
         let mut ear = Some(ear);
-        let mut too_late = |reply: BoxFuture<'static, Result<Reply, CallError>>| {
+        let mut too_late = |reply: BoxFuture<'static, Result<CallReply, CallError>>| {
             if let Some(ear) = ear.take() {
                 self.late.watch(begun, &self.places, ear, reply);
             }
@@ -196,7 +196,7 @@ impl Inner {
         let mut sent = 1;
         loop {
             match self.pool.attempt(prepared, deadline, &mut too_late).await {
-                Ok(reply) => return Ok(Reply { sent, ..reply }),
+                Ok(reply) => return Ok(CallReply { sent, ..reply }),
                 Err(failed) if sent < self.attempts && self.may_repeat(failed, idempotent, deadline) => {
                     sent += 1;
                     self.figures.retried.increment(1);
@@ -206,7 +206,7 @@ impl Inner {
         }
     }
 
-    fn may_repeat(&self, failed: Failed, idempotent: bool, deadline: Instant) -> bool {
+    fn may_repeat(&self, failed: FailedAttempt, idempotent: bool, deadline: Instant) -> bool {
         let now = Instant::now();
         failed.may_repeat(idempotent) && now < deadline && self.retries.lock().withdraw(now)
     }
@@ -221,11 +221,11 @@ impl Inner {
         drop(breaker);
         let (pool, endpoint, simulated) = (self.pool.name(), &*self.name, self.pool.panel().simulates());
         match turn {
-            Turn::Opened(open_for) => {
+            BreakerChange::Opened(open_for) => {
                 let open_for = open_for.as_secs_f64();
                 tracing::warn!(pool, endpoint, simulated, open_for, calls, failed, "breaker opened");
             }
-            Turn::Held => {
+            BreakerChange::Held => {
                 tracing::warn!(
                     pool,
                     endpoint,
@@ -234,7 +234,7 @@ impl Inner {
                     "breaker stays closed: as much of the panel as allowed is ejected"
                 );
             }
-            Turn::Closed => {
+            BreakerChange::Closed => {
                 self.pool.panel().restore();
                 tracing::info!(pool, endpoint, simulated, "breaker closed");
             }
@@ -242,7 +242,7 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for EndpointInner {
     fn drop(&mut self) {
         let ejected = self.breaker.lock().ejected_since.is_some();
         self.pool.panel().leave(ejected);
@@ -250,15 +250,15 @@ impl Drop for Inner {
 }
 
 /// An admitted call. However it ends, even if dropped, it reports to the breaker.
-struct UnderWay<'a> {
-    endpoint: &'a Inner,
+struct AdmittedCall<'a> {
+    endpoint: &'a EndpointInner,
     deadline: Instant,
     ended: bool,
 }
 
-impl UnderWay<'_> {
+impl AdmittedCall<'_> {
     /// Records an error; the reader of a reply reports its own verdict.
-    fn end(mut self, result: &Result<Reply, CallError>) {
+    fn end(mut self, result: &Result<CallReply, CallError>) {
         self.ended = true;
         match result {
             Ok(_) => {}
@@ -268,7 +268,7 @@ impl UnderWay<'_> {
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for AdmittedCall<'_> {
     fn drop(&mut self) {
         self.endpoint.figures.in_flight.decrement(1.0);
         if self.ended {

@@ -160,12 +160,12 @@ impl CallError {
 
 /// A failed attempt: the error, and whether the request certainly never reached the far side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Failed {
+pub(super) struct FailedAttempt {
     pub(super) error: CallError,
     pub(super) never_sent: bool,
 }
 
-impl Failed {
+impl FailedAttempt {
     /// A failure after the request may have been sent.
     pub(super) fn sent(error: CallError) -> Self {
         Self { error, never_sent: false }

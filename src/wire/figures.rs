@@ -7,14 +7,14 @@ use super::error::CallError;
 use offerd_base::telemetry::metrics::{WIRE_BREAKER_STATE, WIRE_ERRORS, WIRE_IN_FLIGHT, WIRE_RETRIES};
 
 /// The metrics of one endpoint, looked up once.
-pub(super) struct Figures {
+pub(super) struct EndpointMetrics {
     labels: [(&'static str, String); 2],
     pub(super) in_flight: Gauge,
     pub(super) retried: Counter,
     breaker_state: Gauge,
 }
 
-impl Figures {
+impl EndpointMetrics {
     pub(super) fn new(pool: &str, endpoint: &str) -> Self {
         let labels = [("pool", pool.to_owned()), ("endpoint", endpoint.to_owned())];
         Self {

@@ -13,7 +13,7 @@ use metrics::{Histogram, histogram};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
-use super::call::Reply;
+use super::call::CallReply;
 use super::error::CallError;
 use offerd_base::telemetry::metrics::WIRE_LATE_SECONDS;
 
@@ -23,7 +23,7 @@ const WATCHED_OF: usize = 16;
 const WATCHED_MAX: usize = 4;
 
 /// A callback for the outcome of a call after its deadline; `None` if neither reply nor error came in time.
-pub type LateEar = Box<dyn FnOnce(Option<Result<Reply, CallError>>) + Send>;
+pub type LateReplyCallback = Box<dyn FnOnce(Option<Result<CallReply, CallError>>) + Send>;
 
 pub(super) struct LateWatch {
     /// How long to wait after the deadline.
@@ -52,8 +52,8 @@ impl LateWatch {
         &self,
         begun: Instant,
         lane_places: &Arc<Semaphore>,
-        ear: impl FnOnce() -> Option<LateEar>,
-        reply: impl Future<Output = Result<Reply, CallError>> + Send + 'static,
+        ear: impl FnOnce() -> Option<LateReplyCallback>,
+        reply: impl Future<Output = Result<CallReply, CallError>> + Send + 'static,
     ) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
         let Ok(lane_place) = Arc::clone(lane_places).try_acquire_owned() else { return };

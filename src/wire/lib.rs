@@ -10,7 +10,7 @@
 //! 3. is sent once; it is sent again only if it was certainly never sent or is declared idempotent, and
 //!    within the retry budget;
 //! 4. is read under the size limit of the pool, both before and after decoding;
-//! 5. ends in a [`Reply`], on which the caller reports its verdict ([`Endpoint::judged`]), or in one
+//! 5. ends in a [`CallReply`], on which the caller reports its verdict ([`Endpoint::judged`]), or in one
 //!    [`CallError`].
 //!
 //! The deadline covers all of it. When it passes, the connection is dropped (with HTTP/2 the stream is
@@ -45,10 +45,10 @@ use std::sync::Arc;
 use rustls::RootCertStore;
 
 pub use breaker::{BreakerRules, BreakerState};
-pub use call::{Call, Phases, Reply};
+pub use call::{Call, CallReply, Phases};
 pub use endpoint::{Endpoint, EndpointRules, EndpointState};
 pub use error::{CallError, Phase, cause};
-pub use late::LateEar;
+pub use late::LateReplyCallback;
 pub use panel::PanelRules;
 pub use pool::{Pool, PoolRules};
 pub use retry::RetryRules;

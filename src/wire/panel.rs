@@ -14,10 +14,10 @@ pub struct PanelRules {
 
 /// The number of all endpoints, and of ejected ones.
 #[derive(Debug)]
-pub(super) struct Panel(Mutex<Count>);
+pub(super) struct Panel(Mutex<PanelCount>);
 
 #[derive(Debug)]
-struct Count {
+struct PanelCount {
     rules: PanelRules,
     endpoints: u64,
     ejected: u64,
@@ -25,7 +25,7 @@ struct Count {
 
 impl Panel {
     pub(super) fn new(rules: PanelRules) -> Self {
-        Self(Mutex::new(Count { rules, endpoints: 0, ejected: 0 }))
+        Self(Mutex::new(PanelCount { rules, endpoints: 0, ejected: 0 }))
     }
 
     /// Replaces the limits. Ejected endpoints stay ejected, even beyond a lower limit.

@@ -22,10 +22,10 @@ use tower_service::Service;
 
 use super::address::AddressRules;
 use super::body;
-use super::call::{Call, Phases, Reply};
+use super::call::{Call, CallReply, Phases};
 use super::connector::{Connector, forbidden};
 use super::endpoint::{Endpoint, EndpointRules};
-use super::error::{CallError, Failed, HEAD_BYTES, HEAD_LINES, Phase, cause};
+use super::error::{CallError, FailedAttempt, HEAD_BYTES, HEAD_LINES, Phase, cause};
 use super::panel::Panel;
 use super::tls;
 use offerd_base::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
@@ -78,7 +78,7 @@ impl Default for PoolRules {
 
 /// The connections to one far system. Cheap to clone; all its endpoints share them.
 #[derive(Clone)]
-pub struct Pool(Arc<Inner>);
+pub struct Pool(Arc<PoolInner>);
 
 type HttpClient = Client<Connector, Full<Bytes>>;
 
@@ -88,7 +88,7 @@ struct Clients {
     plain: HttpClient,
 }
 
-struct Inner {
+struct PoolInner {
     name: String,
     panel: Arc<Panel>,
     addresses: Arc<AddressRules>,
@@ -115,7 +115,7 @@ impl Pool {
             rules.connect_timeout,
             counter!(WIRE_CONNECTIONS, "pool" => name.to_owned()),
         );
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(PoolInner {
             name: name.to_owned(),
             panel: Arc::clone(panel),
             addresses,
@@ -158,7 +158,7 @@ impl Pool {
     }
 
     /// Builds the request of a call, which every attempt sends.
-    pub(super) fn prepare(&self, call: Call) -> Result<Prepared, CallError> {
+    pub(super) fn prepare(&self, call: Call) -> Result<PreparedCall, CallError> {
         let uri = Uri::try_from(call.url).map_err(|_| CallError::BadUrl)?;
         let authority = uri.authority().ok_or(CallError::BadUrl)?;
         let secure = match uri.scheme() {
@@ -180,7 +180,7 @@ impl Pool {
         *request.method_mut() = call.method;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        Ok(Prepared { request, secure })
+        Ok(PreparedCall { request, secure })
     }
 
     fn clients(&self) -> Clients {
@@ -194,10 +194,10 @@ impl Pool {
     /// the future of the answer.
     pub(super) async fn attempt(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedCall,
         deadline: Instant,
-        too_late: impl FnOnce(BoxFuture<'static, Result<Reply, CallError>>),
-    ) -> Result<Reply, Failed> {
+        too_late: impl FnOnce(BoxFuture<'static, Result<CallReply, CallError>>),
+    ) -> Result<CallReply, FailedAttempt> {
         let most = self.0.rules.max_response_bytes;
         let mut request = prepared.request.clone();
         let mut connection = capture_connection(&mut request);
@@ -225,29 +225,29 @@ impl Pool {
                     too_late(late_reply(answer, most).boxed());
                 }
                 let during = if connected { Phase::Head } else { Phase::Connect };
-                Failed { error: CallError::TimedOut { during }, never_sent: !connected }
+                FailedAttempt { error: CallError::TimedOut { during }, never_sent: !connected }
             })?
-            .map_err(|error| Failed::of_request(&error))?;
+            .map_err(|error| FailedAttempt::of_request(&error))?;
         let (connected_at, answered_at) = (connected_at.unwrap_or(begun), Instant::now());
         let (mut head, body) = response.into_parts();
         let body = timeout_at(deadline, body::whole(body, &mut head.headers, most))
             .await
-            .map_err(|_| Failed::sent(CallError::TimedOut { during: Phase::Body }))??;
+            .map_err(|_| FailedAttempt::sent(CallError::TimedOut { during: Phase::Body }))??;
         let took = Phases {
             connect: connected_at - begun,
             wait: answered_at - connected_at,
             read: answered_at.elapsed(),
         };
-        Ok(Reply { status: head.status, headers: head.headers, body, sent: 1, took })
+        Ok(CallReply { status: head.status, headers: head.headers, body, sent: 1, took })
     }
 }
 
 /// Reads an answer after its deadline.
-async fn late_reply(answer: ResponseFuture, most: usize) -> Result<Reply, CallError> {
-    let response = answer.await.map_err(|error| Failed::of_request(&error).error)?;
+async fn late_reply(answer: ResponseFuture, most: usize) -> Result<CallReply, CallError> {
+    let response = answer.await.map_err(|error| FailedAttempt::of_request(&error).error)?;
     let (mut head, body) = response.into_parts();
     let body = body::whole(body, &mut head.headers, most).await.map_err(|failed| failed.error)?;
-    Ok(Reply { status: head.status, headers: head.headers, body, sent: 1, took: Phases::default() })
+    Ok(CallReply { status: head.status, headers: head.headers, body, sent: 1, took: Phases::default() })
 }
 
 fn client(rules: &PoolRules, connector: Connector, http2_only: bool) -> HttpClient {
@@ -271,7 +271,7 @@ fn client(rules: &PoolRules, connector: Connector, http2_only: bool) -> HttpClie
         .build(connector)
 }
 
-pub(super) struct Prepared {
+pub(super) struct PreparedCall {
     request: Request<Full<Bytes>>,
     secure: bool,
 }

@@ -21,7 +21,7 @@ impl CallTally {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Window {
+pub(super) struct CallWindow {
     slice: Duration,
     slices: [CallTally; SLICES],
     /// Start of slice 0: the first call.
@@ -30,7 +30,7 @@ pub(super) struct Window {
     newest: u128,
 }
 
-impl Window {
+impl CallWindow {
     pub(super) fn new(length: Duration) -> Self {
         let slice = (length / SLICES as u32).max(Duration::from_millis(1));
         Self { slice, slices: [CallTally::default(); SLICES], origin: None, newest: 0 }
@@ -85,7 +85,7 @@ mod tests {
     fn calls_leave_the_window_as_they_entered() {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let mut window = Window::new(Duration::from_secs(10));
+        let mut window = CallWindow::new(Duration::from_secs(10));
         window.add(at(0), false);
         window.add(at(5), true);
         window.add(at(5), false);

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::FutureExt;
 use hyper::Method;
-use offerd::analytics::{ArrivalTime, ClientTags, Events, Feeds, Horizon, PageRequest};
+use offerd::analytics::{ArrivalTime, ClientTagFeed, Events, Feeds, Horizon, PageRequest};
 use offerd::model::{EventType, ProductType, Viewer};
 use offerd::store::entities::{Happening, HappeningDetails};
 use offerd::store::tokens::Tokens;
@@ -338,7 +338,7 @@ async fn a_test_token_is_told_of_tests_only() {
         let viewer = Viewer { company, test };
         let events = feeds.page::<Events>(viewer, asked, later).unwrap().data;
         assert_eq!(events.iter().map(|event| event.lead_uuid).collect::<Vec<_>>(), seen);
-        let tags = feeds.page::<ClientTags>(viewer, asked, later).unwrap().data;
+        let tags = feeds.page::<ClientTagFeed>(viewer, asked, later).unwrap().data;
         assert_eq!(tags.iter().map(|tag| tag.lead_uuid).collect::<Vec<_>>(), seen);
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use offerd::handbook::chapter;
 use offerd::http::routes::{API, INTEGRATIONS};
-use offerd::telemetry::metrics::{Kind, METRICS, Metric};
+use offerd::telemetry::metrics::{METRICS, Metric, MetricKind};
 use serde_json::Value;
 
 use crate::kit::Daemon;
@@ -91,10 +91,10 @@ fn matchers(inside: &str) -> Option<Vec<(String, String)>> {
 
 /// The metric behind a name as it is told.
 fn metric(told: &str) -> &'static Metric {
-    let is_histogram = |metric: &&Metric| matches!(metric.kind, Kind::Seconds | Kind::Sizes);
+    let is_histogram = |metric: &&Metric| matches!(metric.kind, MetricKind::Seconds | MetricKind::Sizes);
     let found = METRICS.iter().find(|metric| match metric.kind {
-        Kind::Counter | Kind::Gauge => metric.name == told,
-        Kind::Seconds | Kind::Sizes => {
+        MetricKind::Counter | MetricKind::Gauge => metric.name == told,
+        MetricKind::Seconds | MetricKind::Sizes => {
             is_histogram(metric) && PARTS.iter().any(|part| told.strip_suffix(part) == Some(metric.name))
         }
     });
@@ -120,7 +120,7 @@ fn check(place: &str, query: &str) {
             assert!(label != "route" || path, "{place}: there is no route {value}");
         }
         let counted = query.contains(&format!("rate({told}")) || query.contains(&format!("increase({told}"));
-        let grows = metric.kind == Kind::Counter || PARTS.iter().any(|part| told.ends_with(part));
+        let grows = metric.kind == MetricKind::Counter || PARTS.iter().any(|part| told.ends_with(part));
         assert_eq!(counted, grows, "{place}: {told} is a {:?}", metric.kind);
     }
     for label in grouped_by {

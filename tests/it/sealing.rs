@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use hyper::Method;
-use offerd::analytics::{ClientTags, Events};
+use offerd::analytics::{ClientTagFeed, Events};
 use serde_json::{Value, json};
 
 use crate::kit::canaries::holds;
@@ -317,13 +317,13 @@ async fn feeds_tell_that_something_happened_to_an_erased_lead_but_not_its_tags()
     };
     let (_, stopped) = life.daemon.terminate();
     let company = company(&stopped);
-    assert_eq!(stopped.feed_in_two_hours::<ClientTags>(&company).data.len(), 1);
+    assert_eq!(stopped.feed_in_two_hours::<ClientTagFeed>(&company).data.len(), 1);
     let events = stopped.feed_in_two_hours::<Events>(&company).data.len();
     let erased = stopped.plan.command(&["lead", "erase", &life.lead]).output().unwrap();
     let told = stdout(&erased);
     assert!(told.contains("can never be read again") && told.contains("Backups"), "{told}");
     assert!(stderr(&erased).contains("action=\"lead.erase\""), "{}", stderr(&erased));
-    assert_eq!(stopped.feed_in_two_hours::<ClientTags>(&company).data.len(), 0);
+    assert_eq!(stopped.feed_in_two_hours::<ClientTagFeed>(&company).data.len(), 0);
     assert_eq!(stopped.feed_in_two_hours::<Events>(&company).data.len(), events);
 }
 

@@ -6,16 +6,16 @@ use super::super::password_hash;
 use super::super::users::{self, NewUser, UserChange};
 use super::links::HOME;
 use super::prelude::*;
-use super::session::Person;
+use super::session::ConsolePrincipal;
 use super::sign_in::signed_in;
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     view(visit, None, StatusCode::OK)
 }
 
 /// Sets the user's password, or adds a visitor without a user account as an administrator. Both end the
 /// earlier sessions and links; this session is replaced.
-pub(super) async fn set(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn set(visit: &ConsoleRequest) -> Result<View, Failure> {
     match changed(visit).await {
         Ok(person) => {
             if let Some(session) = visit.session() {
@@ -31,7 +31,7 @@ pub(super) async fn set(visit: &Visit) -> Result<View, Failure> {
     }
 }
 
-async fn changed(visit: &Visit) -> Result<Person, Failure> {
+async fn changed(visit: &ConsoleRequest) -> Result<ConsolePrincipal, Failure> {
     let password = visit.field("password").unwrap_or_default().to_owned();
     if visit.field("again") != Some(password.as_str()) {
         return Err(Failure::bad_attribute("again", "the two passwords are not the same"));
@@ -42,12 +42,12 @@ async fn changed(visit: &Visit) -> Result<Person, Failure> {
             let user = user.to_owned();
             is_them(visit, &user).await?;
             let change = UserChange { password, ..UserChange::default() };
-            Ok(Person::of(&users::change(&visit.app, &actor, &user, change).await?))
+            Ok(ConsolePrincipal::of(&users::change(&visit.app, &actor, &user, change).await?))
         }
         (None, Some(Role::Administrator)) => {
             let name = visit.field("name").unwrap_or_default().to_owned();
             let new = NewUser { name, role: Role::Administrator, password };
-            Ok(Person::of(&users::add(&visit.app, &actor, new).await?))
+            Ok(ConsolePrincipal::of(&users::add(&visit.app, &actor, new).await?))
         }
         (None, _) => Err(Failure::forbidden("only an administrator can add a user")),
     }
@@ -55,7 +55,7 @@ async fn changed(visit: &Visit) -> Result<Person, Failure> {
 
 /// Requires the current password (except from an invited user), so that an unattended browser cannot be taken
 /// over.
-async fn is_them(visit: &Visit, user: &str) -> Result<(), Failure> {
+async fn is_them(visit: &ConsoleRequest, user: &str) -> Result<(), Failure> {
     if !asks(visit)? {
         return Ok(());
     }
@@ -81,19 +81,19 @@ async fn is_them(visit: &Visit, user: &str) -> Result<(), Failure> {
 
 /// Whether the current password is required: from every user that has one, except in a session that an
 /// invitation began.
-fn asks(visit: &Visit) -> Result<bool, Failure> {
+fn asks(visit: &ConsoleRequest) -> Result<bool, Failure> {
     let Some(user) = visit.user() else { return Ok(false) };
     let Some(session) = visit.session() else { return Ok(true) };
     Ok(!session.invited && users::known(&visit.app, user)?.password.is_some())
 }
 
 /// Whether a proxy signed in a user without a password.
-fn is_only_by_proxy(visit: &Visit) -> Result<bool, Failure> {
+fn is_only_by_proxy(visit: &ConsoleRequest) -> Result<bool, Failure> {
     let Some(user) = visit.user().filter(|_| visit.session().is_none()) else { return Ok(false) };
     Ok(users::known(&visit.app, user)?.password.is_none())
 }
 
-fn view(visit: &Visit, trouble: Option<String>, status: StatusCode) -> Result<View, Failure> {
+fn view(visit: &ConsoleRequest, trouble: Option<String>, status: StatusCode) -> Result<View, Failure> {
     let role = visit.role().unwrap_or(Role::Viewer);
     let fields = fields! {
         user => visit.user(),

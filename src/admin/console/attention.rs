@@ -1,10 +1,10 @@
 //! The problems that need attention: the top of *Now*.
 
 use super::alerts::row;
-use super::health::Check;
+use super::health::HealthCheck;
 use super::prelude::*;
-use super::standing::{SeatLook, of_seats};
-use offerd_outbound::alerts::AlertStanding;
+use super::standing::{SeatView, of_seats};
+use offerd_outbound::alerts::AlertStatus;
 
 /// Maximum alerts and partners shown, worst first; their pages have all.
 const SHOWN: usize = 8;
@@ -13,16 +13,16 @@ const SHOWN: usize = 8;
 const PARTNER_UNWELL: &str = "OfferdPartnerUnwell";
 
 /// The current problems; `checks` are all checks.
-pub(super) fn attention(app: &App, checks: &[Check], sees_money: bool) -> Value {
+pub(super) fn attention(app: &AdminState, checks: &[HealthCheck], sees_money: bool) -> Value {
     let standing = app.alerts.standing(&app.settings().alerts);
-    let is_firing = |alert: &&AlertStanding| alert.state == "firing" && alert.name != PARTNER_UNWELL;
+    let is_firing = |alert: &&AlertStatus| alert.state == "firing" && alert.name != PARTNER_UNWELL;
     let mut alerts: Vec<Value> = standing.alerts.iter().filter(is_firing).map(row).collect();
     let mut partners = unwell(app);
     let more = alerts.len().saturating_sub(SHOWN) + partners.len().saturating_sub(SHOWN);
     alerts.truncate(SHOWN);
     partners.truncate(SHOWN);
     let is_wrong =
-        |check: &&Check| ["warn", "bad"].contains(&check.class) && check.name != "Partners’ health";
+        |check: &&HealthCheck| ["warn", "bad"].contains(&check.class) && check.name != "Partners’ health";
     fields! {
         alerts,
         partners,
@@ -35,11 +35,11 @@ pub(super) fn attention(app: &App, checks: &[Check], sees_money: bool) -> Value 
 }
 
 /// Unhealthy partners, worst first.
-fn unwell(app: &App) -> Vec<Value> {
-    let badness = |look: &SeatLook| look.standing.health.health.badness();
-    let mut bad: Vec<SeatLook> = of_seats(&app.engine).into_iter().filter(|look| badness(look) > 0).collect();
+fn unwell(app: &AdminState) -> Vec<Value> {
+    let badness = |look: &SeatView| look.standing.health.health.badness();
+    let mut bad: Vec<SeatView> = of_seats(&app.engine).into_iter().filter(|look| badness(look) > 0).collect();
     bad.sort_by_key(|look| std::cmp::Reverse(badness(look)));
-    let row = |SeatLook { seat, standing, health, .. }: &SeatLook| {
+    let row = |SeatView { seat, standing, health, .. }: &SeatView| {
         let identity = &seat.identity;
         fields! {
             key => identity.key,

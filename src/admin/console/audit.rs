@@ -12,19 +12,19 @@ const SHOWN: usize = 50;
 const DOWNLOADED: usize = 10_000;
 
 /// A selectable span: its value in the address, its label, and its length.
-type Span = (&'static str, &'static str, Option<Duration>);
+type AuditPeriod = (&'static str, &'static str, Option<Duration>);
 
-const SPANS: [Span; 4] = [
+const SPANS: [AuditPeriod; 4] = [
     ("day", "last day", Some(Duration::from_secs(24 * 3600))),
     ("week", "last 7 days", Some(Duration::from_secs(7 * 24 * 3600))),
     ("month", "last 30 days", Some(Duration::from_secs(30 * 24 * 3600))),
     ("all", "all that is kept", None),
 ];
 
-const PAGE: Page = Page::new(Section::Audit, "audit.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::Audit, "audit.html");
 
 /// Shows a page of records.
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     let before = visit.query_value("before").and_then(|before| before.parse::<u64>().ok());
     let (records, older) = read(visit, before, SHOWN).await?;
     let spans = SPANS.map(|(value, words, _)| (value, words));
@@ -44,14 +44,14 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// The records as a file, up to its maximum.
-pub(super) async fn download(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn download(visit: &ConsoleRequest) -> Result<View, Failure> {
     let (records, _) = read(visit, None, DOWNLOADED).await?;
     csv_file(&sheet(&records), "audit").map(View::from)
 }
 
 /// The selected records, and the number to continue before.
 async fn read(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     before: Option<u64>,
     most: usize,
 ) -> Result<(Vec<AuditRecord>, Option<u64>), Failure> {
@@ -65,12 +65,12 @@ async fn read(
 }
 
 /// The selected span; default: a week.
-fn chosen(visit: &Visit) -> Span {
+fn chosen(visit: &ConsoleRequest) -> AuditPeriod {
     let wanted = visit.query_value("time");
     SPANS.into_iter().find(|(value, ..)| wanted == Some(value)).unwrap_or(SPANS[1])
 }
 
-fn filters(visit: &Visit) -> String {
+fn filters(visit: &ConsoleRequest) -> String {
     let named =
         ["who", "action", "time"].into_iter().filter_map(|name| Some((name, visit.query_value(name)?)));
     form_urlencoded::Serializer::new(String::new()).extend_pairs(named).finish()

@@ -18,7 +18,7 @@ use offerd_web::our_fault;
 
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-pub(super) type Fault = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type ChartError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Placeholders of the theme's colours: `console.css` recognises them by their last digits.
 pub(super) mod ink {
@@ -88,7 +88,7 @@ impl Chart {
     pub(super) fn drawn(
         self,
         size: (u32, u32),
-        draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>,
+        draw: impl FnOnce(&Area<'_>) -> Result<(), ChartError>,
     ) -> Result<Value, Failure> {
         let Self { id, title, description, source, series, columns, rows, unit: _ } = self;
         let drawing = drawing(size, draw)?;
@@ -98,11 +98,14 @@ impl Chart {
 }
 
 /// The content of an SVG, without the outer element.
-fn drawing(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>) -> Result<Value, Failure> {
+fn drawing(
+    size: (u32, u32),
+    draw: impl FnOnce(&Area<'_>) -> Result<(), ChartError>,
+) -> Result<Value, Failure> {
     let mut svg = String::new();
     let drawn = {
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-        draw(&area).and_then(|()| area.present().map_err(Fault::from))
+        draw(&area).and_then(|()| area.present().map_err(ChartError::from))
     };
     drawn.map_err(our_fault("a chart could not be drawn"))?;
     // The template supplies the outer element, with its label.
@@ -112,13 +115,13 @@ fn drawing(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>) 
 }
 
 /// A line of a chart, with a gap at every missing value.
-pub(super) struct Line {
+pub(super) struct ChartLine {
     pub(super) name: Cow<'static, str>,
     /// Position and value, ordered by position.
     pub(super) points: Vec<(f64, Option<f64>)>,
 }
 
-impl Line {
+impl ChartLine {
     /// A line with one value per day or month.
     pub(super) fn of_days(name: impl Into<Cow<'static, str>>, values: impl IntoIterator<Item = f64>) -> Self {
         let points = (0_u32..).map(f64::from).zip(values.into_iter().map(Some));
@@ -136,7 +139,7 @@ const LABELS: usize = 8;
 pub(super) fn lines(
     chart: Chart,
     size: (u32, u32),
-    lines: &[Line],
+    lines: &[ChartLine],
     write: fn(f64) -> String,
 ) -> Result<Value, Failure> {
     let values = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, value)| *value));
@@ -166,7 +169,7 @@ pub(super) fn days(
     chart: Chart,
     size: (u32, u32),
     days: &[String],
-    lines: &[Line],
+    lines: &[ChartLine],
     write: fn(f64) -> String,
 ) -> Result<Value, Failure> {
     let values = || lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, value)| *value));
@@ -189,7 +192,7 @@ impl Chart {
     fn with_table(
         mut self,
         axis: &str,
-        lines: &[Line],
+        lines: &[ChartLine],
         places: impl Iterator<Item = usize>,
         label: impl Fn(usize) -> String,
         write: fn(f64) -> String,
@@ -200,7 +203,7 @@ impl Chart {
         }
         self.columns = std::iter::once(axis.to_owned()).chain(names()).collect();
         let row = |nth| {
-            let value = |line: &Line| known(line.points.get(nth).and_then(|(_, value)| *value), write);
+            let value = |line: &ChartLine| known(line.points.get(nth).and_then(|(_, value)| *value), write);
             std::iter::once(label(nth)).chain(lines.iter().map(value)).collect()
         };
         self.rows = places.map(row).collect();
@@ -212,9 +215,9 @@ impl Chart {
 /// becomes a dot. The area below a single line is filled.
 fn strokes(
     axes: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<RangedCoordf64, RangedCoordf64>>,
-    lines: &[Line],
+    lines: &[ChartLine],
     dotted: bool,
-) -> Result<(), Fault> {
+) -> Result<(), ChartError> {
     for ((nth, line), color) in lines.iter().enumerate().zip(ink::SERIES.iter().cycle()) {
         let style = color.stroke_width(BREADTH);
         for piece in line.points.split(|(_, value)| value.is_none()) {
@@ -250,7 +253,7 @@ pub(super) fn axes<'a, 'b, X>(
     labels: usize,
     write_x: &dyn Fn(&f64) -> String,
     write_y: &dyn Fn(&f64) -> String,
-) -> Result<ChartContext<'a, SVGBackend<'b>, Cartesian2d<X::CoordDescType, RangedCoordf64>>, Fault>
+) -> Result<ChartContext<'a, SVGBackend<'b>, Cartesian2d<X::CoordDescType, RangedCoordf64>>, ChartError>
 where
     X: AsRangedCoord<Value = f64>,
     X::CoordDescType: ValueFormatter<f64>,
@@ -281,7 +284,7 @@ where
 }
 
 /// An error that outlives the drawing area.
-pub(super) fn owned(fault: impl std::fmt::Display) -> Fault {
+pub(super) fn owned(fault: impl std::fmt::Display) -> ChartError {
     fault.to_string().into()
 }
 
@@ -321,7 +324,7 @@ mod tests {
     #[test]
     fn a_chart_is_told_in_words_and_figures_too() {
         let points = (0..30).map(|nth| (f64::from(nth) - 29.0, Some(f64::from(nth)))).collect();
-        let drawn = lines(chart(), HALF, &[Line { name: "leads".into(), points }], figures::rate)
+        let drawn = lines(chart(), HALF, &[ChartLine { name: "leads".into(), points }], figures::rate)
             .unwrap()
             .to_string();
         assert!(drawn.contains("role=\"img\"") && drawn.contains("Leads &lt;a second&gt;"), "{drawn}");
@@ -331,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_series_does_not_hide_another_of_the_same_values_and_all_are_as_broad() {
-        let line = |name: &'static str| Line {
+        let line = |name: &'static str| ChartLine {
             name: name.into(),
             points: vec![(-1.0, Some(2.0)), (0.0, Some(2.0))],
         };
@@ -345,7 +348,7 @@ mod tests {
     fn each_day_is_a_row_of_the_figures_and_no_day_or_one_can_be_drawn() {
         for count in [0, 1, 31] {
             let labels: Vec<String> = (0..count).map(|nth| format!("day {nth}")).collect();
-            let line = Line::of_days("Leads", (0..count).map(f64::from));
+            let line = ChartLine::of_days("Leads", (0..count).map(f64::from));
             let drawn = days(chart(), HALF, &labels, &[line], figures::count).unwrap().to_string();
             assert_eq!(drawn.matches("<td>day ").count(), usize::try_from(count).unwrap(), "{drawn}");
         }
@@ -354,8 +357,12 @@ mod tests {
     #[test]
     fn axes_are_named() {
         let chart = Chart { unit: "leads a second", ..chart() };
-        let drawn =
-            lines(chart, HALF, &[Line { name: "one".into(), points: vec![(0.0, Some(1.0))] }], figures::rate);
+        let drawn = lines(
+            chart,
+            HALF,
+            &[ChartLine { name: "one".into(), points: vec![(0.0, Some(1.0))] }],
+            figures::rate,
+        );
         let drawn = drawn.unwrap().to_string();
         assert!(drawn.contains("Minutes ago") && drawn.contains("leads a second"), "{drawn}");
     }
@@ -363,7 +370,9 @@ mod tests {
     #[test]
     fn nothing_can_be_drawn_too() {
         for points in [vec![], vec![(0.0, None)], vec![(-1.0, Some(0.0)), (0.0, None)]] {
-            assert!(lines(chart(), WIDE, &[Line { name: "leads".into(), points }], figures::rate).is_ok());
+            assert!(
+                lines(chart(), WIDE, &[ChartLine { name: "leads".into(), points }], figures::rate).is_ok()
+            );
         }
         assert!(sparkline(&[]).is_ok() && sparkline(&[None, Some(1.0)]).is_ok());
     }

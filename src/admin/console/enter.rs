@@ -7,7 +7,7 @@ use hyper::header::{ACCEPT, COOKIE, HOST, HeaderName, ORIGIN};
 use hyper::{HeaderMap, Method, StatusCode};
 
 use super::links::SIGN_IN;
-use super::live::{Show, stream};
+use super::live::{PageRenderer, stream};
 use super::prelude::*;
 use super::proxy;
 use super::visit::Proxied;
@@ -52,9 +52,9 @@ pub(super) use {back, page};
 
 /// Answers with a page, with a stream of its updates if requested, or with the reason for a refusal.
 pub(super) async fn showing(
-    context: Context<App>,
+    context: Context<AdminState>,
     least: Option<Role>,
-    show: Show,
+    show: PageRenderer,
 ) -> Result<Reply, Failure> {
     let visit = match enter(context, least).await {
         Ok(visit) => Arc::new(visit),
@@ -69,7 +69,10 @@ pub(super) async fn showing(
 
 /// Admits a request, or returns the answer to give instead: visitors without a session are redirected to the
 /// sign-in page; visitors whose role is too low get the required role.
-async fn enter(mut context: Context<App>, least: Option<Role>) -> Result<Visit, Result<Reply, Failure>> {
+async fn enter(
+    mut context: Context<AdminState>,
+    least: Option<Role>,
+) -> Result<ConsoleRequest, Result<Reply, Failure>> {
     let mut form = None;
     if context.request.method == Method::POST {
         let fields = context.request.read_form(FORM_BYTES, FORM_TIMEOUT).await;
@@ -94,7 +97,7 @@ async fn enter(mut context: Context<App>, least: Option<Role>) -> Result<Visit, 
             (None, Err(failure))
         }
     };
-    let visit = Visit { app, query, params, form, session, proxied, address, streams };
+    let visit = ConsoleRequest { app, query, params, form, session, proxied, address, streams };
     let checked = believed.and_then(|()| is_genuine(&visit, &request.headers));
     match checked.and_then(|()| may_enter(&visit, least)) {
         Ok(true) => Ok(visit),
@@ -109,7 +112,7 @@ async fn enter(mut context: Context<App>, least: Option<Role>) -> Result<Visit, 
 }
 
 /// Whether the visitor may enter; false if a sign-in is required first.
-fn may_enter(visit: &Visit, least: Option<Role>) -> Result<bool, Failure> {
+fn may_enter(visit: &ConsoleRequest, least: Option<Role>) -> Result<bool, Failure> {
     let Some(least) = least else { return Ok(true) };
     match visit.role() {
         None => Ok(false),
@@ -130,7 +133,7 @@ fn not_for(role: Role, least: Role) -> Failure {
 }
 
 /// Checks that the request's host is ours, and that its form comes from one of our pages.
-fn is_genuine(visit: &Visit, headers: &HeaderMap) -> Result<(), Failure> {
+fn is_genuine(visit: &ConsoleRequest, headers: &HeaderMap) -> Result<(), Failure> {
     if visit.is_unguarded() && visit.proxied.is_none() && !is_local(headers) {
         return Err(Failure::forbidden(
             "the console is open on loopback only by the names of loopback; \

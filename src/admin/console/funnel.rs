@@ -6,12 +6,12 @@ use std::ops::Range as Places;
 use chrono::{Days, Months};
 
 use super::super::reports::{failed, reports};
-use super::chart::{Chart, HALF, Line, days};
+use super::chart::{Chart, ChartLine, HALF, days};
 use super::prelude::*;
 use super::reports::address;
-use offerd_insight::reports::dimension::Slot;
+use offerd_insight::reports::dimension::DimensionSlot;
 use offerd_insight::reports::figures::{Figure, Figures};
-use offerd_insight::reports::query::{Order, OrderBy, Query, Range};
+use offerd_insight::reports::query::{DayRange, OrderBy, ReportQuery, SortOrder};
 use offerd_insight::reports::report::{Report, Row as Counted};
 use offerd_insight::reports::{Dimension, Reports};
 
@@ -23,10 +23,10 @@ const TIMES: [(&str, &str, u32, bool); 3] =
     [("week", "7 days", 7, false), ("month", "30 days", 30, false), ("year", "12 months", 12, true)];
 
 /// A figure of tables and charts: its label and its value.
-type Named = (&'static str, fn(&Figures) -> f64);
+type FunnelFigure = (&'static str, fn(&Figures) -> f64);
 
 /// All figures; the last is in dollars.
-const FIGURES: [Named; 8] = [
+const FIGURES: [FunnelFigure; 8] = [
     ("Leads", |of| of.leads as f64),
     ("Rate tables", |of| of.rate_tables as f64),
     ("With offers", |of| of.with_offers as f64),
@@ -46,20 +46,20 @@ const CHARTS: [(&str, &str, &str, Places<usize>); 4] = [
     ("payouts", "Payouts", "lead_payouts", PAYOUTS..FIGURES.len()),
 ];
 
-const PAGE: Page = Page::new(Section::Funnel, "funnel.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::Funnel, "funnel.html");
 
 /// A table row: its name, a link that filters by it, and its figures.
-type Row = (String, String, [String; FIGURES.len()]);
+type FunnelRow = (String, String, [String; FIGURES.len()]);
 
 /// A table: id, caption, row heading, rows, and a note.
-type Table = (&'static str, &'static str, &'static str, Vec<Row>, Option<String>);
+type FunnelTable = (&'static str, &'static str, &'static str, Vec<FunnelRow>, Option<String>);
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     let counted = reports(&visit.app)?;
     let query = asked_for(visit, &counted)?;
     let (wish, test) = (query.clone(), query.test);
     let read = visit.reading(move |_| {
-        let by = |by, test| counted.report_or_empty(&Query { by, test, ..wish.clone() });
+        let by = |by, test| counted.report_or_empty(&ReportQuery { by, test, ..wish.clone() });
         let (by_time, by_product) = (by(wish.by.clone(), test)?, by(vec![product()], test)?);
         let (by_company, others) = (by(vec![Dimension::Company], test)?, by(Vec::new(), !test)?.total.leads);
         Ok((counted.companies(), by_time, by_product, by_company, others))
@@ -93,17 +93,17 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// The selected range; by default the second.
-fn time(visit: &Visit) -> (&'static str, &'static str, u32, bool) {
+fn time(visit: &ConsoleRequest) -> (&'static str, &'static str, u32, bool) {
     let wanted = visit.query_value("time");
     TIMES.into_iter().find(|(name, ..)| wanted == Some(name)).unwrap_or(TIMES[1])
 }
 
 fn product() -> Dimension {
-    Dimension::Stored(Slot::PRODUCT, "product".to_owned())
+    Dimension::Stored(DimensionSlot::PRODUCT, "product".to_owned())
 }
 
 /// The query of the page, by days or months.
-fn asked_for(visit: &Visit, counted: &Reports) -> Result<Query, Failure> {
+fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery, Failure> {
     let zone = counted.zone();
     let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not what this page offers"));
     let mut filters = Vec::new();
@@ -122,17 +122,17 @@ fn asked_for(visit: &Visit, counted: &Reports) -> Result<Query, Failure> {
         false => (Dimension::Day, last - Days::new((count - 1).into())),
     };
     let test = visit.query_value("leads") == Some("test");
-    let order = Order { by: OrderBy::Figure(Figure::Leads), descending: true };
-    let range = Range { first, last };
-    Ok(Query { range, by: vec![by], filters, zone, test, compare: false, order, limit: COMPANIES })
+    let order = SortOrder { by: OrderBy::Figure(Figure::Leads), descending: true };
+    let range = DayRange { first, last };
+    Ok(ReportQuery { range, by: vec![by], filters, zone, test, compare: false, order, limit: COMPANIES })
 }
 
 /// The tables by product and by company.
 fn tables(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     [by_product, by_company]: [&Report; 2],
     companies: &[(String, String)],
-) -> [Table; 2] {
+) -> [FunnelTable; 2] {
     let of_product = |product: &ProductType| {
         let counted = by_product.rows.iter().find(|counted| counted.by[0] == product.as_str())?;
         let link = with(visit, "product", product.as_str());
@@ -200,7 +200,7 @@ fn ratio(of: f64, by: i64) -> Option<f64> {
     (by > 0).then(|| of / by as f64)
 }
 
-fn charts(query: &Query, report: &Report) -> Result<Vec<(String, Value)>, Failure> {
+fn charts(query: &ReportQuery, report: &Report) -> Result<Vec<(String, Value)>, Failure> {
     let by = &query.by[0];
     let (per, label) = if *by == Dimension::Day { ("day", "%b %-d") } else { ("month", "%b %Y") };
     let all = query.range.first.iter_days().take_while(|day| *day <= query.range.last);
@@ -218,8 +218,8 @@ fn charts(query: &Query, report: &Report) -> Result<Vec<(String, Value)>, Failur
             source: format!("{source}, counted into reports"),
             ..Chart::default()
         };
-        let line = |(name, of): &Named| Line::of_days(*name, figures.iter().map(of));
-        let drawn: Vec<Line> = FIGURES[lines.clone()].iter().map(line).collect();
+        let line = |(name, of): &FunnelFigure| ChartLine::of_days(*name, figures.iter().map(of));
+        let drawn: Vec<ChartLine> = FIGURES[lines.clone()].iter().map(line).collect();
         days(chart, HALF, &periods, &drawn, writing(lines.start)).map(|drawn| (heading, drawn))
     };
     CHARTS.into_iter().map(chart).collect()
@@ -239,7 +239,7 @@ fn written(figures: &Figures) -> [String; FIGURES.len()] {
 }
 
 /// This page's address with one parameter changed.
-fn with(visit: &Visit, name: &str, value: &str) -> String {
+fn with(visit: &ConsoleRequest, name: &str, value: &str) -> String {
     let mut pairs = visit.query.clone();
     pairs.retain(|(known, _)| known != name);
     pairs.push((name.to_owned(), value.to_owned()));

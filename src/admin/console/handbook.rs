@@ -3,19 +3,19 @@
 use super::prelude::*;
 use offerd_handbook::{CHAPTERS, Chapter, chapter};
 
-const PAGE: Page = Page::new(Section::Handbook, "handbook.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::Handbook, "handbook.html");
 
 /// Shows the first chapter.
-pub(super) async fn begin(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn begin(visit: &ConsoleRequest) -> Result<View, Failure> {
     view(visit, &CHAPTERS[0])
 }
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     let named = chapter(visit.params.get("chapter").unwrap_or_default());
     view(visit, named.ok_or_else(Failure::not_found_path)?)
 }
 
-fn view(visit: &Visit, shown: &Chapter) -> Result<View, Failure> {
+fn view(visit: &ConsoleRequest, shown: &Chapter) -> Result<View, Failure> {
     let entry = |one: &Chapter| {
         fields! { title => one.title, path => path(one.name), current => one.name == shown.name }
     };

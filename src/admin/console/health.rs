@@ -1,12 +1,12 @@
 //! Checks of the daemon's health: the lower half of *Now*.
 
-use super::history::Reading;
+use super::history::MetricsReading;
 use super::prelude::*;
 use offerd_base::partner_health::Health;
 use offerd_base::telemetry::metrics;
 use offerd_engine::matching::limiter::State;
 use offerd_engine::matching::partner_clients::BreakerState;
-use offerd_insight::nodes::Nodes;
+use offerd_insight::nodes::NodeList;
 use offerd_outbound::postbacks;
 use offerd_store::ClockStanding;
 
@@ -23,7 +23,7 @@ const RECORDS_FROM: &str = "offerd_store_broken_records_total, offerd_store_dama
 const REFUSED_FROM: &str = "offerd_http_requests_refused_total, offerd_submits_refused_total";
 
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Check {
+pub(super) struct HealthCheck {
     pub(super) name: &'static str,
     pub(super) class: &'static str,
     state: &'static str,
@@ -36,7 +36,7 @@ pub(super) struct Check {
 type Judged = (&'static str, &'static str, String);
 
 /// All checks; `first` and `last` are a minute apart.
-pub(super) fn checks(app: &App, first: &Reading, last: &Reading) -> Vec<Check> {
+pub(super) fn checks(app: &AdminState, first: &MetricsReading, last: &MetricsReading) -> Vec<HealthCheck> {
     let queue = limited(last.queue, app.settings().store.queue, "commits waiting");
     let tables = limited(last.open_tables, app.engine.configuration().rules.matching.live_tables, "open");
     let judged = [
@@ -56,16 +56,16 @@ pub(super) fn checks(app: &App, first: &Reading, last: &Reading) -> Vec<Check> {
         ("Nodes", metrics::NODES_ALIVE, nodes(app)),
     ];
     let check = |(name, source, judged): (_, _, Option<Judged>)| {
-        judged.map(|(class, state, figures)| Check { name, class, state, figures, source })
+        judged.map(|(class, state, figures)| HealthCheck { name, class, state, figures, source })
     };
     judged.into_iter().filter_map(check).collect()
 }
 
 /// The check of the nodes, on a shared store.
-fn nodes(app: &App) -> Option<Judged> {
+fn nodes(app: &AdminState) -> Option<Judged> {
     let settings = app.settings();
     settings.store.database()?;
-    Some(match Nodes::of(&app.store, &settings) {
+    Some(match NodeList::of(&app.store, &settings) {
         Ok(nodes) if nodes.warnings.is_empty() => {
             ("good", "alike", format!("{} alive", app.store.known_alive()))
         }
@@ -74,7 +74,7 @@ fn nodes(app: &App) -> Option<Judged> {
     })
 }
 
-fn leads(app: &App) -> Judged {
+fn leads(app: &AdminState) -> Judged {
     match app.ready() {
         Ok(()) => match app.health.degraded() {
             Some(degraded) => ("warn", "taken in, degraded", degraded),
@@ -84,16 +84,16 @@ fn leads(app: &App) -> Judged {
     }
 }
 
-fn store(app: &App) -> Judged {
+fn store(app: &AdminState) -> Judged {
     match app.store.health() {
-        offerd_store::Health::Sound => ("good", "writes", "synced before it is acknowledged".to_owned()),
-        offerd_store::Health::Short(reason) => ("warn", "short of room", reason),
-        offerd_store::Health::Stalled(reason) => ("bad", "hangs", reason),
-        offerd_store::Health::Failed(reason) => ("bad", "failed", reason),
+        offerd_store::StoreHealth::Sound => ("good", "writes", "synced before it is acknowledged".to_owned()),
+        offerd_store::StoreHealth::Short(reason) => ("warn", "short of room", reason),
+        offerd_store::StoreHealth::Stalled(reason) => ("bad", "hangs", reason),
+        offerd_store::StoreHealth::Failed(reason) => ("bad", "failed", reason),
     }
 }
 
-fn disk(app: &App, last: &Reading) -> Judged {
+fn disk(app: &AdminState, last: &MetricsReading) -> Judged {
     let reserve = app.settings().store.reserve_bytes as f64;
     let (class, state) = match last.free_bytes {
         Some(free) if free < reserve => ("bad", "full"),
@@ -116,7 +116,7 @@ fn limited(used: f64, limit: usize, what: &str) -> Judged {
     (class, state, format!("{} of {} {what}", figures::count(used), figures::count(limit as f64)))
 }
 
-fn records(app: &App, last: &Reading) -> Judged {
+fn records(app: &AdminState, last: &MetricsReading) -> Judged {
     let damages = app.store.damages();
     let (class, state) = match (damages.is_empty(), last.broken > 0.0) {
         (false, _) => ("bad", "damaged"),
@@ -129,7 +129,7 @@ fn records(app: &App, last: &Reading) -> Judged {
     (class, state, figures)
 }
 
-fn clock(app: &App) -> Judged {
+fn clock(app: &AdminState) -> Judged {
     let (class, state) = match app.store.clock_standing() {
         ClockStanding::Followed => ("good", "believed"),
         ClockStanding::Ahead(_) => ("bad", "not believed"),
@@ -140,7 +140,7 @@ fn clock(app: &App) -> Judged {
     (class, state, figures)
 }
 
-fn postbacks(app: &App) -> Judged {
+fn postbacks(app: &AdminState) -> Judged {
     let (store, subscriptions) = (&app.store, app.subscriptions());
     let latest_ms = store.now_ms() - FAILING_FOR_MS;
     let failing = postbacks::failing(store, &subscriptions).into_iter();
@@ -154,14 +154,14 @@ fn postbacks(app: &App) -> Judged {
     (class, state, figures)
 }
 
-fn refused(first: &Reading, last: &Reading) -> Judged {
+fn refused(first: &MetricsReading, last: &MetricsReading) -> Judged {
     let count = last.refused - first.refused;
     let (class, state) = if count > 0.0 { ("warn", "turned away") } else { ("good", "all let in") };
     let figures = format!("{} turned away in the last minute", figures::count(count));
     (class, state, figures)
 }
 
-fn partners(app: &App) -> Judged {
+fn partners(app: &AdminState) -> Judged {
     let standings = app.engine.standings();
     let of = |states: &[State]| standings.iter().filter(|standing| states.contains(&standing.state)).count();
     let (active, all) = (of(&[State::Active]), standings.len());
@@ -180,7 +180,7 @@ fn partners(app: &App) -> Judged {
     (class, state, figures)
 }
 
-fn partners_health(app: &App) -> Judged {
+fn partners_health(app: &AdminState) -> Judged {
     let standings = app.engine.standings();
     let of = |wanted: Health| standings.iter().filter(|standing| standing.health.health == wanted).count();
     let unwell = [Health::Silent, Health::Failing, Health::Slow, Health::DecliningMore];
@@ -197,7 +197,7 @@ fn partners_health(app: &App) -> Judged {
     (class, state, figures)
 }
 
-fn breakers(app: &App) -> Judged {
+fn breakers(app: &AdminState) -> Judged {
     let configuration = app.engine.configuration();
     let states: Vec<BreakerState> = configuration
         .book
@@ -217,7 +217,7 @@ fn breakers(app: &App) -> Judged {
     (class, state, figures)
 }
 
-fn reload(last: &Reading) -> Judged {
+fn reload(last: &MetricsReading) -> Judged {
     // The previous configuration stays in use, not that of the files.
     let (class, state) = if last.refused_last { ("warn", "last one refused") } else { ("good", "in force") };
     let at = last.reloaded_at.map(|seconds| seconds * 1000.0);

@@ -10,10 +10,10 @@ use chrono::Utc;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::super::App;
+use super::super::AdminState;
 use super::kept_history;
 use super::today::Today;
-use offerd_base::telemetry::figures::{Distribution, Figures};
+use offerd_base::telemetry::figures::{Distribution, MetricsSnapshot};
 use offerd_base::telemetry::metrics::{
     HTTP_REQUEST_SECONDS, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED, OPEN_TABLES, PARTNER_OUTCOMES, RELOADED_AT,
     RELOADS, STORE_BROKEN_RECORDS, STORE_COMMIT_SECONDS, STORE_FREE_BYTES, STORE_QUEUE_DEPTH,
@@ -36,7 +36,7 @@ const POLL_ROUTE: &str = "/originator/rateTables/{uuid}";
 
 /// The metrics at one time. Counters are kept as they are, so that any two readings yield a difference.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Reading {
+pub(super) struct MetricsReading {
     /// Time, Unix milliseconds.
     pub(super) at: i64,
     /// Id of the process, whose counters started at 0.
@@ -82,11 +82,11 @@ pub(super) struct Reading {
 
 /// The ring of readings. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub(super) struct History(Arc<Mutex<VecDeque<Reading>>>);
+pub(super) struct History(Arc<Mutex<VecDeque<MetricsReading>>>);
 
 impl History {
     /// The readings of the last `span`, oldest first; never empty after the first reading.
-    pub(super) fn last(&self, span: Duration) -> Vec<Reading> {
+    pub(super) fn last(&self, span: Duration) -> Vec<MetricsReading> {
         let readings = self.0.lock();
         let newest = readings.back().map_or(0, |reading| reading.at);
         let span = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
@@ -96,7 +96,7 @@ impl History {
     }
 
     /// Like `last`, for this process only.
-    pub(super) fn lately(&self, span: Duration) -> Vec<Reading> {
+    pub(super) fn lately(&self, span: Duration) -> Vec<MetricsReading> {
         let mut readings = self.last(span);
         let newest = readings.last().map_or(0, |reading| reading.process);
         readings.retain(|reading| reading.process == newest);
@@ -104,7 +104,7 @@ impl History {
     }
 
     /// Prepends the stored readings of an earlier process.
-    pub(super) fn recall(&self, kept: Vec<Reading>) {
+    pub(super) fn recall(&self, kept: Vec<MetricsReading>) {
         let mut readings = self.0.lock();
         let first = readings.front().map_or(i64::MAX, |reading| reading.at);
         let surplus = (kept.len() + readings.len()).saturating_sub(READINGS);
@@ -113,7 +113,7 @@ impl History {
         }
     }
 
-    fn add(&self, mut reading: Reading) {
+    fn add(&self, mut reading: MetricsReading) {
         let mut readings = self.0.lock();
         // Two readings may run concurrently; the one that began later is more recent. A clock that was set
         // back restarts the ring.
@@ -137,15 +137,15 @@ impl History {
 }
 
 /// Takes a reading now, so that a change just made shows at once.
-pub(crate) async fn read(app: &Arc<App>) {
+pub(crate) async fn read(app: &Arc<AdminState>) {
     // With many partners there are many metrics to read.
-    if let Ok(reading) = app.reading("the metrics could not be read", Reading::of).await {
+    if let Ok(reading) = app.reading("the metrics could not be read", MetricsReading::of).await {
         app.console.history.add(reading);
     }
 }
 
 /// Takes a reading at each interval, until dropped.
-pub(crate) async fn watch(app: Arc<App>) {
+pub(crate) async fn watch(app: Arc<AdminState>) {
     let mut ticks = tokio::time::interval(EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut kept = kept_history::begin(&app).await;
@@ -156,15 +156,15 @@ pub(crate) async fn watch(app: Arc<App>) {
     }
 }
 
-impl Reading {
+impl MetricsReading {
     /// The current metrics.
-    pub(super) fn of(app: &App) -> Self {
+    pub(super) fn of(app: &AdminState) -> Self {
         // Taken first: events during the read may be missing from it.
         let at = Utc::now().timestamp_millis();
         Self { process: app.console.process, ..Self::told(at, &app.measured()) }
     }
 
-    fn told(at: i64, figures: &Figures) -> Self {
+    fn told(at: i64, figures: &MetricsSnapshot) -> Self {
         let answers = |statuses: RangeInclusive<u16>| -> f64 {
             let of = |listener| figures.answers(HTTP_REQUESTS, &[("listener", listener)], &statuses);
             PUBLIC_LISTENERS.map(of).iter().sum()
@@ -218,7 +218,7 @@ offerd_http_requests_total{listener="integrations",route="unknown",status="404"}
 offerd_http_requests_total{listener="api",route="/leads/rateTables",status="503"} 5
 offerd_http_requests_total{listener="admin",route="/console",status="500"} 9
 "#;
-        let reading = Reading::told(0, &Figures::parse(text));
+        let reading = MetricsReading::told(0, &MetricsSnapshot::parse(text));
         assert_eq!((reading.leads, reading.requests), (10.0, 136.0));
         assert_eq!(
             (reading.faulty, reading.failed),
@@ -231,7 +231,11 @@ offerd_http_requests_total{listener="admin",route="/console",status="500"} 9
     fn a_reload_was_refused_until_another_is_taken_in() {
         let history = History::default();
         let told = |reloads_refused, at| {
-            history.add(Reading { reloads_refused, reloaded_at: Some(at), ..Reading::default() });
+            history.add(MetricsReading {
+                reloads_refused,
+                reloaded_at: Some(at),
+                ..MetricsReading::default()
+            });
             history.last(Duration::ZERO).pop().unwrap().refused_last
         };
         assert!(!told(0.0, 1.0) && told(1.0, 1.0) && told(1.0, 1.0));
@@ -242,11 +246,12 @@ offerd_http_requests_total{listener="admin",route="/console",status="500"} 9
     #[test]
     fn what_a_process_before_has_kept_comes_first_and_is_of_another_process() {
         let history = History::default();
-        let of = |process, at| Reading { process, at, ..Reading::default() };
+        let of = |process, at| MetricsReading { process, at, ..MetricsReading::default() };
         history.add(of(2, 60_000));
         history.recall(vec![of(1, 0), of(1, 30_000), of(1, 90_000)]);
         history.add(of(2, 65_000));
-        let at = |readings: Vec<Reading>| readings.iter().map(|reading| reading.at).collect::<Vec<_>>();
+        let at =
+            |readings: Vec<MetricsReading>| readings.iter().map(|reading| reading.at).collect::<Vec<_>>();
         assert_eq!(at(history.last(Duration::MAX)), [0, 30_000, 60_000, 65_000]);
         assert_eq!(at(history.lately(Duration::MAX)), [60_000, 65_000]);
     }
@@ -256,7 +261,11 @@ offerd_http_requests_total{listener="admin",route="/console",status="500"} 9
         let history = History::default();
         let every = EVERY.as_millis() as i64;
         for nth in 0..READINGS as i64 + 10 {
-            history.add(Reading { at: nth * every, requests: nth as f64 * 10.0, ..Reading::default() });
+            history.add(MetricsReading {
+                at: nth * every,
+                requests: nth as f64 * 10.0,
+                ..MetricsReading::default()
+            });
         }
         assert_eq!(history.last(Duration::MAX).len(), READINGS);
         let minute = history.last(Duration::from_secs(60));

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tracing::debug;
 use uuid::Uuid;
 
-use super::super::App;
-use super::history::Reading;
+use super::super::AdminState;
+use super::history::MetricsReading;
 use super::today::Today;
 use offerd_store::{Commit, Tree, codec};
 
@@ -23,24 +23,24 @@ const MINUTE_MS: i64 = 60_000;
 const UNREAD: &str = "what is kept for charts could not be read";
 
 /// The minute of the last stored reading.
-pub(super) struct Keeping(i64);
+pub(super) struct LastStoredMinute(i64);
 
 /// A stored reading.
-struct Kept {
+struct StoredReading {
     key: Vec<u8>,
     minute: i64,
     /// The process that took it; `None` in a store that was not shared.
     place: Option<Uuid>,
     /// `None` if it cannot be decoded.
-    reading: Option<Reading>,
+    reading: Option<MetricsReading>,
 }
 
 /// Loads the stored readings of earlier processes, and removes expired ones.
-pub(super) async fn begin(app: &Arc<App>) -> Keeping {
+pub(super) async fn begin(app: &Arc<AdminState>) -> LastStoredMinute {
     let now = minute_of(chrono::Utc::now().timestamp_millis());
     let found = app.reading(UNREAD, |app| {
         let records = app.store.scan(Tree::Charts, []).filter_map(Result::ok);
-        records.filter_map(|(key, bytes)| Kept::parse(&key, &bytes)).collect::<Vec<_>>()
+        records.filter_map(|(key, bytes)| StoredReading::parse(&key, &bytes)).collect::<Vec<_>>()
     });
     let found = found.await.unwrap_or_default();
     // Removes readings that are expired or undecodable, including those of processes that never return.
@@ -52,14 +52,14 @@ pub(super) async fn begin(app: &Arc<App>) -> Keeping {
     write(app, commit).await;
     let place = app.store.place();
     let own = kept.into_iter().filter(|one| one.place.is_none() || one.place == place);
-    let readings: Vec<Reading> = own.filter_map(|one| one.reading).collect();
+    let readings: Vec<MetricsReading> = own.filter_map(|one| one.reading).collect();
     app.console.days.recall(readings.iter().filter_map(|reading| Some((reading.at, reading.today?))));
     let shown = readings.into_iter().filter(|reading| minute_of(reading.at) > now - MINUTES_SHOWN);
     app.console.history.recall(shown.collect());
-    Keeping(now - 1)
+    LastStoredMinute(now - 1)
 }
 
-impl Kept {
+impl StoredReading {
     fn parse(key: &[u8], bytes: &[u8]) -> Option<Self> {
         let (minute, place) = key.split_first_chunk()?;
         let place = (!place.is_empty()).then(|| Uuid::from_slice(place)).transpose().ok()?;
@@ -68,9 +68,9 @@ impl Kept {
     }
 }
 
-impl Keeping {
+impl LastStoredMinute {
     /// Stores the newest reading if it is the first of its minute, with the totals of the day.
-    pub(super) async fn keep(&mut self, app: &Arc<App>) {
+    pub(super) async fn keep(&mut self, app: &Arc<AdminState>) {
         let Some(reading) = app.console.history.last(Duration::ZERO).pop() else { return };
         let minute = minute_of(reading.at);
         if minute == self.0 {
@@ -81,7 +81,7 @@ impl Keeping {
         if let Some(today) = today {
             app.console.days.add(reading.at, today);
         }
-        let bytes = codec::encode(&Reading { today, ..reading });
+        let bytes = codec::encode(&MetricsReading { today, ..reading });
         let commit = Commit::new()
             .put(Tree::Charts, key(app, minute), bytes)
             .remove(Tree::Charts, key(app, minute - minutes_kept(app)));
@@ -89,11 +89,11 @@ impl Keeping {
     }
 }
 
-fn minutes_kept(app: &App) -> i64 {
+fn minutes_kept(app: &AdminState) -> i64 {
     i64::try_from(app.settings().console.history_kept.as_secs() / 60).unwrap_or(i64::MAX)
 }
 
-async fn write(app: &App, commit: Commit) {
+async fn write(app: &AdminState, commit: Commit) {
     if let Err(failure) = app.store.commit_within(WRITE_WITHIN, commit).await {
         debug!(%failure, "a reading of the metrics could not be kept");
     }
@@ -103,7 +103,7 @@ fn minute_of(at_ms: i64) -> i64 {
     at_ms.div_euclid(MINUTE_MS)
 }
 
-fn key(app: &App, minute: i64) -> Vec<u8> {
+fn key(app: &AdminState, minute: i64) -> Vec<u8> {
     app.store.own_key(&u32::try_from(minute).unwrap_or(0).to_be_bytes())
 }
 
@@ -113,13 +113,17 @@ mod tests {
 
     #[test]
     fn a_reading_is_known_by_its_minute_and_by_its_place_where_it_has_one() {
-        let bytes = codec::encode(&Reading { requests: 3.0, ..Reading::default() });
+        let bytes = codec::encode(&MetricsReading { requests: 3.0, ..MetricsReading::default() });
         let place = Uuid::from_u128(7);
-        let of_before = Kept::parse(&9_u32.to_be_bytes(), &bytes).unwrap();
+        let of_before = StoredReading::parse(&9_u32.to_be_bytes(), &bytes).unwrap();
         assert_eq!((of_before.minute, of_before.place), (9, None), "as stores in files have them");
-        let shared = Kept::parse(&[&9_u32.to_be_bytes()[..], place.as_bytes()].concat(), &bytes).unwrap();
+        let shared =
+            StoredReading::parse(&[&9_u32.to_be_bytes()[..], place.as_bytes()].concat(), &bytes).unwrap();
         assert_eq!((shared.minute, shared.place), (9, Some(place)));
         assert_eq!(shared.reading.unwrap().requests, 3.0);
-        assert!(Kept::parse(&[0; 3], &bytes).is_none() && Kept::parse(&[0; 9], &bytes).is_none());
+        assert!(
+            StoredReading::parse(&[0; 3], &bytes).is_none()
+                && StoredReading::parse(&[0; 9], &bytes).is_none()
+        );
     }
 }

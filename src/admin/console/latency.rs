@@ -3,10 +3,10 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::chart::{self, Chart, Fault, ink};
+use super::chart::{self, Chart, ChartError, ink};
 use super::prelude::*;
 use offerd_engine::matching::ask_statistics::EndedAsk;
-use offerd_engine::matching::ask_statistics::survival::Ending;
+use offerd_engine::matching::ask_statistics::survival::AskEnding;
 use offerd_engine::matching::late_asks::LateAsk;
 
 /// Bars of the chart.
@@ -19,7 +19,7 @@ const SHORTEST: f64 = 1e-5;
 const PARTS: [&str; 3] = ["with offers", "without offers", "too late"];
 
 /// A bar: the requests of a range of durations.
-struct Bar {
+struct LatencyBar {
     from: f64,
     to: f64,
     counts: [usize; PARTS.len()],
@@ -57,7 +57,13 @@ pub(super) fn chart(
     })
 }
 
-fn draw(area: &chart::Area<'_>, bars: &[Bar], top: f64, timeout: f64, words: &str) -> Result<(), Fault> {
+fn draw(
+    area: &chart::Area<'_>,
+    bars: &[LatencyBar],
+    top: f64,
+    timeout: f64,
+    words: &str,
+) -> Result<(), ChartError> {
     let (first, last) = (bars[0].from, bars[bars.len() - 1].to);
     let mut axes = chart::axes(
         area,
@@ -90,17 +96,17 @@ fn draw(area: &chart::Area<'_>, bars: &[Bar], top: f64, timeout: f64, words: &st
 }
 
 /// The requests by duration, in logarithmic steps.
-fn bars(asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Vec<Bar> {
+fn bars(asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Vec<LatencyBar> {
     let in_time = asks.iter().filter_map(|ask| {
         let part = match ask.end {
-            Some(Ending::Offered) => 0,
-            Some(Ending::Declined) => 1,
+            Some(AskEnding::Offered) => 0,
+            Some(AskEnding::Declined) => 1,
             None => 2,
-            Some(Ending::Failed | Ending::TimedOut) => return None,
+            Some(AskEnding::Failed | AskEnding::TimedOut) => return None,
         };
         Some((f64::from(ask.elapsed_us) / 1e6, part))
     });
-    let came = late.iter().filter(|ask| matches!(ask.end, Ending::Offered | Ending::Declined));
+    let came = late.iter().filter(|ask| matches!(ask.end, AskEnding::Offered | AskEnding::Declined));
     let late = came.map(|ask| (f64::from(ask.elapsed_us) / 1e6, 2));
     let asks: Vec<(f64, usize)> =
         in_time.chain(late).map(|(time, part)| (time.max(SHORTEST), part)).collect();
@@ -111,8 +117,9 @@ fn bars(asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Vec<Bar> {
     let last = longest * 1.6;
     let step = (last / first).powf(1.0 / BARS as f64);
     let edge = |nth: usize| first * step.powi(nth as i32);
-    let mut bars: Vec<Bar> =
-        (0..BARS).map(|nth| Bar { from: edge(nth), to: edge(nth + 1), counts: [0; PARTS.len()] }).collect();
+    let mut bars: Vec<LatencyBar> = (0..BARS)
+        .map(|nth| LatencyBar { from: edge(nth), to: edge(nth + 1), counts: [0; PARTS.len()] })
+        .collect();
     for (time, part) in asks {
         let nth = ((time / first).ln() / step.ln()) as usize;
         bars[nth.min(BARS - 1)].counts[part] += 1;
@@ -120,7 +127,7 @@ fn bars(asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Vec<Bar> {
     bars
 }
 
-fn row(bar: &Bar) -> Vec<String> {
+fn row(bar: &LatencyBar) -> Vec<String> {
     let times = [bar.from, bar.to].map(figures::seconds);
     times.into_iter().chain(bar.counts.map(|count| count.to_string())).collect()
 }
@@ -129,17 +136,17 @@ fn row(bar: &Bar) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn ask(elapsed_us: u32, end: Ending) -> EndedAsk {
+    fn ask(elapsed_us: u32, end: AskEnding) -> EndedAsk {
         EndedAsk { elapsed_us, end: Some(end), test: false }
     }
 
     #[test]
     fn every_answer_stands_in_one_bar() {
         let times = [0, 9, 10, 999, 1_000, 250_000, 3_999_999, 4_000_000, 9_000_000];
-        let mut asks = times.map(|elapsed_us| ask(elapsed_us, Ending::Offered)).to_vec();
-        asks.push(ask(7, Ending::Failed));
+        let mut asks = times.map(|elapsed_us| ask(elapsed_us, AskEnding::Offered)).to_vec();
+        asks.push(ask(7, AskEnding::Failed));
         let late = |end| LateAsk { at: 0, test: false, budget_us: 4_000_000, elapsed_us: 20_000_000, end };
-        let bars = bars(&asks, &[late(Ending::Declined), late(Ending::TimedOut)], 4.0);
+        let bars = bars(&asks, &[late(AskEnding::Declined), late(AskEnding::TimedOut)], 4.0);
         assert_eq!(bars.iter().map(|bar| bar.counts[0]).sum::<usize>(), times.len());
         assert_eq!(bars.iter().map(|bar| bar.counts[2]).sum::<usize>(), 1);
         assert!(bars[0].from <= SHORTEST && bars[BARS - 1].to > 20.0);
@@ -147,7 +154,7 @@ mod tests {
 
     #[test]
     fn one_ask_is_counted_in_whole_ticks_each_once() {
-        let asks = [ask(250_000, Ending::Offered)];
+        let asks = [ask(250_000, AskEnding::Offered)];
         let drawn = chart("id".to_owned(), "Answers".to_owned(), &asks, &[], 5.0).unwrap().to_string();
         let texts = drawn.split("<text ").skip(1).filter_map(|text| text.split(['>', '<']).nth(1));
         let ticks: Vec<&str> = texts.map(str::trim).filter(|text| text.parse::<f64>().is_ok()).collect();

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::App;
-use super::session::{INVITATION_LIFE, LINK_LIFE, Person};
+use super::super::AdminState;
+use super::session::{ConsolePrincipal, INVITATION_LIFE, LINK_LIFE};
 use offerd_store::users::UserRecord;
 
 /// Start page of the console.
@@ -36,17 +36,22 @@ impl ConsoleLink {
 
 /// The one-time sign-in link of the first start: its user sets a name and a password, and becomes the first
 /// administrator.
-pub fn first_link(app: &App) -> String {
-    link_of(app, Person::of_machine("link of the first start".to_owned()), true, LINK_LIFE).url
+pub fn first_link(app: &AdminState) -> String {
+    link_of(app, ConsolePrincipal::of_machine("link of the first start".to_owned()), true, LINK_LIFE).url
 }
 
 /// A one-time sign-in link with which a user sets a password.
-pub(crate) fn invitation(app: &App, user: &UserRecord) -> ConsoleLink {
-    link_of(app, Person::of(user), true, INVITATION_LIFE)
+pub(crate) fn invitation(app: &AdminState, user: &UserRecord) -> ConsoleLink {
+    link_of(app, ConsolePrincipal::of(user), true, INVITATION_LIFE)
 }
 
 /// The console's address, with a one-time sign-in link if a sign-in is required.
-pub(super) fn link_of(app: &App, person: Person, invites: bool, life: Duration) -> ConsoleLink {
+pub(super) fn link_of(
+    app: &AdminState,
+    person: ConsolePrincipal,
+    invites: bool,
+    life: Duration,
+) -> ConsoleLink {
     let base = &app.run_file.admin;
     if !app.console.sessions.rules.required {
         return ConsoleLink { url: format!("{base}{HOME}"), sign_in: false, expires_in_s: None };

@@ -18,10 +18,10 @@ pub(super) const STREAMS: usize = 32;
 const RETRY_AFTER_S: u32 = 30;
 
 /// Renders a page; `page!` makes one from an `async fn`.
-pub(super) type Show = for<'v> fn(&'v Visit) -> BoxFuture<'v, Result<View, Failure>>;
+pub(super) type PageRenderer = for<'v> fn(&'v ConsoleRequest) -> BoxFuture<'v, Result<View, Failure>>;
 
 /// Streams a page until its reader leaves or the daemon stops.
-pub(super) async fn stream(visit: Arc<Visit>, show: Show) -> Result<Reply, Failure> {
+pub(super) async fn stream(visit: Arc<ConsoleRequest>, show: PageRenderer) -> Result<Reply, Failure> {
     let first = show(&visit).await?;
     if first.instead.is_some() {
         return first.reply(&visit);
@@ -46,7 +46,7 @@ pub(super) async fn stream(visit: Arc<Visit>, show: Show) -> Result<Reply, Failu
 
 /// Sends a page, then repeatedly the readiness, with the page while it still changes. Ends when the visitor
 /// may no longer see the page, or it cannot be rendered.
-async fn keep(visit: Arc<Visit>, show: Show, first: View, sender: &mpsc::Sender<Bytes>) {
+async fn keep(visit: Arc<ConsoleRequest>, show: PageRenderer, first: View, sender: &mpsc::Sender<Bytes>) {
     let mut view = Some(first);
     while visit.may_stay() {
         let fresh = view.as_ref().and_then(|view| view.fresh);

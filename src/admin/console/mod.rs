@@ -88,7 +88,7 @@ use offerd_web::{Editions, Handler, Route, Scope, handler};
 
 /// Every path of the console, with its handler and the least role that may use it.
 #[rustfmt::skip]
-pub(super) const ROUTES: &[Row] = &[
+pub(super) const ROUTES: &[ConsoleRoute] = &[
     get("/console", "What happens now.", page!(Viewer, now::show)),
     get("/console/", "Leads to what happens now.", back!(Viewer, "/console")),
     get("/console/{page}", "There is no such page.", page!(Viewer, nowhere)),
@@ -163,25 +163,25 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/assets/{file}", "What pages are drawn with.", (None, handler!(assets::show))),
 ];
 
-pub(super) struct Row {
-    pub(super) route: Route<Handler<App>>,
+pub(super) struct ConsoleRoute {
+    pub(super) route: Route<Handler<AdminState>>,
     /// The least role; `None` for a path that needs no sign-in.
     pub(super) role: Option<Role>,
 }
 
 /// A handler with the least role that may use it; created by `page!`.
-type Guarded = (Option<Role>, Handler<App>);
+type GuardedHandler = (Option<Role>, Handler<AdminState>);
 
-const fn get(path: &'static str, about: &'static str, guarded: Guarded) -> Row {
+const fn get(path: &'static str, about: &'static str, guarded: GuardedHandler) -> ConsoleRoute {
     row(Method::GET, Scope::None, path, about, guarded)
 }
 
-const fn post(path: &'static str, about: &'static str, guarded: Guarded) -> Row {
+const fn post(path: &'static str, about: &'static str, guarded: GuardedHandler) -> ConsoleRoute {
     row(Method::POST, Scope::None, path, about, guarded)
 }
 
 /// A route for the command line, authorised by the key of the run file.
-const fn by_command(path: &'static str, about: &'static str, handler: Handler<App>) -> Row {
+const fn by_command(path: &'static str, about: &'static str, handler: Handler<AdminState>) -> ConsoleRoute {
     row(Method::POST, Scope::Confidential, path, about, (None, handler))
 }
 
@@ -190,9 +190,9 @@ const fn row(
     scope: Scope,
     path: &'static str,
     about: &'static str,
-    (role, handler): Guarded,
-) -> Row {
-    Row { route: Route { method, path, scope, editions: Editions::All, about, handler }, role }
+    (role, handler): GuardedHandler,
+) -> ConsoleRoute {
+    ConsoleRoute { route: Route { method, path, scope, editions: Editions::All, about, handler }, role }
 }
 
 /// Every path of the console with its method and least role; `None` for a path that needs no sign-in.
@@ -201,7 +201,7 @@ pub fn roles() -> impl Iterator<Item = (Method, &'static str, Option<Role>)> {
 }
 
 /// Answers a path that does not exist, typed or from an old link.
-async fn nowhere(_: &Visit) -> Result<View, Failure> {
+async fn nowhere(_: &ConsoleRequest) -> Result<View, Failure> {
     Err(Failure::unknown("There is no such page in the console"))
 }
 
@@ -216,7 +216,7 @@ pub(super) struct Console {
     process: u64,
     history: history::History,
     /// Figures of the last days, by the minute.
-    days: today::Days,
+    days: today::DailyTotals,
     /// One permit per open page stream.
     streams: Arc<Semaphore>,
     /// One permit for the page that reads stored tables.
@@ -233,7 +233,7 @@ impl Console {
             csrf: Uuid::new_v4().to_string(),
             process: u64::from_be_bytes(Uuid::new_v4().as_bytes()[..8].try_into().unwrap_or_default()),
             history: history::History::default(),
-            days: today::Days::default(),
+            days: today::DailyTotals::default(),
             streams: Arc::new(Semaphore::new(live::STREAMS)),
             scans: Arc::new(Semaphore::new(1)),
             stop: watch::channel(false).0,
@@ -242,7 +242,7 @@ impl Console {
 
     /// The least role that may open a path.
     fn least_role(&self, path: &str) -> Option<Role> {
-        let shown = |row: &&Row| row.route.path == path && row.route.method == Method::GET;
+        let shown = |row: &&ConsoleRoute| row.route.path == path && row.route.method == Method::GET;
         ROUTES.iter().find(shown).and_then(|row| row.role)
     }
 

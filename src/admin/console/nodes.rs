@@ -2,14 +2,14 @@
 
 use super::prelude::*;
 use crate::nodes;
-use offerd_insight::nodes::{Node, Nodes};
+use offerd_insight::nodes::{NodeList, NodeView};
 
-const PAGE: Page = Page::new(Section::Nodes, "nodes.html").fresh(Duration::from_secs(2));
+const PAGE: ConsolePage = ConsolePage::new(Section::Nodes, "nodes.html").fresh(Duration::from_secs(2));
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
-    let Nodes { shared, nodes, warnings } = nodes::nodes(&visit.app).await?;
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+    let NodeList { shared, nodes, warnings } = nodes::nodes(&visit.app).await?;
     let (ended, alive): (Vec<_>, Vec<_>) = nodes.iter().partition(|node| node.ended.is_some());
-    let row = |node: &&Node| fields! { name => node.name(), ..node };
-    let rows = |nodes: Vec<&Node>| nodes.iter().map(row).collect::<Vec<_>>();
+    let row = |node: &&NodeView| fields! { name => node.name(), ..node };
+    let rows = |nodes: Vec<&NodeView>| nodes.iter().map(row).collect::<Vec<_>>();
     visit.view(PAGE, fields! { shared, warnings, alive => rows(alive), ended => rows(ended) })
 }

@@ -1,9 +1,9 @@
 //! `GET /console`: current activity on one screen.
 
 use super::attention::attention;
-use super::chart::{self, Chart, Line, sparkline};
+use super::chart::{self, Chart, ChartLine, sparkline};
 use super::health::checks;
-use super::history::{self, Reading};
+use super::history::{self, MetricsReading};
 use super::prelude::*;
 use super::trend;
 use offerd_base::telemetry::figures::Distribution;
@@ -23,23 +23,23 @@ const SPARKS: usize = 45;
 /// Points of a chart's line.
 const POINTS: usize = 90;
 
-const PAGE: Page = Page::new(Section::Now, "now.html").fresh(history::EVERY);
+const PAGE: ConsolePage = ConsolePage::new(Section::Now, "now.html").fresh(history::EVERY);
 
 /// Label of a tile, and its metric.
-type Head = (&'static str, &'static str);
+type TileLabel = (&'static str, &'static str);
 
-type Of = fn(&Reading) -> f64;
+type ReadingFigure = fn(&MetricsReading) -> f64;
 
 /// The readings behind the tiles.
-struct Lately<'r> {
+struct RecentReadings<'r> {
     /// The first and last reading of a minute.
-    first: &'r Reading,
-    last: &'r Reading,
+    first: &'r MetricsReading,
+    last: &'r MetricsReading,
     /// The readings of a quarter of an hour.
-    quarter: &'r [Reading],
+    quarter: &'r [MetricsReading],
 }
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     let sees_money = visit.role() >= Some(Role::Analyst);
     if visit.app.console.history.lately(MINUTE).is_empty() {
         // Right after the start there is no reading yet.
@@ -54,7 +54,7 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
                 return Err(Failure::overloaded(1));
             };
             let limit = app.engine.configuration().rules.matching.live_tables;
-            let tiles = tiles(&Lately { first, last, quarter: &quarter }, limit)?;
+            let tiles = tiles(&RecentReadings { first, last, quarter: &quarter }, limit)?;
             let checks = checks(app, first, last);
             let attention = attention(app, &checks, sees_money);
             Ok(fields! { at => last.at, attention, tiles, charts => charts(&hour)?, checks })
@@ -64,7 +64,7 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// The tiles, from leads to disk.
-fn tiles(lately: &Lately, limit: usize) -> Result<Vec<Value>, Failure> {
+fn tiles(lately: &RecentReadings, limit: usize) -> Result<Vec<Value>, Failure> {
     let taken_in = format!("{} in the last minute", lately.count(|at| at.leads));
     let room = format!("of {} at most", figures::count(limit as f64));
     let offered = share(lately.grown(|at| at.offered), lately.grown(|at| at.asked));
@@ -90,33 +90,33 @@ fn tiles(lately: &Lately, limit: usize) -> Result<Vec<Value>, Failure> {
     tiles.into_iter().collect()
 }
 
-impl Lately<'_> {
+impl RecentReadings<'_> {
     /// Increase of a counter in the last minute.
-    fn grown(&self, of: Of) -> f64 {
+    fn grown(&self, of: ReadingFigure) -> f64 {
         of(self.last) - of(self.first)
     }
 
-    fn count(&self, of: Of) -> String {
+    fn count(&self, of: ReadingFigure) -> String {
         figures::count(self.grown(of))
     }
 
     /// Rate per second of a counter.
-    fn rate(&self, of: Of) -> String {
+    fn rate(&self, of: ReadingFigure) -> String {
         known(self.last.per_second(self.first, of), figures::rate)
     }
 
     /// The tile of a counter.
-    fn growing(&self, head: Head, of: Of, note: String) -> Result<Value, Failure> {
+    fn growing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value, Failure> {
         tile(head, (self.rate(of), "a second"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
     /// The tile of a gauge.
-    fn standing(&self, head: Head, of: Of, note: String) -> Result<Value, Failure> {
+    fn standing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value, Failure> {
         tile(head, (figures::count(of(self.last)), ""), note, trend::level(self.quarter, SPARKS, of))
     }
 
     /// The tile of a kind of answer in the last minute, with its share of all answers.
-    fn answers(&self, head: Head, of: Of) -> Result<Value, Failure> {
+    fn answers(&self, head: TileLabel, of: ReadingFigure) -> Result<Value, Failure> {
         let note = match share(self.grown(of), self.grown(|at| at.requests)) {
             Some(share) => format!("{} of all answers", figures::percent(share)),
             None => "nothing was answered".to_owned(),
@@ -127,8 +127,8 @@ impl Lately<'_> {
     /// The tile of a p99 over the last minute.
     fn within(
         &self,
-        head: Head,
-        of: fn(&Reading) -> &Distribution,
+        head: TileLabel,
+        of: fn(&MetricsReading) -> &Distribution,
         note: fn(&Distribution) -> String,
     ) -> Result<Value, Failure> {
         let times = of(self.last).since(of(self.first));
@@ -139,7 +139,7 @@ impl Lately<'_> {
 
 /// A tile: a figure with its label, its metric, and a sparkline of the last quarter of an hour.
 fn tile(
-    (name, metric): Head,
+    (name, metric): TileLabel,
     (figure, unit): (String, &'static str),
     note: String,
     points: Vec<trend::Point>,
@@ -161,7 +161,7 @@ fn halves_of_all(requests: &Distribution) -> String {
     format!("{}{refused}", halves(requests))
 }
 
-fn charts(hour: &[Reading]) -> Result<Vec<(&'static str, Value)>, Failure> {
+fn charts(hour: &[MetricsReading]) -> Result<Vec<(&'static str, Value)>, Failure> {
     let flow = Chart {
         id: "flow".to_owned(),
         title: "Leads and rate tables a second".to_owned(),
@@ -172,8 +172,11 @@ fn charts(hour: &[Reading]) -> Result<Vec<(&'static str, Value)>, Failure> {
         ..Chart::default()
     };
     let flow_lines = [
-        Line { name: "leads taken in".into(), points: trend::rate(hour, POINTS, |at| at.leads) },
-        Line { name: "rate tables completed".into(), points: trend::rate(hour, POINTS, |at| at.settled) },
+        ChartLine { name: "leads taken in".into(), points: trend::rate(hour, POINTS, |at| at.leads) },
+        ChartLine {
+            name: "rate tables completed".into(),
+            points: trend::rate(hour, POINTS, |at| at.settled),
+        },
     ];
     let times = Chart {
         id: "times".to_owned(),
@@ -187,9 +190,9 @@ fn charts(hour: &[Reading]) -> Result<Vec<(&'static str, Value)>, Failure> {
         ..Chart::default()
     };
     let times_lines = [
-        Line { name: "submits".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.submits) },
-        Line { name: "polls".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.polls) },
-        Line { name: "commits".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.commits) },
+        ChartLine { name: "submits".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.submits) },
+        ChartLine { name: "polls".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.polls) },
+        ChartLine { name: "commits".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.commits) },
     ];
     Ok(vec![
         ("Flow", chart::lines(flow, chart::HALF, &flow_lines, figures::rate)?),

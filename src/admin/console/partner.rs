@@ -2,14 +2,14 @@
 
 use super::super::partners::{paused, resumed};
 use super::prelude::*;
-use super::standing::{SeatLook, of_seats};
+use super::standing::{SeatView, of_seats};
 use super::{history, latency};
 use offerd_engine::conversions::preview_click;
 use offerd_engine::matching::ask_statistics::{AskTally, TROUBLES_KEPT};
 use offerd_engine::matching::late_asks::LateAsk;
 use offerd_engine::matching::pausing::Pausable;
 use offerd_engine::matching::preview_ids::PREVIEWED;
-use offerd_engine::matching::undeclared_words::UndeclaredWord;
+use offerd_engine::matching::undeclared_words::UnknownDeclineReason;
 use offerd_model::RejectReason;
 use offerd_partners::Seat;
 use offerd_store::pauses::Pauses;
@@ -17,33 +17,33 @@ use offerd_store::pauses::Pauses;
 /// Days for which preview clicks are counted, including today; the template states it.
 const PREVIEW_DAYS: u32 = 30;
 
-const PAGE: Page = Page::new(Section::Partners, "partner.html").fresh(history::EVERY);
+const PAGE: ConsolePage = ConsolePage::new(Section::Partners, "partner.html").fresh(history::EVERY);
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     let key = visit.params.get("partner").unwrap_or_default().to_owned();
     let (name, fields) = visit.reading(move |app| page(app, &key)).await??;
     Ok(visit.view(PAGE, fields)?.titled(name))
 }
 
 /// Redirects the target of the page's forms, opened as an address, to the page.
-pub(super) async fn back(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn back(visit: &ConsoleRequest) -> Result<View, Failure> {
     View::at(&path_of(visit.params.get("partner").unwrap_or_default()))
 }
 
 /// Pauses the partner, or one of its product types, until it is resumed.
-pub(super) async fn pause(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn pause(visit: &ConsoleRequest) -> Result<View, Failure> {
     let what = pausable(visit)?;
     paused(&visit.app, &what, &visit.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 
-pub(super) async fn resume(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn resume(visit: &ConsoleRequest) -> Result<View, Failure> {
     let what = pausable(visit)?;
     resumed(&visit.app, &what, &visit.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 
-fn pausable(visit: &Visit) -> Result<Pausable, Failure> {
+fn pausable(visit: &ConsoleRequest) -> Result<Pausable, Failure> {
     let unknown = || Failure::bad_attribute("productType", "must be a product type");
     let product_type = visit.field("productType");
     let product_type =
@@ -57,8 +57,8 @@ fn path_of(key: &str) -> String {
 }
 
 /// The name of a partner, and the fields of its page.
-fn page(app: &App, key: &str) -> Result<(String, Value), Failure> {
-    let seats: Vec<SeatLook> =
+fn page(app: &AdminState, key: &str) -> Result<(String, Value), Failure> {
+    let seats: Vec<SeatView> =
         of_seats(&app.engine).into_iter().filter(|look| look.seat.identity.key == key).collect();
     let Some(first) = seats.first() else { return Err(Failure::unknown("There is no such partner")) };
     let pauses = Pauses::of(app.engine.records.store.clone()).list();
@@ -80,7 +80,7 @@ fn page(app: &App, key: &str) -> Result<(String, Value), Failure> {
     Ok((partner.name.clone(), fields))
 }
 
-fn preview_clicks(app: &App, look: &SeatLook) -> Option<u64> {
+fn preview_clicks(app: &AdminState, look: &SeatView) -> Option<u64> {
     let Seat { identity, product_type, .. } = &*look.seat;
     let store = &app.engine.records.store;
     PREVIEWED
@@ -89,7 +89,7 @@ fn preview_clicks(app: &App, look: &SeatLook) -> Option<u64> {
 }
 
 /// The fields of a seat; `paused` says whether an operator has paused just its product type.
-fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<Value, Failure> {
+fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value, Failure> {
     let seat = &look.seat;
     let lately = app.engine.statistics.lately(&seat.identity.key, seat.product_type);
     let tally: AskTally = lately.asks.iter().copied().collect();
@@ -105,7 +105,7 @@ fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<Value, Failure>
         (None, Some(_)) => "from its file, pretending to be far away",
         (None, None) => "from its file, at once",
     };
-    let word = |word: &UndeclaredWord| {
+    let word = |word: &UnknownDeclineReason| {
         fields! {
             word => word.word,
             count => word.count,

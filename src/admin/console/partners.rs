@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use super::history;
 use super::prelude::*;
-use super::standing::{Pill, SeatLook, of_seats};
+use super::standing::{Pill, SeatView, of_seats};
 use offerd_base::partner_health::Health;
 use offerd_engine::matching::ask_statistics::{ASKS_SHOWN, AskTally};
 use offerd_engine::matching::late_asks::LateAsk;
 
-const PAGE: Page = Page::new(Section::Partners, "partners.html").fresh(history::EVERY);
+const PAGE: ConsolePage = ConsolePage::new(Section::Partners, "partners.html").fresh(history::EVERY);
 
-struct Row {
+struct PartnerRow {
     /// Badness of its worst seat.
     badness: u8,
     states: Vec<Pill>,
@@ -21,7 +21,7 @@ struct Row {
     fields: Value,
 }
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     let wanted = visit.query_value("q").map(str::to_owned);
     let looked_for = wanted.as_deref().unwrap_or_default().to_lowercase();
     let all = visit.reading(rows).await?;
@@ -36,19 +36,19 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     visit.view(PAGE, fields! { wanted, partners, states, asks_shown => ASKS_SHOWN, rows })
 }
 
-fn rows(app: &App) -> Vec<Row> {
-    let mut partners: Vec<Row> = Vec::new();
+fn rows(app: &AdminState) -> Vec<PartnerRow> {
+    let mut partners: Vec<PartnerRow> = Vec::new();
     let seats = of_seats(&app.engine);
     for of_partner in seats.chunk_by(|one, other| one.seat.identity.key == other.seat.identity.key) {
         let identity = &of_partner[0].seat.identity;
         let asks_of =
-            |seat: &SeatLook| app.engine.statistics.lately(&identity.key, seat.seat.product_type).asks;
+            |seat: &SeatView| app.engine.statistics.lately(&identity.key, seat.seat.product_type).asks;
         let mut states: Vec<Pill> = of_partner.iter().map(|seat| seat.state.clone()).collect();
         states.sort();
         states.dedup();
-        let badness_of = |seat: &&SeatLook| seat.standing.health.health.badness();
+        let badness_of = |seat: &&SeatView| seat.standing.health.health.badness();
         // Of equally bad seats the first; among healthy ones, one with known health.
-        let known = |seat: &&SeatLook| seat.standing.health.health == Health::Healthy;
+        let known = |seat: &&SeatView| seat.standing.health.health == Health::Healthy;
         let worst = of_partner.iter().rev().max_by_key(|seat| (badness_of(seat), known(seat)));
         let worst = worst.unwrap_or(&of_partner[0]);
         let caps = of_partner.iter().flat_map(|seat| seat.caps.iter());
@@ -72,7 +72,7 @@ fn rows(app: &App) -> Vec<Row> {
             cap => caps.max_by(|one, other| one.share.total_cmp(&other.share)),
         };
         let words = names.iter().map(String::as_str).chain(words).collect::<Vec<_>>().join("\n");
-        partners.push(Row { badness: badness_of(&worst), states, words, fields });
+        partners.push(PartnerRow { badness: badness_of(&worst), states, words, fields });
     }
     partners.sort_by_key(|row| Reverse(row.badness));
     partners

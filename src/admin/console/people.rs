@@ -5,41 +5,41 @@ use super::super::users::{self, NewUser, UserChange};
 use super::prelude::*;
 use offerd_store::users::UserRecord;
 
-const PAGE: Page = Page::new(Section::People, "people.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::People, "people.html");
 
 #[derive(Default)]
-struct Outcome {
+struct UserChangeResult {
     /// A new link's user, and its path.
     link: Option<(String, String)>,
     done: Option<String>,
 }
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
-    page(visit, Ok(Outcome::default())).await
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+    page(visit, Ok(UserChangeResult::default())).await
 }
 
 /// Adds a user, and shows their invitation link.
-pub(super) async fn add(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn add(visit: &ConsoleRequest) -> Result<View, Failure> {
     let done = added(visit).await;
     page(visit, done).await
 }
 
 /// Applies the action of the form to a user.
-pub(super) async fn change(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn change(visit: &ConsoleRequest) -> Result<View, Failure> {
     let name = visit.params.get("name").unwrap_or_default().to_owned();
     let done = changed(visit, &name).await;
     page(visit, done).await
 }
 
-async fn added(visit: &Visit) -> Result<Outcome, Failure> {
+async fn added(visit: &ConsoleRequest) -> Result<UserChangeResult, Failure> {
     let name = visit.field("name").unwrap_or_default().trim().to_owned();
     let new = NewUser { name, role: role(visit)?, password: None };
     let user = users::add(&visit.app, &visit.actor(), new).await?;
     let done = Some(format!("{} is added as {}.", user.name, user.role.word()));
-    Ok(Outcome { done, ..invited(visit, &user.name).await? })
+    Ok(UserChangeResult { done, ..invited(visit, &user.name).await? })
 }
 
-async fn changed(visit: &Visit, name: &str) -> Result<Outcome, Failure> {
+async fn changed(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult, Failure> {
     let nothing = UserChange::default();
     let (what, words) = match visit.field("do").unwrap_or_default() {
         "invite" => return invited(visit, name).await,
@@ -47,7 +47,7 @@ async fn changed(visit: &Visit, name: &str) -> Result<Outcome, Failure> {
             if !users::remove(&visit.app, &visit.actor(), name).await? {
                 return Err(Failure::unknown("There is no such user, or no more."));
             }
-            return Ok(Outcome { done: Some("They are removed.".to_owned()), link: None });
+            return Ok(UserChangeResult { done: Some("They are removed.".to_owned()), link: None });
         }
         "role" => (UserChange { role: Some(role(visit)?), ..nothing }, "has another role"),
         "disable" => (UserChange { disabled: Some(true), ..nothing }, "is kept out"),
@@ -55,23 +55,23 @@ async fn changed(visit: &Visit, name: &str) -> Result<Outcome, Failure> {
         _ => return Err(Failure::bad_attribute("do", "must be invite, role, disable, enable or remove")),
     };
     let UserRecord { name, .. } = users::change(&visit.app, &visit.actor(), name, what).await?;
-    Ok(Outcome { done: Some(format!("{name} {words}.")), link: None })
+    Ok(UserChangeResult { done: Some(format!("{name} {words}.")), link: None })
 }
 
 /// The link is shown as a path, so that the browser copies it with the address it uses itself.
-async fn invited(visit: &Visit, name: &str) -> Result<Outcome, Failure> {
+async fn invited(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult, Failure> {
     let link = users::invited(&visit.app, &visit.actor(), name).await?;
     let path = link.url.strip_prefix(&visit.app.run_file.admin).unwrap_or(&link.url).to_owned();
-    Ok(Outcome { link: Some((name.to_owned(), path)), done: None })
+    Ok(UserChangeResult { link: Some((name.to_owned(), path)), done: None })
 }
 
-fn role(visit: &Visit) -> Result<Role, Failure> {
+fn role(visit: &ConsoleRequest) -> Result<Role, Failure> {
     let role = visit.field("role").and_then(Role::named);
     role.ok_or_else(|| Failure::bad_attribute("role", "must be a role"))
 }
 
-async fn page(visit: &Visit, came: Result<Outcome, Failure>) -> Result<View, Failure> {
-    let (Outcome { link, done }, failure) = outcome(came);
+async fn page(visit: &ConsoleRequest, came: Result<UserChangeResult, Failure>) -> Result<View, Failure> {
+    let (UserChangeResult { link, done }, failure) = outcome(came);
     let trouble = failure.as_ref().map(Failure::words);
     let users = visit.reading(users::all).await??;
     let view =

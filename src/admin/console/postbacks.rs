@@ -3,27 +3,28 @@
 use super::super::command::our_fault;
 use super::super::postbacks::{UNREAD, named, retried, tried};
 use super::prelude::*;
-use offerd_outbound::postbacks::{self, Delivery, Retry, Standing, Subscription, Trial};
+use offerd_outbound::postbacks::{self, PostbackDelivery, Retry, Subscription, SubscriptionStatus, Trial};
 use offerd_store::{CommitError, Store};
 
 /// Maximum events shown per subscription, of retried and of dead ones each.
 const LETTERS: usize = 50;
 
-const PAGE: Page = Page::new(Section::Postbacks, "postbacks.html").fresh(Duration::from_secs(10));
+const PAGE: ConsolePage =
+    ConsolePage::new(Section::Postbacks, "postbacks.html").fresh(Duration::from_secs(10));
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     page(visit, None, None).await
 }
 
 /// Sends a test event, and shows the result.
-pub(super) async fn test(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn test(visit: &ConsoleRequest) -> Result<View, Failure> {
     let subscription = named(&visit.app, &visit.params)?;
     let trial = tried(&visit.app, &visit.actor(), &subscription).await;
     page(visit, Some((subscription.name.clone(), trial)), None).await
 }
 
 /// Retries the dead letters.
-pub(super) async fn retry(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn retry(visit: &ConsoleRequest) -> Result<View, Failure> {
     let subscription = named(&visit.app, &visit.params)?;
     let put_back = retried(&visit.app, &visit.actor(), &subscription, Retry::default()).await?.put_back;
     let done = format!("{} of {} sent again.", figures::counted(put_back, "event"), subscription.name);
@@ -31,7 +32,7 @@ pub(super) async fn retry(visit: &Visit) -> Result<View, Failure> {
 }
 
 async fn page(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     tested: Option<(String, Result<Trial, String>)>,
     done: Option<String>,
 ) -> Result<View, Failure> {
@@ -43,7 +44,7 @@ async fn page(
         Ok::<_, CommitError>((standings, letters.collect::<Result<Vec<_>, _>>()?))
     });
     let (standings, letters) = read.await?.map_err(our_fault(UNREAD))?;
-    let row = |(standing, letters): (&Standing, Vec<Value>)| {
+    let row = |(standing, letters): (&SubscriptionStatus, Vec<Value>)| {
         let state = match (standing.paused, standing.failing_since) {
             (true, _) => ("idle", "paused"),
             (false, Some(_)) => ("bad", "failing"),
@@ -57,7 +58,7 @@ async fn page(
 
 /// Events to be retried, then dead ones, each with the result of its last attempt.
 fn letters(store: &Store, subscription: &Subscription) -> Result<Vec<Value>, CommitError> {
-    let row = |one: Delivery, is_dead: bool| {
+    let row = |one: PostbackDelivery, is_dead: bool| {
         let at = |is_shown: bool| is_shown.then_some(one.next_ms);
         fields! {
             lead_uuid => one.lead,

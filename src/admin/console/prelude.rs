@@ -9,8 +9,8 @@ pub(super) use serde::Serialize;
 pub(super) use uuid::Uuid;
 
 pub(super) use super::choices::{choices, products};
-pub(super) use super::view::{Page, Section, View, Visit, fields, outcome, sealed, see};
-pub(super) use crate::App;
+pub(super) use super::view::{ConsolePage, ConsoleRequest, Section, View, fields, outcome, sealed, see};
+pub(super) use crate::AdminState;
 pub(super) use crate::audit::note;
 pub(super) use offerd_insight::sheet::figures::{self, known};
 pub(super) use offerd_model::ProductType;

@@ -2,8 +2,8 @@
 
 use metrics::counter;
 
-use super::super::{App, users};
-use super::session::Person;
+use super::super::{AdminState, users};
+use super::session::ConsolePrincipal;
 use offerd_base::config::ProxySettings;
 use offerd_base::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
 use offerd_store::users::{Role, UserRecord, Users};
@@ -13,7 +13,7 @@ use offerd_web::{Failure, Request};
 ///
 /// # Errors
 /// Returns why it is not trusted.
-pub(super) fn named(app: &App, request: &Request) -> Result<Option<Person>, Failure> {
+pub(super) fn named(app: &AdminState, request: &Request) -> Result<Option<ConsolePrincipal>, Failure> {
     let settings = app.settings();
     let Some(proxy) = &settings.console.proxy else { return Ok(None) };
     let mut values = request.headers.get_all(proxy.header.as_str()).iter();
@@ -33,7 +33,7 @@ pub(super) fn named(app: &App, request: &Request) -> Result<Option<Person>, Fail
 }
 
 /// Whether the proxy's earlier sign-in of a person would still be accepted.
-pub(super) fn holds(app: &App, person: &Person) -> bool {
+pub(super) fn holds(app: &AdminState, person: &ConsolePrincipal) -> bool {
     let settings = app.settings();
     let Some((proxy, name)) = settings.console.proxy.as_ref().zip(person.user.as_deref()) else {
         return true;
@@ -41,10 +41,10 @@ pub(super) fn holds(app: &App, person: &Person) -> bool {
     of(app, proxy, name).is_ok_and(|now| now == *person)
 }
 
-fn of(app: &App, proxy: &ProxySettings, name: &str) -> Result<Person, Failure> {
+fn of(app: &AdminState, proxy: &ProxySettings, name: &str) -> Result<ConsolePrincipal, Failure> {
     let by_proxy = |user: &UserRecord| {
-        let person = Person::of(user);
-        Person { who: format!("{} by proxy", person.who), as_of: None, ..person }
+        let person = ConsolePrincipal::of(user);
+        ConsolePrincipal { who: format!("{} by proxy", person.who), as_of: None, ..person }
     };
     match (users::find_also_removed(app, name)?, proxy.role.as_deref().and_then(Role::named)) {
         (Some(user), _) if user.removed => Err(refused(
@@ -55,7 +55,7 @@ fn of(app: &App, proxy: &ProxySettings, name: &str) -> Result<Person, Failure> {
         (Some(user), _) => Ok(by_proxy(&user)),
         (None, Some(role)) => {
             let unknown = by_proxy(&UserRecord::new(name, role, None));
-            Ok(Person { user: None, ..unknown })
+            Ok(ConsolePrincipal { user: None, ..unknown })
         }
         (None, None) => Err(refused(
             "unknown",

@@ -3,9 +3,9 @@
 use super::prelude::*;
 use crate::ranking;
 
-const PAGE: Page = Page::new(Section::Reports, "ranking.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::Reports, "ranking.html");
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     let pairs: Vec<(String, String)> = ["company", "partner", "leads"]
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), visit.query_value(name)?.to_owned())))

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use chrono::NaiveDate;
 
 use super::super::reports::{as_csv, asked, failed, made, reports};
-use super::chart::{Chart, Line, WIDE, days};
+use super::chart::{Chart, ChartLine, WIDE, days};
 use super::prelude::*;
-use offerd_insight::reports::dimension::Slot;
+use offerd_insight::reports::dimension::DimensionSlot;
 use offerd_insight::reports::figures::{Figure, Figures};
-use offerd_insight::reports::query::{Order, OrderBy, Query, QueryFaults, Range};
+use offerd_insight::reports::query::{DayRange, OrderBy, QueryFaults, ReportQuery, SortOrder};
 use offerd_insight::reports::report::{Report, Row};
 use offerd_insight::reports::{Dimension, ReportFault, Reports};
 
@@ -28,10 +28,10 @@ const DAYS_DRAWN: i64 = 400;
 /// Query parameter of the drawn figure; used by this page only.
 const CHART: &str = "chart";
 
-const PAGE: Page = Page::new(Section::Reports, "reports.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::Reports, "reports.html");
 
 /// Shows the page. Faults of the query appear above the form, which keeps its values.
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     let counted = reports(&visit.app)?;
     let query = asked_for(visit, &counted);
     let form = form(&given(visit), &counted, query.as_ref().ok());
@@ -50,14 +50,14 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// Returns the whole report as a file.
-pub(super) async fn download(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn download(visit: &ConsoleRequest) -> Result<View, Failure> {
     let mut pairs = visit.query.clone();
     pairs.retain(|(name, _)| name != CHART);
     as_csv(&made(&visit.app, &pairs).await?).map(View::from)
 }
 
 /// The query of a report, or all its faults.
-fn asked_for(visit: &Visit, counted: &Reports) -> Result<Query, QueryFaults> {
+fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery, QueryFaults> {
     let (drawn, mut pairs): (Vec<_>, Vec<_>) = given(visit).into_iter().partition(|(name, _)| name == CHART);
     pairs.push(("limit".to_owned(), ROWS.to_owned()));
     let unknown = drawn.into_iter().find(|(_, name)| !name.is_empty() && figure_named(name).is_none());
@@ -74,7 +74,7 @@ fn figure_named(name: &str) -> Option<Figure> {
 }
 
 /// The given parameters; by default payouts by partner.
-fn given(visit: &Visit) -> Vec<(String, String)> {
+fn given(visit: &ConsoleRequest) -> Vec<(String, String)> {
     let mut pairs = visit.query.clone();
     if pairs.iter().all(|(name, _)| name != "by") {
         pairs.push(("by".to_owned(), "partner".to_owned()));
@@ -85,7 +85,7 @@ fn given(visit: &Visit) -> Vec<(String, String)> {
     pairs
 }
 
-fn form(given: &[(String, String)], reports: &Reports, query: Option<&Query>) -> Value {
+fn form(given: &[(String, String)], reports: &Reports, query: Option<&ReportQuery>) -> Value {
     let all = |name: &'static str| {
         given.iter().filter(move |(known, value)| known == name && !value.is_empty()).map(|(_, value)| value)
     };
@@ -119,9 +119,9 @@ fn form(given: &[(String, String)], reports: &Reports, query: Option<&Query>) ->
 
 /// Presets that compare this week and last week with the week before, in the report's time zone; other
 /// parameters are kept.
-fn presets(given: &[(String, String)], query: &Query) -> Vec<(&'static str, String, bool)> {
-    let weeks = Range::weeks(Utc::now().with_timezone(&query.zone).date_naive());
-    let preset = |(words, range): (&'static str, Range)| {
+fn presets(given: &[(String, String)], query: &ReportQuery) -> Vec<(&'static str, String, bool)> {
+    let weeks = DayRange::weeks(Utc::now().with_timezone(&query.zone).date_naive());
+    let preset = |(words, range): (&'static str, DayRange)| {
         let is_other = |name: &str| !["from", "to", "compare"].contains(&name);
         let others = given.iter().filter(|(name, _)| is_other(name)).cloned();
         let week = [
@@ -138,8 +138,8 @@ fn presets(given: &[(String, String)], query: &Query) -> Vec<(&'static str, Stri
 }
 
 /// A report on the page, with a chart over days or months, or else bars.
-fn shown(visit: &Visit, query: &Query, report: &Report) -> Result<Value, Failure> {
-    let values = Values::of(visit, query);
+fn shown(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Result<Value, Failure> {
+    let values = ValueNames::of(visit, query);
     let mut named = report.clone();
     for row in &mut named.rows {
         row.by = values.named(row).into_iter().map(|(name, _)| name).collect();
@@ -172,15 +172,15 @@ fn shown(visit: &Visit, query: &Query, report: &Report) -> Result<Value, Failure
 }
 
 /// Display names of row values.
-struct Values {
+struct ValueNames {
     by: Vec<Dimension>,
     /// Names of partners by key, and ids of companies by name.
     partners: BTreeMap<String, String>,
     companies: BTreeMap<String, Uuid>,
 }
 
-impl Values {
-    fn of(visit: &Visit, query: &Query) -> Self {
+impl ValueNames {
+    fn of(visit: &ConsoleRequest, query: &ReportQuery) -> Self {
         let book = visit.app.engine.book();
         let partners =
             book.partners().into_iter().map(|one| (one.key.clone(), one.partner.name.clone())).collect();
@@ -195,7 +195,7 @@ impl Values {
     /// The display values of a row, with the key of a partner beside its name.
     fn named(&self, row: &Row) -> Vec<(String, Option<String>)> {
         let named = |(by, value): (&Dimension, &String)| match self.partners.get(value) {
-            Some(name) if by.slot() == Some(Slot::PARTNER) && name != value => {
+            Some(name) if by.slot() == Some(DimensionSlot::PARTNER) && name != value => {
                 (name.clone(), Some(value.clone()))
             }
             _ => (value.clone(), None),
@@ -204,8 +204,8 @@ impl Values {
     }
 
     /// The search address for the rate tables of a row, if they can be found by its values.
-    fn tables_of(&self, query: &Query, row: &Row) -> Option<String> {
-        let Range { mut first, mut last } = query.range;
+    fn tables_of(&self, query: &ReportQuery, row: &Row) -> Option<String> {
+        let DayRange { mut first, mut last } = query.range;
         let mut pairs = Vec::new();
         for (by, value) in
             self.by.iter().zip(&row.by).chain(query.filters.iter().map(|(by, value)| (by, value)))
@@ -219,8 +219,8 @@ impl Values {
             let is_reserved = value.starts_with('(');
             let sought = match by.slot() {
                 None => ("company", self.companies.get(value)?.to_string()),
-                Some(Slot::PARTNER) if !is_reserved => ("partner", value.clone()),
-                Some(Slot::PRODUCT) if !is_reserved => ("product", value.clone()),
+                Some(DimensionSlot::PARTNER) if !is_reserved => ("partner", value.clone()),
+                Some(DimensionSlot::PRODUCT) if !is_reserved => ("product", value.clone()),
                 Some(slot) if slot.is_tag() && !is_reserved => ("tag", format!("{by}={value}")),
                 Some(_) => return None,
             };
@@ -232,9 +232,9 @@ impl Values {
 }
 
 /// The columns, each with the link that sorts by it or, when ranges are compared, by its change.
-fn columns(visit: &Visit, query: &Query) -> Vec<Value> {
+fn columns(visit: &ConsoleRequest, query: &ReportQuery) -> Vec<Value> {
     let link = |name: &str, by: OrderBy| {
-        let Order { by: sorted, descending } = query.order;
+        let SortOrder { by: sorted, descending } = query.order;
         let is_sorted = sorted == by;
         // Figures sort descending first; another click reverses the order.
         let turned = if is_sorted { !descending } else { !matches!(by, OrderBy::Dimension(_)) };
@@ -308,7 +308,7 @@ fn writing(figure: Figure) -> fn(f64) -> String {
 }
 
 /// The drawn figure: the chosen one; else the sort figure; else payouts, or leads if there are none.
-fn drawn(visit: &Visit, query: &Query, report: &Report) -> Figure {
+fn drawn(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Figure {
     let chosen = visit.query.iter().rev().find(|(name, _)| name == CHART);
     let usual = match query.order.by {
         OrderBy::Figure(figure) | OrderBy::Change(figure) => figure,
@@ -348,7 +348,7 @@ fn heading(figure: Figure, report: &Report) -> String {
 
 /// Times on the axis: every day of the range up to today, even without counts. For months, or when rows were
 /// left out, only times that have a row.
-fn times(query: &Query, report: &Report, place: usize) -> Vec<String> {
+fn times(query: &ReportQuery, report: &Report, place: usize) -> Vec<String> {
     let last = query.range.last.min(Utc::now().with_timezone(&query.zone).date_naive());
     let has_all = report.rows_left_out == 0 && query.range.days() <= DAYS_DRAWN;
     if has_all && query.by[place] == Dimension::Day {
@@ -362,7 +362,12 @@ fn times(query: &Query, report: &Report, place: usize) -> Vec<String> {
 }
 
 /// A line per leading value of the other dimension, or a single one without it.
-fn chart(figure: Figure, query: &Query, report: &Report, place: usize) -> Result<(String, Value), Failure> {
+fn chart(
+    figure: Figure,
+    query: &ReportQuery,
+    report: &Report,
+    place: usize,
+) -> Result<(String, Value), Failure> {
     let times = times(query, report, place);
     let other = |row: &Row| row.by.get(1 - place).cloned().unwrap_or_default();
     let value = |row: &Row| row.figures.get(figure).unwrap_or(0.0);
@@ -378,9 +383,9 @@ fn chart(figure: Figure, query: &Query, report: &Report, place: usize) -> Result
         let of_name = || report.rows.iter().filter(|row| other(row) == *name);
         let at = |time: &String| of_name().find(|row| row.by[place] == *time).map_or(0.0, value);
         let name = if name.is_empty() { figure.heading().to_owned() } else { name.clone() };
-        Line::of_days(name, times.iter().map(at))
+        ChartLine::of_days(name, times.iter().map(at))
     };
-    let lines: Vec<Line> = names.iter().take(LINES).map(line).collect();
+    let lines: Vec<ChartLine> = names.iter().take(LINES).map(line).collect();
     let heading = heading(figure, report);
     let chart = Chart {
         id: "report".into(),

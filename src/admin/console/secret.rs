@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use tracing::warn;
 
-use super::super::audit::Actor;
+use super::super::audit::AuditActor;
 use super::super::command::unwritten;
-use super::super::password::Password;
+use super::super::password::PasswordDigest;
 use super::prelude::*;
 use offerd_base::private_file;
 use offerd_web::Context;
@@ -32,13 +32,13 @@ pub struct NewSecret {
 }
 
 /// Reads the digest of the current secret. A file that other users could write is ignored.
-pub fn find(store: &Path) -> Option<Password> {
+pub fn find(store: &Path) -> Option<PasswordDigest> {
     let found = private_file::read(&path(store)).unwrap_or_else(|why| {
         warn!("the console takes no secret, since {why}; `offerd console --new-secret` makes another one");
         None
     });
     let (_, bytes) = found?;
-    Password::of_hex(std::str::from_utf8(&bytes).ok()?.trim())
+    PasswordDigest::of_hex(std::str::from_utf8(&bytes).ok()?.trim())
 }
 
 /// Creates a secret, and replaces the old one.
@@ -48,18 +48,18 @@ pub fn find(store: &Path) -> Option<Password> {
 pub fn make(store: &Path) -> io::Result<NewSecret> {
     let random = Sha256::digest(format!("{}{}", Uuid::new_v4(), Uuid::new_v4()));
     let secret = const_hex::encode(&random[..BYTES]);
-    let digest = format!("{}\n", Password::of_secret(&secret).hex());
+    let digest = format!("{}\n", PasswordDigest::of_secret(&secret).hex());
     private_file::write(&path(store), digest.as_bytes(), |_| Ok(()))?;
     Ok(NewSecret { secret })
 }
 
 /// `POST /console/secret`: creates a new secret, and ends all sessions.
-pub(super) async fn renew(context: Context<App>) -> Result<Reply, Failure> {
+pub(super) async fn renew(context: Context<AdminState>) -> Result<Reply, Failure> {
     let made = context.app.reading(UNMADE, |app| make(&app.settings().store.path)).await?;
     let made = made.map_err(|error| unwritten("the console's new secret", &error))?;
-    context.app.console.sessions.replace_secret(Password::of_secret(&made.secret));
+    context.app.console.sessions.replace_secret(PasswordDigest::of_secret(&made.secret));
     let note = note!("console.secret", "the console's secret was replaced, and all its sessions ended");
-    context.app.note_if_can(&Actor::of_command(&context), note).await;
+    context.app.note_if_can(&AuditActor::of_command(&context), note).await;
     Reply::json(&made)
 }
 

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use self::attempts::Attempts;
-use super::super::password::{Password, Passwords};
+use super::super::password::{PasswordDigest, Passwords};
 use offerd_base::config::{ConsoleSettings, Settings};
 use offerd_store::users::{Role, UserRecord};
 
@@ -51,19 +51,19 @@ impl SessionRules {
 pub(super) struct Sessions {
     pub(super) rules: SessionRules,
     pub(super) attempts: Attempts,
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
 }
 
 #[derive(Default)]
-struct State {
-    secret: Option<Password>,
+struct SessionState {
+    secret: Option<PasswordDigest>,
     sessions: HashMap<Hash, Arc<Session>>,
     links: HashMap<Hash, Link>,
 }
 
 /// A person with access to the console, and their role.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Person {
+pub(crate) struct ConsolePrincipal {
     /// Name in the audit log: `user alice`, or the credential: `link of alice (uid 1000)`, `secret`,
     /// `password`.
     pub(crate) who: String,
@@ -75,7 +75,7 @@ pub(crate) struct Person {
     pub(crate) as_of: Option<i64>,
 }
 
-impl Person {
+impl ConsolePrincipal {
     /// A user account.
     pub(crate) fn of(user: &UserRecord) -> Self {
         let (who, name) = (format!("user {}", user.name), Some(user.name.clone()));
@@ -95,7 +95,7 @@ impl Person {
 
 #[derive(Debug)]
 pub(super) struct Session {
-    pub(super) person: Person,
+    pub(super) person: ConsolePrincipal,
     /// CSRF token of the session's forms.
     pub(super) csrf: String,
     /// Whether it began with an invitation link, so that no current password is required.
@@ -106,7 +106,7 @@ pub(super) struct Session {
 }
 
 struct Link {
-    person: Person,
+    person: ConsolePrincipal,
     invites: bool,
     life: Duration,
     since: Instant,
@@ -141,7 +141,8 @@ impl NotSignedIn {
 impl Sessions {
     /// No sessions.
     pub(super) fn new(mut rules: SessionRules) -> Self {
-        let state = Mutex::new(State { secret: rules.passwords.secret.take(), ..State::default() });
+        let state =
+            Mutex::new(SessionState { secret: rules.passwords.secret.take(), ..SessionState::default() });
         Self { attempts: Attempts::new(&rules.at_start), rules, state }
     }
 
@@ -151,7 +152,7 @@ impl Sessions {
     }
 
     /// Replaces the secret and ends all sessions and links, since the old secret may have leaked.
-    pub(super) fn replace_secret(&self, secret: Password) {
+    pub(super) fn replace_secret(&self, secret: PasswordDigest) {
         let mut state = self.state.lock();
         state.secret = Some(secret);
         state.sessions.clear();
@@ -159,7 +160,7 @@ impl Sessions {
     }
 
     /// Creates a one-time link for a person, and returns its code.
-    pub(super) fn link(&self, person: Person, invites: bool, life: Duration) -> String {
+    pub(super) fn link(&self, person: ConsolePrincipal, invites: bool, life: Duration) -> String {
         let code = secret();
         let mut state = self.state.lock();
         state.links.retain(|_, link| link.since.elapsed() < link.life);
@@ -181,24 +182,24 @@ impl Sessions {
         Ok(self.begin(person, invited))
     }
 
-    fn proved(&self, proof: &Proof<'_>, passwords_too: bool) -> Option<(Person, bool)> {
+    fn proved(&self, proof: &Proof<'_>, passwords_too: bool) -> Option<(ConsolePrincipal, bool)> {
         let mut state = self.state.lock();
-        let is = |known: Option<&Password>, given| known.is_some_and(|known| known.is(given));
+        let is = |known: Option<&PasswordDigest>, given| known.is_some_and(|known| known.is(given));
         match proof {
             Proof::Code(code) => {
                 let link = state.links.remove(&hash(code)).filter(|link| link.since.elapsed() < link.life)?;
                 Some((link.person, link.invites))
             }
             Proof::Typed(given) if is(state.secret.as_ref(), given) => {
-                Some((Person::of_machine("secret".to_owned()), false))
+                Some((ConsolePrincipal::of_machine("secret".to_owned()), false))
             }
             Proof::Typed(given) => (passwords_too && is(self.rules.passwords.password.as_ref(), given))
-                .then(|| (Person::of_machine("password".to_owned()), false)),
+                .then(|| (ConsolePrincipal::of_machine("password".to_owned()), false)),
         }
     }
 
     /// Starts a session, and returns its cookie.
-    pub(super) fn begin(&self, person: Person, invited: bool) -> (String, Arc<Session>) {
+    pub(super) fn begin(&self, person: ConsolePrincipal, invited: bool) -> (String, Arc<Session>) {
         let cookie = secret();
         let (hash, since) = (hash(&cookie), Instant::now());
         let session =
@@ -243,7 +244,7 @@ impl Sessions {
         });
     }
 
-    fn retain(&self, goes_on: impl Fn(&Person) -> bool) {
+    fn retain(&self, goes_on: impl Fn(&ConsolePrincipal) -> bool) {
         let mut state = self.state.lock();
         state.sessions.retain(|_, session| goes_on(&session.person));
         state.links.retain(|_, link| goes_on(&link.person));

@@ -5,12 +5,12 @@ use hyper::header::{HeaderValue, SET_COOKIE};
 use metrics::counter;
 use tracing::info;
 
-use super::super::audit::{Actor, Note, operator};
+use super::super::audit::{AuditActor, Note, operator};
 use super::super::{password_hash, users};
 use super::enter::COOKIE_NAME;
 use super::links::{HOME, SIGN_IN, link_of};
 use super::prelude::*;
-use super::session::{LINK_LIFE, NotSignedIn, Person, Proof, Session};
+use super::session::{ConsolePrincipal, LINK_LIFE, NotSignedIn, Proof, Session};
 use super::visit::audited;
 use offerd_base::telemetry::logging::AUDIT;
 use offerd_base::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
@@ -21,18 +21,18 @@ use offerd_web::{Context, our_fault};
 const ACCOUNT: &str = "/console/account";
 
 /// A new session with its cookie, or why there is none.
-type Begun = Result<(String, Arc<Session>), NotSignedIn>;
+type SignInResult = Result<(String, Arc<Session>), NotSignedIn>;
 
 /// The sign-in page; a link's code is already in its form.
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     form(visit, StatusCode::OK, None)
 }
 
-pub(super) async fn sign_in(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn sign_in(visit: &ConsoleRequest) -> Result<View, Failure> {
     match begun(visit).await? {
         Ok((cookie, session)) => {
-            let Person { who, role, .. } = &session.person;
-            let actor = Actor { who: audited(who), role: Some(*role), from: visit.from() };
+            let ConsolePrincipal { who, role, .. } = &session.person;
+            let actor = AuditActor { who: audited(who), role: Some(*role), from: visit.from() };
             visit.app.note_if_can(&actor, note!("console.sign_in", "signed in to the console")).await;
             let next = visit.field("next").filter(|next| is_within(next));
             // An invited user sets a password first.
@@ -44,7 +44,7 @@ pub(super) async fn sign_in(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// Starts a session with a link, the secret, or a password.
-async fn begun(visit: &Visit) -> Result<Begun, Failure> {
+async fn begun(visit: &ConsoleRequest) -> Result<SignInResult, Failure> {
     let sessions = &visit.app.console.sessions;
     let typed = visit.field("password").unwrap_or_default();
     match (visit.field("code"), visit.field("name").map(str::trim)) {
@@ -56,7 +56,7 @@ async fn begun(visit: &Visit) -> Result<Begun, Failure> {
 
 /// Starts a session with a user name and password. An unknown or disabled user, or one without a password,
 /// takes as long.
-async fn of_user(visit: &Visit, name: &str, password: &str) -> Result<Begun, Failure> {
+async fn of_user(visit: &ConsoleRequest, name: &str, password: &str) -> Result<SignInResult, Failure> {
     let sessions = &visit.app.console.sessions;
     let attempt = match sessions.attempts.begin(name) {
         Ok(attempt) => attempt,
@@ -69,7 +69,7 @@ async fn of_user(visit: &Visit, name: &str, password: &str) -> Result<Begun, Fai
         return Ok(Err(NotSignedIn::Wrong));
     };
     sessions.attempts.succeeded(attempt);
-    let begun = sessions.begin(Person::of(&user), false);
+    let begun = sessions.begin(ConsolePrincipal::of(&user), false);
     // A concurrent change of the user has either ended this session, or is detected here.
     if users::find(&visit.app, name)?.as_ref() != Some(&user) {
         sessions.sign_out(&begun.1);
@@ -83,7 +83,7 @@ async fn of_user(visit: &Visit, name: &str, password: &str) -> Result<Begun, Fai
 /// # Errors
 /// Fails with an internal error.
 pub(super) fn signed_in(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     (cookie, _): (String, Arc<Session>),
     next: &str,
 ) -> Result<View, Failure> {
@@ -91,7 +91,7 @@ pub(super) fn signed_in(
     Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, seconds, visit.is_secure())?).into())
 }
 
-async fn refuse(visit: &Visit, refused: NotSignedIn) -> Result<View, Failure> {
+async fn refuse(visit: &ConsoleRequest, refused: NotSignedIn) -> Result<View, Failure> {
     counter!(CONSOLE_SIGN_INS_REFUSED, "reason" => refused.reason()).increment(1);
     match refused {
         NotSignedIn::Wrong => {
@@ -116,12 +116,12 @@ async fn refuse(visit: &Visit, refused: NotSignedIn) -> Result<View, Failure> {
 }
 
 /// The tried name, if it is a user's; another text may be a misplaced password.
-fn tried(visit: &Visit) -> Option<String> {
+fn tried(visit: &ConsoleRequest) -> Option<String> {
     let user = users::find(&visit.app, visit.field("name")?.trim()).ok()??;
     Some(format!("as {}", user.name))
 }
 
-pub(super) async fn sign_out(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn sign_out(visit: &ConsoleRequest) -> Result<View, Failure> {
     if let Some(session) = visit.session() {
         visit.app.console.sessions.sign_out(session);
         let note = note!("console.sign_out", "signed out of the console");
@@ -131,18 +131,18 @@ pub(super) async fn sign_out(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// Answers with the console's address, with a sign-in link if a sign-in is required.
-pub(super) async fn link(context: Context<App>) -> Result<Reply, Failure> {
-    let person = Person::of_machine(format!("link of {}", operator(&context.request.headers)));
+pub(super) async fn link(context: Context<AdminState>) -> Result<Reply, Failure> {
+    let person = ConsolePrincipal::of_machine(format!("link of {}", operator(&context.request.headers)));
     let link = link_of(&context.app, person, false, LINK_LIFE);
     if link.sign_in {
         let note = note!("console.link", "link to the console made");
-        context.app.note_if_can(&Actor::of_command(&context), note).await;
+        context.app.note_if_can(&AuditActor::of_command(&context), note).await;
     }
     Reply::json(&link)
 }
 
 /// The form, complete for a stream too.
-fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<View, Failure> {
+fn form(visit: &ConsoleRequest, status: StatusCode, trouble: Option<&str>) -> Result<View, Failure> {
     let next = visit.query_value("next").or_else(|| visit.field("next")).filter(|next| is_within(next));
     let fields = fields! {
         code => visit.query_value("code"),

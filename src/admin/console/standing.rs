@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use offerd_base::partner_health::Health;
-use offerd_engine::matching::Engine;
+use offerd_engine::matching::MatchingEngine;
 use offerd_engine::matching::late_asks::LateAsk;
 use offerd_engine::matching::limiter::{SeatStanding, State};
 use offerd_engine::matching::partner_clients::{BreakerState, EndpointState};
@@ -18,7 +18,7 @@ pub(super) struct Pill {
 
 /// State of a circuit breaker.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Breaker {
+pub(super) struct BreakerView {
     pub(super) state: Pill,
     /// Severity; higher is worse.
     #[serde(skip)]
@@ -31,7 +31,7 @@ pub(super) struct Breaker {
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Cap {
+pub(super) struct CapUsage {
     /// What is capped.
     pub(super) name: &'static str,
     /// Amount used.
@@ -44,20 +44,20 @@ pub(super) struct Cap {
     pub(super) dollars: bool,
 }
 
-pub(super) struct SeatLook {
+pub(super) struct SeatView {
     pub(super) seat: Arc<Seat>,
     pub(super) standing: SeatStanding,
     pub(super) state: Pill,
     pub(super) health: Pill,
     /// Its circuit breaker, if it is an HTTP partner.
-    pub(super) breaker: Option<Breaker>,
-    pub(super) caps: Vec<Cap>,
+    pub(super) breaker: Option<BreakerView>,
+    pub(super) caps: Vec<CapUsage>,
     /// The last requests that timed out and whose late answers were still awaited.
     pub(super) late: Vec<LateAsk>,
 }
 
 /// All seats, in the order of the book.
-pub(super) fn of_seats(engine: &Engine) -> Vec<SeatLook> {
+pub(super) fn of_seats(engine: &MatchingEngine) -> Vec<SeatView> {
     let configuration = engine.configuration();
     let standings = engine.standings();
     // Skips seats that a concurrent reload has added or removed.
@@ -65,10 +65,10 @@ pub(super) fn of_seats(engine: &Engine) -> Vec<SeatLook> {
     let seats = seats.filter(|(seat, standing)| seat.is_of(&standing.partner, standing.product_type));
     let look = |(seat, standing): (&Arc<Seat>, SeatStanding)| {
         let line = configuration.clients.of(seat);
-        SeatLook {
+        SeatView {
             state: pill(standing.state),
             health: health(standing.health.health),
-            breaker: line.as_ref().map(|line| Breaker::from(line.state())),
+            breaker: line.as_ref().map(|line| BreakerView::from(line.state())),
             caps: caps(&standing),
             late: line.map(|line| line.late()).unwrap_or_default(),
             seat: Arc::clone(seat),
@@ -98,7 +98,7 @@ fn health(health: Health) -> Pill {
     Pill { class, words: health.words() }
 }
 
-fn caps(standing: &SeatStanding) -> Vec<Cap> {
+fn caps(standing: &SeatStanding) -> Vec<CapUsage> {
     let at = standing;
     let asks = [
         ("asks this minute", Some(at.asked_this_minute), at.per_minute),
@@ -111,12 +111,12 @@ fn caps(standing: &SeatStanding) -> Vec<Cap> {
     let payouts = ("payouts today", at.owed_today, at.per_day_budget, true);
     let cap = |(name, used, most, dollars): (_, f64, Option<f64>, _)| {
         let most = most.filter(|most| *most > 0.0)?;
-        Some(Cap { name, used, most, share: used / most, dollars })
+        Some(CapUsage { name, used, most, share: used / most, dollars })
     };
     asks.into_iter().chain([payouts]).filter_map(cap).collect()
 }
 
-impl From<EndpointState> for Breaker {
+impl From<EndpointState> for BreakerView {
     fn from(endpoint: EndpointState) -> Self {
         let EndpointState { breaker, simulated, in_flight, calls, failed, .. } = endpoint;
         let (rank, class, words) = match (breaker, simulated) {

@@ -8,10 +8,10 @@ use tracing::error;
 use super::super::command::unread;
 use super::super::reload::reloaded;
 use super::super::store::StoreReport;
-use super::super::tokens::Listed;
-use super::history::{self, Reading};
+use super::super::tokens::ListedToken;
+use super::history::{self, MetricsReading};
 use super::prelude::*;
-use crate::reload_report::Outcome;
+use crate::reload_report::ReloadOutcome;
 use offerd_base::config::is_reloadable;
 use offerd_base::telemetry::tail::LINES;
 use offerd_outbound::alerts::last_backup;
@@ -24,22 +24,22 @@ const DAMAGES_SHOWN: usize = 20;
 /// Maximum listed tokens, latest first.
 const TOKENS_SHOWN: usize = 200;
 
-const PAGE: Page = Page::new(Section::System, "system.html").fresh(history::EVERY);
+const PAGE: ConsolePage = ConsolePage::new(Section::System, "system.html").fresh(history::EVERY);
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     let fields = visit.reading(|app| page(app, None)).await??;
     visit.view(PAGE, fields)
 }
 
 /// Reloads settings and partner files, and shows the outcome.
-pub(super) async fn reload(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn reload(visit: &ConsoleRequest) -> Result<View, Failure> {
     let outcome = reloaded(&visit.app, &visit.actor()).await?;
     let fields = visit.reading(move |app| page(app, Some(told(&outcome)))).await??;
     visit.view(PAGE, fields)
 }
 
 /// Starts a check of every record, unless one is running; the page shows the result.
-pub(super) async fn check(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn check(visit: &ConsoleRequest) -> Result<View, Failure> {
     if visit.app.chronicle.check_begins() {
         let note = note!("store.check", "check of the store asked for");
         visit.app.note_if_can(&visit.actor(), note).await;
@@ -57,10 +57,10 @@ pub(super) async fn check(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// The fields of the page, with the outcome of a reload just requested.
-fn page(app: &App, reload: Option<Value>) -> Result<Value, Failure> {
+fn page(app: &AdminState, reload: Option<Value>) -> Result<Value, Failure> {
     let (tokens, tokens_in_all) = tokens(app)?;
     // A fresh reading, so that an action just taken shows.
-    let reading = Reading::of(app);
+    let reading = MetricsReading::of(app);
     let settings = app.settings();
     let described = settings.describe();
     // Other settings come from a file or a variable.
@@ -88,7 +88,7 @@ fn page(app: &App, reload: Option<Value>) -> Result<Value, Failure> {
     })
 }
 
-fn book(app: &App, reading: &Reading) -> Value {
+fn book(app: &AdminState, reading: &MetricsReading) -> Value {
     let book = app.engine.book();
     fields! {
         partners => book.partners().len(),
@@ -104,7 +104,7 @@ fn setting((key, value, source): &(String, String, String)) -> Value {
 }
 
 /// The latest tokens, newest first, and the total number.
-fn tokens(app: &App) -> Result<(Vec<Listed>, usize), Failure> {
+fn tokens(app: &AdminState) -> Result<(Vec<ListedToken>, usize), Failure> {
     let mut listed = app.key_ring.list().map_err(unread)?;
     let all = listed.len();
     listed.sort_by_key(|token| std::cmp::Reverse(token.created_at));
@@ -112,7 +112,7 @@ fn tokens(app: &App) -> Result<(Vec<Listed>, usize), Failure> {
     Ok((listed, all))
 }
 
-fn store(app: &App, reading: &Reading) -> Value {
+fn store(app: &AdminState, reading: &MetricsReading) -> Value {
     let settings = app.settings();
     let path = &settings.store.path;
     let damages = app.engine.records.store.damages();
@@ -140,11 +140,11 @@ fn bytes_of(directory: &Path) -> Option<f64> {
 }
 
 /// The outcome of a reload, with its faults as text.
-fn told(outcome: &Outcome) -> Value {
+fn told(outcome: &ReloadOutcome) -> Value {
     let faults: Vec<String> = match outcome {
-        Outcome::Refused { faults } => faults.iter().map(ToString::to_string).collect(),
-        Outcome::Reloaded(_) | Outcome::Failed { .. } => Vec::new(),
+        ReloadOutcome::Refused { faults } => faults.iter().map(ToString::to_string).collect(),
+        ReloadOutcome::Reloaded(_) | ReloadOutcome::Failed { .. } => Vec::new(),
     };
-    let unchanged = matches!(outcome, Outcome::Reloaded(report) if report.changes_nothing());
+    let unchanged = matches!(outcome, ReloadOutcome::Reloaded(report) if report.changes_nothing());
     fields! { faults, unchanged, ..outcome }
 }

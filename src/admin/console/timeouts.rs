@@ -3,7 +3,7 @@
 
 use super::super::command::unread;
 use super::prelude::*;
-use offerd_engine::matching::Engine;
+use offerd_engine::matching::MatchingEngine;
 use offerd_insight::hindsight::timing::{OtherTimeout, SeatTiming, timings};
 use offerd_store::ReadError;
 
@@ -17,9 +17,9 @@ const TIMES: [(&str, &str, Duration); 3] = [
 /// The default span.
 const USUAL: (&str, &str, Duration) = TIMES[1];
 
-const PAGE: Page = Page::new(Section::Partners, "timeouts.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::Partners, "timeouts.html");
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     let key = visit.params.get("partner").unwrap_or_default().to_owned();
     let book = visit.app.engine.book();
     let seat = book.seats().iter().find(|seat| seat.identity.key == key);
@@ -44,7 +44,7 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// The seats of a partner over a span. Blocks.
-fn seats(engine: &Engine, partner: &str, back: Duration) -> Result<Vec<Value>, ReadError> {
+fn seats(engine: &MatchingEngine, partner: &str, back: Duration) -> Result<Vec<Value>, ReadError> {
     let since = Utc::now().timestamp_millis() - i64::try_from(back.as_millis()).unwrap_or(i64::MAX);
     let timings = timings(&engine.records, &engine.configuration(), &engine.statistics, since)?;
     Ok(timings.iter().filter(|timing| timing.partner == partner).map(seat).collect())

@@ -7,7 +7,7 @@ use minijinja::value::Value;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::super::App;
+use super::super::AdminState;
 use super::templates::fields;
 use offerd_insight::reports::Reports;
 use offerd_insight::sheet::figures;
@@ -32,11 +32,11 @@ pub(super) struct Today {
 
 /// Totals of the last days, by the minute, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Days(Mutex<VecDeque<(i64, Today)>>);
+pub(super) struct DailyTotals(Mutex<VecDeque<(i64, Today)>>);
 
 impl Today {
     /// The current totals; `None` when reports are unavailable.
-    pub(super) fn now(app: &App) -> Option<Self> {
+    pub(super) fn now(app: &AdminState) -> Option<Self> {
         let reports: &Reports = app.reports.as_ref()?;
         let zone = *reports.rules.zones.first()?;
         let today = Utc::now().with_timezone(&zone).date_naive();
@@ -52,7 +52,7 @@ impl Today {
     }
 }
 
-impl Days {
+impl DailyTotals {
     /// Loads stored totals, oldest first.
     pub(super) fn recall(&self, kept: impl Iterator<Item = (i64, Today)>) {
         self.0.lock().extend(kept);
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn money_is_held_against_yesterday_until_the_same_hour() {
-        let days = Days::default();
+        let days = DailyTotals::default();
         let noon = DAY_MS * 100 + DAY_MS / 2;
         days.add(noon - DAY_MS - 3_600_000, at(1, 50.0));
         days.add(noon - DAY_MS, at(1, 100.0));
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn without_a_yesterday_nothing_is_more_or_less() {
-        let days = Days::default();
+        let days = DailyTotals::default();
         assert!(days.compared().is_none());
         days.add(0, at(2, 75.0));
         let (_, compared) = days.compared().unwrap();
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn two_days_are_kept() {
-        let days = Days::default();
+        let days = DailyTotals::default();
         (0..4 * 1440).for_each(|minute| days.add(minute * 60_000, at(1, 0.0)));
         assert!(days.0.lock().len() <= 2 * 1440 + 1);
     }

@@ -1,42 +1,50 @@
 //! Trends of figures over the readings of a span: a limited number of points, each with its age in minutes,
 //! ready to draw.
 
-use super::history::Reading;
+use super::history::MetricsReading;
 use offerd_base::telemetry::figures::Distribution;
 
 /// A point of a line: minutes before now (negative), and the value, if known.
 pub(super) type Point = (f64, Option<f64>);
 
 /// Rate per second of a counter.
-pub(super) fn rate(readings: &[Reading], points: usize, figure: impl Fn(&Reading) -> f64) -> Vec<Point> {
+pub(super) fn rate(
+    readings: &[MetricsReading],
+    points: usize,
+    figure: impl Fn(&MetricsReading) -> f64,
+) -> Vec<Point> {
     between(readings, points, |before, after| after.per_second(before, &figure))
 }
 
 /// Values of a gauge.
-pub(super) fn level(readings: &[Reading], points: usize, figure: impl Fn(&Reading) -> f64) -> Vec<Point> {
+pub(super) fn level(
+    readings: &[MetricsReading],
+    points: usize,
+    figure: impl Fn(&MetricsReading) -> f64,
+) -> Vec<Point> {
     between(readings, points, |_, after| Some(figure(after)))
 }
 
 pub(super) fn quantile(
-    readings: &[Reading],
+    readings: &[MetricsReading],
     points: usize,
     share: f64,
-    figure: impl Fn(&Reading) -> &Distribution,
+    figure: impl Fn(&MetricsReading) -> &Distribution,
 ) -> Vec<Point> {
     between(readings, points, |before, after| figure(after).since(figure(before)).quantile(share))
 }
 
 /// One point per pair of consecutive readings, spaced so that there are at most `points`.
 fn between(
-    readings: &[Reading],
+    readings: &[MetricsReading],
     points: usize,
-    tell: impl Fn(&Reading, &Reading) -> Option<f64>,
+    tell: impl Fn(&MetricsReading, &MetricsReading) -> Option<f64>,
 ) -> Vec<Point> {
     let (Some(first), Some(now)) = (readings.first(), readings.last()) else { return Vec::new() };
     let step = (now.at - first.at).cast_unsigned().div_ceil(points.max(1) as u64).cast_signed();
     // Chosen from the end, so that the last point is current. Stored readings from before a start are
     // sparser.
-    let mut ends: Vec<&Reading> = Vec::new();
+    let mut ends: Vec<&MetricsReading> = Vec::new();
     for reading in readings.iter().rev() {
         if ends.last().is_none_or(|last| last.at - reading.at >= step) {
             ends.push(reading);
@@ -44,11 +52,11 @@ fn between(
     }
     ends.reverse();
     // Counters restart with the process; the difference across a restart is unknown.
-    let told = |pair: &[&Reading]| match pair[0].process == pair[1].process {
+    let told = |pair: &[&MetricsReading]| match pair[0].process == pair[1].process {
         true => tell(pair[0], pair[1]),
         false => None,
     };
-    let point = |pair: &[&Reading]| ((pair[1].at - now.at) as f64 / 60_000.0, told(pair));
+    let point = |pair: &[&MetricsReading]| ((pair[1].at - now.at) as f64 / 60_000.0, told(pair));
     ends.windows(2).map(point).collect()
 }
 
@@ -58,7 +66,8 @@ mod tests {
 
     #[test]
     fn a_line_breaks_where_another_process_begins() {
-        let of = |process, at, requests| Reading { process, at, requests, ..Reading::default() };
+        let of =
+            |process, at, requests| MetricsReading { process, at, requests, ..MetricsReading::default() };
         let readings = [of(1, 0, 0.0), of(1, 60_000, 60.0), of(2, 120_000, 0.0), of(2, 180_000, 120.0)];
         let points = rate(&readings, 90, |reading| reading.requests);
         assert_eq!(points, [(-2.0, Some(1.0)), (-1.0, None), (0.0, Some(2.0))]);
@@ -66,9 +75,12 @@ mod tests {
 
     #[test]
     fn there_are_no_more_points_than_wanted_and_the_last_is_of_now() {
-        let reading =
-            |nth: i64| Reading { at: nth * 5_000, requests: nth as f64 * 10.0, ..Reading::default() };
-        let readings: Vec<Reading> = (0..=720).map(reading).collect();
+        let reading = |nth: i64| MetricsReading {
+            at: nth * 5_000,
+            requests: nth as f64 * 10.0,
+            ..MetricsReading::default()
+        };
+        let readings: Vec<MetricsReading> = (0..=720).map(reading).collect();
         let points = rate(&readings, 90, |reading| reading.requests);
         assert_eq!(points.len(), 90);
         assert_eq!(points.last(), Some(&(0.0, Some(2.0))));

@@ -15,7 +15,7 @@ use super::history;
 pub(super) use super::section::Section;
 pub(super) use super::templates::fields;
 use super::templates::render;
-pub(super) use super::visit::Visit;
+pub(super) use super::visit::ConsoleRequest;
 use offerd_web::{Failure, Reply, our_fault};
 
 /// Heartbeat interval of an open page stream.
@@ -28,13 +28,13 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; i
 
 /// A page: its section, its template, and its refresh interval while open.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Page {
+pub(super) struct ConsolePage {
     section: Section,
     template: &'static str,
     fresh: Option<Duration>,
 }
 
-impl Page {
+impl ConsolePage {
     pub(super) const fn new(section: Section, template: &'static str) -> Self {
         Self { section, template, fresh: None }
     }
@@ -58,13 +58,13 @@ pub(super) struct View {
     pub(super) instead: Option<Reply>,
 }
 
-impl Visit {
+impl ConsoleRequest {
     /// Renders a page for this visitor. Its template gets the fields, `csrf` for its forms, and the visitor's
     /// permissions as `may`.
     ///
     /// # Errors
     /// Fails with an internal error.
-    pub(super) fn view(&self, page: Page, fields: Value) -> Result<View, Failure> {
+    pub(super) fn view(&self, page: ConsolePage, fields: Value) -> Result<View, Failure> {
         let main = render(page.template, &context! { csrf => self.csrf(), may => self.may(), ..fields })?;
         let title = page.section.title().to_owned();
         Ok(View { title, section: Some(page.section), fresh: page.fresh, main, ..View::default() })
@@ -113,7 +113,7 @@ impl View {
     }
 
     /// The complete page.
-    pub(super) fn reply(self, visit: &Visit) -> Result<Reply, Failure> {
+    pub(super) fn reply(self, visit: &ConsoleRequest) -> Result<Reply, Failure> {
         let Self { title, section, status, fresh, main, instead } = self;
         if let Some(reply) = instead {
             return Ok(reply);

@@ -8,19 +8,19 @@ use minijinja::context;
 use minijinja::value::Value;
 use uuid::Uuid;
 
-use super::super::App;
-use super::super::audit::{Actor, audit_by, note};
+use super::super::AdminState;
+use super::super::audit::{AuditActor, audit_by, note};
 use super::super::transcripts::reason_to_reveal;
 use super::proxy;
-use super::session::{Person, Session};
+use super::session::{ConsolePrincipal, Session};
 use super::templates::{fields, render};
 use offerd_model::Attribute;
 use offerd_store::users::Role;
 use offerd_web::{Failure, Params};
 
 /// A request to the console.
-pub(super) struct Visit {
-    pub(super) app: Arc<App>,
+pub(super) struct ConsoleRequest {
+    pub(super) app: Arc<AdminState>,
     /// Decoded query parameters, in order.
     pub(super) query: Vec<(String, String)>,
     /// Values of the path parameters.
@@ -38,11 +38,11 @@ pub(super) struct Visit {
 
 /// A visitor that a proxy has signed in, with the CSRF token of their forms.
 pub(super) struct Proxied {
-    person: Person,
+    person: ConsolePrincipal,
     csrf: String,
 }
 
-impl Visit {
+impl ConsoleRequest {
     /// The first query parameter of this name, if not empty.
     pub(super) fn query_value(&self, name: &str) -> Option<&str> {
         value_of(&self.query, name)
@@ -73,7 +73,7 @@ impl Visit {
         self.person().map(|person| person.who.as_str())
     }
 
-    pub(super) fn person(&self) -> Option<&Person> {
+    pub(super) fn person(&self) -> Option<&ConsolePrincipal> {
         let proxied = self.proxied.as_ref().map(|proxied| &proxied.person);
         proxied.or(self.session().map(|session| &session.person))
     }
@@ -118,13 +118,13 @@ impl Visit {
     }
 
     /// The actor for the audit log.
-    pub(super) fn actor(&self) -> Actor {
-        Actor { who: self.who(), role: self.role(), from: self.from() }
+    pub(super) fn actor(&self) -> AuditActor {
+        AuditActor { who: self.who(), role: self.role(), from: self.from() }
     }
 
     /// An unknown actor, of whom only the address is known.
-    pub(super) fn stranger(&self) -> Actor {
-        Actor { who: "nobody".to_owned(), role: None, from: self.from() }
+    pub(super) fn stranger(&self) -> AuditActor {
+        AuditActor { who: "nobody".to_owned(), role: None, from: self.from() }
     }
 
     /// Origin for the audit log.
@@ -177,7 +177,7 @@ impl Visit {
     /// Fails when it panics.
     pub(super) async fn reading<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&App) -> T + Send + 'static,
+        read: impl FnOnce(&AdminState) -> T + Send + 'static,
     ) -> Result<T, Failure> {
         self.app.reading("a page could not be read", read).await
     }
@@ -185,7 +185,7 @@ impl Visit {
 
 impl Proxied {
     /// No session stores a CSRF token for proxied visitors, so it is derived from our secret and the name.
-    pub(super) fn of(app: &App, person: Person) -> Self {
+    pub(super) fn of(app: &AdminState, person: ConsolePrincipal) -> Self {
         use sha2::{Digest, Sha256};
         let digest = Sha256::digest(format!("{} {}", app.console.csrf, person.who));
         Self { person, csrf: const_hex::encode(digest) }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::rules::Rules;
+use super::rules::CrossKeyChecks;
 use super::values::{
-    CENTURY, Checked, DAY, HOUR, MILLISECOND, OneOrMany, SECOND, ZERO, file, given, texts, url,
+    CENTURY, CheckedValue, DAY, HOUR, MILLISECOND, OneOrMany, SECOND, ZERO, file, given, texts, url,
 };
 use crate::declaration::{HumanDuration, count, quoted, span};
 use crate::table;
@@ -127,15 +127,15 @@ pub enum SecretPlace {
 
 const SERVER: &str = "must be a host and its port, such as `smtp.example.com:587`";
 
-fn names(names: OneOrMany) -> Checked<BTreeSet<String>> {
+fn names(names: OneOrMany) -> CheckedValue<BTreeSet<String>> {
     Ok(Vec::from(names).into_iter().collect())
 }
 
-fn waits(waits: BTreeMap<String, HumanDuration>) -> Checked<BTreeMap<String, Duration>> {
+fn waits(waits: BTreeMap<String, HumanDuration>) -> CheckedValue<BTreeMap<String, Duration>> {
     Ok(waits.into_iter().map(|(name, wait)| (name, wait.0)).collect())
 }
 
-fn secret(declared: DeclaredSecret) -> Checked<Option<SecretPlace>> {
+fn secret(declared: DeclaredSecret) -> CheckedValue<Option<SecretPlace>> {
     match (declared.file, declared.credential) {
         (None, None) => Ok(None),
         (Some(file), None) => Ok(Some(SecretPlace::File(file))),
@@ -145,7 +145,7 @@ fn secret(declared: DeclaredSecret) -> Checked<Option<SecretPlace>> {
 }
 
 /// Parses a host and its port; an IPv6 address is in brackets.
-fn server(text: String) -> Checked<MailServer> {
+fn server(text: String) -> CheckedValue<MailServer> {
     let host_and_port = || {
         let (host, port) = text.rsplit_once(':')?;
         let is_host =
@@ -160,13 +160,13 @@ fn server(text: String) -> Checked<MailServer> {
 }
 
 /// `None` if neither server, sender nor recipient is set.
-fn mail(mail: MailSettings) -> Checked<Option<MailSettings>> {
+fn mail(mail: MailSettings) -> CheckedValue<Option<MailSettings>> {
     let is_none = mail.server.host.is_empty() && mail.from.is_empty() && mail.to.is_empty();
     Ok(Some(mail).filter(|_| !is_none))
 }
 
 impl AlertSettings {
-    pub(super) fn fit(&self, rules: &mut Rules<'_>) {
+    pub(super) fn fit(&self, rules: &mut CrossKeyChecks<'_>) {
         rules.backoffs("alerts", [self.first_backoff, self.longest_backoff]);
         for (name, wait) in &self.waits {
             let key = format!("alerts.waits.{}", quoted(name));
@@ -182,7 +182,7 @@ impl AlertSettings {
 }
 
 impl WebhookSettings {
-    fn fit(&self, name: &str, rules: &mut Rules<'_>) {
+    fn fit(&self, name: &str, rules: &mut CrossKeyChecks<'_>) {
         let place = format!("alerts.webhooks.{}", quoted(name));
         let is_of_name =
             |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter);
@@ -197,7 +197,7 @@ impl WebhookSettings {
 }
 
 impl MailSettings {
-    fn fit(&self, rules: &mut Rules<'_>) {
+    fn fit(&self, rules: &mut CrossKeyChecks<'_>) {
         let MailServer { host, .. } = &self.server;
         if host.is_empty() {
             return rules.want(false, &["alerts.mail.server"], || {

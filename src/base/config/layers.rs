@@ -22,21 +22,21 @@ const OTHERS: &str = "OFFERD_";
 
 pub(super) struct Layers {
     pub(super) merged: toml::Table,
-    pub(super) places: Places,
+    pub(super) places: KeySources,
     /// Variables that name no setting; they have no effect.
     pub(super) misnamed: Vec<Fault>,
 }
 
 /// The place of every key.
 #[derive(Clone, Default)]
-pub(super) struct Places {
+pub(super) struct KeySources {
     pub(super) defaults: Source,
     file: Option<Source>,
     variables: HashMap<String, String>,
 }
 
 /// Prints nothing: only the settings may show values.
-impl fmt::Debug for Places {
+impl fmt::Debug for KeySources {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Places").finish_non_exhaustive()
     }
@@ -54,7 +54,7 @@ impl Layers {
         let mut ours: HashMap<String, String> =
             environment.into_iter().filter(|(name, _)| name.starts_with(OTHERS)).collect();
         let variables = ours.keys().filter_map(|name| Some((key_of(name)?, name.clone()))).collect();
-        let mut places = Places { defaults, file: source, variables };
+        let mut places = KeySources { defaults, file: source, variables };
         let misnamed = places.misnamed(ours.keys());
         ours.retain(|name, _| name.starts_with(PREFIX) && !is_among(name, &misnamed));
         places.variables.retain(|_, name| ours.contains_key(name));
@@ -158,7 +158,7 @@ pub(super) fn environment(
     ours.map(read).collect()
 }
 
-impl Places {
+impl KeySources {
     /// The variables that name no setting, each with the right name. A name with one underscore is a fault
     /// only if it otherwise matches a setting: other programs have names of their own.
     fn misnamed<'n>(&self, names: impl Iterator<Item = &'n String>) -> Vec<Fault> {

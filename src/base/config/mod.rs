@@ -27,7 +27,7 @@ pub use sections::{
     ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings, ExperimentSettings,
     IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings,
     PathSettings, PostbackSettings, PostgresSettings, ProxySettings, ROLES, RateSettings, ReferenceSettings,
-    ReportSettings, ShutdownSettings, SignIn, StoreEngine, StoreSettings, TlsSettings, TokenSettings,
+    ReportSettings, ShutdownSettings, SignInPolicy, StoreEngine, StoreSettings, TlsSettings, TokenSettings,
     TranscriptSettings, WireSettings,
 };
 pub use settings::{DescribedSetting, Settings};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::rules::Rules;
-use super::values::{CENTURY, Checked, DAY, SECOND, ZERO, given};
+use super::rules::CrossKeyChecks;
+use super::values::{CENTURY, CheckedValue, DAY, SECOND, ZERO, given};
 use crate::declaration::{HumanDuration, count, figure, outside, quoted, span};
 use crate::table;
 
@@ -60,11 +60,11 @@ table! {
     }
 }
 
-fn half_life(time: HumanDuration) -> Checked<Option<Duration>> {
+fn half_life(time: HumanDuration) -> CheckedValue<Option<Duration>> {
     if time.0.is_zero() { Ok(None) } else { span(DAY, CENTURY)(time).map(Some) }
 }
 
-fn weight(weight: f64) -> Checked<f64> {
+fn weight(weight: f64) -> CheckedValue<f64> {
     if weight == 0.0 || (WEIGHT_MIN..=WEIGHT_MAX).contains(&weight) {
         return Ok(weight);
     }
@@ -100,7 +100,7 @@ impl RankingSettings {
     }
 
     /// Checks the keys against each other, and adds the built-in ranking to the named ones.
-    pub(super) fn fit(&mut self, rules: &mut Rules<'_>) {
+    pub(super) fn fit(&mut self, rules: &mut CrossKeyChecks<'_>) {
         for (name, ranking) in &self.named {
             ranking.fit(name, rules);
         }
@@ -136,7 +136,7 @@ impl NamedRanking {
     }
 
     /// Its name must be valid and unreserved, and its weights not all 0.
-    fn fit(&self, name: &str, rules: &mut Rules<'_>) {
+    fn fit(&self, name: &str, rules: &mut CrossKeyChecks<'_>) {
         let place = format!("ranking.named.{}", quoted(name));
         let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
         let is_name = !name.is_empty() && name.len() <= 64 && name.chars().all(is_of_name);
@@ -154,7 +154,7 @@ impl NamedRanking {
 }
 
 /// A company must not be named by two rankings.
-fn named_twice(named: &BTreeMap<String, NamedRanking>, rules: &mut Rules<'_>) {
+fn named_twice(named: &BTreeMap<String, NamedRanking>, rules: &mut CrossKeyChecks<'_>) {
     let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
     for (name, ranking) in named {
         for company in &ranking.companies {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::settings::{DescribedSetting, Origin, Settings};
-use crate::declaration::{Fault, Reload, Table};
+use crate::declaration::{DeclaredTable, Fault, Reload};
 
 /// A changed setting, in TOML. Settings hold no secrets: those are in the environment or in other files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,14 +10,14 @@ use super::values::CENTURY;
 use crate::declaration::{HumanDuration, outside};
 
 /// Checks keys against each other and collects the faults.
-pub(super) struct Rules<'a> {
+pub(super) struct CrossKeyChecks<'a> {
     defaults: BTreeSet<&'a str>,
     /// Keys with faults of their own, which have stand-ins.
     faulty: BTreeSet<String>,
     found: Vec<(String, String)>,
 }
 
-impl Rules<'_> {
+impl CrossKeyChecks<'_> {
     /// Notes a fault of the first key unless `holds`. Skipped if one of the keys has a fault of its own,
     /// since this one may only follow from it.
     pub(super) fn want(&mut self, holds: bool, keys: &[&str], message: impl FnOnce() -> String) {
@@ -63,7 +63,7 @@ impl Settings {
     /// Checks the keys against each other; `found` has the faults of single keys.
     pub(super) fn fit(mut self, found: &mut Vec<(String, String)>) -> Self {
         let is_default = |(_, _, source): &&(String, String, String)| source == "default";
-        let mut rules = Rules {
+        let mut rules = CrossKeyChecks {
             defaults: self.origin.described.iter().filter(is_default).map(|(key, ..)| key.as_str()).collect(),
             faulty: found.iter().map(|(key, _)| key.clone()).collect(),
             found: Vec::new(),
@@ -86,7 +86,7 @@ impl Settings {
         self
     }
 
-    fn listeners(&self, rules: &mut Rules<'_>) {
+    fn listeners(&self, rules: &mut CrossKeyChecks<'_>) {
         let listeners = [
             ("api.listen", self.api.listen),
             ("integrations.listen", self.integrations.listen),
@@ -100,7 +100,7 @@ impl Settings {
         }
     }
 
-    fn store(&self, rules: &mut Rules<'_>) {
+    fn store(&self, rules: &mut CrossKeyChecks<'_>) {
         let (queue, live_tables) = (self.store.queue, self.matching.live_tables);
         let keys = ["store.queue", "matching.live_tables"];
         // Each live table has at most one commit in flight, so a larger queue refuses none. No default is
@@ -129,7 +129,7 @@ impl Settings {
 
 impl LimitSettings {
     /// The limit must have room for the largest single body.
-    fn fit(&self, least: usize, rules: &mut Rules<'_>) {
+    fn fit(&self, least: usize, rules: &mut CrossKeyChecks<'_>) {
         const MOST: usize = 1 << 40;
         rules.within("limits.body_bytes", [least, MOST], self.body_bytes);
         if self.body_bytes_per_company > 0 {
@@ -139,7 +139,7 @@ impl LimitSettings {
 }
 
 impl MatchingSettings {
-    fn fit(&self, rules: &mut Rules<'_>) {
+    fn fit(&self, rules: &mut CrossKeyChecks<'_>) {
         const DEADLINE: &str = "matching.deadline";
         let Self { deadline, submit_wait, second_look_reserve, response_margin, least_budget, .. } = *self;
         let keys = ["matching.submit_wait", DEADLINE];

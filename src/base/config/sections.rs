@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::colour::Colour;
 use super::values::{
-    CENTURY, Checked, DAY, HOUR, MILLISECOND, MINUTE, OneOrMany, SECOND, ZERO, address, any_span,
+    CENTURY, CheckedValue, DAY, HOUR, MILLISECOND, MINUTE, OneOrMany, SECOND, ZERO, address, any_span,
     colour_if_any, colour_on, file, given, networks, networks_or_addresses, origins, origins_or_any, path,
     url,
 };
@@ -104,7 +104,7 @@ table! {
     #[derive(Debug, Clone)]
     pub struct ConsoleSettings {
         /// Which visitors must sign in.
-        sign_in: SignIn,
+        sign_in: SignInPolicy,
         /// File with a password for signing in, if any.
         password_file: Option<PathBuf> = file,
         /// Longest lifetime of a session.
@@ -467,7 +467,7 @@ pub const ROLES: [&str; 4] = ["viewer", "analyst", "operator", "administrator"];
 /// Which visitors of the console must sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SignIn {
+pub enum SignInPolicy {
     /// Everyone, unless the admin listener is on loopback: then each user of the machine is an operator.
     Remote,
     /// Everyone.
@@ -595,7 +595,7 @@ const OF_NO_USER: [&str; 15] = [
 
 const NODE_NAME_CHARS: usize = 100;
 
-fn vendor(names: OneOrMany) -> Checked<Vec<String>> {
+fn vendor(names: OneOrMany) -> CheckedValue<Vec<String>> {
     let vendor = Vec::from(names);
     let is_segment = |name: &String| {
         !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
@@ -606,18 +606,18 @@ fn vendor(names: OneOrMany) -> Checked<Vec<String>> {
     Err(vec!["must be names of letters, digits, `-` and `_`".to_owned()])
 }
 
-fn any_path(text: String) -> Checked<PathBuf> {
+fn any_path(text: String) -> CheckedValue<PathBuf> {
     Ok(text.into())
 }
 
 /// `None` if no file is named.
-fn tls(files: TlsSettings) -> Checked<Option<TlsSettings>> {
+fn tls(files: TlsSettings) -> CheckedValue<Option<TlsSettings>> {
     let is_named = |path: &PathBuf| !path.as_os_str().is_empty();
     let is_any = [&files.certificate, &files.key].into_iter().any(is_named);
     Ok(Some(files).filter(|_| is_any))
 }
 
-fn lower_case(text: String) -> Checked<String> {
+fn lower_case(text: String) -> CheckedValue<String> {
     Ok(text.to_ascii_lowercase())
 }
 
@@ -637,7 +637,7 @@ fn is_half_the_world(network: &IpNet) -> bool {
 }
 
 /// Networks of proxies. Any address in them may set the client address.
-fn proxies(names: OneOrMany) -> Checked<Vec<IpNet>> {
+fn proxies(names: OneOrMany) -> CheckedValue<Vec<IpNet>> {
     let networks = networks(names)?;
     let wide = networks.iter().filter(|network| is_half_the_world(network));
     let wide = wide.map(|wide| {
@@ -650,7 +650,7 @@ fn proxies(names: OneOrMany) -> Checked<Vec<IpNet>> {
 }
 
 /// An authenticating proxy. A client that could send its header from elsewhere could impersonate anyone.
-fn proxy(proxy: ProxySettings) -> Checked<Option<ProxySettings>> {
+fn proxy(proxy: ProxySettings) -> CheckedValue<Option<ProxySettings>> {
     let ProxySettings { header, from, role } = &proxy;
     if header.is_empty() && from.is_empty() && role.is_none() {
         return Ok(None);
@@ -679,7 +679,7 @@ fn proxy(proxy: ProxySettings) -> Checked<Option<ProxySettings>> {
     unless(faults, Some(proxy))
 }
 
-fn zones(names: OneOrMany) -> Checked<Vec<Tz>> {
+fn zones(names: OneOrMany) -> CheckedValue<Vec<Tz>> {
     let names = Vec::from(names);
     let (mut zones, mut faults) = (Vec::new(), Vec::new());
     for name in &names {
@@ -697,7 +697,7 @@ fn zones(names: OneOrMany) -> Checked<Vec<Tz>> {
     unless(faults, zones)
 }
 
-fn tags(names: OneOrMany) -> Checked<Vec<String>> {
+fn tags(names: OneOrMany) -> CheckedValue<Vec<String>> {
     let names = Vec::from(names);
     let mut faults = Vec::new();
     for (nth, name) in names.iter().enumerate() {
@@ -719,19 +719,19 @@ fn tags(names: OneOrMany) -> Checked<Vec<String>> {
     unless(faults, names)
 }
 
-fn database(database: PostgresSettings) -> Checked<Option<PostgresSettings>> {
+fn database(database: PostgresSettings) -> CheckedValue<Option<PostgresSettings>> {
     Ok(Some(database).filter(|database| !database.url.is_empty()))
 }
 
 /// Checks the scheme only; the database client reports other faults.
-fn database_url(url: String) -> Checked<String> {
+fn database_url(url: String) -> CheckedValue<String> {
     if url.is_empty() || ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
         return Ok(url);
     }
     Err(vec!["must begin with `postgres://` or `postgresql://`, and does not".to_owned()])
 }
 
-fn node_name(name: String) -> Checked<Option<String>> {
+fn node_name(name: String) -> CheckedValue<Option<String>> {
     if name.chars().count() > NODE_NAME_CHARS || name.chars().any(char::is_control) {
         let wanted = format!("must be {NODE_NAME_CHARS} characters at most, without control characters");
         return Err(vec![wanted]);
@@ -739,7 +739,7 @@ fn node_name(name: String) -> Checked<Option<String>> {
     given(name)
 }
 
-fn log_filter(filter: String) -> Checked<String> {
+fn log_filter(filter: String) -> CheckedValue<String> {
     let wanted = "must be a level or directives such as `info,offerd=debug`";
     logging::check(&filter).map_err(|cause| vec![format!("{wanted}: {cause}")])?;
     Ok(filter)

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::alerts::AlertSettings;
-use super::layers::{self, Layers, Places};
+use super::layers::{self, KeySources, Layers};
 use super::ranking::RankingSettings;
 use super::sections::*;
 use super::web_address;
-use crate::declaration::{self, Fault, Reading, read_table};
+use crate::declaration::{self, Fault, TableReading, read_table};
 use crate::table;
 
 /// A setting in force: key, value and source.
@@ -76,13 +76,13 @@ table! {
 pub(super) struct Origin {
     pub(super) described: Vec<DescribedSetting>,
     pub(super) table: toml::Table,
-    pub(super) places: Arc<Places>,
+    pub(super) places: Arc<KeySources>,
 }
 
 impl Settings {
     /// Whether visitors must sign in to the console.
     pub fn console_asks_to_sign_in(&self) -> bool {
-        self.console.sign_in == SignIn::Always || !self.admin.listen.ip().is_loopback()
+        self.console.sign_in == SignInPolicy::Always || !self.admin.listen.ip().is_loopback()
     }
 
     /// Loads the settings of this process: defaults, `file` if any, environment.
@@ -145,7 +145,8 @@ impl Settings {
 
     /// Reads the settings from a table, with `defaults` in place of faulty values, and every fault.
     pub(super) fn read(origin: Origin, defaults: &toml::Table) -> (Option<Self>, Vec<(String, String)>) {
-        let Reading { value, faults: mut found, .. } = read_table::<Self>(origin.table.clone(), defaults);
+        let TableReading { value, faults: mut found, .. } =
+            read_table::<Self>(origin.table.clone(), defaults);
         let settings = value.map(|settings| Self { origin, ..settings }.fit(&mut found));
         (settings, found)
     }

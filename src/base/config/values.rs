@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::colour::Colour;
 use super::{origin, web_address};
-use crate::declaration::{HumanDuration, Refusal, unless};
+use crate::declaration::{HumanDuration, ValueFaults, unless};
 
 pub(super) const MILLISECOND: Duration = Duration::from_millis(1);
 pub(super) const SECOND: Duration = Duration::from_secs(1);
@@ -19,7 +19,7 @@ pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
 pub(super) const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
 pub(super) const ZERO: Duration = Duration::ZERO;
 
-pub(super) type Checked<T> = Result<T, Refusal>;
+pub(super) type CheckedValue<T> = Result<T, ValueFaults>;
 
 /// A list of names, or one comma-separated text, as in an environment variable.
 #[derive(Debug, Deserialize)]
@@ -44,12 +44,12 @@ impl From<OneOrMany> for Vec<String> {
     }
 }
 
-pub(super) fn texts(names: OneOrMany) -> Checked<Vec<String>> {
+pub(super) fn texts(names: OneOrMany) -> CheckedValue<Vec<String>> {
     Ok(names.into())
 }
 
-pub(super) fn each<T>(names: OneOrMany, read: impl Fn(&str) -> Result<T, String>) -> Checked<Vec<T>> {
-    let (mut all, mut faults) = (Vec::new(), Refusal::new());
+pub(super) fn each<T>(names: OneOrMany, read: impl Fn(&str) -> Result<T, String>) -> CheckedValue<Vec<T>> {
+    let (mut all, mut faults) = (Vec::new(), ValueFaults::new());
     for name in Vec::from(names) {
         read(&name).map_or_else(|fault| faults.push(fault), |one| all.push(one));
     }
@@ -57,13 +57,13 @@ pub(super) fn each<T>(names: OneOrMany, read: impl Fn(&str) -> Result<T, String>
 }
 
 /// Origins in the form that browsers send.
-pub(super) fn origins(wanted: &'static str) -> impl Fn(OneOrMany) -> Checked<Vec<String>> {
+pub(super) fn origins(wanted: &'static str) -> impl Fn(OneOrMany) -> CheckedValue<Vec<String>> {
     let read = move |text: &str| origin::parse(text).map_err(|why| format!("{wanted}, got `{text}`{why}"));
     move |names| each(names, read)
 }
 
 /// Like [`origins`], or `*` for all of them.
-pub(super) fn origins_or_any(wanted: &'static str) -> impl Fn(OneOrMany) -> Checked<Vec<String>> {
+pub(super) fn origins_or_any(wanted: &'static str) -> impl Fn(OneOrMany) -> CheckedValue<Vec<String>> {
     move |names| {
         let (any, named): (Vec<String>, Vec<String>) =
             Vec::from(names).into_iter().partition(|name| name == "*");
@@ -71,25 +71,25 @@ pub(super) fn origins_or_any(wanted: &'static str) -> impl Fn(OneOrMany) -> Chec
     }
 }
 
-pub(super) fn any_span(span: HumanDuration) -> Checked<Duration> {
+pub(super) fn any_span(span: HumanDuration) -> CheckedValue<Duration> {
     Ok(span.0)
 }
 
 /// A text; `None` if it is empty.
-pub(super) fn given(text: String) -> Checked<Option<String>> {
+pub(super) fn given(text: String) -> CheckedValue<Option<String>> {
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
-pub(super) fn file(text: String) -> Checked<Option<PathBuf>> {
+pub(super) fn file(text: String) -> CheckedValue<Option<PathBuf>> {
     Ok(given(text)?.map(PathBuf::from))
 }
 
-pub(super) fn path(text: String) -> Checked<PathBuf> {
+pub(super) fn path(text: String) -> CheckedValue<PathBuf> {
     file(text)?.ok_or_else(|| vec!["must not be empty".to_owned()])
 }
 
 /// A base URL; `None` for an empty text.
-pub(super) fn url(text: String) -> Checked<Option<String>> {
+pub(super) fn url(text: String) -> CheckedValue<Option<String>> {
     let Some(text) = given(text)? else { return Ok(None) };
     let faults = web_address::faults(&text).into_iter();
     let faults = faults.map(|wanted| format!("{wanted}, got `{}`", web_address::shown(&text))).collect();
@@ -97,7 +97,7 @@ pub(super) fn url(text: String) -> Checked<Option<String>> {
 }
 
 /// The address of a listener.
-pub(super) fn address(text: String) -> Checked<SocketAddr> {
+pub(super) fn address(text: String) -> CheckedValue<SocketAddr> {
     let wanted = "must be an address with a port, such as `127.0.0.1:8080`";
     text.parse().map_err(|_| vec![format!("{wanted}, got `{text}`")])
 }
@@ -106,16 +106,16 @@ fn network(text: &str) -> Result<IpNet, String> {
     text.parse().map_err(|_| format!("must be networks such as `10.0.0.0/8`, got `{text}`"))
 }
 
-pub(super) fn networks(names: OneOrMany) -> Checked<Vec<IpNet>> {
+pub(super) fn networks(names: OneOrMany) -> CheckedValue<Vec<IpNet>> {
     each(names, network)
 }
 
-pub(super) fn networks_or_addresses(names: OneOrMany) -> Checked<Vec<IpNet>> {
+pub(super) fn networks_or_addresses(names: OneOrMany) -> CheckedValue<Vec<IpNet>> {
     each(names, |text| text.parse::<IpAddr>().map(IpNet::from).or_else(|_| network(text)))
 }
 
 /// A text colour with enough contrast on a background.
-pub(super) fn colour_on(ground: Colour) -> impl Fn(String) -> Checked<Colour> {
+pub(super) fn colour_on(ground: Colour) -> impl Fn(String) -> CheckedValue<Colour> {
     move |text| {
         let Some(colour) = Colour::parse(&text) else {
             return Err(vec![format!("must be a colour such as `#0b6e4f`, got `{text}`")]);
@@ -135,6 +135,6 @@ pub(super) fn colour_on(ground: Colour) -> impl Fn(String) -> Checked<Colour> {
 }
 
 /// Like [`colour_on`], or `None` for an empty text.
-pub(super) fn colour_if_any(ground: Colour) -> impl Fn(String) -> Checked<Option<Colour>> {
+pub(super) fn colour_if_any(ground: Colour) -> impl Fn(String) -> CheckedValue<Option<Colour>> {
     move |text| given(text)?.map(colour_on(ground)).transpose()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 
 use super::fault::Fault;
-use super::read::{Reading, read};
+use super::read::{TableReading, read};
 use super::source::{Source, quoted};
 
 const NAME_CHARS: usize = 200;
@@ -33,7 +33,7 @@ impl<'s> Checker<'s> {
     /// # Errors
     /// If the file cannot be deserialised. Checks of stand-ins would only report consequences.
     pub fn begin<T: DeserializeOwned>(name: &str, source: &'s Source) -> Result<(T, Self), Vec<Fault>> {
-        let Reading { value, faults, .. } = read(source);
+        let TableReading { value, faults, .. } = read(source);
         let Some(declared) = value.filter(|_| faults.is_empty()) else { return Err(faults) };
         let mut check = Self::new(source);
         if !is_key(name) {

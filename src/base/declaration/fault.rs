@@ -40,16 +40,16 @@ impl fmt::Display for Fault {
             formatter.write_str(": ")?;
         }
         if !self.key.is_empty() {
-            write!(formatter, "`{}` ", OnALine(&self.key))?;
+            write!(formatter, "`{}` ", SingleLine(&self.key))?;
         }
-        OnALine(&self.message).fmt(formatter)
+        SingleLine(&self.message).fmt(formatter)
     }
 }
 
 /// Displays a text that may quote a file on a single line.
-struct OnALine<'t>(&'t str);
+struct SingleLine<'t>(&'t str);
 
-impl fmt::Display for OnALine<'_> {
+impl fmt::Display for SingleLine<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for piece in self.0.split_inclusive(breaks) {
             let whole = piece.trim_end_matches(breaks);

@@ -13,12 +13,12 @@ mod read;
 mod source;
 mod table;
 
-pub use checked::{Refusal, checked, count, figure, if_any, outside, span, unless};
+pub use checked::{ValueFaults, checked, count, figure, if_any, outside, span, unless};
 pub use checker::{Checker, is_key};
 pub use diff::DeclarationsDiff;
 pub use directory::{declared_in, files_in, text_of};
 pub use duration::HumanDuration;
 pub use fault::Fault;
-pub use read::{Reading, SECRET_TABLES, did_you_mean, nearest, read, read_table};
+pub use read::{SECRET_TABLES, TableReading, did_you_mean, nearest, read, read_table};
 pub use source::{Source, parent, quoted};
-pub use table::{Reload, Rows, Table, missing};
+pub use table::{DeclaredTable, Reload, TableSeed, missing};

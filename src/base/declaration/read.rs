@@ -30,7 +30,7 @@ const MISSING: &str = "is missing";
 
 /// The result of reading a table; a fault is a key path and a message.
 #[derive(Debug)]
-pub struct Reading<T, F = (String, String)> {
+pub struct TableReading<T, F = (String, String)> {
     /// The value, with stand-ins in place of faults; `None` if no stand-in is accepted.
     pub value: Option<T>,
     /// The faults to report.
@@ -39,7 +39,7 @@ pub struct Reading<T, F = (String, String)> {
     pub implied: Vec<String>,
 }
 
-impl<T> Reading<T> {
+impl<T> TableReading<T> {
     /// Leaves out faults that follow from others: a misspelt key is not missing, and a stand-in is empty.
     fn of(value: Option<T>, faults: BTreeMap<String, String>, misspelt: &BTreeSet<String>) -> Self {
         let stands_in = |key: &str| {
@@ -60,34 +60,34 @@ impl<T> Reading<T> {
 }
 
 /// Reads a file as a `T`: a value, possibly with stand-ins, and every fault.
-pub fn read<T: DeserializeOwned>(source: &Source) -> Reading<T, Fault> {
-    let Reading { value, faults, implied } = read_table(source.table().clone(), &toml::Table::new());
+pub fn read<T: DeserializeOwned>(source: &Source) -> TableReading<T, Fault> {
+    let TableReading { value, faults, implied } = read_table(source.table().clone(), &toml::Table::new());
     let faults = faults.into_iter().map(|(key, message)| source.fault(&key, message)).collect();
-    Reading { value, faults, implied }
+    TableReading { value, faults, implied }
 }
 
 /// Reads a table as a `T`. A refused value is replaced by that of `defaults`, if any.
-pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Table) -> Reading<T> {
+pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Table) -> TableReading<T> {
     let mut table = toml::Value::Table(table);
     let mut faults: BTreeMap<String, String> = BTreeMap::new();
     let mut tried: BTreeMap<String, usize> = BTreeMap::new();
     let mut misspelt: BTreeSet<String> = BTreeSet::new();
     for _ in 0..MOST_READINGS {
         let error = match serde_path_to_error::deserialize::<_, T>(table.clone()) {
-            Ok(value) => return Reading::of(Some(value), faults, &misspelt),
+            Ok(value) => return TableReading::of(Some(value), faults, &misspelt),
             Err(error) => error,
         };
         let mut place = steps(error.path());
-        let refused = Refused::of(error.inner().message(), word_at(&table, &place), is_kept(&place));
+        let refused = SerdeFault::of(error.inner().message(), word_at(&table, &place), is_kept(&place));
         // The path of an unknown key already ends with it.
         if let Some(key) =
-            refused.key.map(Step::Key).filter(|key| refused.missing || place.last() != Some(key))
+            refused.key.map(PathStep::Key).filter(|key| refused.missing || place.last() != Some(key))
         {
             place.push(key);
         }
         let key = shown(&place);
         if let (Some(meant), [parents @ .., _]) = (&refused.meant, &place[..]) {
-            misspelt.insert(shown(&[parents, &[Step::Key(meant.clone())]].concat()));
+            misspelt.insert(shown(&[parents, &[PathStep::Key(meant.clone())]].concat()));
         }
         // A refused stand-in is not another fault.
         if !tried.contains_key(&key) {
@@ -103,23 +103,23 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
             break;
         }
     }
-    Reading::of(None, faults, &misspelt)
+    TableReading::of(None, faults, &misspelt)
 }
 
 /// Whether values at a place must not be quoted.
-fn is_kept(place: &[Step]) -> bool {
-    place.iter().any(|step| matches!(step, Step::Key(key) if SECRET_TABLES.contains(&key.as_str())))
+fn is_kept(place: &[PathStep]) -> bool {
+    place.iter().any(|step| matches!(step, PathStep::Key(key) if SECRET_TABLES.contains(&key.as_str())))
 }
 
 /// The text at a place, or the key itself if it holds a table.
-fn word_at(table: &toml::Value, place: &[Step]) -> Option<String> {
+fn word_at(table: &toml::Value, place: &[PathStep]) -> Option<String> {
     let found = place.iter().try_fold(table, |value, step| match step {
-        Step::Key(key) => value.get(key),
-        Step::Position(nth) => value.get(nth),
+        PathStep::Key(key) => value.get(key),
+        PathStep::Position(nth) => value.get(nth),
     });
     match (found, place.last()) {
         (Some(toml::Value::String(text)), _) => Some(text.clone()),
-        (Some(toml::Value::Table(_)), Some(Step::Key(key))) => Some(key.clone()),
+        (Some(toml::Value::Table(_)), Some(PathStep::Key(key))) => Some(key.clone()),
         _ => None,
     }
 }
@@ -141,55 +141,57 @@ fn stand_in(default: Option<&toml::Value>, variant: Option<&str>, attempt: usize
     candidates.nth(attempt)
 }
 
-fn default_at<'a>(defaults: &'a toml::Table, place: &[Step]) -> Option<&'a toml::Value> {
+fn default_at<'a>(defaults: &'a toml::Table, place: &[PathStep]) -> Option<&'a toml::Value> {
     let (first, rest) = place.split_first()?;
-    let Step::Key(key) = first else { return None };
+    let PathStep::Key(key) = first else { return None };
     let value = defaults.get(key)?;
     if rest.is_empty() { Some(value) } else { default_at(value.as_table()?, rest) }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     Key(String),
     Position(usize),
 }
 
-fn steps(path: &Path) -> Vec<Step> {
+fn steps(path: &Path) -> Vec<PathStep> {
     let step = |segment: &Segment| match segment {
-        Segment::Map { key } => Some(Step::Key(key.clone())),
-        Segment::Seq { index } => Some(Step::Position(*index)),
+        Segment::Map { key } => Some(PathStep::Key(key.clone())),
+        Segment::Seq { index } => Some(PathStep::Position(*index)),
         Segment::Enum { .. } | Segment::Unknown => None,
     };
     path.iter().filter_map(step).collect()
 }
 
-fn shown(place: &[Step]) -> String {
+fn shown(place: &[PathStep]) -> String {
     let mut path = String::new();
     for step in place {
         match step {
-            Step::Key(key) => {
+            PathStep::Key(key) => {
                 if !path.is_empty() {
                     path.push('.');
                 }
                 path.push_str(&quoted(key));
             }
-            Step::Position(nth) => path.push_str(&format!("[{nth}]")),
+            PathStep::Position(nth) => path.push_str(&format!("[{nth}]")),
         }
     }
     path
 }
 
 /// Sets or removes the value at a place; returns whether the place exists.
-fn put(value: &mut toml::Value, place: &[Step], new: Option<toml::Value>) -> bool {
+fn put(value: &mut toml::Value, place: &[PathStep], new: Option<toml::Value>) -> bool {
     let Some((last, parents)) = place.split_last() else { return false };
     let parent = parents.iter().try_fold(value, |value, step| match step {
-        Step::Key(key) => value.get_mut(key),
-        Step::Position(nth) => value.get_mut(nth),
+        PathStep::Key(key) => value.get_mut(key),
+        PathStep::Position(nth) => value.get_mut(nth),
     });
     match (parent, last, new) {
-        (Some(toml::Value::Table(table)), Step::Key(key), Some(new)) => drop(table.insert(key.clone(), new)),
-        (Some(toml::Value::Table(table)), Step::Key(key), None) => drop(table.remove(key)),
-        (Some(toml::Value::Array(array)), Step::Position(nth), Some(new)) if *nth < array.len() => {
+        (Some(toml::Value::Table(table)), PathStep::Key(key), Some(new)) => {
+            drop(table.insert(key.clone(), new))
+        }
+        (Some(toml::Value::Table(table)), PathStep::Key(key), None) => drop(table.remove(key)),
+        (Some(toml::Value::Array(array)), PathStep::Position(nth), Some(new)) if *nth < array.len() => {
             array[*nth] = new;
         }
         _ => return false,
@@ -199,7 +201,7 @@ fn put(value: &mut toml::Value, place: &[Step], new: Option<toml::Value>) -> boo
 
 /// A serde error in our wording.
 #[derive(Default)]
-struct Refused {
+struct SerdeFault {
     /// The key it concerns, if below the place.
     key: Option<String>,
     missing: bool,
@@ -211,7 +213,7 @@ struct Refused {
     message: String,
 }
 
-impl Refused {
+impl SerdeFault {
     /// Rewords a serde error at a place that holds `word`; `kept` if its values must not be quoted.
     fn of(text: &str, word: Option<String>, kept: bool) -> Self {
         let text = text.trim();
@@ -343,7 +345,7 @@ mod tests {
             "name = 'corner'\nopens_after = '8h'\n[[shelves]]\nheight = 2\nkind = 'steel'\n",
         )
         .unwrap();
-        let Reading { value: shop, faults, .. } = read::<Shop>(&source);
+        let TableReading { value: shop, faults, .. } = read::<Shop>(&source);
         assert!(faults.is_empty());
         let shop = shop.unwrap();
         assert_eq!((shop.name.as_str(), shop.opens_after.unwrap().0.as_secs()), ("corner", 8 * 3600));

@@ -24,13 +24,13 @@ impl Source {
     pub fn parse(file: &Path, text: &str) -> Result<Self, Fault> {
         let syntax = |error: toml::de::Error| Fault {
             file: Some(file.to_owned()),
-            line: error.span().map(|span| Lines::of(text).at(&span)),
+            line: error.span().map(|span| LineOffsets::of(text).at(&span)),
             key: String::new(),
             message: format!("is not TOML: {}", error.message().replace('\n', "; ")),
         };
         let spanned = DeTable::parse(text).map_err(syntax)?;
         let table = text.parse::<toml::Table>().map_err(syntax)?;
-        let (begins, mut lines) = (Lines::of(text), HashMap::new());
+        let (begins, mut lines) = (LineOffsets::of(text), HashMap::new());
         index(&begins, "", spanned.get_ref(), &mut lines);
         Ok(Self { file: file.to_owned(), table, lines })
     }
@@ -93,7 +93,7 @@ pub fn parent(path: &str) -> Option<&str> {
     cut.map(|at| &path[..at])
 }
 
-fn index(begins: &Lines, path: &str, table: &DeTable, lines: &mut HashMap<String, usize>) {
+fn index(begins: &LineOffsets, path: &str, table: &DeTable, lines: &mut HashMap<String, usize>) {
     for (key, value) in table {
         let name = quoted(key.get_ref());
         let path = if path.is_empty() { name } else { format!("{path}.{name}") };
@@ -102,7 +102,7 @@ fn index(begins: &Lines, path: &str, table: &DeTable, lines: &mut HashMap<String
     }
 }
 
-fn index_value(begins: &Lines, path: &str, value: &DeValue, lines: &mut HashMap<String, usize>) {
+fn index_value(begins: &LineOffsets, path: &str, value: &DeValue, lines: &mut HashMap<String, usize>) {
     match value {
         DeValue::Table(table) => index(begins, path, table, lines),
         DeValue::Array(array) => {
@@ -117,9 +117,9 @@ fn index_value(begins: &Lines, path: &str, value: &DeValue, lines: &mut HashMap<
 }
 
 /// The offset of each line. Indexed once: counting lines from the start for every key would be quadratic.
-struct Lines(Vec<usize>);
+struct LineOffsets(Vec<usize>);
 
-impl Lines {
+impl LineOffsets {
     fn of(text: &str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         Self(std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect())

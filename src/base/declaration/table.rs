@@ -7,7 +7,7 @@ use serde::de::value::{MapDeserializer, UnitDeserializer};
 use serde::de::{Deserialize, Error, MapAccess, Visitor};
 
 /// A table, generated from the list of its keys.
-pub trait Table: Sized {
+pub trait DeclaredTable: Sized {
     /// Its keys, and the effect of a reload on each.
     const KEYS: &'static [(&'static str, Reload)];
 
@@ -39,9 +39,9 @@ pub enum Reload {
 
 /// Deserialises a table.
 #[derive(Debug)]
-pub struct Rows<T>(pub PhantomData<T>);
+pub struct TableSeed<T>(pub PhantomData<T>);
 
-impl<'de, T: Table> Visitor<'de> for Rows<T> {
+impl<'de, T: DeclaredTable> Visitor<'de> for TableSeed<T> {
     type Value = T;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,7 +90,7 @@ pub fn missing<'de, T: Deserialize<'de>, E: Error>(key: &'static str) -> Result<
 macro_rules! table {
     (@reload [$type:ty] reloadable) => { $crate::declaration::Reload::Always };
     (@reload [$type:ty] section) => {
-        $crate::declaration::Reload::Of(<$type as $crate::declaration::Table>::KEYS)
+        $crate::declaration::Reload::Of(<$type as $crate::declaration::DeclaredTable>::KEYS)
     };
     (@reload [$type:ty] $($mark:ident)?) => { $crate::declaration::Reload::Never };
 
@@ -99,7 +99,7 @@ macro_rules! table {
 
     (@missing $field:ident [$($check:expr)?] optional) => { Default::default() };
     (@missing $field:ident [$($check:expr)?] or $default:expr) => { $default };
-    (@missing $field:ident [] table) => { $crate::declaration::Table::empty::<A::Error>()? };
+    (@missing $field:ident [] table) => { $crate::declaration::DeclaredTable::empty::<A::Error>()? };
     (@missing $field:ident [] $($mark:ident)?) => {
         $crate::declaration::missing::<_, A::Error>(stringify!($field))?
     };
@@ -117,7 +117,7 @@ macro_rules! table {
             $(#[doc = "No key: it is made of what is read."] $rest_vis $rest: $rest_type,)?
         }
 
-        impl $crate::declaration::Table for $name {
+        impl $crate::declaration::DeclaredTable for $name {
             const KEYS: &'static [(&'static str, $crate::declaration::Reload)] =
                 &[$((stringify!($field), $crate::table!(@reload [$type] $($mark)?)),)+];
 
@@ -148,7 +148,7 @@ macro_rules! table {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_map($crate::declaration::Rows(std::marker::PhantomData))
+                deserializer.deserialize_map($crate::declaration::TableSeed(std::marker::PhantomData))
             }
         }
     )+};

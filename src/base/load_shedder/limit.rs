@@ -30,13 +30,13 @@ pub(super) struct Limit {
     /// The limit, between [`LEAST`] and `most`.
     now: f64,
     slow_start: bool,
-    window: Window,
+    window: LimitWindow,
     /// The queueing time of the last window.
     pub(super) queueing: Duration,
 }
 
 #[derive(Debug, Default)]
-struct Window {
+struct LimitWindow {
     nth: u64,
     acknowledged: usize,
     least: Option<Duration>,
@@ -51,7 +51,7 @@ impl Limit {
             most,
             now: (FIRST as f64).min(most),
             slow_start: true,
-            window: Window::default(),
+            window: LimitWindow::default(),
             queueing: Duration::ZERO,
         }
     }
@@ -84,7 +84,7 @@ impl Limit {
         if step < 0.0 || self.window.reached {
             self.now = (self.now + step).min(self.most).max((LEAST as f64).min(self.most));
         }
-        self.window = Window { nth: self.window.nth + 1, ..Window::default() };
+        self.window = LimitWindow { nth: self.window.nth + 1, ..LimitWindow::default() };
     }
 
     /// The change of the limit for a queueing time of `share` of the target.

@@ -24,7 +24,7 @@ use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
 use self::queue::Waiter;
-use self::shedder::{Entry, Shedder};
+use self::shedder::{AdmittedWindow, Shedder};
 use crate::telemetry::metrics::{
     NEW_WORK_IN_FLIGHT, NEW_WORK_LIMIT, NEW_WORK_QUEUEING, NEW_WORK_WAIT_SECONDS, NEW_WORK_WAITING,
 };
@@ -58,17 +58,17 @@ type DiskWait = dyn Fn() -> Option<Duration> + Send + Sync;
 
 /// Admits new work. Cheap to clone.
 #[derive(Clone)]
-pub struct LoadShedder(Arc<Inner>);
+pub struct LoadShedder(Arc<ShedderInner>);
 
-struct Inner {
+struct ShedderInner {
     rules: ShedderRules,
     begun: Instant,
     shedder: Mutex<Shedder<oneshot::Sender<Permit>>>,
     disk_wait: Box<DiskWait>,
-    figures: Figures,
+    figures: ShedderMetrics,
 }
 
-struct Figures {
+struct ShedderMetrics {
     limit: Gauge,
     in_flight: Gauge,
     waiting: Gauge,
@@ -78,19 +78,19 @@ struct Figures {
 
 /// Permission to do new work; returned on drop. The default permit is not counted.
 #[derive(Default)]
-pub struct Permit(Option<Held>);
+pub struct Permit(Option<HeldPermit>);
 
-struct Held {
-    by: Arc<Inner>,
-    entry: Entry,
+struct HeldPermit {
+    by: Arc<ShedderInner>,
+    entry: AdmittedWindow,
     /// When its time starts to count.
     begun: Instant,
     paused: bool,
 }
 
 /// A waiter in the queue, which leaves it on drop.
-struct Place<'a> {
-    inner: &'a Inner,
+struct QueuePlace<'a> {
+    inner: &'a ShedderInner,
     waiter: Waiter,
 }
 
@@ -102,14 +102,14 @@ impl LoadShedder {
         rules: ShedderRules,
         disk_wait: impl Fn() -> Option<Duration> + Send + Sync + 'static,
     ) -> Self {
-        let figures = Figures {
+        let figures = ShedderMetrics {
             limit: gauge!(NEW_WORK_LIMIT),
             in_flight: gauge!(NEW_WORK_IN_FLIGHT),
             waiting: gauge!(NEW_WORK_WAITING),
             queueing: gauge!(NEW_WORK_QUEUEING),
             waited: histogram!(NEW_WORK_WAIT_SECONDS),
         };
-        Self(Arc::new(Inner {
+        Self(Arc::new(ShedderInner {
             rules,
             begun: Instant::now(),
             shedder: Mutex::new(Shedder::new(rules)),
@@ -154,7 +154,7 @@ impl LoadShedder {
             inner.show(&shedder);
             waiter
         };
-        let place = Place { inner, waiter };
+        let place = QueuePlace { inner, waiter };
         let begun = Instant::now();
         let outcome = timeout(inner.rules.queue_wait, awaited).await;
         inner.figures.waited.record(begun.elapsed());
@@ -163,7 +163,7 @@ impl LoadShedder {
     }
 }
 
-impl Inner {
+impl ShedderInner {
     fn now(&self) -> Duration {
         self.begun.elapsed()
     }
@@ -193,7 +193,7 @@ impl Inner {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         let mut shedder = self.inner.shedder.lock();
         if shedder.leave(self.waiter) {
@@ -203,13 +203,13 @@ impl Drop for Place<'_> {
 }
 
 impl Permit {
-    fn new(by: &Arc<Inner>, entry: Entry) -> Self {
-        Self(Some(Held { by: Arc::clone(by), entry, begun: Instant::now(), paused: false }))
+    fn new(by: &Arc<ShedderInner>, entry: AdmittedWindow) -> Self {
+        Self(Some(HeldPermit { by: Arc::clone(by), entry, begun: Instant::now(), paused: false }))
     }
 
     /// Ends the work after its writes are acknowledged: its time counts, and the next waiter is admitted.
     pub fn acknowledged(mut self) {
-        let Some(Held { by, entry, begun, paused: false }) = self.0.take() else { return };
+        let Some(HeldPermit { by, entry, begun, paused: false }) = self.0.take() else { return };
         let took = begun.elapsed();
         let disk = (by.disk_wait)();
         by.change(|shedder| match disk {
@@ -238,7 +238,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if let Some(Held { by, paused: false, .. }) = self.0.take() {
+        if let Some(HeldPermit { by, paused: false, .. }) = self.0.take() {
             by.change(Shedder::leave_off);
         }
     }

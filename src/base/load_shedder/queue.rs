@@ -12,7 +12,7 @@ const PACED: u32 = 64;
 
 /// Waiters, each with a ticket to be handed out on admission.
 #[derive(Debug)]
-pub(super) struct Queue<T> {
+pub(super) struct AdmissionQueue<T> {
     most: usize,
     longest_wait: Duration,
     waiting: HashMap<Uuid, VecDeque<(u64, T)>>,
@@ -20,7 +20,7 @@ pub(super) struct Queue<T> {
     turns: VecDeque<Uuid>,
     pub(super) length: usize,
     next: u64,
-    pace: Pace,
+    pace: QueuePace,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,14 +31,14 @@ pub(super) struct Waiter {
 
 /// The pace of the queue while it is not empty.
 #[derive(Debug, Default)]
-struct Pace {
+struct QueuePace {
     begun: Duration,
     steps: u32,
     /// Time per step; unknown at first.
     step: Option<Duration>,
 }
 
-impl<T> Queue<T> {
+impl<T> AdmissionQueue<T> {
     pub(super) fn new(most: usize, longest_wait: Duration) -> Self {
         Self {
             most,
@@ -47,7 +47,7 @@ impl<T> Queue<T> {
             turns: VecDeque::new(),
             length: 0,
             next: 0,
-            pace: Pace::default(),
+            pace: QueuePace::default(),
         }
     }
 
@@ -115,7 +115,7 @@ impl<T> Queue<T> {
     }
 }
 
-impl Pace {
+impl QueuePace {
     fn begin(&mut self, now: Duration) {
         (self.begun, self.steps) = (now, 0);
     }
@@ -139,8 +139,8 @@ mod tests {
     const ONE: Uuid = Uuid::from_u128(1);
     const OTHER: Uuid = Uuid::from_u128(2);
 
-    fn queue(most: usize) -> Queue<&'static str> {
-        Queue::new(most, Duration::from_secs(1))
+    fn queue(most: usize) -> AdmissionQueue<&'static str> {
+        AdmissionQueue::new(most, Duration::from_secs(1))
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
         /// and each company's waiters are admitted in order.
         #[test]
         fn nobody_is_lost_or_served_twice(steps in prop::collection::vec((0_u8..5, 0_u128..4), 1..300)) {
-            let mut queue = Queue::new(usize::MAX, Duration::from_secs(1));
+            let mut queue = AdmissionQueue::new(usize::MAX, Duration::from_secs(1));
             let (mut inside, mut came) = (Vec::<(Waiter, u64)>::new(), 0);
             for (step, company) in steps {
                 let before = queue.length;

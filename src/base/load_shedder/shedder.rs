@@ -1,4 +1,4 @@
-//! The decisions: whether a request is admitted, waits or is refused, by the [`Limit`] and the [`Queue`]. Has
+//! The decisions: whether a request is admitted, waits or is refused, by the [`Limit`] and the [`AdmissionQueue`]. Has
 //! no clock: the caller passes the time.
 
 use std::time::Duration;
@@ -7,19 +7,19 @@ use uuid::Uuid;
 
 use super::ShedderRules;
 use super::limit::Limit;
-use super::queue::{Queue, Waiter};
+use super::queue::{AdmissionQueue, Waiter};
 
 /// The work in flight, and the waiters with their tickets.
 #[derive(Debug)]
 pub(super) struct Shedder<T> {
     limit: Limit,
     pub(super) in_flight: usize,
-    queue: Queue<T>,
+    queue: AdmissionQueue<T>,
 }
 
 /// The window in which work was admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct AdmittedWindow {
     window: u64,
 }
 
@@ -28,7 +28,7 @@ impl<T> Shedder<T> {
         Self {
             limit: Limit::new(rules.queueing_target, rules.most),
             in_flight: 0,
-            queue: Queue::new(rules.queue, rules.queue_wait),
+            queue: AdmissionQueue::new(rules.queue, rules.queue_wait),
         }
     }
 
@@ -45,7 +45,7 @@ impl<T> Shedder<T> {
         if self.in_flight == 0 { Duration::ZERO } else { self.limit.queueing }
     }
 
-    pub(super) fn enter(&mut self) -> Option<Entry> {
+    pub(super) fn enter(&mut self) -> Option<AdmittedWindow> {
         if self.in_flight >= self.limit.get() {
             return None;
         }
@@ -56,9 +56,9 @@ impl<T> Shedder<T> {
         Some(entry)
     }
 
-    pub(super) fn enter_anyway(&mut self) -> Entry {
+    pub(super) fn enter_anyway(&mut self) -> AdmittedWindow {
         self.in_flight += 1;
-        Entry { window: self.limit.window() }
+        AdmittedWindow { window: self.limit.window() }
     }
 
     /// Whether the queue is full. At least as many may wait as may be in flight.
@@ -93,13 +93,13 @@ impl<T> Shedder<T> {
     }
 
     /// Ends acknowledged work, with its queueing time.
-    pub(super) fn acknowledged(&mut self, entry: Entry, queueing: Duration) {
+    pub(super) fn acknowledged(&mut self, entry: AdmittedWindow, queueing: Duration) {
         self.leave_off();
         self.limit.acknowledged(entry.window, queueing);
     }
 
     /// Admits the next waiter, if the limit allows.
-    pub(super) fn next(&mut self, now: Duration) -> Option<(T, Entry)> {
+    pub(super) fn next(&mut self, now: Duration) -> Option<(T, AdmittedWindow)> {
         if self.queue.length == 0 {
             return None;
         }

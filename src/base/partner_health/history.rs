@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::health::Health;
-use super::judgement::{Judgement, Span, judge};
+use super::judgement::{CountedPeriod, Judgement, judge};
 
 /// Length of a step of the last half hour.
 const STEP: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ const HALF_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How an ask ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ending {
+pub enum AskEnding {
     /// With offers.
     Offered,
     /// With an answer without offers.
@@ -41,9 +41,9 @@ pub enum Ending {
     TimedOut,
 }
 
-/// Asks by [`Ending`]; fractional after decay.
+/// Asks by [`AskEnding`]; fractional after decay.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Counts {
+pub(super) struct EndingCounts {
     ends: [f64; 4],
     /// Sum of the logarithms of the answer times in seconds, and of the squares of the logarithms.
     pub(super) logs: f64,
@@ -53,9 +53,9 @@ pub(super) struct Counts {
 /// How the asks of one seat have ended.
 #[derive(Debug, Clone, Default)]
 pub struct AskHistory {
-    steps: VecDeque<(u64, Counts)>,
+    steps: VecDeque<(u64, EndingCounts)>,
     /// The sum of older asks, decayed up to a step.
-    past: Counts,
+    past: EndingCounts,
     past_as_of: u64,
     /// When an ask last ended other than by a timeout.
     heard_at: Duration,
@@ -65,9 +65,9 @@ pub struct AskHistory {
 
 impl AskHistory {
     /// Notes an ask that ended at a time, and how long it took.
-    pub fn note(&mut self, at: Duration, ending: Ending, elapsed: Duration) {
+    pub fn note(&mut self, at: Duration, ending: AskEnding, elapsed: Duration) {
         let step = step_of(at);
-        if ending != Ending::TimedOut {
+        if ending != AskEnding::TimedOut {
             (self.heard_at, self.silences) = (at, 0);
         } else if at.saturating_sub(elapsed) >= self.heard_at {
             self.silences += 1;
@@ -77,7 +77,7 @@ impl AskHistory {
             Some((last, counts)) if *last >= step => counts.count(ending, elapsed),
             _ => {
                 self.fade(step);
-                let mut counts = Counts::default();
+                let mut counts = EndingCounts::default();
                 counts.count(ending, elapsed);
                 self.steps.push_back((step, counts));
             }
@@ -85,7 +85,7 @@ impl AskHistory {
     }
 
     /// Counts an ask from long before the first noted one.
-    pub fn recall(&mut self, ending: Ending, elapsed: Duration) {
+    pub fn recall(&mut self, ending: AskEnding, elapsed: Duration) {
         self.past.count(ending, elapsed);
     }
 
@@ -93,7 +93,8 @@ impl AskHistory {
     pub fn judgement(&self, at: Duration) -> Judgement {
         let now_step = step_of(at);
         let within = |step: u64, span: Duration| step + span.as_secs() / STEP.as_secs() > now_step;
-        let (mut now, mut lately, mut before) = (Span::default(), Span::default(), Counts::default());
+        let (mut now, mut lately, mut before) =
+            (CountedPeriod::default(), CountedPeriod::default(), EndingCounts::default());
         for (step, counts) in self.steps.iter().rev().filter(|(step, _)| within(*step, STEPS_KEPT)) {
             let since = at.saturating_sub(STEP * u32::try_from(*step).unwrap_or(u32::MAX));
             let is_now = within(*step, NOW) || now.counts.asks() < ASKS_NOW;
@@ -139,8 +140,8 @@ fn step_of(at: Duration) -> u64 {
     at.as_secs() / STEP.as_secs()
 }
 
-impl Counts {
-    pub(super) fn of(&self, ending: Ending) -> f64 {
+impl EndingCounts {
+    pub(super) fn of(&self, ending: AskEnding) -> f64 {
         self.ends[ending as usize]
     }
 
@@ -149,12 +150,12 @@ impl Counts {
     }
 
     pub(super) fn answers(&self) -> f64 {
-        self.of(Ending::Offered) + self.of(Ending::Declined)
+        self.of(AskEnding::Offered) + self.of(AskEnding::Declined)
     }
 
-    fn count(&mut self, ending: Ending, elapsed: Duration) {
+    fn count(&mut self, ending: AskEnding, elapsed: Duration) {
         self.ends[ending as usize] += 1.0;
-        if let Ending::Offered | Ending::Declined = ending {
+        if let AskEnding::Offered | AskEnding::Declined = ending {
             // A zero duration has no logarithm.
             let log = elapsed.as_secs_f64().max(1e-6).ln();
             self.logs += log;

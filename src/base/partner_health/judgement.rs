@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::health::Health;
-use super::history::{Counts, Ending};
+use super::history::{AskEnding, EndingCounts};
 use super::tail::at_least;
 
 /// Probability that one look misjudges a partner in its usual state.
@@ -61,16 +61,21 @@ pub struct Judgement {
 
 /// Asks, and the time span that they cover.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Span {
-    pub(super) counts: Counts,
+pub(super) struct CountedPeriod {
+    pub(super) counts: EndingCounts,
     pub(super) long: Duration,
 }
 
 /// Judges asks that ended `now` and `lately` against the `usual` ones. `silences` is the number of timeouts
 /// since the last ask that ended otherwise.
-pub(super) fn judge(now: &Span, lately: &Span, usual: &Counts, silences: u64) -> Judgement {
-    let failed = Ends::of(now, lately, Ending::Failed, usual);
-    let timed_out = Ends::of(now, lately, Ending::TimedOut, usual);
+pub(super) fn judge(
+    now: &CountedPeriod,
+    lately: &CountedPeriod,
+    usual: &EndingCounts,
+    silences: u64,
+) -> Judgement {
+    let failed = EndingShares::of(now, lately, AskEnding::Failed, usual);
+    let timed_out = EndingShares::of(now, lately, AskEnding::TimedOut, usual);
     let found = silent(silences, timed_out.now.usual)
         .or_else(|| {
             failed.too_many().map(|told| (Health::Failing, told.words("asks failed") + &late(&timed_out.now)))
@@ -83,15 +88,15 @@ pub(super) fn judge(now: &Span, lately: &Span, usual: &Counts, silences: u64) ->
 }
 
 /// The share of asks with one ending, now and lately.
-struct Ends {
-    now: Share,
-    lately: Share,
+struct EndingShares {
+    now: EndingShare,
+    lately: EndingShare,
 }
 
-impl Ends {
-    fn of(now: &Span, lately: &Span, ending: Ending, usual: &Counts) -> Self {
+impl EndingShares {
+    fn of(now: &CountedPeriod, lately: &CountedPeriod, ending: AskEnding, usual: &EndingCounts) -> Self {
         let usual = shrunk(usual.of(ending), usual.asks());
-        let share = |Span { counts, long }: &Span| Share {
+        let share = |CountedPeriod { counts, long }: &CountedPeriod| EndingShare {
             seen: counts.of(ending),
             of: counts.asks(),
             usual,
@@ -101,7 +106,7 @@ impl Ends {
     }
 
     /// The share that is more than usual, or always too much. A past deviation counts only while it lasts.
-    fn too_many(&self) -> Option<&Share> {
+    fn too_many(&self) -> Option<&EndingShare> {
         let Self { now, lately } = self;
         let is_always = lately.of >= ALWAYS_OF && lately.share() >= TOO_MUCH;
         match now.matters() {
@@ -112,14 +117,14 @@ impl Ends {
     }
 }
 
-struct Share {
+struct EndingShare {
     seen: f64,
     of: f64,
     usual: f64,
     long: Duration,
 }
 
-impl Share {
+impl EndingShare {
     fn share(&self) -> f64 {
         self.seen / self.of
     }
@@ -146,7 +151,7 @@ fn shrunk(seen: f64, of: f64) -> f64 {
 }
 
 /// The number of additional timeouts, in words.
-fn late(timed_out: &Share) -> String {
+fn late(timed_out: &EndingShare) -> String {
     match timed_out.seen.round() {
         0.0 => String::new(),
         late => format!("; {late} more ran out of time"),
@@ -160,7 +165,7 @@ fn silent(silences: u64, usual: f64) -> Option<(Health, String)> {
 }
 
 /// Whether answers take longer, by the logarithms of their times.
-fn slower(now: &Counts, usual: &Counts) -> Option<(Health, String)> {
+fn slower(now: &EndingCounts, usual: &EndingCounts) -> Option<(Health, String)> {
     if now.answers() < ANSWERS_NOW || usual.answers() < ANSWERS_BEFORE {
         return None;
     }
@@ -176,13 +181,14 @@ fn seconds(log: f64) -> String {
     format!("{:.2} s", log.exp())
 }
 
-fn declines_more(lately: &Span, usual: &Counts) -> Option<(Health, String)> {
-    let Span { counts, long } = lately;
+fn declines_more(lately: &CountedPeriod, usual: &EndingCounts) -> Option<(Health, String)> {
+    let CountedPeriod { counts, long } = lately;
     if counts.answers() < ANSWERS_NOW || usual.answers() < ANSWERS_BEFORE {
         return None;
     }
-    let usual = shrunk(usual.of(Ending::Declined), usual.answers());
-    let declined = Share { seen: counts.of(Ending::Declined), of: counts.answers(), usual, long: *long };
+    let usual = shrunk(usual.of(AskEnding::Declined), usual.answers());
+    let declined =
+        EndingShare { seen: counts.of(AskEnding::Declined), of: counts.answers(), usual, long: *long };
     let more = declined.share() - declined.usual >= DECLINES_MORE && declined.is_unusual();
     more.then(|| (Health::DecliningMore, declined.words("answers held no offers")))
 }

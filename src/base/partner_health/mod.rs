@@ -21,5 +21,5 @@ mod tail;
 mod tests;
 
 pub use self::health::Health;
-pub use self::history::{AskHistory, Ending};
+pub use self::history::{AskEnding, AskHistory};
 pub use self::judgement::Judgement;

@@ -56,16 +56,16 @@ impl Seat {
         seen
     }
 
-    fn ending(&mut self, manner: Manner) -> (Ending, f64) {
+    fn ending(&mut self, manner: Manner) -> (AskEnding, f64) {
         let draw = self.draws.fraction();
         if draw < manner.fails {
-            return (Ending::Failed, 0.1);
+            return (AskEnding::Failed, 0.1);
         }
         if draw < manner.fails + manner.times_out {
-            return (Ending::TimedOut, 5.0);
+            return (AskEnding::TimedOut, 5.0);
         }
         let took = manner.takes * (self.draws.fraction() + self.draws.fraction()).exp() / std::f64::consts::E;
-        (if self.draws.fraction() < manner.declines { Ending::Declined } else { Ending::Offered }, took)
+        (if self.draws.fraction() < manner.declines { AskEnding::Declined } else { AskEnding::Offered }, took)
     }
 
     fn judgement(&self, at: f64) -> Judgement {
@@ -153,11 +153,11 @@ fn a_burst_does_not_end_in_silence() {
     let mut history = AskHistory::default();
     let [second, minute] = [1, 60].map(Duration::from_secs);
     for burst in 1..=5 {
-        (0..40).for_each(|_| history.note(minute * burst + second, Ending::Offered, second));
-        (0..8).for_each(|_| history.note(minute * burst + 5 * second, Ending::TimedOut, 5 * second));
+        (0..40).for_each(|_| history.note(minute * burst + second, AskEnding::Offered, second));
+        (0..8).for_each(|_| history.note(minute * burst + 5 * second, AskEnding::TimedOut, 5 * second));
     }
     assert_eq!(history.judgement(minute * 5 + 5 * second).health, Health::Slow);
-    (0..8).for_each(|_| history.note(minute * 6 + 5 * second, Ending::TimedOut, 5 * second));
+    (0..8).for_each(|_| history.note(minute * 6 + 5 * second, AskEnding::TimedOut, 5 * second));
     assert_eq!(history.judgement(minute * 6 + 5 * second).health, Health::Silent);
 }
 
@@ -198,9 +198,9 @@ fn little_says_nothing() {
     let mut history = AskHistory::default();
     assert_eq!(history.judgement(Duration::ZERO), Judgement { health: Health::Unknown, cause: None });
     let second = Duration::from_secs(1);
-    (0..4).for_each(|_| history.note(second, Ending::Failed, second));
+    (0..4).for_each(|_| history.note(second, AskEnding::Failed, second));
     assert_eq!(history.judgement(second).health, Health::Unknown);
-    history.note(second, Ending::Failed, second);
+    history.note(second, AskEnding::Failed, second);
     assert_eq!(history.judgement(second).health, Health::Failing);
     assert_eq!(history.judgement(3600 * second).health, Health::Unknown, "an hour without asks");
 }

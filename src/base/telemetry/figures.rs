@@ -11,7 +11,7 @@ use super::metrics::{METRICS, Metric};
 
 /// Every series, by metric name.
 #[derive(Debug, Default)]
-pub struct Figures(HashMap<String, Vec<Series>>);
+pub struct MetricsSnapshot(HashMap<String, Vec<Series>>);
 
 #[derive(Debug)]
 struct Series {
@@ -29,7 +29,7 @@ pub struct Distribution {
     pub(super) sum: f64,
 }
 
-impl Figures {
+impl MetricsSnapshot {
     pub(super) fn add(&mut self, key: &Key, value: f64, spread: Option<Distribution>) {
         let labels = key.labels().map(|label| (label.key().to_owned(), label.value().to_owned())).collect();
         self.0.entry(key.name().to_owned()).or_default().push(Series { labels, value, spread });
@@ -161,7 +161,7 @@ impl Distribution {
 }
 
 #[cfg(any(test, feature = "test"))]
-impl Figures {
+impl MetricsSnapshot {
     /// Parses counters and gauges in the text format, one per line.
     pub fn parse(text: &str) -> Self {
         let mut figures = Self::default();
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_is_summed_has_the_labels_that_are_asked_for() {
-        let figures = Figures::parse(
+        let figures = MetricsSnapshot::parse(
             "asks{partner=\"a b\",outcome=\"offers\"} 3\nasks{partner=\"c\",outcome=\"offers\"} 4\n\
              asks{partner=\"c\",outcome=\"failed\"} 1\ndepth 7\n",
         );

@@ -13,7 +13,7 @@ use tracing_subscriber::{EnvFilter, Registry, fmt, registry, reload};
 
 use super::requests::RequestSpans;
 use super::standard_error::StandardError;
-use super::tail::Tail;
+use super::tail::LogTail;
 
 /// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -43,7 +43,7 @@ pub fn check(filter: &str) -> Result<(), String> {
 #[derive(Debug, Clone)]
 pub struct Filter {
     handle: reload::Handle<EnvFilter, Registry>,
-    tail: Tail,
+    tail: LogTail,
 }
 
 impl Filter {
@@ -57,7 +57,7 @@ impl Filter {
     }
 
     /// The last lines logged.
-    pub fn tail(&self) -> Tail {
+    pub fn tail(&self) -> LogTail {
         self.tail.clone()
     }
 }
@@ -66,7 +66,7 @@ impl Filter {
 pub fn init(filter: &str, format: LogFormat) -> Filter {
     let filter = filter_of(filter).or_else(|_| filter_of("info")).expect("`info` can be read");
     let (filter, handle) = reload::Layer::new(filter);
-    let tail = Tail::default();
+    let tail = LogTail::default();
     let stderr = move || StandardError(format);
     // A line that cannot be written is lost: reporting that on standard error would panic.
     let lines = fmt::layer().with_writer(stderr).with_ansi(coloured()).log_internal_errors(false);

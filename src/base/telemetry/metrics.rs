@@ -8,7 +8,7 @@ pub struct Metric {
     /// Its name.
     pub name: &'static str,
     /// Its type.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// Its labels, all of low cardinality.
     pub labels: &'static [&'static str],
     /// The label values that are exported from the start.
@@ -21,7 +21,7 @@ pub struct Metric {
 
 /// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// A counter.
     Counter,
     /// A gauge.
@@ -32,7 +32,7 @@ pub enum Kind {
     Sizes,
 }
 
-impl Kind {
+impl MetricKind {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -58,7 +58,7 @@ macro_rules! metrics {
         /// Every metric.
         pub const METRICS: &[Metric] = &[$(Metric {
             name: $name,
-            kind: Kind::$kind,
+            kind: MetricKind::$kind,
             labels: &[$($label),*],
             values: &[$(($label, &[$($($value),+)?])),*],
             is_from_zero: false $(|| $zero == 0)?,
@@ -190,10 +190,15 @@ mod tests {
         assert_eq!(names.len(), METRICS.len());
         for metric in METRICS {
             assert!(metric.name.starts_with("offerd_"));
-            assert_eq!(metric.name.ends_with("_total"), metric.kind == Kind::Counter, "{}", metric.name);
+            assert_eq!(
+                metric.name.ends_with("_total"),
+                metric.kind == MetricKind::Counter,
+                "{}",
+                metric.name
+            );
             // A timestamp or a single duration is in seconds too, but not a histogram.
-            let seconds = metric.name.ends_with("_seconds") && metric.kind != Kind::Gauge;
-            assert_eq!(seconds, metric.kind == Kind::Seconds, "{}", metric.name);
+            let seconds = metric.name.ends_with("_seconds") && metric.kind != MetricKind::Gauge;
+            assert_eq!(seconds, metric.kind == MetricKind::Seconds, "{}", metric.name);
         }
     }
 }

@@ -9,8 +9,8 @@ use metrics::{
 };
 use metrics_util::registry::{Registry, Storage};
 
-use super::figures::{Distribution, Figures};
-use super::metrics::{Kind, LabelValues, METRICS};
+use super::figures::{Distribution, MetricsSnapshot};
+use super::metrics::{LabelValues, METRICS, MetricKind};
 
 /// Bucket bounds for durations, from a table look-up to the longest deadline.
 const SECONDS: &[f64] =
@@ -20,18 +20,18 @@ const SIZES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.
 
 /// A recorder. Cheap to clone.
 #[derive(Clone)]
-pub struct Handle(Arc<Registry<Key, Cells>>);
+pub struct Handle(Arc<Registry<Key, MetricStorage>>);
 
 impl Default for Handle {
     fn default() -> Self {
-        Self(Arc::new(Registry::new(Cells)))
+        Self(Arc::new(Registry::new(MetricStorage)))
     }
 }
 
 impl Handle {
     /// The current value of every metric.
-    pub fn figures(&self) -> Figures {
-        let mut figures = Figures::default();
+    pub fn figures(&self) -> MetricsSnapshot {
+        let mut figures = MetricsSnapshot::default();
         self.0.visit_counters(|key, count| figures.add(key, bits(count) as f64, None));
         self.0.visit_gauges(|key, level| figures.add(key, f64::from_bits(bits(level)), None));
         self.0.visit_histograms(|key, buckets| figures.add(key, 0.0, Some(buckets.distribution())));
@@ -86,9 +86,9 @@ fn begin(name: &'static str, labels: LabelValues, chosen: Vec<Label>) {
 }
 
 /// Creates the storage of a metric: a number, the bits of a float, or buckets.
-struct Cells;
+struct MetricStorage;
 
-impl Storage<Key> for Cells {
+impl Storage<Key> for MetricStorage {
     type Counter = Arc<AtomicU64>;
     type Gauge = Arc<AtomicU64>;
     type Histogram = Arc<Buckets>;
@@ -103,7 +103,7 @@ impl Storage<Key> for Cells {
 
     fn histogram(&self, key: &Key) -> Self::Histogram {
         let is_of_sizes =
-            METRICS.iter().any(|metric| metric.name == key.name() && metric.kind == Kind::Sizes);
+            METRICS.iter().any(|metric| metric.name == key.name() && metric.kind == MetricKind::Sizes);
         let bounds = if is_of_sizes { SIZES } else { SECONDS };
         let counts = std::iter::repeat_with(AtomicU64::default).take(bounds.len() + 1).collect();
         Arc::new(Buckets { bounds, counts, sum: AtomicU64::default() })

@@ -18,7 +18,7 @@ thread_local! {
 
 /// The future of one request, whose log lines belong to the request.
 #[derive(Debug)]
-pub struct OfRequest<F> {
+pub struct RequestFuture<F> {
     work: F,
     /// `None` while it is being polled.
     span: Option<RequestSpan>,
@@ -33,29 +33,29 @@ struct RequestSpan {
 }
 
 /// Attributes lines to a request while alive. Returns its span when dropped.
-struct Polling<'r> {
+struct SpanGuard<'r> {
     span: &'r mut Option<RequestSpan>,
     outer: Option<RequestSpan>,
 }
 
-impl<F> OfRequest<F> {
+impl<F> RequestFuture<F> {
     /// Wraps the future of a request.
     pub fn new(id: Uuid, listener: &'static str, work: F) -> Self {
         Self { work, span: Some(RequestSpan { id, listener, span: None }) }
     }
 }
 
-impl<F: Future + Unpin> Future for OfRequest<F> {
+impl<F: Future + Unpin> Future for RequestFuture<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let Self { work, span } = self.get_mut();
-        let _polling = Polling::begin(span);
+        let _polling = SpanGuard::begin(span);
         Pin::new(work).poll(context)
     }
 }
 
-impl<'r> Polling<'r> {
+impl<'r> SpanGuard<'r> {
     fn begin(span: &'r mut Option<RequestSpan>) -> Self {
         if let Some(made) = span.as_ref().and_then(|request| request.span.as_ref()) {
             enter(made);
@@ -65,7 +65,7 @@ impl<'r> Polling<'r> {
     }
 }
 
-impl Drop for Polling<'_> {
+impl Drop for SpanGuard<'_> {
     fn drop(&mut self) {
         *self.span = POLLED.replace(self.outer.take());
         if let Some(made) = self.span.as_ref().and_then(|request| request.span.as_ref()) {

@@ -34,18 +34,18 @@ pub struct LogLine {
 
 /// The last log lines. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Tail(Arc<Mutex<VecDeque<LogLine>>>);
+pub struct LogTail(Arc<Mutex<VecDeque<LogLine>>>);
 
-impl Tail {
+impl LogTail {
     /// The lines, oldest first.
     pub fn lines(&self) -> Vec<LogLine> {
         self.0.lock().iter().cloned().collect()
     }
 }
 
-impl<S: Subscriber> Layer<S> for Tail {
+impl<S: Subscriber> Layer<S> for LogTail {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let mut words = Words::default();
+        let mut words = EventText::default();
         event.record(&mut words);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let line = LogLine {
@@ -64,12 +64,12 @@ impl<S: Subscriber> Layer<S> for Tail {
 
 /// The message and the fields of an event.
 #[derive(Default)]
-struct Words {
+struct EventText {
     message: String,
     fields: String,
 }
 
-impl Words {
+impl EventText {
     fn text(self) -> String {
         let mut text = self.message + &self.fields;
         if text.len() > LINE_BYTES {
@@ -84,7 +84,7 @@ impl Words {
     }
 }
 
-impl Visit for Words {
+impl Visit for EventText {
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == "message" {
             self.message.push_str(value);
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_last_lines_are_kept_with_their_fields() {
-        let tail = Tail::default();
+        let tail = LogTail::default();
         let subscriber = tracing_subscriber::registry().with(tail.clone());
         tracing::subscriber::with_default(subscriber, || {
             for nth in 0..LINES + 5 {

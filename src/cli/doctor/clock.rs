@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::{Check, Finding};
+use super::{DoctorCheck, Finding};
 
 /// Date of this constant, 2026-11-21: an earlier clock is wrong.
 const WRITTEN: Duration = Duration::from_secs(1_795_219_200);
@@ -25,7 +25,7 @@ pub fn clock(store: &Path) -> Finding {
 
 /// The finding for the current time, the newest file of the store, and the time daemon.
 fn judged(now: SystemTime, newest: Option<SystemTime>, keeper: Option<String>) -> Finding {
-    const CHECK: Check = Check("clock");
+    const CHECK: DoctorCheck = DoctorCheck("clock");
     const NEXT: &str = "set the clock, and have it kept: systemd-timesyncd or chrony";
     if now < UNIX_EPOCH + WRITTEN {
         return CHECK.wrong("it is in the past: this program was not written then", NEXT);
@@ -61,17 +61,17 @@ fn newest(store: &Path) -> Option<SystemTime> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::State;
+    use super::super::CheckState;
     use super::*;
 
     #[test]
     fn a_clock_that_is_wrong_is_told_from_one_that_nobody_is_known_to_keep() {
         let now = UNIX_EPOCH + WRITTEN + Duration::from_secs(1000);
         let state = |now, newest, keeper: Option<&str>| judged(now, newest, keeper.map(str::to_owned)).state;
-        assert_eq!(state(UNIX_EPOCH, None, Some("chronyd")), State::Wrong);
-        assert_eq!(state(now, Some(now + 2 * SLACK), Some("chronyd")), State::Wrong);
-        assert_eq!(state(now, Some(now + SLACK / 2), Some("chronyd")), State::Good);
-        assert_eq!(state(now, Some(now), None), State::Unknown);
+        assert_eq!(state(UNIX_EPOCH, None, Some("chronyd")), CheckState::Wrong);
+        assert_eq!(state(now, Some(now + 2 * SLACK), Some("chronyd")), CheckState::Wrong);
+        assert_eq!(state(now, Some(now + SLACK / 2), Some("chronyd")), CheckState::Good);
+        assert_eq!(state(now, Some(now), None), CheckState::Unknown);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::{Check, Finding};
+use super::{DoctorCheck, Finding};
 use crate::cli::PERMIT;
 use crate::cli::key::file_of;
 use offerd_base::config::StoreSettings;
@@ -16,7 +16,7 @@ const OTHERS: u32 = 0o077;
 /// Checks that the key exists, is readable by its owner only, and seals a running daemon's store. For a
 /// stopped daemon, opening the store checks the last.
 pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
-    const CHECK: Check = Check("master key");
+    const CHECK: DoctorCheck = DoctorCheck("master key");
     let key = match MasterKey::find(store.master_key_file.as_deref(), &store.path) {
         Ok(Some(key)) => key,
         Ok(None) if Store::exists(&store.path) => {

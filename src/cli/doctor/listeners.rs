@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
-use super::{Check, Finding};
+use super::{DoctorCheck, Finding};
 use crate::daemon::certificate_days;
 use offerd_base::config::Settings;
 use offerd_base::run_file::RunFile;
@@ -11,9 +11,9 @@ use offerd_base::run_file::RunFile;
 /// Days before expiry from which a certificate should be renewed.
 const RENEW_DAYS: u64 = 21;
 
-const CHECK: Check = Check("certificates");
+const CHECK: DoctorCheck = DoctorCheck("certificates");
 
-const PORT: Check = Check("port");
+const PORT: DoctorCheck = DoctorCheck("port");
 
 /// Checks each certificate and its remaining days.
 pub fn certificates(settings: &Settings) -> Vec<Finding> {

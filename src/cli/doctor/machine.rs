@@ -2,7 +2,7 @@
 
 use rustix::fs::{Access, access, statvfs};
 
-use super::{Check, Finding};
+use super::{DoctorCheck, Finding};
 use crate::cli::prelude::*;
 use crate::daemon::Descriptors;
 use offerd_base::config::StoreSettings;
@@ -26,7 +26,7 @@ const COMFORT: u64 = 4;
 /// Checks that the descriptor limit suffices for all connections, and that the reserved share leaves clients
 /// enough.
 pub fn files(settings: &Settings, book: &Book) -> Finding {
-    const CHECK: Check = Check("file limit");
+    const CHECK: DoctorCheck = DoctorCheck("file limit");
     let clients = LISTENERS * settings.api.max_connections as u64;
     let partners = book.seats().iter().filter_map(|seat| seat.http.as_ref());
     let partners: u64 = partners.map(|source| source.wire.concurrency as u64).sum();
@@ -59,7 +59,7 @@ pub fn files(settings: &Settings, book: &Book) -> Finding {
 
 /// Checks that the store has enough space, in a writable place.
 pub fn disk(store: &StoreSettings) -> Finding {
-    const CHECK: Check = Check("disk");
+    const CHECK: DoctorCheck = DoctorCheck("disk");
     let path = std::path::absolute(&store.path).unwrap_or_else(|_| store.path.clone());
     // A missing directory will be created in its nearest existing ancestor.
     let there = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("/"));

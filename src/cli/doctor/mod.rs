@@ -18,7 +18,7 @@ use offerd_base::declaration::Fault;
 
 /// `doctor`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct DoctorArguments {
     /// Print JSON: an array of `check`, `state` (good, look, wrong, unknown), `found` and `next`
     #[arg(long)]
     json: bool,
@@ -28,7 +28,7 @@ pub struct Arguments {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Finding {
     check: &'static str,
-    state: State,
+    state: CheckState,
     found: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
@@ -37,7 +37,7 @@ struct Finding {
 /// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum State {
+enum CheckState {
     Good,
     /// It works, but needs attention.
     Look,
@@ -48,43 +48,43 @@ enum State {
 
 /// A check, by its name.
 #[derive(Debug, Clone, Copy)]
-struct Check(&'static str);
+struct DoctorCheck(&'static str);
 
-impl Check {
+impl DoctorCheck {
     fn good(self, found: impl Into<String>) -> Finding {
-        Finding { check: self.0, state: State::Good, found: found.into(), next: None }
+        Finding { check: self.0, state: CheckState::Good, found: found.into(), next: None }
     }
 
     fn look(self, found: impl Into<String>, next: impl Into<String>) -> Finding {
-        Finding { state: State::Look, next: Some(next.into()), ..self.good(found) }
+        Finding { state: CheckState::Look, next: Some(next.into()), ..self.good(found) }
     }
 
     fn wrong(self, found: impl Into<String>, next: impl Into<String>) -> Finding {
-        Finding { state: State::Wrong, ..self.look(found, next) }
+        Finding { state: CheckState::Wrong, ..self.look(found, next) }
     }
 
     fn unknown(self, found: impl Into<String>, next: impl Into<String>) -> Finding {
-        Finding { state: State::Unknown, ..self.look(found, next) }
+        Finding { state: CheckState::Unknown, ..self.look(found, next) }
     }
 }
 
 /// Runs `offerd doctor`.
-pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+pub async fn run(config: Option<&Path>, arguments: &DoctorArguments) -> Result<(), CommandError> {
     let findings = progress::during("looking at the machine", examine(config)).await;
     page::show(&findings, arguments.json, || {
         page::print_sheet(&sheet(&findings));
         page::print(summary(&findings));
     })?;
-    Trouble::unless(findings.iter().all(|finding| finding.state != State::Wrong))
+    CommandError::unless(findings.iter().all(|finding| finding.state != CheckState::Wrong))
 }
 
 /// Runs all checks, in the order in which a start would need them.
 async fn examine(config: Option<&Path>) -> Vec<Finding> {
     let (settings, faults) = Settings::inspect(config);
-    let mut findings = of_files(Check("settings"), &faults, "every key is known and within its bounds");
+    let mut findings = of_files(DoctorCheck("settings"), &faults, "every key is known and within its bounds");
     let Some(settings) = settings else { return findings };
     if let Err(faults) = daemon::vehicles(&settings) {
-        findings.extend(of_files(Check("vehicles"), &faults, ""));
+        findings.extend(of_files(DoctorCheck("vehicles"), &faults, ""));
     }
     let book = Book::load(&settings.partners.path);
     findings.extend(of_partner_files(&settings, &book));
@@ -103,7 +103,7 @@ async fn examine(config: Option<&Path>) -> Vec<Finding> {
     findings
 }
 
-fn of_files(check: Check, faults: &[Fault], good: &str) -> Vec<Finding> {
+fn of_files(check: DoctorCheck, faults: &[Fault], good: &str) -> Vec<Finding> {
     let next = "mend it; `offerd check` tells again";
     match faults {
         [] => vec![check.good(good)],
@@ -112,7 +112,7 @@ fn of_files(check: Check, faults: &[Fault], good: &str) -> Vec<Finding> {
 }
 
 fn of_partner_files(settings: &Settings, book: &Result<Book, Vec<Fault>>) -> Vec<Finding> {
-    const CHECK: Check = Check("partner files");
+    const CHECK: DoctorCheck = DoctorCheck("partner files");
     let directory = settings.partners.path.display();
     match book {
         Err(faults) => of_files(CHECK, faults, ""),
@@ -127,12 +127,12 @@ fn of_partner_files(settings: &Settings, book: &Result<Book, Vec<Fault>>) -> Vec
 fn sheet(findings: &[Finding]) -> Sheet {
     sheet!(findings, finding => {
         let (mark, color) = match finding.state {
-            State::Good => ("✓", Color::Green),
-            State::Look => ("!", Color::Yellow),
-            State::Wrong => ("✗", Color::Red),
-            State::Unknown => ("?", Color::Yellow),
+            CheckState::Good => ("✓", Color::Green),
+            CheckState::Look => ("!", Color::Yellow),
+            CheckState::Wrong => ("✗", Color::Red),
+            CheckState::Unknown => ("?", Color::Yellow),
         };
-        "" => Value::from(mark).in_color(color),
+        "" => SheetValue::from(mark).in_color(color),
         "check" => finding.check,
         "found" => &finding.found,
         "what to do next" => finding.next.as_ref(),
@@ -141,7 +141,7 @@ fn sheet(findings: &[Finding]) -> Sheet {
 
 fn summary(findings: &[Finding]) -> String {
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
-    match (count(State::Wrong), count(State::Look) + count(State::Unknown)) {
+    match (count(CheckState::Wrong), count(CheckState::Look) + count(CheckState::Unknown)) {
         (0, 0) => "everything is good".to_owned(),
         (0, look) => format!("nothing is wrong; {} to look at", page::counted(look, "thing")),
         (wrong, _) => {

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
-use super::{Check, Finding};
+use super::{DoctorCheck, Finding};
 use crate::cli::prelude::*;
 use offerd_base::declaration::Fault;
 use offerd_engine::matching::partner_clients::{PartnerClient, PartnerClients};
 use offerd_wire::{CallError, Phase};
 
-const CHECK: Check = Check("partner");
+const CHECK: DoctorCheck = DoctorCheck("partner");
 
 /// Connects to every host of every partner: DNS, TCP and TLS, each within its `wire.connect_timeout`, all
 /// concurrently. Skips partners that their files pause.

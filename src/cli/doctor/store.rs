@@ -4,15 +4,15 @@ use std::io::{self, ErrorKind};
 
 use rustix::fs::{Access, access};
 
-use super::{Check, Finding};
+use super::{DoctorCheck, Finding};
 use crate::cli::prelude::*;
 use crate::cli::{PERMIT, permit};
 use offerd_admin::master_key::SealedWith;
 use offerd_base::config::StoreSettings;
 use offerd_store::audit::{AuditLog, AuditVerdict};
-use offerd_store::{Damage, DatabaseFigures, FORMAT, MasterKey, Store, StoreError, StoreOptions};
+use offerd_store::{DatabaseFigures, FORMAT, FileDamage, MasterKey, Store, StoreError, StoreOptions};
 
-const CHECK: Check = Check("store");
+const CHECK: DoctorCheck = DoctorCheck("store");
 
 const DAMAGED: &str = "`offerd store check` names what is lost; `offerd store salvage` makes a good store of what is left, and of the \
                        last backup";
@@ -134,7 +134,7 @@ fn other_key(settings: &StoreSettings, needed: &str) -> Option<Finding> {
 
 /// The finding for a store that opens: each file exists, has its length and a valid header; also reports
 /// known damage. Records are not read.
-fn of_opened(opened: &str, damages: &[Damage]) -> Finding {
+fn of_opened(opened: &str, damages: &[FileDamage]) -> Finding {
     let mut costly = damages.iter().filter(|damage| damage.costs_records());
     match (costly.next(), costly.count()) {
         (None, _) => CHECK.good(format!("{opened}; not every record was read: `offerd store check` does")),

@@ -4,28 +4,28 @@ mod records;
 
 use indicatif::ProgressBar;
 
-use self::records::{Format, Record};
-use super::files::Input;
+use self::records::{EventFileFormat, EventRecord};
+use super::files::InputFile;
 use super::prelude::*;
-use offerd_admin::partner_events::{self, AT_ONCE, Imported, Outcome};
+use offerd_admin::partner_events::{self, AT_ONCE, ImportOutcome, Imported};
 use offerd_insight::sheet::lines::Encoding;
 use offerd_model::ApiError;
 
 /// Actions on events.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum EventsCommand {
     /// Import partner reports from a file: records of `POST /partnerEvents`, each with its `partner`
-    Import(Import),
+    Import(EventsImportArguments),
 }
 
 /// `events import`.
 #[derive(Debug, Args)]
-pub struct Import {
+pub struct EventsImportArguments {
     /// CSV or NDJSON; `-` reads standard input
     file: PathBuf,
     /// Format of the file; default: detected from its first character
     #[arg(long)]
-    format: Option<Format>,
+    format: Option<EventFileFormat>,
     /// Encoding of the file, such as `windows-1252`; default: that of its byte order mark, else UTF-8
     #[arg(long, value_name = "NAME", value_parser = values::encoding)]
     encoding: Option<Encoding>,
@@ -43,8 +43,8 @@ pub struct Import {
 }
 
 /// Runs `offerd events`.
-pub async fn run(settings: &Settings, arguments: &Import) -> Result<(), Trouble> {
-    let input = Input::open(&arguments.file)?;
+pub async fn run(settings: &Settings, arguments: &EventsImportArguments) -> Result<(), CommandError> {
+    let input = InputFile::open(&arguments.file)?;
     let bar = input.bar();
     let written = (arguments.format, arguments.encoding);
     let records = records::read(bar.wrap_read(input.read), written, arguments.partner.as_deref())
@@ -73,7 +73,7 @@ pub async fn run(settings: &Settings, arguments: &Import) -> Result<(), Trouble>
     } else {
         page::print(tally.told(arguments.dry_run));
     }
-    Trouble::unless(bad == 0)
+    CommandError::unless(bad == 0)
 }
 
 /// The destination of the records.
@@ -86,12 +86,12 @@ enum Importer {
 
 impl Importer {
     /// Imports the valid records, and returns the outcome of each line.
-    async fn send(&self, batch: Vec<Record>) -> Result<Vec<(u64, Outcome)>, String> {
+    async fn send(&self, batch: Vec<EventRecord>) -> Result<Vec<(u64, ImportOutcome)>, String> {
         let good: Vec<Imported> =
             batch.iter().filter_map(|record| record.imported.as_ref().ok().cloned()).collect();
         let mut outcomes = self.import(good).await?.into_iter();
         let told = batch.into_iter().map(|record| match record.imported {
-            Err(faults) => Ok((record.line, Outcome::Refused(faults))),
+            Err(faults) => Ok((record.line, ImportOutcome::Refused(faults))),
             Ok(_) => outcomes
                 .next()
                 .map(|outcome| (record.line, outcome))
@@ -100,10 +100,10 @@ impl Importer {
         told.collect()
     }
 
-    async fn import(&self, imported: Vec<Imported>) -> Result<Vec<Outcome>, String> {
+    async fn import(&self, imported: Vec<Imported>) -> Result<Vec<ImportOutcome>, String> {
         let checked = |book: &Book, one: &Imported| match partner_events::known(book, &one.partner) {
-            Ok(()) => Outcome::New,
-            Err(fault) => Outcome::Refused(vec![fault]),
+            Ok(()) => ImportOutcome::New,
+            Err(fault) => ImportOutcome::Refused(vec![fault]),
         };
         match self {
             Self::Daemon(admin) if !imported.is_empty() => admin.post("/partnerEvents", &imported).await,
@@ -123,12 +123,12 @@ struct LineTally {
 }
 
 impl LineTally {
-    fn add(&mut self, bar: &ProgressBar, outcomes: Vec<(u64, Outcome)>) {
+    fn add(&mut self, bar: &ProgressBar, outcomes: Vec<(u64, ImportOutcome)>) {
         for (line, outcome) in outcomes {
             match outcome {
-                Outcome::New => self.new += 1,
-                Outcome::Known => self.known += 1,
-                Outcome::Refused(errors) => self.refuse(bar, line, &errors),
+                ImportOutcome::New => self.new += 1,
+                ImportOutcome::Known => self.known += 1,
+                ImportOutcome::Refused(errors) => self.refuse(bar, line, &errors),
             }
         }
         bar.set_message(self.told(false));

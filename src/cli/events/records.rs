@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::cli::files::SAVE_AS_UTF_8;
 use offerd_admin::partner_events::{self, Imported};
-use offerd_insight::sheet::lines::{Decoded, Encoding, Lines, decoded};
-use offerd_insight::sheet::rows::{Fault, Row, Rows};
+use offerd_insight::sheet::lines::{Decoded, Encoding, TextLines, decoded};
+use offerd_insight::sheet::rows::{CsvFault, CsvRow, CsvRows};
 use offerd_model::{ApiError, ErrorType, PartnerReport, PartnerReportFields};
 
 /// Attribute with the partner of a record.
@@ -16,7 +16,7 @@ const PARTNER: &str = "partner";
 
 /// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum EventFileFormat {
     /// Comma-separated values with a header line
     Csv,
     /// One JSON object per line
@@ -25,7 +25,7 @@ pub enum Format {
 
 /// One record of a file.
 #[derive(Debug)]
-pub struct Record {
+pub struct EventRecord {
     /// Number of its first line, from 1.
     pub line: u64,
     /// The record, or all its faults.
@@ -38,25 +38,25 @@ pub struct Record {
 /// Returns a sentence when the file cannot be read at all.
 pub fn read<'f>(
     input: impl Read + 'f,
-    (format, encoding): (Option<Format>, Option<Encoding>),
+    (format, encoding): (Option<EventFileFormat>, Option<Encoding>),
     partner: Option<&'f str>,
-) -> Result<Box<dyn Iterator<Item = Record> + 'f>, String> {
+) -> Result<Box<dyn Iterator<Item = EventRecord> + 'f>, String> {
     let mut input = decoded(input, encoding);
     let format = match format {
         Some(format) => format,
         None => guess(&mut input)?,
     };
     match format {
-        Format::Csv => csv_records(input, partner),
-        Format::Ndjson if is_one_document(&mut input)? => Err(
+        EventFileFormat::Csv => csv_records(input, partner),
+        EventFileFormat::Ndjson if is_one_document(&mut input)? => Err(
             "it is one JSON document over several lines, neither CSV nor NDJSON, which has an object a line; \
              `jq -c .` writes an object so, `jq -c '.[]'` those of an array"
                 .to_owned(),
         ),
-        Format::Ndjson => Ok(Box::new(Lines::new(input, SAVE_AS_UTF_8).map(move |(line, text)| {
+        EventFileFormat::Ndjson => Ok(Box::new(TextLines::new(input, SAVE_AS_UTF_8).map(move |(line, text)| {
             let report = text.and_then(|text| object(&text));
             let report = report.map_err(|message| vec![ApiError::new(ErrorType::Malformed, message)]);
-            Record::new(line, report, partner)
+            EventRecord::new(line, report, partner)
         }))),
     }
 }
@@ -77,16 +77,20 @@ fn beginning(input: &mut impl BufRead) -> Result<&[u8], String> {
 }
 
 /// Detects the format: an object begins with a brace and an array with a bracket; no attribute name does.
-fn guess(input: &mut impl BufRead) -> Result<Format, String> {
+fn guess(input: &mut impl BufRead) -> Result<EventFileFormat, String> {
     let start = beginning(input)?;
-    Ok(if start.starts_with(b"{") || start.starts_with(b"[") { Format::Ndjson } else { Format::Csv })
+    Ok(if start.starts_with(b"{") || start.starts_with(b"[") {
+        EventFileFormat::Ndjson
+    } else {
+        EventFileFormat::Csv
+    })
 }
 
 fn csv_records<'f>(
     input: Decoded<impl Read + 'f>,
     partner: Option<&'f str>,
-) -> Result<Box<dyn Iterator<Item = Record> + 'f>, String> {
-    let mut rows = Rows::new(Lines::new(input, SAVE_AS_UTF_8), None);
+) -> Result<Box<dyn Iterator<Item = EventRecord> + 'f>, String> {
+    let mut rows = CsvRows::new(TextLines::new(input, SAVE_AS_UTF_8), None);
     let (line, names) = rows.names()?;
     let known = |name: &str| name == PARTNER || PartnerReportFields::WIRE.contains(&name);
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
@@ -98,15 +102,16 @@ fn csv_records<'f>(
     if let Some((_, twice)) = names.iter().enumerate().find(|(nth, name)| names[..*nth].contains(name)) {
         return Err(format!("line {line} names `{twice}` twice; leave one of the two columns out"));
     }
-    Ok(Box::new(rows.map(move |Row { line, cells }| {
+    Ok(Box::new(rows.map(move |CsvRow { line, cells }| {
         let texts = |cells: &[String]| {
             PartnerReport::json_of(names.iter().map(String::as_str).zip(cells.iter().map(String::as_str)))
         };
-        let wrong = |Fault { column, message }: Fault| match column.and_then(|column| names.get(column)) {
+        let wrong = |CsvFault { column, message }: CsvFault| match column.and_then(|column| names.get(column))
+        {
             Some(name) => vec![ApiError::at(name, ErrorType::Malformed, message)],
             None => vec![ApiError::new(ErrorType::Malformed, message)],
         };
-        Record::new(line, cells.map_err(wrong).and_then(|cells| texts(&cells)), partner)
+        EventRecord::new(line, cells.map_err(wrong).and_then(|cells| texts(&cells)), partner)
     })))
 }
 
@@ -116,7 +121,7 @@ fn object(text: &str) -> Result<Value, String> {
     object.ok_or_else(|| "is not a JSON object".to_owned())
 }
 
-impl Record {
+impl EventRecord {
     fn new(line: u64, report: Result<Value, Vec<ApiError>>, partner: Option<&str>) -> Self {
         Self { line, imported: report.and_then(|report| imported(report, partner)) }
     }
@@ -148,7 +153,7 @@ mod tests {
     fn faults(text: &str, partner: Option<&str>) -> Vec<(u64, Vec<String>)> {
         let records = read(text.as_bytes(), (None, None), partner).unwrap();
         let told = |error: ApiError| error.attribute.or(error.message).unwrap_or_default();
-        let faults = |record: Record| record.imported.err().into_iter().flatten().map(told).collect();
+        let faults = |record: EventRecord| record.imported.err().into_iter().flatten().map(told).collect();
         records.map(|record| (record.line, faults(record))).collect()
     }
 
@@ -226,7 +231,7 @@ mod tests {
             }
         }
         let input = (&b"{\"transactionId\":\"T\",\"revoked\":true}\n"[..]).chain(Broken);
-        let mut records = read(input, (Some(Format::Ndjson), None), Some("bank")).unwrap();
+        let mut records = read(input, (Some(EventFileFormat::Ndjson), None), Some("bank")).unwrap();
         assert!(records.next().is_some_and(|record| record.imported.is_ok()));
         assert!(records.next().is_some_and(|record| record.imported.is_err()));
         assert!(records.next().is_none());

@@ -2,24 +2,24 @@
 
 use chrono::Utc;
 
-use super::Arguments;
-use super::outline::{Section, print_all};
+use super::ExplainArguments;
+use super::outline::{SeatOutline, print_all};
 use crate::cli::lead::read_lead;
 use crate::cli::prelude::*;
 use offerd_base::declaration::Fault;
-use offerd_engine::experiments::{Rule, RuleState, Rules as Experiments};
+use offerd_engine::experiments::{ExperimentRule, ExperimentRules as Experiments, RuleState};
 use offerd_engine::matching::limiter::SeatStanding;
-use offerd_engine::matching::suppressions::OnLists;
+use offerd_engine::matching::suppressions::ListMembership;
 use offerd_insight::hindsight::dry_run::dry_run;
 use offerd_insight::hindsight::judgement::SeatJudgement;
 use offerd_model::Lead;
 use offerd_partners::Book;
 
 /// Explains the lead of a file.
-pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) -> Result<(), String> {
+pub async fn explain(settings: &Settings, book: &Book, arguments: &ExplainArguments) -> Result<(), String> {
     let (_, lead) = read_lead(Path::new(&arguments.lead))?;
     arguments.check_partner(book)?;
-    let (standings, on_lists): (Vec<SeatStanding>, Option<OnLists>) =
+    let (standings, on_lists): (Vec<SeatStanding>, Option<ListMembership>) =
         match AdminClient::of_daemon(settings).await? {
             Some(daemon) => {
                 let standings = daemon.ask(Method::GET, "/partners").await?;
@@ -45,7 +45,7 @@ pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) ->
 }
 
 /// The variants that such leads draw of a running rule; the submitting company is unknown.
-fn drawn(rule: &Rule, lead: &Lead) -> Option<String> {
+fn drawn(rule: &ExperimentRule, lead: &Lead) -> Option<String> {
     let company = rule.companies.keys().next().copied().unwrap_or_default();
     let is_drawn =
         rule.state(Utc::now()) == RuleState::Running && rule.holds_for(company, lead.client_tags.as_ref());
@@ -61,18 +61,21 @@ fn drawn(rule: &Rule, lead: &Lead) -> Option<String> {
     is_drawn.then(|| format!("experiment {}: of such leads{of} draw {}", rule.name, variants.join(", ")))
 }
 
-fn wanted<'s>(seats: &'s [SeatJudgement], arguments: &Arguments) -> impl Iterator<Item = &'s SeatJudgement> {
+fn wanted<'s>(
+    seats: &'s [SeatJudgement],
+    arguments: &ExplainArguments,
+) -> impl Iterator<Item = &'s SeatJudgement> {
     seats.iter().filter(|seat| arguments.wants(&seat.partner))
 }
 
-fn section(seat: &SeatJudgement, matched_only: bool) -> Section {
+fn section(seat: &SeatJudgement, matched_only: bool) -> SeatOutline {
     // Second-look seats are asked only without a loan offer, and one offer per product sub-type wins.
     let (state, color) = match (seat.asked, seat.second_look) {
         (true, false) => ("asked", Color::Green),
         (true, true) => ("asked at second look", Color::Green),
         (false, _) => ("not asked", Color::Red),
     };
-    let mut section = Section::new(&seat.partner, seat.product_type.as_str(), state, color);
+    let mut section = SeatOutline::new(&seat.partner, seat.product_type.as_str(), state, color);
     if !matched_only {
         section.refused(&seat.refusals);
     }

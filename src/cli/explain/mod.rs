@@ -14,7 +14,7 @@ use offerd_partners::Book;
 
 /// `offerd explain`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct ExplainArguments {
     /// A lead as JSON (`-` reads standard input), or the UUID of a stored lead, rate table or offer
     #[arg(value_name = "FILE|UUID")]
     lead: String,
@@ -30,7 +30,7 @@ pub struct Arguments {
 }
 
 /// Runs `offerd explain`.
-pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+pub async fn run(config: Option<&Path>, arguments: &ExplainArguments) -> Result<(), CommandError> {
     let lead = &arguments.lead;
     // A file whose name is a UUID is still a file.
     let is_file = lead == "-" || Path::new(lead).exists();
@@ -38,7 +38,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
         _ if is_file => {}
         Ok(uuid) => return stored::explain(&super::settings(config)?, uuid, arguments).await,
         Err(_) => {
-            return Err(Trouble::Other(format!(
+            return Err(CommandError::Other(format!(
                 "there is no file `{lead}`, and it is no uuid either; give a lead as a JSON file such as \
                  `offerd lead submit` takes, or the uuid of a stored lead, rate table or offer"
             )));
@@ -48,7 +48,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     Ok(given::explain(&loaded.settings, &loaded.book, arguments).await?)
 }
 
-impl Arguments {
+impl ExplainArguments {
     /// Prints how to narrow the output, if every partner is shown.
     fn print_hint(&self) {
         if !self.matched && self.partner.is_none() {

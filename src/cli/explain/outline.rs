@@ -4,25 +4,25 @@
 use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Width};
 
 use crate::cli::page::{self, Color};
-use offerd_insight::hindsight::judgement::Refusal;
+use offerd_insight::hindsight::judgement::EligibilityObjection;
 
 /// A seat in the outline.
 #[derive(Debug)]
-pub struct Section {
+pub struct SeatOutline {
     title: String,
     state: (String, Color),
-    lines: Vec<Line>,
+    lines: Vec<OutlineLine>,
 }
 
 /// Prints the sections of seats, asked seats first.
-pub fn print_all(sections: impl Iterator<Item = (bool, Section)>) {
+pub fn print_all(sections: impl Iterator<Item = (bool, SeatOutline)>) {
     let (asked, others): (Vec<_>, Vec<_>) = sections.partition(|(asked, _)| *asked);
     asked.into_iter().chain(others).for_each(|(_, section)| section.print());
 }
 
 /// Offers with the same outcome.
 #[derive(Debug, PartialEq, Eq)]
-struct Line {
+struct OutlineLine {
     offers: Vec<String>,
     state: (String, Color),
     reasons: Vec<String>,
@@ -38,19 +38,23 @@ const REASON: usize = 100;
 /// states.
 const WIDTH: u16 = 160;
 
-impl Section {
+impl SeatOutline {
     /// A section of a partner's seat with its outcome.
     pub fn new(partner: &str, product: &str, state: impl Into<String>, color: Color) -> Self {
         Self { title: format!("{partner}, {product}"), state: (state.into(), color), lines: Vec::new() }
     }
 
     /// Adds why the seat is not asked.
-    pub fn refused(&mut self, refusals: &[Refusal]) {
+    pub fn refused(&mut self, refusals: &[EligibilityObjection]) {
         let reasons: Vec<String> = refusals.iter().map(reason).collect();
         match &reasons[..] {
             [] => {}
             [only] if only.chars().count() <= REASON => self.state.0.push_str(&format!(": {only}")),
-            _ => self.lines.push(Line { offers: Vec::new(), state: (String::new(), Color::Plain), reasons }),
+            _ => self.lines.push(OutlineLine {
+                offers: Vec::new(),
+                state: (String::new(), Color::Plain),
+                reasons,
+            }),
         }
     }
 
@@ -59,12 +63,12 @@ impl Section {
         let state = (state.0.to_owned(), state.1);
         match self.lines.iter_mut().find(|line| line.state == state && line.reasons == reasons) {
             Some(alike) => alike.offers.push(name.to_owned()),
-            None => self.lines.push(Line { offers: vec![name.to_owned()], state, reasons }),
+            None => self.lines.push(OutlineLine { offers: vec![name.to_owned()], state, reasons }),
         }
     }
 
     /// Adds why an offer does not match.
-    pub fn unmet(&mut self, name: &str, refusals: &[Refusal]) {
+    pub fn unmet(&mut self, name: &str, refusals: &[EligibilityObjection]) {
         self.offer(name, ("no match", Color::Red), refusals.iter().map(reason).collect());
     }
 
@@ -99,7 +103,7 @@ impl Section {
     }
 }
 
-fn reason(refusal: &Refusal) -> String {
+fn reason(refusal: &EligibilityObjection) -> String {
     match refusal.found.as_str() {
         "" => refusal.wanted.clone(),
         found => format!("{}, found {found}", refusal.wanted),
@@ -112,8 +116,8 @@ mod tests {
 
     #[test]
     fn offers_that_fare_alike_are_told_together() {
-        let mut section = Section::new("bank", "loan", "asked", Color::Green);
-        let age = [Refusal::new("`age` at least 99", "40")];
+        let mut section = SeatOutline::new("bank", "loan", "asked", Color::Green);
+        let age = [EligibilityObjection::new("`age` at least 99", "40")];
         section.offer("a/24", ("matched", Color::Green), vec!["score 2.00".to_owned()]);
         section.unmet("b/24", &age);
         section.offer("a/36", ("matched", Color::Green), vec!["score 2.00".to_owned()]);
@@ -131,8 +135,8 @@ mod tests {
 
     #[test]
     fn a_single_reason_against_a_seat_stands_in_its_heading() {
-        let mut section = Section::new("bank", "loan", "not asked", Color::Red);
-        section.refused(&[Refusal::new("not paused", "paused by command")]);
+        let mut section = SeatOutline::new("bank", "loan", "not asked", Color::Red);
+        section.refused(&[EligibilityObjection::new("not paused", "paused by command")]);
         assert_eq!(section.state.0, "not asked: not paused, found paused by command");
         assert!(!section.has_offers() && section.lines.is_empty());
     }

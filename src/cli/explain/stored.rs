@@ -1,7 +1,7 @@
 //! `offerd explain UUID`: the outcome of a stored lead, and why.
 
-use super::Arguments;
-use super::outline::{Section, print_all};
+use super::ExplainArguments;
+use super::outline::{SeatOutline, print_all};
 use crate::cli::prelude::*;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_insight::hindsight::explanation::{
@@ -10,7 +10,11 @@ use offerd_insight::hindsight::explanation::{
 };
 
 /// Explains a stored lead, a rate table, or the table of an offer.
-pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> Result<(), Trouble> {
+pub async fn explain(
+    settings: &Settings,
+    uuid: Uuid,
+    arguments: &ExplainArguments,
+) -> Result<(), CommandError> {
     let admin = AdminClient::find_with_partners(settings).await?;
     let waiting = progress::waiting("walking every rule");
     let found = admin.find_one(Method::GET, &format!("/leads/{uuid}/explanation")).await?;
@@ -40,11 +44,11 @@ pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> 
     })?)
 }
 
-async fn unknown(admin: &AdminClient, uuid: Uuid) -> Trouble {
+async fn unknown(admin: &AdminClient, uuid: Uuid) -> CommandError {
     let lost =
         "; but the store is damaged, and may have lost it: `offerd store check` names what it has lost";
     let damaged = if admin.knows_of_damage().await { lost } else { "" };
-    Trouble::Other(format!(
+    CommandError::Other(format!(
         "no lead, rate table or shown offer has the uuid {uuid}; an erased lead has none either{damaged}"
     ))
 }
@@ -79,7 +83,7 @@ fn heading(explained: &LeadExplanation, table: &TableExplanation) -> String {
     heading
 }
 
-fn section(seat: &SeatExplanation, matched_only: bool) -> Section {
+fn section(seat: &SeatExplanation, matched_only: bool) -> SeatOutline {
     let mut section = opened(seat);
     for offer in &seat.offers {
         if offer.why == OfferReason::Shown {
@@ -101,10 +105,10 @@ fn scored(offer: &OfferExplanation) -> Vec<String> {
     score.into_iter().chain(offer.standing.iter().flat_map(Standing::lines)).collect()
 }
 
-fn opened(seat: &SeatExplanation) -> Section {
+fn opened(seat: &SeatExplanation) -> SeatOutline {
     let (partner, product) = (&seat.partner, seat.product_type.as_str());
     if !seat.why.was_seated() && !seat.refusals.is_empty() {
-        let mut section = Section::new(partner, product, "not asked", Color::Red);
+        let mut section = SeatOutline::new(partner, product, "not asked", Color::Red);
         section.refused(&seat.refusals);
         return section;
     }
@@ -117,7 +121,7 @@ fn opened(seat: &SeatExplanation) -> Section {
     };
     let took = seat.ended_after_ms.map(|took| format!(" after {took} ms")).unwrap_or_default();
     let cause = seat.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
-    Section::new(partner, product, format!("{}{took}{cause}", seat.about), color)
+    SeatOutline::new(partner, product, format!("{}{took}{cause}", seat.about), color)
 }
 
 fn summary(table: &TableExplanation) -> String {

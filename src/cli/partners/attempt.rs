@@ -9,20 +9,20 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::masked::{Veil, masked};
+use super::masked::{MaskedTexts, masked};
 use super::{known, page, product_type};
 use crate::cli::lead;
 use crate::cli::prelude::*;
 use offerd_base::declaration::Fault;
 use offerd_base::ids;
 use offerd_engine::matching::partner_clients::PartnerClients;
-use offerd_engine::matching::question::Question;
+use offerd_engine::matching::question::LeadQuestion;
 use offerd_model::{CreditBands, Lead, ProductType, RateTable};
 use offerd_partners::http::{
-    Answered, Asked, Exchange, Given, HttpRequest, HttpSource, MappingError, Secrets,
+    Answered, AskContext, Given, HttpRequest, HttpSource, MappingError, PartnerExchange, Secrets,
 };
 use offerd_partners::offer_json::{OfferPlace, write_offer};
-use offerd_partners::{Book, Facts, Quote, Seat, Terms};
+use offerd_partners::{Book, Facts, Quote, QuoteTerms, Seat};
 
 /// `partners try`.
 #[derive(Debug, Args)]
@@ -67,7 +67,7 @@ pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<()
     let (_, lead) = lead::read_lead(&arguments.file)?;
     let shown_lead = if arguments.reveal { lead.clone() } else { masked(&lead)? };
     let asked =
-        Asked { lead: ids::timed(), rate_table: ids::timed(), test: !arguments.live, now: Utc::now() };
+        AskContext { lead: ids::timed(), rate_table: ids::timed(), test: !arguments.live, now: Utc::now() };
 
     if let Some(reasons) = not_asked(seat, &lead, &asked) {
         page::print(format_args!("the partner would not be asked about this lead: {reasons}"));
@@ -90,7 +90,7 @@ pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<()
     if !missing.is_empty() {
         return Err(format!("nothing was sent: these secrets are missing: {}", missing.join(", ")));
     }
-    let mut veil = Veil::default();
+    let mut veil = MaskedTexts::default();
     veil.hide_lead(&lead, &shown_lead);
     let real = request(source, &lead, &asked, Secrets::Real).map_err(|error| error.to_string())?;
     real.iter().for_each(|real| veil.hide_request(real, &shown));
@@ -130,7 +130,7 @@ fn priced_by_the_file(key: &str) -> String {
 }
 
 /// Why the partner's rule excludes the lead, without personal data.
-fn not_asked(seat: &Seat, lead: &Lead, asked: &Asked) -> Option<String> {
+fn not_asked(seat: &Seat, lead: &Lead, asked: &AskContext) -> Option<String> {
     let facts = Facts::new(lead, asked.now, CreditBands::Current);
     let failures = seat.rule.failures(&facts).into_iter().map(|condition| match condition.found(&facts) {
         found if found == "not given" => format!("`{}` is not given", condition.subject.path()),
@@ -143,11 +143,11 @@ fn not_asked(seat: &Seat, lead: &Lead, asked: &Asked) -> Option<String> {
 fn request(
     source: &HttpSource,
     lead: &Lead,
-    asked: &Asked,
+    asked: &AskContext,
     secrets: Secrets,
 ) -> Result<Option<HttpRequest>, MappingError> {
     let facts = Facts::new(lead, asked.now, CreditBands::Current);
-    source.request(&Exchange::default(), &Given::of(&facts, asked), secrets)
+    source.request(&PartnerExchange::default(), &Given::of(&facts, asked), secrets)
 }
 
 /// The message of a mapping fault; the mapping ran on data that may be shown.
@@ -161,14 +161,14 @@ async fn send(
     seat: &Seat,
     source: &HttpSource,
     lead: Arc<Lead>,
-    asked: Asked,
-    veil: &Veil,
+    asked: AskContext,
+    veil: &MaskedTexts,
 ) -> Result<(), String> {
     let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let clients = PartnerClients::new(settings.wire).opened(book).map_err(told)?;
     let client = clients.of(seat).ok_or("there is no client to the partner")?;
     let begun = Instant::now();
-    let question = Question::new(lead, CreditBands::Current, asked);
+    let question = LeadQuestion::new(lead, CreditBands::Current, asked);
     let mut last = begun;
     let conversed = client
         .fetch(source, &question, begun + seat.timeout, |exchange, reply| {
@@ -221,11 +221,11 @@ fn offers(seat: &Seat, quotes: &[Quote]) -> Result<Sheet, String> {
         let place = OfferPlace { uuid: Uuid::nil(), url: "", rank: nth + 1, made_at: 0 };
         write_offer(&mut json, quote.own.as_deref().unwrap_or(&offer.text), quote, place);
         match quote.terms {
-            Terms::Loan(_) => table.loan_offers.push(read(&json)?),
-            Terms::Card(_) => table.credit_card_offers.push(read(&json)?),
-            Terms::Mortgage(_) => table.mortgage_offers.push(read(&json)?),
-            Terms::Savings(_) => table.savings_offers.push(read(&json)?),
-            Terms::Special(_) => table.special_offers.push(read(&json)?),
+            QuoteTerms::Loan(_) => table.loan_offers.push(read(&json)?),
+            QuoteTerms::Card(_) => table.credit_card_offers.push(read(&json)?),
+            QuoteTerms::Mortgage(_) => table.mortgage_offers.push(read(&json)?),
+            QuoteTerms::Savings(_) => table.savings_offers.push(read(&json)?),
+            QuoteTerms::Special(_) => table.special_offers.push(read(&json)?),
         }
     }
     Ok(lead::offers(&table))

@@ -7,7 +7,7 @@ use offerd_partners::case::CaseFile;
 
 /// `partners cases`.
 #[derive(Debug, Args)]
-pub struct Cases {
+pub struct CasesArguments {
     /// Only the cases of this partner, by its file name
     #[arg(value_name = "KEY")]
     partner: Option<String>,
@@ -24,7 +24,7 @@ pub struct Cases {
 
 /// Result of a case.
 #[derive(Serialize)]
-struct Ran {
+struct CaseResult {
     partner: String,
     case: String,
     passed: bool,
@@ -35,7 +35,7 @@ struct Ran {
 ///
 /// # Errors
 /// Returns the number of failed cases, or why there are none.
-pub fn run(book: &Book, arguments: &Cases) -> Result<(), String> {
+pub fn run(book: &Book, arguments: &CasesArguments) -> Result<(), String> {
     let files = CaseFile::all(&arguments.cases, arguments.partner.as_deref())
         .map_err(|fault| format!("{fault}; `--cases` says where the cases are, files `KEY/CASE.json` as offerd-partner(5) describes"))?;
     if files.is_empty() {
@@ -43,11 +43,11 @@ pub fn run(book: &Book, arguments: &Cases) -> Result<(), String> {
         return Err(format!("{} has no cases{whose}", arguments.cases.display()));
     }
     let leads = arguments.leads.clone().unwrap_or_else(|| arguments.cases.with_file_name("leads"));
-    let ran: Vec<Ran> = files
+    let ran: Vec<CaseResult> = files
         .into_iter()
         .map(|file| {
             let differences = file.differences(book, &leads);
-            Ran { passed: differences.is_empty(), partner: file.partner, case: file.name, differences }
+            CaseResult { passed: differences.is_empty(), partner: file.partner, case: file.name, differences }
         })
         .collect();
     page::show(&ran, arguments.json, || ran.iter().for_each(show))?;
@@ -62,7 +62,7 @@ pub fn run(book: &Book, arguments: &Cases) -> Result<(), String> {
     }
 }
 
-fn show(ran: &Ran) {
+fn show(ran: &CaseResult) {
     let mark = if ran.passed { "ok  " } else { "FAIL" };
     page::print(format_args!("{mark} {}/{}", ran.partner, ran.case));
     for line in ran.differences.iter().flat_map(|difference| difference.lines()) {

@@ -14,7 +14,7 @@ pub fn sheet(standings: &[SeatStanding]) -> Sheet {
         let color = if standing.state == State::Active { Color::Green } else { Color::Yellow };
         "partner" => &standing.partner,
         "product" => standing.product_type.as_str(),
-        "state" => Value::from(standing.told()).in_color(color),
+        "state" => SheetValue::from(standing.told()).in_color(color),
         "health" => health(&standing.health),
         "this minute" => of(standing.asked_this_minute, standing.per_minute),
         "today" => of(standing.asked_today, standing.per_day),
@@ -54,14 +54,14 @@ pub fn undeclared(standings: &[SeatStanding]) -> Vec<String> {
     lines
 }
 
-fn health(Judgement { health, cause }: &Judgement) -> Value {
+fn health(Judgement { health, cause }: &Judgement) -> SheetValue {
     let color = match health {
         Health::Healthy | Health::Unknown | Health::NotAsked => Color::Green,
         Health::DecliningMore | Health::Slow => Color::Yellow,
         Health::Failing | Health::Silent => Color::Red,
     };
     let cause = cause.as_ref().map_or_else(String::new, |cause| format!(": {cause}"));
-    Value::from(format!("{}{cause}", health.words())).in_color(color)
+    SheetValue::from(format!("{}{cause}", health.words())).in_color(color)
 }
 
 /// Use of the weekly and monthly caps, where they exist.

@@ -81,9 +81,9 @@ fn placeholder(path: &str) -> Result<&'static str, String> {
 
 /// Texts to hide wherever a partner repeats them.
 #[derive(Default)]
-pub struct Veil(BTreeSet<String>);
+pub struct MaskedTexts(BTreeSet<String>);
 
-impl Veil {
+impl MaskedTexts {
     /// Hides the values that differ between two leads, with and without their punctuation.
     pub fn hide_lead(&mut self, real: &Lead, shown: &Lead) {
         let (mut hidden, mut open) = (BTreeSet::new(), BTreeSet::new());
@@ -163,7 +163,7 @@ fn json_leaves(value: &Value, found: &mut BTreeSet<String>) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Veil, as_json, masked, placeholder, pointer};
+    use super::{MaskedTexts, as_json, masked, placeholder, pointer};
     use offerd_model::{Attribute, Lead};
 
     const LEAD: &[u8] = include_bytes!("../../../tests/leads/everything.json");
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_veil_covers_long_texts_anywhere_and_short_ones_as_words() {
-        let veil = Veil(BTreeSet::from(["Maren".to_owned(), "Li".to_owned()]));
+        let veil = MaskedTexts(BTreeSet::from(["Maren".to_owned(), "Li".to_owned()]));
         assert_eq!(veil.cover("MAREN Li, xmarenx, Lima"), "*** ***, x***x, Lima");
     }
 }

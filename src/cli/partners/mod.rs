@@ -14,11 +14,11 @@ use offerd_engine::matching::limiter::SeatStanding;
 use offerd_engine::matching::pausing::Pausable;
 use offerd_insight::hindsight::timing::SeatTiming;
 use offerd_model::ProductType;
-use offerd_store::pauses::{Pause, Resumed};
+use offerd_store::pauses::{Pause, ResumeResult};
 
 /// Actions on partners.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum PartnersCommand {
     /// Show for each partner and product type whether it is asked, its health, and the use of its limits
     List {
         /// Print JSON
@@ -28,18 +28,18 @@ pub enum Command {
     /// Show the response times of partners, and what another timeout would have lost or won
     Timing(timing::Timing),
     /// Pause a partner until it is resumed; outstanding requests may still be answered
-    Pause(Which),
+    Pause(PartnerSelector),
     /// Resume a paused partner
-    Resume(Which),
+    Resume(PartnerSelector),
     /// Show the request that an HTTP partner would be sent for a lead; optionally send it and show its offers
     Try(attempt::Try),
     /// Run the case files of HTTP partners, and show where their mappings differ
-    Cases(cases::Cases),
+    Cases(cases::CasesArguments),
 }
 
 /// A partner, or one of its product types.
 #[derive(Debug, Args)]
-pub struct Which {
+pub struct PartnerSelector {
     /// Partner, by its file name
     #[arg(value_name = "KEY")]
     partner: String,
@@ -52,10 +52,10 @@ pub struct Which {
 }
 
 /// Runs `offerd partners`.
-pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
+pub async fn run(config: Option<&Path>, command: PartnersCommand) -> Result<(), CommandError> {
     let admin = async || AdminClient::find_with_partners(&super::settings(config)?).await;
     match command {
-        Command::List { json } => {
+        PartnersCommand::List { json } => {
             let standings = standings(&admin().await?).await?;
             page::show(&standings, json, || {
                 page::print_sheet(&list::sheet(&standings));
@@ -63,8 +63,8 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
                 list::undeclared(&standings).iter().for_each(page::print);
             })?;
         }
-        Command::Timing(asked) => show_timing(&admin().await?, &asked).await?,
-        Command::Pause(Which { partner, product: product_type, json }) => {
+        PartnersCommand::Timing(asked) => show_timing(&admin().await?, &asked).await?,
+        PartnersCommand::Pause(PartnerSelector { partner, product: product_type, json }) => {
             let what = Pausable { partner, product_type };
             let pause: Pause = admin().await?.post("/partners/pause", &what).await?;
             if json {
@@ -73,18 +73,18 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
                 tell!("{} is paused since {}", name(&what), page::minute(pause.since));
             }
         }
-        Command::Resume(Which { partner, product: product_type, json }) => {
+        PartnersCommand::Resume(PartnerSelector { partner, product: product_type, json }) => {
             let what = Pausable { partner, product_type };
             let name = name(&what);
             match admin().await?.post("/partners/resume", &what).await? {
-                Resumed::Ended if json => page::print(state(&what, None)),
-                Resumed::Ended => tell!("{name} is resumed"),
-                Resumed::NotPaused => {
-                    return Err(Trouble::Other(format!(
+                ResumeResult::Ended if json => page::print(state(&what, None)),
+                ResumeResult::Ended => tell!("{name} is resumed"),
+                ResumeResult::NotPaused => {
+                    return Err(CommandError::Other(format!(
                         "{name} is not paused from the command line; where its file says `paused`, take that out and reload"
                     )));
                 }
-                Resumed::PausedAsAWhole => {
+                ResumeResult::PausedAsAWhole => {
                     let partner = &what.partner;
                     return Err(
                         format!("{partner} is paused as a whole; resume it without `--product`").into()
@@ -92,11 +92,11 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
                 }
             }
         }
-        Command::Try(arguments) => {
+        PartnersCommand::Try(arguments) => {
             let loaded = daemon::load(config)?;
             attempt::run(&loaded.settings, &loaded.book, &arguments).await?;
         }
-        Command::Cases(arguments) => cases::run(&daemon::load(config)?.book, &arguments)?,
+        PartnersCommand::Cases(arguments) => cases::run(&daemon::load(config)?.book, &arguments)?,
     }
     Ok(())
 }

@@ -4,25 +4,25 @@ use crate::cli::operator::operator;
 use crate::cli::prelude::*;
 use offerd_admin::backup::told;
 use offerd_base::config::PostgresSettings;
-use offerd_store::copy::{Compared, Copied, Counted, Direction, TreeCounts, copy};
+use offerd_store::copy::{Copied, Direction, StoreComparison, TreeCounts, TreeDigest, copy};
 use offerd_store::{Store, StoreOptions};
 
 /// `store copy`.
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct StoreCopyArguments {
     /// Source
     #[arg(long, value_name = "ENGINE")]
-    from: Side,
+    from: StoreEngineArgument,
     /// Target; must be empty, or hold an unfinished copy of the same store
     #[arg(long, value_name = "ENGINE")]
-    to: Side,
+    to: StoreEngineArgument,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Side {
+enum StoreEngineArgument {
     /// The files of `store.path`
     Embedded,
     /// The database of `store.postgres.url`
@@ -30,10 +30,10 @@ enum Side {
 }
 
 /// Copies, compares, and shows the content of both sides.
-pub(super) fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trouble> {
+pub(super) fn run(settings: &Settings, arguments: &StoreCopyArguments) -> Result<(), CommandError> {
     let direction = match (arguments.from, arguments.to) {
-        (Side::Embedded, Side::Postgres) => Direction::IntoDatabase,
-        (Side::Postgres, Side::Embedded) => Direction::IntoFiles,
+        (StoreEngineArgument::Embedded, StoreEngineArgument::Postgres) => Direction::IntoDatabase,
+        (StoreEngineArgument::Postgres, StoreEngineArgument::Embedded) => Direction::IntoFiles,
         _ => {
             return Err("`--from` and `--to` name the same: one is `embedded`, the other `postgres`"
                 .to_owned()
@@ -43,7 +43,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trou
     let database = database(settings, "`offerd store copy`")?;
     crate::cli::log_as_the_daemon_does(settings);
     let options = StoreOptions { reserve_bytes: 0, ..StoreOptions::from(&settings.store) };
-    let mut bar = Bar::begin("");
+    let mut bar = StepProgressBar::begin("");
     let made = copy(&options, &database, direction, &mut |step| bar.step(step));
     drop(bar);
     let copied = made.map_err(|error| error.to_string())?;
@@ -51,8 +51,8 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trou
     page::show(&json_of(&copied), arguments.json, || print(&copied))?;
     match fault(&copied.compared) {
         None => Ok(()),
-        Some(_) if arguments.json => Err(Trouble::Told(ExitCode::FAILURE)),
-        Some(fault) => Err(Trouble::Other(fault)),
+        Some(_) if arguments.json => Err(CommandError::Told(ExitCode::FAILURE)),
+        Some(fault) => Err(CommandError::Other(fault)),
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn database(settings: &Settings, command: &str) -> Result<PostgresSet
 }
 
 /// The difference of the copy, with advice.
-fn fault(compared: &Compared) -> Option<String> {
+fn fault(compared: &StoreComparison) -> Option<String> {
     if compared.is_equal() {
         return None;
     }
@@ -105,9 +105,9 @@ fn digits(digest: u128) -> String {
 }
 
 fn json_of(copied: &Copied) -> serde_json::Value {
-    let Compared { trees, are_keys_equal, difference } = &copied.compared;
+    let StoreComparison { trees, are_keys_equal, difference } = &copied.compared;
     let tree = |counts: &TreeCounts| {
-        let side = |counted: &Counted| json!({ "records": counted.records, "digest": format!("{:032x}", counted.digest) });
+        let side = |counted: &TreeDigest| json!({ "records": counted.records, "digest": format!("{:032x}", counted.digest) });
         json!({ "tree": counts.tree.name(), "source": side(&counts.source), "copy": side(&counts.target) })
     };
     json!({

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::partner_events::ReportRefused;
-use crate::matching::engine::Engine;
+use crate::matching::engine::MatchingEngine;
 use crate::records::reading;
 use offerd_model::{ApiError, ProductSubType, ProductType, Reference};
-use offerd_partners::declared::Payout;
-use offerd_partners::{SeatTemplate, Terms};
+use offerd_partners::declared::DeclaredPayout;
+use offerd_partners::{QuoteTerms, SeatTemplate};
 use offerd_store::entities::LeadRecord;
 
 /// What a report refers to.
@@ -31,7 +31,7 @@ pub struct Attribution {
     pub special: bool,
     /// The payout of the offer; without an offer, the payout shared by all of the partner's offers to the
     /// lead. Excludes what the partner pays by its bid.
-    pub payout: Option<Payout>,
+    pub payout: Option<DeclaredPayout>,
     /// The lead's loan amount at the time of the ask, dollars.
     pub loan_amount: Option<i32>,
 }
@@ -41,7 +41,7 @@ pub struct Attribution {
 /// # Errors
 /// [`ReportRefused`] when the partner was not asked about it, or the store cannot be read.
 pub fn attribute(
-    engine: &Engine,
+    engine: &MatchingEngine,
     partner: &str,
     reference: &Reference,
 ) -> Result<Attribution, ReportRefused> {
@@ -52,7 +52,7 @@ pub fn attribute(
 }
 
 fn by_offer(
-    engine: &Engine,
+    engine: &MatchingEngine,
     partner: &str,
     attribute: &str,
     offer: Uuid,
@@ -73,14 +73,14 @@ fn by_offer(
         offer: Some(offer),
         product_type: Some(seat.product_type),
         product_sub_type: text.sub_type,
-        special: matches!(quote.terms, Terms::Special(_)),
+        special: matches!(quote.terms, QuoteTerms::Special(_)),
         payout: text.imprint.as_ref().filter(|_| !is_sold).map(|imprint| imprint.payout),
         loan_amount: head.loan_amount,
     })
 }
 
 fn by_lead(
-    engine: &Engine,
+    engine: &MatchingEngine,
     partner: &str,
     lead: Uuid,
     product_type: Option<ProductType>,
@@ -92,7 +92,7 @@ fn by_lead(
     let record = reading::lead(&engine.records.store, lead)?.ok_or_else(unknown)?;
 
     let mut asked: Vec<Arc<SeatTemplate>> = Vec::new();
-    let mut payouts: Vec<Payout> = Vec::new();
+    let mut payouts: Vec<DeclaredPayout> = Vec::new();
     let mut loan_amount = None;
     for table in reading::tables_of(&engine.records.store, &record) {
         let Some(table) = reading::table(&engine.records, table)? else { continue };

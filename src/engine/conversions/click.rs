@@ -11,20 +11,20 @@ use metrics::counter;
 use uuid::Uuid;
 
 use super::writing;
-use crate::matching::engine::Engine;
-use crate::rate_table::table::{Offer, Table};
+use crate::matching::engine::MatchingEngine;
+use crate::rate_table::table::{NumberedOffer, Table};
 use crate::records::history::action_at;
 use crate::records::postings::Posting;
 use crate::records::public_ids::place;
 use crate::records::writing::one_more;
-use crate::records::{Unavailable, reading};
+use crate::records::{RecordUnavailable, reading};
 use offerd_base::ids;
 use offerd_base::telemetry::metrics::CLICKS;
 use offerd_model::{LeadAction, LeadActionType};
 use offerd_partners::base_url::absolute;
 use offerd_partners::declared::PayoutStep;
 use offerd_partners::template::OFFER_MS;
-use offerd_partners::{Template, Terms};
+use offerd_partners::{QuoteTerms, Template};
 use offerd_store::entities::{HappeningDetails, LeadRecord};
 use offerd_store::{Commit, CommitError, Tree};
 
@@ -35,7 +35,7 @@ const CLICKS_COUNTED: usize = 0;
 #[derive(Debug)]
 pub enum Click {
     /// An offer.
-    Offer(Box<Opened>),
+    Offer(Box<ClickedOffer>),
     /// No offer has this address.
     Unknown,
     /// The offer has expired: its table, of this company, is older than 31 days, or the partner limited its
@@ -45,7 +45,7 @@ pub enum Click {
 
 /// A clicked offer.
 #[derive(Debug)]
-pub struct Opened {
+pub struct ClickedOffer {
     offer: Uuid,
     number: u16,
     table: Table,
@@ -61,8 +61,8 @@ pub enum Unrecorded {
     Crowded,
 }
 
-impl From<Unavailable> for Unrecorded {
-    fn from(_: Unavailable) -> Self {
+impl From<RecordUnavailable> for Unrecorded {
+    fn from(_: RecordUnavailable) -> Self {
         Self::Unavailable
     }
 }
@@ -79,8 +79,8 @@ impl From<CommitError> for Unrecorded {
 /// Finds the offer of an address. An offer's UUID is its click id.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read.
-pub fn click(engine: &Engine, offer: Uuid) -> Result<Click, Unavailable> {
+/// [`RecordUnavailable`] when the store cannot be read.
+pub fn click(engine: &MatchingEngine, offer: Uuid) -> Result<Click, RecordUnavailable> {
     let Some((table, Some(number))) = reading::named(&engine.records, offer)? else {
         return Ok(Click::Unknown);
     };
@@ -89,40 +89,40 @@ pub fn click(engine: &Engine, offer: Uuid) -> Result<Click, Unavailable> {
     if now > made_at.saturating_add(OFFER_MS) {
         return Ok(Click::Expired(table.head().company));
     }
-    let text = engine.records.templates.of(quote).map_err(|_| Unavailable)?;
+    let text = engine.records.templates.of(quote).map_err(|_| RecordUnavailable)?;
     if now > text.stands_until(quote, made_at) {
         return Ok(Click::Expired(table.head().company));
     }
     if text.imprint.is_none() {
         return Ok(Click::Unknown);
     }
-    Ok(Click::Offer(Box::new(Opened { offer, number, table, text })))
+    Ok(Click::Offer(Box::new(ClickedOffer { offer, number, table, text })))
 }
 
 /// When each offer of a table starts to be [`Click::Expired`], Unix milliseconds, by the offer's UUID.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read.
-pub fn ends(engine: &Engine, table: Uuid) -> Result<HashMap<Uuid, i64>, Unavailable> {
+/// [`RecordUnavailable`] when the store cannot be read.
+pub fn ends(engine: &MatchingEngine, table: Uuid) -> Result<HashMap<Uuid, i64>, RecordUnavailable> {
     let Some(table) = reading::table(&engine.records, table)? else { return Ok(HashMap::new()) };
     let (head, templates) = (table.head(), &engine.records.templates);
     let offers = table.arrays().flat_map(|(_, offers)| offers);
-    let end = |offer: &Offer| {
-        let text = templates.of(&offer.quote).map_err(|_| Unavailable)?;
+    let end = |offer: &NumberedOffer| {
+        let text = templates.of(&offer.quote).map_err(|_| RecordUnavailable)?;
         let until = text.stands_until(&offer.quote, head.created_at);
         Ok((templates.ids.offer(head.uuid, offer.number), until.saturating_add(1)))
     };
     offers.map(end).collect()
 }
 
-impl Opened {
+impl ClickedOffer {
     /// Records the click and returns the partner's address. Once this returns, the click is stored or
     /// counted. Clicks on one offer are serialised.
     ///
     /// # Errors
     /// [`Unrecorded`].
-    pub async fn record(&self, engine: &Engine) -> Result<String, Unrecorded> {
-        let lead = reading::lead(&engine.records.store, self.table.head().lead)?.ok_or(Unavailable)?;
+    pub async fn record(&self, engine: &MatchingEngine) -> Result<String, Unrecorded> {
+        let lead = reading::lead(&engine.records.store, self.table.head().lead)?.ok_or(RecordUnavailable)?;
         let mut turn = engine.turn(Tree::Clicks, place(self.table.head().uuid, self.number)).await?;
         while turn.tries().await {
             match self.write(engine, &lead).await {
@@ -142,7 +142,7 @@ impl Opened {
     }
 
     /// Counts a click, and stores it while the offer has few.
-    async fn write(&self, engine: &Engine, lead: &LeadRecord) -> Result<(), CommitError> {
+    async fn write(&self, engine: &MatchingEngine, lead: &LeadRecord) -> Result<(), CommitError> {
         let place = place(self.table.head().uuid, self.number);
         let before = reading::count(&engine.records.store, Tree::Clicks, place);
         let before = before.map_err(|_| unreadable("the count of clicks"))?;
@@ -159,7 +159,7 @@ impl Opened {
     /// Stores a click, with the payout if the offer earns one by its first click. Test leads earn nothing.
     async fn write_kept(
         &self,
-        engine: &Engine,
+        engine: &MatchingEngine,
         lead: &LeadRecord,
         place: Uuid,
         before: Option<u64>,
@@ -206,12 +206,12 @@ fn unreadable(what: &str) -> CommitError {
 }
 
 /// The lead action for a click, by the kind of offer.
-fn action_of(terms: &Terms) -> LeadActionType {
+fn action_of(terms: &QuoteTerms) -> LeadActionType {
     match terms {
-        Terms::Loan(_) => LeadActionType::ClickedReferralLink,
-        Terms::Card(_) => LeadActionType::ClickedCreditCardOfferLink,
-        Terms::Mortgage(_) => LeadActionType::ClickedMortgageOfferLink,
-        Terms::Savings(_) => LeadActionType::ClickedSavingsOfferLink,
-        Terms::Special(_) => LeadActionType::ClickedSpecialOfferLink,
+        QuoteTerms::Loan(_) => LeadActionType::ClickedReferralLink,
+        QuoteTerms::Card(_) => LeadActionType::ClickedCreditCardOfferLink,
+        QuoteTerms::Mortgage(_) => LeadActionType::ClickedMortgageOfferLink,
+        QuoteTerms::Savings(_) => LeadActionType::ClickedSavingsOfferLink,
+        QuoteTerms::Special(_) => LeadActionType::ClickedSpecialOfferLink,
     }
 }

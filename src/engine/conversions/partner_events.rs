@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use super::attribution::{Attribution, attribute};
 use super::writing;
-use crate::matching::engine::Engine;
-use crate::records::Unavailable;
+use crate::matching::engine::MatchingEngine;
+use crate::records::RecordUnavailable;
 use crate::records::history::action_at;
 use crate::records::postings::Posting;
 use crate::records::writing::institution;
@@ -51,7 +51,7 @@ record! { plain
 
 /// An accepted report.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Recorded {
+pub enum AcceptedReport {
     /// Accepted now.
     New(PartnerEventReceipt),
     /// Accepted before.
@@ -76,18 +76,18 @@ pub enum ReportRefused {
 /// # Errors
 /// [`ReportRefused`], with nothing written.
 pub async fn report(
-    engine: &Engine,
+    engine: &MatchingEngine,
     partner: &str,
     report: &PartnerReport,
-) -> Result<Recorded, ReportRefused> {
+) -> Result<AcceptedReport, ReportRefused> {
     let key = key(&engine.records.store, partner, report.transaction_id());
     let outcome = match report {
         PartnerReport::Event(event) => record(engine, partner, &key, event).await,
         PartnerReport::Revocation(_) => revoke(engine, &key).await,
     };
     let word = match &outcome {
-        Ok(Recorded::New(_)) => "new",
-        Ok(Recorded::Known(_)) => "known",
+        Ok(AcceptedReport::New(_)) => "new",
+        Ok(AcceptedReport::Known(_)) => "known",
         Err(_) => "refused",
     };
     counter!(PARTNER_REPORTS, "partner" => partner.to_owned(), "outcome" => word).increment(1);
@@ -96,9 +96,9 @@ pub async fn report(
 
 /// Accepts reports, each by its partner, in order; consecutive events are written together.
 pub async fn report_all(
-    engine: &Engine,
+    engine: &MatchingEngine,
     reports: &[(String, PartnerReport)],
-) -> Vec<Result<Recorded, ReportRefused>> {
+) -> Vec<Result<AcceptedReport, ReportRefused>> {
     let mut outcomes = Vec::with_capacity(reports.len());
     let is_event = |(_, one): &(String, PartnerReport)| matches!(one, PartnerReport::Event(_));
     for together in reports.chunk_by(|one, next| is_event(one) && is_event(next)) {
@@ -108,11 +108,11 @@ pub async fn report_all(
 }
 
 async fn record(
-    engine: &Engine,
+    engine: &MatchingEngine,
     partner: &str,
     key: &[u8],
     event: &PartnerEvent,
-) -> Result<Recorded, ReportRefused> {
+) -> Result<AcceptedReport, ReportRefused> {
     if let Some(known) = stored(engine, key)? {
         return known.answer_to(event);
     }
@@ -126,7 +126,7 @@ async fn record(
     match engine.commit(commit).await {
         Ok(()) => {
             posting.iter().for_each(|posting| engine.limiter.book(posting));
-            Ok(Recorded::New(new.receipt))
+            Ok(AcceptedReport::New(new.receipt))
         }
         Err(CommitError::Erased) => {
             let gone = ApiError::unknown_uuid("leadUuid", "Lead", new.receipt.lead_uuid);
@@ -138,10 +138,10 @@ async fn record(
     }
 }
 
-async fn revoke(engine: &Engine, key: &[u8]) -> Result<Recorded, ReportRefused> {
+async fn revoke(engine: &MatchingEngine, key: &[u8]) -> Result<AcceptedReport, ReportRefused> {
     let earlier = stored(engine, key)?.ok_or(ReportRefused::NothingToRevoke)?;
     if earlier.receipt.revoked_at.is_some() {
-        return Ok(Recorded::Known(earlier.receipt));
+        return Ok(AcceptedReport::Known(earlier.receipt));
     }
     let revoked = earlier.clone().revoked(Utc::now().into());
     let posting = Posting::read(&engine.records.store, earlier.receipt.uuid);
@@ -152,9 +152,11 @@ async fn revoke(engine: &Engine, key: &[u8]) -> Result<Recorded, ReportRefused> 
     match engine.commit(commit).await {
         Ok(()) => {
             posting.iter().for_each(|posting| engine.limiter.take_back(posting));
-            Ok(Recorded::New(revoked.receipt))
+            Ok(AcceptedReport::New(revoked.receipt))
         }
-        Err(CommitError::Guard { found, .. }) => Ok(Recorded::Known(read(engine, key, &found)?.receipt)),
+        Err(CommitError::Guard { found, .. }) => {
+            Ok(AcceptedReport::Known(read(engine, key, &found)?.receipt))
+        }
         Err(_) => Err(ReportRefused::Unavailable),
     }
 }
@@ -203,7 +205,7 @@ impl ReportRecord {
     }
 
     /// The institution of the booking. A report without an event that names it is still about the same seat.
-    fn institution(&self, engine: &Engine) -> Option<(Uuid, String)> {
+    fn institution(&self, engine: &MatchingEngine) -> Option<(Uuid, String)> {
         let of_event = self.happening.as_ref().and_then(|event| event.institution.clone());
         let of_seat = || attribute(engine, &self.partner, &self.event.reference).ok();
         of_event.or_else(|| of_seat().map(|about| institution(&about.seat)))
@@ -222,8 +224,12 @@ impl ReportRecord {
     }
 
     /// The answer to a repeated report.
-    fn answer_to(self, event: &PartnerEvent) -> Result<Recorded, ReportRefused> {
-        if self.event == *event { Ok(Recorded::Known(self.receipt)) } else { Err(ReportRefused::OtherReport) }
+    fn answer_to(self, event: &PartnerEvent) -> Result<AcceptedReport, ReportRefused> {
+        if self.event == *event {
+            Ok(AcceptedReport::Known(self.receipt))
+        } else {
+            Err(ReportRefused::OtherReport)
+        }
     }
 
     fn revoked(mut self, now: Timestamp) -> Self {
@@ -264,11 +270,11 @@ pub fn key(store: &Store, partner: &str, transaction_id: &str) -> [u8; 32] {
     store.blind("report", format!("{partner}\0{transaction_id}").as_bytes())
 }
 
-fn stored(engine: &Engine, key: &[u8]) -> Result<Option<ReportRecord>, ReportRefused> {
+fn stored(engine: &MatchingEngine, key: &[u8]) -> Result<Option<ReportRecord>, ReportRefused> {
     engine.records.store.read_json(Tree::PartnerEvents, key).map_err(|_| ReportRefused::Unavailable)
 }
 
-fn read(engine: &Engine, key: &[u8], bytes: &[u8]) -> Result<ReportRecord, ReportRefused> {
+fn read(engine: &MatchingEngine, key: &[u8], bytes: &[u8]) -> Result<ReportRecord, ReportRefused> {
     let report = engine.records.store.decode_json(Tree::PartnerEvents, key, bytes);
     report.map_err(|_| ReportRefused::Unavailable)
 }
@@ -292,8 +298,8 @@ impl ReportRefused {
     }
 }
 
-impl From<Unavailable> for ReportRefused {
-    fn from(_: Unavailable) -> Self {
+impl From<RecordUnavailable> for ReportRefused {
+    fn from(_: RecordUnavailable) -> Self {
         Self::Unavailable
     }
 }

@@ -10,7 +10,7 @@ use tracing::warn;
 use uuid::Uuid;
 
 use crate::matching::Configuration;
-use crate::matching::engine::Engine;
+use crate::matching::engine::MatchingEngine;
 use crate::records::reading;
 use crate::records::writing::one_more;
 use offerd_base::telemetry::metrics::PREVIEW_CLICKS;
@@ -22,7 +22,7 @@ use offerd_store::{Commit, CommitError, Store, Tree};
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// A clicked preview offer.
-pub struct OpenedPreview {
+pub struct ClickedPreview {
     configuration: Arc<Configuration>,
     seat: usize,
     offer: usize,
@@ -30,13 +30,13 @@ pub struct OpenedPreview {
 }
 
 /// Finds the preview offer of an address; `None` when the current book has none.
-pub fn preview_click(engine: &Engine, id: Uuid) -> Option<OpenedPreview> {
+pub fn preview_click(engine: &MatchingEngine, id: Uuid) -> Option<ClickedPreview> {
     let configuration = engine.configuration();
     let (seat, offer) = configuration.previews.find(id)?;
-    Some(OpenedPreview { configuration, seat, offer, id })
+    Some(ClickedPreview { configuration, seat, offer, id })
 }
 
-impl OpenedPreview {
+impl ClickedPreview {
     /// Whether the offer has a validity of its own.
     pub fn is_brief(&self) -> bool {
         let imprint = self.seat().offers[self.offer].text.imprint.as_ref();
@@ -45,7 +45,7 @@ impl OpenedPreview {
 
     /// Counts the click and returns the partner's address. Redirects even if the count cannot be written,
     /// since no payout depends on it.
-    pub async fn record(&self, engine: &Engine) -> String {
+    pub async fn record(&self, engine: &MatchingEngine) -> String {
         let seat = self.seat();
         let labels =
             [("partner", seat.identity.key.clone()), ("product_type", seat.product_type.to_string())];
@@ -60,7 +60,7 @@ impl OpenedPreview {
         &self.configuration.book.seats()[self.seat]
     }
 
-    async fn write(&self, engine: &Engine) -> Result<(), CommitError> {
+    async fn write(&self, engine: &MatchingEngine) -> Result<(), CommitError> {
         let store = &engine.records.store;
         let key = [&place(store.now_ms(), self.seat())[..], self.seat().offers[self.offer].name.as_bytes()]
             .concat();

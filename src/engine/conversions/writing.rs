@@ -4,10 +4,10 @@ use uuid::Uuid;
 
 use super::attribution::Attribution;
 use super::partner_events::ReportRecord;
-use crate::records::writing::{About, at_seat, key_under, payout, with_event, with_payout};
+use crate::records::writing::{LeadReference, at_seat, key_under, payout, with_event, with_payout};
 use offerd_model::{EventType, LeadAction, PartnerEventReceipt, ProductType, Timestamp};
 use offerd_partners::SeatTemplate;
-use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, Payout};
+use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, PayoutRecord};
 use offerd_store::{Commit, Tree, codec};
 
 /// Adds a stored click: the lead event and the lead action.
@@ -19,7 +19,7 @@ pub fn with_click(
     details: HappeningDetails,
 ) -> Commit {
     let at = action.action_date.millis();
-    let event = at_seat(seat, About::of(lead).happening(EventType::OfferClicked, at));
+    let event = at_seat(seat, LeadReference::of(lead).happening(EventType::OfferClicked, at));
     let commit = commit.put(Tree::LeadActions, key_under(lead.uuid, action.uuid), codec::encode_json(action));
     with_event(commit, lead.company, Happening { cause: Some(action.uuid), details, ..event })
 }
@@ -42,7 +42,7 @@ pub fn with_click_payout(
 /// same key.
 pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit {
     let receipt = &report.receipt;
-    let earned = receipt.payout_in_cents.map(|cents| Payout {
+    let earned = receipt.payout_in_cents.map(|cents| PayoutRecord {
         product_type: Some(receipt.product_type.unwrap_or(about.seat.product_type)),
         earned_at: report.earned_at,
         ..payout(receipt.uuid, (receipt.lead_uuid, &about.seat), receipt.created_at, cents.0)
@@ -54,7 +54,7 @@ pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit 
 /// The lead event of a report, if any.
 pub fn happening(receipt: &PartnerEventReceipt, about: &Attribution) -> Option<Happening> {
     let event_type = receipt.event_type.event_type()?;
-    let event = About::of(&about.lead).happening(event_type, receipt.occurred_at.millis());
+    let event = LeadReference::of(&about.lead).happening(event_type, receipt.occurred_at.millis());
     let details = HappeningDetails {
         offer: receipt.offer_uuid,
         product_sub_type: about.product_sub_type,
@@ -82,7 +82,7 @@ pub fn revoked_report(
     let taken_back_at = receipt.revoked_at.map(Timestamp::millis);
     let happening = revoked.happening.clone().filter(|_| taken_back_at.is_some());
     let happening = happening.map(|happening| Happening { taken_back_at, ..happening });
-    let taken_back = taken_back_at.zip(receipt.payout_in_cents).map(|(booked_at_ms, cents)| Payout {
+    let taken_back = taken_back_at.zip(receipt.payout_in_cents).map(|(booked_at_ms, cents)| PayoutRecord {
         uuid: receipt.uuid,
         lead: receipt.lead_uuid,
         booked_at_ms,
@@ -101,7 +101,7 @@ fn with_report(
     commit: Commit,
     key: &[u8],
     report: &ReportRecord,
-    (happening, payout): (Option<Happening>, Option<Payout>),
+    (happening, payout): (Option<Happening>, Option<PayoutRecord>),
 ) -> Commit {
     let (lead, company) = (report.receipt.lead_uuid, report.company);
     let commit = commit.about(lead).put(Tree::PartnerEvents, key, codec::encode_json(report));

@@ -1,11 +1,11 @@
-//! Parses a file into a [`Rule`], or lists its faults.
+//! Parses a file into a [`ExperimentRule`], or lists its faults.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::declared::{Declared, DeclaredVariant};
-use super::rule::{CONTROL, Rule, Variant};
-use crate::rate_table::treatment::Change;
+use super::rule::{CONTROL, ExperimentRule, Variant};
+use crate::rate_table::treatment::TreatmentChange;
 use offerd_base::config::{MatchingSettings, Settings};
 use offerd_base::declaration::{Checker, Fault, Source, did_you_mean, nearest};
 use offerd_partners::Book;
@@ -23,7 +23,7 @@ pub(super) fn rule(
     source: &Source,
     settings: &Settings,
     book: Option<&Book>,
-) -> Result<Rule, Vec<Fault>> {
+) -> Result<ExperimentRule, Vec<Fault>> {
     let (declared, mut checker) = Checker::begin::<Declared>(name, source)?;
     // Partners cannot be checked while their files are faulty.
     let partners: Option<BTreeSet<&str>> =
@@ -36,7 +36,7 @@ pub(super) fn rule(
         variants.push(checker.within(&format!("variants[{nth}]"), checked));
     }
     let companies = declared.companies.unwrap_or_default();
-    let rule = Rule {
+    let rule = ExperimentRule {
         name: name.to_owned(),
         starts: declared.starts,
         ends: declared.ends,
@@ -105,24 +105,24 @@ fn checked(
     let mut changes = Vec::new();
     if let Some(deadline) = declared.deadline {
         let deadline = deadline_of(deadline.0, &settings.matching, checker);
-        changes.push(Change::Deadline { ms: deadline.as_millis() as u64 });
+        changes.push(TreatmentChange::Deadline { ms: deadline.as_millis() as u64 });
     }
     if let Some(ranking) = &declared.ranking {
         ranking_of(ranking, settings, checker);
-        changes.push(Change::Ranking(ranking.clone()));
+        changes.push(TreatmentChange::Ranking(ranking.clone()));
     }
     if let Some(only) = &declared.partners {
         known("partners", only, partners, checker);
-        changes.push(Change::OnlyPartners(only.clone()));
+        changes.push(TreatmentChange::OnlyPartners(only.clone()));
     }
     if let Some(without) = &declared.without_partners {
         known("without_partners", without, partners, checker);
         if declared.partners.is_some() {
             checker.at("without_partners", "does not go with `partners`, which says who is asked");
         }
-        changes.push(Change::WithoutPartners(without.clone()));
+        changes.push(TreatmentChange::WithoutPartners(without.clone()));
     }
-    changes.extend(declared.second_look.map(Change::SecondLook));
+    changes.extend(declared.second_look.map(TreatmentChange::SecondLook));
     Variant { name: declared.name.clone(), percent: declared.percent, changes }
 }
 

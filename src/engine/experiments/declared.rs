@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use offerd_base::declaration::{HumanDuration, Refusal, if_any};
+use offerd_base::declaration::{HumanDuration, ValueFaults, if_any};
 use offerd_base::table;
 
 table! {
@@ -44,7 +44,7 @@ table! {
 }
 
 /// An RFC 3339 time, as a string or a TOML datetime.
-fn moment(value: toml::Value) -> Result<DateTime<Utc>, Refusal> {
+fn moment(value: toml::Value) -> Result<DateTime<Utc>, ValueFaults> {
     let text = match value {
         toml::Value::String(text) => text,
         toml::Value::Datetime(moment) => moment.to_string(),

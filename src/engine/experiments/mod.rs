@@ -3,10 +3,10 @@
 //!
 //! # From a file to a figure
 //!
-//! 1. A file in `experiments.path` is a [`Rule`]: which leads it covers, its time span and its variants.
-//!    `declared` is the file's format, `check` finds every fault, and [`Rules`] holds the rules in force, as
+//! 1. A file in `experiments.path` is a [`ExperimentRule`]: which leads it covers, its time span and its variants.
+//!    `declared` is the file's format, `check` finds every fault, and [`ExperimentRules`] holds the rules in force, as
 //!    a part of the configuration.
-//! 2. When a lead is accepted, each rule that covers it draws a variant or the control ([`Rule::draw`]). The
+//! 2. When a lead is accepted, each rule that covers it draws a variant or the control ([`ExperimentRule::draw`]). The
 //!    draw hashes the rule's name and the lead's UUID, so rules draw independently of each other and of
 //!    partners' shares. It is stored in the lead's record and never repeated, even if the file changes: a
 //!    lead has one variant per rule.
@@ -24,5 +24,5 @@ mod declared;
 mod rule;
 mod rules;
 
-pub use rule::{CONTROL, Rule, RuleState, Variant};
-pub use rules::Rules;
+pub use rule::{CONTROL, ExperimentRule, RuleState, Variant};
+pub use rules::ExperimentRules;

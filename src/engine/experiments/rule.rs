@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::rate_table::treatment::Change;
+use crate::rate_table::treatment::TreatmentChange;
 use offerd_model::ClientTags;
 use offerd_partners::drawn;
 
@@ -17,7 +17,7 @@ pub const CONTROL: &str = "control";
 
 /// A rule, as its file declares it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
+pub struct ExperimentRule {
     /// The name of its file.
     pub name: String,
     /// When drawing starts.
@@ -41,7 +41,7 @@ pub struct Variant {
     /// Its share, in percent.
     pub percent: f64,
     /// Its changes.
-    pub changes: Vec<Change>,
+    pub changes: Vec<TreatmentChange>,
 }
 
 worded! {
@@ -63,7 +63,7 @@ worded! {
     Removed "removed";
 }
 
-impl Rule {
+impl ExperimentRule {
     /// The state at a time.
     pub fn state(&self, at: DateTime<Utc>) -> RuleState {
         if self.ends.is_some_and(|ends| at >= ends) {
@@ -98,7 +98,7 @@ impl Rule {
     }
 
     /// The changes of a variant; empty for the control, `None` for an unknown variant.
-    pub fn changes(&self, variant: &str) -> Option<&[Change]> {
+    pub fn changes(&self, variant: &str) -> Option<&[TreatmentChange]> {
         if variant == CONTROL {
             return Some(&[]);
         }
@@ -120,13 +120,13 @@ mod tests {
 
     use super::*;
 
-    fn rule(name: &str, percents: &[f64]) -> Rule {
+    fn rule(name: &str, percents: &[f64]) -> ExperimentRule {
         let variant = |(nth, percent): (usize, &f64)| Variant {
             name: format!("v{nth}"),
             percent: *percent,
             changes: Vec::new(),
         };
-        Rule {
+        ExperimentRule {
             name: name.to_owned(),
             starts: None,
             ends: None,
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_rule_runs_from_its_start_up_to_its_end() {
         let at = |seconds| DateTime::from_timestamp(seconds, 0).unwrap();
-        let rule = Rule { starts: Some(at(10)), ends: Some(at(20)), ..rule("r", &[50.0]) };
+        let rule = ExperimentRule { starts: Some(at(10)), ends: Some(at(20)), ..rule("r", &[50.0]) };
         let states = [9, 10, 19, 20].map(|seconds| rule.state(at(seconds)));
         use RuleState::{Ended, NotStarted, Running};
         assert_eq!(states, [NotStarted, Running, Running, Ended]);

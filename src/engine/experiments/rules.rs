@@ -8,8 +8,8 @@ use chrono::DateTime;
 use uuid::Uuid;
 
 use super::check;
-use super::rule::{Rule, RuleState};
-use crate::rate_table::treatment::{Change, Treatment};
+use super::rule::{ExperimentRule, RuleState};
+use crate::rate_table::treatment::{Treatment, TreatmentChange};
 use offerd_base::config::Settings;
 use offerd_base::declaration::{DeclarationsDiff, Fault, Source, declared_in};
 use offerd_model::ClientTags;
@@ -17,9 +17,9 @@ use offerd_partners::Book;
 
 /// All rules, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Rules(Vec<Rule>);
+pub struct ExperimentRules(Vec<ExperimentRule>);
 
-impl Rules {
+impl ExperimentRules {
     /// Reads every `*.toml` in `experiments.path`; a missing directory has none. Checks partner names against
     /// a book, if there is a valid one.
     ///
@@ -48,7 +48,7 @@ impl Rules {
         Self::of(all, faults)
     }
 
-    fn of(all: Vec<Rule>, mut faults: Vec<Fault>) -> Result<Self, Vec<Fault>> {
+    fn of(all: Vec<ExperimentRule>, mut faults: Vec<Fault>) -> Result<Self, Vec<Fault>> {
         faults.extend(overlaps(&all));
         if faults.is_empty() { Ok(Self(all)) } else { Err(faults) }
     }
@@ -60,17 +60,17 @@ impl Rules {
 
     /// A canonical text: equal for equal rules, wherever their files are.
     pub fn text(&self) -> String {
-        let rules = self.0.iter().map(|rule| Rule { file: PathBuf::new(), ..rule.clone() });
+        let rules = self.0.iter().map(|rule| ExperimentRule { file: PathBuf::new(), ..rule.clone() });
         format!("{:?}", rules.collect::<Vec<_>>())
     }
 
     /// All rules.
-    pub fn all(&self) -> &[Rule] {
+    pub fn all(&self) -> &[ExperimentRule] {
         &self.0
     }
 
     /// The rule with this name.
-    pub fn named(&self, name: &str) -> Option<&Rule> {
+    pub fn named(&self, name: &str) -> Option<&ExperimentRule> {
         self.0.iter().find(|rule| rule.name == name)
     }
 
@@ -93,7 +93,7 @@ impl Rules {
         if variants.is_empty() {
             return Vec::new();
         }
-        let treatment = |rule: &Rule| {
+        let treatment = |rule: &ExperimentRule| {
             let variant = variants.get(&rule.name)?;
             let changes = rule.changes(variant)?.to_vec();
             Some(Treatment { rule: rule.name.clone(), variant: variant.clone(), changes })
@@ -101,7 +101,7 @@ impl Rules {
         self.running(at_ms).filter_map(treatment).collect()
     }
 
-    fn running(&self, at_ms: i64) -> impl Iterator<Item = &Rule> {
+    fn running(&self, at_ms: i64) -> impl Iterator<Item = &ExperimentRule> {
         let at = DateTime::from_timestamp_millis(at_ms).unwrap_or_default();
         self.0.iter().filter(move |rule| rule.state(at) == RuleState::Running)
     }
@@ -119,18 +119,18 @@ impl Rules {
 }
 
 /// A fault for each pair of overlapping rules.
-fn overlaps(rules: &[Rule]) -> Vec<Fault> {
+fn overlaps(rules: &[ExperimentRule]) -> Vec<Fault> {
     let pairs =
         rules.iter().enumerate().flat_map(|(nth, one)| rules[..nth].iter().map(move |other| (one, other)));
     pairs.filter_map(|(one, other)| overlap(one, other)).collect()
 }
 
-fn overlap(one: &Rule, other: &Rule) -> Option<Fault> {
-    let changes = |rule: &'_ Rule| -> BTreeSet<&'static str> {
-        rule.variants.iter().flat_map(|variant| &variant.changes).map(Change::subject).collect()
+fn overlap(one: &ExperimentRule, other: &ExperimentRule) -> Option<Fault> {
+    let changes = |rule: &'_ ExperimentRule| -> BTreeSet<&'static str> {
+        rule.variants.iter().flat_map(|variant| &variant.changes).map(TreatmentChange::subject).collect()
     };
     let same = changes(one).intersection(&changes(other)).next().copied()?;
-    let ends_before = |first: &Rule, second: &Rule| {
+    let ends_before = |first: &ExperimentRule, second: &ExperimentRule| {
         first.ends.zip(second.starts).is_some_and(|(ends, starts)| ends <= starts)
     };
     let of_one_company = one.companies.is_empty()

@@ -9,27 +9,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use metrics::gauge;
 use uuid::Uuid;
 
-use super::refused::Refused;
+use super::refused::LeadRefusal;
 use offerd_base::config::MatchingSettings;
-use offerd_base::shares::{Share, Shares};
+use offerd_base::shares::{CompanyShare, CompanyShares};
 use offerd_base::telemetry::metrics::OPEN_TABLES;
 
 /// Counts live tables. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Admission {
     taken: Arc<AtomicUsize>,
-    shares: Shares,
+    shares: CompanyShares,
 }
 
 /// A table's place, returned on drop.
 #[derive(Debug)]
 pub struct LivePlace {
-    _seat: Seat,
-    _share: Option<Share>,
+    _seat: AdmissionSlot,
+    _share: Option<CompanyShare>,
 }
 
 #[derive(Debug)]
-struct Seat(Arc<AtomicUsize>);
+struct AdmissionSlot(Arc<AtomicUsize>);
 
 /// Flag in the count that closes admission: with it the count exceeds any limit.
 const CLOSED: usize = 1 << (usize::BITS - 1);
@@ -38,11 +38,11 @@ impl Admission {
     /// A place for a company's new table, under the current limits.
     ///
     /// # Errors
-    /// [`Refused`] when there is none.
-    pub fn admit(&self, company: Uuid, rules: MatchingSettings) -> Result<LivePlace, Refused> {
+    /// [`LeadRefusal`] when there is none.
+    pub fn admit(&self, company: Uuid, rules: MatchingSettings) -> Result<LivePlace, LeadRefusal> {
         let share = self.shares.take(company, 1, rules.live_tables_per_company);
-        let share = share.ok_or_else(|| Refused::Full.counted("company_full"))?;
-        let seat = self.seat(rules.live_tables).ok_or_else(|| Refused::Full.counted("full"))?;
+        let share = share.ok_or_else(|| LeadRefusal::Full.counted("company_full"))?;
+        let seat = self.seat(rules.live_tables).ok_or_else(|| LeadRefusal::Full.counted("full"))?;
         Ok(LivePlace { _seat: seat, _share: Some(share) })
     }
 
@@ -57,16 +57,16 @@ impl Admission {
         self.taken.fetch_or(CLOSED, Ordering::AcqRel);
     }
 
-    fn seat(&self, most: usize) -> Option<Seat> {
+    fn seat(&self, most: usize) -> Option<AdmissionSlot> {
         let one_more = |taken| (taken < most).then_some(taken + 1);
         let taken = self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more);
         taken.ok()?;
         gauge!(OPEN_TABLES).increment(1.0);
-        Some(Seat(Arc::clone(&self.taken)))
+        Some(AdmissionSlot(Arc::clone(&self.taken)))
     }
 }
 
-impl Drop for Seat {
+impl Drop for AdmissionSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
         gauge!(OPEN_TABLES).decrement(1.0);

@@ -5,15 +5,15 @@ use chrono::Utc;
 use tracing::warn;
 use uuid::Uuid;
 
-use crate::rate_table::call_record::{CallRecord, Later, LaterEnd};
+use crate::rate_table::call_record::{CallRecord, LateEvent, LateEventKind};
 use crate::rate_table::outcome::{Decision, Outcome};
 use crate::records::{Records, reading, writing};
-use offerd_partners::http::Progress;
+use offerd_partners::http::StoredExchange;
 use offerd_store::CommitError;
 
 /// Records the late answer of one ask. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Afterwards {
+pub struct LateAnswerRecorder {
     /// The records.
     pub records: Records,
     /// The table.
@@ -24,9 +24,9 @@ pub struct Afterwards {
     pub is_event: bool,
 }
 
-impl Afterwards {
+impl LateAnswerRecorder {
     /// Records the first late answer of an ask. Logs a failure, since no caller waits.
-    pub async fn came_late(self, outcome: Outcome, progress: Progress) {
+    pub async fn came_late(self, outcome: Outcome, progress: StoredExchange) {
         let table = self.table;
         match self.write(outcome, progress).await {
             // The lead is erased, or another answer came first.
@@ -35,7 +35,7 @@ impl Afterwards {
         }
     }
 
-    async fn write(self, outcome: Outcome, progress: Progress) -> Result<(), CommitError> {
+    async fn write(self, outcome: Outcome, progress: StoredExchange) -> Result<(), CommitError> {
         let Self { records, table, seat, is_event } = self;
         let unreadable = |_| CommitError::Failed("what is kept of the ask cannot be read".to_owned());
         let Some(stored) = reading::table(&records, table).map_err(unreadable)? else { return Ok(()) };
@@ -47,15 +47,15 @@ impl Afterwards {
         }
         let at = Utc::now().timestamp_millis();
         let end = match &outcome {
-            Outcome::Offers(quotes) => LaterEnd::Offers(u16::try_from(quotes.len()).unwrap_or(u16::MAX)),
-            Outcome::NoOffers(_) => LaterEnd::Declined,
-            Outcome::Failed(_) | Outcome::TimedOut => LaterEnd::Failed,
+            Outcome::Offers(quotes) => LateEventKind::Offers(u16::try_from(quotes.len()).unwrap_or(u16::MAX)),
+            Outcome::NoOffers(_) => LateEventKind::Declined,
+            Outcome::Failed(_) | Outcome::TimedOut => LateEventKind::Failed,
         };
         let event = outcome.decision().filter(|_| is_event).and_then(Decision::event);
         let event = event.map(|event| (event, at));
-        let Progress { step, kept, bid } = progress;
+        let StoredExchange { step, kept, bid } = progress;
         let new = CallRecord { at, step, sent: true, bid, kept, heard: None, later: None };
-        let after = CallRecord { later: Some(Later { at, end }), ..before.clone().unwrap_or(new) };
+        let after = CallRecord { later: Some(LateEvent { at, end }), ..before.clone().unwrap_or(new) };
         let commit =
             writing::later((&stored, lead.created_at), seat, (before.as_ref(), &after), (event, None));
         records.store.commit(commit).await

@@ -4,13 +4,13 @@
 use chrono::Utc;
 use uuid::Uuid;
 
-use super::engine::Engine;
+use super::engine::MatchingEngine;
 use offerd_model::{LoanReport, LoanReportCreateData, Timestamp};
 use offerd_partners::approval::estimate;
 use offerd_partners::base_url::absolute;
 
 /// Builds a report with this id, as of now. Walks every loan of the book.
-pub fn report(engine: &Engine, asked: LoanReportCreateData, uuid: Uuid) -> LoanReport {
+pub fn report(engine: &MatchingEngine, asked: LoanReportCreateData, uuid: Uuid) -> LoanReport {
     let book = engine.book();
     let seats = book.seats().iter().filter(|seat| !engine.limiter.is_paused(seat));
     let now = Utc::now();

@@ -2,19 +2,19 @@
 
 use tokio::sync::oneshot;
 
-use super::messages::{Snapshot, Until};
+use super::messages::{TableSnapshot, Until};
 
 /// The viewers of one table.
 #[derive(Debug, Default)]
 pub struct Audience {
     /// The current snapshot. Cached on its second use: most versions are shown once, and the text of an open
     /// table is as large as the rest of its state.
-    shown: Option<Snapshot>,
+    shown: Option<TableSnapshot>,
     wanted_again: bool,
     /// Whether a viewer saw the table pending, and so will return.
     told_pending: bool,
     told_complete: bool,
-    waiters: Vec<(Until, oneshot::Sender<Snapshot>)>,
+    waiters: Vec<(Until, oneshot::Sender<TableSnapshot>)>,
 }
 
 impl Audience {
@@ -24,7 +24,7 @@ impl Audience {
     }
 
     /// The current snapshot, rendered at most twice per version; `None` when it cannot be rendered.
-    pub fn show(&mut self, make: impl FnOnce() -> Option<Snapshot>) -> Option<Snapshot> {
+    pub fn show(&mut self, make: impl FnOnce() -> Option<TableSnapshot>) -> Option<TableSnapshot> {
         let snapshot = self.shown.take().or_else(make)?;
         self.looked(snapshot.pending);
         if std::mem::replace(&mut self.wanted_again, true) {
@@ -45,14 +45,14 @@ impl Audience {
     }
 
     /// Adds a waiter.
-    pub fn wait(&mut self, until: Until) -> oneshot::Receiver<Snapshot> {
+    pub fn wait(&mut self, until: Until) -> oneshot::Receiver<TableSnapshot> {
         let (sender, receiver) = oneshot::channel();
         self.waiters.push((until, sender));
         receiver
     }
 
     /// Takes the waiters whose condition holds.
-    pub fn served(&mut self, has_come: impl Fn(Until) -> bool) -> Vec<oneshot::Sender<Snapshot>> {
+    pub fn served(&mut self, has_come: impl Fn(Until) -> bool) -> Vec<oneshot::Sender<TableSnapshot>> {
         let come = self.waiters.extract_if(.., |(until, _)| has_come(*until));
         come.map(|(_, waiter)| waiter).collect()
     }

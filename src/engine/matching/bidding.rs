@@ -10,12 +10,12 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use crate::rate_table::bids::{Bids, Place};
+use crate::rate_table::bids::{BidRank, Bids};
 
 /// A bidding round. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Bidding {
-    round: Arc<Mutex<Round>>,
+    round: Arc<Mutex<BiddingRound>>,
     over: Arc<watch::Sender<bool>>,
 }
 
@@ -23,7 +23,7 @@ pub struct Bidding {
 pub type IsPaused = Arc<dyn Fn() -> bool + Send + Sync>;
 
 #[derive(Default)]
-struct Round {
+struct BiddingRound {
     /// Bidders that have neither bid nor withdrawn.
     outstanding: usize,
     bids: Bids,
@@ -61,7 +61,7 @@ impl Bidding {
         }
     }
 
-    fn end(&self, round: &mut Round) {
+    fn end(&self, round: &mut BiddingRound) {
         if self.over.send_replace(true) {
             return;
         }
@@ -75,7 +75,7 @@ impl Bidding {
 impl Bidder {
     /// Bids, and waits for the end of the round, at most until `until`. Returns the bid's place; `None` when
     /// the bid came after the end or the partner is paused by then.
-    pub async fn bid(mut self, dollars: f64, is_paused: Option<IsPaused>, until: Instant) -> Option<Place> {
+    pub async fn bid(mut self, dollars: f64, is_paused: Option<IsPaused>, until: Instant) -> Option<BidRank> {
         self.has_bid = true;
         let seat = self.seat;
         self.bidding.round.lock().may_be_paused.extend(is_paused.map(|is_paused| (seat, is_paused)));
@@ -112,8 +112,8 @@ mod tests {
 
     use super::*;
 
-    fn behind(higher: usize) -> Place {
-        Place { higher, equal: 0 }
+    fn behind(higher: usize) -> BidRank {
+        BidRank { higher, equal: 0 }
     }
 
     #[tokio::test(start_paused = true)]

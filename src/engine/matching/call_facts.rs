@@ -5,7 +5,7 @@ use std::time::Duration;
 use hyper::{StatusCode, Uri};
 
 use offerd_base::telemetry::traces::AskTrace;
-use offerd_wire::{Phases, Reply};
+use offerd_wire::{CallReply, Phases};
 
 /// The calls of one ask.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub struct CallFacts {
 
 impl CallFacts {
     /// Adds an answer.
-    pub fn answered(&mut self, reply: &Reply) {
+    pub fn answered(&mut self, reply: &CallReply) {
         self.answers += 1;
         self.status = Some(reply.status);
         self.phases.connect += reply.took.connect;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::sent_once;
-use crate::rate_table::call_record::{CallRecord, Heard};
-use crate::rate_table::record::TableHead;
+use crate::rate_table::call_record::{CallRecord, ReceivedCallback};
+use crate::rate_table::record::TableHeader;
 use crate::records::{Records, writing};
-use offerd_partners::http::{Exchange, Progress};
+use offerd_partners::http::{PartnerExchange, StoredExchange};
 use offerd_store::CommitError;
 
 /// Attempts to be the first table of a lead to send a once-per-lead call.
@@ -18,7 +18,7 @@ pub struct CallJournal {
     /// The records.
     pub records: Records,
     /// The table.
-    pub head: Arc<TableHead>,
+    pub head: Arc<TableHeader>,
     /// Position of the seat.
     pub seat: u16,
     /// The record found by a restart.
@@ -32,9 +32,9 @@ impl CallJournal {
     /// [`CommitError`] when it may not be on the disk; then nothing may be sent.
     pub async fn write(
         &self,
-        exchange: &Exchange,
+        exchange: &PartnerExchange,
         sent: bool,
-        heard: Option<Heard>,
+        heard: Option<ReceivedCallback>,
     ) -> Result<(), CommitError> {
         let record = self.record(exchange, sent, heard);
         self.records.store.commit(writing::call(&self.head, self.seat, &record)).await
@@ -45,7 +45,7 @@ impl CallJournal {
     ///
     /// # Errors
     /// [`CommitError`] when it may not be on the disk; then nothing may be sent.
-    pub async fn claim(&self, exchange: &Exchange) -> Result<bool, CommitError> {
+    pub async fn claim(&self, exchange: &PartnerExchange) -> Result<bool, CommitError> {
         let record = self.record(exchange, true, None);
         for _ in 0..CLAIMS {
             let call = writing::call(&self.head, self.seat, &record);
@@ -61,8 +61,8 @@ impl CallJournal {
         Err(CommitError::Crowded)
     }
 
-    fn record(&self, exchange: &Exchange, sent: bool, heard: Option<Heard>) -> CallRecord {
-        let Progress { step, kept, bid } = exchange.progress();
+    fn record(&self, exchange: &PartnerExchange, sent: bool, heard: Option<ReceivedCallback>) -> CallRecord {
+        let StoredExchange { step, kept, bid } = exchange.progress();
         CallRecord { at: self.records.store.now_ms(), step, sent, bid, kept, heard, later: None }
     }
 }

@@ -24,23 +24,23 @@ use offerd_partners::Seat;
 pub struct Callbacks {
     /// Base URL of the integrations listener, without a trailing slash.
     base_url: String,
-    waiting: Arc<Waiting>,
+    waiting: Arc<WaitingAsks>,
 }
 
-type Waiting = Mutex<HashMap<Uuid, Expected>>;
+type WaitingAsks = Mutex<HashMap<Uuid, ExpectedCallback>>;
 
 #[derive(Debug)]
-struct Expected {
+struct ExpectedCallback {
     seat: Arc<Seat>,
     /// `None` once a call was accepted.
-    taker: Option<mpsc::Sender<Delivered>>,
+    taker: Option<mpsc::Sender<PendingCallback>>,
     /// Whether a call without a valid signature arrived.
     unsigned: bool,
 }
 
 /// A callback. Personal data, so it is not `Debug`.
 #[derive(Clone)]
-pub struct Called {
+pub struct CallbackRequest {
     /// The headers.
     pub headers: HeaderMap,
     /// The body.
@@ -48,11 +48,11 @@ pub struct Called {
 }
 
 /// A call, and the channel for its verdict.
-type Delivered = (Called, oneshot::Sender<Heed>);
+type PendingCallback = (CallbackRequest, oneshot::Sender<CallbackVerdict>);
 
 /// An ask's verdict on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heed {
+pub enum CallbackVerdict {
     /// The call is the answer. It is on the disk before the partner gets its response.
     Taken,
     /// The partner is still at work.
@@ -68,10 +68,10 @@ pub enum Heed {
 
 /// The result of a call.
 #[derive(Debug, Clone)]
-pub enum Delivery {
+pub enum CallbackResult {
     /// Accepted.
     Taken,
-    /// Unreadable, see [`Heed::Unreadable`]; the seat's ask continues.
+    /// Unreadable, see [`CallbackVerdict::Unreadable`]; the seat's ask continues.
     Unreadable {
         /// The calling seat.
         seat: Arc<Seat>,
@@ -92,11 +92,11 @@ pub enum Delivery {
 
 /// The callback address of an ask; freed on drop.
 #[derive(Debug)]
-pub struct Callback {
+pub struct CallbackAddress {
     id: Uuid,
-    waiting: Arc<Waiting>,
+    waiting: Arc<WaitingAsks>,
     url: String,
-    called: Option<mpsc::Receiver<Delivered>>,
+    called: Option<mpsc::Receiver<PendingCallback>>,
 }
 
 impl Callbacks {
@@ -106,34 +106,34 @@ impl Callbacks {
     }
 
     /// Registers a seat's ask under an id.
-    pub fn expect(&self, id: Uuid, seat: &Arc<Seat>) -> Callback {
+    pub fn expect(&self, id: Uuid, seat: &Arc<Seat>) -> CallbackAddress {
         let (taker, called) = mpsc::channel(1);
-        let expected = Expected { seat: Arc::clone(seat), taker: Some(taker), unsigned: false };
+        let expected = ExpectedCallback { seat: Arc::clone(seat), taker: Some(taker), unsigned: false };
         self.waiting.lock().insert(id, expected);
         let url = format!("{}/callbacks/{id}", self.base_url);
-        Callback { id, waiting: Arc::clone(&self.waiting), url, called: Some(called) }
+        CallbackAddress { id, waiting: Arc::clone(&self.waiting), url, called: Some(called) }
     }
 
     /// Delivers a call to the ask with this id. An accepted call is on the disk.
-    pub async fn deliver(&self, id: Uuid, called: Called) -> Delivery {
+    pub async fn deliver(&self, id: Uuid, called: CallbackRequest) -> CallbackResult {
         let delivery = self.delivered(id, called).await;
         let result = match &delivery {
-            Delivery::Taken => "taken",
-            Delivery::Unreadable { .. } => "unreadable",
-            Delivery::Unsigned => "unsigned",
-            Delivery::Again => "again",
-            Delivery::Nobody | Delivery::Late => "nobody",
+            CallbackResult::Taken => "taken",
+            CallbackResult::Unreadable { .. } => "unreadable",
+            CallbackResult::Unsigned => "unsigned",
+            CallbackResult::Again => "again",
+            CallbackResult::Nobody | CallbackResult::Late => "nobody",
         };
         count(result);
         delivery
     }
 
-    async fn delivered(&self, id: Uuid, called: Called) -> Delivery {
+    async fn delivered(&self, id: Uuid, called: CallbackRequest) -> CallbackResult {
         let Some(seat) = self.waiting.lock().get(&id).map(|expected| Arc::clone(&expected.seat)) else {
-            return Delivery::Nobody;
+            return CallbackResult::Nobody;
         };
         // Mappings run without the lock.
-        let Called { headers, body } = &called;
+        let CallbackRequest { headers, body } = &called;
         if !seat.http.as_ref().is_some_and(|source| source.is_signed(headers, body)) {
             warn!(
                 partner = seat.identity.key,
@@ -141,21 +141,23 @@ impl Callbacks {
                 "a call that is not signed as the partner's file wants it was refused: a stranger's, or the key has changed"
             );
             self.waiting.lock().entry(id).and_modify(|expected| expected.unsigned = true);
-            return Delivery::Unsigned;
+            return CallbackResult::Unsigned;
         }
         let taker = match self.waiting.lock().get(&id) {
-            Some(Expected { taker: Some(taker), .. }) => taker.clone(),
-            Some(_) => return Delivery::Again,
-            None => return Delivery::Nobody,
+            Some(ExpectedCallback { taker: Some(taker), .. }) => taker.clone(),
+            Some(_) => return CallbackResult::Again,
+            None => return CallbackResult::Nobody,
         };
         let (heed, heeded) = oneshot::channel();
         // Calls for one ask are read in turn. After acceptance or the end of the ask, the channel is closed.
         let heard = taker.send((called, heed)).await.is_ok();
         match heeded.await.ok().filter(|_| heard) {
-            Some(Heed::Taken | Heed::Waits) => Delivery::Taken,
-            Some(Heed::Unreadable { told, located }) => Delivery::Unreadable { seat, told, located },
-            None if self.waiting.lock().contains_key(&id) => Delivery::Again,
-            None => Delivery::Nobody,
+            Some(CallbackVerdict::Taken | CallbackVerdict::Waits) => CallbackResult::Taken,
+            Some(CallbackVerdict::Unreadable { told, located }) => {
+                CallbackResult::Unreadable { seat, told, located }
+            }
+            None if self.waiting.lock().contains_key(&id) => CallbackResult::Again,
+            None => CallbackResult::Nobody,
         }
     }
 }
@@ -165,14 +167,14 @@ pub fn count(result: &'static str) {
     counter!(CALLBACKS, "result" => result).increment(1);
 }
 
-impl Callback {
+impl CallbackAddress {
     /// The address that the partner calls.
     pub fn url(&self) -> &str {
         &self.url
     }
 
     /// The next callback, with the channel for its verdict; `None` once [closed](Self::close).
-    pub async fn called(&mut self) -> Option<(Called, oneshot::Sender<Heed>)> {
+    pub async fn called(&mut self) -> Option<(CallbackRequest, oneshot::Sender<CallbackVerdict>)> {
         self.called.as_mut()?.recv().await
     }
 
@@ -190,7 +192,7 @@ impl Callback {
     }
 }
 
-impl Drop for Callback {
+impl Drop for CallbackAddress {
     fn drop(&mut self) {
         self.waiting.lock().remove(&self.id);
     }

@@ -4,21 +4,21 @@ use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::afterwards::Afterwards;
+use super::afterwards::LateAnswerRecorder;
 use super::bidding::{Bidder, IsPaused};
 use super::call_journal::CallJournal;
-use super::callbacks::{Callback, Called, Heed};
+use super::callbacks::{CallbackAddress, CallbackRequest, CallbackVerdict};
 use super::late_asks::AnswerReader;
-use super::partner_clients::Trouble;
+use super::partner_clients::AskError;
 use super::sent_once::SENT_BEFORE;
 use super::transcripts::Recorder;
-use crate::rate_table::bids::{Place, in_words, price};
-use crate::rate_table::call_record::Heard;
+use crate::rate_table::bids::{BidRank, in_words, price};
+use crate::rate_table::call_record::ReceivedCallback;
 use crate::rate_table::outcome::NoOfferReason;
-use crate::rate_table::transcript::CalledBy;
+use crate::rate_table::transcript::CallInitiator;
 use offerd_model::RejectReason;
-use offerd_partners::http::{Awaited, Exchange, HttpSource, Post};
-use offerd_wire::{Phases, Reply};
+use offerd_partners::http::{Awaited, HttpSource, PartnerExchange, Post};
+use offerd_wire::{CallReply, Phases};
 
 /// The calls of one ask; all empty for a dry run. Holds partner answers, so it is not `Debug`.
 #[derive(Default)]
@@ -28,7 +28,7 @@ pub struct Calls {
     /// The bidder, until it has bid.
     pub bidder: Option<Bidder>,
     /// The address of the partner's callback.
-    pub callback: Option<Callback>,
+    pub callback: Option<CallbackAddress>,
     /// Records the transcript.
     pub transcript: Option<Recorder>,
     /// Whether the partner is paused from the command line.
@@ -36,19 +36,19 @@ pub struct Calls {
     /// Why the partner's last callback could not be read.
     pub unreadable: Option<String>,
     /// Records what happens after the ask ended.
-    pub afterwards: Option<Afterwards>,
+    pub afterwards: Option<LateAnswerRecorder>,
 }
 
 impl Calls {
     /// The point at which to resume after a restart; `None` for a new ask.
     ///
     /// # Errors
-    /// [`Trouble::Unsure`] when an at-most-once call may have been sent.
-    pub(super) fn taken_up(&self, source: &HttpSource) -> Result<Option<Exchange>, Trouble> {
+    /// [`AskError::Unsure`] when an at-most-once call may have been sent.
+    pub(super) fn taken_up(&self, source: &HttpSource) -> Result<Option<PartnerExchange>, AskError> {
         let found = self.journal.as_ref().and_then(|journal| journal.found.as_ref());
         let Some(found) = found else { return Ok(None) };
         // A changed file may have other steps; an at-most-once call is never repeated.
-        let exchange = source.taken_up(&found.progress()).filter(|_| !found.sent).ok_or(Trouble::Unsure)?;
+        let exchange = source.taken_up(&found.progress()).filter(|_| !found.sent).ok_or(AskError::Unsure)?;
         // When offers are shown before the post, they came with the answer to the ping.
         Ok((!source.post.when_shown()).then_some(exchange))
     }
@@ -56,14 +56,14 @@ impl Calls {
     /// Waits for the partner's callback, as `reader` interprets it; `None` when it is time to ask.
     ///
     /// # Errors
-    /// [`Trouble::NotCalled`] when the time has run out.
+    /// [`AskError::NotCalled`] when the time has run out.
     pub(super) async fn called(
         &mut self,
-        (exchange, step): (&Exchange, Option<&str>),
+        (exchange, step): (&PartnerExchange, Option<&str>),
         awaited: Awaited,
         deadline: Instant,
         reader: Option<&AnswerReader>,
-    ) -> Result<Option<Reply>, Trouble> {
+    ) -> Result<Option<CallReply>, AskError> {
         // The callback may have arrived before a restart.
         let found = self.journal.as_mut().and_then(|journal| journal.found.as_mut());
         if let Some(heard) = found.and_then(|found| found.heard.take()) {
@@ -86,14 +86,14 @@ impl Calls {
                     let reply = self.heard(step, heard.clone());
                     let heed = match reader {
                         Some(reader) => reader.heed(exchange, &reply).await,
-                        None => Heed::Taken,
+                        None => CallbackVerdict::Taken,
                     };
-                    let is_taken = heed == Heed::Taken;
+                    let is_taken = heed == CallbackVerdict::Taken;
                     if is_taken {
                         self.write(exchange, false, Some(heard), deadline).await?;
-                        self.callback.iter_mut().for_each(Callback::close);
+                        self.callback.iter_mut().for_each(CallbackAddress::close);
                     }
-                    if let Heed::Unreadable { located, .. } = &heed {
+                    if let CallbackVerdict::Unreadable { located, .. } = &heed {
                         self.unreadable = Some(located.clone());
                     }
                     // A partner that hung up calls again and learns that its call was accepted.
@@ -103,32 +103,32 @@ impl Calls {
                     }
                 }
                 // A dry run has no callback address.
-                Ok(None) if awaited == Awaited::Call => return Err(Trouble::NotCalled),
+                Ok(None) if awaited == Awaited::Call => return Err(AskError::NotCalled),
                 Ok(None) => sleep_until(until).await,
                 Err(_) => {}
             }
             if Instant::now() >= until {
-                return if until == deadline { Err(Trouble::NotCalled) } else { Ok(None) };
+                return if until == deadline { Err(AskError::NotCalled) } else { Ok(None) };
             }
         }
     }
 
     /// The cause of a failed ask. If it timed out, an unreadable or unsigned callback is the cause.
-    pub(super) fn cause(&mut self, trouble: Trouble) -> Trouble {
-        let was_unsigned = self.callback.as_ref().is_some_and(Callback::was_unsigned);
+    pub(super) fn cause(&mut self, trouble: AskError) -> AskError {
+        let was_unsigned = self.callback.as_ref().is_some_and(CallbackAddress::was_unsigned);
         match self.unreadable.take() {
             _ if !trouble.is_timeout() => trouble,
-            Some(located) => Trouble::Answer(located),
-            None if was_unsigned => Trouble::Unsigned,
+            Some(located) => AskError::Answer(located),
+            None if was_unsigned => AskError::Unsigned,
             None => trouble,
         }
     }
 
     /// Turns a callback into an answer and records it in the transcript.
-    fn heard(&mut self, step: Option<&str>, heard: Heard) -> Reply {
+    fn heard(&mut self, step: Option<&str>, heard: ReceivedCallback) -> CallReply {
         let reply = reply(heard);
         if let Some(transcript) = &mut self.transcript {
-            transcript.heard(CalledBy::Partner, step, &reply.headers, &reply.body);
+            transcript.heard(CallInitiator::Partner, step, &reply.headers, &reply.body);
         }
         reply
     }
@@ -136,8 +136,8 @@ impl Calls {
     /// Writes the progress of the calls to disk.
     ///
     /// # Errors
-    /// [`Trouble`] when it is not written.
-    pub(super) async fn note(&self, exchange: &Exchange, deadline: Instant) -> Result<(), Trouble> {
+    /// [`AskError`] when it is not written.
+    pub(super) async fn note(&self, exchange: &PartnerExchange, deadline: Instant) -> Result<(), AskError> {
         self.write(exchange, false, None, deadline).await
     }
 
@@ -145,61 +145,61 @@ impl Calls {
     /// per lead instead of per ask.
     ///
     /// # Errors
-    /// [`Trouble`] when nothing may be sent: the write failed, the partner already has the lead, or it is
+    /// [`AskError`] when nothing may be sent: the write failed, the partner already has the lead, or it is
     /// paused.
     pub(super) async fn send(
         &self,
-        exchange: &Exchange,
+        exchange: &PartnerExchange,
         once_a_lead: bool,
         deadline: Instant,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), AskError> {
         match &self.journal {
             Some(journal) if once_a_lead => match timeout_at(deadline, journal.claim(exchange)).await {
                 Ok(Ok(true)) => {}
                 Ok(Ok(false)) => {
                     let again = NoOfferReason::Rejected(RejectReason::Duplicate);
-                    return Err(Trouble::NotSent(again, SENT_BEFORE.to_owned()));
+                    return Err(AskError::NotSent(again, SENT_BEFORE.to_owned()));
                 }
-                Ok(Err(_)) | Err(_) => return Err(Trouble::Unrecorded),
+                Ok(Err(_)) | Err(_) => return Err(AskError::Unrecorded),
             },
             _ => self.write(exchange, true, None, deadline).await?,
         }
         self.go_on_unless_paused()
     }
 
-    fn go_on_unless_paused(&self) -> Result<(), Trouble> {
+    fn go_on_unless_paused(&self) -> Result<(), AskError> {
         if !self.is_paused.as_ref().is_some_and(|is_paused| is_paused()) {
             return Ok(());
         }
-        Err(Trouble::NotSent(NoOfferReason::Paused, "it was paused from the command line".to_owned()))
+        Err(AskError::NotSent(NoOfferReason::Paused, "it was paused from the command line".to_owned()))
     }
 
     async fn write(
         &self,
-        exchange: &Exchange,
+        exchange: &PartnerExchange,
         sent: bool,
-        heard: Option<Heard>,
+        heard: Option<ReceivedCallback>,
         deadline: Instant,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), AskError> {
         let Some(journal) = &self.journal else { return Ok(()) };
         match timeout_at(deadline, journal.write(exchange, sent, heard)).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(Trouble::Unrecorded),
+            Ok(Err(_)) | Err(_) => Err(AskError::Unrecorded),
         }
     }
 
     /// Waits for the decision on a bid, in dollars.
     ///
     /// # Errors
-    /// [`Trouble`] with the reason when the bid is not chosen.
-    pub(super) async fn choose(&mut self, post: Post, bid: f64, deadline: Instant) -> Result<(), Trouble> {
+    /// [`AskError`] with the reason when the bid is not chosen.
+    pub(super) async fn choose(&mut self, post: Post, bid: f64, deadline: Instant) -> Result<(), AskError> {
         let Post { floor, best, wait, .. } = post;
         // A paused partner leaves its place to others.
         self.go_on_unless_paused()?;
         let its_bid = in_words(bid);
         if let Some(floor) = floor.filter(|floor| bid < *floor) {
             let cause = format!("{its_bid} is below its floor of {}", price(floor));
-            return Err(Trouble::NotSent(NoOfferReason::BelowFloor, cause));
+            return Err(AskError::NotSent(NoOfferReason::BelowFloor, cause));
         }
         let Some(bidder) = self.bidder.take() else { return Ok(()) };
         let Some(best) = best else {
@@ -215,12 +215,12 @@ impl Calls {
             Some(place) => format!("{its_bid} {}", not_among(place, best)),
             None => format!("{its_bid} came when it was decided who is sent the lead"),
         };
-        Err(Trouble::NotSent(NoOfferReason::Outbid, cause))
+        Err(AskError::NotSent(NoOfferReason::Outbid, cause))
     }
 }
 
 /// The cause for a bid that is not among the best.
-fn not_among(place: Place, best: usize) -> String {
+fn not_among(place: BidRank, best: usize) -> String {
     let number = place.before() + 1;
     let equal = match place.equal {
         0 => String::new(),
@@ -232,17 +232,17 @@ fn not_among(place: Place, best: usize) -> String {
     }
 }
 
-pub(super) fn heard(Called { headers, body }: Called) -> Heard {
+pub(super) fn heard(CallbackRequest { headers, body }: CallbackRequest) -> ReceivedCallback {
     let texts =
         headers.iter().filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
-    Heard { headers: texts.collect(), body: body.to_vec() }
+    ReceivedCallback { headers: texts.collect(), body: body.to_vec() }
 }
 
-pub(super) fn reply(Heard { headers, body }: Heard) -> Reply {
+pub(super) fn reply(ReceivedCallback { headers, body }: ReceivedCallback) -> CallReply {
     let header = |(name, value): (String, String)| {
         Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
     };
-    Reply {
+    CallReply {
         status: StatusCode::OK,
         headers: headers.into_iter().filter_map(header).collect(),
         body: body.into(),

@@ -1,6 +1,6 @@
 //! Shares the caps and budgets of seats with other nodes on the store, in the background.
 //!
-//! Each cap has a record of grants ([`HandedOut`]) that nodes change under a guard, so together they never
+//! Each cap has a record of grants ([`CapGrants`]) that nodes change under a guard, so together they never
 //! exceed the cap. When a node dies without returning its grant, the next reader of the record revokes it:
 //! the node's asks are counted from the rate tables, as at a start. Without a shared store, this does
 //! nothing.
@@ -15,8 +15,8 @@ use tokio::time::{Instant, sleep};
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::engine::Engine;
-use super::limiter::batch::{Capped, HandedOut, Wish};
+use super::engine::MatchingEngine;
+use super::limiter::batch::{CapGrants, GrantRequest, SeatCap};
 use offerd_partners::Book;
 use offerd_store::{Commit, CommitError, ReadError, Topic, Tree, codec};
 
@@ -36,13 +36,13 @@ const SWEEP: Duration = Duration::from_secs(60 * 60);
 const SUMMING: u32 = 20;
 
 /// A cap whose record was read.
-struct Found {
-    capped: Capped,
-    wish: Wish,
+struct FoundCap {
+    capped: SeatCap,
+    wish: GrantRequest,
     known: Option<Vec<u8>>,
     /// Whether there is no readable record.
     is_new: bool,
-    record: HandedOut,
+    record: CapGrants,
 }
 
 /// Adjusts this node's grants to the book: requests more where it needs them and returns the excess. Once
@@ -50,7 +50,7 @@ struct Found {
 ///
 /// # Errors
 /// Why some or all grants could not be adjusted.
-pub async fn share_out(engine: &Arc<Engine>, book: &Book) -> Result<(), String> {
+pub async fn share_out(engine: &Arc<MatchingEngine>, book: &Book) -> Result<(), String> {
     let store = &engine.records.store;
     if !store.is_shared() {
         return Ok(());
@@ -75,7 +75,7 @@ pub async fn share_out(engine: &Arc<Engine>, book: &Book) -> Result<(), String> 
 }
 
 /// Runs [`share_out`] for the current book, and sweeps old records, for ever.
-pub async fn keep(engine: Arc<Engine>) {
+pub async fn keep(engine: Arc<MatchingEngine>) {
     let store = engine.records.store.clone();
     if !store.is_shared() {
         return;
@@ -103,7 +103,7 @@ pub async fn keep(engine: Arc<Engine>) {
 
 /// Recomputes budgets for ever, where other nodes earn too: each second, or less often to stay within a
 /// twentieth of the time.
-pub async fn follow_budgets(engine: Arc<Engine>) {
+pub async fn follow_budgets(engine: Arc<MatchingEngine>) {
     let store = engine.records.store.clone();
     if !store.is_shared() {
         return;
@@ -130,7 +130,7 @@ pub async fn follow_budgets(engine: Arc<Engine>) {
 
 /// Returns all grants; this node must ask no more. Grants that cannot be returned are recounted from the rate
 /// tables later.
-pub async fn give_back(engine: &Engine) {
+pub async fn give_back(engine: &MatchingEngine) {
     if engine.records.store.is_shared() {
         let _settling = engine.limiter.settling().await;
         join_all(
@@ -140,11 +140,11 @@ pub async fn give_back(engine: &Engine) {
     }
 }
 
-async fn give_one_back(engine: &Engine, capped: Capped, asked: u32) {
+async fn give_one_back(engine: &MatchingEngine, capped: SeatCap, asked: u32) {
     let store = &engine.records.store;
     for _ in 0..TRIES {
         let Ok(Some(known)) = store.get(Tree::Caps, capped.key()) else { return };
-        let record = store.decode_json::<HandedOut>(Tree::Caps, &capped.key(), &known);
+        let record = store.decode_json::<CapGrants>(Tree::Caps, &capped.key(), &known);
         let Ok(mut record) = record else { return };
         record.give_back(store.node(), asked);
         match write(engine, &capped, Some(known), &record).await {
@@ -158,17 +158,17 @@ async fn give_one_back(engine: &Engine, capped: Capped, asked: u32) {
 }
 
 /// Reads the due records and revokes the grants of dead nodes. May block.
-fn find(engine: &Engine, due: Vec<(Capped, Wish)>) -> Result<Vec<Found>, ReadError> {
+fn find(engine: &MatchingEngine, due: Vec<(SeatCap, GrantRequest)>) -> Result<Vec<FoundCap>, ReadError> {
     let store = &engine.records.store;
-    let read = |(capped, wish): (Capped, Wish)| {
+    let read = |(capped, wish): (SeatCap, GrantRequest)| {
         let known = store.get(Tree::Caps, capped.key())?;
         let decoded = |known| store.decode_json(Tree::Caps, &capped.key(), known).ok();
         let record = known.as_deref().and_then(decoded);
         let is_new = record.is_none();
-        let record = record.unwrap_or_else(|| HandedOut { until: capped.span.end, ..HandedOut::default() });
-        Ok(Found { capped, wish, known, is_new, record })
+        let record = record.unwrap_or_else(|| CapGrants { until: capped.span.end, ..CapGrants::default() });
+        Ok(FoundCap { capped, wish, known, is_new, record })
     };
-    let mut found: Vec<Found> = due.into_iter().map(read).collect::<Result<_, ReadError>>()?;
+    let mut found: Vec<FoundCap> = due.into_iter().map(read).collect::<Result<_, ReadError>>()?;
     let me = BTreeSet::from([store.node()]);
     if !found.iter().any(|found| found.is_new || found.record.is_held_by_others_than(&me)) {
         return Ok(found);
@@ -176,7 +176,7 @@ fn find(engine: &Engine, due: Vec<(Capped, Wish)>) -> Result<Vec<Found>, ReadErr
     // Checked after reading the records: a node in a record that is not alive now is dead, and all its asks
     // can be counted.
     let alive = store.alive()?;
-    let is_unknown = |found: &Found| found.is_new || found.record.is_held_by_others_than(&alive);
+    let is_unknown = |found: &FoundCap| found.is_new || found.record.is_held_by_others_than(&alive);
     if found.iter().any(is_unknown) {
         count(engine, &alive, found.iter_mut().filter(|found| is_unknown(found)).collect())?;
     }
@@ -184,7 +184,11 @@ fn find(engine: &Engine, due: Vec<(Capped, Wish)>) -> Result<Vec<Found>, ReadErr
 }
 
 /// Counts from the rate tables the asks in new periods and those of dead nodes.
-fn count(engine: &Engine, alive: &BTreeSet<Uuid>, mut unknown: Vec<&mut Found>) -> Result<(), ReadError> {
+fn count(
+    engine: &MatchingEngine,
+    alive: &BTreeSet<Uuid>,
+    mut unknown: Vec<&mut FoundCap>,
+) -> Result<(), ReadError> {
     let node = engine.records.store.node();
     unknown.iter_mut().for_each(|found| engine.limiter.note(&found.capped, node, &mut found.record));
     let spans = unknown.iter().map(|found| &found.capped.span);
@@ -197,8 +201,8 @@ fn count(engine: &Engine, alive: &BTreeSet<Uuid>, mut unknown: Vec<&mut Found>) 
 }
 
 /// Changes a record to the wished grant, and applies it once it is stored.
-async fn take(engine: &Engine, found: Found) -> Result<(), CommitError> {
-    let Found { capped, wish, known, mut record, .. } = found;
+async fn take(engine: &MatchingEngine, found: FoundCap) -> Result<(), CommitError> {
+    let FoundCap { capped, wish, known, mut record, .. } = found;
     let node = engine.records.store.node();
     let before = record.clone();
     engine.limiter.wish(&capped, wish, node, &mut record);
@@ -214,10 +218,10 @@ async fn take(engine: &Engine, found: Found) -> Result<(), CommitError> {
 }
 
 async fn write(
-    engine: &Engine,
-    capped: &Capped,
+    engine: &MatchingEngine,
+    capped: &SeatCap,
     known: Option<Vec<u8>>,
-    record: &HandedOut,
+    record: &CapGrants,
 ) -> Result<(), CommitError> {
     let key = capped.key();
     let commit = Commit::new().as_found(Tree::Caps, &key, known);
@@ -225,12 +229,12 @@ async fn write(
 }
 
 /// Removes expired records.
-async fn sweep(engine: &Arc<Engine>) {
+async fn sweep(engine: &Arc<MatchingEngine>) {
     let store = engine.records.store.clone();
     let before = engine.limiter.now() - KEPT;
     let old = move || -> Vec<Vec<u8>> {
         let is_old = |(key, bytes): &(Vec<u8>, Vec<u8>)| {
-            let record = store.decode_json::<HandedOut>(Tree::Caps, key, bytes);
+            let record = store.decode_json::<CapGrants>(Tree::Caps, key, bytes);
             record.is_ok_and(|record| record.until < before)
         };
         let records = store.scan(Tree::Caps, []).filter_map(Result::ok);

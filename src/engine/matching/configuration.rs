@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::partner_clients::PartnerClients;
 use super::preview_ids::PreviewIds;
-use crate::experiments::Rules as Experiments;
-use crate::records::loan_reports::Kept;
+use crate::experiments::ExperimentRules as Experiments;
+use crate::records::loan_reports::ReportRetention;
 use crate::records::public_ids::PublicIds;
 use offerd_base::config::{MatchingSettings, Settings, TranscriptSettings};
 use offerd_partners::Book;
@@ -20,7 +20,7 @@ pub struct Configuration {
     /// The clients of its remote partners.
     pub clients: PartnerClients,
     /// Limits and timeouts.
-    pub rules: Rules,
+    pub rules: MatchingRules,
     /// The experiments.
     pub experiments: Experiments,
     /// The offers of previews.
@@ -34,7 +34,7 @@ impl Configuration {
     pub fn new(
         book: Arc<Book>,
         clients: PartnerClients,
-        rules: Rules,
+        rules: MatchingRules,
         experiments: Experiments,
         ids: &PublicIds,
     ) -> Self {
@@ -46,7 +46,7 @@ impl Configuration {
 
 /// The limits and times of matching.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct MatchingRules {
     /// `matching.*` in the settings.
     pub matching: MatchingSettings,
     /// Most clicks stored per offer.
@@ -58,12 +58,12 @@ pub struct Rules {
     /// Size in bytes beyond which nothing is merged into a lead.
     pub bytes_per_lead: usize,
     /// Retention of reports of approval probability.
-    pub loan_reports: Kept,
+    pub loan_reports: ReportRetention,
     /// Size limits and retention of transcripts.
     pub transcripts: TranscriptSettings,
 }
 
-impl From<&Settings> for Rules {
+impl From<&Settings> for MatchingRules {
     fn from(settings: &Settings) -> Self {
         let (limits, approval) = (&settings.limits, settings.approval);
         Self {
@@ -72,7 +72,10 @@ impl From<&Settings> for Rules {
             displays_kept_per_offer: limits.displays_kept_per_offer,
             consents_kept_per_lead: limits.consents_kept_per_lead,
             bytes_per_lead: limits.bytes_per_lead,
-            loan_reports: Kept { time: approval.reports_kept, per_company: approval.reports_per_company },
+            loan_reports: ReportRetention {
+                time: approval.reports_kept,
+                per_company: approval.reports_per_company,
+            },
             transcripts: settings.transcripts,
         }
     }

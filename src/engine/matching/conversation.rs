@@ -8,18 +8,20 @@ use tokio::time::{Instant, sleep_until};
 
 use super::calls::Calls;
 use super::late_asks::AnswerReader;
-use super::partner_clients::{PartnerClient, Rendered, Trouble};
-use super::question::Question;
+use super::partner_clients::{AskError, PartnerClient, Rendered};
+use super::question::LeadQuestion;
 use offerd_base::telemetry::traces::{TRACEPARENT, TraceContext};
 use offerd_partners::catalog::CatalogOffer;
-use offerd_partners::http::{Answered, Exchange, HttpSource, MappingError, Next, Reading, Received};
-use offerd_wire::Reply;
+use offerd_partners::http::{
+    AnswerReading, Answered, HttpSource, MappingError, NextCall, PartnerExchange, Received,
+};
+use offerd_wire::CallReply;
 
 /// The shared state of an ask's calls.
 pub(super) struct Conversation<'a> {
     pub(super) client: &'a PartnerClient,
     pub(super) source: &'a HttpSource,
-    pub(super) question: &'a Question,
+    pub(super) question: &'a LeadQuestion,
     pub(super) trace: Option<&'a TraceContext>,
     pub(super) deadline: Instant,
     /// Reads late answers and callbacks; `None` in a dry run.
@@ -33,15 +35,15 @@ impl Conversation<'_> {
         &self,
         rendered: Option<Rendered>,
         mut calls: Calls,
-        seen: impl FnMut(&Exchange, &Reply),
-    ) -> Result<Option<Conversed>, Trouble> {
+        seen: impl FnMut(&PartnerExchange, &CallReply),
+    ) -> Result<Option<FinalReply>, AskError> {
         let taken_up = calls.taken_up(self.source)?;
         let rendered = rendered.filter(|_| taken_up.is_none());
         let mut exchange = taken_up.unwrap_or_default();
         exchange.callback_url = calls.callback.as_ref().map(|callback| callback.url().to_owned());
         let ended = self.converse(rendered, &mut calls, &mut exchange, seen).await;
         let ended = ended.map_err(|trouble| trouble.in_call(self.source, &exchange))?;
-        Ok(ended.map(|(reply, ended)| Conversed { exchange, reply, ended }))
+        Ok(ended.map(|(reply, ended)| FinalReply { exchange, reply, ended }))
     }
 
     /// Makes calls until one has the final answer, or an answer ends them; returns it with its reading.
@@ -49,25 +51,25 @@ impl Conversation<'_> {
         &self,
         mut rendered: Option<Rendered>,
         calls: &mut Calls,
-        exchange: &mut Exchange,
-        mut seen: impl FnMut(&Exchange, &Reply),
-    ) -> Result<Option<(Reply, Option<Reading>)>, Trouble> {
+        exchange: &mut PartnerExchange,
+        mut seen: impl FnMut(&PartnerExchange, &CallReply),
+    ) -> Result<Option<(CallReply, Option<AnswerReading>)>, AskError> {
         loop {
             let answer = self.answer(exchange, rendered.take(), calls).await;
             let Some(reply) = answer.map_err(|trouble| calls.cause(trouble))? else { return Ok(None) };
             seen(exchange, &reply);
             let (once, awaited) = (self.source.step(exchange).once, self.source.awaited(exchange));
             let next = self.source.take(exchange, received(&reply), self.question.given());
-            let next = next.map_err(|error| Trouble::Answer(self.source.places.locate(&error)))?;
-            if let Next::Read = next {
+            let next = next.map_err(|error| AskError::Answer(self.source.places.locate(&error)))?;
+            if let NextCall::Read = next {
                 return Ok(Some((reply, None)));
             }
-            if let Next::Ended(reading) = next {
+            if let NextCall::Ended(reading) = next {
                 return Ok(Some((reply, Some(reading))));
             }
             self.client.wired.endpoint.judged(true);
             match next {
-                Next::Bid(bid) => {
+                NextCall::Bid(bid) => {
                     calls.choose(self.source.post, bid, self.deadline).await?;
                     if self.source.post.when_shown() {
                         calls.note(exchange, self.deadline).await?;
@@ -75,7 +77,7 @@ impl Conversation<'_> {
                     }
                 }
                 // A step with a callback waits for that instead.
-                Next::Again(wait) if awaited.is_none() => self.wait(wait).await?,
+                NextCall::Again(wait) if awaited.is_none() => self.wait(wait).await?,
                 _ => {}
             }
             if once && !self.source.step(exchange).once {
@@ -87,10 +89,10 @@ impl Conversation<'_> {
     /// The answer to the current call, whether made by us or by the partner.
     pub(super) async fn answer(
         &self,
-        exchange: &Exchange,
+        exchange: &PartnerExchange,
         rendered: Option<Rendered>,
         calls: &mut Calls,
-    ) -> Result<Option<Reply>, Trouble> {
+    ) -> Result<Option<CallReply>, AskError> {
         if let Some(awaited) = self.source.awaited(exchange)
             && let Some(called) = calls
                 .called((exchange, self.source.step_key(exchange)), awaited, self.deadline, self.reader)
@@ -119,7 +121,7 @@ impl Conversation<'_> {
         if let Some((transcript, request)) = kept {
             transcript.made(self.source, exchange, self.question, (request, sent.elapsed()), &reply);
         }
-        let reply = reply.map_err(Trouble::Call)?;
+        let reply = reply.map_err(AskError::Call)?;
         wired.calls.record(sent.elapsed().as_secs_f64());
         if let Some(token) = token.filter(|_| reply.status == StatusCode::UNAUTHORIZED) {
             wired.tokens[usize::from(self.question.asked.test)].forget(&token);
@@ -128,10 +130,10 @@ impl Conversation<'_> {
     }
 
     /// Waits before repeating a call, unless the deadline comes first.
-    async fn wait(&self, wait: Duration) -> Result<(), Trouble> {
+    async fn wait(&self, wait: Duration) -> Result<(), AskError> {
         let again = Instant::now() + wait;
         if again >= self.deadline {
-            return Err(Trouble::Pending);
+            return Err(AskError::Pending);
         }
         sleep_until(again).await;
         Ok(())
@@ -139,16 +141,16 @@ impl Conversation<'_> {
 }
 
 /// A partner's final answer, with the state of the calls.
-pub struct Conversed {
+pub struct FinalReply {
     /// The progress of the calls and the values they kept.
-    pub exchange: Exchange,
+    pub exchange: PartnerExchange,
     /// The final answer.
-    pub reply: Reply,
+    pub reply: CallReply,
     /// Its reading, if it ended the calls early.
-    pub(super) ended: Option<Reading>,
+    pub(super) ended: Option<AnswerReading>,
 }
 
-impl Conversed {
+impl FinalReply {
     /// Reads the answer, with its offers sold at the partner's bid. `offers` are the catalog's offers that
     /// fit the lead.
     ///
@@ -157,9 +159,9 @@ impl Conversed {
     pub fn reading(
         self,
         source: &HttpSource,
-        question: &Question,
+        question: &LeadQuestion,
         offers: &[&CatalogOffer],
-    ) -> Result<Reading, MappingError> {
+    ) -> Result<AnswerReading, MappingError> {
         let Self { exchange, reply, ended } = self;
         let read = || source.answer(&exchange, received(&reply), question.given(), &question.facts(), offers);
         let mut reading = ended.map_or_else(read, Ok)?;
@@ -172,6 +174,6 @@ impl Conversed {
     }
 }
 
-pub(super) fn received(reply: &Reply) -> Received<'_> {
+pub(super) fn received(reply: &CallReply) -> Received<'_> {
     Received { status: reply.status, headers: &reply.headers, body: &reply.body }
 }

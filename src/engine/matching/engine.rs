@@ -15,16 +15,16 @@ use super::callbacks::Callbacks;
 use super::configuration::Configuration;
 use super::kept_tables::KeptTables;
 use super::limiter::{Limiter, SeatStanding, State};
-use super::messages::Snapshot;
+use super::messages::TableSnapshot;
 use super::partner_clients::PartnerClient;
 use super::rate_table_actor::RateTableActor;
 use super::rendering::render;
 use super::shown_posts::ShownTables;
-use super::suppressions::{Digests, Suppressed, Suppressions};
+use super::suppressions::{Digests, SuppressionReason, Suppressions};
 use super::transcripts::Transcripts;
 use crate::ranking::Rankings;
 use crate::rate_table::denied::Denied;
-use crate::rate_table::record::TableHead;
+use crate::rate_table::record::TableHeader;
 use crate::rate_table::table::Table;
 use crate::records::Records;
 use crate::records::loan_reports::LoanReports;
@@ -34,10 +34,10 @@ use offerd_base::telemetry::traces::Traces;
 use offerd_model::{BaseUrl, Lead, ProductType, Viewer};
 use offerd_partners::ranking::RankedBy;
 use offerd_partners::{Book, Seat};
-use offerd_store::{Clock, Commit, CommitError, Tree, Turn};
+use offerd_store::{Clock, Commit, CommitError, RecordLock, Tree};
 
 /// Shared by the matchmaker and every rate-table actor.
-pub struct Engine {
+pub struct MatchingEngine {
     /// The records of leads and rate tables.
     pub records: Records,
     configuration: RwLock<Arc<Configuration>>,
@@ -67,7 +67,7 @@ pub struct Engine {
     pub shown: ShownTables,
 }
 
-impl Engine {
+impl MatchingEngine {
     /// An engine without live tables, rankings or traces, with no cache of complete tables, whose partners
     /// call back at its own address. Restores the recent counts of asks from the store. Outside tests,
     /// `clock` is the store's.
@@ -119,7 +119,7 @@ impl Engine {
     ///
     /// # Errors
     /// See [`Store::turn`](offerd_store::Store::turn).
-    pub async fn turn(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<Turn, CommitError> {
+    pub async fn turn(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<RecordLock, CommitError> {
         let longest = self.configuration().rules.matching.deadline;
         self.records.store.turn(longest, tree, key).await
     }
@@ -131,8 +131,8 @@ impl Engine {
         let against_all = lists.against_all(lead);
         let against = |seat: &Seat| against_all.clone().or_else(|| lists.against(seat, &digests));
         let left_out = seats.iter().map(|seat| match against(seat) {
-            Some(Suppressed::Listed(_) | Suppressed::LeftAlone) => Some(Denied::Suppressed),
-            Some(Suppressed::Missing(_) | Suppressed::Locked(_)) => Some(Denied::ListMissing),
+            Some(SuppressionReason::Listed(_) | SuppressionReason::LeftAlone) => Some(Denied::Suppressed),
+            Some(SuppressionReason::Missing(_) | SuppressionReason::Locked(_)) => Some(Denied::ListMissing),
             None => (!test && !seat.is_in_share(uuid)).then_some(Denied::Share),
         });
         left_out.collect()
@@ -213,7 +213,7 @@ impl Engine {
 
     /// Shows a table to a client: a [`snapshot`](Self::snapshot), and posts the lead to partners that take it
     /// when their offers are shown.
-    pub fn show(&self, table: &Table) -> Option<Snapshot> {
+    pub fn show(&self, table: &Table) -> Option<TableSnapshot> {
         let snapshot = self.snapshot(table)?;
         if self.configuration().posts_when_shown {
             self.shown.add(table);
@@ -222,9 +222,9 @@ impl Engine {
     }
 
     /// The rendered table; `None`, with the cause logged, when the store has lost one of its templates.
-    pub fn snapshot(&self, table: &Table) -> Option<Snapshot> {
+    pub fn snapshot(&self, table: &Table) -> Option<TableSnapshot> {
         match render(table, &self.base_url, &self.records.templates) {
-            Ok(json) => Some(Snapshot {
+            Ok(json) => Some(TableSnapshot {
                 table: table.head().uuid,
                 company: table.head().company,
                 test: table.head().test,
@@ -256,9 +256,9 @@ struct Live {
 
 impl LiveTables {
     /// Adds a table's actor.
-    pub fn add(&self, head: &TableHead, actor: Addr<RateTableActor>) {
+    pub fn add(&self, head: &TableHeader, actor: Addr<RateTableActor>) {
         let mut tables = self.0.write();
-        let TableHead { lead, company, test, .. } = *head;
+        let TableHeader { lead, company, test, .. } = *head;
         tables.insert(head.uuid, Live { lead, company, test, actor });
         gauge!(LIVE_TABLES).set(tables.len() as f64);
     }

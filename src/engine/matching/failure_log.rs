@@ -22,7 +22,7 @@ const EVERY: Duration = Duration::from_secs(60);
 const LOOKED_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, PartialEq)]
-struct Line {
+struct FailureLine {
     partner: String,
     failed: u64,
     /// Counts by outcome word.
@@ -35,11 +35,11 @@ struct Line {
 
 /// Recent failures by partner.
 #[derive(Debug, Default)]
-pub struct FailureLog(Mutex<BTreeMap<String, Lately>>);
+pub struct FailureLog(Mutex<BTreeMap<String, RecentFailures>>);
 
 /// A partner's failures since its last line.
 #[derive(Debug, Default)]
-struct Lately {
+struct RecentFailures {
     told_at: Option<Instant>,
     counts: BTreeMap<&'static str, u64>,
     last: Option<Last>,
@@ -68,7 +68,7 @@ impl FailureLog {
             "an ask of a partner failed"
         );
         let last = (product_type, rate_table, cause.cloned());
-        self.count(partner, word, last).into_iter().for_each(Line::tell);
+        self.count(partner, word, last).into_iter().for_each(FailureLine::tell);
     }
 
     /// Logs due lines for ever.
@@ -77,20 +77,20 @@ impl FailureLog {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            self.lines(Lately::is_due).into_iter().for_each(Line::tell);
+            self.lines(RecentFailures::is_due).into_iter().for_each(FailureLine::tell);
         }
     }
 
     /// Logs everything pending.
     pub fn flush(&self) {
-        self.lines(|_| true).into_iter().for_each(Line::tell);
+        self.lines(|_| true).into_iter().for_each(FailureLine::tell);
     }
 
     /// Counts a failure; returns the line if one is due.
-    fn count(&self, partner: &str, word: &'static str, last: Last) -> Option<Line> {
+    fn count(&self, partner: &str, word: &'static str, last: Last) -> Option<FailureLine> {
         let mut partners = self.0.lock();
         if !partners.contains_key(partner) {
-            partners.insert(partner.to_owned(), Lately::default());
+            partners.insert(partner.to_owned(), RecentFailures::default());
         }
         let lately = partners.get_mut(partner)?;
         *lately.counts.entry(word).or_default() += 1;
@@ -98,31 +98,31 @@ impl FailureLog {
         lately.is_due().then(|| lately.line(partner)).flatten()
     }
 
-    fn lines(&self, wanted: impl Fn(&Lately) -> bool) -> Vec<Line> {
+    fn lines(&self, wanted: impl Fn(&RecentFailures) -> bool) -> Vec<FailureLine> {
         let mut partners = self.0.lock();
         let wanted = partners.iter_mut().filter(|(_, lately)| wanted(lately));
         wanted.filter_map(|(partner, lately)| lately.line(partner)).collect()
     }
 }
 
-impl Lately {
+impl RecentFailures {
     fn is_due(&self) -> bool {
         self.told_at.is_none_or(|told_at| told_at.elapsed() >= EVERY)
     }
 
     /// The line about failures since the last one, if any.
-    fn line(&mut self, partner: &str) -> Option<Line> {
+    fn line(&mut self, partner: &str) -> Option<FailureLine> {
         let (product_type, rate_table, cause) = self.last.take()?;
         let counts = std::mem::take(&mut self.counts);
         let outcomes = counts.iter().map(|(word, count)| format!("{word}={count}"));
         let outcomes = outcomes.collect::<Vec<_>>().join(" ");
         self.told_at = Some(Instant::now());
         let (partner, failed) = (partner.to_owned(), counts.values().sum());
-        Some(Line { partner, failed, outcomes, product_type, rate_table, cause })
+        Some(FailureLine { partner, failed, outcomes, product_type, rate_table, cause })
     }
 }
 
-impl Line {
+impl FailureLine {
     fn tell(self) {
         warn!(
             partner = self.partner,
@@ -140,14 +140,14 @@ impl Line {
 mod tests {
     use super::*;
 
-    fn fail(log: &FailureLog, partner: &str, word: &'static str, cause: &str) -> Option<Line> {
+    fn fail(log: &FailureLog, partner: &str, word: &'static str, cause: &str) -> Option<FailureLine> {
         log.count(partner, word, (ProductType::Loan, Uuid::nil(), Some(Cause::new(cause))))
     }
 
-    fn line(partner: &str, failed: u64, outcomes: &str, cause: &str) -> Line {
+    fn line(partner: &str, failed: u64, outcomes: &str, cause: &str) -> FailureLine {
         let (product_type, cause) = (ProductType::Loan, Some(Cause::new(cause)));
         let (partner, outcomes) = (partner.to_owned(), outcomes.to_owned());
-        Line { partner, failed, outcomes, product_type, rate_table: Uuid::nil(), cause }
+        FailureLine { partner, failed, outcomes, product_type, rate_table: Uuid::nil(), cause }
     }
 
     #[tokio::test(start_paused = true)]
@@ -159,10 +159,10 @@ mod tests {
         assert_eq!(fail(&log, "bank", "unreachable", "refused again"), None);
         assert!(fail(&log, "lender", "bad_answer", "no JSON").is_some(), "each partner has its own");
         tokio::time::advance(Duration::from_secs(59)).await;
-        assert_eq!(log.lines(Lately::is_due), []);
+        assert_eq!(log.lines(RecentFailures::is_due), []);
         tokio::time::advance(Duration::from_secs(1)).await;
         let minute = line("bank", 501, "timed_out=500 unreachable=1", "refused again");
-        assert_eq!(log.lines(Lately::is_due), [minute], "the lender has failed no more");
+        assert_eq!(log.lines(RecentFailures::is_due), [minute], "the lender has failed no more");
         assert_eq!(fail(&log, "bank", "timed_out", "no answer"), None);
         tokio::time::advance(Duration::from_secs(61)).await;
         let next = fail(&log, "bank", "timed_out", "late again");

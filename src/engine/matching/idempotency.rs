@@ -23,7 +23,7 @@ pub struct IdempotencyKey {
 
 /// The state of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum IdempotencyState {
     /// The key is new.
     New,
     /// The key made this table.
@@ -45,16 +45,16 @@ impl IdempotencyKey {
     }
 
     /// Looks the key up. The record is eight bytes of time, the body's digest, and the table.
-    pub(super) fn look_up(&self, store: &Store) -> Known {
-        self.known(store).unwrap_or(Known::New)
+    pub(super) fn look_up(&self, store: &Store) -> IdempotencyState {
+        self.known(store).unwrap_or(IdempotencyState::New)
     }
 
-    fn known(&self, store: &Store) -> Option<Known> {
+    fn known(&self, store: &Store) -> Option<IdempotencyState> {
         let record = store.get(Tree::Repeats, self.kept_key(store)).ok()??;
         let (at, body, table) = (record.get(..8)?, record.get(8..40)?, record.get(40..56)?);
         let (at, table) = (i64::from_be_bytes(at.try_into().ok()?), Uuid::from_slice(table).ok()?);
         let is_same = body == self.kept_body(store);
-        let known = if is_same { Known::Done(table) } else { Known::OtherBody };
+        let known = if is_same { IdempotencyState::Done(table) } else { IdempotencyState::OtherBody };
         (at >= forgotten_before(store)).then_some(known)
     }
 
@@ -82,24 +82,25 @@ fn forgotten_before(store: &Store) -> i64 {
 /// Keys in flight on this node. If two nodes have the same key in flight, the store accepts one request, and
 /// the other finds its table.
 #[derive(Debug, Clone, Default)]
-pub(super) struct UnderWay(Arc<Mutex<HashSet<Vec<u8>>>>);
+pub(super) struct KeysInFlight(Arc<Mutex<HashSet<Vec<u8>>>>);
 
 /// Holds a key while its request is in flight.
 #[derive(Debug)]
-pub struct Held {
-    under_way: UnderWay,
+pub struct IdempotencyHold {
+    under_way: KeysInFlight,
     key: Vec<u8>,
 }
 
-impl UnderWay {
+impl KeysInFlight {
     /// Holds a key; `None` when it is already held.
-    pub(super) fn hold(&self, key: &IdempotencyKey) -> Option<Held> {
+    pub(super) fn hold(&self, key: &IdempotencyKey) -> Option<IdempotencyHold> {
         let mut keys = self.0.lock();
-        keys.insert(key.key.clone()).then(|| Held { under_way: self.clone(), key: key.key.clone() })
+        keys.insert(key.key.clone())
+            .then(|| IdempotencyHold { under_way: self.clone(), key: key.key.clone() })
     }
 }
 
-impl Drop for Held {
+impl Drop for IdempotencyHold {
     fn drop(&mut self) {
         self.under_way.0.lock().remove(&self.key);
     }

@@ -5,7 +5,7 @@
 //! table that was read before a removal is not cached after it ([`Moment`]). The least requested tables are
 //! evicted first.
 //!
-//! Each table may have further [renditions](Rendition): in the words of another edition, or compressed.
+//! Each table may have further [renditions](RenditionKey): in the words of another edition, or compressed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use uuid::Uuid;
 
-use super::messages::Snapshot;
+use super::messages::TableSnapshot;
 use offerd_base::telemetry::metrics::{COMPLETE_TABLES_SHOWN, KEPT_TABLE_BYTES};
 use offerd_model::Viewer;
 
@@ -28,12 +28,12 @@ const USUAL_BYTES: u64 = 16 * 1024;
 const ENTRY_BYTES: u64 = 256;
 
 /// The edition and the content coding of a rendition; both empty for the first.
-pub type Rendition = (&'static str, &'static str);
+pub type RenditionKey = (&'static str, &'static str);
 
 /// The cached tables. Their contents are not `Debug`.
 pub struct KeptTables {
     /// `None` disables the cache.
-    tables: Option<Cache<Uuid, Arc<KeptTable>, Weight>>,
+    tables: Option<Cache<Uuid, Arc<CachedTable>, Weight>>,
     forgotten: AtomicU64,
     /// Serialises insertions and removals.
     changing: Mutex<()>,
@@ -46,16 +46,16 @@ pub struct KeptTables {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment(u64);
 
-struct KeptTable {
-    shown: Snapshot,
-    renditions: Vec<(Rendition, Bytes)>,
+struct CachedTable {
+    shown: TableSnapshot,
+    renditions: Vec<(RenditionKey, Bytes)>,
 }
 
 #[derive(Clone)]
 struct Weight;
 
-impl Weighter<Uuid, Arc<KeptTable>> for Weight {
-    fn weight(&self, _: &Uuid, table: &Arc<KeptTable>) -> u64 {
+impl Weighter<Uuid, Arc<CachedTable>> for Weight {
+    fn weight(&self, _: &Uuid, table: &Arc<CachedTable>) -> u64 {
         let renditions: usize = table.renditions.iter().map(|(_, bytes)| bytes.len()).sum();
         ENTRY_BYTES + (table.shown.json.len() + renditions) as u64
     }
@@ -82,7 +82,7 @@ impl KeptTables {
     }
 
     /// A cached table that the viewer may see.
-    pub fn get(&self, viewer: Viewer, table: Uuid) -> Option<Snapshot> {
+    pub fn get(&self, viewer: Viewer, table: Uuid) -> Option<TableSnapshot> {
         let kept = self.tables.as_ref()?.get(&table)?;
         if !viewer.sees(kept.shown.company, kept.shown.test) {
             return None;
@@ -92,12 +92,12 @@ impl KeptTables {
     }
 
     /// A cached rendition of a table. The caller checks that the viewer may see it.
-    pub fn rendition(&self, table: Uuid, rendition: Rendition) -> Option<Bytes> {
+    pub fn rendition(&self, table: Uuid, rendition: RenditionKey) -> Option<Bytes> {
         self.tables.as_ref()?.peek(&table)?.find(rendition)
     }
 
     /// Caches a table if it is complete and nothing was removed since `since`.
-    pub fn keep(&self, since: Moment, shown: &Snapshot) {
+    pub fn keep(&self, since: Moment, shown: &TableSnapshot) {
         if shown.pending {
             return;
         }
@@ -106,20 +106,20 @@ impl KeptTables {
             return;
         };
         // A copy has no spare capacity, which the weight would miss.
-        let shown = Snapshot { json: Bytes::copy_from_slice(&shown.json), ..*shown };
+        let shown = TableSnapshot { json: Bytes::copy_from_slice(&shown.json), ..*shown };
         let Some(_changing) = self.changing_since(since) else { return };
-        tables.insert(shown.table, Arc::new(KeptTable { shown, renditions: Vec::new() }));
+        tables.insert(shown.table, Arc::new(CachedTable { shown, renditions: Vec::new() }));
         self.bytes.set(tables.weight() as f64);
     }
 
     /// Adds a rendition to a cached table, unless something was removed since `since`.
-    pub fn add(&self, since: Moment, table: Uuid, rendition: Rendition, bytes: &Bytes) {
+    pub fn add(&self, since: Moment, table: Uuid, rendition: RenditionKey, bytes: &Bytes) {
         let Some(tables) = &self.tables else { return };
         let Some(_changing) = self.changing_since(since) else { return };
         let Some(kept) = tables.peek(&table).filter(|kept| kept.find(rendition).is_none()) else { return };
         let mut renditions = kept.renditions.clone();
         renditions.push((rendition, Bytes::copy_from_slice(bytes)));
-        tables.insert(table, Arc::new(KeptTable { shown: kept.shown.clone(), renditions }));
+        tables.insert(table, Arc::new(CachedTable { shown: kept.shown.clone(), renditions }));
         self.bytes.set(tables.weight() as f64);
     }
 
@@ -133,7 +133,7 @@ impl KeptTables {
         self.forget_by(Cache::clear);
     }
 
-    fn forget_by(&self, forget: impl FnOnce(&Cache<Uuid, Arc<KeptTable>, Weight>)) {
+    fn forget_by(&self, forget: impl FnOnce(&Cache<Uuid, Arc<CachedTable>, Weight>)) {
         let Some(tables) = &self.tables else { return };
         let _changing = self.changing.lock();
         self.forgotten.fetch_add(1, Ordering::AcqRel);
@@ -148,8 +148,8 @@ impl KeptTables {
     }
 }
 
-impl KeptTable {
-    fn find(&self, wanted: Rendition) -> Option<Bytes> {
+impl CachedTable {
+    fn find(&self, wanted: RenditionKey) -> Option<Bytes> {
         let found = self.renditions.iter().find(|(rendition, _)| *rendition == wanted);
         found.map(|(_, bytes)| bytes.clone())
     }
@@ -160,10 +160,10 @@ mod tests {
     use super::*;
 
     const OWNER: Viewer = Viewer { company: Uuid::from_u128(1), test: false };
-    const GZIP: Rendition = ("", "gzip");
+    const GZIP: RenditionKey = ("", "gzip");
 
-    fn shown(table: u128, bytes: usize) -> Snapshot {
-        Snapshot {
+    fn shown(table: u128, bytes: usize) -> TableSnapshot {
+        TableSnapshot {
             table: Uuid::from_u128(table),
             company: OWNER.company,
             test: false,
@@ -182,7 +182,7 @@ mod tests {
     fn a_complete_table_is_kept_for_who_may_see_it() {
         let kept = KeptTables::with_room(1 << 20);
         kept.keep(kept.moment(), &shown(1, 100));
-        kept.keep(kept.moment(), &Snapshot { pending: true, ..shown(2, 100) });
+        kept.keep(kept.moment(), &TableSnapshot { pending: true, ..shown(2, 100) });
         let found = kept.get(OWNER, Uuid::from_u128(1)).unwrap();
         assert_eq!((found.json.len(), found.version, found.pending, found.deadline), (100, 3, false, 5));
         assert!(!has(&kept, 2), "a pending table changes");

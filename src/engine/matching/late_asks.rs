@@ -14,16 +14,16 @@ use parking_lot::Mutex;
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::Instant;
 
-use super::afterwards::Afterwards;
-use super::ask_statistics::survival::{Ending, Observed};
+use super::afterwards::LateAnswerRecorder;
+use super::ask_statistics::survival::{AskEnding, Observed};
 use super::ask_statistics::{micros, push};
-use super::callbacks::Heed;
-use super::question::Question;
-use crate::rate_table::outcome::{Failure, NoOfferReason, Outcome};
+use super::callbacks::CallbackVerdict;
+use super::question::LeadQuestion;
+use crate::rate_table::outcome::{AskFailure, NoOfferReason, Outcome};
 use offerd_partners::Seat;
 use offerd_partners::catalog::CatalogOffer;
-use offerd_partners::http::{Answered, Exchange, MappingError, Next, Reading, Received};
-use offerd_wire::{CallError, LateEar, Reply};
+use offerd_partners::http::{AnswerReading, Answered, MappingError, NextCall, PartnerExchange, Received};
+use offerd_wire::{CallError, CallReply, LateReplyCallback};
 
 /// Answers longer than this are read on a blocking thread: their mappings may take milliseconds.
 const LONG_ANSWER: usize = 32 * 1024;
@@ -43,7 +43,7 @@ pub struct LateAsk {
     /// Total time until the answer or the end of the watch, microseconds.
     pub elapsed_us: u32,
     /// How it ended.
-    pub end: Ending,
+    pub end: AskEnding,
 }
 
 impl LateAsk {
@@ -63,21 +63,21 @@ pub struct AnswerReader {
     pub(super) seat: Arc<Seat>,
     /// The seat's offers that fit the lead, by position.
     offers: Vec<usize>,
-    pub(super) question: Arc<Question>,
+    pub(super) question: Arc<LeadQuestion>,
     /// Start of the ask.
     begun: Instant,
     pub(super) deadline: Instant,
     /// Records what happens after the ask ended.
-    afterwards: Option<Afterwards>,
+    afterwards: Option<LateAnswerRecorder>,
 }
 
 /// How a watched ask ended.
-fn seen(outcome: Option<&Outcome>) -> Ending {
+fn seen(outcome: Option<&Outcome>) -> AskEnding {
     match outcome {
-        None => Ending::TimedOut,
-        Some(Outcome::Offers(_)) => Ending::Offered,
-        Some(Outcome::NoOffers(_)) => Ending::Declined,
-        Some(Outcome::Failed(_) | Outcome::TimedOut) => Ending::Failed,
+        None => AskEnding::TimedOut,
+        Some(Outcome::Offers(_)) => AskEnding::Offered,
+        Some(Outcome::NoOffers(_)) => AskEnding::Declined,
+        Some(Outcome::Failed(_) | Outcome::TimedOut) => AskEnding::Failed,
     }
 }
 
@@ -101,7 +101,7 @@ impl LateAsks {
     }
 
     /// A listener for the late answer to an ask whose calls are at `exchange`.
-    pub fn ear(&self, reader: AnswerReader, mut exchange: Exchange) -> LateEar {
+    pub fn ear(&self, reader: AnswerReader, mut exchange: PartnerExchange) -> LateReplyCallback {
         let asks = self.clone();
         Box::new(move |came| {
             let (at, elapsed_us) = (Utc::now().timestamp_millis(), micros(reader.begun.elapsed()));
@@ -127,9 +127,9 @@ impl AnswerReader {
     pub fn new(
         seat: Arc<Seat>,
         offers: Vec<usize>,
-        question: Arc<Question>,
+        question: Arc<LeadQuestion>,
         deadline: Instant,
-        afterwards: Option<Afterwards>,
+        afterwards: Option<LateAnswerRecorder>,
     ) -> Self {
         Self { seat, offers, question, begun: Instant::now(), deadline, afterwards }
     }
@@ -157,55 +157,63 @@ impl AnswerReader {
     }
 
     /// The outcome of a watched ask; `None` where no answer came.
-    fn outcome(&self, exchange: &mut Exchange, came: Option<Result<Reply, CallError>>) -> Option<Outcome> {
+    fn outcome(
+        &self,
+        exchange: &mut PartnerExchange,
+        came: Option<Result<CallReply, CallError>>,
+    ) -> Option<Outcome> {
         came.and_then(|came| match came {
             Ok(reply) => self.late(exchange, &reply),
-            Err(_) => Some(Outcome::Failed(Failure::Unreachable)),
+            Err(_) => Some(Outcome::Failed(AskFailure::Unreachable)),
         })
     }
 
     /// The outcome of a late answer; `None` where more calls would have followed, which are not made.
-    pub(super) fn late(&self, exchange: &mut Exchange, reply: &Reply) -> Option<Outcome> {
+    pub(super) fn late(&self, exchange: &mut PartnerExchange, reply: &CallReply) -> Option<Outcome> {
         let reading = self.reading(exchange, reply).transpose()?;
         let outcome = reading.ok().and_then(|reading| outcome_of(reading.answered).ok());
-        Some(outcome.unwrap_or(Outcome::Failed(Failure::Answer)))
+        Some(outcome.unwrap_or(Outcome::Failed(AskFailure::Answer)))
     }
 
     /// Reads an answer; `None` where it is not the last.
-    fn reading(&self, exchange: &mut Exchange, reply: &Reply) -> Result<Option<Reading>, MappingError> {
+    fn reading(
+        &self,
+        exchange: &mut PartnerExchange,
+        reply: &CallReply,
+    ) -> Result<Option<AnswerReading>, MappingError> {
         let Some(source) = &self.seat.http else { return Ok(None) };
         let received = || Received { status: reply.status, headers: &reply.headers, body: &reply.body };
         let given = self.question.given();
         match source.take(exchange, received(), given)? {
-            Next::Ended(reading) => Ok(Some(reading)),
-            Next::Call | Next::Again(_) | Next::Bid(_) => Ok(None),
-            Next::Read => {
+            NextCall::Ended(reading) => Ok(Some(reading)),
+            NextCall::Call | NextCall::Again(_) | NextCall::Bid(_) => Ok(None),
+            NextCall::Read => {
                 source.answer(exchange, received(), given, &self.question.facts(), &self.offers()).map(Some)
             }
         }
     }
 
     /// How a callback affects calls that are at `exchange`.
-    pub(super) async fn heed(&self, exchange: &Exchange, reply: &Reply) -> Heed {
+    pub(super) async fn heed(&self, exchange: &PartnerExchange, reply: &CallReply) -> CallbackVerdict {
         let (mut exchange, reply) = (exchange.clone(), reply.clone());
         let heed = self.aside(reply.body.len(), move |reader| reader.says(&mut exchange, &reply)).await;
-        heed.unwrap_or(Heed::Waits)
+        heed.unwrap_or(CallbackVerdict::Waits)
     }
 
-    fn says(&self, exchange: &mut Exchange, reply: &Reply) -> Heed {
+    fn says(&self, exchange: &mut PartnerExchange, reply: &CallReply) -> CallbackVerdict {
         let step = exchange.progress().step;
         match self.reading(exchange, reply) {
             Err(error) => {
                 let places = self.seat.http.as_ref().map(|source| &source.places);
                 let located = places.map_or_else(|| error.to_string(), |places| places.locate(&error));
-                Heed::Unreadable { told: error.to_string(), located }
+                CallbackVerdict::Unreadable { told: error.to_string(), located }
             }
-            Ok(Some(Reading { answered: Answered::Failed(cause), is_error: false, .. })) => {
-                Heed::Unreadable { told: cause.clone(), located: cause }
+            Ok(Some(AnswerReading { answered: Answered::Failed(cause), is_error: false, .. })) => {
+                CallbackVerdict::Unreadable { told: cause.clone(), located: cause }
             }
             // The partner is still at work.
-            Ok(None) if exchange.progress().step == step => Heed::Waits,
-            Ok(_) => Heed::Taken,
+            Ok(None) if exchange.progress().step == step => CallbackVerdict::Waits,
+            Ok(_) => CallbackVerdict::Taken,
         }
     }
 }

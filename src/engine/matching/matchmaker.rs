@@ -16,22 +16,22 @@ use uuid::Uuid;
 
 use super::admission::{Admission, LivePlace};
 use super::configuration::Configuration;
-use super::engine::Engine;
-use super::idempotency::{Held, IdempotencyKey, Known, UnderWay};
-use super::messages::{AwaitTable, GetRateTable, Leave, Snapshot, Until};
-use super::rate_table_actor::{Acknowledgement, First, RateTableActor, Start};
-use super::refused::Refused;
+use super::engine::MatchingEngine;
+use super::idempotency::{IdempotencyHold, IdempotencyKey, IdempotencyState, KeysInFlight};
+use super::messages::{AwaitTable, GetRateTable, Leave, TableSnapshot, Until};
+use super::rate_table_actor::{Acknowledgement, FirstWrite, RateTableActor, Start};
+use super::refused::LeadRefusal;
 use super::seating::Seating;
 use super::showing::{self, rate_table};
 use super::submission::{Growth, Submission};
 use crate::rate_table::asks::Asks;
-use crate::rate_table::machine::Beginning;
-use crate::rate_table::record::TableHead;
+use crate::rate_table::machine::MachineStart;
+use crate::rate_table::record::TableHeader;
 use crate::rate_table::table::Table;
 use crate::rate_table::treatment;
 use crate::records::identity::identity_of;
 use crate::records::writing::{IdentityLookBack, LeadCommit};
-use crate::records::{Unavailable, consents, contacts, reading, writing};
+use crate::records::{RecordUnavailable, consents, contacts, reading, writing};
 use offerd_base::ids;
 use offerd_base::load_shedder::Permit;
 use offerd_base::telemetry::metrics::{CONSENTS_CUT, EXPERIMENT_LEADS, SUBMITS_REFUSED};
@@ -39,16 +39,16 @@ use offerd_base::telemetry::traces::{LeadTrace, TraceContext};
 use offerd_model::{ProductType, Viewer};
 use offerd_partners::Fit;
 use offerd_store::entities::LeadRecord;
-use offerd_store::{Commit, CommitError, Health, Tree, codec};
+use offerd_store::{Commit, CommitError, StoreHealth, Tree, codec};
 
 /// Accepts leads and shows rate tables. Cheap to clone.
 #[derive(Clone)]
 pub struct Matchmaker {
-    engine: Arc<Engine>,
+    engine: Arc<MatchingEngine>,
     arbiters: Arc<[ArbiterHandle]>,
     next_arbiter: Arc<AtomicUsize>,
     admission: Admission,
-    under_way: UnderWay,
+    under_way: KeysInFlight,
 }
 
 /// A lead about to be written with a rate table.
@@ -58,13 +58,13 @@ struct Arrival<'r> {
     table: Uuid,
     idempotency_key: Option<&'r IdempotencyKey>,
     /// The lock on the idempotency key against concurrent requests.
-    held: Option<Held>,
+    held: Option<IdempotencyHold>,
     trace: LeadTrace,
     permit: Permit,
 }
 
 /// A table whose actor is running.
-struct Begun {
+struct StartedTable {
     actor: Addr<RateTableActor>,
     /// The lead's record, without the submitted data.
     record: LeadRecord,
@@ -78,7 +78,7 @@ struct Begun {
 
 /// The result of resuming a table that a crash left pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Resumed {
+pub(super) enum ResumedTable {
     /// An actor is building it.
     GoesOn,
     /// Its lead is erased, so it is no longer pending.
@@ -88,14 +88,14 @@ pub(super) enum Resumed {
 impl Matchmaker {
     /// A matchmaker whose actors run on the thread that accepted the lead, if it runs actors; else on
     /// `arbiters` in turn, of which there is at least one.
-    pub fn new(engine: Engine, arbiters: Vec<ArbiterHandle>) -> Self {
+    pub fn new(engine: MatchingEngine, arbiters: Vec<ArbiterHandle>) -> Self {
         assert!(!arbiters.is_empty(), "actors need an arbiter to run on");
         Self {
             admission: Admission::default(),
             engine: Arc::new(engine),
             arbiters: arbiters.into(),
             next_arbiter: Arc::default(),
-            under_way: UnderWay::default(),
+            under_way: KeysInFlight::default(),
         }
     }
 
@@ -107,13 +107,17 @@ impl Matchmaker {
     /// was written, but may leave the table to recovery; callers run it in a task of its own.
     ///
     /// # Errors
-    /// [`Refused`]; then nothing is written, unless the store fails halfway.
-    pub async fn submit(&self, mut submission: Submission, until: Until) -> Result<Snapshot, Refused> {
+    /// [`LeadRefusal`]; then nothing is written, unless the store fails halfway.
+    pub async fn submit(
+        &self,
+        mut submission: Submission,
+        until: Until,
+    ) -> Result<TableSnapshot, LeadRefusal> {
         let key = submission.idempotency_key.clone();
-        let held = key.as_ref().map(|key| self.under_way.hold(key).ok_or(Refused::UnderWay)).transpose();
+        let held = key.as_ref().map(|key| self.under_way.hold(key).ok_or(LeadRefusal::UnderWay)).transpose();
         // The request that holds the key may be waiting for the disk.
         let is_stalled = || self.engine.records.store.is_stalled();
-        let held = held.map_err(|refused| if is_stalled() { Refused::late() } else { refused })?;
+        let held = held.map_err(|refused| if is_stalled() { LeadRefusal::late() } else { refused })?;
         let viewer = submission.viewer();
         if let Some(answer) = self.answered_before(viewer, key.as_ref()).await {
             drop(held);
@@ -138,9 +142,9 @@ impl Matchmaker {
                 Ok(shown)
             }
             // The duplicate may be this very request, accepted by another node.
-            Err(Refused::Duplicate(lead)) => {
+            Err(LeadRefusal::Duplicate(lead)) => {
                 let answer = self.answered_before(viewer, key.as_ref()).await;
-                self.settled(answer.unwrap_or(Err(Refused::Duplicate(lead)))?, viewer, until).await
+                self.settled(answer.unwrap_or(Err(LeadRefusal::Duplicate(lead)))?, viewer, until).await
             }
             Err(refused) => Err(refused),
         }
@@ -151,36 +155,41 @@ impl Matchmaker {
         &self,
         viewer: Viewer,
         key: Option<&IdempotencyKey>,
-    ) -> Option<Result<Snapshot, Refused>> {
+    ) -> Option<Result<TableSnapshot, LeadRefusal>> {
         match key?.look_up(&self.engine.records.store) {
-            Known::New => None,
-            Known::OtherBody => Some(Err(Refused::OtherBody)),
-            Known::Done(table) => {
+            IdempotencyState::New => None,
+            IdempotencyState::OtherBody => Some(Err(LeadRefusal::OtherBody)),
+            IdempotencyState::Done(table) => {
                 let shown = rate_table(&self.engine, viewer, table).await.ok().flatten();
-                Some(shown.ok_or(Refused::StoreFailed))
+                Some(shown.ok_or(LeadRefusal::StoreFailed))
             }
         }
     }
 
     /// The snapshot; the completed one where the caller waits for that.
-    async fn settled(&self, shown: Snapshot, viewer: Viewer, until: Until) -> Result<Snapshot, Refused> {
+    async fn settled(
+        &self,
+        shown: TableSnapshot,
+        viewer: Viewer,
+        until: Until,
+    ) -> Result<TableSnapshot, LeadRefusal> {
         if until != Until::Settled || !shown.pending {
             return Ok(shown);
         }
         let completed = showing::completed(&self.engine, viewer, shown.table).await.ok().flatten();
-        completed.filter(|table| !table.pending).ok_or(Refused::StoreFailed)
+        completed.filter(|table| !table.pending).ok_or(LeadRefusal::StoreFailed)
     }
 
     /// Accepts a lead without a rate table. Once this returns, the lead survives a crash.
     ///
     /// # Errors
-    /// [`Refused`], with nothing written.
-    pub async fn take_lead(&self, submission: Submission) -> Result<LeadRecord, Refused> {
+    /// [`LeadRefusal`], with nothing written.
+    pub async fn take_lead(&self, submission: Submission) -> Result<LeadRecord, LeadRefusal> {
         self.room()?;
         let look_back_minutes = submission.look_back_minutes;
         let record = self.record(submission, &self.engine.configuration());
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
-        self.engine.commit(commit).await.map_err(|failure| Refused::by(&record, failure))?;
+        self.engine.commit(commit).await.map_err(|failure| LeadRefusal::by(&record, failure))?;
         note_drawn(record.experiments.clone());
         Ok(record)
     }
@@ -189,17 +198,17 @@ impl Matchmaker {
     /// serialised, so none is lost. The permit is paused while it waits for its turn.
     ///
     /// # Errors
-    /// [`Refused`], with nothing written.
+    /// [`LeadRefusal`], with nothing written.
     pub async fn grow_lead(
         &self,
         growth: Growth<'_>,
         permit: &mut Permit,
-    ) -> Result<Option<LeadRecord>, Refused> {
+    ) -> Result<Option<LeadRecord>, LeadRefusal> {
         let Some((earlier, _)) = self.merged(growth)? else { return Ok(None) };
         permit.pause();
         let turn = self.engine.turn(Tree::Leads, growth.lead).await;
         permit.resume();
-        let mut turn = turn.map_err(|failure| Refused::by(&earlier, failure))?;
+        let mut turn = turn.map_err(|failure| LeadRefusal::by(&earlier, failure))?;
         while turn.tries().await {
             let Some((earlier, grown)) = self.merged(growth)? else { return Ok(None) };
             let commit = contacts::grown(&self.engine.records.store, (&earlier, &grown));
@@ -210,24 +219,24 @@ impl Matchmaker {
                 }
                 Err(CommitError::Guard { .. }) => {}
                 Err(CommitError::Erased) => return Ok(None),
-                Err(failure) => return Err(Refused::by(&grown, failure)),
+                Err(failure) => return Err(LeadRefusal::by(&grown, failure)),
             }
         }
-        Err(Refused::by(&earlier, CommitError::Crowded))
+        Err(LeadRefusal::by(&earlier, CommitError::Crowded))
     }
 
     /// Merges attributes into a lead and builds a new rate table, like [`submit`](Self::submit); `None` when
     /// the viewer has no such lead.
     ///
     /// # Errors
-    /// [`Refused`].
+    /// [`LeadRefusal`].
     pub async fn submit_again(
         &self,
         growth: Growth<'_>,
         trace: Option<&TraceContext>,
         mut permit: Permit,
         until: Until,
-    ) -> Result<Option<Snapshot>, Refused> {
+    ) -> Result<Option<TableSnapshot>, LeadRefusal> {
         let configuration = self.engine.configuration();
         let place = self.admit(growth.viewer.company, &configuration)?;
         let trace = self.engine.traces.lead(trace);
@@ -239,15 +248,15 @@ impl Matchmaker {
         let arrival =
             Arrival { record: grown, lead, table, idempotency_key: None, held: None, trace, permit };
         match self.build(configuration, place, arrival, until).await {
-            Err(Refused::Erased(_)) => Ok(None),
+            Err(LeadRefusal::Erased(_)) => Ok(None),
             shown => shown.map(Some),
         }
     }
 
     /// The lead before and after a merge.
-    fn merged(&self, growth: Growth<'_>) -> Result<Option<(LeadRecord, LeadRecord)>, Refused> {
+    fn merged(&self, growth: Growth<'_>) -> Result<Option<(LeadRecord, LeadRecord)>, LeadRefusal> {
         let Growth { viewer, lead, later, newer_values, made_since } = growth;
-        let found = reading::lead(&self.engine.records.store, lead).map_err(|_| Refused::StoreFailed)?;
+        let found = reading::lead(&self.engine.records.store, lead).map_err(|_| LeadRefusal::StoreFailed)?;
         let seen = found.filter(|record| viewer.sees(record.company, record.test));
         let Some(earlier) = seen else { return Ok(None) };
         if made_since.is_some_and(|since| earlier.created_at < since) {
@@ -267,24 +276,24 @@ impl Matchmaker {
         let grown = consents::kept(&earlier, grown, rules.consents_kept_per_lead);
         let bytes = |record| codec::encode_json(record).len();
         if bytes(&grown) > rules.bytes_per_lead.max(bytes(&earlier)) {
-            return Err(Refused::TooLarge(rules.bytes_per_lead).counted("lead_too_large"));
+            return Err(LeadRefusal::TooLarge(rules.bytes_per_lead).counted("lead_too_large"));
         }
         Ok(Some((earlier, grown)))
     }
 
     /// Refuses new work while the disk does not respond or is nearly full.
-    fn room(&self) -> Result<(), Refused> {
+    fn room(&self) -> Result<(), LeadRefusal> {
         let store = &self.engine.records.store;
         if store.is_stalled() {
-            return Err(Refused::late());
+            return Err(LeadRefusal::late());
         }
         match store.health() {
-            Health::Short(_) => Err(Refused::DiskFull.counted("disk_full")),
+            StoreHealth::Short(_) => Err(LeadRefusal::DiskFull.counted("disk_full")),
             _ => Ok(()),
         }
     }
 
-    fn admit(&self, company: Uuid, configuration: &Configuration) -> Result<LivePlace, Refused> {
+    fn admit(&self, company: Uuid, configuration: &Configuration) -> Result<LivePlace, LeadRefusal> {
         self.room()?;
         self.admission.admit(company, configuration.rules.matching)
     }
@@ -296,7 +305,7 @@ impl Matchmaker {
         place: LivePlace,
         arrival: Arrival<'_>,
         until: Until,
-    ) -> Result<Snapshot, Refused> {
+    ) -> Result<TableSnapshot, LeadRefusal> {
         let since = self.engine.kept.moment();
         let shown = self.begin(configuration, place, arrival, until).shown(&self.engine, until).await?;
         self.engine.kept.keep(since, &shown);
@@ -310,7 +319,7 @@ impl Matchmaker {
         place: LivePlace,
         arrival: Arrival<'_>,
         until: Until,
-    ) -> Begun {
+    ) -> StartedTable {
         let Arrival { mut record, mut lead, table, idempotency_key, held, mut trace, permit } = arrival;
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
@@ -339,7 +348,7 @@ impl Matchmaker {
             lead: Arc::new(std::mem::take(&mut record.lead)),
             fits: seating.plan.fits.into_iter().map(Some).collect(),
             calls: HashMap::new(),
-            first: Some(First { lead, until, acknowledged }),
+            first: Some(FirstWrite { lead, until, acknowledged }),
             begun: Some(begun),
             deadline,
             held,
@@ -347,14 +356,14 @@ impl Matchmaker {
             trace,
         };
         let actor = self.start(Arbiter::try_current(), begun_table, start);
-        Begun { actor, record, table, deadline, submit_wait, acknowledgement, permit }
+        StartedTable { actor, record, table, deadline, submit_wait, acknowledgement, permit }
     }
 
     /// Resumes a table that a crash left pending, under its original deadline.
     ///
     /// # Errors
-    /// [`Unavailable`] when the store has lost a part of it.
-    pub(super) async fn resume(&self, table: Uuid) -> Result<Resumed, Unavailable> {
+    /// [`RecordUnavailable`] when the store has lost a part of it.
+    pub(super) async fn resume(&self, table: Uuid) -> Result<ResumedTable, RecordUnavailable> {
         let Some(stored) = reading::table(&self.engine.records, table)? else {
             return self.drop_erased(table).await;
         };
@@ -394,17 +403,17 @@ impl Matchmaker {
         };
         let (asks, sequence) = (reading::asks(store, table)?, reading::next_answer(store, table));
         self.start(None, (stored, asks, Some(sequence)), start);
-        Ok(Resumed::GoesOn)
+        Ok(ResumedTable::GoesOn)
     }
 
     /// Handles a table whose lead was erased while the table was starting.
-    async fn drop_erased(&self, table: Uuid) -> Result<Resumed, Unavailable> {
+    async fn drop_erased(&self, table: Uuid) -> Result<ResumedTable, RecordUnavailable> {
         if !reading::was_erased(&self.engine.records.store, table)? {
-            return Err(Unavailable);
+            return Err(RecordUnavailable);
         }
         let commit = Commit::new().remove(Tree::OpenTables, table.as_bytes());
-        self.engine.records.store.commit(commit).await.map_err(|_| Unavailable)?;
-        Ok(Resumed::Erased)
+        self.engine.records.store.commit(commit).await.map_err(|_| RecordUnavailable)?;
+        Ok(ResumedTable::Erased)
     }
 
     /// Stops every actor; pending tables are recovered at the next start.
@@ -425,7 +434,7 @@ impl Matchmaker {
     }
 
     /// The shared state of all tables.
-    pub fn engine(&self) -> &Arc<Engine> {
+    pub fn engine(&self) -> &Arc<MatchingEngine> {
         &self.engine
     }
 
@@ -446,7 +455,7 @@ impl Matchmaker {
     ) -> Addr<RateTableActor> {
         let answers_at_once = |fit: &Option<Fit>| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once());
         let at_once = start.fits.iter().map(answers_at_once).collect();
-        let beginning = Beginning { table, at_once, asks, sequence };
+        let beginning = MachineStart { table, at_once, asks, sequence };
         let next = || self.next_arbiter.fetch_add(1, Ordering::Relaxed) % self.arbiters.len();
         let arbiter = here.unwrap_or_else(|| self.arbiters[next()].clone());
         let engine = Arc::clone(&self.engine);
@@ -454,15 +463,15 @@ impl Matchmaker {
     }
 }
 
-impl Begun {
+impl StartedTable {
     /// Waits until lead and table are on the disk, then until the table reaches `until`.
-    async fn shown(self, engine: &Engine, until: Until) -> Result<Snapshot, Refused> {
+    async fn shown(self, engine: &MatchingEngine, until: Until) -> Result<TableSnapshot, LeadRefusal> {
         let Self { actor, record, table, deadline, submit_wait, acknowledgement, permit } = self;
         let shown = match timeout_at(deadline, acknowledgement).await {
             // The table continues once the disk has taken it.
-            Err(_) => return Err(Refused::late()),
-            Ok(Err(_)) => return Err(Refused::StoreFailed),
-            Ok(Ok(Err(failure))) => return Err(Refused::by(&record, failure)),
+            Err(_) => return Err(LeadRefusal::late()),
+            Ok(Err(_)) => return Err(LeadRefusal::StoreFailed),
+            Ok(Ok(Err(failure))) => return Err(LeadRefusal::by(&record, failure)),
             Ok(Ok(Ok(shown))) => shown,
         };
         permit.acknowledged();
@@ -477,7 +486,7 @@ impl Begun {
             biased;
             shown = await_table(&actor, until, submit_wait) => shown,
             // The rest of the table waits for the disk.
-            () = too_late => return Err(Refused::late()),
+            () = too_late => return Err(LeadRefusal::late()),
         };
         if let Some(snapshot) = shown {
             return Ok(snapshot);
@@ -486,7 +495,7 @@ impl Begun {
         // that waits for the complete table does not get a pending one.
         let viewer = Viewer { company: record.company, test: record.test };
         let stored = rate_table(engine, viewer, table).await.ok().flatten();
-        stored.filter(|table| until != Until::Settled || !table.pending).ok_or(Refused::StoreFailed)
+        stored.filter(|table| until != Until::Settled || !table.pending).ok_or(LeadRefusal::StoreFailed)
     }
 }
 
@@ -498,10 +507,10 @@ fn note_drawn(variants: BTreeMap<String, String>) {
 }
 
 /// The head of a table, before any partner is asked.
-fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) -> TableHead {
+fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) -> TableHeader {
     let created_at = seating.round.at;
     let deadline = created_at + deadline.as_millis() as i64;
-    TableHead {
+    TableHeader {
         uuid,
         lead: record.uuid,
         company: record.company,
@@ -519,7 +528,11 @@ fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) 
 
 /// Waits until a table reaches `until`, at most `submit_wait` unless that is completion; `None` when its
 /// actor has stopped.
-async fn await_table(actor: &Addr<RateTableActor>, until: Until, submit_wait: Duration) -> Option<Snapshot> {
+async fn await_table(
+    actor: &Addr<RateTableActor>,
+    until: Until,
+    submit_wait: Duration,
+) -> Option<TableSnapshot> {
     let come = actor.send(AwaitTable(until));
     if until == Until::Settled {
         return come.await.ok().flatten();

@@ -26,7 +26,7 @@ pub struct PartnerAnswered {
 pub struct GetRateTable;
 
 impl Message for GetRateTable {
-    type Result = Option<Snapshot>;
+    type Result = Option<TableSnapshot>;
 }
 
 /// Asks whether the table is still at one of these versions, which the client holds; `None` when it is not.
@@ -42,7 +42,7 @@ impl Message for LookForChange {
 pub struct AwaitTable(pub Until);
 
 impl Message for AwaitTable {
-    type Result = Option<Snapshot>;
+    type Result = Option<TableSnapshot>;
 }
 
 /// How far a table must come before it is shown.
@@ -66,7 +66,7 @@ impl Message for Leave {
 
 /// A durable rate table, as clients see it.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct TableSnapshot {
     /// The table.
     pub table: Uuid,
     /// Its company.
@@ -100,5 +100,5 @@ pub enum Polled {
     /// The version that the client holds.
     Unchanged(Unchanged),
     /// Another version.
-    Shown(Snapshot),
+    Shown(TableSnapshot),
 }

@@ -70,10 +70,10 @@ pub mod transcripts;
 pub mod trigger;
 pub mod undeclared_words;
 
-pub use configuration::{Configuration, Rules};
-pub use engine::Engine;
-pub use kept_tables::{Moment, Rendition};
+pub use configuration::{Configuration, MatchingRules};
+pub use engine::MatchingEngine;
+pub use kept_tables::{Moment, RenditionKey};
 pub use matchmaker::Matchmaker;
-pub use messages::{Polled, Snapshot, Unchanged, Until};
-pub use refused::Refused;
+pub use messages::{Polled, TableSnapshot, Unchanged, Until};
+pub use refused::LeadRefusal;
 pub use submission::{Growth, Submission};

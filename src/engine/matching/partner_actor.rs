@@ -11,10 +11,10 @@ use super::call_facts::CallFacts;
 use super::calls::Calls;
 use super::late_asks::AnswerReader;
 use super::partner_clients::{PartnerClient, Rendered};
-use super::question::Question;
-use super::replies::Reply;
+use super::question::LeadQuestion;
+use super::replies::SeatReply;
 use super::trigger::Trigger;
-use crate::rate_table::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
+use crate::rate_table::outcome::{AskEnd, AskFailure, NoOfferReason, Outcome};
 use offerd_base::telemetry::metrics::OFFERS_CUT;
 use offerd_base::telemetry::traces::TraceContext;
 use offerd_partners::declared::{FailureKind, Simulate};
@@ -38,7 +38,7 @@ pub struct RequestOffers {
     /// The client of a remote partner.
     pub client: Option<PartnerClient>,
     /// The question.
-    pub question: Arc<Question>,
+    pub question: Arc<LeadQuestion>,
     /// The rendered request, if an HTTP partner's was prepared.
     pub rendered: Option<Rendered>,
     /// The state of a multi-call ask.
@@ -50,7 +50,7 @@ pub struct RequestOffers {
     /// The span of the ask, for a partner that continues the trace.
     pub trace: Option<TraceContext>,
     /// Receives the answer.
-    pub reply: Reply,
+    pub reply: SeatReply,
 }
 
 impl Actor for PartnerActor {
@@ -112,7 +112,7 @@ impl RequestOffers {
         let Self { seat, offers, most, question, draw, budget, reply, .. } = self;
         let answer = catalog_answer(&seat, &offers, most, &question);
         let Some(simulate) = seat.simulate else { return reply.send(answer) };
-        let fate = Fate::drawn(&simulate, draw);
+        let fate = SimulatedFate::drawn(&simulate, draw);
         let failure = fate.fails.then_some(simulate.failure);
         let is_late = fate.delay >= budget || failure == Some(FailureKind::Silence);
         sleep(if is_late { budget } else { fate.delay }).await;
@@ -120,13 +120,13 @@ impl RequestOffers {
             _ if is_late => Outcome::TimedOut,
             None => answer,
             Some(FailureKind::Panic) => panic!("simulated panic of a partner"),
-            Some(_) => Outcome::Failed(Failure::Refused),
+            Some(_) => Outcome::Failed(AskFailure::Refused),
         });
     }
 }
 
 /// The catalog's answer: at most `most` of the fitting offers.
-pub(super) fn catalog_answer(seat: &Seat, offers: &[usize], most: usize, question: &Question) -> Outcome {
+pub(super) fn catalog_answer(seat: &Seat, offers: &[usize], most: usize, question: &LeadQuestion) -> Outcome {
     let facts = question.facts();
     let quotes = offers.iter().filter_map(|offer| seat.offers[*offer].quote(&facts));
     let quotes = best(seat, quotes.collect(), most);
@@ -152,12 +152,12 @@ pub fn highest(mut quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
 }
 
 /// How a simulated partner treats one ask. Depends only on the draw, so a table can be replayed.
-struct Fate {
+struct SimulatedFate {
     delay: Duration,
     fails: bool,
 }
 
-impl Fate {
+impl SimulatedFate {
     fn drawn(simulate: &Simulate, draw: u64) -> Self {
         // Two fractions between 0 and 1 from one draw.
         let fraction = |bits: u64| (bits & 0xffff_ffff) as f64 / f64::from(u32::MAX);

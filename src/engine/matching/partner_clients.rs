@@ -13,16 +13,16 @@ use tokio::time::Instant;
 
 use super::call_facts::CallFacts;
 use super::calls::Calls;
-pub use super::conversation::Conversed;
+pub use super::conversation::FinalReply;
 use super::conversation::{Conversation, received};
 use super::late_asks::{AnswerReader, LateAsk, LateAsks, outcome_of};
-use super::question::Question;
+use super::question::LeadQuestion;
 use super::token_cache::TokenCache;
 use super::told_offers;
 use super::undeclared_words::{UNNAMED, is_of};
-use super::undeclared_words::{UndeclaredWord, UndeclaredWords};
+use super::undeclared_words::{UnknownDeclineReason, UnknownDeclineReasons};
 use crate::rate_table::bids::in_words;
-use crate::rate_table::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
+use crate::rate_table::outcome::{AskEnd, AskFailure, NoOfferReason, Outcome};
 use offerd_base::config::WireSettings;
 use offerd_base::declaration::Fault;
 use offerd_base::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
@@ -30,10 +30,14 @@ use offerd_base::telemetry::traces::TraceContext;
 use offerd_model::ProductType;
 use offerd_partners::http::auth::BearerToken;
 use offerd_partners::http::declared;
-use offerd_partners::http::{Answered, Exchange, HttpRequest, HttpSource, MappingError, Reading, Secrets};
+use offerd_partners::http::{
+    AnswerReading, Answered, HttpRequest, HttpSource, MappingError, PartnerExchange, Secrets,
+};
 use offerd_partners::{Book, Seat};
 pub use offerd_wire::{BreakerState, EndpointState};
-use offerd_wire::{Call, CallError, Endpoint, EndpointRules, LateEar, PanelRules, PoolRules, Reply, Wire};
+use offerd_wire::{
+    Call, CallError, CallReply, Endpoint, EndpointRules, LateReplyCallback, PanelRules, PoolRules, Wire,
+};
 
 /// Longest wait for a late answer.
 const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
@@ -52,7 +56,7 @@ pub struct PartnerClients {
 pub struct PartnerClient {
     pub(super) wired: Arc<Wired>,
     /// Unknown decline reasons since the file was read.
-    words: Arc<UndeclaredWords>,
+    words: Arc<UnknownDeclineReasons>,
 }
 
 /// The part of a client that survives reloads while the wire settings are unchanged.
@@ -91,7 +95,7 @@ impl PartnerClients {
             match same.map_or_else(|| self.client(seat, source), Ok) {
                 // New mappings have new unknown words.
                 Ok(client) => {
-                    let words = Arc::new(UndeclaredWords::of(seat));
+                    let words = Arc::new(UnknownDeclineReasons::of(seat));
                     drop(clients.insert(place, PartnerClient { words, ..client }))
                 }
                 Err(found) => faults.extend(found.into_iter().map(|(key, message)| Fault {
@@ -153,7 +157,7 @@ impl PartnerClients {
             mappings: histogram!(PARTNER_MAPPING_SECONDS, &labels),
             late: LateAsks::default(),
         };
-        Ok(PartnerClient { wired: Arc::new(wired), words: Arc::new(UndeclaredWords::of(seat)) })
+        Ok(PartnerClient { wired: Arc::new(wired), words: Arc::new(UnknownDeclineReasons::of(seat)) })
     }
 }
 
@@ -193,10 +197,10 @@ impl PartnerClient {
     pub async fn fetch(
         &self,
         source: &HttpSource,
-        question: &Question,
+        question: &LeadQuestion,
         deadline: Instant,
-        seen: impl FnMut(&Exchange, &Reply),
-    ) -> Result<Option<Conversed>, String> {
+        seen: impl FnMut(&PartnerExchange, &CallReply),
+    ) -> Result<Option<FinalReply>, String> {
         let conversed = Conversation { client: self, source, question, trace: None, deadline, reader: None }
             .come_to_an_end(None, Calls::default(), seen)
             .await;
@@ -211,8 +215,8 @@ impl PartnerClient {
     pub async fn post(
         &self,
         source: &HttpSource,
-        question: &Question,
-        (exchange, calls): (&Exchange, &mut Calls),
+        question: &LeadQuestion,
+        (exchange, calls): (&PartnerExchange, &mut Calls),
         deadline: Instant,
     ) -> Result<bool, String> {
         let conversation =
@@ -232,7 +236,7 @@ impl PartnerClient {
     }
 
     /// The partner's unknown decline reasons.
-    pub fn undeclared_words(&self) -> Vec<UndeclaredWord> {
+    pub fn undeclared_words(&self) -> Vec<UnknownDeclineReason> {
         self.words.counted()
     }
 
@@ -246,7 +250,7 @@ impl PartnerClient {
         reader: &AnswerReader,
         (rendered, calls): (Option<Rendered>, Calls),
         (trace, facts): (Option<&TraceContext>, &mut CallFacts),
-    ) -> Result<AskEnd, Trouble> {
+    ) -> Result<AskEnd, AskError> {
         let AnswerReader { seat, question, .. } = reader;
         let Some(source) = &seat.http else { return Ok(Outcome::NoOffers(NoOfferReason::Declined).into()) };
         let mut mapping = rendered.as_ref().map_or(Duration::ZERO, |rendered| rendered.took);
@@ -261,31 +265,31 @@ impl PartnerClient {
         let conversed = match conversed {
             Ok(Some(conversed)) => conversed,
             Ok(None) => return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox).into()),
-            Err(Trouble::NotSent(reason, cause)) => return Ok(Outcome::NoOffers(reason).because(cause)),
+            Err(AskError::NotSent(reason, cause)) => return Ok(Outcome::NoOffers(reason).because(cause)),
             Err(trouble) => return Err(trouble),
         };
         let (bid, reached) = (conversed.exchange.bid, conversed.exchange.clone());
         let begun = std::time::Instant::now();
         let answered = reader.aside(conversed.reply.body.len(), |reader| reading(reader, conversed)).await;
-        let answered = answered.ok_or(Trouble::TimedOut)?;
+        let answered = answered.ok_or(AskError::TimedOut)?;
         mapping += begun.elapsed();
         self.wired.mappings.record(mapping.as_secs_f64());
         facts.mapped = mapping;
-        let answered =
-            answered.map_err(|error| Trouble::Answer(source.places.locate(&error)).in_call(source, &reached));
+        let answered = answered
+            .map_err(|error| AskError::Answer(source.places.locate(&error)).in_call(source, &reached));
         // Declining is healthy; an error or an unreadable answer is not.
         self.wired
             .endpoint
             .judged(matches!(&answered, Ok(reading) if !matches!(reading.answered, Answered::Failed(_))));
         let reading = answered?;
         let told = told_offers::tell(seat, &reading);
-        let Reading { answered, undeclared, .. } = reading;
+        let AnswerReading { answered, undeclared, .. } = reading;
         if let Some(word) = undeclared {
             let is_nobodys = source.withheld().out_of(&word) == word && !is_of(&question.lead, &word);
             self.words.count(if is_nobodys { word } else { UNNAMED.to_owned() });
         }
         let outcome =
-            outcome_of(answered).map_err(|cause| Trouble::Answer(cause).in_call(source, &reached))?;
+            outcome_of(answered).map_err(|cause| AskError::Answer(cause).in_call(source, &reached))?;
         let (is_sold, when_shown) = (!outcome.quotes().is_empty(), source.post.when_shown());
         let end = match (told, bid) {
             (None, None) => outcome.into(),
@@ -303,23 +307,23 @@ impl PartnerClient {
     pub(super) async fn token(
         &self,
         source: &HttpSource,
-        question: &Question,
+        question: &LeadQuestion,
         deadline: Instant,
-    ) -> Result<Option<BearerToken>, Trouble> {
+    ) -> Result<Option<BearerToken>, AskError> {
         let test = question.asked.test;
         let request = source.token_request(test, Secrets::Real);
-        let Some(request) = request.map_err(|error| Trouble::Request(source.places.locate(&error)))? else {
+        let Some(request) = request.map_err(|error| AskError::Request(source.places.locate(&error)))? else {
             return Ok(None);
         };
         let fetch = async {
-            let reply = self.send(request, false, deadline, || None).await.map_err(Trouble::Call)?;
+            let reply = self.send(request, false, deadline, || None).await.map_err(AskError::Call)?;
             let token = BearerToken::read(reply.status, &reply.body);
             self.wired.endpoint.judged(token.is_ok());
-            token.map_err(Trouble::Answer)
+            token.map_err(AskError::Answer)
         };
         let cache = &self.wired.tokens[usize::from(test)];
         let fetched = tokio::time::timeout_at(deadline, cache.get(fetch)).await;
-        fetched.unwrap_or(Err(Trouble::TimedOut)).map(Some)
+        fetched.unwrap_or(Err(AskError::TimedOut)).map(Some)
     }
 
     pub(super) async fn send(
@@ -327,8 +331,8 @@ impl PartnerClient {
         request: HttpRequest,
         once: bool,
         deadline: Instant,
-        late: impl FnOnce() -> Option<LateEar>,
-    ) -> Result<Reply, CallError> {
+        late: impl FnOnce() -> Option<LateReplyCallback>,
+    ) -> Result<CallReply, CallError> {
         let HttpRequest { method, url, headers, body, .. } = request;
         // Repeating a safe request does no harm (RFC 9110, 9.2.2).
         let idempotent = !once && (self.wired.rules.idempotent == Some(true) || method.is_idempotent());
@@ -337,7 +341,7 @@ impl PartnerClient {
     }
 }
 
-fn reading(reader: &AnswerReader, conversed: Conversed) -> Result<Reading, MappingError> {
+fn reading(reader: &AnswerReader, conversed: FinalReply) -> Result<AnswerReading, MappingError> {
     let Some(source) = &reader.seat.http else { return Ok(Answered::Declined(None).into()) };
     conversed.reading(source, &reader.question, &reader.offers())
 }
@@ -345,29 +349,29 @@ fn reading(reader: &AnswerReader, conversed: Conversed) -> Result<Reading, Mappi
 /// A seat's request before it is sent. Holds personal data and secrets, so it is not `Debug`.
 pub struct Rendered {
     /// `None` for a test lead of a partner without a sandbox.
-    pub(super) request: Result<Option<HttpRequest>, Trouble>,
+    pub(super) request: Result<Option<HttpRequest>, AskError>,
     took: Duration,
 }
 
 impl Rendered {
     /// Renders the request of a question to a seat; `None` when it is not asked over HTTP.
-    pub fn of(seat: &Seat, question: &Question) -> Option<Self> {
+    pub fn of(seat: &Seat, question: &LeadQuestion) -> Option<Self> {
         // The callback address is known only when the partner is asked.
         let source = seat.http.as_ref().filter(|source| !source.has_callback());
-        source.map(|source| Self::by(source, &Exchange::default(), question))
+        source.map(|source| Self::by(source, &PartnerExchange::default(), question))
     }
 
-    pub(super) fn by(source: &HttpSource, exchange: &Exchange, question: &Question) -> Self {
+    pub(super) fn by(source: &HttpSource, exchange: &PartnerExchange, question: &LeadQuestion) -> Self {
         let begun = std::time::Instant::now();
         let request = source.request(exchange, question.given(), Secrets::Real);
-        let request = request.map_err(|error| Trouble::Request(source.places.locate(&error)));
+        let request = request.map_err(|error| AskError::Request(source.places.locate(&error)));
         Self { request, took: begun.elapsed() }
     }
 }
 
 /// Why there is no usable answer. Quotes nothing of what was sent or answered.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
+pub(super) enum AskError {
     /// The partner bid, but is not sent the lead.
     #[error("{1}")]
     NotSent(NoOfferReason, String),
@@ -398,7 +402,7 @@ pub(super) enum Trouble {
     In(String, Box<Self>),
 }
 
-impl Trouble {
+impl AskError {
     /// Whether time ran out and nothing else failed.
     pub(super) fn is_timeout(&self) -> bool {
         use CallError::{NoTime, TimedOut};
@@ -412,7 +416,7 @@ impl Trouble {
 
     /// Adds the current call where there are several, so that the reader sees whether the partner was about
     /// to be sent the person.
-    pub(super) fn in_call(self, source: &HttpSource, exchange: &Exchange) -> Self {
+    pub(super) fn in_call(self, source: &HttpSource, exchange: &PartnerExchange) -> Self {
         match (self, source.step_key(exchange)) {
             (trouble @ (Self::NotSent(..) | Self::Unsure | Self::In(..)), _) | (trouble, None) => trouble,
             (trouble, Some(key)) => {
@@ -431,16 +435,16 @@ impl Trouble {
     fn outcome(&self) -> Outcome {
         match self {
             Self::NotSent(reason, _) => Outcome::NoOffers(*reason),
-            Self::Unsure => Outcome::Failed(Failure::Unsure),
-            Self::Unrecorded => Outcome::Failed(Failure::KeptOut),
+            Self::Unsure => Outcome::Failed(AskFailure::Unsure),
+            Self::Unrecorded => Outcome::Failed(AskFailure::KeptOut),
             Self::In(_, trouble) => trouble.outcome(),
-            Self::Request(_) => Outcome::Failed(Failure::Request),
+            Self::Request(_) => Outcome::Failed(AskFailure::Request),
             Self::NotCalled | Self::Unsigned | Self::TimedOut | Self::Pending => Outcome::TimedOut,
             Self::Call(CallError::TimedOut { .. } | CallError::NoTime) => Outcome::TimedOut,
-            Self::Call(CallError::Busy | CallError::BreakerOpen) => Outcome::Failed(Failure::KeptOut),
-            Self::Answer(_) => Outcome::Failed(Failure::Answer),
-            Self::Call(error) if error.is_of_answer() => Outcome::Failed(Failure::Answer),
-            Self::Call(_) => Outcome::Failed(Failure::Unreachable),
+            Self::Call(CallError::Busy | CallError::BreakerOpen) => Outcome::Failed(AskFailure::KeptOut),
+            Self::Answer(_) => Outcome::Failed(AskFailure::Answer),
+            Self::Call(error) if error.is_of_answer() => Outcome::Failed(AskFailure::Answer),
+            Self::Call(_) => Outcome::Failed(AskFailure::Unreachable),
         }
     }
 }

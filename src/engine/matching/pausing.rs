@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::engine::Engine;
+use super::engine::MatchingEngine;
 use offerd_model::ProductType;
 use offerd_partners::Book;
-use offerd_store::pauses::{Pause, Pauses, Resumed};
+use offerd_store::pauses::{Pause, Pauses, ResumeResult};
 use offerd_store::{Commit, CommitError, ReadError};
 
 /// A partner, or one of its products, to pause or resume.
@@ -47,7 +47,7 @@ impl Pausable {
 /// # Errors
 /// The failure of the store.
 pub async fn pause(
-    engine: &Engine,
+    engine: &MatchingEngine,
     what: &Pausable,
     commit: impl AsyncFnOnce(Commit) -> Result<(), CommitError>,
 ) -> Result<Pause, CommitError> {
@@ -63,10 +63,10 @@ pub async fn pause(
 /// # Errors
 /// The failure of the store.
 pub async fn resume(
-    engine: &Engine,
+    engine: &MatchingEngine,
     what: &Pausable,
     commit: impl AsyncFnOnce(Commit) -> Result<(), CommitError>,
-) -> Result<Resumed, CommitError> {
+) -> Result<ResumeResult, CommitError> {
     let pauses = Pauses::of(engine.records.store.clone());
     let resumed = pauses.resume(&what.partner, what.product_type, commit).await?;
     take_in(engine, &pauses)?;
@@ -74,7 +74,7 @@ pub async fn resume(
 }
 
 /// Applies the written pauses; a failure means that they are stored but not in force here.
-fn take_in(engine: &Engine, pauses: &Pauses) -> Result<(), CommitError> {
+fn take_in(engine: &MatchingEngine, pauses: &Pauses) -> Result<(), CommitError> {
     let taken_in = engine.limiter.take_in_pauses(pauses);
     taken_in.map_err(|failure: ReadError| CommitError::Failed(format!("pauses cannot be read: {failure}")))
 }

@@ -11,22 +11,22 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::partner_clients::Rendered;
-use super::question::Question;
+use super::question::LeadQuestion;
 use offerd_partners::Seat;
 
 /// Most requests rendered before yielding to other tasks on this thread, about half a millisecond.
 const MOST: usize = 32;
 
 /// The question of a lead, and its rendered requests.
-pub struct Prepared {
+pub struct PreparedRequests {
     /// The question.
-    pub question: Arc<Question>,
+    pub question: Arc<LeadQuestion>,
     requests: Vec<Option<Rendered>>,
 }
 
-impl Prepared {
+impl PreparedRequests {
     /// A question without rendered requests.
-    pub fn without_requests(question: Question) -> Self {
+    pub fn without_requests(question: LeadQuestion) -> Self {
         Self { question: Arc::new(question), requests: Vec::new() }
     }
 
@@ -34,7 +34,7 @@ impl Prepared {
     /// none. If a mapping panics, that seat's own ask renders it again and fails alone.
     pub async fn meanwhile<T>(
         under_way: impl Future<Output = T>,
-        question: Arc<Question>,
+        question: Arc<LeadQuestion>,
         seats: impl Iterator<Item = Option<&Seat>>,
     ) -> (T, Self) {
         let mut under_way = pin!(under_way);
@@ -77,7 +77,7 @@ mod tests {
     use crate::partner_files::far_lender;
     use offerd_model::{CreditBands, Lead};
     use offerd_partners::Book;
-    use offerd_partners::http::Asked;
+    use offerd_partners::http::AskContext;
 
     fn lenders() -> Book {
         let text = |key| far_lender(key, "https://lender.example/", "").text();
@@ -85,10 +85,10 @@ mod tests {
         Book::from_texts(files).expect("the partners of a test are good")
     }
 
-    fn question() -> Arc<Question> {
+    fn question() -> Arc<LeadQuestion> {
         let now = chrono::Utc::now();
-        let asked = Asked { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
-        Arc::new(Question::new(Arc::new(Lead::default()), CreditBands::Current, asked))
+        let asked = AskContext { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
+        Arc::new(LeadQuestion::new(Arc::new(Lead::default()), CreditBands::Current, asked))
     }
 
     /// Completes after this many polls.
@@ -99,7 +99,7 @@ mod tests {
         "written"
     }
 
-    fn made(prepared: &mut Prepared) -> [bool; 3] {
+    fn made(prepared: &mut PreparedRequests) -> [bool; 3] {
         [0, 1, 2].map(|seat| prepared.take(seat).is_some())
     }
 
@@ -107,7 +107,7 @@ mod tests {
     async fn requests_are_made_while_the_disk_is_busy_and_given_once() {
         let book = lenders();
         let seats = book.seats().iter().map(|seat| Some(&**seat));
-        let (done, mut prepared) = Prepared::meanwhile(looks(10), question(), seats).await;
+        let (done, mut prepared) = PreparedRequests::meanwhile(looks(10), question(), seats).await;
         assert_eq!((done, made(&mut prepared)), ("written", [true; 3]));
         assert_eq!(made(&mut prepared), [false; 3]);
     }
@@ -116,10 +116,10 @@ mod tests {
     async fn nothing_is_waited_for_that_is_not_made_yet() {
         let book = lenders();
         let seats = book.seats().iter().map(|seat| Some(&**seat));
-        let (_, mut prepared) = Prepared::meanwhile(looks(3), question(), seats.clone()).await;
+        let (_, mut prepared) = PreparedRequests::meanwhile(looks(3), question(), seats.clone()).await;
         assert_eq!(made(&mut prepared), [true, true, false]);
         let (_, mut prepared) =
-            Prepared::meanwhile(ready(()), question(), seats).now_or_never().expect("it is done");
+            PreparedRequests::meanwhile(ready(()), question(), seats).now_or_never().expect("it is done");
         assert_eq!(made(&mut prepared), [false; 3]);
     }
 
@@ -127,7 +127,7 @@ mod tests {
     async fn nothing_is_made_for_a_seat_that_is_held() {
         let book = lenders();
         let seats = book.seats().iter().enumerate().map(|(nth, seat)| (nth != 1).then_some(&**seat));
-        let (_, mut prepared) = Prepared::meanwhile(looks(10), question(), seats).await;
+        let (_, mut prepared) = PreparedRequests::meanwhile(looks(10), question(), seats).await;
         assert_eq!(made(&mut prepared), [true, false, true]);
     }
 }

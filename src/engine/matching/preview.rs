@@ -9,7 +9,7 @@ use bytes::Bytes;
 use chrono::Utc;
 use uuid::Uuid;
 
-use super::engine::Engine;
+use super::engine::MatchingEngine;
 use super::preview_end::{self, UNTIL};
 use offerd_model::{CreditBands, Lead, ProductType};
 use offerd_partners::base_url::absolute_in;
@@ -33,7 +33,7 @@ pub struct Preview {
 }
 
 /// The offers as a JSON array, highest score first, with at most as many per partner as an answer may have.
-pub fn show(engine: &Engine, preview: Preview) -> Bytes {
+pub fn show(engine: &MatchingEngine, preview: Preview) -> Bytes {
     let Preview { product_type, lead, max_deposit, newer_values, company } = preview;
     let lead = placed(Lead { product_types: Some(vec![product_type]), ..lead });
     let now = Utc::now();
@@ -79,7 +79,7 @@ fn placed(mut lead: Lead) -> Lead {
     lead
 }
 
-fn write(engine: &Engine, offers: &[(&Seat, &CatalogOffer, Quote)], made_at: i64) -> Bytes {
+fn write(engine: &MatchingEngine, offers: &[(&Seat, &CatalogOffer, Quote)], made_at: i64) -> Bytes {
     let mut out = vec![b'['];
     for (nth, (seat, offer, quote)) in offers.iter().enumerate() {
         if nth > 0 {

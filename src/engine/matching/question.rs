@@ -4,33 +4,33 @@ use std::sync::{Arc, OnceLock};
 
 use chrono::Utc;
 
-use crate::rate_table::record::TableHead;
+use crate::rate_table::record::TableHeader;
 use offerd_model::{CreditBands, Lead};
 use offerd_partners::Facts;
-use offerd_partners::http::{Asked, Given};
+use offerd_partners::http::{AskContext, Given};
 use offerd_partners::ranking::RankedBy;
 
 /// A lead's question, the same for every partner. Holds personal data, so it is not `Debug`.
-pub struct Question {
+pub struct LeadQuestion {
     /// The lead.
     pub lead: Arc<Lead>,
     /// The ids, and whether the lead is a test.
-    pub asked: Asked,
+    pub asked: AskContext,
     bands: CreditBands,
     given: OnceLock<Given>,
     ranked_by: Option<Arc<RankedBy>>,
 }
 
-impl Question {
+impl LeadQuestion {
     /// A question about `lead`, priced at the time in `asked`; `bands` map scores to ratings.
-    pub fn new(lead: Arc<Lead>, bands: CreditBands, asked: Asked) -> Self {
+    pub fn new(lead: Arc<Lead>, bands: CreditBands, asked: AskContext) -> Self {
         Self { lead, asked, bands, given: OnceLock::new(), ranked_by: None }
     }
 
     /// The question to a table's seats, as of now.
-    pub fn of(table: &TableHead, lead: Arc<Lead>, bands: CreditBands) -> Self {
-        let TableHead { uuid: rate_table, lead: uuid, test, .. } = *table;
-        Self::new(lead, bands, Asked { lead: uuid, rate_table, test, now: Utc::now() })
+    pub fn of(table: &TableHeader, lead: Arc<Lead>, bands: CreditBands) -> Self {
+        let TableHeader { uuid: rate_table, lead: uuid, test, .. } = *table;
+        Self::new(lead, bands, AskContext { lead: uuid, rate_table, test, now: Utc::now() })
     }
 
     /// Sets the ranking of the answers.

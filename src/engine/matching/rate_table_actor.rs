@@ -23,15 +23,15 @@ use super::admission::LivePlace;
 use super::audience::Audience;
 use super::budget::Budget;
 use super::configuration::Configuration;
-use super::engine::Engine;
-use super::idempotency::Held;
+use super::engine::MatchingEngine;
+use super::idempotency::IdempotencyHold;
 use super::messages::{
-    AwaitTable, GetRateTable, Leave, LookForChange, PartnerAnswered, Snapshot, Unchanged, Until,
+    AwaitTable, GetRateTable, Leave, LookForChange, PartnerAnswered, TableSnapshot, Unchanged, Until,
 };
-use super::prepared::Prepared;
-use super::replies::Replies;
+use super::prepared::PreparedRequests;
+use super::replies::SeatReplies;
 use crate::rate_table::call_record::CallRecord;
-use crate::rate_table::machine::{Beginning, Effect, Machine};
+use crate::rate_table::machine::{Effect, Machine, MachineStart};
 use crate::rate_table::table::Table;
 use crate::records::writing::LeadCommit;
 use offerd_base::config::MatchingSettings;
@@ -58,13 +58,13 @@ pub struct Start {
     /// The journaled calls of its seats.
     pub calls: HashMap<u16, CallRecord>,
     /// The first write of a new table.
-    pub first: Option<First>,
+    pub first: Option<FirstWrite>,
     /// When the lead had been read; `None` after a restart.
     pub begun: Option<Instant>,
     /// Deadline of the table.
     pub deadline: Instant,
     /// The lock on the client's idempotency key, until the table is written.
-    pub held: Option<Held>,
+    pub held: Option<IdempotencyHold>,
     /// The table's place among live tables, until it is settled.
     pub place: Option<LivePlace>,
     /// The trace of the lead, until the table is settled.
@@ -73,14 +73,14 @@ pub struct Start {
 
 /// Resolves when the lead is on the disk, with the snapshot if the table has come far enough, or with the
 /// reason why it was not accepted.
-pub type Acknowledged = oneshot::Sender<Result<Option<Snapshot>, CommitError>>;
+pub type Acknowledged = oneshot::Sender<Result<Option<TableSnapshot>, CommitError>>;
 
 /// The receiver of [`Acknowledged`].
-pub type Acknowledgement = oneshot::Receiver<Result<Option<Snapshot>, CommitError>>;
+pub type Acknowledgement = oneshot::Receiver<Result<Option<TableSnapshot>, CommitError>>;
 
 /// The first write of a table.
 #[derive(Debug)]
-pub struct First {
+pub struct FirstWrite {
     /// The commit of the lead.
     pub lead: LeadCommit,
     /// How far the table must come for the waiting caller.
@@ -91,16 +91,16 @@ pub struct First {
 
 /// Builds one lead's rate table, and lingers a little after completion.
 pub struct RateTableActor {
-    engine: Arc<Engine>,
+    engine: Arc<MatchingEngine>,
     start: Start,
     table: Machine,
     budget: Budget,
     /// Requests to remote partners, prepared while the disk is busy with the lead.
-    prepared: Option<Prepared>,
+    prepared: Option<PreparedRequests>,
     /// The caller of the first write, and how far the table must come for it.
     waiting: Option<(Until, Acknowledged)>,
     /// The replies of partners, once one is asked that does not answer at once.
-    replies: Option<Replies>,
+    replies: Option<SeatReplies>,
     /// The time of the slowest partner, for first and second look.
     slowest: [Duration; 2],
     audience: Audience,
@@ -153,7 +153,7 @@ impl Handler<LookForChange> for RateTableActor {
 }
 
 impl Handler<AwaitTable> for RateTableActor {
-    type Result = ResponseFuture<Option<Snapshot>>;
+    type Result = ResponseFuture<Option<TableSnapshot>>;
 
     fn handle(&mut self, AwaitTable(until): AwaitTable, ctx: &mut Context<Self>) -> Self::Result {
         if self.has_come(until) {
@@ -182,7 +182,7 @@ impl Handler<Leave> for RateTableActor {
 
 impl RateTableActor {
     /// An actor, ready to start on an arbiter.
-    pub fn new(engine: Arc<Engine>, start: Start, beginning: Beginning) -> Self {
+    pub fn new(engine: Arc<MatchingEngine>, start: Start, beginning: MachineStart) -> Self {
         let deadline = beginning.table.head().longest();
         let rules = MatchingSettings { deadline, ..start.configuration.rules.matching };
         Self {

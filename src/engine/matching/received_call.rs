@@ -8,20 +8,20 @@ use tokio::time::Instant;
 use tracing::info;
 use uuid::Uuid;
 
-use super::afterwards::Afterwards;
-use super::callbacks::{Called, Delivery};
+use super::afterwards::LateAnswerRecorder;
+use super::callbacks::{CallbackRequest, CallbackResult};
 use super::calls::{heard, reply};
-use super::engine::Engine;
+use super::engine::MatchingEngine;
 use super::late_asks::AnswerReader;
-use super::question::Question;
+use super::question::LeadQuestion;
 use crate::rate_table::cause::Cause;
-use crate::rate_table::record::{Answer, Ask};
+use crate::rate_table::record::{Ask, SeatAnswer};
 use crate::rate_table::table::Table;
-use crate::rate_table::transcript::CalledBy;
-use crate::records::{Unavailable, reading, transcripts};
+use crate::rate_table::transcript::CallInitiator;
+use crate::records::{RecordUnavailable, reading, transcripts};
 use offerd_base::telemetry::metrics::LATE_ANSWERS;
 use offerd_partners::Seat;
-use offerd_partners::http::Exchange;
+use offerd_partners::http::PartnerExchange;
 use offerd_store::Tree;
 
 /// The log word for an unreadable callback.
@@ -33,15 +33,19 @@ const KEPT_MAX: usize = 4;
 /// Delivers a call to the ask with this address. An accepted call is on the disk.
 ///
 /// # Errors
-/// [`Unavailable`] when the address cannot be looked up; the cause is logged.
-pub async fn receive(engine: &Engine, id: Uuid, called: Called) -> Result<Delivery, Unavailable> {
+/// [`RecordUnavailable`] when the address cannot be looked up; the cause is logged.
+pub async fn receive(
+    engine: &MatchingEngine,
+    id: Uuid,
+    called: CallbackRequest,
+) -> Result<CallbackResult, RecordUnavailable> {
     let delivery = engine.callbacks.deliver(id, called.clone()).await;
-    if let Delivery::Unreadable { seat, located, .. } = &delivery {
+    if let CallbackResult::Unreadable { seat, located, .. } = &delivery {
         let table = reading::table_of_callback(&engine.records, id)?.unwrap_or_default();
         let (failures, cause) = (&engine.statistics.failures, Cause::new(located));
         failures.note(&seat.identity.key, seat.product_type, table, UNREADABLE, Some(&cause));
     }
-    if let Delivery::Nobody = delivery
+    if let CallbackResult::Nobody = delivery
         && let Some(table) = reading::table_of_callback(&engine.records, id)?
     {
         counter!(LATE_ANSWERS).increment(1);
@@ -53,18 +57,23 @@ pub async fn receive(engine: &Engine, id: Uuid, called: Called) -> Result<Delive
 
 /// Keeps a correctly signed call that arrives after its ask ended: as a transcript if the partner file asks
 /// for it, and as a late answer if the ask ended without one.
-async fn keep_late(engine: &Engine, id: Uuid, table: Uuid, called: Called) -> Result<Delivery, Unavailable> {
-    let Some(table) = reading::table(&engine.records, table)? else { return Ok(Delivery::Late) };
+async fn keep_late(
+    engine: &MatchingEngine,
+    id: Uuid,
+    table: Uuid,
+    called: CallbackRequest,
+) -> Result<CallbackResult, RecordUnavailable> {
+    let Some(table) = reading::table(&engine.records, table)? else { return Ok(CallbackResult::Late) };
     let (lead, table_uuid) = (table.head().lead, table.head().uuid);
     let mut positions = 0..table.seats().len() as u16;
     let is_it = |position: &u16| engine.records.templates.ids.callback(table_uuid, *position) == id;
-    let Some(position) = positions.find(is_it) else { return Ok(Delivery::Late) };
+    let Some(position) = positions.find(is_it) else { return Ok(CallbackResult::Late) };
     let asked = &table.seats()[usize::from(position)];
     let configuration = engine.configuration();
     let Some(seat) = configuration.book.seat_of(&asked.key, asked.product_type) else {
-        return Ok(Delivery::Late);
+        return Ok(CallbackResult::Late);
     };
-    let Some(source) = &seat.http else { return Ok(Delivery::Late) };
+    let Some(source) = &seat.http else { return Ok(CallbackResult::Late) };
     let is_signed = source.is_signed(&called.headers, &called.body);
     let place = (table_uuid, position);
     if is_signed && source.transcripts && seat.second_look == asked.second_look {
@@ -75,39 +84,39 @@ async fn keep_late(engine: &Engine, id: Uuid, table: Uuid, called: Called) -> Re
         {
             let settings = configuration.rules.transcripts;
             let mut recorder = engine.transcripts.record(lead, place, source, settings);
-            recorder.heard(CalledBy::PartnerLate, None, &called.headers, &called.body);
+            recorder.heard(CallInitiator::PartnerLate, None, &called.headers, &called.body);
             recorder.write().await;
         }
     }
     let Some((mut exchange, reader)) = unanswered(engine, &table, position, seat)? else {
-        return Ok(Delivery::Late);
+        return Ok(CallbackResult::Late);
     };
     if !is_signed {
-        return Ok(Delivery::Unsigned);
+        return Ok(CallbackResult::Unsigned);
     }
     let reply = reply(heard(called));
     let read = spawn_blocking(move || (reader.late(&mut exchange, &reply), exchange.progress()));
     if let Ok((Some(outcome), progress)) = read.await {
         let (records, is_event) = (engine.records.clone(), source.late_is_event);
-        let afterwards = Afterwards { records, table: table_uuid, seat: position, is_event };
+        let afterwards = LateAnswerRecorder { records, table: table_uuid, seat: position, is_event };
         afterwards.came_late(outcome, progress).await;
     }
-    Ok(Delivery::Late)
+    Ok(CallbackResult::Late)
 }
 
 /// The progress of an ask that ended without an answer, and a reader for a late one; `None` where it was
 /// answered or can no longer be read.
 fn unanswered(
-    engine: &Engine,
+    engine: &MatchingEngine,
     table: &Table,
     position: u16,
     seat: &Arc<Seat>,
-) -> Result<Option<(Exchange, AnswerReader)>, Unavailable> {
+) -> Result<Option<(PartnerExchange, AnswerReader)>, RecordUnavailable> {
     let (store, head) = (&engine.records.store, table.head());
     let mut ended_without = false;
     for record in reading::answer_records(store, head.uuid) {
         let failed =
-            |(answer, _): (Answer, Option<Ask>)| answer.seat == position && answer.outcome.is_failure();
+            |(answer, _): (SeatAnswer, Option<Ask>)| answer.seat == position && answer.outcome.is_failure();
         ended_without |= record?.each().any(failed);
     }
     let call = reading::calls(store, head.uuid)?.remove(&position).filter(|_| ended_without);
@@ -115,7 +124,7 @@ fn unanswered(
     let (Some(exchange), Some(lead)) = (exchange, reading::lead(store, head.lead)?) else {
         return Ok(None);
     };
-    let question = Arc::new(Question::of(head, Arc::new(lead.lead), lead.bands));
+    let question = Arc::new(LeadQuestion::of(head, Arc::new(lead.lead), lead.bands));
     // Which offers fitted then is unknown; an offer is identified by its key.
     let offers = (0..seat.offers.len()).collect();
     Ok(Some((exchange, AnswerReader::new(Arc::clone(seat), offers, question, Instant::now(), None))))

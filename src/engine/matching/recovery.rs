@@ -14,8 +14,8 @@ use metrics::counter;
 use tracing::{error, info};
 use uuid::Uuid;
 
-use super::engine::Engine;
-use super::matchmaker::{Matchmaker, Resumed};
+use super::engine::MatchingEngine;
+use super::matchmaker::{Matchmaker, ResumedTable};
 use crate::records::open_tables::OpenTable;
 use offerd_base::telemetry::metrics::TABLES_RECOVERED;
 use offerd_store::{CommitError, ReadError, Topic};
@@ -33,7 +33,7 @@ const MORE: usize = 4;
 
 /// Pending tables without an owner.
 #[derive(Default)]
-struct Unattended {
+struct OrphanedTables {
     /// Tables of dead nodes.
     left_behind: Vec<OpenTable>,
     alive: BTreeSet<Uuid>,
@@ -55,7 +55,7 @@ pub async fn recover(matchmaker: &Matchmaker) -> usize {
 
 /// Why recovery runs.
 #[derive(PartialEq, Eq)]
-enum Look {
+enum RecoveryCause {
     /// The last run may have left some.
     Again,
     /// A node has started or ended.
@@ -74,30 +74,30 @@ pub async fn recover_for_ever(matchmaker: &Matchmaker) {
     let (mut ranks, mut is_left) = (FIRST, true);
     loop {
         let look = tokio::select! {
-            () = store.until_mended() => Look::Mended,
-            () = tokio::time::sleep(LOOK_AGAIN), if is_left || !waiting.is_empty() => Look::Again,
+            () = store.until_mended() => RecoveryCause::Mended,
+            () = tokio::time::sleep(LOOK_AGAIN), if is_left || !waiting.is_empty() => RecoveryCause::Again,
             seen = store.until_changed(Topic::Nodes, nodes) => {
                 nodes = seen;
-                Look::Nodes
+                RecoveryCause::Nodes
             }
         };
-        ranks = if look == Look::Again { ranks.saturating_mul(MORE) } else { FIRST };
+        ranks = if look == RecoveryCause::Again { ranks.saturating_mul(MORE) } else { FIRST };
         let Ok(unattended) = unattended(matchmaker).await else { continue };
         let mine = unattended.of_ranks_below(ranks, matchmaker);
         is_left = mine.len() < unattended.left_behind.len();
         take_over(matchmaker, mine).await;
-        if look == Look::Nodes {
+        if look == RecoveryCause::Nodes {
             continue;
         }
         // A table without an owner now is abandoned, or its actor was just being started.
         let (left, new): (HashSet<_>, HashSet<_>) =
             unattended.own.into_iter().partition(|table| waiting.contains(table));
         resume_all(matchmaker, left).await;
-        waiting = if look == Look::Mended { new } else { HashSet::new() };
+        waiting = if look == RecoveryCause::Mended { new } else { HashSet::new() };
     }
 }
 
-impl Unattended {
+impl OrphanedTables {
     /// The left-behind tables for which this node ranks below `ranks`.
     fn of_ranks_below(&self, ranks: usize, matchmaker: &Matchmaker) -> Vec<OpenTable> {
         let me = matchmaker.engine().records.store.node();
@@ -108,18 +108,18 @@ impl Unattended {
 
 /// Reads the pending tables on a blocking thread, then the live nodes. In this order, the owner of a new
 /// table was alive before.
-async fn unattended(matchmaker: &Matchmaker) -> Result<Unattended, ReadError> {
+async fn unattended(matchmaker: &Matchmaker) -> Result<OrphanedTables, ReadError> {
     let engine = Arc::clone(matchmaker.engine());
     let read = tokio::task::spawn_blocking(move || read_unattended(&engine)).await;
     // Fails only by a panic or at the end of the process.
-    read.unwrap_or_else(|_| Ok(Unattended::default()))
+    read.unwrap_or_else(|_| Ok(OrphanedTables::default()))
 }
 
-fn read_unattended(engine: &Engine) -> Result<Unattended, ReadError> {
+fn read_unattended(engine: &MatchingEngine) -> Result<OrphanedTables, ReadError> {
     let store = &engine.records.store;
     let open = OpenTable::all(store).collect::<Result<Vec<_>, _>>()?;
     let alive = store.alive()?;
-    let mut found = Unattended { alive, ..Unattended::default() };
+    let mut found = OrphanedTables { alive, ..OrphanedTables::default() };
     for table in open {
         if table.node == store.node() {
             if !engine.live.has(table.uuid) {
@@ -157,8 +157,8 @@ async fn resume_all(matchmaker: &Matchmaker, open: impl IntoIterator<Item = Uuid
     let mut recovered = 0;
     for table in open {
         match matchmaker.resume(table).await {
-            Ok(Resumed::GoesOn) => recovered += 1,
-            Ok(Resumed::Erased) => {}
+            Ok(ResumedTable::GoesOn) => recovered += 1,
+            Ok(ResumedTable::Erased) => {}
             Err(_) => {
                 error!(rate_table = %table, "a pending rate table cannot be recovered; it stays in the store as it is")
             }

@@ -10,7 +10,7 @@ use offerd_store::{CommitError, Tree};
 
 /// Why a lead is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refused {
+pub enum LeadRefusal {
     /// It duplicates this lead.
     Duplicate(Uuid),
     /// A lead with this UUID is erased.
@@ -31,7 +31,7 @@ pub enum Refused {
     StoreStalled,
 }
 
-impl Refused {
+impl LeadRefusal {
     /// The disk did not take the lead, or its whole table, by the deadline.
     pub(super) fn late() -> Self {
         Self::StoreStalled.counted("store_stalled")

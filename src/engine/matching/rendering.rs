@@ -19,7 +19,7 @@ use offerd_partners::offer_json::{OfferPlace, write_offer};
 /// The fingerprint of a template that the store does not have.
 pub fn render(table: &Table, base_url: &BaseUrl, templates: &Templates) -> Result<Bytes, Fingerprint> {
     let mut out = Vec::with_capacity(1024 + table.offers() * 2048);
-    write_json(&mut out, &Head::of(table, base_url, templates));
+    write_json(&mut out, &RenderedHeader::of(table, base_url, templates));
     out.pop();
 
     for (name, offers) in table.arrays() {
@@ -78,7 +78,7 @@ fn pending_responses(table: &Table) -> Vec<PendingResponse<'_>> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Head {
+struct RenderedHeader {
     uuid: Uuid,
     lead_uuid: Uuid,
     created_at: Timestamp,
@@ -88,7 +88,7 @@ struct Head {
     embed_url: String,
 }
 
-impl Head {
+impl RenderedHeader {
     fn of(table: &Table, base_url: &BaseUrl, templates: &Templates) -> Self {
         let head = table.head();
         let page = base_url.absolute(format_args!("/offers/{}", templates.ids.page(head.uuid)));

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout};
 
 use super::call_facts::CallFacts;
 use super::messages::PartnerAnswered;
-use crate::rate_table::outcome::{AskEnd, Failure, Outcome};
+use crate::rate_table::outcome::{AskEnd, AskFailure, Outcome};
 use offerd_base::telemetry::traces::AskTrace;
 
 /// How much later than its budget a reply may arrive and still count: an answer in time may have waited for a
@@ -26,28 +26,35 @@ const GRACE: Duration = Duration::from_millis(50);
 
 /// The reply queue of one table. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Replies(Arc<Shared>);
+pub struct SeatReplies(Arc<ReplyQueue>);
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct ReplyQueue {
+    state: Mutex<ReplyQueueState>,
     /// Wakes the table.
     wanted: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ReplyQueueState {
     arrived: Vec<PartnerAnswered>,
     /// Asks without a reply.
     outstanding: usize,
     hurried: bool,
 }
 
-impl Replies {
+impl SeatReplies {
     /// Registers an ask that starts now, or that started `before` a restart; it must reply within its budget.
-    pub fn expect(&self, seat: usize, (before, budget): (Duration, Duration), trace: AskTrace) -> Reply {
+    pub fn expect(&self, seat: usize, (before, budget): (Duration, Duration), trace: AskTrace) -> SeatReply {
         self.0.state.lock().outstanding += 1;
-        Reply { replies: self.clone(), seat, asked_at: Instant::now(), before, budget, trace: Some(trace) }
+        SeatReply {
+            replies: self.clone(),
+            seat,
+            asked_at: Instant::now(),
+            before,
+            budget,
+            trace: Some(trace),
+        }
     }
 
     /// Sets whether the table needs each reply at once.
@@ -71,12 +78,12 @@ impl Replies {
         unfold(self.clone(), move |replies| async move {
             replies.until(|state| !state.arrived.is_empty()).await;
             // After a timeout, take what has arrived.
-            let _ = timeout(longest, replies.until(State::is_due)).await;
+            let _ = timeout(longest, replies.until(ReplyQueueState::is_due)).await;
             Some((replies.take(), replies))
         })
     }
 
-    async fn until(&self, has_come: impl Fn(&State) -> bool) {
+    async fn until(&self, has_come: impl Fn(&ReplyQueueState) -> bool) {
         while !has_come(&self.0.state.lock()) {
             self.0.wanted.notified().await;
         }
@@ -96,7 +103,7 @@ impl Replies {
     }
 }
 
-impl State {
+impl ReplyQueueState {
     fn is_due(&self) -> bool {
         self.hurried || self.outstanding == 0
     }
@@ -104,8 +111,8 @@ impl State {
 
 /// The obligation to reply for one seat. Dropping it replies with a failure.
 #[derive(Debug)]
-pub struct Reply {
-    replies: Replies,
+pub struct SeatReply {
+    replies: SeatReplies,
     seat: usize,
     asked_at: Instant,
     /// Time used before a restart.
@@ -115,7 +122,7 @@ pub struct Reply {
     trace: Option<AskTrace>,
 }
 
-impl Reply {
+impl SeatReply {
     /// Adds facts about the calls to the trace.
     pub fn tell(&mut self, facts: CallFacts) {
         if let Some(trace) = &mut self.trace {
@@ -153,10 +160,10 @@ impl Reply {
     }
 }
 
-impl Drop for Reply {
+impl Drop for SeatReply {
     /// The sender panicked or is gone.
     fn drop(&mut self) {
-        self.give(Outcome::Failed(Failure::Panicked).into());
+        self.give(Outcome::Failed(AskFailure::Panicked).into());
     }
 }
 
@@ -173,7 +180,7 @@ mod tests {
 
     const LONGEST: Duration = Duration::from_millis(100);
 
-    fn expected(replies: &Replies, seats: usize) -> Vec<Reply> {
+    fn expected(replies: &SeatReplies, seats: usize) -> Vec<SeatReply> {
         let trace = LeadTrace::default();
         let expect =
             |seat| replies.expect(seat, (Duration::ZERO, Duration::from_secs(3)), trace.ask("bank", "loan"));
@@ -190,7 +197,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn replies_are_taken_in_together_when_the_last_has_come() {
-        let replies = Replies::default();
+        let replies = SeatReplies::default();
         let mut gathered = pin!(replies.gathered(LONGEST));
         let mut expected = expected(&replies, 3);
         expected.remove(1).send(declined());
@@ -203,7 +210,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_has_come_does_not_wait_longer_than_it_may() {
-        let replies = Replies::default();
+        let replies = SeatReplies::default();
         let mut gathered = pin!(replies.gathered(LONGEST));
         let mut expected = expected(&replies, 3);
         let begun = Instant::now();
@@ -217,7 +224,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_is_in_a_hurry_has_each_at_once() {
-        let replies = Replies::default();
+        let replies = SeatReplies::default();
         let mut gathered = pin!(replies.gathered(LONGEST));
         let mut expected = expected(&replies, 3);
         expected.remove(0).send(declined());
@@ -230,7 +237,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_long_after_its_time_is_none() {
-        let replies = Replies::default();
+        let replies = SeatReplies::default();
         let mut expected = expected(&replies, 3);
         let late = expected.remove(2);
         expected.remove(0).send(Outcome::TimedOut);
@@ -249,7 +256,7 @@ mod tests {
             tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
         runtime.block_on(async {
             for round in 0..200_usize {
-                let replies = Replies::default();
+                let replies = SeatReplies::default();
                 let mut gathered = pin!(replies.gathered(Duration::from_secs(60)));
                 for reply in expected(&replies, 16) {
                     let replies = replies.clone();
@@ -272,10 +279,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_reply_that_is_dropped_is_the_end_of_the_ask() {
-        let replies = Replies::default();
+        let replies = SeatReplies::default();
         drop(expected(&replies, 1));
         let answered = pin!(replies.gathered(LONGEST)).next().await.expect("it never ends");
-        assert_eq!(answered[0].end, Outcome::Failed(Failure::Panicked).into());
+        assert_eq!(answered[0].end, Outcome::Failed(AskFailure::Panicked).into());
         assert_eq!(answered.len(), 1);
     }
 }

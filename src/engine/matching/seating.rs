@@ -4,10 +4,10 @@ use chrono::Utc;
 use metrics::counter;
 
 use super::configuration::Configuration;
-use super::engine::Engine;
-use super::limiter::Round;
+use super::engine::MatchingEngine;
+use super::limiter::LimiterRound;
 use crate::rate_table::denied::Denied;
-use crate::rate_table::record::{KeptOut, MAX_KEPT_OUT};
+use crate::rate_table::record::{ExcludedSeat, MAX_KEPT_OUT};
 use crate::rate_table::seating::SeatingPlan;
 use crate::rate_table::treatment::{Treatment, leaving_out};
 use crate::records::reading;
@@ -22,7 +22,7 @@ pub struct Seating {
     /// The plan.
     pub plan: SeatingPlan,
     /// The round that the asks count for.
-    pub round: Round,
+    pub round: LimiterRound,
     /// The fingerprint of the partner files.
     pub book: Fingerprint,
     /// The changes by experiments.
@@ -31,7 +31,7 @@ pub struct Seating {
 
 impl Seating {
     /// Seats the partners that fit a lead, and counts those asked at once.
-    pub fn of(engine: &Engine, configuration: &Configuration, record: &LeadRecord) -> Self {
+    pub fn of(engine: &MatchingEngine, configuration: &Configuration, record: &LeadRecord) -> Self {
         let facts = reading::facts(record, Utc::now());
         let (book, most) = (&configuration.book, configuration.rules.matching.partners_per_lead);
         let mut round = None;
@@ -57,8 +57,8 @@ impl Seating {
     }
 
     /// The seats without a place, as recorded.
-    pub fn kept_out(&self) -> Vec<KeptOut> {
+    pub fn kept_out(&self) -> Vec<ExcludedSeat> {
         let kept_out = self.plan.kept_out.iter().take(MAX_KEPT_OUT);
-        kept_out.map(|(fit, by)| KeptOut { seat: fit.seat.text.fingerprint, by: *by }).collect()
+        kept_out.map(|(fit, by)| ExcludedSeat { seat: fit.seat.text.fingerprint, by: *by }).collect()
     }
 }

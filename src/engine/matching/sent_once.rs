@@ -6,8 +6,8 @@ use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use crate::rate_table::call_record::CallRecord;
-use crate::rate_table::record::TableHead;
-use crate::records::{Records, Unavailable, reading, writing};
+use crate::rate_table::record::TableHeader;
+use crate::records::{RecordUnavailable, Records, reading, writing};
 use offerd_store::{Commit, Tree};
 
 /// The cause when a partner is not sent the lead again.
@@ -17,27 +17,27 @@ pub const SENT_BEFORE: &str = "it was sent the lead before, for another rate tab
 /// lead; `None` where that was made.
 ///
 /// # Errors
-/// [`Unavailable`] when the records cannot be read; the cause is logged.
+/// [`RecordUnavailable`] when the records cannot be read; the cause is logged.
 pub async fn alone(
     records: &Records,
-    (head, position): (&Arc<TableHead>, u16),
+    (head, position): (&Arc<TableHeader>, u16),
     step: u8,
     commit: Commit,
-) -> Result<Option<Commit>, Unavailable> {
+) -> Result<Option<Commit>, RecordUnavailable> {
     let (records, head) = (records.clone(), Arc::clone(head));
     let looked = spawn_blocking(move || guarded(&records, &head, position, step, commit)).await;
     // Fails only by a panic or at the end of the process.
-    looked.unwrap_or(Err(Unavailable))
+    looked.unwrap_or(Err(RecordUnavailable))
 }
 
 /// The blocking part of [`alone`].
 fn guarded(
     records: &Records,
-    head: &TableHead,
+    head: &TableHeader,
     position: u16,
     step: u8,
     mut commit: Commit,
-) -> Result<Option<Commit>, Unavailable> {
+) -> Result<Option<Commit>, RecordUnavailable> {
     let Records { store, templates } = records;
     let seat_of = |template| templates.seat(template).ok();
     let own = head.seats.get(usize::from(position)).and_then(|template| seat_of(*template));
@@ -54,7 +54,7 @@ fn guarded(
                 return Ok(None);
             }
             let key = writing::key_in(table, position);
-            let found = store.get(Tree::Calls, &key).map_err(|_| Unavailable)?;
+            let found = store.get(Tree::Calls, &key).map_err(|_| RecordUnavailable)?;
             commit = commit.as_found(Tree::Calls, key, found);
         }
     }

@@ -6,10 +6,10 @@ use actix::Addr;
 use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
 
-use super::engine::Engine;
-use super::messages::{AwaitTable, GetRateTable, LookForChange, Polled, Snapshot, Unchanged, Until};
+use super::engine::MatchingEngine;
+use super::messages::{AwaitTable, GetRateTable, LookForChange, Polled, TableSnapshot, Unchanged, Until};
 use super::rate_table_actor::RateTableActor;
-use crate::records::{Unavailable, reading};
+use crate::records::{RecordUnavailable, reading};
 use offerd_model::Viewer;
 
 /// Poll interval for a pending table without an actor: its lead is being erased, or the daemon is stopping.
@@ -22,12 +22,12 @@ const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(10);
 /// A rate table as it is now; `None` when the viewer has no such table.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read.
+/// [`RecordUnavailable`] when the store cannot be read.
 pub async fn rate_table(
-    engine: &Engine,
+    engine: &MatchingEngine,
     viewer: Viewer,
     table: Uuid,
-) -> Result<Option<Snapshot>, Unavailable> {
+) -> Result<Option<TableSnapshot>, RecordUnavailable> {
     if let Some(kept) = engine.kept.get(viewer, table) {
         return Ok(Some(kept));
     }
@@ -51,7 +51,7 @@ pub async fn rate_table(
     if !viewer.sees(head.company, head.test) {
         return Ok(None);
     }
-    let shown = engine.show(&stored).ok_or(Unavailable)?;
+    let shown = engine.show(&stored).ok_or(RecordUnavailable)?;
     engine.kept.keep(since, &shown);
     Ok(Some(shown))
 }
@@ -60,14 +60,14 @@ pub async fn rate_table(
 /// the client waits, at most `longest`; that check neither reads answers nor renders the table.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read.
+/// [`RecordUnavailable`] when the store cannot be read.
 pub async fn poll(
-    engine: &Engine,
+    engine: &MatchingEngine,
     viewer: Viewer,
     table: Uuid,
     held: &[u32],
     longest: Duration,
-) -> Result<Option<Polled>, Unavailable> {
+) -> Result<Option<Polled>, RecordUnavailable> {
     let end = Instant::now() + longest;
     loop {
         let left = end.saturating_duration_since(Instant::now());
@@ -84,12 +84,12 @@ pub async fn poll(
 /// another node to have completed it.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read.
+/// [`RecordUnavailable`] when the store cannot be read.
 pub async fn completed(
-    engine: &Engine,
+    engine: &MatchingEngine,
     viewer: Viewer,
     table: Uuid,
-) -> Result<Option<Snapshot>, Unavailable> {
+) -> Result<Option<TableSnapshot>, RecordUnavailable> {
     let mut shown = rate_table(engine, viewer, table).await?;
     while let Some(held) = shown.as_ref().filter(|shown| shown.pending) {
         let left = held.deadline - engine.records.store.now_ms();
@@ -107,12 +107,12 @@ pub async fn completed(
 
 /// Polls once; waits if the table has an actor that reports changes.
 async fn look(
-    engine: &Engine,
+    engine: &MatchingEngine,
     viewer: Viewer,
     table: Uuid,
     held: &[u32],
     longest: Duration,
-) -> Result<Option<Polled>, Unavailable> {
+) -> Result<Option<Polled>, RecordUnavailable> {
     if held.is_empty() {
         return Ok(rate_table(engine, viewer, table).await?.map(Polled::Shown));
     }
@@ -129,7 +129,7 @@ async fn look(
     }
 }
 
-impl Snapshot {
+impl TableSnapshot {
     /// The poll result for a client that holds these versions.
     fn polled(self, held: &[u32]) -> Polled {
         let Self { version, pending, deadline, .. } = self;
@@ -143,7 +143,7 @@ impl Snapshot {
 
 /// Whether a table that the viewer may see is complete at one of these versions, that is, has an answer of
 /// every seat. Reads only the head; also `None` when that cannot be read or the lead is erased.
-fn complete_at(engine: &Engine, viewer: Viewer, table: Uuid, held: &[u32]) -> Option<Unchanged> {
+fn complete_at(engine: &MatchingEngine, viewer: Viewer, table: Uuid, held: &[u32]) -> Option<Unchanged> {
     let head = reading::head(&engine.records.store, table).ok().flatten()?;
     let version = u32::try_from(head.seats.len()).ok().filter(|version| held.contains(version))?;
     let is_there =

@@ -17,15 +17,15 @@ use tracing::warn;
 use uuid::Uuid;
 
 use super::calls::Calls;
-use super::engine::Engine;
-use super::question::Question;
+use super::engine::MatchingEngine;
+use super::question::LeadQuestion;
 use super::sent_once;
 use crate::rate_table::bids::Sale;
-use crate::rate_table::call_record::{CallRecord, Later, LaterEnd};
+use crate::rate_table::call_record::{CallRecord, LateEvent, LateEventKind};
 use crate::rate_table::cause::Cause;
 use crate::rate_table::table::Table;
 use crate::records::postings::Posting;
-use crate::records::{Unavailable, reading, writing};
+use crate::records::{RecordUnavailable, reading, writing};
 use offerd_model::EventType;
 use offerd_partners::Seat;
 use offerd_partners::http::HttpSource;
@@ -38,13 +38,13 @@ const FAILED: &str = "failed_post";
 /// A queue of shown tables that may need posts.
 #[derive(Debug)]
 pub struct ShownTables {
-    shown: UnboundedSender<Shown>,
+    shown: UnboundedSender<ShownTable>,
     /// Held until [`keep`] starts.
-    waiting: Mutex<Option<UnboundedReceiver<Shown>>>,
+    waiting: Mutex<Option<UnboundedReceiver<ShownTable>>>,
 }
 
 /// A table, and the seats whose offers were shown.
-type Shown = (Uuid, BTreeSet<u16>);
+type ShownTable = (Uuid, BTreeSet<u16>);
 
 struct DuePost {
     seat: Arc<Seat>,
@@ -72,7 +72,7 @@ impl ShownTables {
 }
 
 /// Makes the posts for shown tables, for ever.
-pub async fn keep(engine: Arc<Engine>) {
+pub async fn keep(engine: Arc<MatchingEngine>) {
     let Some(mut shown) = engine.shown.waiting.lock().take() else { return };
     while let Some(table) = shown.recv().await {
         let Ok((table, lead, due)) = due(&engine, &table) else { continue };
@@ -90,9 +90,12 @@ pub async fn keep(engine: Arc<Engine>) {
 }
 
 /// The posts still due for the offers shown of a table.
-fn due(engine: &Engine, (table, seats): &Shown) -> Result<(Table, LeadRecord, Vec<DuePost>), Unavailable> {
-    let table = reading::table(&engine.records, *table)?.ok_or(Unavailable)?;
-    let lead = reading::lead(&engine.records.store, table.head().lead)?.ok_or(Unavailable)?;
+fn due(
+    engine: &MatchingEngine,
+    (table, seats): &ShownTable,
+) -> Result<(Table, LeadRecord, Vec<DuePost>), RecordUnavailable> {
+    let table = reading::table(&engine.records, *table)?.ok_or(RecordUnavailable)?;
+    let lead = reading::lead(&engine.records.store, table.head().lead)?.ok_or(RecordUnavailable)?;
     let book = engine.book();
     let of_call = |(position, before): (u16, CallRecord)| {
         let text = table.seats().get(usize::from(position))?;
@@ -110,13 +113,18 @@ fn due(engine: &Engine, (table, seats): &Shown) -> Result<(Table, LeadRecord, Ve
 }
 
 /// Makes a post, unless another task or node does.
-async fn make(engine: &Engine, table: &Table, lead: &LeadRecord, post: DuePost) -> Result<(), CommitError> {
+async fn make(
+    engine: &MatchingEngine,
+    table: &Table,
+    lead: &LeadRecord,
+    post: DuePost,
+) -> Result<(), CommitError> {
     let DuePost { seat, position, before } = post;
     let Some(source) = &seat.http else { return Ok(()) };
     let whose = (table, lead.created_at);
     let at = Utc::now().timestamp_millis();
     // The record if a kill precedes the response.
-    let unanswered = Later { at, end: LaterEnd::Unclear(Cause::new("its answer has not come")) };
+    let unanswered = LateEvent { at, end: LateEventKind::Unclear(Cause::new("its answer has not come")) };
     let sent = CallRecord { sent: true, at, later: Some(unanswered), ..before.clone() };
     let claim = writing::later(whose, position, (Some(&before), &sent), (None, None));
     let claim = sent_once::alone(&engine.records, (table.head(), position), before.step, claim).await;
@@ -131,12 +139,14 @@ async fn make(engine: &Engine, table: &Table, lead: &LeadRecord, post: DuePost) 
     let end = send(engine, (&seat, source), table, lead, (position, &sent)).await;
     let at = Utc::now().timestamp_millis();
     let (event, dollars) = match &end {
-        LaterEnd::Taken => (Some((EventType::LenderQualifiedLead, at)), sent.bid.filter(|bid| *bid > 0.0)),
-        LaterEnd::NotTaken => (Some((EventType::ApiRejected, at)), None),
+        LateEventKind::Taken => {
+            (Some((EventType::LenderQualifiedLead, at)), sent.bid.filter(|bid| *bid > 0.0))
+        }
+        LateEventKind::NotTaken => (Some((EventType::ApiRejected, at)), None),
         _ => (None, None),
     };
     let sale = dollars.map(|dollars| Sale { seat: position, at, dollars });
-    let after = CallRecord { later: Some(Later { at, end }), ..sent.clone() };
+    let after = CallRecord { later: Some(LateEvent { at, end }), ..sent.clone() };
     let commit = writing::later(whose, position, (Some(&sent), &after), (event, sale));
     engine.records.store.commit(commit).await?;
     if let Some(sale) = sale.filter(|_| !table.head().test) {
@@ -147,14 +157,14 @@ async fn make(engine: &Engine, table: &Table, lead: &LeadRecord, post: DuePost) 
 
 /// Sends a post and reads the response.
 async fn send(
-    engine: &Engine,
+    engine: &MatchingEngine,
     (seat, source): (&Seat, &HttpSource),
     table: &Table,
     lead: &LeadRecord,
     (position, sent): (u16, &CallRecord),
-) -> LaterEnd {
+) -> LateEventKind {
     let exchange = source.taken_up(&sent.progress());
-    let question = Question::of(table.head(), Arc::new(lead.lead.clone()), lead.bands);
+    let question = LeadQuestion::of(table.head(), Arc::new(lead.lead.clone()), lead.bands);
     let record = || {
         let settings = engine.configuration().rules.transcripts;
         engine.transcripts.record(table.head().lead, (table.head().uuid, position), source, settings)
@@ -167,12 +177,12 @@ async fn send(
         _ => Err("the partner's file has changed".to_owned()),
     };
     match taken {
-        Ok(true) => LaterEnd::Taken,
-        Ok(false) => LaterEnd::NotTaken,
+        Ok(true) => LateEventKind::Taken,
+        Ok(false) => LateEventKind::NotTaken,
         Err(cause) => {
             let (failures, cause) = (&engine.statistics.failures, Cause::new(cause));
             failures.note(&seat.identity.key, seat.product_type, table.head().uuid, FAILED, Some(&cause));
-            LaterEnd::Unclear(cause)
+            LateEventKind::Unclear(cause)
         }
     }
 }

@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use offerd_base::telemetry::metrics::SUPPRESSION_ENTRIES;
 use offerd_model::{Lead, SuppressionDigest, SuppressionKind};
 use offerd_partners::Seat;
-use offerd_store::left_alone::{Doubt, EVERYWHERE, LeftAlone, MAY_LACK};
+use offerd_store::left_alone::{EVERYWHERE, MAY_LACK, OptOuts, SuppressionDoubt};
 use offerd_store::suppressions::{SuppressionList, SuppressionLists};
 use offerd_store::{ReadError, Store};
 
 /// The current lists. Shared by everything that asks.
 #[derive(Debug, Default)]
 pub struct Suppressions {
-    lists: RwLock<Arc<Lists>>,
+    lists: RwLock<Arc<SuppressionSnapshot>>,
     /// Serialises read-then-publish of the lists, so a stale read never overwrites a newer one.
     loading: Mutex<()>,
     /// The file with the key of the opt-outs.
@@ -28,20 +28,20 @@ pub struct Suppressions {
 
 /// A snapshot of the lists.
 #[derive(Debug, Default)]
-pub struct Lists {
-    named: BTreeMap<String, List>,
+pub struct SuppressionSnapshot {
+    named: BTreeMap<String, LoadedList>,
     /// People who opted out of all partners.
-    pub left_alone: LeftAlone,
+    pub left_alone: OptOuts,
     /// Why the lists could not be read, if so; a sentence.
     pub unread: Option<String>,
     /// Uncertainty that a salvage left about them.
-    doubt: Option<Doubt>,
+    doubt: Option<SuppressionDoubt>,
     /// Whether damage to the store may have lost entries.
     may_lack: bool,
 }
 
 #[derive(Debug)]
-struct List {
+struct LoadedList {
     about: SuppressionList,
     /// Sorted, without duplicates.
     digests: Vec<SuppressionDigest>,
@@ -49,7 +49,7 @@ struct List {
 
 /// Why a partner may not be asked about a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Suppressed {
+pub enum SuppressionReason {
     /// The person is on this list.
     Listed(String),
     /// The partner names this list, but nothing was ever added to it, so its entries are unknown.
@@ -71,7 +71,7 @@ pub struct Digests<'l> {
 /// The lists that a person is on, and all known lists: the input of a command that checks a lead.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OnLists {
+pub struct ListMembership {
     /// The lists with the person.
     pub listed: Vec<String>,
     /// Every list.
@@ -92,8 +92,9 @@ impl Suppressions {
                  what is damaged, and `offerd store salvage` brings back what can be read"
             );
             tracing::error!("{told}");
-            let left_alone = LeftAlone::Locked(told.clone());
-            let unknown = Lists { left_alone, unread: Some(told), ..Lists::default() };
+            let left_alone = OptOuts::Locked(told.clone());
+            let unknown =
+                SuppressionSnapshot { left_alone, unread: Some(told), ..SuppressionSnapshot::default() };
             *suppressions.lists.write() = Arc::new(unknown);
         }
         suppressions
@@ -111,10 +112,10 @@ impl Suppressions {
     pub fn load(&self, store: &Store) -> Result<(), ReadError> {
         let _loading = self.loading.lock();
         let read = SuppressionLists::of(store.clone()).read()?.into_iter();
-        let named = read.map(|(name, (about, digests))| (name, List { about, digests })).collect();
-        let (left_alone, doubt) = (LeftAlone::read(store, &self.key_file)?, Doubt::read(store)?);
+        let named = read.map(|(name, (about, digests))| (name, LoadedList { about, digests })).collect();
+        let (left_alone, doubt) = (OptOuts::read(store, &self.key_file)?, SuppressionDoubt::read(store)?);
         let may_lack = store.is_base_damaged();
-        let loaded = Lists { named, left_alone, doubt, may_lack, unread: None };
+        let loaded = SuppressionSnapshot { named, left_alone, doubt, may_lack, unread: None };
         for (name, list) in &loaded.named {
             gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(list.digests.len() as f64);
         }
@@ -142,40 +143,40 @@ impl Suppressions {
     /// A caveat about lists that are in force nevertheless; a sentence.
     pub fn remark(&self) -> Option<String> {
         match &self.now().doubt {
-            Some(Doubt::OfBackup(told)) => Some(told.clone()),
-            Some(Doubt::MayBeLost(_)) | None => None,
+            Some(SuppressionDoubt::OfBackup(told)) => Some(told.clone()),
+            Some(SuppressionDoubt::MayBeLost(_)) | None => None,
         }
     }
 
     /// The current lists. A holder keeps this version across changes.
-    pub fn now(&self) -> Arc<Lists> {
+    pub fn now(&self) -> Arc<SuppressionSnapshot> {
         Arc::clone(&self.lists.read())
     }
 }
 
-impl Lists {
+impl SuppressionSnapshot {
     fn locked(&self) -> Option<&str> {
         match (&self.left_alone, &self.doubt) {
-            (LeftAlone::Locked(told), _) | (_, Some(Doubt::MayBeLost(told))) => Some(told),
-            (LeftAlone::Nobody | LeftAlone::Known(..), Some(Doubt::OfBackup(_)) | None) => None,
+            (OptOuts::Locked(told), _) | (_, Some(SuppressionDoubt::MayBeLost(told))) => Some(told),
+            (OptOuts::Nobody | OptOuts::Known(..), Some(SuppressionDoubt::OfBackup(_)) | None) => None,
         }
     }
 
     /// What keeps every partner from being asked about a person.
-    pub fn against_all(&self, lead: &Lead) -> Option<Suppressed> {
+    pub fn against_all(&self, lead: &Lead) -> Option<SuppressionReason> {
         if let Some(told) = self.locked() {
-            return Some(Suppressed::Locked(told.to_owned()));
+            return Some(SuppressionReason::Locked(told.to_owned()));
         }
         let asked = |kind: SuppressionKind| self.left_alone.has_any(kind, &kind.normal_of_lead(lead));
-        SuppressionKind::ALL.into_iter().any(asked).then_some(Suppressed::LeftAlone)
+        SuppressionKind::ALL.into_iter().any(asked).then_some(SuppressionReason::LeftAlone)
     }
 
     /// What keeps this partner from being asked about a person.
-    pub fn against(&self, seat: &Seat, digests: &Digests) -> Option<Suppressed> {
+    pub fn against(&self, seat: &Seat, digests: &Digests) -> Option<SuppressionReason> {
         if self.may_lack && !seat.identity.suppress.is_empty() {
-            return Some(Suppressed::Locked(MAY_LACK.to_owned()));
+            return Some(SuppressionReason::Locked(MAY_LACK.to_owned()));
         }
-        Suppressed::by(seat, |name| {
+        SuppressionReason::by(seat, |name| {
             self.named.get(name).map(|list| list.has_any(digests.of(list.about.kind)))
         })
     }
@@ -186,11 +187,11 @@ impl Lists {
     }
 
     /// The lists that a person is on, and all known lists.
-    pub fn naming(&self, digests: &Digests) -> OnLists {
-        let is_on = |list: &List| list.has_any(digests.of(list.about.kind));
+    pub fn naming(&self, digests: &Digests) -> ListMembership {
+        let is_on = |list: &LoadedList| list.has_any(digests.of(list.about.kind));
         let listed = self.named.iter().filter(|(_, list)| is_on(list)).map(|(name, _)| name.clone());
-        let left_alone = self.against_all(digests.lead) == Some(Suppressed::LeftAlone);
-        OnLists { listed: listed.collect(), known: self.named.keys().cloned().collect(), left_alone }
+        let left_alone = self.against_all(digests.lead) == Some(SuppressionReason::LeftAlone);
+        ListMembership { listed: listed.collect(), known: self.named.keys().cloned().collect(), left_alone }
     }
 
     /// Every list with its number of entries.
@@ -204,7 +205,7 @@ impl Lists {
     }
 }
 
-impl List {
+impl LoadedList {
     fn has_any(&self, digests: &[SuppressionDigest]) -> bool {
         digests.iter().any(|digest| self.digests.binary_search(digest).is_ok())
     }
@@ -221,17 +222,17 @@ impl<'l> Digests<'l> {
     }
 }
 
-impl OnLists {
+impl ListMembership {
     /// What keeps a partner from being asked.
-    pub fn against(&self, seat: &Seat) -> Option<Suppressed> {
+    pub fn against(&self, seat: &Seat) -> Option<SuppressionReason> {
         if self.left_alone {
-            return Some(Suppressed::LeftAlone);
+            return Some(SuppressionReason::LeftAlone);
         }
-        Suppressed::by(seat, |name| self.known.contains(name).then(|| self.listed.contains(name)))
+        SuppressionReason::by(seat, |name| self.known.contains(name).then(|| self.listed.contains(name)))
     }
 }
 
-impl Suppressed {
+impl SuppressionReason {
     /// Checks the lists that a partner names; `is_on` returns `None` for a missing list.
     fn by(seat: &Seat, is_on: impl Fn(&String) -> Option<bool>) -> Option<Self> {
         seat.identity.suppress.iter().find_map(|name| match is_on(name) {

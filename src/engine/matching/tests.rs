@@ -8,9 +8,9 @@ use serde_json::Value;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::messages::{Leave, Polled, Snapshot, Until};
+use super::messages::{Leave, Polled, TableSnapshot, Until};
 use super::recovery::{recover, recover_for_ever};
-use super::refused::Refused;
+use super::refused::LeadRefusal;
 use super::showing::poll;
 use crate::partner_files::{PartnerFile, partner};
 use offerd_model::{Lead, Viewer};
@@ -58,7 +58,7 @@ fn only_a_lead_whose_uuid_the_client_chose_is_looked_for() {
         // Looks the lead up in the base and the last volume, and its data key, which names its volume, twice.
         assert_eq!(Store::look_ups() - before, 4);
         let again = world.try_submit_lead(&lead, Until::Settled).await;
-        assert!(matches!(again, Err(Refused::Duplicate(_))), "{again:?}");
+        assert!(matches!(again, Err(LeadRefusal::Duplicate(_))), "{again:?}");
     });
 }
 
@@ -133,7 +133,7 @@ fn answers_that_nobody_can_see_yet_are_written_together() {
         let delays = ["10ms", "20ms", "30ms", "1s"];
         let partners = delays.map(|delay| partner(&format!("p{delay}")).loan(&simulate(delay)));
         let world = World::of(&partners).await;
-        let writes = |table: &Snapshot| {
+        let writes = |table: &TableSnapshot| {
             let engine = world.matchmaker.engine();
             engine.records.store.scan(Tree::Answers, uuid(table).as_bytes()).count()
         };
@@ -272,7 +272,7 @@ fn every_place_is_given_back() {
         let world = World::with_rules(&[partner("slow").loan(&simulate("1s"))], rules).await;
         for _ in 0..3 {
             world.submit(Until::Prompt).await;
-            assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::Full);
+            assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), LeadRefusal::Full);
             tokio::time::sleep(Duration::from_secs(2)).await;
         }
     });
@@ -284,7 +284,7 @@ fn a_disk_that_fails_is_never_a_silent_acknowledgement() {
         let world = World::of(&[partner("slow").loan(&simulate("1s"))]).await;
         let before = world.submit(Until::Prompt).await;
         world.disk.set(true);
-        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::StoreFailed);
+        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), LeadRefusal::StoreFailed);
         tokio::time::sleep(Duration::from_secs(5)).await;
         let after = world.poll(uuid(&before)).await;
         assert_eq!(after.json, before.json, "what could not be written is not shown");
@@ -317,7 +317,7 @@ fn what_was_answered_while_the_disk_failed_is_kept_and_nobody_is_asked_again_for
         let world = World::of(&[partner("slow").loan(&simulate("1s")), partner("prompt").loan("")]).await;
         let before = world.submit(Until::Prompt).await;
         world.disk.set(true);
-        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::StoreFailed);
+        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), LeadRefusal::StoreFailed);
         tokio::time::sleep(Duration::from_secs(30)).await;
         let meanwhile = world.poll(uuid(&before)).await;
         assert_eq!((loan_offers(&meanwhile), meanwhile.pending), (1, true), "polls go on");
@@ -337,7 +337,7 @@ fn with_a_full_disk_nothing_new_is_taken_in_and_what_was_goes_on_until_there_is_
         let world = World::of(&[partner("slow").loan(&simulate("1s"))]).await;
         let before = world.submit(Until::Prompt).await;
         world.space.set(true);
-        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::DiskFull);
+        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), LeadRefusal::DiskFull);
         tokio::time::sleep(Duration::from_secs(5)).await;
         let after = world.poll(uuid(&before)).await;
         assert_eq!((loan_offers(&after), after.pending), (1, false));
@@ -358,7 +358,7 @@ fn a_restart_goes_on_with_what_was_pending() {
         tokio::time::sleep(Duration::from_secs(4)).await;
         let after = world.poll(uuid(&before)).await;
         assert_eq!((loan_offers(&after), after.pending), (2, false));
-        let shown = |table: &Snapshot| json(table)["loanOffers"][0]["uuid"].clone();
+        let shown = |table: &TableSnapshot| json(table)["loanOffers"][0]["uuid"].clone();
         let known: Vec<Value> = json(&after)["loanOffers"]
             .as_array()
             .unwrap()

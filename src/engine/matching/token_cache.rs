@@ -17,13 +17,13 @@ const MARGIN_OF: u32 = 2;
 /// The token of a partner's authorization server, until it expires.
 #[derive(Debug)]
 pub struct TokenCache {
-    kept: Mutex<Option<Kept>>,
+    kept: Mutex<Option<CachedToken>>,
     /// Serialises fetches.
     turn: Semaphore,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedToken {
     token: BearerToken,
     since: Instant,
     until: Instant,
@@ -57,7 +57,7 @@ impl TokenCache {
         let token = fetch.await?;
         let since = Instant::now();
         let until = asked + token.life.saturating_sub(MARGIN_MAX.min(token.life / MARGIN_OF));
-        *self.kept.lock() = Some(Kept { token: token.clone(), since, until });
+        *self.kept.lock() = Some(CachedToken { token: token.clone(), since, until });
         Ok(token)
     }
 

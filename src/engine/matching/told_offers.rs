@@ -5,10 +5,10 @@ use tracing::warn;
 
 use offerd_base::telemetry::metrics::{OFFERS_DOUBTED, OFFERS_NOT_SHOWN};
 use offerd_partners::Seat;
-use offerd_partners::http::{Answered, Reading};
+use offerd_partners::http::{AnswerReading, Answered};
 
 /// Logs and counts them, and summarises them in a sentence.
-pub(super) fn tell(seat: &Seat, reading: &Reading) -> Option<String> {
+pub(super) fn tell(seat: &Seat, reading: &AnswerReading) -> Option<String> {
     let (partner, product_type) = (&seat.identity.key, seat.product_type.as_str());
     for offer in &reading.dropped {
         let (position, reason) = (offer.position, &offer.reason);

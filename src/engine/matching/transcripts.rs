@@ -14,15 +14,15 @@ use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
-use super::question::Question;
-use crate::rate_table::transcript::{CallEnd, CalledBy, Message, TranscribedCall, Transcript};
+use super::question::LeadQuestion;
+use crate::rate_table::transcript::{CallEnd, CallInitiator, HttpMessage, TranscribedCall, Transcript};
 use crate::records::transcripts;
 use offerd_base::config::TranscriptSettings;
 use offerd_base::telemetry::metrics::TRANSCRIPTS;
-use offerd_partners::http::withheld::{Withheld, kept_headers};
-use offerd_partners::http::{Exchange, HttpRequest, HttpSource};
+use offerd_partners::http::withheld::{SecretRedaction, kept_headers};
+use offerd_partners::http::{HttpRequest, HttpSource, PartnerExchange};
 use offerd_store::{Commit, CommitError, Store};
-use offerd_wire::{CallError, Reply};
+use offerd_wire::{CallError, CallReply};
 
 /// Most calls kept per ask.
 const CALLS_MAX: usize = 256;
@@ -53,15 +53,15 @@ pub struct Recorder {
     lead: Uuid,
     place: (Uuid, u16),
     settings: TranscriptSettings,
-    withheld: Withheld,
-    drafts: Vec<Draft>,
+    withheld: SecretRedaction,
+    drafts: Vec<UnredactedCall>,
     left_out: u32,
     /// Bytes left.
     room: usize,
 }
 
 /// A call with its secrets still in it, and the kept length of its bodies.
-struct Draft {
+struct UnredactedCall {
     call: TranscribedCall,
     limits: [usize; 2],
 }
@@ -104,10 +104,10 @@ impl Recorder {
     pub fn made(
         &mut self,
         source: &HttpSource,
-        exchange: &Exchange,
-        question: &Question,
+        exchange: &PartnerExchange,
+        question: &LeadQuestion,
         (sent, took): (HttpRequest, Duration),
-        reply: &Result<Reply, CallError>,
+        reply: &Result<CallReply, CallError>,
     ) {
         if !self.has_room() {
             return;
@@ -130,18 +130,18 @@ impl Recorder {
         let call = TranscribedCall {
             at: self.transcripts.store.now_ms() - i64::from(took_ms),
             took_ms,
-            by: CalledBy::Offerd,
+            by: CallInitiator::Offerd,
             step,
             method: sent.method.to_string(),
             url: kept.url,
             sent: message,
             end,
         };
-        self.drafts.push(Draft { call, limits: [of_request, of_answer] });
+        self.drafts.push(UnredactedCall { call, limits: [of_request, of_answer] });
     }
 
     /// Records a callback, as the answer or after the ask ended.
-    pub fn heard(&mut self, by: CalledBy, step: Option<&str>, headers: &HeaderMap, body: &[u8]) {
+    pub fn heard(&mut self, by: CallInitiator, step: Option<&str>, headers: &HeaderMap, body: &[u8]) {
         if !self.has_room() {
             return;
         }
@@ -157,7 +157,7 @@ impl Recorder {
             sent,
             end: CallEnd::Taken,
         };
-        self.drafts.push(Draft { call, limits: [limit, 0] });
+        self.drafts.push(UnredactedCall { call, limits: [limit, 0] });
     }
 
     fn has_room(&mut self) -> bool {
@@ -172,7 +172,7 @@ impl Recorder {
         mut headers: Vec<(String, Option<String>)>,
         body: &[u8],
         limit: usize,
-    ) -> (Message, usize) {
+    ) -> (HttpMessage, usize) {
         let of_headers: usize =
             headers.iter().map(|(name, value)| name.len() + value.as_ref().map_or(0, String::len)).sum();
         if of_headers > self.room {
@@ -182,7 +182,7 @@ impl Recorder {
         let limit = limit.min(self.room).min(body.len());
         self.room -= limit;
         let looked_at = limit.saturating_add(SLACK).min(body.len());
-        let message = Message {
+        let message = HttpMessage {
             headers,
             body: body[..looked_at].to_vec(),
             bytes: body.len() as u64,
@@ -193,11 +193,16 @@ impl Recorder {
 }
 
 /// Removes secrets and truncates.
-fn finished(withheld: &mut Withheld, mut drafts: Vec<Draft>, left_out: u32, keep_ms: i64) -> Transcript {
-    for Draft { call, .. } in &mut drafts {
+fn finished(
+    withheld: &mut SecretRedaction,
+    mut drafts: Vec<UnredactedCall>,
+    left_out: u32,
+    keep_ms: i64,
+) -> Transcript {
+    for UnredactedCall { call, .. } in &mut drafts {
         messages(call).for_each(|message| withheld.learn(&message.body));
     }
-    for Draft { call, limits } in &mut drafts {
+    for UnredactedCall { call, limits } in &mut drafts {
         call.url = withheld.out_of(&call.url);
         if let Some((end, _)) = call.url.char_indices().find(|(at, _)| *at >= URL_BYTES) {
             call.url.truncate(end);
@@ -213,7 +218,7 @@ fn finished(withheld: &mut Withheld, mut drafts: Vec<Draft>, left_out: u32, keep
     Transcript { keep_ms, calls: drafts.into_iter().map(|draft| draft.call).collect(), left_out }
 }
 
-fn messages(call: &mut TranscribedCall) -> impl Iterator<Item = &mut Message> {
+fn messages(call: &mut TranscribedCall) -> impl Iterator<Item = &mut HttpMessage> {
     let came = match &mut call.end {
         CallEnd::Answered { came, .. } => Some(came),
         CallEnd::Failed(_) | CallEnd::Taken => None,

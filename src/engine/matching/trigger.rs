@@ -16,7 +16,7 @@
 //! Unknown outcomes and partners are counted and ignored, unless the client prefers strict handling. On a
 //! live lead the tag is always ignored.
 
-use crate::rate_table::outcome::{Failure, NoOfferReason, Outcome};
+use crate::rate_table::outcome::{AskFailure, NoOfferReason, Outcome};
 use offerd_model::{ApiError, ErrorType, Lead, RejectReason};
 
 const TAG: &str = "sandbox";
@@ -39,7 +39,7 @@ pub enum Trigger {
 
 /// Why a value has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wrong {
+enum TriggerFault {
     /// The outcome is unknown.
     Outcome,
     /// The partner is unknown.
@@ -54,8 +54,8 @@ pub fn faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> Vec<ApiError> {
         format!("must be one of {}, {}, or PARTNER= and one of these", words.join(", "), reasons.join(", "));
     let fault = |(nth, wrong)| {
         let message = match wrong {
-            Wrong::Outcome => wanted.clone(),
-            Wrong::Partner => {
+            TriggerFault::Outcome => wanted.clone(),
+            TriggerFault::Partner => {
                 "names a partner that is not there: before the = must be a partner's key".to_owned()
             }
         };
@@ -69,7 +69,7 @@ pub fn count_faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> usize {
     wrong(lead, is_partner).count()
 }
 
-fn wrong(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> impl Iterator<Item = (usize, Wrong)> {
+fn wrong(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> impl Iterator<Item = (usize, TriggerFault)> {
     let values = lead.client_tags.as_ref().and_then(|tags| tags.0.get(TAG)).map_or(&[][..], Vec::as_slice);
     values.iter().enumerate().filter_map(move |(nth, value)| {
         let (partner, outcome) = match value.split_once('=') {
@@ -77,9 +77,9 @@ fn wrong(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> impl Iterator<Item =
             None => (None, value.as_str()),
         };
         if outcome != APPROVED && Trigger::named(outcome).is_none() {
-            return Some((nth, Wrong::Outcome));
+            return Some((nth, TriggerFault::Outcome));
         }
-        partner.is_some_and(|partner| !is_partner(partner)).then_some((nth, Wrong::Partner))
+        partner.is_some_and(|partner| !is_partner(partner)).then_some((nth, TriggerFault::Partner))
     })
 }
 
@@ -100,8 +100,8 @@ impl Trigger {
         match outcome {
             "slow" => Some(Self::Slow),
             "timed_out" => Some(Self::Silence),
-            "unreachable" => Some(Self::Ends(Outcome::Failed(Failure::Unreachable))),
-            "malformed" => Some(Self::Ends(Outcome::Failed(Failure::Answer))),
+            "unreachable" => Some(Self::Ends(Outcome::Failed(AskFailure::Unreachable))),
+            "malformed" => Some(Self::Ends(Outcome::Failed(AskFailure::Answer))),
             "declined" => declined(NoOfferReason::Declined),
             _ => {
                 let reason = RejectReason::from_wire(outcome.strip_prefix("declined:")?)?;

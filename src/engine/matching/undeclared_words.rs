@@ -40,7 +40,7 @@ pub fn is_of(lead: &Lead, word: &str) -> bool {
 
 /// A word that is safe to show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UndeclaredWord {
+pub struct UnknownDeclineReason {
     /// The word, or a label in brackets for several.
     pub word: String,
     /// Occurrences since the file was read.
@@ -49,7 +49,7 @@ pub struct UndeclaredWord {
     pub last: DateTime<Utc>,
 }
 
-impl UndeclaredWord {
+impl UnknownDeclineReason {
     /// The key that declares it under `answer.reasons`; `None` for a label.
     pub fn key(&self) -> Option<String> {
         (!self.word.starts_with('(')).then(|| quoted(&self.word))
@@ -57,12 +57,12 @@ impl UndeclaredWord {
 }
 
 /// The words of one seat since its file was read.
-pub struct UndeclaredWords {
+pub struct UnknownDeclineReasons {
     words: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
     all: Counter,
 }
 
-impl UndeclaredWords {
+impl UnknownDeclineReasons {
     /// No words yet; exports the seat's counter.
     pub fn of(seat: &Seat) -> Self {
         let labels =
@@ -81,9 +81,9 @@ impl UndeclaredWords {
     }
 
     /// The words, most frequent first.
-    pub fn counted(&self) -> Vec<UndeclaredWord> {
+    pub fn counted(&self) -> Vec<UnknownDeclineReason> {
         let words = self.words.lock();
-        let counted = words.iter().map(|(word, (count, last))| UndeclaredWord {
+        let counted = words.iter().map(|(word, (count, last))| UnknownDeclineReason {
             word: word.clone(),
             count: *count,
             last: *last,

@@ -5,26 +5,26 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use metrics::{counter, gauge};
 use tracing::warn;
 
-use super::day::{At, Day};
-use super::key::{self, DAY_MS, Whose, day_of};
+use super::day::{Day, OfferRatingKey};
+use super::key::{self, ClickOwner, DAY_MS, day_of};
 use offerd_base::config::RankingSettings;
 use offerd_base::telemetry::metrics::{RANKING_COHORTS, RANKING_COHORTS_DROPPED};
-use offerd_partners::ranking::{Conversions, Seen};
+use offerd_partners::ranking::{Conversions, ObservedClicks};
 use offerd_store::{CommitError, Store, Tree};
 
 /// The counts of a store.
 #[derive(Debug, Default)]
-pub struct Counts {
-    days: BTreeMap<u32, HashMap<Whose, Vec<Cohort>>>,
+pub struct ClickCounts {
+    days: BTreeMap<u32, HashMap<ClickOwner, Vec<Cohort>>>,
     /// Numbers of (partner, offer, rating) keys, so that each text is held once.
-    names: BTreeMap<At, u32>,
+    names: BTreeMap<OfferRatingKey, u32>,
     cohorts: usize,
     /// The first day that is kept; earlier ones were evicted.
     first: u32,
     /// Evicted days and their owners: the store keeps them until they expire.
-    dropped: BTreeMap<u32, BTreeSet<Whose>>,
+    dropped: BTreeMap<u32, BTreeSet<ClickOwner>>,
     /// Owners whose counts changed since the last sum.
-    changed: BTreeSet<Whose>,
+    changed: BTreeSet<ClickOwner>,
 }
 
 /// One day's clicks on one offer by people of one rating.
@@ -35,7 +35,7 @@ struct Cohort {
     conversions: u32,
 }
 
-impl Counts {
+impl ClickCounts {
     /// Loads the counts from a store.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Counts {
     }
 
     /// Sets a day's counts. Evicts the oldest days beyond `most` cohorts.
-    pub fn put(&mut self, whose: Whose, day: u32, now: &Day, most: usize) {
+    pub fn put(&mut self, whose: ClickOwner, day: u32, now: &Day, most: usize) {
         if day < self.first {
             self.dropped.entry(day).or_default().insert(whose);
             return;
@@ -98,18 +98,18 @@ impl Counts {
     }
 
     /// The owners with counts.
-    pub fn whose(&self) -> BTreeSet<Whose> {
+    pub fn whose(&self) -> BTreeSet<ClickOwner> {
         self.days.values().flat_map(HashMap::keys).copied().collect()
     }
 
     /// The owners whose counts changed since the last call.
-    pub fn take_changed(&mut self) -> BTreeSet<Whose> {
+    pub fn take_changed(&mut self) -> BTreeSet<ClickOwner> {
         std::mem::take(&mut self.changed)
     }
 
     /// The sum of an owner's counts as of a time in Unix milliseconds.
-    pub fn sum(&self, whose: Whose, rules: &RankingSettings, now: i64) -> Conversions {
-        let mut sums: BTreeMap<u32, Seen> = BTreeMap::new();
+    pub fn sum(&self, whose: ClickOwner, rules: &RankingSettings, now: i64) -> Conversions {
+        let mut sums: BTreeMap<u32, ObservedClicks> = BTreeMap::new();
         let today = day_of(now);
         let days = self.days.range(..=today).filter(|(day, _)| counts(**day, today, rules));
         for (day, of_day) in days {
@@ -130,7 +130,7 @@ impl Counts {
         conversions
     }
 
-    fn number(&mut self, at: &At) -> u32 {
+    fn number(&mut self, at: &OfferRatingKey) -> u32 {
         if let Some(number) = self.names.get(at) {
             return *number;
         }

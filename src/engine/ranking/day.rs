@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use offerd_model::ProductType;
 use offerd_partners::Fingerprint;
-use offerd_partners::ranking::Place;
-use offerd_partners::ranking::estimate::Band;
+use offerd_partners::ranking::OfferKey;
+use offerd_partners::ranking::estimate::RatingBand;
 
 /// The clicked offers of one day.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct Day {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// The offer and rating.
-    pub at: At,
+    pub at: OfferRatingKey,
     /// Fingerprints of the clicked offers.
     clicked: BTreeSet<u32>,
     /// Fingerprints of those that converted.
@@ -34,7 +34,7 @@ pub struct Cell {
 
 /// An offer of a partner's file, shown to people of a rating.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct At {
+pub struct OfferRatingKey {
     /// The product type of the seat.
     pub product_type: ProductType,
     /// The partner's key.
@@ -42,12 +42,12 @@ pub struct At {
     /// The offer's key.
     pub offer: String,
     /// The rating.
-    pub band: Band,
+    pub band: RatingBand,
 }
 
 /// What happened to an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Became {
+pub enum ClickOutcome {
     /// It was clicked.
     Clicked,
     /// The click earned its payout.
@@ -56,10 +56,10 @@ pub enum Became {
     TakenBack,
 }
 
-impl At {
+impl OfferRatingKey {
     /// The offer.
-    pub fn place(&self) -> Place<'_> {
-        Place { product_type: self.product_type, partner: &self.partner, offer: &self.offer }
+    pub fn place(&self) -> OfferKey<'_> {
+        OfferKey { product_type: self.product_type, partner: &self.partner, offer: &self.offer }
     }
 }
 
@@ -78,10 +78,10 @@ impl Cell {
 impl Day {
     /// Records what happened to an offer; returns whether that changed anything. An offer that was not
     /// clicked cannot convert, or it would count as a conversion without counting as a click.
-    pub fn note(&mut self, at: &At, offer: u32, became: Became) -> bool {
+    pub fn note(&mut self, at: &OfferRatingKey, offer: u32, became: ClickOutcome) -> bool {
         let place = match self.cells.iter().position(|cell| cell.at == *at) {
             Some(place) => place,
-            None if became == Became::Clicked => {
+            None if became == ClickOutcome::Clicked => {
                 let (clicked, converted) = (BTreeSet::new(), BTreeSet::new());
                 self.cells.push(Cell { at: at.clone(), clicked, converted });
                 self.cells.len() - 1
@@ -90,14 +90,14 @@ impl Day {
         };
         let Cell { clicked, converted, .. } = &mut self.cells[place];
         match became {
-            Became::Clicked => clicked.insert(offer),
-            Became::Converted => clicked.contains(&offer) && converted.insert(offer),
-            Became::TakenBack => converted.remove(&offer),
+            ClickOutcome::Clicked => clicked.insert(offer),
+            ClickOutcome::Converted => clicked.contains(&offer) && converted.insert(offer),
+            ClickOutcome::TakenBack => converted.remove(&offer),
         }
     }
 
     /// Whether an offer was clicked.
-    pub fn has(&self, at: &At, offer: u32) -> bool {
+    pub fn has(&self, at: &OfferRatingKey, offer: u32) -> bool {
         self.cells.iter().any(|cell| cell.at == *at && cell.clicked.contains(&offer))
     }
 }

@@ -5,45 +5,45 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::day::{At, Became, Day, fingerprint};
-use super::key::{self, Whose, day_of};
+use super::day::{ClickOutcome, Day, OfferRatingKey, fingerprint};
+use super::key::{self, ClickOwner, day_of};
 use super::unreadable;
 use crate::rate_table::table::Table;
 use crate::records::{Records, reading};
 use offerd_model::{EventType, PartnerEventType};
 use offerd_partners::declared::PayoutStep;
-use offerd_partners::ranking::estimate::Band;
+use offerd_partners::ranking::estimate::RatingBand;
 use offerd_partners::{Quote, SeatTemplate};
 use offerd_store::entities::Happening;
 use offerd_store::{CommitError, Tree};
 
 /// Days by owner and date.
-pub type Days = BTreeMap<(Whose, u32), Day>;
+pub type DaysByOwner = BTreeMap<(ClickOwner, u32), Day>;
 
 /// Folds feed entries.
-pub struct Fold<'r> {
+pub struct ClickFold<'r> {
     records: &'r Records,
-    days: Days,
-    changed: Vec<(Whose, u32)>,
+    days: DaysByOwner,
+    changed: Vec<(ClickOwner, u32)>,
 }
 
 /// An offer with an event.
-struct Named {
-    whose: Whose,
+struct NamedOffer {
+    whose: ClickOwner,
     day: u32,
-    at: At,
+    at: OfferRatingKey,
     fingerprint: u32,
     /// The step that earns the payout.
     on: PayoutStep,
 }
 
-impl<'r> Fold<'r> {
+impl<'r> ClickFold<'r> {
     /// The days that these events change, in their new state.
     ///
     /// # Errors
     /// [`CommitError`] when the store cannot be read.
-    pub fn changed(records: &'r Records, happenings: &[Happening]) -> Result<Days, CommitError> {
-        let mut fold = Self { records, days: Days::new(), changed: Vec::new() };
+    pub fn changed(records: &'r Records, happenings: &[Happening]) -> Result<DaysByOwner, CommitError> {
+        let mut fold = Self { records, days: DaysByOwner::new(), changed: Vec::new() };
         happenings.iter().try_for_each(|happening| fold.happened(happening))?;
         let Self { mut days, changed, .. } = fold;
         days.retain(|place, _| changed.contains(place));
@@ -54,14 +54,14 @@ impl<'r> Fold<'r> {
     fn happened(&mut self, happening: &Happening) -> Result<(), CommitError> {
         let Some(step) = step_of(happening.event_type) else { return Ok(()) };
         let became = match (step, happening.taken_back_at) {
-            (PayoutStep::Click, _) => Became::Clicked,
-            (_, None) => Became::Converted,
-            (_, Some(_)) => Became::TakenBack,
+            (PayoutStep::Click, _) => ClickOutcome::Clicked,
+            (_, None) => ClickOutcome::Converted,
+            (_, Some(_)) => ClickOutcome::TakenBack,
         };
         for named in self.named(happening)? {
             // An offer that is paid per click has no conversions to learn.
             if named.on != PayoutStep::Click && (step == PayoutStep::Click || named.on == step) {
-                let Named { whose, day, at, fingerprint, .. } = named;
+                let NamedOffer { whose, day, at, fingerprint, .. } = named;
                 if self.day(whose, day)?.note(&at, fingerprint, became) {
                     self.changed.push((whose, day));
                 }
@@ -72,7 +72,7 @@ impl<'r> Fold<'r> {
 
     /// The offers of an event: the named one, or else all clicked offers of the institution, which is all
     /// that a report naming only the lead can mean. Empty for an erased lead.
-    fn named(&mut self, happening: &Happening) -> Result<Vec<Named>, CommitError> {
+    fn named(&mut self, happening: &Happening) -> Result<Vec<NamedOffer>, CommitError> {
         let Some(lead) = reading::lead(&self.records.store, happening.lead).ok().flatten() else {
             return Ok(Vec::new());
         };
@@ -113,23 +113,23 @@ impl<'r> Fold<'r> {
         &self,
         table: &Table,
         (number, seat, quote): (u16, &Arc<SeatTemplate>, &Quote),
-        band: Band,
-    ) -> Option<Named> {
+        band: RatingBand,
+    ) -> Option<NamedOffer> {
         let head = table.head();
         let text = self.records.templates.of(quote).ok()?;
         let imprint = text.imprint.as_ref()?;
         let offer = imprint.name.split('/').next().unwrap_or_default().to_owned();
-        Some(Named {
-            whose: Whose { company: head.company, test: head.test },
+        Some(NamedOffer {
+            whose: ClickOwner { company: head.company, test: head.test },
             day: day_of(head.created_at),
-            at: At { product_type: seat.product_type, partner: seat.key.clone(), offer, band },
+            at: OfferRatingKey { product_type: seat.product_type, partner: seat.key.clone(), offer, band },
             fingerprint: fingerprint(self.records.templates.ids.offer(head.uuid, number)),
             on: imprint.payout.on,
         })
     }
 
     /// A day, including the changes of this fold.
-    fn day(&mut self, whose: Whose, day: u32) -> Result<&mut Day, CommitError> {
+    fn day(&mut self, whose: ClickOwner, day: u32) -> Result<&mut Day, CommitError> {
         if !self.days.contains_key(&(whose, day)) {
             let found = self.records.store.read(Tree::Ranking, key::day(whose, day)).map_err(unreadable)?;
             self.days.insert((whose, day), found.unwrap_or_default());

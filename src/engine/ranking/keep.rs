@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tracing::error;
 
 use super::Rankings;
-use super::counts::Counts;
-use super::fold::Fold;
+use super::counts::ClickCounts;
+use super::fold::ClickFold;
 use super::key::{self, day_of};
 use crate::records::projection::{LOOK_AGAIN, Projection, STEP, blocking, step};
 use offerd_base::config::RankingSettings;
@@ -19,19 +19,19 @@ const NAME: &str = "ranking";
 
 /// Learns from the feeds while a ranking is set up. A node that does not lead sums up what the leader has
 /// learnt.
-pub struct Learning {
+pub struct RankingLearner {
     rankings: Rankings,
-    due: Due,
+    due: LearningSchedule,
 }
 
-impl Learning {
+impl RankingLearner {
     /// Learning for these rankings.
     pub fn new(rankings: Rankings) -> Self {
-        Self { rankings, due: Due::now() }
+        Self { rankings, due: LearningSchedule::now() }
     }
 }
 
-impl Projection for Learning {
+impl Projection for RankingLearner {
     const TROUBLE: &'static str = "what is learnt of clicks is not learnt yet, and tried again";
 
     async fn begin(&mut self) {
@@ -46,7 +46,7 @@ impl Projection for Learning {
         }
         // The last read may predate the final writes of the previous leader.
         self.rankings.drop_counts();
-        self.due = Due::now();
+        self.due = LearningSchedule::now();
     }
 
     async fn fold(&mut self) -> Result<bool, CommitError> {
@@ -56,13 +56,13 @@ impl Projection for Learning {
 }
 
 /// The time of the next sum, and the inputs of the last.
-pub(super) struct Due {
+pub(super) struct LearningSchedule {
     at: tokio::time::Instant,
     day: Option<u32>,
     rules: Option<Arc<RankingSettings>>,
 }
 
-impl Due {
+impl LearningSchedule {
     pub(super) fn now() -> Self {
         Self { at: tokio::time::Instant::now(), day: None, rules: None }
     }
@@ -89,7 +89,7 @@ impl Rankings {
 
     async fn learn_from(&self, happenings: Vec<Happening>, moved: Commit) -> Result<(), CommitError> {
         let records = self.0.records.clone();
-        let days = blocking(move || Fold::changed(&records, &happenings)).await??;
+        let days = blocking(move || ClickFold::changed(&records, &happenings)).await??;
         let commit = days.iter().fold(moved, |commit, ((whose, day), now)| {
             commit.put(Tree::Ranking, key::day(*whose, *day), codec::encode(now))
         });
@@ -99,7 +99,7 @@ impl Rankings {
             return Err(failure);
         }
         let (rankings, most) = (self.clone(), self.rules().cohorts);
-        let put = move |counts: &mut Counts| {
+        let put = move |counts: &mut ClickCounts| {
             days.iter().for_each(|((whose, day), now)| counts.put(*whose, *day, now, most));
         };
         // The counts may have to be loaded first.
@@ -108,7 +108,7 @@ impl Rankings {
 
     /// Sums up if due: the changed counts, or all when the day or the settings changed or another node
     /// learns.
-    pub(super) async fn refresh(&self, due: &mut Due) -> Result<(), CommitError> {
+    pub(super) async fn refresh(&self, due: &mut LearningSchedule) -> Result<(), CommitError> {
         let (rules, store) = (self.rules(), &self.0.records.store);
         if !due.is_due(&rules) {
             due.rules = Some(rules);
@@ -124,12 +124,16 @@ impl Rankings {
         }
         let rankings = self.clone();
         blocking(move || if is_whole { rankings.learn_again() } else { rankings.learn_changed() }).await??;
-        *due = Due { at: tokio::time::Instant::now() + rules.refresh, day: Some(today), rules: Some(rules) };
+        *due = LearningSchedule {
+            at: tokio::time::Instant::now() + rules.refresh,
+            day: Some(today),
+            rules: Some(rules),
+        };
         Ok(())
     }
 
     fn learn_changed(&self) -> Result<(), CommitError> {
-        let changed = self.with_counts(Counts::take_changed)?;
+        let changed = self.with_counts(ClickCounts::take_changed)?;
         let learnt = self.snapshot().map_or_else(HashMap::new, |snapshot| snapshot.learnt.clone());
         self.learn(&changed, learnt)
     }

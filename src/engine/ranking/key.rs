@@ -7,7 +7,7 @@ pub const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The owner of clicks that are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Whose {
+pub struct ClickOwner {
     /// The company.
     pub company: Uuid,
     /// Whether they belong to test leads.
@@ -20,13 +20,13 @@ pub fn day_of(millis: i64) -> u32 {
 }
 
 /// The key of a day.
-pub fn day(whose: Whose, day: u32) -> Vec<u8> {
+pub fn day(whose: ClickOwner, day: u32) -> Vec<u8> {
     [&whose.company.as_bytes()[..], &[u8::from(whose.test)], &day.to_be_bytes()].concat()
 }
 
 /// The owner and day of a key.
-pub fn read(key: &[u8]) -> Option<(Whose, u32)> {
+pub fn read(key: &[u8]) -> Option<(ClickOwner, u32)> {
     let company = Uuid::from_slice(key.get(..16)?).ok()?;
     let day = u32::from_be_bytes(key.get(17..21)?.try_into().ok()?);
-    Some((Whose { company, test: *key.get(16)? != 0 }, day))
+    Some((ClickOwner { company, test: *key.get(16)? != 0 }, day))
 }

@@ -33,10 +33,10 @@ use metrics::gauge;
 use parking_lot::{Mutex, RwLock};
 use uuid::Uuid;
 
-use self::counts::Counts;
-pub use self::keep::Learning;
-use self::key::Whose;
-use self::snapshot::Snapshot;
+use self::counts::ClickCounts;
+pub use self::keep::RankingLearner;
+use self::key::ClickOwner;
+use self::snapshot::RankingSnapshot;
 use crate::records::Records;
 use offerd_base::config::RankingSettings;
 use offerd_base::telemetry::metrics::RANKING_LEARNT_AT;
@@ -46,16 +46,16 @@ use offerd_store::tokens::Tokens;
 
 /// The rankings in force, and what was learnt. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Rankings(Arc<Shared>);
+pub struct Rankings(Arc<RankingsInner>);
 
 #[derive(Debug)]
-struct Shared {
+struct RankingsInner {
     records: Records,
     rules: RwLock<Arc<RankingSettings>>,
     /// `None` until first needed.
-    counts: Mutex<Option<Counts>>,
+    counts: Mutex<Option<ClickCounts>>,
     /// `None` without a ranking in the settings.
-    snapshot: RwLock<Option<Arc<Snapshot>>>,
+    snapshot: RwLock<Option<Arc<RankingSnapshot>>>,
 }
 
 impl Rankings {
@@ -64,7 +64,7 @@ impl Rankings {
     /// # Errors
     /// [`CommitError`] when it cannot be read.
     pub fn of(records: Records, rules: RankingSettings) -> Result<Self, CommitError> {
-        let rankings = Self(Arc::new(Shared {
+        let rankings = Self(Arc::new(RankingsInner {
             records,
             rules: RwLock::new(Arc::new(rules)),
             counts: Mutex::new(None),
@@ -86,21 +86,21 @@ impl Rankings {
         let snapshot = self.snapshot().filter(|_| rules.is_on());
         let (learnt, learnt_at) =
             snapshot.map_or_else(Default::default, |snapshot| (snapshot.learnt.clone(), snapshot.learnt_at));
-        self.show(rules.is_on().then(|| Snapshot::new(rules, &self.companies(), learnt, learnt_at)));
+        self.show(rules.is_on().then(|| RankingSnapshot::new(rules, &self.companies(), learnt, learnt_at)));
     }
 
     /// The ranking of a company's table: the `named` one, or else the one in the settings; `None` without
     /// one.
     pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<RankedBy>> {
         let snapshot = self.snapshot()?;
-        snapshot.ranked_by(Whose { company, test }, named).map(Arc::new)
+        snapshot.ranked_by(ClickOwner { company, test }, named).map(Arc::new)
     }
 
-    fn snapshot(&self) -> Option<Arc<Snapshot>> {
+    fn snapshot(&self) -> Option<Arc<RankingSnapshot>> {
         self.0.snapshot.read().clone()
     }
 
-    fn show(&self, snapshot: Option<Snapshot>) {
+    fn show(&self, snapshot: Option<RankingSnapshot>) {
         *self.0.snapshot.write() = snapshot.map(Arc::new);
     }
 
@@ -120,24 +120,24 @@ impl Rankings {
     /// Sums up the counts of these owners, keeping the sums of the others.
     fn learn(
         &self,
-        whose: &BTreeSet<Whose>,
-        mut learnt: HashMap<Whose, Arc<Conversions>>,
+        whose: &BTreeSet<ClickOwner>,
+        mut learnt: HashMap<ClickOwner, Arc<Conversions>>,
     ) -> Result<(), CommitError> {
         let (rules, now) = (self.rules(), self.0.records.store.now_ms());
         self.with_counts(|counts| {
             learnt.extend(whose.iter().map(|whose| (*whose, Arc::new(counts.sum(*whose, &rules, now)))));
         })?;
-        self.show(Some(Snapshot::new(rules, &self.companies(), learnt, now)));
+        self.show(Some(RankingSnapshot::new(rules, &self.companies(), learnt, now)));
         gauge!(RANKING_LEARNT_AT).set(now as f64 / 1000.0);
         Ok(())
     }
 
     /// Runs `with` on the counts, loading them on first use.
-    fn with_counts<T>(&self, with: impl FnOnce(&mut Counts) -> T) -> Result<T, CommitError> {
+    fn with_counts<T>(&self, with: impl FnOnce(&mut ClickCounts) -> T) -> Result<T, CommitError> {
         let mut counts = self.0.counts.lock();
         let counts = match &mut *counts {
             Some(counts) => counts,
-            none => none.insert(Counts::load(&self.0.records.store, self.rules().cohorts)?),
+            none => none.insert(ClickCounts::load(&self.0.records.store, self.rules().cohorts)?),
         };
         Ok(with(counts))
     }

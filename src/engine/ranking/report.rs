@@ -8,8 +8,8 @@ use super::snapshot::weights;
 use super::{Rankings, prior};
 use offerd_base::config::NamedRanking;
 use offerd_model::{ProductType, Timestamp, record};
-use offerd_partners::ranking::estimate::Known;
-use offerd_partners::ranking::{ConversionFrom, Estimate, Prior, Weights};
+use offerd_partners::ranking::estimate::KnownEstimate;
+use offerd_partners::ranking::{ConversionEstimate, ConversionFrom, Prior, Weights};
 use offerd_store::tokens::Tokens;
 
 /// Most rows in a report.
@@ -20,7 +20,7 @@ const INTERVAL: [f64; 2] = [0.05, 0.95];
 
 /// A filter of the report; matches everything by default.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct RankingFilter {
     /// The company's name.
     pub company: Option<String>,
     /// The partner's key.
@@ -85,7 +85,7 @@ record! {
 
 impl Rankings {
     /// Builds the report. Blocks for some microseconds per row.
-    pub fn report(&self, wanted: &Wanted) -> RankingReport {
+    pub fn report(&self, wanted: &RankingFilter) -> RankingReport {
         let rules = self.rules();
         let snapshot = self.snapshot();
         let tokens = Tokens::of(self.0.records.store.clone());
@@ -118,8 +118,8 @@ impl Row {
         (&self.company, self.product_type, &self.partner, &self.offer, &self.rating)
     }
 
-    fn of(company: &str, known: &Known<'_>) -> Self {
-        let Estimate { rate, from, seen, beta } = known.estimate;
+    fn of(company: &str, known: &KnownEstimate<'_>) -> Self {
+        let ConversionEstimate { rate, from, seen, beta } = known.estimate;
         let [low, high] = INTERVAL.map(|share| quantile(beta, share).unwrap_or(rate));
         Self {
             company: company.to_owned(),

@@ -6,31 +6,31 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::key::Whose;
+use super::key::ClickOwner;
 use offerd_base::config::{NamedRanking, RankingSettings};
 use offerd_partners::ranking::{Conversions, RankedBy, Ranking, Weights};
 
 /// A snapshot of the rankings.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct RankingSnapshot {
     /// The settings.
     pub rules: Arc<RankingSettings>,
     /// When it was made, Unix milliseconds.
     pub learnt_at: i64,
     /// The learnt conversions, by owner.
-    pub learnt: HashMap<Whose, Arc<Conversions>>,
+    pub learnt: HashMap<ClickOwner, Arc<Conversions>>,
     nothing: Arc<Conversions>,
     rankings: BTreeMap<String, Arc<Ranking>>,
     /// Companies with a ranking of their own.
     of_companies: HashMap<Uuid, String>,
 }
 
-impl Snapshot {
+impl RankingSnapshot {
     /// A snapshot with these settings. `companies` maps the names of all companies.
     pub fn new(
         rules: Arc<RankingSettings>,
         companies: &HashMap<String, Uuid>,
-        learnt: HashMap<Whose, Arc<Conversions>>,
+        learnt: HashMap<ClickOwner, Arc<Conversions>>,
         learnt_at: i64,
     ) -> Self {
         let ranking = |(name, named): (&String, &NamedRanking)| {
@@ -53,7 +53,7 @@ impl Snapshot {
     }
 
     /// The ranking of a company: the `named` one, or its own, or the default; `None` without one.
-    pub fn ranked_by(&self, whose: Whose, named: Option<&str>) -> Option<RankedBy> {
+    pub fn ranked_by(&self, whose: ClickOwner, named: Option<&str>) -> Option<RankedBy> {
         let own = || self.of_companies.get(&whose.company).map(String::as_str);
         let name = named.or_else(own).or(self.rules.default.as_deref())?;
         Some(RankedBy {
@@ -63,7 +63,7 @@ impl Snapshot {
     }
 
     /// What an owner's clicks have shown.
-    pub fn conversions(&self, whose: Whose) -> &Arc<Conversions> {
+    pub fn conversions(&self, whose: ClickOwner) -> &Arc<Conversions> {
         self.learnt.get(&whose).unwrap_or(&self.nothing)
     }
 }

@@ -9,11 +9,11 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::Rankings;
-use super::counts::Counts;
-use super::day::{At, Became, Day};
-use super::keep::Due;
-use super::key::{Whose, day_of};
-use super::report::Wanted;
+use super::counts::ClickCounts;
+use super::day::{ClickOutcome, Day, OfferRatingKey};
+use super::keep::LearningSchedule;
+use super::key::{ClickOwner, day_of};
+use super::report::RankingFilter;
 use crate::conversions::click::{Click, click};
 use crate::conversions::partner_events::report;
 use crate::matching::recovery::recover;
@@ -25,7 +25,7 @@ use offerd_base::config::{RankingSettings, Settings};
 use offerd_model::{
     CreditBands, Lead, PartnerEvent, PartnerEventType, PartnerReport, ProductType, Reference,
 };
-use offerd_partners::ranking::{ConversionFrom, Place};
+use offerd_partners::ranking::{ConversionFrom, OfferKey};
 
 const COMPANIES: [Uuid; 2] = [COMPANY, Uuid::from_u128(8)];
 
@@ -230,7 +230,8 @@ impl Story {
         self.rankings.learn_again().unwrap();
         let mut learnt = BTreeMap::new();
         for test in [false, true] {
-            let rows = self.rankings.report(&Wanted { test, ..Wanted::default() }).rows.into_iter();
+            let rows =
+                self.rankings.report(&RankingFilter { test, ..RankingFilter::default() }).rows.into_iter();
             for row in rows.filter(|row| row.rating.is_some()) {
                 let place = (
                     row.company.parse().unwrap(),
@@ -276,17 +277,17 @@ fn what_one_process_has_learnt_another_sums_up_without_learning_itself() {
         let story = story.go_on(Deed::Click { table: 0, number: 1 }).await;
         while story.rankings.round(64).await.unwrap() {}
         story.rankings.learn_again().unwrap();
-        let rows = |rankings: &Rankings| rankings.report(&Wanted::default()).rows;
+        let rows = |rankings: &Rankings| rankings.report(&RankingFilter::default()).rows;
         assert!(!rows(&story.rankings).is_empty() && rows(&other).is_empty());
         other.drop_counts();
-        other.refresh(&mut Due::now()).await.unwrap();
+        other.refresh(&mut LearningSchedule::now()).await.unwrap();
         assert_eq!(rows(&other), rows(&story.rankings));
     });
 }
 
-fn at(offer: &str) -> At {
+fn at(offer: &str) -> OfferRatingKey {
     let (product_type, band) = (ProductType::Loan, None);
-    At { product_type, partner: "bank".to_owned(), offer: offer.to_owned(), band }
+    OfferRatingKey { product_type, partner: "bank".to_owned(), offer: offer.to_owned(), band }
 }
 
 fn day(offer: &str, clicks: u32, conversions: u32) -> Day {
@@ -297,14 +298,14 @@ fn day(offer: &str, clicks: u32, conversions: u32) -> Day {
 
 fn add(day: &mut Day, offer: &str, clicks: u32, conversions: u32) {
     for nth in 0..clicks {
-        day.note(&at(offer), nth, Became::Clicked);
+        day.note(&at(offer), nth, ClickOutcome::Clicked);
     }
     for nth in 0..conversions.min(clicks) {
-        day.note(&at(offer), nth, Became::Converted);
+        day.note(&at(offer), nth, ClickOutcome::Converted);
     }
 }
 
-const WHOSE: Whose = Whose { company: Uuid::nil(), test: false };
+const WHOSE: ClickOwner = ClickOwner { company: Uuid::nil(), test: false };
 
 #[test]
 fn clicks_count_when_they_are_old_enough_then_less_and_then_not_at_all() {
@@ -314,11 +315,11 @@ fn clicks_count_when_they_are_old_enough_then_less_and_then_not_at_all() {
     let now = 1_800_000_000_000;
     let today = day_of(now);
     let seen = |age: u32| {
-        let mut counts = Counts::default();
+        let mut counts = ClickCounts::default();
         counts.put(WHOSE, today - age, &day("loan", 80, 40), 1_000);
         let estimate = counts
             .sum(WHOSE, &rules, now)
-            .estimate(&Place { product_type: ProductType::Loan, partner: "bank", offer: "loan" }, None);
+            .estimate(&OfferKey { product_type: ProductType::Loan, partner: "bank", offer: "loan" }, None);
         (estimate.from, estimate.seen.clicks)
     };
     assert_eq!(seen(29), (ConversionFrom::Prior, 0.0));
@@ -329,7 +330,7 @@ fn clicks_count_when_they_are_old_enough_then_less_and_then_not_at_all() {
 
 #[test]
 fn beyond_the_limit_the_oldest_days_make_room() {
-    let mut counts = Counts::default();
+    let mut counts = ClickCounts::default();
     for age in [3, 1, 2, 0] {
         counts.put(WHOSE, 100 - age, &day("loan", 1, 0), 2);
     }
@@ -347,10 +348,10 @@ fn beyond_the_limit_the_oldest_days_make_room() {
 #[test]
 fn what_was_not_clicked_on_does_not_convert_and_what_is_taken_back_has_not() {
     let mut day = day("loan", 1, 0);
-    assert!(!day.note(&at("loan"), 7, Became::Converted), "nobody has clicked on it");
-    assert!(!day.note(&at("loan"), 0, Became::Clicked), "it was clicked on before");
-    assert!(day.note(&at("loan"), 0, Became::Converted));
-    assert!(day.note(&at("loan"), 0, Became::TakenBack));
+    assert!(!day.note(&at("loan"), 7, ClickOutcome::Converted), "nobody has clicked on it");
+    assert!(!day.note(&at("loan"), 0, ClickOutcome::Clicked), "it was clicked on before");
+    assert!(day.note(&at("loan"), 0, ClickOutcome::Converted));
+    assert!(day.note(&at("loan"), 0, ClickOutcome::TakenBack));
     assert_eq!((day.cells[0].clicks(), day.cells[0].conversions()), (1, 0));
 }
 
@@ -361,7 +362,7 @@ proptest! {
     ) {
         let sum = |days: &mut dyn Iterator<Item = &(u32, &str, u32, u32)>| {
             let mut by_day: BTreeMap<u32, Day> = BTreeMap::new();
-            let mut counts = Counts::default();
+            let mut counts = ClickCounts::default();
             for (age, offer, clicks, conversions) in days {
                 let now = by_day.entry(100 - age).or_default();
                 add(now, offer, *clicks, *conversions);

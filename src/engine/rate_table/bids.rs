@@ -16,13 +16,13 @@ impl Bids {
     }
 
     /// The place of a seat's bid; `None` when it has not bid.
-    pub fn place(&self, seat: usize) -> Option<Place> {
+    pub fn place(&self, seat: usize) -> Option<BidRank> {
         let (_, own) = self.0.iter().find(|(bidder, _)| *bidder == seat)?;
         let count = |better: &dyn Fn(usize, f64) -> bool| {
             self.0.iter().filter(|(bidder, dollars)| better(*bidder, *dollars)).count()
         };
         let higher = count(&|_, dollars| dollars > *own);
-        Some(Place { higher, equal: count(&|bidder, dollars| dollars == *own && bidder < seat) })
+        Some(BidRank { higher, equal: count(&|bidder, dollars| dollars == *own && bidder < seat) })
     }
 }
 
@@ -39,14 +39,14 @@ pub struct Sale {
 
 /// The place of a bid among the others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct BidRank {
     /// Number of higher bids.
     pub higher: usize,
     /// Number of equal bids from earlier seats.
     pub equal: usize,
 }
 
-impl Place {
+impl BidRank {
     /// Number of bids ahead.
     pub fn before(self) -> usize {
         self.higher + self.equal

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::cause::Cause;
-use offerd_partners::http::Progress;
+use offerd_partners::http::StoredExchange;
 
 /// Keyed by rate table and seat; absent for single-call asks. Holds partner answers, so it is not `Debug`.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -20,30 +20,30 @@ pub struct CallRecord {
     /// Values kept from earlier answers, a JSON object.
     pub kept: String,
     /// The partner's callback.
-    pub heard: Option<Heard>,
+    pub heard: Option<ReceivedCallback>,
     /// What happened after the ask ended.
-    pub later: Option<Later>,
+    pub later: Option<LateEvent>,
 }
 
 impl CallRecord {
     /// The position in the sequence of calls.
-    pub fn progress(&self) -> Progress {
-        Progress { step: self.step, kept: self.kept.clone(), bid: self.bid }
+    pub fn progress(&self) -> StoredExchange {
+        StoredExchange { step: self.step, kept: self.kept.clone(), bid: self.bid }
     }
 }
 
 /// What happened after an ask ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Later {
+pub struct LateEvent {
     /// When, Unix milliseconds.
     pub at: i64,
     /// The event.
-    pub end: LaterEnd,
+    pub end: LateEventKind,
 }
 
 /// An event after an ask ended. Stored by position: append new variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum LaterEnd {
+pub enum LateEventKind {
     /// A late answer with this many offers, which were not shown.
     Offers(u16),
     /// A late answer without offers.
@@ -58,7 +58,7 @@ pub enum LaterEnd {
     Unclear(Cause),
 }
 
-impl LaterEnd {
+impl LateEventKind {
     /// The sentence for people.
     pub fn sentence(&self) -> String {
         match self {
@@ -76,7 +76,7 @@ impl LaterEnd {
 
 /// A callback by a partner; personal data.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub struct Heard {
+pub struct ReceivedCallback {
     /// The headers.
     pub headers: Vec<(String, String)>,
     /// The body.

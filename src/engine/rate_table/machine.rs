@@ -15,14 +15,14 @@
 use super::asks::Asks;
 use super::bids::Sale;
 use super::outcome::{AskEnd, NoOfferReason, Outcome};
-use super::progress::{Due, Event as Step, Progress, Standing};
-use super::record::{Answer, AnswerRecord, Ask};
+use super::progress::{DueSeats, SeatEvent as Step, SeatPhase, TableProgress};
+use super::record::{AnswerRecord, Ask, SeatAnswer};
 use super::seating::Verdict;
 use super::table::Table;
 
 /// An event in the life of a rate table.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum TableEvent {
     /// A due seat is being asked.
     Asked {
         /// Position of the seat.
@@ -60,7 +60,7 @@ pub enum Event {
     },
     /// The write in flight is on the disk.
     Written,
-    /// The store had no room for the write in flight; no write starts before [`Event::Retry`].
+    /// The store had no room for the write in flight; no write starts before [`TableEvent::Retry`].
     PutOff,
     /// The store may have room again.
     Retry,
@@ -85,7 +85,7 @@ pub enum Effect {
 
 /// The content of one commit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Write {
+pub struct TableWrite {
     /// Whether it creates the table.
     pub first: bool,
     /// Position of the answer record in the table.
@@ -104,7 +104,7 @@ pub struct Write {
 
 /// The state from which a machine starts: a new table, or one that a restart left pending.
 #[derive(Debug)]
-pub struct Beginning {
+pub struct MachineStart {
     /// The table, with its answers so far.
     pub table: Table,
     /// For each seat, whether it answers at once.
@@ -120,14 +120,14 @@ pub struct Beginning {
 pub struct Machine {
     table: Table,
     /// The progress once everything that arrived is written.
-    ahead: Progress,
-    seats: Vec<Seat>,
+    ahead: TableProgress,
+    seats: Vec<MachineSeat>,
     asks: Asks,
     /// The asks differ from their last write.
     asks_changed: bool,
     /// Answers in the order of arrival.
-    arrived: Vec<(Answer, Option<Ask>)>,
-    in_flight: Option<Write>,
+    arrived: Vec<(SeatAnswer, Option<Ask>)>,
+    in_flight: Option<TableWrite>,
     put_off: bool,
     is_written: bool,
     sequence: u16,
@@ -138,7 +138,7 @@ pub struct Machine {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Seat {
+struct MachineSeat {
     at_once: bool,
     /// Asked before a restart.
     asked_before: bool,
@@ -150,11 +150,11 @@ struct Seat {
 
 impl Machine {
     /// Starts a new table, or resumes one that a restart left pending.
-    pub fn new(beginning: Beginning) -> Self {
-        let Beginning { table, at_once, asks, sequence } = beginning;
+    pub fn new(beginning: MachineStart) -> Self {
+        let MachineStart { table, at_once, asks, sequence } = beginning;
         let ahead = table.progress().clone();
-        let is_asked = |seat: usize| ahead.at(seat) == Some(Standing::Asked);
-        let seat = |(seat, at_once): (usize, bool)| Seat {
+        let is_asked = |seat: usize| ahead.at(seat) == Some(SeatPhase::Asked);
+        let seat = |(seat, at_once): (usize, bool)| MachineSeat {
             at_once,
             asked_before: sequence.is_some() && (is_asked(seat) || asks.is_released(seat)),
             due: is_asked(seat),
@@ -185,7 +185,7 @@ impl Machine {
     }
 
     /// The write in flight.
-    pub fn in_flight(&self) -> Option<&Write> {
+    pub fn in_flight(&self) -> Option<&TableWrite> {
         self.in_flight.as_ref()
     }
 
@@ -214,12 +214,12 @@ impl Machine {
     /// The seats that limits have counted for a table that is not written yet.
     pub fn counted(&self) -> impl Iterator<Item = usize> {
         let released = self.asks.released.iter().map(|seat| usize::from(*seat));
-        self.table.progress().standing(Standing::Asked).chain(released)
+        self.table.progress().standing(SeatPhase::Asked).chain(released)
     }
 
     /// Whether second look may still start.
     pub fn second_look_to_come(&self) -> bool {
-        self.table.progress().standing(Standing::Held).next().is_some()
+        self.table.progress().standing(SeatPhase::Held).next().is_some()
     }
 
     /// Whether every seat has its outcome and all are written.
@@ -232,37 +232,37 @@ impl Machine {
         let waits = |seat: usize| self.seats[seat].at_once;
         // The asks of second look are known once its start is written.
         let deciding = self.asks_changed && self.asks.second_look_at.is_some();
-        self.is_written && !deciding && !self.table.progress().standing(Standing::Asked).any(waits)
+        self.is_written && !deciding && !self.table.progress().standing(SeatPhase::Asked).any(waits)
     }
 
     /// Handles an event. Drops an answer for a seat that has its outcome: a late offer never enters.
-    pub fn handle(&mut self, event: Event) {
+    pub fn handle(&mut self, event: TableEvent) {
         match event {
-            Event::Asked { seat, ask } => self.seats[seat].ask = Some(ask),
-            Event::NoTime { seat, at } if self.seats[seat].asked_before => {
+            TableEvent::Asked { seat, ask } => self.seats[seat].ask = Some(ask),
+            TableEvent::NoTime { seat, at } if self.seats[seat].asked_before => {
                 self.note(seat, Outcome::TimedOut.because("its time ran out during a restart"), at);
             }
-            Event::NoTime { seat, at } => {
+            TableEvent::NoTime { seat, at } => {
                 self.asks.spared.push(seat as u16);
                 self.asks_changed = true;
                 self.note(seat, Outcome::NoOffers(NoOfferReason::NoTime).into(), at);
             }
-            Event::Answered { seat, end, at } => self.note(seat, end, at),
-            Event::Admitted { at, verdicts } => self.begin_second_look(at, verdicts),
-            Event::DeadlinePassed { at } => {
+            TableEvent::Answered { seat, end, at } => self.note(seat, end, at),
+            TableEvent::Admitted { at, verdicts } => self.begin_second_look(at, verdicts),
+            TableEvent::DeadlinePassed { at } => {
                 for seat in self.waited_for().collect::<Vec<_>>() {
                     self.note(seat, Outcome::TimedOut.because("the deadline of the rate table came"), at);
                 }
             }
-            Event::Written => self.written(),
-            Event::PutOff => {
-                if let Some(Write { record, asks, .. }) = self.in_flight.take() {
+            TableEvent::Written => self.written(),
+            TableEvent::PutOff => {
+                if let Some(TableWrite { record, asks, .. }) = self.in_flight.take() {
                     self.asks_changed |= asks.is_some();
                     self.arrived.splice(0..0, record.answers.into_iter().zip(record.asked));
                 }
                 self.put_off = true;
             }
-            Event::Retry => self.put_off = false,
+            TableEvent::Retry => self.put_off = false,
         }
     }
 
@@ -277,13 +277,15 @@ impl Machine {
         }
         if may_write {
             match self.ahead.due() {
-                Due::Release(held) if self.asks.second_look_at.is_none() => return Some(Effect::Admit(held)),
-                Due::Drop(held) => {
+                DueSeats::Release(held) if self.asks.second_look_at.is_none() => {
+                    return Some(Effect::Admit(held));
+                }
+                DueSeats::Drop(held) => {
                     for seat in held {
                         self.note(seat, Outcome::NoOffers(NoOfferReason::NotNeeded).into(), now);
                     }
                 }
-                Due::Release(_) | Due::Nothing => {}
+                DueSeats::Release(_) | DueSeats::Nothing => {}
             }
             if !self.is_written || !self.arrived.is_empty() || self.asks_changed {
                 self.begin_write();
@@ -309,7 +311,7 @@ impl Machine {
         }
         let AskEnd { outcome, cause, pays } = end;
         (self.seats[seat].due, self.seats[seat].pays) = (false, pays);
-        self.arrived.push((Answer { seat: seat as u16, at, outcome, cause }, self.seats[seat].ask));
+        self.arrived.push((SeatAnswer { seat: seat as u16, at, outcome, cause }, self.seats[seat].ask));
     }
 
     /// Starts second look. From now the limits of held seats apply; a seat they keep out has its outcome.
@@ -332,7 +334,7 @@ impl Machine {
         if self.asks.second_look_at.is_none() || self.asks_changed {
             return;
         }
-        if let Due::Release(held) = self.table.progress().due() {
+        if let DueSeats::Release(held) = self.table.progress().due() {
             // A seat whose outcome is not written yet is no longer asked.
             for seat in held.into_iter().filter(|seat| self.ahead.is_pending(*seat)).collect::<Vec<_>>() {
                 let released =
@@ -347,21 +349,21 @@ impl Machine {
     /// once.
     fn take_due(&mut self) -> Option<Vec<usize>> {
         let is_written = self.is_written;
-        let may_be_asked = |(_, seat): &(usize, &mut Seat)| seat.due && (is_written || seat.at_once);
+        let may_be_asked = |(_, seat): &(usize, &mut MachineSeat)| seat.due && (is_written || seat.at_once);
         let due = self.seats.iter_mut().enumerate().filter(may_be_asked);
         let due: Vec<usize> = due.map(|(nth, seat)| (seat.due = false, nth).1).collect();
         (!due.is_empty()).then_some(due)
     }
 
     fn begin_write(&mut self) {
-        let (mut answers, asked): (Vec<Answer>, Vec<Option<Ask>>) = self.arrived.drain(..).unzip();
+        let (mut answers, asked): (Vec<SeatAnswer>, Vec<Option<Ask>>) = self.arrived.drain(..).unzip();
         let cut = self.table.cut_to_fit(&mut answers);
-        let sale = |answer: &Answer| {
+        let sale = |answer: &SeatAnswer| {
             let dollars = self.seats[usize::from(answer.seat)].pays?;
             Some(Sale { seat: answer.seat, at: answer.at, dollars })
         };
         let sales = answers.iter().filter_map(sale).collect();
-        self.in_flight = Some(Write {
+        self.in_flight = Some(TableWrite {
             first: !self.is_written,
             sequence: self.sequence,
             record: AnswerRecord::new(answers, asked),
@@ -373,7 +375,7 @@ impl Machine {
     }
 
     fn written(&mut self) {
-        let Some(Write { record, asks, .. }) = self.in_flight.take() else { return };
+        let Some(TableWrite { record, asks, .. }) = self.in_flight.take() else { return };
         self.sequence += u16::from(!record.answers.is_empty());
         self.is_written = true;
         self.shows = true;
@@ -397,7 +399,7 @@ mod tests {
 
     use super::*;
     use crate::partner_files::partner;
-    use crate::rate_table::record::TableHead;
+    use crate::rate_table::record::TableHeader;
     use offerd_partners::{Book, Fingerprint, SeatTemplate};
 
     #[derive(Debug, Clone, Copy, PartialEq)]
@@ -413,7 +415,7 @@ mod tests {
         kinds: Vec<Kind>,
         asked: HashSet<usize>,
         /// Answers in the order of writing.
-        on_disk: Vec<Answer>,
+        on_disk: Vec<SeatAnswer>,
         settled: usize,
         writes: usize,
     }
@@ -436,7 +438,7 @@ mod tests {
 
     fn empty(kinds: &[Kind]) -> Table {
         let seats = seats(kinds);
-        let head = TableHead {
+        let head = TableHeader {
             uuid: uuid::Uuid::from_u128(1),
             lead: uuid::Uuid::from_u128(2),
             company: uuid::Uuid::from_u128(3),
@@ -455,7 +457,7 @@ mod tests {
 
     impl World {
         fn new(kinds: Vec<Kind>) -> Self {
-            let table = Machine::new(Beginning {
+            let table = Machine::new(MachineStart {
                 table: empty(&kinds),
                 at_once: kinds.iter().map(|kind| *kind == Kind::Catalog).collect(),
                 asks: Asks::default(),
@@ -476,7 +478,7 @@ mod tests {
                             false => Verdict::Asked,
                         };
                         let verdicts = held.into_iter().map(|seat| (seat, verdict(seat))).collect();
-                        self.table.handle(Event::Admitted { at: 7, verdicts });
+                        self.table.handle(TableEvent::Admitted { at: 7, verdicts });
                     }
                     Effect::Write => {
                         let write = self.table.in_flight().expect("a write is in flight");
@@ -495,9 +497,9 @@ mod tests {
                 "nobody hears of what is not written"
             );
             if draw.is_multiple_of(5) {
-                return self.table.handle(Event::NoTime { seat, at: 7 });
+                return self.table.handle(TableEvent::NoTime { seat, at: 7 });
             }
-            self.table.handle(Event::Asked { seat, ask: Ask { after_ms: 0, budget_ms: 1 } });
+            self.table.handle(TableEvent::Asked { seat, ask: Ask { after_ms: 0, budget_ms: 1 } });
             if self.kinds[seat] == Kind::Catalog {
                 self.answer(seat);
             }
@@ -505,14 +507,14 @@ mod tests {
 
         fn answer(&mut self, seat: usize) {
             let end = Outcome::NoOffers(NoOfferReason::Declined).into();
-            self.table.handle(Event::Answered { seat, end, at: 7 });
+            self.table.handle(TableEvent::Answered { seat, end, at: 7 });
         }
 
         fn written(&mut self) {
             let Some(write) = self.table.in_flight().cloned() else { return };
             self.writes += 1;
             self.on_disk.extend(write.record.answers);
-            self.table.handle(Event::Written);
+            self.table.handle(TableEvent::Written);
         }
 
         /// Asserts that the disk holds the shown answers, with one outcome per seat.
@@ -566,11 +568,11 @@ mod tests {
         world.drive(1);
         world.answer(1);
         world.drive(1);
-        world.table.handle(Event::PutOff);
+        world.table.handle(TableEvent::PutOff);
         world.answer(0);
         world.drive(1);
         assert_eq!(world.table.in_flight(), None);
-        world.table.handle(Event::Retry);
+        world.table.handle(TableEvent::Retry);
         world.drive(1);
         world.written();
         world.drive(1);
@@ -599,18 +601,18 @@ mod tests {
                         }
                     }
                     2 | 3 => world.written(),
-                    4 if world.writes > 0 => world.table.handle(Event::PutOff),
-                    _ => world.table.handle(Event::Retry),
+                    4 if world.writes > 0 => world.table.handle(TableEvent::PutOff),
+                    _ => world.table.handle(TableEvent::Retry),
                 }
                 world.drive(draw);
                 world.holds();
             }
-            world.table.handle(Event::Retry);
+            world.table.handle(TableEvent::Retry);
             for _ in 0..3 {
                 world.drive(1);
                 world.written();
                 world.drive(1);
-                world.table.handle(Event::DeadlinePassed { at: 15_000 });
+                world.table.handle(TableEvent::DeadlinePassed { at: 15_000 });
             }
             world.drive(1);
             world.written();

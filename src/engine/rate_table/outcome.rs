@@ -15,7 +15,7 @@ pub enum Outcome {
     /// No offers, from a partner's answer or because it was not asked.
     NoOffers(NoOfferReason),
     /// A failure of the partner or of our code for it.
-    Failed(Failure),
+    Failed(AskFailure),
     /// No answer within the budget.
     TimedOut,
 }
@@ -56,7 +56,7 @@ pub enum NoOfferReason {
 
 /// What failed. Stored by position: append new variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Failure {
+pub enum AskFailure {
     /// A simulated partner drew an error as its answer; real partners use `Answer`.
     Refused,
     /// Our code for the partner panicked.
@@ -181,13 +181,13 @@ mod tests {
             NoOfferReason::HeldBack,
         ];
         let failures = [
-            Failure::Refused,
-            Failure::Panicked,
-            Failure::Gone,
-            Failure::Request,
-            Failure::Unreachable,
-            Failure::KeptOut,
-            Failure::Answer,
+            AskFailure::Refused,
+            AskFailure::Panicked,
+            AskFailure::Gone,
+            AskFailure::Request,
+            AskFailure::Unreachable,
+            AskFailure::KeptOut,
+            AskFailure::Answer,
         ];
         let mut outcomes = vec![Outcome::Offers(Vec::new()), Outcome::TimedOut];
         outcomes.extend(reasons.map(Outcome::NoOffers));

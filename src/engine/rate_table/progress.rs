@@ -13,7 +13,7 @@ use offerd_model::ProductType;
 
 /// The state of a seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum SeatPhase {
     /// Waits for the first-look loan partners.
     Held,
     /// Is being asked.
@@ -22,7 +22,7 @@ pub enum Standing {
     Ended,
 }
 
-impl Standing {
+impl SeatPhase {
     /// The initial state of a seat.
     pub fn at_start(second_look: bool, wants_loans: bool) -> Self {
         if second_look && wants_loans { Self::Held } else { Self::Asked }
@@ -31,7 +31,7 @@ impl Standing {
 
 /// An event at a seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum SeatEvent {
     /// A held seat is released to be asked.
     Released {
         /// Position of the seat.
@@ -48,7 +48,7 @@ pub enum Event {
 
 /// What the held seats are due for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Due {
+pub enum DueSeats {
     /// Nothing: none is held, or first-look loan partners are still pending.
     Nothing,
     /// Ask them: no first-look partner had a loan offer.
@@ -61,30 +61,30 @@ pub enum Due {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IllegalTransition {
     /// The seat's state; `None` for an unknown seat.
-    pub standing: Option<Standing>,
+    pub standing: Option<SeatPhase>,
     /// The rejected event.
-    pub event: Event,
+    pub event: SeatEvent,
 }
 
 /// The state of every seat of a rate table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Progress {
+pub struct TableProgress {
     seats: Vec<SeatStanding>,
     loan_offers: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SeatStanding {
-    standing: Standing,
+    standing: SeatPhase,
     /// Whether held seats wait for this one.
     first_look_loan: bool,
 }
 
-impl Progress {
+impl TableProgress {
     /// The initial state: (product type, second look) of each seat, and whether the lead wants loans.
     pub fn start(seats: impl IntoIterator<Item = (ProductType, bool)>, wants_loans: bool) -> Self {
         let place = |(product_type, second_look): (ProductType, bool)| SeatStanding {
-            standing: Standing::at_start(second_look, wants_loans),
+            standing: SeatPhase::at_start(second_look, wants_loans),
             first_look_loan: product_type == ProductType::Loan && !second_look,
         };
         Self { seats: seats.into_iter().map(place).collect(), loan_offers: false }
@@ -94,16 +94,16 @@ impl Progress {
     ///
     /// # Errors
     /// [`IllegalTransition`], with nothing changed: an ended seat stays ended, whatever arrives late.
-    pub fn apply(&mut self, event: Event) -> Result<(), IllegalTransition> {
-        let (Event::Released { seat } | Event::Ended { seat, .. }) = event;
+    pub fn apply(&mut self, event: SeatEvent) -> Result<(), IllegalTransition> {
+        let (SeatEvent::Released { seat } | SeatEvent::Ended { seat, .. }) = event;
         let Some(place) = self.seats.get_mut(seat) else {
             return Err(IllegalTransition { standing: None, event });
         };
         place.standing = match (place.standing, event) {
-            (Standing::Held, Event::Released { .. }) => Standing::Asked,
-            (Standing::Held | Standing::Asked, Event::Ended { offers, .. }) => {
+            (SeatPhase::Held, SeatEvent::Released { .. }) => SeatPhase::Asked,
+            (SeatPhase::Held | SeatPhase::Asked, SeatEvent::Ended { offers, .. }) => {
                 self.loan_offers |= offers && place.first_look_loan;
-                Standing::Ended
+                SeatPhase::Ended
             }
             (standing, _) => return Err(IllegalTransition { standing: Some(standing), event }),
         };
@@ -111,41 +111,41 @@ impl Progress {
     }
 
     /// What the held seats are due for.
-    pub fn due(&self) -> Due {
+    pub fn due(&self) -> DueSeats {
         let waiting =
-            self.seats.iter().any(|place| place.first_look_loan && place.standing != Standing::Ended);
-        let held: Vec<usize> = self.standing(Standing::Held).collect();
+            self.seats.iter().any(|place| place.first_look_loan && place.standing != SeatPhase::Ended);
+        let held: Vec<usize> = self.standing(SeatPhase::Held).collect();
         match (held.is_empty(), waiting, self.loan_offers) {
-            (true, _, _) => Due::Nothing,
-            (false, _, true) => Due::Drop(held),
-            (false, false, false) => Due::Release(held),
-            (false, true, false) => Due::Nothing,
+            (true, _, _) => DueSeats::Nothing,
+            (false, _, true) => DueSeats::Drop(held),
+            (false, false, false) => DueSeats::Release(held),
+            (false, true, false) => DueSeats::Nothing,
         }
     }
 
     /// The seats in a state.
-    pub fn standing(&self, standing: Standing) -> impl Iterator<Item = usize> {
+    pub fn standing(&self, standing: SeatPhase) -> impl Iterator<Item = usize> {
         self.seats_where(move |at| at == standing)
     }
 
     /// Seats without an outcome: exactly the pending responses.
     pub fn pending(&self) -> impl Iterator<Item = usize> {
-        self.seats_where(|at| at != Standing::Ended)
+        self.seats_where(|at| at != SeatPhase::Ended)
     }
 
-    fn seats_where(&self, is_wanted: impl Fn(Standing) -> bool) -> impl Iterator<Item = usize> {
+    fn seats_where(&self, is_wanted: impl Fn(SeatPhase) -> bool) -> impl Iterator<Item = usize> {
         let places = self.seats.iter().enumerate();
         places.filter(move |(_, place)| is_wanted(place.standing)).map(|(seat, _)| seat)
     }
 
     /// The state of a seat; `None` for an unknown seat.
-    pub fn at(&self, seat: usize) -> Option<Standing> {
+    pub fn at(&self, seat: usize) -> Option<SeatPhase> {
         self.seats.get(seat).map(|place| place.standing)
     }
 
     /// Whether a seat has no outcome yet.
     pub fn is_pending(&self, seat: usize) -> bool {
-        self.at(seat).is_some_and(|standing| standing != Standing::Ended)
+        self.at(seat).is_some_and(|standing| standing != SeatPhase::Ended)
     }
 
     /// Whether every seat has its outcome. After that nothing can change.
@@ -163,47 +163,47 @@ mod tests {
     const CARD: (ProductType, bool) = (ProductType::CreditCard, false);
     const SECOND: (ProductType, bool) = (ProductType::Other, true);
 
-    fn ended(seat: usize, offers: bool) -> Event {
-        Event::Ended { seat, offers }
+    fn ended(seat: usize, offers: bool) -> SeatEvent {
+        SeatEvent::Ended { seat, offers }
     }
 
     #[test]
     fn second_look_waits_for_every_first_look_loan_partner() {
-        let mut progress = Progress::start([LOAN, CARD, LOAN, SECOND], true);
+        let mut progress = TableProgress::start([LOAN, CARD, LOAN, SECOND], true);
         progress.apply(ended(0, false)).unwrap();
-        assert_eq!(progress.due(), Due::Nothing);
+        assert_eq!(progress.due(), DueSeats::Nothing);
         progress.apply(ended(2, false)).unwrap();
-        assert_eq!(progress.due(), Due::Release(vec![3]));
+        assert_eq!(progress.due(), DueSeats::Release(vec![3]));
         assert_eq!(progress.pending().collect::<Vec<_>>(), [1, 3]);
     }
 
     #[test]
     fn second_look_is_not_needed_once_there_is_a_loan_offer() {
-        let mut progress = Progress::start([LOAN, LOAN, SECOND], true);
+        let mut progress = TableProgress::start([LOAN, LOAN, SECOND], true);
         progress.apply(ended(1, true)).unwrap();
-        assert_eq!(progress.due(), Due::Drop(vec![2]));
+        assert_eq!(progress.due(), DueSeats::Drop(vec![2]));
     }
 
     #[test]
     fn a_card_offer_does_not_count_as_a_loan_offer() {
-        let mut progress = Progress::start([LOAN, CARD, SECOND], true);
+        let mut progress = TableProgress::start([LOAN, CARD, SECOND], true);
         progress.apply(ended(1, true)).unwrap();
         progress.apply(ended(0, false)).unwrap();
-        assert_eq!(progress.due(), Due::Release(vec![2]));
+        assert_eq!(progress.due(), DueSeats::Release(vec![2]));
     }
 
     #[test]
     fn second_look_is_asked_directly_when_no_loan_is_wanted() {
-        let progress = Progress::start([SECOND], false);
-        assert_eq!(progress.standing(Standing::Asked).collect::<Vec<_>>(), [0]);
+        let progress = TableProgress::start([SECOND], false);
+        assert_eq!(progress.standing(SeatPhase::Asked).collect::<Vec<_>>(), [0]);
     }
 
     #[test]
     fn a_second_outcome_is_refused() {
-        let mut progress = Progress::start([LOAN], true);
+        let mut progress = TableProgress::start([LOAN], true);
         progress.apply(ended(0, false)).unwrap();
         let refused = progress.clone().apply(ended(0, true)).unwrap_err();
-        assert_eq!(refused.standing, Some(Standing::Ended));
+        assert_eq!(refused.standing, Some(SeatPhase::Ended));
         assert!(progress.settled());
     }
 
@@ -211,38 +211,38 @@ mod tests {
     struct Story {
         seats: Vec<(ProductType, bool)>,
         wants_loans: bool,
-        taken: Vec<Event>,
+        taken: Vec<SeatEvent>,
     }
 
     impl Story {
-        fn standing(&self, seat: usize) -> Option<Standing> {
+        fn standing(&self, seat: usize) -> Option<SeatPhase> {
             let (_, second_look) = self.seats.get(seat)?;
-            let is_released = self.taken.contains(&Event::Released { seat });
+            let is_released = self.taken.contains(&SeatEvent::Released { seat });
             let is_ended = [true, false].iter().any(|offers| self.taken.contains(&ended(seat, *offers)));
             Some(match (is_ended, *second_look && self.wants_loans && !is_released) {
-                (true, _) => Standing::Ended,
-                (false, true) => Standing::Held,
-                (false, false) => Standing::Asked,
+                (true, _) => SeatPhase::Ended,
+                (false, true) => SeatPhase::Held,
+                (false, false) => SeatPhase::Asked,
             })
         }
 
-        fn all(&self, standing: Standing) -> Vec<usize> {
+        fn all(&self, standing: SeatPhase) -> Vec<usize> {
             (0..self.seats.len()).filter(|seat| self.standing(*seat) == Some(standing)).collect()
         }
 
-        fn due(&self) -> Due {
+        fn due(&self) -> DueSeats {
             let lenders = (0..self.seats.len()).filter(|seat| self.seats[*seat] == LOAN);
             let (ended_ones, asked): (Vec<usize>, Vec<usize>) =
-                lenders.partition(|seat| self.standing(*seat) == Some(Standing::Ended));
-            let held = self.all(Standing::Held);
+                lenders.partition(|seat| self.standing(*seat) == Some(SeatPhase::Ended));
+            let held = self.all(SeatPhase::Held);
             if held.is_empty() {
-                Due::Nothing
+                DueSeats::Nothing
             } else if ended_ones.iter().any(|seat| self.taken.contains(&ended(*seat, true))) {
-                Due::Drop(held)
+                DueSeats::Drop(held)
             } else if asked.is_empty() {
-                Due::Release(held)
+                DueSeats::Release(held)
             } else {
-                Due::Nothing
+                DueSeats::Nothing
             }
         }
     }
@@ -256,10 +256,10 @@ mod tests {
             wants_loans: bool,
             events in prop::collection::vec((0_usize..14, any::<bool>(), any::<bool>()), 0..60),
         ) {
-            let mut progress = Progress::start(seats.iter().copied(), wants_loans);
+            let mut progress = TableProgress::start(seats.iter().copied(), wants_loans);
             for (seat, release, offers) in events {
                 let before = progress.clone();
-                let event = if release { Event::Released { seat } } else { ended(seat, offers) };
+                let event = if release { SeatEvent::Released { seat } } else { ended(seat, offers) };
                 let result = progress.apply(event);
                 if result.is_err() || before.settled() {
                     prop_assert_eq!(&progress, &before);
@@ -280,19 +280,19 @@ mod tests {
             wants_loans: bool,
             events in prop::collection::vec((0_usize..9, any::<bool>(), any::<bool>()), 0..40),
         ) {
-            let mut progress = Progress::start(seats.iter().copied(), wants_loans);
+            let mut progress = TableProgress::start(seats.iter().copied(), wants_loans);
             let mut story = Story { seats, wants_loans, taken: Vec::new() };
             for (seat, release, offers) in events {
-                let event = if release { Event::Released { seat } } else { ended(seat, offers) };
+                let event = if release { SeatEvent::Released { seat } } else { ended(seat, offers) };
                 let standing = story.standing(seat);
                 let fits = match event {
-                    Event::Released { .. } => standing == Some(Standing::Held),
-                    Event::Ended { .. } => standing.is_some_and(|standing| standing != Standing::Ended),
+                    SeatEvent::Released { .. } => standing == Some(SeatPhase::Held),
+                    SeatEvent::Ended { .. } => standing.is_some_and(|standing| standing != SeatPhase::Ended),
                 };
                 let refused = if fits { Ok(()) } else { Err(IllegalTransition { standing, event }) };
                 prop_assert_eq!(progress.apply(event), refused);
                 story.taken.extend(fits.then_some(event));
-                for standing in [Standing::Held, Standing::Asked, Standing::Ended] {
+                for standing in [SeatPhase::Held, SeatPhase::Asked, SeatPhase::Ended] {
                     prop_assert_eq!(progress.standing(standing).collect::<Vec<_>>(), story.all(standing));
                 }
                 prop_assert_eq!(progress.due(), story.due());

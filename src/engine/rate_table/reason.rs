@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{Failure, NoOfferReason, Outcome};
+use super::outcome::{AskFailure, NoOfferReason, Outcome};
 use offerd_model::PartnerResult;
 
 /// Declares the reasons in order: doc comment, variant, word, class, sentence.
@@ -131,14 +131,14 @@ impl From<&Outcome> for Reason {
             Outcome::NoOffers(NoOfferReason::BelowFloor) => Self::BelowFloor,
             Outcome::NoOffers(NoOfferReason::Outbid) => Self::Outbid,
             Outcome::NoOffers(NoOfferReason::Paused) => Self::PausedMeanwhile,
-            Outcome::Failed(Failure::Unsure) => Self::Unsure,
-            Outcome::Failed(Failure::Refused) => Self::Refused,
-            Outcome::Failed(Failure::Panicked) => Self::Panicked,
-            Outcome::Failed(Failure::Gone) => Self::Gone,
-            Outcome::Failed(Failure::Request) => Self::BadRequest,
-            Outcome::Failed(Failure::Unreachable) => Self::Unreachable,
-            Outcome::Failed(Failure::KeptOut) => Self::KeptOut,
-            Outcome::Failed(Failure::Answer) => Self::BadAnswer,
+            Outcome::Failed(AskFailure::Unsure) => Self::Unsure,
+            Outcome::Failed(AskFailure::Refused) => Self::Refused,
+            Outcome::Failed(AskFailure::Panicked) => Self::Panicked,
+            Outcome::Failed(AskFailure::Gone) => Self::Gone,
+            Outcome::Failed(AskFailure::Request) => Self::BadRequest,
+            Outcome::Failed(AskFailure::Unreachable) => Self::Unreachable,
+            Outcome::Failed(AskFailure::KeptOut) => Self::KeptOut,
+            Outcome::Failed(AskFailure::Answer) => Self::BadAnswer,
         }
     }
 }

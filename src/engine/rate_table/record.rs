@@ -12,12 +12,12 @@ use super::cause::Cause;
 use super::denied::Denied;
 use super::outcome::Outcome;
 use super::treatment::Treatment;
-use offerd_partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen};
+use offerd_partners::ranking::{ConversionFrom, ObservedClicks, Parts, Ranked, Ranking};
 use offerd_partners::{Fingerprint, Quote, Template};
 
 /// A table's head. Written once, with the lead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TableHead {
+pub struct TableHeader {
     /// The table.
     pub uuid: Uuid,
     /// The lead it belongs to.
@@ -39,12 +39,12 @@ pub struct TableHead {
     /// The fingerprint of the partner files in force.
     pub book: Fingerprint,
     /// The seats that fit the lead but that limits kept out, at most [`MAX_KEPT_OUT`].
-    pub kept_out: Vec<KeptOut>,
+    pub kept_out: Vec<ExcludedSeat>,
     /// The lead's variant of each experiment rule that ran when the table was made.
     pub treatments: Vec<Treatment>,
 }
 
-impl TableHead {
+impl TableHeader {
     /// The time from creation to the deadline.
     pub fn longest(&self) -> Duration {
         Duration::from_millis(u64::try_from(self.deadline - self.created_at).unwrap_or(0))
@@ -53,7 +53,7 @@ impl TableHead {
 
 /// A seat that fits the lead but has no place at the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptOut {
+pub struct ExcludedSeat {
     /// The seat, by the fingerprint of its template.
     pub seat: Fingerprint,
     /// What kept it out; `None` when the table was full.
@@ -62,7 +62,7 @@ pub struct KeptOut {
 
 /// The outcome of one seat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct SeatAnswer {
     /// Position of the seat in the head.
     pub seat: u16,
     /// When it was recorded, Unix milliseconds.
@@ -77,11 +77,11 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerRecord {
     /// The answers in the order of arrival.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<SeatAnswer>,
     /// The ask of each answer, in the same order; `None` for a seat that was not asked.
     pub asked: Vec<Option<Ask>>,
     /// The expiry times that partners set on offers.
-    pub expiries: Vec<Expiry>,
+    pub expiries: Vec<OfferExpiry>,
     /// Offer texts that differ from the partner file. They may contain personal data, so they are sealed and
     /// erased with the answers.
     pub texts: Vec<OwnText>,
@@ -91,7 +91,7 @@ pub struct AnswerRecord {
 
 /// An offer's expiry, as set by its partner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Expiry {
+pub struct OfferExpiry {
     /// Position of the answer in its record.
     pub answer: u16,
     /// Position of the offer in the answer.
@@ -132,7 +132,7 @@ pub struct RankedOffer {
     /// The source of the conversion estimate.
     pub from: ConversionFrom,
     /// The clicks and conversions observed there.
-    pub seen: Seen,
+    pub seen: ObservedClicks,
 }
 
 /// The start and the budget of an ask.
@@ -146,10 +146,10 @@ pub struct Ask {
 
 impl AnswerRecord {
     /// A record to write from answers and their asks.
-    pub fn new(answers: Vec<Answer>, asked: Vec<Option<Ask>>) -> Self {
+    pub fn new(answers: Vec<SeatAnswer>, asked: Vec<Option<Ask>>) -> Self {
         assert_eq!(answers.len(), asked.len(), "each answer has an ask or none");
         let expiry = |(answer, offer, quote): (u16, u16, &Quote)| {
-            quote.expires_at.map(|at| Expiry { answer, offer, at })
+            quote.expires_at.map(|at| OfferExpiry { answer, offer, at })
         };
         let expiries = offers_of(&answers).filter_map(expiry).collect();
         let (texts, rankings) = (own_texts(&answers), rankings(&answers));
@@ -160,7 +160,7 @@ impl AnswerRecord {
     #[must_use]
     pub fn told_to_offers(mut self) -> Self {
         let answers = &mut self.answers;
-        for Expiry { answer, offer, at } in &self.expiries {
+        for OfferExpiry { answer, offer, at } in &self.expiries {
             if let Some(quote) = offer_of(answers, *answer, *offer) {
                 quote.expires_at = Some(*at);
             }
@@ -186,19 +186,19 @@ impl AnswerRecord {
     }
 
     /// Each answer with its ask; `None` for a seat that was not asked.
-    pub fn each(self) -> impl Iterator<Item = (Answer, Option<Ask>)> {
+    pub fn each(self) -> impl Iterator<Item = (SeatAnswer, Option<Ask>)> {
         self.answers.into_iter().zip(self.asked)
     }
 }
 
 /// Every offer, with the position of its answer and its own position in it.
-fn offers_of(answers: &[Answer]) -> impl Iterator<Item = (u16, u16, &Quote)> {
+fn offers_of(answers: &[SeatAnswer]) -> impl Iterator<Item = (u16, u16, &Quote)> {
     (0..).zip(answers).flat_map(|(nth, answer)| {
         (0..).zip(answer.outcome.quotes()).map(move |(offer, quote)| (nth, offer, quote))
     })
 }
 
-fn offer_of(answers: &mut [Answer], answer: u16, offer: u16) -> Option<&mut Quote> {
+fn offer_of(answers: &mut [SeatAnswer], answer: u16, offer: u16) -> Option<&mut Quote> {
     match &mut answers.get_mut(usize::from(answer))?.outcome {
         Outcome::Offers(quotes) => quotes.get_mut(usize::from(offer)),
         _ => None,
@@ -206,7 +206,7 @@ fn offer_of(answers: &mut [Answer], answer: u16, offer: u16) -> Option<&mut Quot
 }
 
 /// The score components of ranked offers, grouped by ranking.
-fn rankings(answers: &[Answer]) -> Vec<RankedOffers> {
+fn rankings(answers: &[SeatAnswer]) -> Vec<RankedOffers> {
     let mut rankings: Vec<RankedOffers> = Vec::new();
     for (answer, offer, quote) in offers_of(answers) {
         let Some(ranked) = &quote.ranked else { continue };
@@ -221,7 +221,7 @@ fn rankings(answers: &[Answer]) -> Vec<RankedOffers> {
 }
 
 /// The own texts of offers, deduplicated per answer.
-fn own_texts(answers: &[Answer]) -> Vec<OwnText> {
+fn own_texts(answers: &[SeatAnswer]) -> Vec<OwnText> {
     let mut texts: Vec<(Fingerprint, OwnText)> = Vec::new();
     for (answer, offer, quote) in offers_of(answers) {
         let Some(own) = &quote.own else { continue };
@@ -249,19 +249,19 @@ pub const MAX_OFFERS: u16 = (1 << NUMBER_BITS) - 1;
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::treatment::Change;
+    use super::super::treatment::TreatmentChange;
     use super::*;
 
     fn any_fingerprint() -> impl Strategy<Value = Fingerprint> {
         any::<[u8; 16]>().prop_map(Fingerprint)
     }
 
-    fn any_head() -> impl Strategy<Value = TableHead> {
+    fn any_head() -> impl Strategy<Value = TableHeader> {
         let changes = vec![
-            Change::Deadline { ms: 2_000 },
-            Change::OnlyPartners(vec!["lender".to_owned()]),
-            Change::SecondLook(false),
-            Change::Ranking("by_value".to_owned()),
+            TreatmentChange::Deadline { ms: 2_000 },
+            TreatmentChange::OnlyPartners(vec!["lender".to_owned()]),
+            TreatmentChange::SecondLook(false),
+            TreatmentChange::Ranking("by_value".to_owned()),
         ];
         let changes = prop::sample::subsequence(changes, 0..=4);
         let treatment = (".{0,9}", ".{0,9}", changes).prop_map(|(rule, variant, changes)| Treatment {
@@ -270,7 +270,7 @@ mod tests {
             changes,
         });
         let kept_out = (any_fingerprint(), any::<bool>())
-            .prop_map(|(seat, known)| KeptOut { seat, by: known.then_some(Denied::Experiment) });
+            .prop_map(|(seat, known)| ExcludedSeat { seat, by: known.then_some(Denied::Experiment) });
         (
             any::<[u128; 3]>(),
             (any::<bool>(), any::<Option<i32>>(), any::<bool>(), any::<i64>(), any::<i64>()),
@@ -288,7 +288,7 @@ mod tests {
                 )| {
                     let [uuid, lead, company] = uuids.map(Uuid::from_u128);
                     let book = Fingerprint([8; 16]);
-                    TableHead {
+                    TableHeader {
                         uuid,
                         lead,
                         company,
@@ -308,7 +308,8 @@ mod tests {
 
     fn any_answers() -> impl Strategy<Value = AnswerRecord> {
         let one = (any::<u16>(), any::<i64>(), any::<bool>(), any::<Option<(u32, u32)>>());
-        let expiry = any::<(u16, u16, i64)>().prop_map(|(answer, offer, at)| Expiry { answer, offer, at });
+        let expiry =
+            any::<(u16, u16, i64)>().prop_map(|(answer, offer, at)| OfferExpiry { answer, offer, at });
         let text = (any::<u16>(), any::<Vec<u16>>(), ".{0,20}")
             .prop_map(|(answer, offers, template)| OwnText { answer, offers, template });
         (
@@ -320,7 +321,7 @@ mod tests {
                 let answer = |(seat, at, late, asked): (u16, i64, bool, Option<(u32, u32)>)| {
                     let outcome = if late { Outcome::TimedOut } else { Outcome::Offers(Vec::new()) };
                     let asked = asked.map(|(after_ms, budget_ms)| Ask { after_ms, budget_ms });
-                    (Answer { seat, at, outcome, cause: None }, asked)
+                    (SeatAnswer { seat, at, outcome, cause: None }, asked)
                 };
                 let (answers, asked) = each.into_iter().map(answer).unzip();
                 AnswerRecord { answers, asked, expiries, texts, rankings: Vec::new() }
@@ -331,7 +332,7 @@ mod tests {
         #[test]
         fn records_are_read_as_they_were_written(head in any_head(), answers in any_answers()) {
             let json = serde_json::to_string(&head).unwrap();
-            prop_assert_eq!(&serde_json::from_str::<TableHead>(&json).unwrap(), &head);
+            prop_assert_eq!(&serde_json::from_str::<TableHeader>(&json).unwrap(), &head);
             prop_assert_eq!(postcard::from_bytes(&postcard::to_stdvec(&head).unwrap()), Ok(head));
             prop_assert_eq!(postcard::from_bytes(&postcard::to_stdvec(&answers).unwrap()), Ok(answers));
         }

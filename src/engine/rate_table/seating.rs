@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::denied::Denied;
-use super::progress::Standing;
+use super::progress::SeatPhase;
 use offerd_partners::displaced::displaced;
 use offerd_partners::{Fit, Seat};
 
@@ -89,7 +89,7 @@ impl SeatingPlan {
         lead: Uuid,
         judge: impl FnOnce(&[&Seat]) -> Vec<Verdict>,
     ) -> Self {
-        let at_once = |fit: &Fit| Standing::at_start(fit.seat.second_look, wants_loans) == Standing::Asked;
+        let at_once = |fit: &Fit| SeatPhase::at_start(fit.seat.second_look, wants_loans) == SeatPhase::Asked;
         let (first, held): (Vec<Fit>, Vec<Fit>) = fits.into_iter().partition(at_once);
         let verdicts = judge(&first.iter().map(|fit| &*fit.seat).collect::<Vec<_>>());
         let (mut fits, mut kept_out) = (Vec::with_capacity(first.len()), Vec::new());

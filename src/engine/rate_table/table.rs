@@ -9,26 +9,26 @@
 use std::sync::Arc;
 
 use super::outcome::Outcome;
-use super::progress::{Event, IllegalTransition, Progress};
-use super::record::{Answer, MAX_OFFERS, TableHead};
-use offerd_partners::{Quote, SeatTemplate, Terms};
+use super::progress::{IllegalTransition, SeatEvent, TableProgress};
+use super::record::{MAX_OFFERS, SeatAnswer, TableHeader};
+use offerd_partners::{Quote, QuoteTerms, SeatTemplate};
 
 /// A rate table at some point of its life.
 #[derive(Debug, Clone)]
 pub struct Table {
-    head: Arc<TableHead>,
+    head: Arc<TableHeader>,
     seats: Arc<[Arc<SeatTemplate>]>,
-    progress: Progress,
-    arrays: [Vec<Offer>; ARRAYS.len()],
+    progress: TableProgress,
+    arrays: [Vec<NumberedOffer>; ARRAYS.len()],
     /// Offers of second-look partners, until the last of those has answered.
-    auction: Vec<Offer>,
+    auction: Vec<NumberedOffer>,
     last_number: u16,
     answers: u32,
 }
 
 /// A numbered offer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Offer {
+pub struct NumberedOffer {
     /// The offer's number in the table, from 1.
     pub number: u16,
     /// Position of the seat.
@@ -41,22 +41,22 @@ pub struct Offer {
 const ARRAYS: [&str; 5] =
     ["creditCardOffers", "loanOffers", "mortgageOffers", "savingsOffers", "specialOffers"];
 
-fn array_of(terms: &Terms) -> usize {
+fn array_of(terms: &QuoteTerms) -> usize {
     match terms {
-        Terms::Card(_) => 0,
-        Terms::Loan(_) => 1,
-        Terms::Mortgage(_) => 2,
-        Terms::Savings(_) => 3,
-        Terms::Special(_) => 4,
+        QuoteTerms::Card(_) => 0,
+        QuoteTerms::Loan(_) => 1,
+        QuoteTerms::Mortgage(_) => 2,
+        QuoteTerms::Savings(_) => 3,
+        QuoteTerms::Special(_) => 4,
     }
 }
 
 impl Table {
     /// A table without answers. `seats` are those of the head, in the same order.
-    pub fn new(head: Arc<TableHead>, seats: Vec<Arc<SeatTemplate>>) -> Self {
+    pub fn new(head: Arc<TableHeader>, seats: Vec<Arc<SeatTemplate>>) -> Self {
         debug_assert_eq!(head.seats.len(), seats.len());
         let places = seats.iter().map(|seat| (seat.product_type, seat.second_look));
-        let progress = Progress::start(places, head.wants_loans);
+        let progress = TableProgress::start(places, head.wants_loans);
         Self {
             progress,
             head,
@@ -72,11 +72,11 @@ impl Table {
     ///
     /// # Errors
     /// [`IllegalTransition`], with nothing changed, when the seat already has its outcome.
-    pub fn apply(&mut self, answer: &Answer) -> Result<(), IllegalTransition> {
+    pub fn apply(&mut self, answer: &SeatAnswer) -> Result<(), IllegalTransition> {
         let seat = usize::from(answer.seat);
         let quotes = answer.outcome.quotes();
         let was_settled = self.progress.settled();
-        self.progress.apply(Event::Ended { seat, offers: !quotes.is_empty() })?;
+        self.progress.apply(SeatEvent::Ended { seat, offers: !quotes.is_empty() })?;
         // Invariant (S2): a table without pending responses never changes.
         debug_assert!(!was_settled);
 
@@ -86,7 +86,7 @@ impl Table {
             // Invariant: `cut_to_fit` limits the numbers.
             debug_assert!(self.last_number < MAX_OFFERS);
             self.last_number += 1;
-            let offer = Offer { number: self.last_number, seat: answer.seat, quote: quote.clone() };
+            let offer = NumberedOffer { number: self.last_number, seat: answer.seat, quote: quote.clone() };
             if second_look {
                 self.auction.push(offer);
             } else {
@@ -100,7 +100,7 @@ impl Table {
     }
 
     /// Removes the offers of upcoming answers that exceed the table's numbers; returns how many were cut.
-    pub fn cut_to_fit(&self, answers: &mut [Answer]) -> usize {
+    pub fn cut_to_fit(&self, answers: &mut [SeatAnswer]) -> usize {
         let mut left = usize::from(MAX_OFFERS - self.last_number);
         let mut cut = 0;
         for answer in answers {
@@ -125,7 +125,7 @@ impl Table {
         let mut lots = Vec::new();
         for offer in offers {
             // An offer without a sub-type has no competitors.
-            let lot = if let Terms::Special(terms) = &offer.quote.terms { terms.lot } else { None };
+            let lot = if let QuoteTerms::Special(terms) = &offer.quote.terms { terms.lot } else { None };
             if lot.is_none() || !lots.contains(&lot) {
                 lots.push(lot);
                 self.place(offer);
@@ -134,9 +134,9 @@ impl Table {
     }
 
     /// Inserts an offer by its score.
-    fn place(&mut self, offer: Offer) {
+    fn place(&mut self, offer: NumberedOffer) {
         let array = &mut self.arrays[array_of(&offer.quote.terms)];
-        let before = |other: &Offer| {
+        let before = |other: &NumberedOffer| {
             other.quote.score > offer.quote.score
                 || (other.quote.score == offer.quote.score && other.number < offer.number)
         };
@@ -145,7 +145,7 @@ impl Table {
     }
 
     /// The table's head.
-    pub fn head(&self) -> &Arc<TableHead> {
+    pub fn head(&self) -> &Arc<TableHeader> {
         &self.head
     }
 
@@ -155,7 +155,7 @@ impl Table {
     }
 
     /// The states of the seats.
-    pub fn progress(&self) -> &Progress {
+    pub fn progress(&self) -> &TableProgress {
         &self.progress
     }
 
@@ -164,7 +164,7 @@ impl Table {
     /// # Errors
     /// [`IllegalTransition`] when the seat is not held.
     pub fn release(&mut self, seat: usize) -> Result<(), IllegalTransition> {
-        self.progress.apply(Event::Released { seat })
+        self.progress.apply(SeatEvent::Released { seat })
     }
 
     /// Answers so far; serves as the version of the shown table.
@@ -195,7 +195,7 @@ impl Table {
     }
 
     /// The shown offers by array, in the order of the specification and of rank.
-    pub fn arrays(&self) -> impl Iterator<Item = (&'static str, &[Offer])> {
+    pub fn arrays(&self) -> impl Iterator<Item = (&'static str, &[NumberedOffer])> {
         ARRAYS.into_iter().zip(self.arrays.iter().map(Vec::as_slice))
     }
 }

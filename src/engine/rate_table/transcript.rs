@@ -22,7 +22,7 @@ pub struct TranscribedCall {
     /// The duration of the call, milliseconds.
     pub took_ms: u32,
     /// The caller.
-    pub by: CalledBy,
+    pub by: CallInitiator,
     /// The key of the step in the partner file, if there are several steps.
     pub step: Option<String>,
     /// The HTTP method.
@@ -30,7 +30,7 @@ pub struct TranscribedCall {
     /// The URL; for a call by the partner, the path.
     pub url: String,
     /// The request.
-    pub sent: Message,
+    pub sent: HttpMessage,
     /// The result.
     pub end: CallEnd,
 }
@@ -38,7 +38,7 @@ pub struct TranscribedCall {
 /// The caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CalledBy {
+pub enum CallInitiator {
     /// offerd.
     Offerd,
     /// The partner, with its answer.
@@ -55,7 +55,7 @@ pub enum CallEnd {
         /// The status code.
         status: u16,
         /// The headers and body.
-        came: Message,
+        came: HttpMessage,
     },
     /// The call failed, with the cause.
     Failed(String),
@@ -65,7 +65,7 @@ pub enum CallEnd {
 
 /// Headers and body of a request or response.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Message {
+pub struct HttpMessage {
     /// Names and values; the value is left out where it is a secret.
     pub headers: Vec<(String, Option<String>)>,
     /// The kept part of the body.

@@ -16,13 +16,13 @@ pub struct Treatment {
     /// Name of the variant.
     pub variant: String,
     /// The changes; empty for the control.
-    pub changes: Vec<Change>,
+    pub changes: Vec<TreatmentChange>,
 }
 
 /// A change that a variant makes. Stored by position: append new variants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Change {
+pub enum TreatmentChange {
     /// The time limit of the table.
     Deadline {
         /// Milliseconds.
@@ -38,7 +38,7 @@ pub enum Change {
     Ranking(String),
 }
 
-impl Change {
+impl TreatmentChange {
     /// What it changes: the effects of two rules with the same subject cannot be separated.
     pub fn subject(&self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Change {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for TreatmentChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Deadline { ms } => {
@@ -93,7 +93,7 @@ impl Treatment {
 /// The deadline set by the treatments, if any.
 pub fn deadline(treatments: &[Treatment]) -> Option<Duration> {
     treatments.iter().flat_map(|treatment| &treatment.changes).find_map(|change| match change {
-        Change::Deadline { ms } => Some(Duration::from_millis(*ms)),
+        TreatmentChange::Deadline { ms } => Some(Duration::from_millis(*ms)),
         _ => None,
     })
 }
@@ -101,7 +101,7 @@ pub fn deadline(treatments: &[Treatment]) -> Option<Duration> {
 /// The name of the ranking set by the treatments, if any.
 pub fn ranking(treatments: &[Treatment]) -> Option<&str> {
     treatments.iter().flat_map(|treatment| &treatment.changes).find_map(|change| match change {
-        Change::Ranking(name) => Some(name.as_str()),
+        TreatmentChange::Ranking(name) => Some(name.as_str()),
         _ => None,
     })
 }

@@ -2,7 +2,7 @@
 
 use super::writing;
 use offerd_model::{Lead, SuppressionDigest, SuppressionKind};
-use offerd_store::contacts::ContactsOf;
+use offerd_store::contacts::LeadContacts;
 use offerd_store::entities::LeadRecord;
 use offerd_store::{Commit, Store};
 
@@ -39,8 +39,8 @@ pub fn grown(store: &Store, (earlier, grown): (&LeadRecord, &LeadRecord)) -> Com
 }
 
 /// The contacts to remove when the lead is erased.
-pub fn contacts_of(store: &Store, record: &LeadRecord) -> ContactsOf {
-    ContactsOf {
+pub fn contacts_of(store: &Store, record: &LeadRecord) -> LeadContacts {
+    LeadContacts {
         lead: record.uuid,
         contacts: contacts(store, &record.lead),
         from_ms: record.created_at,

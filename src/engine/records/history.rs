@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
-use super::{Records, Unavailable, reading};
+use super::{RecordUnavailable, Records, reading};
 use crate::rate_table::outcome::Decision;
 use offerd_model::{LeadAction, LeadActionType, LeadStatus, Timestamp};
 use offerd_partners::{Fingerprint, SeatTemplate};
@@ -17,8 +17,8 @@ const MOST_CLICKS_SHOWN: usize = 200;
 /// The actions of a lead, in the order of recording.
 ///
 /// # Errors
-/// [`Unavailable`] when a record cannot be read.
-pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Result<Vec<LeadAction>, Unavailable> {
+/// [`RecordUnavailable`] when a record cannot be read.
+pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Result<Vec<LeadAction>, RecordUnavailable> {
     let mut actions = Vec::new();
     for table in reading::tables_of(&records.store, lead) {
         let Some(folded) = reading::table(records, table)? else { continue };

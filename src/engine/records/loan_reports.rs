@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::Unavailable;
+use super::RecordUnavailable;
 use super::writing::key_under;
 use offerd_base::ids;
 use offerd_model::{LoanReport, Viewer};
@@ -22,7 +22,7 @@ const REMOVED_AT_ONCE: usize = 32;
 
 /// Retention of reports.
 #[derive(Debug, Clone, Copy)]
-pub struct Kept {
+pub struct ReportRetention {
     /// How long each is kept.
     pub time: Duration,
     /// How many of a company are kept.
@@ -39,7 +39,7 @@ pub struct LoanReports {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Record {
+struct LoanReportRecord {
     /// Whether a test token requested it.
     test: bool,
     report: LoanReport,
@@ -59,9 +59,9 @@ impl LoanReports {
 
     /// Writes a company's report and removes the ones that it displaces. Returns the commit and how many of
     /// the removed were still readable.
-    pub fn keep(&self, viewer: Viewer, report: &LoanReport, kept: Kept) -> (Commit, u64) {
+    pub fn keep(&self, viewer: Viewer, report: &LoanReport, kept: ReportRetention) -> (Commit, u64) {
         let Viewer { company, test } = viewer;
-        let record = Record { test, report: report.clone() };
+        let record = LoanReportRecord { test, report: report.clone() };
         let key = key_under(company, report.uuid);
         let mut commit = Commit::new().put(Tree::LoanReports, key, codec::encode_json(&record));
         let mut displaced = 0;
@@ -73,7 +73,7 @@ impl LoanReports {
     }
 
     /// The reports that a company's new one displaces.
-    fn in_the_way(&self, company: Uuid, new: Uuid, kept: Kept) -> Vec<Uuid> {
+    fn in_the_way(&self, company: Uuid, new: Uuid, kept: ReportRetention) -> Vec<Uuid> {
         let take_out = |reports: &mut VecDeque<Uuid>| {
             reports.push_back(new);
             let is_over = |reports: &VecDeque<Uuid>| {
@@ -96,15 +96,16 @@ impl LoanReports {
     /// A report that the viewer may see; `None` when it does not exist or is past its retention.
     ///
     /// # Errors
-    /// [`Unavailable`] when the report cannot be read.
+    /// [`RecordUnavailable`] when the report cannot be read.
     pub fn find(
         &self,
         viewer: Viewer,
         uuid: Uuid,
         time: Duration,
-    ) -> Result<Option<LoanReport>, Unavailable> {
-        let found = self.store.read_json::<Record>(Tree::LoanReports, key_under(viewer.company, uuid));
-        let found = found.map_err(|_| Unavailable)?.filter(|_| !self.is_old(uuid, time));
+    ) -> Result<Option<LoanReport>, RecordUnavailable> {
+        let found =
+            self.store.read_json::<LoanReportRecord>(Tree::LoanReports, key_under(viewer.company, uuid));
+        let found = found.map_err(|_| RecordUnavailable)?.filter(|_| !self.is_old(uuid, time));
         let Some(record) = found else { return Ok(None) };
         Ok(viewer.sees_kind(record.test).then_some(record.report))
     }
@@ -132,7 +133,7 @@ mod tests {
         let Some((stores, _directory)) = offerd_store::testing::two_nodes() else { return };
         let reports = stores.each_ref().map(|store| LoanReports::of(store.clone()));
         let viewer = Viewer::of_all(Uuid::from_u128(7));
-        let kept = Kept { time: Duration::from_secs(3600), per_company: 3 };
+        let kept = ReportRetention { time: Duration::from_secs(3600), per_company: 3 };
         let mut made = Vec::new();
         for nth in 0..10_u64 {
             let uuid = ids::timed_at(stores[0].now_ms().cast_unsigned() + nth);

@@ -47,4 +47,4 @@ impl Records {
 
 /// A record cannot currently be read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unavailable;
+pub struct RecordUnavailable;

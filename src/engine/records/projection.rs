@@ -102,7 +102,7 @@ fn read(
     name: &str,
     company: Uuid,
     most: usize,
-) -> Result<(Next<Happening>, Commit), CommitError> {
+) -> Result<(FeedBatch<Happening>, Commit), CommitError> {
     let key = [name.as_bytes(), company.as_bytes()].concat();
     let found = store.get(Tree::Followers, &key).map_err(unreadable)?;
     let from_us = found.as_ref().map(|bytes| store.decode(Tree::Followers, &key, bytes)).transpose();
@@ -115,7 +115,7 @@ fn read(
 
 /// A batch of feed records.
 #[derive(Debug)]
-pub struct Next<T> {
+pub struct FeedBatch<T> {
     /// The entries of the readable records, each with its arrival in microseconds.
     pub listed: Vec<(u64, T)>,
     /// The number of records read.
@@ -132,8 +132,8 @@ pub fn next<T: DeserializeOwned>(
     store: &Store,
     (feed, company, from_us): (Tree, Uuid, u64),
     most: usize,
-) -> Result<Next<T>, CommitError> {
-    let mut next = Next { listed: Vec::new(), records: 0, next_us: from_us };
+) -> Result<FeedBatch<T>, CommitError> {
+    let mut next = FeedBatch { listed: Vec::new(), records: 0, next_us: from_us };
     for record in store.feed_from::<T>(feed, company, from_us).take(most) {
         let (FeedKey { arrival_us, .. }, listed) = record.map_err(unreadable)?;
         next.records += 1;

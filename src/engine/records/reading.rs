@@ -8,14 +8,14 @@ use serde::de::DeserializeOwned;
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::{Records, Unavailable};
+use super::{RecordUnavailable, Records};
 use crate::rate_table::asks::Asks;
 use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::outcome::Outcome;
-use crate::rate_table::record::{Answer, AnswerRecord, TableHead};
+use crate::rate_table::record::{AnswerRecord, SeatAnswer, TableHeader};
 use crate::rate_table::table::Table;
 use offerd_model::LeadAction;
-use offerd_partners::ranking::estimate::Band;
+use offerd_partners::ranking::estimate::RatingBand;
 use offerd_partners::{Facts, SeatTemplate};
 use offerd_store::entities::LeadRecord;
 use offerd_store::{FeedKey, ReadError, Scan, Store, Tree};
@@ -26,25 +26,25 @@ const CLOCK_STEPS: i64 = 60 * 60 * 1000;
 /// Folds a table from its records; `None` when it does not exist or its lead is erased.
 ///
 /// # Errors
-/// [`Unavailable`] when a record cannot be read; the cause is logged.
-pub fn table(records: &Records, table: Uuid) -> Result<Option<Table>, Unavailable> {
+/// [`RecordUnavailable`] when a record cannot be read; the cause is logged.
+pub fn table(records: &Records, table: Uuid) -> Result<Option<Table>, RecordUnavailable> {
     table_with(records, table, |_| {})
 }
 
 /// Like [`table`]; also passes each answer to the callback.
 ///
 /// # Errors
-/// [`Unavailable`] when a record cannot be read; the cause is logged.
+/// [`RecordUnavailable`] when a record cannot be read; the cause is logged.
 pub fn table_with(
     Records { store, templates }: &Records,
     table: Uuid,
-    mut tell: impl FnMut(Answer),
-) -> Result<Option<Table>, Unavailable> {
+    mut tell: impl FnMut(SeatAnswer),
+) -> Result<Option<Table>, RecordUnavailable> {
     let Some(head) = head(store, table)? else { return Ok(None) };
     let seats = head.seats.iter().map(|seat| templates.seat(*seat)).collect::<Result<_, _>>();
     let seats = seats.map_err(|template| {
         error!(rate_table = %table, ?template, "the store has lost the template of a seat");
-        Unavailable
+        RecordUnavailable
     })?;
 
     let lead = head.lead;
@@ -70,11 +70,11 @@ pub fn table_with(
 /// that the table shows the offer.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read; the cause is logged.
+/// [`RecordUnavailable`] when the store cannot be read; the cause is logged.
 pub fn offer(
     Records { store, templates }: &Records,
     offer: Uuid,
-) -> Result<Option<(Uuid, u16)>, Unavailable> {
+) -> Result<Option<(Uuid, u16)>, RecordUnavailable> {
     let Some((begins, number)) = templates.ids.read_offer(offer) else { return Ok(None) };
     let whole_bytes = &begins.as_bytes()[..14];
     for record in store.scan(Tree::RateTables, whole_bytes) {
@@ -92,8 +92,8 @@ pub fn offer(
 /// not check that the table shows the offer.
 ///
 /// # Errors
-/// [`Unavailable`] when a record cannot be read; the cause is logged.
-pub fn named(records: &Records, uuid: Uuid) -> Result<Option<(Table, Option<u16>)>, Unavailable> {
+/// [`RecordUnavailable`] when a record cannot be read; the cause is logged.
+pub fn named(records: &Records, uuid: Uuid) -> Result<Option<(Table, Option<u16>)>, RecordUnavailable> {
     let offer = offer(records, uuid)?;
     let (uuid, number) = offer.map_or((uuid, None), |(table, number)| (table, Some(number)));
     Ok(table(records, uuid)?.map(|table| (table, number)))
@@ -102,11 +102,11 @@ pub fn named(records: &Records, uuid: Uuid) -> Result<Option<(Table, Option<u16>
 /// The table of the seat that a partner calls back under this UUID; `None` when it is not one of ours.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read; the cause is logged.
+/// [`RecordUnavailable`] when the store cannot be read; the cause is logged.
 pub fn table_of_callback(
     Records { store, templates }: &Records,
     callback: Uuid,
-) -> Result<Option<Uuid>, Unavailable> {
+) -> Result<Option<Uuid>, RecordUnavailable> {
     let Some(begins) = templates.ids.read_callback(callback) else { return Ok(None) };
     let found = store.scan(Tree::RateTables, begins).next().transpose().map_err(broken)?;
     found.map(|(key, _)| Uuid::from_slice(&key).map_err(broken)).transpose()
@@ -116,8 +116,8 @@ pub fn table_of_callback(
 /// the first count.
 ///
 /// # Errors
-/// [`Unavailable`] when the counter cannot be read; the cause is logged.
-pub fn count(store: &Store, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<u64>, Unavailable> {
+/// [`RecordUnavailable`] when the counter cannot be read; the cause is logged.
+pub fn count(store: &Store, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<u64>, RecordUnavailable> {
     let count = |bytes: Vec<u8>| bytes.try_into().map(u64::from_be_bytes);
     let bytes = store.get(tree, key).map_err(broken)?;
     bytes.map(|bytes| count(bytes).map_err(|_| broken("a count has eight bytes"))).transpose()
@@ -126,16 +126,16 @@ pub fn count(store: &Store, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<
 /// A table's head, without answers; `None` when the table does not exist.
 ///
 /// # Errors
-/// [`Unavailable`] when the head cannot be read; the cause is logged.
-pub fn head(store: &Store, table: Uuid) -> Result<Option<TableHead>, Unavailable> {
+/// [`RecordUnavailable`] when the head cannot be read; the cause is logged.
+pub fn head(store: &Store, table: Uuid) -> Result<Option<TableHeader>, RecordUnavailable> {
     store.read(Tree::RateTables, table).map_err(broken)
 }
 
 /// Whether a table is hidden because its lead is erased.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read; the cause is logged.
-pub fn was_erased(store: &Store, table: Uuid) -> Result<bool, Unavailable> {
+/// [`RecordUnavailable`] when the store cannot be read; the cause is logged.
+pub fn was_erased(store: &Store, table: Uuid) -> Result<bool, RecordUnavailable> {
     let Some(head) = head(store, table)? else { return Ok(false) };
     store.is_erased(head.lead).map_err(broken)
 }
@@ -143,16 +143,16 @@ pub fn was_erased(store: &Store, table: Uuid) -> Result<bool, Unavailable> {
 /// The asks of a table that its head does not record.
 ///
 /// # Errors
-/// [`Unavailable`] when the record cannot be read; the cause is logged.
-pub fn asks(store: &Store, table: Uuid) -> Result<Asks, Unavailable> {
+/// [`RecordUnavailable`] when the record cannot be read; the cause is logged.
+pub fn asks(store: &Store, table: Uuid) -> Result<Asks, RecordUnavailable> {
     Ok(store.read(Tree::Asks, table).map_err(broken)?.unwrap_or_default())
 }
 
 /// The progress of a table's multi-call asks, by seat.
 ///
 /// # Errors
-/// [`Unavailable`] when a record cannot be read; the cause is logged.
-pub fn calls(store: &Store, table: Uuid) -> Result<HashMap<u16, CallRecord>, Unavailable> {
+/// [`RecordUnavailable`] when a record cannot be read; the cause is logged.
+pub fn calls(store: &Store, table: Uuid) -> Result<HashMap<u16, CallRecord>, RecordUnavailable> {
     let record = |record: Result<(Vec<u8>, Vec<u8>), _>| {
         let (key, payload) = record.map_err(broken)?;
         let seat = position(&key).ok_or_else(|| broken("a key of a call has 18 bytes"))?;
@@ -164,8 +164,8 @@ pub fn calls(store: &Store, table: Uuid) -> Result<HashMap<u16, CallRecord>, Una
 /// Whether a table has sold its lead to this seat, which then pays its bid instead of the price in its file.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read; the cause is logged.
-pub fn is_sold(store: &Store, table: &Table, seat: &SeatTemplate) -> Result<bool, Unavailable> {
+/// [`RecordUnavailable`] when the store cannot be read; the cause is logged.
+pub fn is_sold(store: &Store, table: &Table, seat: &SeatTemplate) -> Result<bool, RecordUnavailable> {
     let calls = calls(store, table.head().uuid)?;
     let paying = calls.iter().filter(|(_, call)| call.bid.is_some_and(|bid| bid > 0.0));
     let mut paying = paying.filter_map(|(position, _)| table.seats().get(usize::from(*position)));
@@ -186,14 +186,14 @@ fn position(key: &[u8]) -> Option<u16> {
 /// A lead; `None` when it does not exist or is erased.
 ///
 /// # Errors
-/// [`Unavailable`] when the lead cannot be read; the cause is logged.
-pub fn lead(store: &Store, lead: Uuid) -> Result<Option<LeadRecord>, Unavailable> {
+/// [`RecordUnavailable`] when the lead cannot be read; the cause is logged.
+pub fn lead(store: &Store, lead: Uuid) -> Result<Option<LeadRecord>, RecordUnavailable> {
     store.read_json(Tree::Leads, lead).map_err(broken)
 }
 
 /// The state of a lead in the store.
 #[derive(Debug)]
-pub enum Held {
+pub enum LeadState {
     /// The lead's record.
     Whole(Box<LeadRecord>),
     /// The data key exists, but the record cannot be read.
@@ -205,13 +205,13 @@ pub enum Held {
 /// Like [`lead`], but distinguishes a damaged record from a missing one.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read; the cause is logged.
-pub fn held(store: &Store, lead: Uuid) -> Result<Held, Unavailable> {
+/// [`RecordUnavailable`] when the store cannot be read; the cause is logged.
+pub fn held(store: &Store, lead: Uuid) -> Result<LeadState, RecordUnavailable> {
     match store.read_json(Tree::Leads, lead) {
-        Ok(Some(record)) => Ok(Held::Whole(record)),
+        Ok(Some(record)) => Ok(LeadState::Whole(record)),
         Ok(None) | Err(ReadError::Broken(_)) => {
             let has_key = store.has_key(lead).map_err(broken)?;
-            Ok(if has_key { Held::Damaged } else { Held::Nothing })
+            Ok(if has_key { LeadState::Damaged } else { LeadState::Nothing })
         }
         Err(failure @ ReadError::Disk(_)) => Err(broken(failure)),
     }
@@ -226,7 +226,7 @@ pub fn facts(record: &LeadRecord, at: DateTime<Utc>) -> Facts<'_> {
 }
 
 /// The credit rating of a lead: the declared one, or the one of its score.
-pub fn rating(record: &LeadRecord) -> Band {
+pub fn rating(record: &LeadRecord) -> RatingBand {
     // The rating does not depend on the time.
     Facts::new(&record.lead, DateTime::default(), record.bands).rating()
 }
@@ -254,12 +254,18 @@ pub fn of_scan<T: DeserializeOwned>(store: &Store, tree: Tree, scan: Scan) -> im
 }
 
 /// The answer records of a table, in the order of writing.
-pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Result<Vec<Answer>, Unavailable>> {
+pub fn answers(
+    store: &Store,
+    table: Uuid,
+) -> impl Iterator<Item = Result<Vec<SeatAnswer>, RecordUnavailable>> {
     answer_records(store, table).map(|record| record.map(|record| record.answers))
 }
 
 /// Like [`answers`], with the ask behind each answer.
-pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Result<AnswerRecord, Unavailable>> {
+pub fn answer_records(
+    store: &Store,
+    table: Uuid,
+) -> impl Iterator<Item = Result<AnswerRecord, RecordUnavailable>> {
     store.scan(Tree::Answers, table.as_bytes()).map(|record| {
         let (key, bytes) = record.map_err(broken)?;
         let record = store.decode::<AnswerRecord>(Tree::Answers, &key, &bytes).map_err(broken)?;
@@ -269,9 +275,9 @@ pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Result
 
 /// An answer with its table, seat and timing.
 #[derive(Debug, Clone, Copy)]
-pub struct Told<'t> {
+pub struct AnswerContext<'t> {
     /// The head of its table.
-    pub head: &'t TableHead,
+    pub head: &'t TableHeader,
     /// The seat that answered.
     pub seat: &'t SeatTemplate,
     /// Milliseconds from the creation of the table to the ask; where that is not recorded, to the start of
@@ -285,7 +291,7 @@ pub struct Told<'t> {
     pub outcome: &'t Outcome,
 }
 
-impl Told<'_> {
+impl AnswerContext<'_> {
     /// How long we waited for the partner, milliseconds. A timeout is capped at the budget, to exclude the
     /// time that our own code takes after it.
     pub fn waited_ms(&self) -> u64 {
@@ -301,12 +307,16 @@ impl Told<'_> {
 ///
 /// # Errors
 /// [`ReadError`] when the store cannot be read.
-pub fn each_answer(records: &Records, since: i64, mut tell: impl FnMut(Told<'_>)) -> Result<(), ReadError> {
+pub fn each_answer(
+    records: &Records,
+    since: i64,
+    mut tell: impl FnMut(AnswerContext<'_>),
+) -> Result<(), ReadError> {
     let asks = made_since(&records.store, Tree::Asks, since);
     let asks: HashMap<Uuid, Asks> = asks.collect::<Result<_, _>>()?;
-    for made in made_since::<TableHead>(&records.store, Tree::RateTables, since) {
+    for made in made_since::<TableHeader>(&records.store, Tree::RateTables, since) {
         let (table, head) = made?;
-        if let Err(Unavailable) = of_table(records, table, &head, asks.get(&table), &mut tell) {
+        if let Err(RecordUnavailable) = of_table(records, table, &head, asks.get(&table), &mut tell) {
             warn!(rate_table = %table, "the answers of a table could not be counted");
         }
     }
@@ -316,21 +326,21 @@ pub fn each_answer(records: &Records, since: i64, mut tell: impl FnMut(Told<'_>)
 fn of_table(
     records: &Records,
     table: Uuid,
-    head: &TableHead,
+    head: &TableHeader,
     asks: Option<&Asks>,
-    tell: &mut impl FnMut(Told<'_>),
-) -> Result<(), Unavailable> {
+    tell: &mut impl FnMut(AnswerContext<'_>),
+) -> Result<(), RecordUnavailable> {
     for record in answer_records(&records.store, table) {
         for (answer, asked) in record?.each() {
             let place = usize::from(answer.seat);
-            let seat = head.seats.get(place).ok_or(Unavailable)?;
-            let seat = records.templates.seat(*seat).map_err(|_| Unavailable)?;
+            let seat = head.seats.get(place).ok_or(RecordUnavailable)?;
+            let seat = records.templates.seat(*seat).map_err(|_| RecordUnavailable)?;
             let released_at = asks.and_then(|asks| asks.released_at(place)).unwrap_or(head.created_at);
             let began = released_at - head.created_at;
             let after = asked.map_or(began, |ask| i64::from(ask.after_ms));
             let elapsed = answer.at - head.created_at - after;
             let millis = |time: i64| u64::try_from(time).unwrap_or(0);
-            tell(Told {
+            tell(AnswerContext {
                 head,
                 seat: &seat,
                 after_ms: millis(after),
@@ -392,9 +402,9 @@ pub fn made_since_us(created_at: i64) -> u64 {
 }
 
 /// Logs a record that cannot be read; readers of other records are not affected.
-fn broken(cause: impl std::fmt::Display) -> Unavailable {
+fn broken(cause: impl std::fmt::Display) -> RecordUnavailable {
     error!(%cause, "a stored record cannot be read");
-    Unavailable
+    RecordUnavailable
 }
 
 #[cfg(test)]
@@ -402,18 +412,18 @@ mod tests {
     use super::*;
     use crate::rate_table::outcome::Outcome;
     use offerd_partners::quote::SavingsTerms;
-    use offerd_partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen, Weights};
-    use offerd_partners::{Fingerprint, Quote, Template, Terms};
+    use offerd_partners::ranking::{ConversionFrom, ObservedClicks, Parts, Ranked, Ranking, Weights};
+    use offerd_partners::{Fingerprint, Quote, QuoteTerms, Template};
     use offerd_store::codec;
 
     /// No trailing field may be missing, and no bytes may follow.
     #[test]
     fn a_record_that_is_shorter_or_longer_is_refused() {
-        let answer = Answer { seat: 0, at: 5, outcome: Outcome::TimedOut, cause: None };
+        let answer = SeatAnswer { seat: 0, at: 5, outcome: Outcome::TimedOut, cause: None };
         let bytes = codec::encode(&AnswerRecord::new(vec![answer.clone()], vec![None]));
         assert!(codec::decode::<AnswerRecord>(&bytes[..bytes.len() - 1]).is_err());
         assert!(codec::decode::<AnswerRecord>(&[&bytes[..], &[0]].concat()).is_err());
-        assert!(codec::decode::<Vec<Answer>>(&bytes).is_err());
+        assert!(codec::decode::<Vec<SeatAnswer>>(&bytes).is_err());
         assert!(codec::decode::<AnswerRecord>(&codec::encode(&vec![answer])).is_err());
     }
 
@@ -422,20 +432,20 @@ mod tests {
         let weights = Weights { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 0.0 };
         let by = Arc::new(Ranking { name: "by_value".to_owned(), weights, unrated: 50.0, learnt_at: 7 });
         let parts = Parts { interest: 0.5, conversion: 0.1, payout: 30.0, consumer_rating: 0.5 };
-        let seen = Seen { clicks: 20.0, conversions: 2.0 };
+        let seen = ObservedClicks { clicks: 20.0, conversions: 2.0 };
         let ranked = Ranked { by, parts, from: ConversionFrom::Offer, seen };
         let own = Arc::new(Template::whole(&["words"]));
         let quote = |expires_at| Quote {
             text: Fingerprint([7; 16]),
             score: 1.5,
-            terms: Terms::Savings(SavingsTerms { rate: 4.0, annual_percent_yield: 4.1 }),
+            terms: QuoteTerms::Savings(SavingsTerms { rate: 4.0, annual_percent_yield: 4.1 }),
             landing_url: None,
             expires_at,
             own: expires_at.map(|_| Arc::clone(&own)),
             doubt: None,
             ranked: expires_at.map(|_| Box::new(ranked.clone())),
         };
-        let answer = |seat, outcome| Answer { seat, at: 5, outcome, cause: None };
+        let answer = |seat, outcome| SeatAnswer { seat, at: 5, outcome, cause: None };
         let answers = vec![
             answer(0, Outcome::TimedOut),
             answer(1, Outcome::Offers(vec![quote(None), quote(Some(9)), quote(Some(-9))])),

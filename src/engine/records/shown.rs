@@ -2,13 +2,13 @@
 
 use uuid::Uuid;
 
-use super::{Records, Unavailable, reading};
+use super::{RecordUnavailable, Records, reading};
 use crate::rate_table::table::Table;
 use offerd_model::Viewer;
 
 /// An offer, as named by the client that displays it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shown {
+pub struct DisplayedOffer {
     /// The lead.
     pub lead: Uuid,
     /// The rate table.
@@ -17,7 +17,7 @@ pub struct Shown {
     pub offer: Uuid,
 }
 
-/// A part of [`Shown`] that names nothing.
+/// A part of [`DisplayedOffer`] that names nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unknown {
     /// The company has no such lead.
@@ -31,10 +31,14 @@ pub enum Unknown {
 /// The parts of `shown` that name nothing the viewer may see; empty when all three exist and belong together.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read.
-pub fn unknown(records: &Records, viewer: Viewer, shown: Shown) -> Result<Vec<Unknown>, Unavailable> {
-    let Shown { lead, rate_table, offer } = shown;
-    let own = |table: Uuid| -> Result<Option<Table>, Unavailable> {
+/// [`RecordUnavailable`] when the store cannot be read.
+pub fn unknown(
+    records: &Records,
+    viewer: Viewer,
+    shown: DisplayedOffer,
+) -> Result<Vec<Unknown>, RecordUnavailable> {
+    let DisplayedOffer { lead, rate_table, offer } = shown;
+    let own = |table: Uuid| -> Result<Option<Table>, RecordUnavailable> {
         Ok(reading::table(records, table)?
             .filter(|table| viewer.sees(table.head().company, table.head().test)))
     };
@@ -64,8 +68,8 @@ pub fn unknown(records: &Records, viewer: Viewer, shown: Shown) -> Result<Vec<Un
 /// The company of a lead, rate table and offer; `None` unless all three exist and belong together.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read.
-pub fn owner(records: &Records, shown: Shown) -> Result<Option<Uuid>, Unavailable> {
+/// [`RecordUnavailable`] when the store cannot be read.
+pub fn owner(records: &Records, shown: DisplayedOffer) -> Result<Option<Uuid>, RecordUnavailable> {
     let Some(table) = reading::table(records, shown.rate_table)? else { return Ok(None) };
     let company = table.head().company;
     Ok(unknown(records, Viewer::of_all(company), shown)?.is_empty().then_some(company))

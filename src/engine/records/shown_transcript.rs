@@ -1,7 +1,7 @@
 //! A transcript in readable form: bodies as text.
 
-use super::transcripts::Kept;
-use crate::rate_table::transcript::{CallEnd, CalledBy, Message, TranscribedCall, Transcript};
+use super::transcripts::StoredTranscript;
+use crate::rate_table::transcript::{CallEnd, CallInitiator, HttpMessage, TranscribedCall, Transcript};
 use offerd_model::{ProductType, Timestamp, record};
 
 record! { plain
@@ -24,7 +24,7 @@ record! { plain
         /// When it started.
         at: Timestamp,
         /// The caller.
-        by: CalledBy,
+        by: CallInitiator,
         /// The step, if there are several.
         step: Option<String>,
         /// The HTTP method.
@@ -58,7 +58,7 @@ record! { plain
 
 impl AskTranscript {
     /// The kept transcript of an ask.
-    pub fn of(partner: String, product_type: ProductType, kept: Kept) -> Self {
+    pub fn of(partner: String, product_type: ProductType, kept: StoredTranscript) -> Self {
         let Transcript { calls, left_out, .. } = kept.transcript;
         let calls = calls.into_iter().map(ShownCall::from).collect();
         Self { partner, product_type, written_at: Timestamp::at(kept.at), calls, left_out }
@@ -88,9 +88,9 @@ impl From<TranscribedCall> for ShownCall {
     }
 }
 
-impl From<Message> for ShownMessage {
-    fn from(message: Message) -> Self {
-        let Message { headers, body, bytes, cut } = message;
+impl From<HttpMessage> for ShownMessage {
+    fn from(message: HttpMessage) -> Self {
+        let HttpMessage { headers, body, bytes, cut } = message;
         Self { headers, body: String::from_utf8_lossy(&body).into_owned(), bytes, cut }
     }
 }

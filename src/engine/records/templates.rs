@@ -8,7 +8,7 @@ use parking_lot::RwLock;
 
 use super::public_ids::PublicIds;
 use crate::rate_table::denied::Denied;
-use crate::rate_table::record::TableHead;
+use crate::rate_table::record::TableHeader;
 use offerd_partners::{Book, Fingerprint, Quote, SeatTemplate, Template};
 use offerd_store::{Commit, CommitError, Store, Tree};
 
@@ -18,12 +18,12 @@ pub struct Templates {
     store: Store,
     /// Makes the public UUIDs of offers, pages and callbacks.
     pub ids: PublicIds,
-    offers: Arc<Known<Template>>,
-    seats: Arc<Known<SeatTemplate>>,
+    offers: Arc<TemplateCache<Template>>,
+    seats: Arc<TemplateCache<SeatTemplate>>,
 }
 
 /// Templates in memory, by fingerprint.
-type Known<T> = RwLock<HashMap<Fingerprint, Arc<T>>>;
+type TemplateCache<T> = RwLock<HashMap<Fingerprint, Arc<T>>>;
 
 /// Templates written in one commit when a book is opened.
 const TEXTS_PER_COMMIT: usize = 256;
@@ -90,13 +90,13 @@ impl Templates {
     }
 
     /// The seats of a table whose templates exist.
-    pub fn seats(&self, head: &TableHead) -> Vec<Arc<SeatTemplate>> {
+    pub fn seats(&self, head: &TableHeader) -> Vec<Arc<SeatTemplate>> {
         head.seats.iter().filter_map(|seat| self.seat(*seat).ok()).collect()
     }
 
     /// The seats that limits kept out of a table, with the reasons. Skips lost templates, which have been
     /// reported.
-    pub fn kept_out(&self, head: &TableHead) -> Vec<(Arc<SeatTemplate>, Option<Denied>)> {
+    pub fn kept_out(&self, head: &TableHeader) -> Vec<(Arc<SeatTemplate>, Option<Denied>)> {
         head.kept_out.iter().filter_map(|one| Some((self.seat(one.seat).ok()?, one.by))).collect()
     }
 
@@ -109,7 +109,7 @@ impl Templates {
 
 /// A cached template, loading it on a miss.
 fn cached<T>(
-    known: &Known<T>,
+    known: &TemplateCache<T>,
     fingerprint: Fingerprint,
     read: impl FnOnce() -> Result<T, Fingerprint>,
 ) -> Result<Arc<T>, Fingerprint> {

@@ -7,13 +7,13 @@ use std::time::Duration;
 use tracing::error;
 use uuid::Uuid;
 
-use super::Unavailable;
+use super::RecordUnavailable;
 use super::writing::key_in;
 use crate::rate_table::transcript::Transcript;
 use offerd_store::{Commit, RetentionError, SealingError, Store, Tree, codec};
 
 /// A stored transcript.
-pub struct Kept {
+pub struct StoredTranscript {
     /// Position of the seat.
     pub seat: u16,
     /// When it was written, Unix milliseconds.
@@ -40,8 +40,12 @@ pub fn written(
 /// The transcripts of a table, by seat and time, that are within their retention.
 ///
 /// # Errors
-/// [`Unavailable`] when a transcript cannot be read; the cause is logged.
-pub fn of_table(store: &Store, table: Uuid, kept: Duration) -> Result<Vec<Kept>, Unavailable> {
+/// [`RecordUnavailable`] when a transcript cannot be read; the cause is logged.
+pub fn of_table(
+    store: &Store,
+    table: Uuid,
+    kept: Duration,
+) -> Result<Vec<StoredTranscript>, RecordUnavailable> {
     if is_old(store, table, kept) {
         return Ok(Vec::new());
     }
@@ -51,7 +55,7 @@ pub fn of_table(store: &Store, table: Uuid, kept: Duration) -> Result<Vec<Kept>,
         let Some(opened) = store.open_in_time(&sealed) else { continue };
         let (seat, at) = place(&key).ok_or_else(|| unreadable("a key of a transcript has 26 bytes"))?;
         let transcript = store.decode(Tree::Transcripts, &key, &opened).map_err(unreadable)?;
-        found.push(Kept { seat, at, transcript });
+        found.push(StoredTranscript { seat, at, transcript });
     }
     Ok(found)
 }
@@ -93,7 +97,7 @@ fn place(key: &[u8]) -> Option<(u16, i64)> {
     Some((u16::from_be_bytes(*seat), i64::from_be_bytes(at.try_into().ok()?)))
 }
 
-fn unreadable(failure: impl std::fmt::Display) -> Unavailable {
+fn unreadable(failure: impl std::fmt::Display) -> RecordUnavailable {
     error!(%failure, "a transcript cannot be read");
-    Unavailable
+    RecordUnavailable
 }

@@ -9,13 +9,13 @@ use super::open_tables::OpenTable;
 use super::postings::Posting;
 use crate::rate_table::bids::Sale;
 use crate::rate_table::call_record::CallRecord;
-use crate::rate_table::machine::Write;
-use crate::rate_table::record::{Answer, TableHead};
+use crate::rate_table::machine::TableWrite;
+use crate::rate_table::record::{SeatAnswer, TableHeader};
 use crate::rate_table::table::Table;
 use offerd_base::ids;
 use offerd_model::{EventType, Timestamp};
 use offerd_partners::SeatTemplate;
-use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, Payout, Tag};
+use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, PayoutRecord, Tag};
 use offerd_store::{Commit, ReadError, Store, Tree, codec};
 
 /// A duplicate look-up by identity.
@@ -29,7 +29,7 @@ pub struct IdentityLookBack {
 
 /// Creates a lead with its `created` event, guarded against duplicates.
 pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
-    with_event(new_lead(lead, identity), lead.company, created(&About::of(lead)))
+    with_event(new_lead(lead, identity), lead.company, created(&LeadReference::of(lead)))
 }
 
 /// Creates a lead, guarded against duplicates. Its `created` event is recorded with its [first table](table).
@@ -75,13 +75,13 @@ pub fn with_event(commit: Commit, company: Uuid, happening: Happening) -> Commit
 
 /// The lead of an event, as the feeds record it.
 #[derive(Debug, Clone, Copy)]
-pub struct About {
+pub struct LeadReference {
     lead: Uuid,
     created_at: i64,
     test: bool,
 }
 
-impl About {
+impl LeadReference {
     /// From the record of a lead.
     pub fn of(lead: &LeadRecord) -> Self {
         Self { lead: lead.uuid, created_at: lead.created_at, test: lead.test }
@@ -105,7 +105,7 @@ impl About {
     }
 }
 
-fn created(about: &About) -> Happening {
+fn created(about: &LeadReference) -> Happening {
     about.happening(EventType::LeadCreated, about.created_at)
 }
 
@@ -123,9 +123,9 @@ pub struct LeadCommit {
 
 /// The next write of a table: at first its head with the lead; then answers, their feed records and the asks;
 /// with the last answer, its completion.
-pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, write: &Write) -> Commit {
+pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, write: &TableWrite) -> Commit {
     let head = table.head();
-    let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
+    let about = LeadReference { lead: head.lead, created_at: lead_created_at, test: head.test };
     let mut happened = Vec::with_capacity(write.record.answers.len() + 2);
     let mut commit = match lead {
         None => Commit::new().about(head.lead),
@@ -160,7 +160,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
 ///
 /// # Errors
 /// [`ReadError`] when the store cannot be read.
-pub fn is_written(store: &Store, table: Uuid, write: &Write) -> Result<bool, ReadError> {
+pub fn is_written(store: &Store, table: Uuid, write: &TableWrite) -> Result<bool, ReadError> {
     let answers = !write.record.answers.is_empty();
     Ok(answers && store.get(Tree::Answers, key_in(table, write.sequence))?.is_some())
 }
@@ -178,7 +178,7 @@ fn with_sales(commit: Commit, table: &Table, sales: &[Sale]) -> Commit {
 }
 
 /// Appends a payout to the company's feed.
-pub fn with_payout(commit: Commit, company: Uuid, payout: Payout) -> Commit {
+pub fn with_payout(commit: Commit, company: Uuid, payout: PayoutRecord) -> Commit {
     with_all(commit, Tree::LeadPayouts, company, &[payout])
 }
 
@@ -188,8 +188,13 @@ pub fn institution(seat: &SeatTemplate) -> (Uuid, String) {
 }
 
 /// A payout of a lead at a seat, earned when it is booked. Only live leads earn.
-pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &SeatTemplate), booked_at: Timestamp, cents: f64) -> Payout {
-    Payout {
+pub fn payout(
+    uuid: Uuid,
+    (lead, seat): (Uuid, &SeatTemplate),
+    booked_at: Timestamp,
+    cents: f64,
+) -> PayoutRecord {
+    PayoutRecord {
         uuid,
         lead,
         booked_at_ms: booked_at.millis(),
@@ -202,7 +207,7 @@ pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &SeatTemplate), booked_at: Timest
 }
 
 /// Adds a table's head to the commit of its lead, and its owner unless it is already complete.
-fn with_head(commit: Commit, head: &TableHead, seen_to_by: Option<Uuid>) -> Commit {
+fn with_head(commit: Commit, head: &TableHeader, seen_to_by: Option<Uuid>) -> Commit {
     let commit = commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head));
     seen_to_by.into_iter().fold(commit, |commit, node| {
         let open = OpenTable::new(head.uuid, head.deadline, node);
@@ -211,7 +216,7 @@ fn with_head(commit: Commit, head: &TableHead, seen_to_by: Option<Uuid>) -> Comm
 }
 
 /// Writes the progress of an ask's calls.
-pub fn call(head: &TableHead, seat: u16, record: &CallRecord) -> Commit {
+pub fn call(head: &TableHeader, seat: u16, record: &CallRecord) -> Commit {
     Commit::new().about(head.lead).put(Tree::Calls, key_in(head.uuid, seat), codec::encode(record))
 }
 
@@ -227,7 +232,7 @@ pub fn later(
     let key = key_in(head.uuid, seat);
     let commit = Commit::new().as_found(Tree::Calls, &key, before.map(codec::encode));
     let commit = commit.about(head.lead).put(Tree::Calls, key, codec::encode(after));
-    let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
+    let about = LeadReference { lead: head.lead, created_at: lead_created_at, test: head.test };
     let seat = &table.seats()[usize::from(seat)];
     let happened = event.map(|(event_type, at)| at_seat(seat, about.happening(event_type, at)));
     let commit = with_all(commit, Tree::LeadEvents, head.company, happened.as_slice());
@@ -262,7 +267,7 @@ fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
 }
 
 /// The feed event of an institution's decision.
-fn of_answer(table: &Table, about: &About, answer: &Answer) -> Option<Happening> {
+fn of_answer(table: &Table, about: &LeadReference, answer: &SeatAnswer) -> Option<Happening> {
     let event_type = answer.outcome.decision()?.event()?;
     let seat = &table.seats()[usize::from(answer.seat)];
     let reject_reason = answer.outcome.reject_reason();

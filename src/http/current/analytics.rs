@@ -12,8 +12,8 @@ use super::api_version::{self, API_VERSION, PROMPT_VERSION};
 use crate::prelude::*;
 use offerd_engine::records::reading;
 use offerd_insight::analytics::{
-    ArrivalTime, ClientTags, Cursor, EventTypes, Events, Feed, Form, FoundInfo, Horizon, PAGINATION_TOKEN,
-    PageRequest, Payouts, bounds,
+    ArrivalTime, ClientTagFeed, EventTypes, Events, Feed, Form, FoundInfo, Horizon, PAGINATION_TOKEN,
+    PageCursor, PageRequest, Payouts, bounds,
 };
 use offerd_model::{AnsweredPage, EventType, LeadInfoResponse, Viewer};
 use offerd_store::Tree;
@@ -26,23 +26,23 @@ const SINCE: &str = "sinceTimestamp";
 const UNTIL: &str = "untilTimestamp";
 
 /// Shows a page of the events of the company's leads.
-pub async fn lead_events(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn lead_events(context: Context<ApiState>) -> Result<Reply, Failure> {
     Ok(page::<Events>(context).await?.compressible())
 }
 
 /// Shows a page of their payouts.
-pub async fn lead_payouts(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn lead_payouts(context: Context<ApiState>) -> Result<Reply, Failure> {
     Ok(page::<Payouts>(context).await?.compressible())
 }
 
 /// Shows a page of their client tags. It is not compressed: tags are chosen by clients, and the
 /// compressed length would leak those of others.
-pub async fn lead_client_tags(context: Context<App>) -> Result<Reply, Failure> {
-    page::<ClientTags>(context).await
+pub async fn lead_client_tags(context: Context<ApiState>) -> Result<Reply, Failure> {
+    page::<ClientTagFeed>(context).await
 }
 
 /// Reads a page on a blocking thread, since it may be long.
-async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Result<Reply, Failure> {
+async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<ApiState>) -> Result<Reply, Failure> {
     let viewer = context.caller()?.viewer();
     let horizon = context.app.feeds.horizon().await.map_err(unreadable)?;
     let asked = page_request::<F>(&context.request, horizon)?;
@@ -57,7 +57,7 @@ async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Re
 
 /// Shows everything that the feeds have about one lead, with warnings for missing parts. Not compressed, for
 /// the same reason as tags.
-pub async fn lead_info(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn lead_info(context: Context<ApiState>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("leadUuid")?;
     match api_version::named(&context.request.headers)? {
         Some(PROMPT_VERSION) => {}
@@ -69,7 +69,7 @@ pub async fn lead_info(context: Context<App>) -> Result<Reply, Failure> {
     blocking("what the feeds tell of a lead could not be read", move || info(&app, viewer, uuid)).await?
 }
 
-fn info(app: &App, viewer: Viewer, uuid: Uuid) -> Result<Reply, Failure> {
+fn info(app: &ApiState, viewer: Viewer, uuid: Uuid) -> Result<Reply, Failure> {
     let store = &app.matchmaker.engine().records.store;
     let lead = reading::lead(store, uuid).map_err(unreadable)?;
     let lead = lead.filter(|lead| viewer.sees(lead.company, lead.test));
@@ -95,7 +95,7 @@ fn info(app: &App, viewer: Viewer, uuid: Uuid) -> Result<Reply, Failure> {
 fn page_request<F: Feed>(request: &Request, horizon: Horizon) -> Result<PageRequest, Failure> {
     let form = form(&request.headers)?;
     query::read(request, |query| match (query.optional(PAGINATION_TOKEN, query::text), form) {
-        (Some(token), _) => query.accept(Cursor::read::<F>(token)),
+        (Some(token), _) => query.accept(PageCursor::read::<F>(token)),
         (None, Form::Hourly) => hourly::<F>(query, horizon),
         (None, Form::Prompt) => prompt::<F>(query, horizon),
     })

@@ -6,17 +6,17 @@ use std::sync::LazyLock;
 use super::api_version;
 use super::waiting::is_strict;
 use crate::prelude::*;
-use offerd_model::{KnownKeys, UnknownKey, Unreadable};
+use offerd_model::{KnownKeys, UnknownKey, UnreadableBody};
 use offerd_web::Request;
 
 /// The known keys of a model type, computed on first use.
-pub type Known = LazyLock<KnownKeys>;
+pub type LazyKnownKeys = LazyLock<KnownKeys>;
 
 /// Reads the body of a request, up to the configured size.
 ///
 /// # Errors
 /// Returns why it cannot be read.
-pub async fn body(context: &mut Context<App>) -> Result<Bytes, Failure> {
+pub async fn body(context: &mut Context<ApiState>) -> Result<Bytes, Failure> {
     let api = &context.app.settings.api;
     context.request.read_body(api.max_body_bytes, api.request_timeout).await
 }
@@ -26,9 +26,9 @@ pub async fn body(context: &mut Context<App>) -> Result<Bytes, Failure> {
 /// # Errors
 /// The errors of [`body`] and [`read`].
 pub async fn noun<T>(
-    context: &mut Context<App>,
+    context: &mut Context<ApiState>,
     known: &KnownKeys,
-    as_noun: fn(&[u8]) -> Result<T, Unreadable>,
+    as_noun: fn(&[u8]) -> Result<T, UnreadableBody>,
 ) -> Result<T, Failure> {
     let body = body(context).await?;
     read(&context.request, known, &body, as_noun)
@@ -42,22 +42,22 @@ pub fn read<T>(
     request: &Request,
     known: &KnownKeys,
     body: &[u8],
-    as_noun: impl FnOnce(&[u8]) -> Result<T, Unreadable>,
+    as_noun: impl FnOnce(&[u8]) -> Result<T, UnreadableBody>,
 ) -> Result<T, Failure> {
     let unknown = unknown_keys(request, known, body);
     match as_noun(body) {
         Ok(noun) if unknown.is_empty() => Ok(noun),
         Ok(_) => Err(Failure::malformed(unknown)),
-        Err(Unreadable::Faults(faults)) => Err(Failure::malformed([faults, unknown].concat())),
+        Err(UnreadableBody::Faults(faults)) => Err(Failure::malformed([faults, unknown].concat())),
         Err(not_json) => Err(unreadable(not_json)),
     }
 }
 
 /// The failure for an unreadable body.
-pub fn unreadable(unreadable: Unreadable) -> Failure {
+pub fn unreadable(unreadable: UnreadableBody) -> Failure {
     match unreadable {
-        Unreadable::NotJson(error) => Failure::not_json(error),
-        Unreadable::Faults(faults) => Failure::malformed(faults),
+        UnreadableBody::NotJson(error) => Failure::not_json(error),
+        UnreadableBody::Faults(faults) => Failure::malformed(faults),
     }
 }
 

@@ -1,11 +1,11 @@
 //! `POST /callbacks/{id}`, on the integrations listener: partners answer a request by calling us.
 
 use crate::prelude::*;
-use offerd_engine::matching::callbacks::{self, Called, Delivery};
+use offerd_engine::matching::callbacks::{self, CallbackRequest, CallbackResult};
 use offerd_engine::matching::received_call::receive;
 
 /// Accepts a partner's answer, once.
-pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
+pub async fn take(mut context: Context<ApiState>) -> Result<Reply, Failure> {
     let unknown = || Failure::unknown("Callback does not exist");
     let id: Uuid = context.params.uuid("id").map_err(|_| unknown())?;
     let api = &context.app.settings.api;
@@ -16,16 +16,16 @@ pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
         }
     })?;
     let engine = context.app.matchmaker.engine();
-    let called = Called { headers: context.request.headers.clone(), body };
+    let called = CallbackRequest { headers: context.request.headers.clone(), body };
     match receive(engine, id, called).await {
-        Ok(Delivery::Taken) => Ok(Reply::empty(StatusCode::NO_CONTENT)),
-        Ok(Delivery::Unreadable { told, .. }) => {
+        Ok(CallbackResult::Taken) => Ok(Reply::empty(StatusCode::NO_CONTENT)),
+        Ok(CallbackResult::Unreadable { told, .. }) => {
             Err(Failure::malformed(vec![ApiError::new(ErrorType::Malformed, told)]))
         }
-        Ok(Delivery::Unsigned) => Err(Failure::forbidden("The signature is not that of the partner")),
-        Ok(Delivery::Again) => Err(Failure::gone("The callback was taken before")),
-        Ok(Delivery::Late) => Err(Failure::gone("The ask has ended")),
-        Ok(Delivery::Nobody) => Err(unknown()),
+        Ok(CallbackResult::Unsigned) => Err(Failure::forbidden("The signature is not that of the partner")),
+        Ok(CallbackResult::Again) => Err(Failure::gone("The callback was taken before")),
+        Ok(CallbackResult::Late) => Err(Failure::gone("The ask has ended")),
+        Ok(CallbackResult::Nobody) => Err(unknown()),
         Err(error) => Err(unreadable(error)),
     }
 }

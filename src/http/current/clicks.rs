@@ -3,7 +3,7 @@
 use hyper::HeaderMap;
 use hyper::header::{ACCEPT, HeaderName, LOCATION};
 
-use super::offer_pages::{Message, message};
+use super::offer_pages::{PageMessage, message};
 use crate::prelude::*;
 use offerd_engine::conversions::click::{Click, Unrecorded, click};
 use offerd_engine::conversions::preview_click::preview_click;
@@ -17,7 +17,7 @@ const RETRY_AFTER_CROWDED_S: u32 = 1;
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// Redirects a person to the partner whose offer they opened. A browser's prefetch is not a click.
-pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn open(context: Context<ApiState>) -> Result<Reply, Failure> {
     if context.request.is_prefetch() {
         return Err(Failure::fetched_ahead());
     }
@@ -48,9 +48,9 @@ pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// The answer for an ended offer, branded for its company if it has one.
-fn ended(context: &Context<App>, company: Option<Uuid>) -> Result<Reply, Failure> {
+fn ended(context: &Context<ApiState>, company: Option<Uuid>) -> Result<Reply, Failure> {
     match is_opened_by_a_person(&context.request.headers) {
-        true => message(&context.app, company, false, Message::OFFER_ENDED),
+        true => message(&context.app, company, false, PageMessage::OFFER_ENDED),
         false => Err(Failure::gone("Offer has expired")),
     }
 }

@@ -30,7 +30,7 @@ pub fn wanted(settings: &Settings) -> bool {
 }
 
 /// Shows the page.
-pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
     if !wanted(&context.app.settings) {
         return Err(Failure::not_found_path());
     }
@@ -38,7 +38,7 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Answers with a file of the page.
-pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn file(context: Context<ApiState>) -> Result<Reply, Failure> {
     let name = context.params.get("file").unwrap_or_default();
     let found = LOADED.iter().find(|(file, ..)| wanted(&context.app.settings) && *file == name);
     let (_, content_type, text) = found.ok_or_else(Failure::not_found_path)?;

@@ -96,23 +96,23 @@ impl Docs {
 }
 
 /// Answers with the OpenAPI document for clients.
-pub async fn document(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn document(context: Context<ApiState>) -> Result<Reply, Failure> {
     Ok(context.app.docs.document(Extent::Clients))
 }
 
 /// Answers with the OpenAPI document of every path.
-pub async fn whole(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn whole(context: Context<ApiState>) -> Result<Reply, Failure> {
     Ok(context.app.docs.document(Extent::Whole))
 }
 
 /// Shows the document as a page.
-pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
     let Docs { page, policy, .. } = &context.app.docs;
     Ok(page.reply().header(CONTENT_SECURITY_POLICY, policy.clone()))
 }
 
 /// Answers with a file of the page.
-pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn file(context: Context<ApiState>) -> Result<Reply, Failure> {
     let name = context.params.get("file").unwrap_or_default();
     let nth = FILES.iter().position(|file| *file == name).ok_or_else(Failure::not_found_path)?;
     let file = context.app.docs.files[nth].get_or_init(|| loaded(FILES[nth]));

@@ -4,17 +4,17 @@
 //! budgets, circuit breakers, failures of calls) are only named by kind.
 
 use crate::prelude::*;
-use offerd_engine::matching::Engine;
-use offerd_engine::records::{Unavailable, reading};
+use offerd_engine::matching::MatchingEngine;
+use offerd_engine::records::{RecordUnavailable, reading};
 use offerd_insight::hindsight::explanation as stored;
-use offerd_insight::hindsight::explanation::{OfferReason, Refusal, Standing};
+use offerd_insight::hindsight::explanation::{EligibilityObjection, OfferReason, Standing};
 use offerd_model::{
     LeadExplanation, OfferExplanation, OfferResult, PartnerExplanation, RateTableExplanation, UnmetCondition,
     Viewer,
 };
 
 /// Explains a lead of the caller's company, on a blocking thread: it evaluates every rule of the book.
-pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
     let engine = Arc::clone(context.app.matchmaker.engine());
@@ -23,7 +23,11 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&explained.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
 }
 
-fn explain(engine: &Engine, viewer: Viewer, lead: Uuid) -> Result<Option<LeadExplanation>, Unavailable> {
+fn explain(
+    engine: &MatchingEngine,
+    viewer: Viewer,
+    lead: Uuid,
+) -> Result<Option<LeadExplanation>, RecordUnavailable> {
     let found = reading::lead(&engine.records.store, lead)?;
     if !found.is_some_and(|record| viewer.sees(record.company, record.test)) {
         return Ok(None);
@@ -48,7 +52,7 @@ fn table(table: stored::TableExplanation) -> RateTableExplanation {
 fn partner(seat: stored::SeatExplanation) -> PartnerExplanation {
     // Refusals that are not conditions on the lead are limits of the partner, including its choice of
     // companies.
-    let of_lead = seat.refusals.into_iter().filter(Refusal::is_of_lead);
+    let of_lead = seat.refusals.into_iter().filter(EligibilityObjection::is_of_lead);
     PartnerExplanation {
         partner_uuid: seat.partner_uuid,
         partner_name: seat.name,
@@ -73,13 +77,18 @@ fn offer(offer: stored::OfferExplanation) -> OfferExplanation {
             OfferReason::Unmet => OfferResult::ConditionsNotMet,
             OfferReason::NotAsked => OfferResult::PartnerNotAsked,
         },
-        conditions: offer.refusals.into_iter().filter(Refusal::is_of_lead).map(condition).collect(),
+        conditions: offer
+            .refusals
+            .into_iter()
+            .filter(EligibilityObjection::is_of_lead)
+            .map(condition)
+            .collect(),
         uuid: offer.uuid,
         conversion_from: offer.standing.as_ref().map(Standing::conversion_source),
     }
 }
 
-fn condition(refusal: Refusal) -> UnmetCondition {
-    let Refusal { attribute, wanted, found } = refusal;
+fn condition(refusal: EligibilityObjection) -> UnmetCondition {
+    let EligibilityObjection { attribute, wanted, found } = refusal;
     UnmetCondition { attribute, wanted, found }
 }

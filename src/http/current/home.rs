@@ -18,7 +18,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// Shows the page.
-pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
     let page = PAGE.replace(SANDBOX, if demo::wanted(&context.app.settings) { DEMO } else { "" });
     Ok(Reply::page(page, POLICY))
 }

@@ -8,7 +8,7 @@ use offerd_store::entities::LeadRecord;
 use offerd_store::{ReadError, Tree};
 
 /// Accepts a lead, which may be empty, without building a rate table.
-pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
+pub async fn take(mut context: Context<ApiState>) -> Result<Reply, Failure> {
     let lead = read_lead_or_nothing(&mut context).await?;
     let submission = submission(&context, lead)?;
     let newer_steps = submission.newer_values;
@@ -19,13 +19,13 @@ pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Shows a lead of the caller's company as submitted, with its actions.
-pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
     let newer_steps = knows_newer_values(&context)?;
     show_with(&context, newer_steps)
 }
 
 /// Like [`show`], with or without actions beyond the specification.
-pub fn show_with(context: &Context<App>, newer_steps: bool) -> Result<Reply, Failure> {
+pub fn show_with(context: &Context<ApiState>, newer_steps: bool) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let caller = context.caller()?;
     let store = &context.app.matchmaker.engine().records.store;
@@ -39,7 +39,7 @@ pub fn show_with(context: &Context<App>, newer_steps: bool) -> Result<Reply, Fai
 }
 
 /// Merges the body into a lead of the caller's company, and shows it.
-pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
+pub async fn grow(mut context: Context<ApiState>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let later = read_lead(&mut context).await?;
     let mut permit = std::mem::take(&mut context.request.permit);
@@ -50,7 +50,7 @@ pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Actions beyond the specification are shown only to clients that name a version of the interface.
-fn view(context: &Context<App>, record: LeadRecord, newer_steps: bool) -> Result<Reply, Failure> {
+fn view(context: &Context<ApiState>, record: LeadRecord, newer_steps: bool) -> Result<Reply, Failure> {
     let (caller, records) = (context.caller()?, &context.app.matchmaker.engine().records);
     let mut actions = history::lead_actions(records, &record).map_err(unreadable)?;
     if !newer_steps {

@@ -4,16 +4,16 @@
 
 use metrics::counter;
 
-use super::bodies::{self, Known};
+use super::bodies::{self, LazyKnownKeys};
 use crate::prelude::*;
 use offerd_base::telemetry::metrics::LOAN_REPORTS;
 use offerd_engine::matching::approval;
 use offerd_model::{KnownKeys, LoanReportCreateData};
 
-static KNOWN: Known = Known::new(KnownKeys::of::<LoanReportCreateData>);
+static KNOWN: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<LoanReportCreateData>);
 
 /// Creates a report.
-pub async fn make(mut context: Context<App>) -> Result<Reply, Failure> {
+pub async fn make(mut context: Context<ApiState>) -> Result<Reply, Failure> {
     let asked = bodies::noun(&mut context, &KNOWN, LoanReportCreateData::read).await?;
     let viewer = context.caller()?.viewer();
     let engine = Arc::clone(context.app.matchmaker.engine());
@@ -33,7 +33,7 @@ pub async fn make(mut context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Shows a report of the caller's company as created.
-pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
     let engine = context.app.matchmaker.engine();

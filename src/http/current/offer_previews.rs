@@ -12,7 +12,7 @@ use offerd_model::{
 use offerd_web::query::{self, Query};
 
 /// Previews loans.
-pub async fn loans(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn loans(context: Context<ApiState>) -> Result<Reply, Failure> {
     let lead = query::read(&context.request, |query| {
         let loan = LeadLoanInformation {
             loan_amount: query.optional("loanAmount", query::integer(0..=i32::MAX.into())),
@@ -24,7 +24,7 @@ pub async fn loans(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Previews credit cards.
-pub async fn cards(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn cards(context: Context<ApiState>) -> Result<Reply, Failure> {
     let lead = query::read(&context.request, |query| {
         let card = LeadCreditCardInformation {
             card_purposes: query.optional("cardPurposes", query::choices::<CardPurpose>),
@@ -36,7 +36,7 @@ pub async fn cards(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Previews savings products.
-pub async fn savings(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn savings(context: Context<ApiState>) -> Result<Reply, Failure> {
     let (lead, max_deposit) = query::read(&context.request, |query| {
         let max_deposit = query.optional("maxDepositAmount", query::integer(0..=i64::MAX));
         let min_deposit_amount = query.optional("minDepositAmount", query::integer(0..=i64::MAX));
@@ -63,7 +63,7 @@ fn person(query: &mut Query) -> Lead {
 }
 
 fn reply(
-    context: &Context<App>,
+    context: &Context<ApiState>,
     product_type: ProductType,
     lead: Lead,
     max_deposit: Option<i64>,

@@ -7,7 +7,7 @@ use crate::prelude::*;
 use offerd_model::{Lead, PrefillResponse, ProductType};
 
 /// Stores lead data for a returning person. The data is validated like a lead.
-pub async fn keep(mut context: Context<App>) -> Result<Reply, Failure> {
+pub async fn keep(mut context: Context<ApiState>) -> Result<Reply, Failure> {
     let (company, test) = context.caller().map(|caller| (caller.company, caller.test))?;
     let place = context.app.prefills.place(company).map_err(|wait| {
         let wait_s = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).max(1);
@@ -28,7 +28,7 @@ pub async fn keep(mut context: Context<App>) -> Result<Reply, Failure> {
 
 /// Returns the data of a prefill to a client of its company. An unknown, expired or used-up token and one of
 /// another company get the same answer.
-pub async fn read(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn read(context: Context<ApiState>) -> Result<Reply, Failure> {
     let token = context.params.uuid("prefillToken")?;
     let viewer = context.caller()?.viewer();
     context.app.click_rates.count_prefill(&context.request)?;

@@ -7,9 +7,9 @@ use super::submission::{RETRY_AFTER_OVERLOAD_S, growth, read_lead_or_nothing, re
 use super::waiting::{held_versions, preferred_wait};
 use crate::prelude::*;
 use offerd_base::telemetry::traces::TraceContext;
-use offerd_engine::matching::{Moment, Polled, Snapshot, Until, showing};
+use offerd_engine::matching::{Moment, Polled, TableSnapshot, Until, showing};
 use offerd_model::Timestamp;
-use offerd_web::{Rendition, Renditions};
+use offerd_web::{RenditionName, Renditions};
 
 /// Seconds between polls of a pending rate table (facts, How a real client behaves).
 const POLL_EVERY_S: u32 = 1;
@@ -18,18 +18,18 @@ const POLL_EVERY_S: u32 = 1;
 const TABLE_DEADLINE: HeaderName = HeaderName::from_static("table-deadline");
 
 /// Accepts a lead; answers with the offers that are available at once.
-pub async fn submit(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn submit(context: Context<ApiState>) -> Result<Reply, Failure> {
     take_in(context, Until::Prompt).await
 }
 
 /// Accepts a lead; answers when all partners have answered.
-pub async fn submit_blocking(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn submit_blocking(context: Context<ApiState>) -> Result<Reply, Failure> {
     take_in(context, Until::Settled).await
 }
 
 /// Merges the body into a lead of the caller's company and builds a new table for it; with a publishable
 /// token only for a limited time after the lead's creation.
-pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
+pub async fn submit_again(mut context: Context<ApiState>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("leadUuid")?;
     let later = read_lead_or_nothing(&mut context).await?;
     let growth = growth(&context, lead, &later)?;
@@ -44,12 +44,12 @@ pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
 /// Shows a rate table of the caller's company. A client that holds the current version gets 304 without the
 /// table being built. A client that prefers to wait gets the table when it differs from the held version; a
 /// client that holds none is answered at once.
-pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
     show_for(context, "").await
 }
 
 /// Like [`show`], for an edition whose entity tags end in `mark`; the caller translates the body.
-pub async fn show_for(context: Context<App>, mark: &str) -> Result<Reply, Failure> {
+pub async fn show_for(context: Context<ApiState>, mark: &str) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
     let Context { app, request, .. } = context;
@@ -67,7 +67,7 @@ pub async fn show_for(context: Context<App>, mark: &str) -> Result<Reply, Failur
     }
 }
 
-async fn take_in(mut context: Context<App>, until: Until) -> Result<Reply, Failure> {
+async fn take_in(mut context: Context<ApiState>, until: Until) -> Result<Reply, Failure> {
     let submission = read_submission(&mut context).await?;
     let since = context.app.matchmaker.engine().kept.moment();
     let snapshot = context.app.matchmaker.submit(submission, until).await.map_err(refused)?;
@@ -76,13 +76,13 @@ async fn take_in(mut context: Context<App>, until: Until) -> Result<Reply, Failu
 
 /// The reply for a rate table read after `since`, with an entity tag of its version. A pending one has a time
 /// to retry; a complete one is cached.
-fn reply(app: &Arc<App>, snapshot: Snapshot, since: Moment) -> Reply {
-    let Snapshot { table, json, version, deadline, .. } = snapshot;
+fn reply(app: &Arc<ApiState>, snapshot: TableSnapshot, since: Moment) -> Reply {
+    let TableSnapshot { table, json, version, deadline, .. } = snapshot;
     let reply = tagged(app, Reply::json_bytes(json), version);
     if snapshot.pending {
         return pending(reply, deadline);
     }
-    reply.kept_in(KeptTable { app: Arc::clone(app), table, since })
+    reply.kept_in(TableCacheHandle { app: Arc::clone(app), table, since })
 }
 
 /// Adds the retry time and the table's deadline.
@@ -93,24 +93,24 @@ fn pending(reply: Reply, deadline: i64) -> Reply {
 }
 
 /// Adds the entity tag of a version; only the client may cache it, and must revalidate.
-fn tagged(app: &App, reply: Reply, version: u32) -> Reply {
+fn tagged(app: &ApiState, reply: Reply, version: u32) -> Reply {
     let reply = reply.etag(format_args!("{version}-{}", app.fingerprint)).compressible();
     reply.header(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"))
 }
 
 /// The cache of a complete table that was read after a moment.
-struct KeptTable {
-    app: Arc<App>,
+struct TableCacheHandle {
+    app: Arc<ApiState>,
     table: Uuid,
     since: Moment,
 }
 
-impl Renditions for KeptTable {
-    fn find(&self, rendition: Rendition) -> Option<Bytes> {
+impl Renditions for TableCacheHandle {
+    fn find(&self, rendition: RenditionName) -> Option<Bytes> {
         self.app.matchmaker.engine().kept.rendition(self.table, rendition)
     }
 
-    fn keep(&self, rendition: Rendition, bytes: &Bytes) {
+    fn keep(&self, rendition: RenditionName, bytes: &Bytes) {
         self.app.matchmaker.engine().kept.add(self.since, self.table, rendition, bytes);
     }
 }

@@ -12,7 +12,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// Shows a logo, a card image, or the landing page of an offer.
-pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
     let Context { app, request, params, .. } = &context;
     let part = |name| params.get(name).unwrap_or_default();
     let click = request.query_value("click").and_then(|click| Uuid::try_parse(click).ok());

@@ -4,15 +4,15 @@ use std::cell::LazyCell;
 use std::collections::HashSet;
 
 use super::api_version;
-use super::bodies::{self, Known};
+use super::bodies::{self, LazyKnownKeys};
 use super::waiting::is_strict;
 use crate::prelude::*;
 use crate::v1;
 use offerd_base::load_shedder::Permit;
 use offerd_base::telemetry::traces::TraceContext;
 use offerd_engine::matching::idempotency::IdempotencyKey;
-use offerd_engine::matching::{Growth, Refused, Submission, trigger};
-use offerd_model::{KnownKeys, Lead, Unreadable};
+use offerd_engine::matching::{Growth, LeadRefusal, Submission, trigger};
+use offerd_model::{KnownKeys, Lead, UnreadableBody};
 
 /// Seconds after which a client may retry when the service is at its limit.
 pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;
@@ -20,19 +20,19 @@ pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;
 /// Seconds after which a client may retry when the disk is full; an operator must free space first.
 const RETRY_AFTER_DISK_FULL_S: u32 = 60;
 
-static KNOWN: Known = Known::new(KnownKeys::of::<Lead>);
+static KNOWN: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<Lead>);
 
 /// Longest `Idempotency-Key`, bytes.
 pub const KEY_BYTES: usize = 255;
 
 /// Reads the lead of the request's body.
-pub(super) async fn read_lead(context: &mut Context<App>) -> Result<Lead, Failure> {
+pub(super) async fn read_lead(context: &mut Context<ApiState>) -> Result<Lead, Failure> {
     let body = bodies::body(context).await?;
     lead_of(context, &body)
 }
 
 /// Reads the submission of a request: the lead, its owner, and the client's idempotency key.
-pub(super) async fn read_submission(context: &mut Context<App>) -> Result<Submission, Failure> {
+pub(super) async fn read_submission(context: &mut Context<ApiState>) -> Result<Submission, Failure> {
     let body = bodies::body(context).await?;
     let lead = lead_of(context, &body)?;
     let key = context.request.headers.get("idempotency-key");
@@ -49,22 +49,22 @@ pub(super) async fn read_submission(context: &mut Context<App>) -> Result<Submis
 }
 
 /// Like [`read_lead`], but an empty body is an empty lead.
-pub(super) async fn read_lead_or_nothing(context: &mut Context<App>) -> Result<Lead, Failure> {
+pub(super) async fn read_lead_or_nothing(context: &mut Context<ApiState>) -> Result<Lead, Failure> {
     let body = bodies::body(context).await?;
     if body.is_empty() { Ok(Lead::default()) } else { lead_of(context, &body) }
 }
 
-fn lead_of(context: &Context<App>, body: &[u8]) -> Result<Lead, Failure> {
+fn lead_of(context: &Context<ApiState>, body: &[u8]) -> Result<Lead, Failure> {
     let is_test = context.caller()?.test;
     bodies::read(&context.request, &KNOWN, body, |body| {
         let lead = Lead::read_on(Utc::now().date_naive(), body)?;
         let faults = if is_test { trigger_faults(context, &lead) } else { Vec::new() };
-        if faults.is_empty() { Ok(lead) } else { Err(Unreadable::Faults(faults)) }
+        if faults.is_empty() { Ok(lead) } else { Err(UnreadableBody::Faults(faults)) }
     })
 }
 
 /// Unknown triggers of a test lead: faults under strict handling, else counted with the unknown keys.
-fn trigger_faults(context: &Context<App>, lead: &Lead) -> Vec<ApiError> {
+fn trigger_faults(context: &Context<ApiState>, lead: &Lead) -> Vec<ApiError> {
     let configuration = context.app.matchmaker.engine().configuration();
     let seats = configuration.book.seats();
     let partners = LazyCell::new(|| seats.iter().map(|seat| &*seat.identity.key).collect::<HashSet<_>>());
@@ -77,7 +77,7 @@ fn trigger_faults(context: &Context<App>, lead: &Lead) -> Vec<ApiError> {
 }
 
 /// A submission of a lead with its owner; the admission permit stays with the request.
-pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submission, Failure> {
+pub(super) fn submission(context: &Context<ApiState>, lead: Lead) -> Result<Submission, Failure> {
     let caller = context.caller()?;
     Ok(Submission {
         company: caller.company,
@@ -93,7 +93,11 @@ pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submissio
 }
 
 /// The data to merge into a lead of the caller's company.
-pub(super) fn growth<'l>(context: &Context<App>, lead: Uuid, later: &'l Lead) -> Result<Growth<'l>, Failure> {
+pub(super) fn growth<'l>(
+    context: &Context<ApiState>,
+    lead: Uuid,
+    later: &'l Lead,
+) -> Result<Growth<'l>, Failure> {
     let caller = context.caller()?;
     let newer_values = knows_newer_values(context)?;
     let made_since = context.app.mergeable_since(caller);
@@ -101,22 +105,22 @@ pub(super) fn growth<'l>(context: &Context<App>, lead: Uuid, later: &'l Lead) ->
 }
 
 /// Whether the caller accepts values beyond the specification: it names a version of the interface.
-pub(super) fn knows_newer_values(context: &Context<App>) -> Result<bool, Failure> {
+pub(super) fn knows_newer_values(context: &Context<ApiState>) -> Result<bool, Failure> {
     Ok(api_version::named(&context.request.headers)?.is_some())
 }
 
 /// The failure for a refused lead.
-pub(super) fn refused(refused: Refused) -> Failure {
+pub(super) fn refused(refused: LeadRefusal) -> Failure {
     match refused {
-        Refused::Duplicate(lead) | Refused::Erased(lead) => Failure::conflict(lead),
-        Refused::OtherBody => {
+        LeadRefusal::Duplicate(lead) | LeadRefusal::Erased(lead) => Failure::conflict(lead),
+        LeadRefusal::OtherBody => {
             Failure::fault("Idempotency-Key", ErrorType::Duplicate, "came with another body before")
         }
-        Refused::TooLarge(limit_bytes) => Failure::lead_too_large(limit_bytes),
-        Refused::UnderWay => Failure::under_way(),
-        Refused::StoreStalled => unwritable(()),
-        Refused::DiskFull => Failure::unwritable(RETRY_AFTER_DISK_FULL_S),
-        Refused::StoreFailed => Failure::unwritable(RETRY_AFTER_OVERLOAD_S),
-        Refused::Full => Failure::overloaded(RETRY_AFTER_OVERLOAD_S),
+        LeadRefusal::TooLarge(limit_bytes) => Failure::lead_too_large(limit_bytes),
+        LeadRefusal::UnderWay => Failure::under_way(),
+        LeadRefusal::StoreStalled => unwritable(()),
+        LeadRefusal::DiskFull => Failure::unwritable(RETRY_AFTER_DISK_FULL_S),
+        LeadRefusal::StoreFailed => Failure::unwritable(RETRY_AFTER_OVERLOAD_S),
+        LeadRefusal::Full => Failure::overloaded(RETRY_AFTER_OVERLOAD_S),
     }
 }

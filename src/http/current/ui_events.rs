@@ -7,22 +7,22 @@ use metrics::counter;
 use serde::Serialize;
 use tracing::warn;
 
-use super::bodies::{self, Known};
+use super::bodies::{self, LazyKnownKeys};
 use crate::prelude::*;
 use offerd_base::ids;
 use offerd_base::telemetry::metrics::OFFER_DISPLAYS_CUT;
 use offerd_engine::records::public_ids::place;
-use offerd_engine::records::shown::{Shown, Unknown};
+use offerd_engine::records::shown::{DisplayedOffer, Unknown};
 use offerd_engine::records::{reading, shown, writing};
 use offerd_model::{
-    KnownKeys, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, Unreadable,
+    KnownKeys, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, UnreadableBody,
 };
 use offerd_store::{Commit, CommitError, Tree, codec};
 use offerd_web::Params;
 
-static SESSION_INIT: Known = Known::new(KnownKeys::of::<SessionInitNew>);
+static SESSION_INIT: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<SessionInitNew>);
 
-static OFFER_DISPLAY: Known = Known::new(KnownKeys::of::<OfferDisplayNew>);
+static OFFER_DISPLAY: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<OfferDisplayNew>);
 
 /// A transparent 1×1 GIF.
 const PIXEL: &[u8] =
@@ -30,7 +30,7 @@ const PIXEL: &[u8] =
     \x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b";
 
 /// Records the start of a session.
-pub async fn init_session(mut context: Context<App>) -> Result<Reply, Failure> {
+pub async fn init_session(mut context: Context<ApiState>) -> Result<Reply, Failure> {
     let new = read(&mut context, &SESSION_INIT, SessionInitNew::read).await?;
     let created_by = context.caller()?.company;
     let session_uuid = new.session_uuid.unwrap_or_else(ids::random);
@@ -40,10 +40,11 @@ pub async fn init_session(mut context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Records the display of an offer.
-pub async fn display_offer(mut context: Context<App>) -> Result<Reply, Failure> {
+pub async fn display_offer(mut context: Context<ApiState>) -> Result<Reply, Failure> {
     let new = read(&mut context, &OFFER_DISPLAY, OfferDisplayNew::read).await?;
     let viewer = context.caller()?.viewer();
-    let shown = Shown { lead: new.lead_uuid, rate_table: new.rate_table_uuid, offer: new.offer_uuid };
+    let shown =
+        DisplayedOffer { lead: new.lead_uuid, rate_table: new.rate_table_uuid, offer: new.offer_uuid };
     let unknown =
         shown::unknown(&context.app.matchmaker.engine().records, viewer, shown).map_err(unwritable)?;
     if !unknown.is_empty() {
@@ -56,7 +57,7 @@ pub async fn display_offer(mut context: Context<App>) -> Result<Reply, Failure> 
 }
 
 /// Answers with the pixel for any path; records the display if the offer exists.
-pub async fn pixel(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn pixel(context: Context<ApiState>) -> Result<Reply, Failure> {
     if context.request.method == Method::GET && !context.request.is_prefetch() {
         record_pixel(&context.app, &context.params).await;
     }
@@ -71,18 +72,18 @@ pub fn transparent_pixel() -> Reply {
 }
 
 /// The image is served whatever the state of the store, so a display that cannot be recorded is only logged.
-async fn record_pixel(app: &App, params: &Params) {
+async fn record_pixel(app: &ApiState, params: &Params) {
     let (Ok(lead), Ok(rate_table), Ok(offer)) =
         (params.uuid("leadUuid"), params.uuid("rateTableUuid"), params.uuid("offerUuid"))
     else {
         return;
     };
-    record_display(app, Shown { lead, rate_table, offer }).await;
+    record_display(app, DisplayedOffer { lead, rate_table, offer }).await;
 }
 
 /// Records a display that an image reports, if the offer exists and has fewer than the maximum of displays;
 /// returns whether it is recorded.
-pub async fn record_display(app: &App, shown: Shown) -> bool {
+pub async fn record_display(app: &ApiState, shown: DisplayedOffer) -> bool {
     let records = &app.matchmaker.engine().records;
     let (Ok(Some(company)), Ok(Some((table, number)))) =
         (shown::owner(records, shown), reading::offer(records, shown.offer))
@@ -113,7 +114,7 @@ enum Unwritten {
 }
 
 /// Increments the display count of an offer; the commit fails if another display was counted concurrently.
-fn one_more(app: &App, lead: Uuid, place: Uuid) -> Result<Commit, Unwritten> {
+fn one_more(app: &ApiState, lead: Uuid, place: Uuid) -> Result<Commit, Unwritten> {
     let engine = app.matchmaker.engine();
     let before = reading::count(&engine.records.store, Tree::Displays, place);
     let before = before.map_err(|_| Unwritten::Failed(CommitError::Busy))?;
@@ -124,9 +125,9 @@ fn one_more(app: &App, lead: Uuid, place: Uuid) -> Result<Commit, Unwritten> {
 }
 
 async fn write_display(
-    app: &App,
+    app: &ApiState,
     created_by: Uuid,
-    shown: Shown,
+    shown: DisplayedOffer,
     begin: impl Fn() -> Result<Commit, Unwritten>,
 ) -> Result<OfferDisplay, Unwritten> {
     let make = |id| OfferDisplay {
@@ -143,7 +144,7 @@ async fn write_display(
 
 /// Writes a record under an unused id, in a commit started by `begin`.
 async fn write<R: Serialize>(
-    app: &App,
+    app: &ApiState,
     tree: Tree,
     begin: impl Fn() -> Result<Commit, Unwritten>,
     make: impl Fn(i64) -> R,
@@ -164,16 +165,16 @@ async fn write<R: Serialize>(
 
 /// Every fault of the body is a 400 here (facts, Settled where the specification is silent).
 async fn read<T>(
-    context: &mut Context<App>,
+    context: &mut Context<ApiState>,
     known: &KnownKeys,
-    as_noun: fn(&[u8]) -> Result<T, Unreadable>,
+    as_noun: fn(&[u8]) -> Result<T, UnreadableBody>,
 ) -> Result<T, Failure> {
     let body = bodies::body(context).await?;
     let read = bodies::read(&context.request, known, &body, as_noun);
     read.map_err(|failure| failure.with_status(StatusCode::BAD_REQUEST))
 }
 
-fn names_nothing(unknown: Unknown, shown: Shown) -> ApiError {
+fn names_nothing(unknown: Unknown, shown: DisplayedOffer) -> ApiError {
     let (attribute, noun, uuid) = match unknown {
         Unknown::Lead => ("leadUuid", "Lead", shown.lead),
         Unknown::RateTable => ("rateTableUuid", "RateTable", shown.rate_table),

@@ -1,6 +1,6 @@
 //! `GET /leads/universities`, `GET /uiUtil/featuredFinancialInstitutions`
 
-use crate::App;
+use crate::ApiState;
 use offerd_insight::reference;
 use offerd_web::{Context, Failure, Reply, query};
 
@@ -8,7 +8,7 @@ use offerd_web::{Context, Failure, Reply, query};
 pub const UNIVERSITIES_MAX: i64 = 100;
 
 /// Lists the universities whose name contains a text, page by page.
-pub async fn universities(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn universities(context: Context<ApiState>) -> Result<Reply, Failure> {
     let (name, offset, limit) = query::read(&context.request, |query| {
         let name = query.optional("name", query::text);
         let offset = query.optional("offset", query::integer(0..=i64::MAX)).unwrap_or(0);
@@ -20,7 +20,7 @@ pub async fn universities(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Lists the featured institutions of the current partners.
-pub async fn featured_institutions(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn featured_institutions(context: Context<ApiState>) -> Result<Reply, Failure> {
     let engine = context.app.matchmaker.engine();
     Reply::json(&reference::featured_institutions(&engine.book(), &engine.base_url))
 }

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::prelude::*;
-use offerd_insight::reference::{Vehicles, Wanted};
+use offerd_insight::reference::{VehicleFilter, Vehicles};
 use offerd_web::Request;
 use offerd_web::query::{self, Query};
 
@@ -15,7 +15,7 @@ use offerd_web::query::{self, Query};
 pub const LIMIT_TAKEN: i64 = 1_000;
 
 /// Lists the model years, earliest first.
-pub async fn years(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn years(context: Context<ApiState>) -> Result<Reply, Failure> {
     let (least, most) = read(&context.request, |query| (year(query, "minYear"), year(query, "maxYear")))?;
     let within =
         |year: &i32| least.is_none_or(|least| least <= *year) && most.is_none_or(|most| *year <= most);
@@ -23,31 +23,31 @@ pub async fn years(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Lists the makes.
-pub async fn makes(context: Context<App>) -> Result<Reply, Failure> {
-    let (app, (Wanted { year, .. }, part)) = (&context.app, wanted(&context.request)?);
+pub async fn makes(context: Context<ApiState>) -> Result<Reply, Failure> {
+    let (app, (VehicleFilter { year, .. }, part)) = (&context.app, wanted(&context.request)?);
     answer(app, vehicles(app).makes(year), part, &["year"])
 }
 
 /// Lists the models.
-pub async fn models(context: Context<App>) -> Result<Reply, Failure> {
-    let (app, (Wanted { year, make, .. }, part)) = (&context.app, wanted(&context.request)?);
+pub async fn models(context: Context<ApiState>) -> Result<Reply, Failure> {
+    let (app, (VehicleFilter { year, make, .. }, part)) = (&context.app, wanted(&context.request)?);
     answer(app, vehicles(app).models(year, make), part, &["year", "make"])
 }
 
 /// Lists the cars with their trims and ids.
-pub async fn trims(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn trims(context: Context<ApiState>) -> Result<Reply, Failure> {
     let (app, (wanted, part)) = (&context.app, wanted(&context.request)?);
     answer(app, vehicles(app).trims(wanted), part, &["year", "make", "model"])
 }
 
 /// The requested part of a list.
-struct Part {
+struct ListSlice {
     offset: usize,
     /// `None` for the whole rest.
     limit: Option<usize>,
 }
 
-fn vehicles(app: &App) -> Arc<Vehicles> {
+fn vehicles(app: &ApiState) -> Arc<Vehicles> {
     Arc::clone(&app.vehicles.borrow())
 }
 
@@ -56,7 +56,7 @@ fn year(query: &mut Query, name: &str) -> Option<i32> {
 }
 
 /// The filters, and the requested part.
-fn wanted(request: &Request) -> Result<(Wanted<'_>, Part), Failure> {
+fn wanted(request: &Request) -> Result<(VehicleFilter<'_>, ListSlice), Failure> {
     read(request, |query| {
         let year = year(query, "year");
         // An empty name counts as missing, as forms send it.
@@ -64,7 +64,7 @@ fn wanted(request: &Request) -> Result<(Wanted<'_>, Part), Failure> {
             ["make", "model"].map(|name| query.optional(name, query::text).filter(|text| !text.is_empty()));
         let offset = query.optional("offset", query::integer(0..=i64::MAX)).unwrap_or(0);
         let limit = query.optional("limit", query::integer(1..=LIMIT_TAKEN));
-        (Wanted { year, make, model }, Part { offset, limit })
+        (VehicleFilter { year, make, model }, ListSlice { offset, limit })
     })
 }
 
@@ -81,9 +81,9 @@ fn read<'q, T>(request: &'q Request, take: impl FnOnce(&mut Query<'q>) -> T) -> 
 
 /// The requested part, unless it is too long; `by` names the parameters that would narrow it.
 fn answer<T: Serialize>(
-    app: &App,
+    app: &ApiState,
     list: impl ExactSizeIterator<Item = T>,
-    part: Part,
+    part: ListSlice,
     by: &[&str],
 ) -> Result<Reply, Failure> {
     let most = app.settings.reference.vehicles_per_answer;

@@ -9,7 +9,7 @@ use hyper::header::HeaderName;
 use hyper::{HeaderMap, Method};
 
 use crate::prelude::*;
-use offerd_engine::matching::{Polled, Snapshot, showing};
+use offerd_engine::matching::{Polled, TableSnapshot, showing};
 use offerd_model::Viewer;
 use offerd_web::events::{EVENT_STREAM, event};
 use offerd_web::{HeldTags, list};
@@ -56,7 +56,7 @@ pub fn held_versions(headers: &HeaderMap, fingerprint: &str, mark: &str) -> Vec<
 /// Streams a rate table: its current state, then every change, until it is complete. The id of an event is
 /// the table's version, so a client that reconnects with `Last-Event-ID` gets only newer versions. A client
 /// that has seen the complete table gets 204, on which an `EventSource` does not reconnect.
-pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn events(context: Context<ApiState>) -> Result<Reply, Failure> {
     let table = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
     let seen = last_seen(&context.request.headers);
@@ -64,7 +64,7 @@ pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
         Followed::Unknown => Err(Failure::unknown_uuid("RateTable", table)),
         Followed::Seen => Ok(Reply::empty(StatusCode::NO_CONTENT)),
         Followed::Changes(changes) => {
-            let table = |table: &Snapshot| event("rateTable", Some(table.version), [&table.json]);
+            let table = |table: &TableSnapshot| event("rateTable", Some(table.version), [&table.json]);
             let events = changes.map(move |change| Ok(change.as_ref().map_or(STILL_PENDING, table)));
             Ok(Reply::stream(EVENT_STREAM, events))
         }
@@ -91,34 +91,39 @@ pub enum Followed<S> {
 /// # Errors
 /// Fails when the store cannot be read.
 pub async fn follow(
-    app: Arc<App>,
+    app: Arc<ApiState>,
     viewer: Viewer,
     table: Uuid,
     seen: Option<u32>,
-) -> Result<Followed<impl Stream<Item = Option<Snapshot>> + Send + Sync>, Failure> {
+) -> Result<Followed<impl Stream<Item = Option<TableSnapshot>> + Send + Sync>, Failure> {
     let now = showing::rate_table(app.matchmaker.engine(), viewer, table).await;
     let Some(now) = now.map_err(|_| Failure::unreadable(1))? else { return Ok(Followed::Unknown) };
     let start = match seen == Some(now.version) {
         true if !now.pending => return Ok(Followed::Seen),
-        true => Next::Wait(now.version),
-        false => Next::Show(now),
+        true => StreamStep::Wait(now.version),
+        false => StreamStep::Show(now),
     };
     Ok(Followed::Changes(stream::unfold(start, move |next| step(Arc::clone(&app), viewer, table, next))))
 }
 
 /// The next step of an event stream.
-enum Next {
+enum StreamStep {
     /// Sends a table.
-    Show(Snapshot),
+    Show(TableSnapshot),
     Wait(u32),
     End,
 }
 
-async fn step(app: Arc<App>, viewer: Viewer, table: Uuid, next: Next) -> Option<(Option<Snapshot>, Next)> {
+async fn step(
+    app: Arc<ApiState>,
+    viewer: Viewer,
+    table: Uuid,
+    next: StreamStep,
+) -> Option<(Option<TableSnapshot>, StreamStep)> {
     let shown = match next {
-        Next::End => return None,
-        Next::Show(snapshot) => snapshot,
-        Next::Wait(version) => {
+        StreamStep::End => return None,
+        StreamStep::Show(snapshot) => snapshot,
+        StreamStep::Wait(version) => {
             let changed = showing::poll(app.matchmaker.engine(), viewer, table, &[version], HEARTBEAT).await;
             match changed.ok()?? {
                 Polled::Shown(snapshot) => snapshot,
@@ -127,7 +132,7 @@ async fn step(app: Arc<App>, viewer: Viewer, table: Uuid, next: Next) -> Option<
             }
         }
     };
-    let after = if shown.pending { Next::Wait(shown.version) } else { Next::End };
+    let after = if shown.pending { StreamStep::Wait(shown.version) } else { StreamStep::End };
     Some((Some(shown), after))
 }
 

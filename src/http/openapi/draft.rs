@@ -21,7 +21,7 @@ use utoipa::openapi::{RefOr, Required, Schema};
 use uuid::Uuid;
 
 use super::examples::Example;
-use crate::App;
+use crate::ApiState;
 use crate::current::api_version::API_VERSION;
 use offerd_model::{ApiError, Components, ErrorType, schema};
 use offerd_web::{Editions, Failure, Handler, Route, Scope};
@@ -39,16 +39,16 @@ pub const JSON: &str = "application/json";
 #[derive(Debug)]
 pub struct ApiRoute {
     /// The route, as served by the listener.
-    pub route: Route<Handler<App>>,
+    pub route: Route<Handler<ApiState>>,
     pub(crate) section: &'static str,
     /// Operation id, a verb and its object; generated clients name their functions by it.
     pub(crate) id: &'static str,
     /// Adds the rest of the description.
-    pub(crate) draft: for<'c> fn(Draft<'c>) -> Draft<'c>,
+    pub(crate) draft: for<'c> fn(OperationDraft<'c>) -> OperationDraft<'c>,
 }
 
 impl Deref for ApiRoute {
-    type Target = Route<Handler<App>>;
+    type Target = Route<Handler<ApiState>>;
 
     fn deref(&self) -> &Self::Target {
         &self.route
@@ -56,7 +56,7 @@ impl Deref for ApiRoute {
 }
 
 /// An operation in the making. A new one takes only its path parameters, and answers nothing.
-pub struct Draft<'c> {
+pub struct OperationDraft<'c> {
     components: &'c mut Components,
     about: &'static str,
     parameters: Vec<Parameter>,
@@ -64,7 +64,7 @@ pub struct Draft<'c> {
     answers: Vec<(u16, Response)>,
 }
 
-impl<'c> Draft<'c> {
+impl<'c> OperationDraft<'c> {
     /// An empty draft, whose schemas are added to these components.
     pub fn new(components: &'c mut Components) -> Self {
         Self { components, about: "", parameters: Vec::new(), body: None, answers: Vec::new() }

@@ -2,7 +2,7 @@
 //! clients and tests, and for people ([`super::current::docs`] shows the second). The first has only the
 //! paths for clients, since generators leave nothing out; the second has every route, with the others last.
 //!
-//! The [route table](super::routes) has all of it: method, path, summary, scope, and, as a [`Draft`], what
+//! The [route table](super::routes) has all of it: method, path, summary, scope, and, as a [`OperationDraft`], what
 //! only the handler knows. This module adds the failures that follow from the row; the schemas are those of
 //! [`offerd_model`].
 
@@ -19,7 +19,7 @@ use utoipa::openapi::server::{Server, ServerBuilder};
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{ComponentsBuilder, OpenApi, OpenApiBuilder};
 
-use self::draft::{Draft, SIGNATURE, TOKEN};
+use self::draft::{OperationDraft, SIGNATURE, TOKEN};
 use super::current::docs::{Addresses, Extent};
 use super::routes::{API, INTEGRATIONS};
 use offerd_model::Components;
@@ -48,7 +48,7 @@ fn document(extent: Extent, addresses: &Addresses) -> OpenApi {
     let mut paths = PathsBuilder::new();
     for (rows, servers) in [(API, None), (INTEGRATIONS, Some(server(&addresses.integrations)))] {
         for row in rows.iter().filter(|row| sections(extent).any(|(name, _)| name == row.section)) {
-            let draft = (row.draft)(Draft::new(&mut components));
+            let draft = (row.draft)(OperationDraft::new(&mut components));
             let operation = draft.operation(row, servers.clone());
             paths = paths.path(row.path, PathItem::new(method(&row.method), operation));
         }

@@ -7,7 +7,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use super::draft::{Draft, integer, one_of, uuid};
+use super::draft::{OperationDraft, integer, one_of, uuid};
 use super::examples::{Example, LEADS};
 use crate::current::api_version::{API_VERSION, PROMPT_VERSION};
 use crate::current::submission::KEY_BYTES;
@@ -34,7 +34,7 @@ const FEED: &str = "Come back to `nextUrl` an hour later, or at once while `shou
     newer one, in which `sinceTimestamp` is, unless there is a `paginationToken`.";
 
 /// Submits a lead for a rate table.
-pub fn submit(draft: Draft<'_>) -> Draft<'_> {
+pub fn submit(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let key = ObjectBuilder::new().schema_type(Type::String).pattern(Some(KEY)).max_length(Some(KEY_BYTES));
     let about =
         "A name for this submit: sent again under it, the same body is taken once and answered alike.";
@@ -47,19 +47,19 @@ pub fn submit(draft: Draft<'_>) -> Draft<'_> {
 }
 
 /// Takes a lead as the body.
-pub fn lead(draft: Draft<'_>) -> Draft<'_> {
+pub fn lead(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let message = "must be an integer, got a string";
     draft.body::<Lead>(LEADS).faults("loanInformation.loanAmount", Malformed, message, "Not a lead.")
 }
 
 /// Answers with a rate table.
-pub fn rate_table(draft: Draft<'_>) -> Draft<'_> {
+pub fn rate_table(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let draft = draft.answers::<RateTable>(200, "The rate table.");
     draft.with_header("ETag").with_header("Retry-After").with_header("Table-Deadline")
 }
 
 /// Answers with an offer page.
-pub fn offer_page(draft: Draft<'_>) -> Draft<'_> {
+pub fn offer_page(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     draft
         .path("page", "What the address in a rate table has there.", uuid())
         .answers_page(200, "The page.")
@@ -75,7 +75,7 @@ pub fn offer_page(draft: Draft<'_>) -> Draft<'_> {
 }
 
 /// Previews offers.
-pub fn preview(draft: Draft<'_>) -> Draft<'_> {
+pub fn preview(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let message = "Query parameter zipCode must be a zipcode of five digits, or ZIP+4";
     draft
         .query_of::<ProvidedCreditRating>(
@@ -88,7 +88,7 @@ pub fn preview(draft: Draft<'_>) -> Draft<'_> {
 }
 
 /// Requests a part of a vehicle list.
-pub fn part(draft: Draft<'_>) -> Draft<'_> {
+pub fn part(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let message = "Query parameter year must narrow the 4711 that are found to at most 2000, or limit and offset ask for a part";
     draft
         .query("offset", "How many of the list to pass over.", integer(0, i64::MAX))
@@ -110,7 +110,7 @@ pub fn unfit(parameter: &str, message: &str) -> Failure {
 }
 
 /// Reads a feed page by page.
-pub fn feed<P: Example + ToSchema + Serialize>(draft: Draft<'_>) -> Draft<'_> {
+pub fn feed<P: Example + ToSchema + Serialize>(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let moment = || schema::text("date-time");
     let timestamp = "Where the page starts: when its first record reached the service, at least an hour ago.";
     let since = "The newer form: where its first page starts, at least five minutes ago.";
@@ -129,7 +129,7 @@ pub fn feed<P: Example + ToSchema + Serialize>(draft: Draft<'_>) -> Draft<'_> {
 }
 
 /// Takes a partner's report.
-pub fn report(draft: Draft<'_>) -> Draft<'_> {
+pub fn report(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let other = Failure::fault("transactionId", Duplicate, "was reported with other content before");
     let other = other.with_status(hyper::StatusCode::CONFLICT);
     draft

@@ -1,12 +1,12 @@
 //! `GET /supplyAnalytics/leadEvents`. The other feeds have nothing that v1 lacks.
 
 use super::{Object, known, objects};
-use crate::{App, current};
+use crate::{ApiState, current};
 use offerd_model::ProductType;
 use offerd_web::{Context, Failure, Reply};
 
 /// Shows a page of the events of the company's leads.
-pub async fn lead_events(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn lead_events(context: Context<ApiState>) -> Result<Reply, Failure> {
     super::reworded(current::analytics::lead_events(context).await?, reword)
 }
 

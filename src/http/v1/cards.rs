@@ -18,7 +18,7 @@ const CHARGED: [&str; 2] = ["CashAdvance", "BalanceTransfer"];
 const INTRODUCTORY: [&str; 3] = ["PurchaseIntro", "CashAdvanceIntro", "BalanceTransferIntro"];
 
 /// The highest and the lowest end of a rate.
-type Ends = [Value; 2];
+type RateEnds = [Value; 2];
 
 /// Translates an offer into v1.
 pub fn reword_offer(offer: &mut Object) {
@@ -45,7 +45,7 @@ pub fn reword(details: &mut Object) {
 }
 
 /// Fills in the ends of a rate: an unknown end from the other, both from `otherwise`.
-fn fill_in(details: &mut Object, rate: &str, otherwise: &Ends) -> Ends {
+fn fill_in(details: &mut Object, rate: &str, otherwise: &RateEnds) -> RateEnds {
     let names = [format!("max{rate}Apr"), format!("min{rate}Apr")];
     let known = names.each_ref().map(|name| details.get(name).filter(|rate| rate.is_number()).cloned());
     let ends = match known {

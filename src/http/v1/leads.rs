@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use super::submission::{CARD, CARD_BENEFITS, CARD_PURPOSES};
 use super::{Object, newer, object};
-use crate::{App, current};
+use crate::{ApiState, current};
 use offerd_model::{CardPurpose, EducationLevel, EmploymentStatus, LoanPurpose};
 use offerd_web::{Context, Failure, Reply};
 
 /// Shows a lead of the caller's company, whichever edition submitted it.
-pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
     super::reworded(current::leads::show_with(&context, false)?, reword)
 }
 

@@ -6,7 +6,7 @@ use crate::prelude::*;
 use offerd_model::{CardPurpose, LoanPurpose};
 
 /// Previews loans.
-pub async fn loans(mut context: Context<App>) -> Result<Reply, Failure> {
+pub async fn loans(mut context: Context<ApiState>) -> Result<Reply, Failure> {
     let parameters = &mut context.request.query;
     let faults = values::replace_faulty_parameter(parameters, "loanPurpose", false, &values::loan_purposes());
     for (_, purpose) in parameters.iter_mut().filter(|(name, _)| name == "loanPurpose") {
@@ -18,14 +18,14 @@ pub async fn loans(mut context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Previews credit cards.
-pub async fn cards(mut context: Context<App>) -> Result<Reply, Failure> {
+pub async fn cards(mut context: Context<ApiState>) -> Result<Reply, Failure> {
     let known = values::wire(CardPurpose::V1);
     let faults = values::replace_faulty_parameter(&mut context.request.query, "cardPurposes", true, &known);
     reply(current::offer_previews::cards(context).await, faults, cards::reword_offer)
 }
 
 /// Previews savings products, which are the same in both editions.
-pub async fn savings(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn savings(context: Context<ApiState>) -> Result<Reply, Failure> {
     reply(current::offer_previews::savings(context).await, Vec::new(), |_| {})
 }
 

@@ -6,24 +6,24 @@ use crate::prelude::*;
 use offerd_model::ProductType;
 
 /// Accepts a lead; answers 201 with the offers that are available at once.
-pub async fn submit(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn submit(context: Context<ApiState>) -> Result<Reply, Failure> {
     let context = understood(context).await?;
     created(current::rate_tables::submit(context).await)
 }
 
 /// Accepts a lead; answers 201 when all partners have answered.
-pub async fn submit_blocking(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn submit_blocking(context: Context<ApiState>) -> Result<Reply, Failure> {
     let context = understood(context).await?;
     created(current::rate_tables::submit_blocking(context).await)
 }
 
 /// Shows a rate table of the caller's company.
-pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
     super::reworded(current::rate_tables::show_for(context, super::TAG).await?, reword)
 }
 
 /// The request with its lead translated into the current edition.
-async fn understood(mut context: Context<App>) -> Result<Context<App>, Failure> {
+async fn understood(mut context: Context<ApiState>) -> Result<Context<ApiState>, Failure> {
     let body = current::bodies::body(&mut context).await?;
     context.request.put_back(submission::translate(&body)?);
     Ok(context)

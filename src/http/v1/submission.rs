@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Object, object, values};
 use crate::prelude::*;
-use offerd_model::{Lead, LoanPurpose, ProductType, Unreadable, parse_document};
+use offerd_model::{Lead, LoanPurpose, ProductType, UnreadableBody, parse_document};
 
 /// Section of a lead about cards.
 pub(super) const CARD: &str = "creditCardInformation";
@@ -29,7 +29,7 @@ pub fn translate(body: &[u8]) -> Result<Bytes, Failure> {
     if faults.is_empty() {
         return Ok(translated.into());
     }
-    if let Err(Unreadable::Faults(others)) = Lead::read_on(Utc::now().date_naive(), &translated) {
+    if let Err(UnreadableBody::Faults(others)) = Lead::read_on(Utc::now().date_naive(), &translated) {
         faults.extend(others);
         faults.truncate(values::MAX_FAULTS);
     }
@@ -39,8 +39,8 @@ pub fn translate(body: &[u8]) -> Result<Bytes, Failure> {
 /// The parsed body, unless no edition can read it. The depth and size of unknown keys do not matter.
 fn document(body: &[u8]) -> Option<Value> {
     serde_json::from_slice(body).ok().or_else(|| match Lead::read(body) {
-        Err(Unreadable::NotJson(_)) => None,
-        Ok(_) | Err(Unreadable::Faults(_)) => parse_document(body).ok(),
+        Err(UnreadableBody::NotJson(_)) => None,
+        Ok(_) | Err(UnreadableBody::Faults(_)) => parse_document(body).ok(),
     })
 }
 
@@ -156,13 +156,13 @@ mod tests {
         assert!(Lead::read(&translated).is_ok_and(|lead| lead.product_types.is_some()));
         let huge = translate(br#"{"mortgageInformation":{"monthlyHoaFee":1e400}}"#).unwrap();
         assert!(
-            matches!(Lead::read(&huge), Err(Unreadable::Faults(_))),
+            matches!(Lead::read(&huge), Err(UnreadableBody::Faults(_))),
             "however it is spelt, it is too much"
         );
         for refused in ["{", r#"{"monthlyHoaFee":1e400"#] {
             let as_it_was = translate(refused.as_bytes()).unwrap();
             assert_eq!(as_it_was, refused.as_bytes(), "the current edition says what is wrong");
-            assert!(matches!(Lead::read(&as_it_was), Err(Unreadable::NotJson(_))), "{refused}");
+            assert!(matches!(Lead::read(&as_it_was), Err(UnreadableBody::NotJson(_))), "{refused}");
         }
     }
 }

@@ -26,15 +26,15 @@ const CHECKSUM: usize = 4;
 
 /// The query parameter that asks for the next page of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cursor {
+pub struct PageCursor {
     feed: u8,
     next: PageRequest,
 }
 
 /// The payload of a token, after its version: the feed, and the request except for its form.
-type Payload = (u8, ArrivalTime, Option<ArrivalTime>, EventTypes);
+type CursorPayload = (u8, ArrivalTime, Option<ArrivalTime>, EventTypes);
 
-impl Cursor {
+impl PageCursor {
     /// The cursor to a feed's next page.
     pub fn to<F: Feed>(next: PageRequest) -> Self {
         Self { feed: F::TREE.row().prefix, next }
@@ -58,7 +58,7 @@ impl Cursor {
 
     fn token(&self) -> String {
         let PageRequest { start, until, event_types, .. } = self.next;
-        let payload: Payload = (self.feed, start, until, event_types);
+        let payload: CursorPayload = (self.feed, start, until, event_types);
         let mut bytes = vec![VERSION];
         bytes.extend(codec::encode(&payload));
         let checksum = crc32fast::hash(&bytes);
@@ -67,7 +67,7 @@ impl Cursor {
     }
 }
 
-impl fmt::Display for Cursor {
+impl fmt::Display for PageCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.next.form {
             Form::Hourly => write!(f, "timestamp={}", self.next.start),
@@ -76,12 +76,12 @@ impl fmt::Display for Cursor {
     }
 }
 
-fn open(token: &str) -> Option<Payload> {
+fn open(token: &str) -> Option<CursorPayload> {
     let bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
     let (content, checksum) = bytes.split_last_chunk::<CHECKSUM>()?;
     let (version, payload) = content.split_first()?;
     let sound = *version == VERSION && u32::from_be_bytes(*checksum) == crc32fast::hash(content);
-    let read: Payload = if sound { codec::decode(payload).ok()? } else { return None };
+    let read: CursorPayload = if sound { codec::decode(payload).ok()? } else { return None };
     // Postcard also accepts overlong encodings of a number, and ignores trailing bytes.
     (codec::encode(&read) == payload).then_some(read)
 }
@@ -94,20 +94,20 @@ mod tests {
     use proptest::prelude::*;
 
     fn token(next: PageRequest) -> String {
-        let cursor = Cursor::to::<Events>(next).to_string();
+        let cursor = PageCursor::to::<Events>(next).to_string();
         cursor.strip_prefix("paginationToken=").unwrap().to_owned()
     }
 
     #[test]
     fn the_form_of_the_specification_carries_a_time() {
-        let cursor = Cursor::to::<Events>(PageRequest::hourly(ArrivalTime::FIRST));
+        let cursor = PageCursor::to::<Events>(PageRequest::hourly(ArrivalTime::FIRST));
         assert_eq!(cursor.to_string(), "timestamp=2020-08-01T00:00:00.000000Z");
     }
 
     #[test]
     fn a_token_is_of_one_feed() {
         let token = token(PageRequest::prompt(ArrivalTime::FIRST));
-        let error = Cursor::read::<Payouts>(&token).unwrap_err();
+        let error = PageCursor::read::<Payouts>(&token).unwrap_err();
         assert_eq!(error.attribute.as_deref(), Some(PAGINATION_TOKEN));
         assert!(error.message.unwrap().contains("another"));
     }
@@ -126,7 +126,7 @@ mod tests {
         let [newer, longer] = [newer, longer].map(|bytes| URL_SAFE_NO_PAD.encode(bytes));
         let others = [String::new(), "?".to_owned(), format!("{token}="), newer, longer];
         for other in others.iter().chain([&token[1..].to_owned(), &token[..token.len() - 2].to_owned()]) {
-            let error = Cursor::read::<Events>(other).unwrap_err();
+            let error = PageCursor::read::<Events>(other).unwrap_err();
             assert_eq!(error.error_type, Some(ErrorType::Malformed), "{other}");
         }
     }
@@ -143,11 +143,11 @@ mod tests {
             let start = PageRequest::prompt(ArrivalTime(start));
             let request = PageRequest { until: until.map(ArrivalTime), event_types, ..start };
             let token = token(request);
-            prop_assert_eq!(Cursor::read::<Events>(&token), Ok(request));
+            prop_assert_eq!(PageCursor::read::<Events>(&token), Ok(request));
             let mut bytes = URL_SAFE_NO_PAD.decode(&token).unwrap();
             let at = at.index(bytes.len());
             bytes[at] ^= change;
-            prop_assert!(Cursor::read::<Events>(&URL_SAFE_NO_PAD.encode(bytes)).is_err());
+            prop_assert!(PageCursor::read::<Events>(&URL_SAFE_NO_PAD.encode(bytes)).is_err());
         }
 
         /// Of all encodings of a request, only the one that is given out is accepted.
@@ -163,7 +163,7 @@ mod tests {
             let mut bytes = [vec![VERSION], payload].concat();
             bytes.extend(crc32fast::hash(&bytes).to_be_bytes());
             let spelt = URL_SAFE_NO_PAD.encode(bytes);
-            if let Ok(request) = Cursor::read::<Events>(&spelt) {
+            if let Ok(request) = PageCursor::read::<Events>(&spelt) {
                 prop_assert_eq!(token(request), spelt);
             }
         }

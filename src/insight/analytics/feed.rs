@@ -7,7 +7,7 @@ use super::arrival_time::ArrivalTime;
 use super::hash::hash;
 use super::page_request::{Form, PageRequest};
 use offerd_model::{EventData, EventType, LeadClientTag, LeadEvent, LeadPayout, Timestamp};
-use offerd_store::entities::{CompanyRecord, Happening, LeadRecord, Payout, Tag};
+use offerd_store::entities::{CompanyRecord, Happening, LeadRecord, PayoutRecord, Tag};
 use offerd_store::{Store, Tree};
 
 /// An append-only log of records of one kind, by company, in the order of arrival.
@@ -68,7 +68,7 @@ pub struct Payouts;
 
 /// The feed of client tags.
 #[derive(Debug)]
-pub struct ClientTags;
+pub struct ClientTagFeed;
 
 impl Feed for Events {
     type Stored = Happening;
@@ -121,23 +121,23 @@ impl Feed for Events {
 }
 
 impl Feed for Payouts {
-    type Stored = Payout;
+    type Stored = PayoutRecord;
     type Record = LeadPayout;
 
     const TREE: Tree = Tree::LeadPayouts;
     const PATH: &'static str = "/supplyAnalytics/leadPayouts";
 
-    fn lead(payout: &Payout) -> Uuid {
+    fn lead(payout: &PayoutRecord) -> Uuid {
         payout.lead
     }
 
     /// Test leads earn nothing.
-    fn is_test(_payout: &Payout, _store: &Store) -> bool {
+    fn is_test(_payout: &PayoutRecord, _store: &Store) -> bool {
         false
     }
 
-    fn record(payout: Payout, newer: Option<&Newer>) -> LeadPayout {
-        let Payout { lead, booked_at_ms, cents, product_type, takes_back, .. } = payout;
+    fn record(payout: PayoutRecord, newer: Option<&Newer>) -> LeadPayout {
+        let PayoutRecord { lead, booked_at_ms, cents, product_type, takes_back, .. } = payout;
         let Some(newer) = newer else { return plain_payout(lead, booked_at_ms, cents) };
         let (booked, cents) = takes_back.map_or((booked_at_ms, cents), |booked| (booked, -cents));
         let (institution_uuid, institution_name) = payout.institution.unzip();
@@ -155,7 +155,7 @@ impl Feed for Payouts {
     }
 }
 
-impl Feed for ClientTags {
+impl Feed for ClientTagFeed {
     type Stored = Tag;
     type Record = LeadClientTag;
 

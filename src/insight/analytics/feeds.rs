@@ -3,10 +3,10 @@
 use uuid::Uuid;
 
 use super::arrival_time::ArrivalTime;
-use super::cursor::Cursor;
+use super::cursor::PageCursor;
 use super::feed::{Feed, Newer};
 use super::page_request::{Form, PageRequest};
-use super::window::Window;
+use super::window::PageWindow;
 use offerd_base::telemetry::metrics::FEED_PAGES_CUT;
 use offerd_model::{BaseUrl, FeedPage, Viewer};
 use offerd_store::entities::CompanyRecord;
@@ -79,7 +79,7 @@ impl Feeds {
         if window.was_cut() {
             metrics::counter!(FEED_PAGES_CUT, "feed" => F::TREE.name()).increment(1);
         }
-        let next = Cursor::to::<F>(request.starting_at(window.end()));
+        let next = PageCursor::to::<F>(request.starting_at(window.end()));
         Ok(FeedPage {
             next_url: self.base_url.absolute(format_args!("{}?{next}", F::PATH)),
             should_continue_polling: window.goes_on(),
@@ -90,7 +90,7 @@ impl Feeds {
     /// Reads instants until the window is closed.
     fn fill<F: Feed>(
         &self,
-        window: &mut Window,
+        window: &mut PageWindow,
         viewer: Viewer,
         request: PageRequest,
     ) -> Result<Vec<F::Record>, ReadError> {

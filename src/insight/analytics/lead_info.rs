@@ -2,7 +2,7 @@
 //! continues from here.
 
 use super::arrival_time::ArrivalTime;
-use super::feed::{ClientTags, Events, Feed, Newer, Payouts};
+use super::feed::{ClientTagFeed, Events, Feed, Newer, Payouts};
 use super::feeds::Feeds;
 use offerd_model::LeadInfo;
 use offerd_store::entities::{CompanyRecord, LeadRecord};
@@ -27,11 +27,11 @@ impl Feeds {
         let first = FeedKey::first_at(lead.company, since.0).to_bytes();
         let of_company = |tree| self.store.scan_from(tree, first, lead.company);
         let company = self.company_of(lead.company);
-        let sealed = self.store.scan_about(lead.uuid, ClientTags::TREE, first, lead.company);
+        let sealed = self.store.scan_about(lead.uuid, ClientTagFeed::TREE, first, lead.company);
         let (events, cut_events) = self.told::<Events>(lead, company.as_ref(), of_company(Events::TREE))?;
         let (payouts, cut_payouts) =
             self.told::<Payouts>(lead, company.as_ref(), of_company(Payouts::TREE))?;
-        let (client_tags, cut_tags) = self.told::<ClientTags>(lead, company.as_ref(), sealed)?;
+        let (client_tags, cut_tags) = self.told::<ClientTagFeed>(lead, company.as_ref(), sealed)?;
         let info = LeadInfo {
             events: each_once(events, |one, other| one.id == other.id),
             payouts: each_once(payouts, |one, other| one.uuid == other.uuid),

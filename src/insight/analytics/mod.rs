@@ -1,7 +1,7 @@
 //! The change feeds that supply partners read, page by page.
 //!
 //! Each of the three [feeds](Feed) is an append-only log per company, ordered by arrival. A page starts at an
-//! [`ArrivalTime`] that the client gives and ends where its [`Window`] closes; the next page starts there.
+//! [`ArrivalTime`] that the client gives and ends where its [`PageWindow`] closes; the next page starts there.
 //! The window ends no later than the minimum age of its [`Form`] allows. Later arrivals get later arrival
 //! times, whenever the event happened, so they lie ahead of every page ever delivered: following `nextUrl`
 //! misses nothing and repeats nothing. Arrival times come from the store and do not depend on the machine's
@@ -22,7 +22,7 @@
 //! Only the newer form serves additions to the specification: further event types and event data. It also
 //! serves all records of [one lead](FoundInfo) at once.
 //!
-//! The forms differ in how a page is requested ([`PageRequest`]) and in the [`Cursor`] to the next; one
+//! The forms differ in how a page is requested ([`PageRequest`]) and in the [`PageCursor`] to the next; one
 //! reader reads the pages of both ([`Feeds`]).
 //!
 //! # The length of a page
@@ -50,10 +50,10 @@ mod tests;
 mod window;
 
 pub use arrival_time::ArrivalTime;
-pub use cursor::{Cursor, PAGINATION_TOKEN};
+pub use cursor::{PAGINATION_TOKEN, PageCursor};
 pub use event_types::EventTypes;
-pub use feed::{ClientTags, Events, Feed, Newer, Payouts};
+pub use feed::{ClientTagFeed, Events, Feed, Newer, Payouts};
 pub use feeds::{Feeds, Horizon};
 pub use lead_info::FoundInfo;
 pub use page_request::{Form, PageRequest};
-pub use window::{RECORDS_ENOUGH, Window};
+pub use window::{PageWindow, RECORDS_ENOUGH};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::arrival_time::ArrivalTime;
 use super::event_types::EventTypes;
-use super::window::Window;
+use super::window::PageWindow;
 
 /// The form in which pages are requested and rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,9 +67,9 @@ impl PageRequest {
 
     /// The window to fill: nothing from `latest` on may be served, and at most `records_max` records are
     /// read.
-    pub(super) fn window(&self, latest: ArrivalTime, records_max: usize) -> Window {
+    pub(super) fn window(&self, latest: ArrivalTime, records_max: usize) -> PageWindow {
         let end = self.until.map_or(latest, |until| until.min(latest));
         let least_end = self.start.after(self.form.least_span());
-        Window::new(self.start, least_end, end, records_max)
+        PageWindow::new(self.start, least_end, end, records_max)
     }
 }

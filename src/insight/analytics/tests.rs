@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::*;
 use offerd_model::{EventType, FeedPage, LeadEvent, ProductType, Viewer};
-use offerd_store::entities::{Happening, HappeningDetails, Payout, Tag};
+use offerd_store::entities::{Happening, HappeningDetails, PayoutRecord, Tag};
 use offerd_store::{Clock, Commit, FeedKey, Store, StoreOptions, Tree, codec};
 
 const HOUR: u64 = 3_600_000_000;
@@ -157,7 +157,7 @@ fn next<F: Feed>(next_url: &str) -> PageRequest {
     let query = next_url.strip_prefix(&address).expect("an absolute address");
     match query.split_once('=') {
         Some(("timestamp", time)) => PageRequest::hourly(ArrivalTime::parse(time).unwrap()),
-        Some(("paginationToken", token)) => Cursor::read::<F>(token).unwrap(),
+        Some(("paginationToken", token)) => PageCursor::read::<F>(token).unwrap(),
         _ => panic!("{next_url}"),
     }
 }
@@ -316,7 +316,7 @@ fn each_feed_tells_its_own_records() {
     let tag =
         |value: &str| Tag { lead, key: "channel".to_owned(), value: value.to_owned(), created_at_ms: 5 };
     world.append(Tree::LeadClientTags, COMPANY, &[tag("a"), tag("b")]);
-    let payout = Payout {
+    let payout = PayoutRecord {
         uuid: Uuid::from_u128(2),
         lead,
         booked_at_ms: 6,
@@ -332,7 +332,7 @@ fn each_feed_tells_its_own_records() {
     let payouts = world.page::<Payouts>("2020-08-01T00:00:00Z");
     assert_eq!((payouts.data.len(), payouts.should_continue_polling), (1, false));
     assert_eq!((payouts.data[0].lead_uuid, payouts.data[0].payout_in_cents), (lead, -12.5));
-    let tags = world.page::<ClientTags>("2020-08-01T00:00:00Z");
+    let tags = world.page::<ClientTagFeed>("2020-08-01T00:00:00Z");
     assert_eq!((tags.data.len(), tags.should_continue_polling), (2, false));
     assert_ne!(tags.data[0].hash, tags.data[1].hash);
     assert!(
@@ -400,8 +400,9 @@ fn each_page_of_every_feed_leads_to_the_next_of_the_same() {
     let world = World::new();
     for first in [PageRequest::hourly(ArrivalTime::FIRST), PageRequest::prompt(ArrivalTime::FIRST)] {
         let payouts = world.feeds().page::<Payouts>(Viewer::of_all(COMPANY), first, world.horizon()).unwrap();
-        let tags = world.feeds().page::<ClientTags>(Viewer::of_all(COMPANY), first, world.horizon()).unwrap();
-        for next in [next::<Payouts>(&payouts.next_url), next::<ClientTags>(&tags.next_url)] {
+        let tags =
+            world.feeds().page::<ClientTagFeed>(Viewer::of_all(COMPANY), first, world.horizon()).unwrap();
+        for next in [next::<Payouts>(&payouts.next_url), next::<ClientTagFeed>(&tags.next_url)] {
             assert_eq!(next, first.starting_at(world.horizon().latest(first.form)));
         }
     }

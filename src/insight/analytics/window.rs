@@ -10,7 +10,7 @@ pub const RECORDS_ENOUGH: usize = 1000;
 /// The page ends where the first refused instant begins. An instant is therefore never split, and the quiet
 /// time before the next record belongs to the page.
 #[derive(Debug, Clone)]
-pub struct Window {
+pub struct PageWindow {
     start: ArrivalTime,
     least_end: ArrivalTime,
     latest_end: ArrivalTime,
@@ -20,7 +20,7 @@ pub struct Window {
     refused: Option<ArrivalTime>,
 }
 
-impl Window {
+impl PageWindow {
     /// A page from `start`. It does not end for being full before `least_end`, and holds nothing from
     /// `latest_end` on. Once `records_max` records were read, it ends however short it is; one instant is
     /// read whole.
@@ -83,12 +83,12 @@ mod tests {
     const HOUR: u64 = 3_600_000_000;
     const NO_LIMIT: usize = usize::MAX;
 
-    fn window(start: u64, latest: u64) -> Window {
-        Window::new(ArrivalTime(start), ArrivalTime(start + HOUR), ArrivalTime(latest), NO_LIMIT)
+    fn window(start: u64, latest: u64) -> PageWindow {
+        PageWindow::new(ArrivalTime(start), ArrivalTime(start + HOUR), ArrivalTime(latest), NO_LIMIT)
     }
 
     /// Fills a page with instants of the given numbers of records; returns how many instants it accepted.
-    fn fill(window: &mut Window, instants: &[(u64, usize)]) -> usize {
+    fn fill(window: &mut PageWindow, instants: &[(u64, usize)]) -> usize {
         let fits = |(arrival, records): &&(u64, usize)| {
             let takes = window.takes(ArrivalTime(*arrival));
             if takes {
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_page_that_need_not_cover_an_hour_ends_when_it_is_full() {
-        let mut window = Window::new(ArrivalTime(0), ArrivalTime(0), ArrivalTime(9 * HOUR), NO_LIMIT);
+        let mut window = PageWindow::new(ArrivalTime(0), ArrivalTime(0), ArrivalTime(9 * HOUR), NO_LIMIT);
         assert_eq!(fill(&mut window, &[(0, 999), (1, 5), (2, 1)]), 2);
         assert_eq!((window.end(), window.goes_on(), window.was_cut()), (ArrivalTime(2), true, false));
     }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_is_not_wanted_does_not_fill_a_page_but_is_not_read_for_ever() {
-        let mut window = Window::new(ArrivalTime(0), ArrivalTime(0), ArrivalTime(HOUR), 3000);
+        let mut window = PageWindow::new(ArrivalTime(0), ArrivalTime(0), ArrivalTime(HOUR), 3000);
         for arrival in 0..3 {
             assert!(window.takes(ArrivalTime(arrival)));
             window.holds(1000, 1);
@@ -163,7 +163,7 @@ mod tests {
             let (mut start, mut delivered) = (ArrivalTime(0), 0);
             loop {
                 let least_end = ArrivalTime(start.0 + least_span);
-                let mut window = Window::new(start, least_end, ArrivalTime(latest), limit);
+                let mut window = PageWindow::new(start, least_end, ArrivalTime(latest), limit);
                 let rest = &instants[delivered..];
                 let taken = fill(&mut window, rest);
                 let end = window.end();

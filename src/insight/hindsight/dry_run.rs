@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
-use super::judgement::{Refusal, SeatJudgement, judge};
+use super::judgement::{EligibilityObjection, SeatJudgement, judge};
 use offerd_engine::matching::limiter::{SeatStanding, State};
-use offerd_engine::matching::suppressions::OnLists;
+use offerd_engine::matching::suppressions::ListMembership;
 use offerd_model::{CreditBands, Lead};
 use offerd_partners::{Book, Facts, Seat};
 
@@ -13,7 +13,7 @@ use offerd_partners::{Book, Facts, Seat};
 pub fn dry_run(
     book: &Book,
     standings: &[SeatStanding],
-    on_lists: Option<&OnLists>,
+    on_lists: Option<&ListMembership>,
     most: usize,
     lead: &Lead,
     now: DateTime<Utc>,
@@ -21,14 +21,14 @@ pub fn dry_run(
     let facts = Facts::new(lead, now, CreditBands::Current);
     judge(book, &facts, Some(now), most, &|seat| {
         let suppressed = on_lists.and_then(|lists| lists.against(seat)).map(|by| by.told());
-        let suppressed = suppressed.map(|(wanted, found)| Refusal::new(wanted, found));
+        let suppressed = suppressed.map(|(wanted, found)| EligibilityObjection::new(wanted, found));
         suppressed.or_else(|| counted_against(standings, seat))
     })
 }
 
 /// The standing that rules a seat out. [`judge`] itself checks what the file states: a pause, days, a
 /// schedule.
-fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Refusal> {
+fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<EligibilityObjection> {
     let standing = standings.iter().find(|one| seat.is_of(&one.partner, one.product_type))?;
     let wanted = match standing.state {
         State::Active
@@ -41,5 +41,5 @@ fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Refusal> {
         State::OverBudget => "payouts below its budget",
         State::BreakerOpen => "a partner that has not failed too often lately",
     };
-    Some(Refusal::new(wanted, standing.told()))
+    Some(EligibilityObjection::new(wanted, standing.told()))
 }

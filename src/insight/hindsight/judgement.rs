@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use offerd_engine::rate_table::seating::{SeatingPlan, Verdict, verdicts};
 use offerd_model::ProductType;
 use offerd_partners::catalog::CatalogOffer;
-use offerd_partners::eligibility::Rule;
+use offerd_partners::eligibility::EligibilityRule;
 use offerd_partners::facts::COMPANY;
 use offerd_partners::quote::Spread;
-use offerd_partners::{Book, Facts, Fit, Seat, Terms};
+use offerd_partners::{Book, Facts, Fit, QuoteTerms, Seat};
 
 /// The judgement of one seat.
 #[derive(Debug, Clone, Serialize)]
@@ -32,7 +32,7 @@ pub struct SeatJudgement {
     /// Whether it is asked.
     pub asked: bool,
     /// Why it is not asked; empty if it is.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<EligibilityObjection>,
     /// Every offer; if the seat is not asked, with the offer's own refusals.
     pub offers: Vec<OfferJudgement>,
 }
@@ -55,13 +55,13 @@ pub struct OfferJudgement {
     #[serde(skip)]
     pub payment: Option<Spread>,
     /// The refusals of the offer, besides those of its seat.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<EligibilityObjection>,
 }
 
 /// A single objection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Refusal {
+pub struct EligibilityObjection {
     /// The attribute or derived name that a condition tests; `None` if it is not a condition on the lead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribute: Option<String>,
@@ -71,7 +71,7 @@ pub struct Refusal {
     pub found: String,
 }
 
-impl Refusal {
+impl EligibilityObjection {
     /// An objection that is not a condition on the lead.
     pub fn new(wanted: impl Into<String>, found: impl Into<String>) -> Self {
         Self { attribute: None, wanted: wanted.into(), found: found.into() }
@@ -92,17 +92,17 @@ pub fn judge(
     facts: &Facts,
     at: Option<DateTime<Utc>>,
     most: usize,
-    counted: &dyn Fn(&Seat) -> Option<Refusal>,
+    counted: &dyn Fn(&Seat) -> Option<EligibilityObjection>,
 ) -> Vec<SeatJudgement> {
     let against = book.seats().iter().map(|seat| against(seat, facts, at, counted));
-    let mut against: Vec<Vec<Refusal>> = against.collect();
+    let mut against: Vec<Vec<EligibilityObjection>> = against.collect();
     seat(book, facts, most, &mut against);
     book.seats().iter().zip(against).map(|(seat, against)| SeatJudgement::of(seat, facts, against)).collect()
 }
 
 /// Seats those without objections, as a table does, and adds an objection for each that is left out.
 /// Second-look seats are judged separately, as if the others had no offers.
-fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<Refusal>]) {
+fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<EligibilityObjection>]) {
     let fits = book.seats().iter().enumerate().filter(|(nth, _)| against[*nth].is_empty());
     let fits = fits.map(|(position, seat)| Fit { position, seat: Arc::clone(seat), offers: Vec::new() });
     // A lead without a uuid may draw the places of any other.
@@ -122,11 +122,13 @@ fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<Refusal>]) {
     }
     for (fit, by) in kept_out {
         against[fit.position].push(match by {
-            None => Refusal::new("a place at the rate table", "as many partners are asked as may be"),
+            None => {
+                EligibilityObjection::new("a place at the rate table", "as many partners are asked as may be")
+            }
             Some(_) => {
                 let taker = asked.iter().find(|other| other.seat.takes_from(&fit.seat));
                 let taker = taker.map_or("another one", |taker| &taker.seat.identity.key);
-                Refusal::new("no exclusive partner that takes the lead", taker)
+                EligibilityObjection::new("no exclusive partner that takes the lead", taker)
             }
         });
     }
@@ -137,48 +139,49 @@ fn against(
     seat: &Seat,
     facts: &Facts,
     at: Option<DateTime<Utc>>,
-    counted: &dyn Fn(&Seat) -> Option<Refusal>,
-) -> Vec<Refusal> {
+    counted: &dyn Fn(&Seat) -> Option<EligibilityObjection>,
+) -> Vec<EligibilityObjection> {
     let wanted = facts.lead().asks_for(seat.product_type);
     let mut against_seat = Vec::new();
     if seat.paused {
-        against_seat.push(Refusal::new("not paused", "paused in its file"));
+        against_seat.push(EligibilityObjection::new("not paused", "paused in its file"));
     }
     against_seat.extend(at.and_then(|at| not_then(seat, at)));
     if at.is_some() && facts.uuid.is_some_and(|lead| !seat.is_in_share(lead)) {
         let share = seat.limits.share.unwrap_or(1.0);
-        against_seat.push(Refusal::new(format!("a lead in its share of {share}"), "not in it"));
+        against_seat.push(EligibilityObjection::new(format!("a lead in its share of {share}"), "not in it"));
     }
     if let Some(at) = at.filter(|at| !seat.limits.open_at(*at)) {
         let opens = seat.limits.next_change(at);
         let opens = opens.map(|opens| format!("closed until {}", opens.format("%Y-%m-%d %H:%M UTC")));
         let wanted = format!("hours of its schedule in {}", seat.limits.time_zone);
-        against_seat.push(Refusal::new(wanted, opens.unwrap_or_else(|| "closed".to_owned())));
+        against_seat.push(EligibilityObjection::new(wanted, opens.unwrap_or_else(|| "closed".to_owned())));
     }
     against_seat.extend(counted(seat));
     if wanted {
         let unmet = refusals(&seat.rule, facts);
         if unmet.is_empty() && seat.fits_nothing(facts) {
-            against_seat.push(Refusal::new("an offer of its file that is for the lead", "none is"));
+            against_seat
+                .push(EligibilityObjection::new("an offer of its file that is for the lead", "none is"));
         }
         against_seat.extend(unmet);
     } else {
         let asked_for = facts.lead().product_types.iter().flatten();
         let names: Vec<&str> = asked_for.map(|product| product.as_str()).collect();
         let asks = format!("a lead that asks for {}", seat.product_type);
-        against_seat.push(Refusal::new(asks, names.join(", ")));
+        against_seat.push(EligibilityObjection::new(asks, names.join(", ")));
     }
     against_seat
 }
 
 /// The objection that a moment is before the seat's first day or after its last.
-fn not_then(seat: &Seat, at: DateTime<Utc>) -> Option<Refusal> {
+fn not_then(seat: &Seat, at: DateTime<Utc>) -> Option<EligibilityObjection> {
     let wanted = seat.limits.days().filter(|_| !seat.limits.runs_at(at))?;
-    Some(Refusal::new(wanted, at.with_timezone(&seat.limits.time_zone).date_naive().to_string()))
+    Some(EligibilityObjection::new(wanted, at.with_timezone(&seat.limits.time_zone).date_naive().to_string()))
 }
 
 impl SeatJudgement {
-    fn of(seat: &Arc<Seat>, facts: &Facts, refusals: Vec<Refusal>) -> Self {
+    fn of(seat: &Arc<Seat>, facts: &Facts, refusals: Vec<EligibilityObjection>) -> Self {
         let wanted = facts.lead().asks_for(seat.product_type);
         let offers = if wanted { &seat.offers[..] } else { &[] };
         Self {
@@ -200,14 +203,17 @@ impl SeatJudgement {
 }
 
 impl OfferJudgement {
-    fn of(offer: &CatalogOffer, seat: &Seat, against_seat: &[Refusal], facts: &Facts) -> Self {
+    fn of(offer: &CatalogOffer, seat: &Seat, against_seat: &[EligibilityObjection], facts: &Facts) -> Self {
         let mut refusals = refusals(&offer.rule, facts);
         let is_met = refusals.is_empty() && against_seat.is_empty();
         refusals.retain(|refusal| !against_seat.contains(refusal));
         let quote = (is_met && seat.http.is_none()).then(|| offer.quote(facts));
         let has_no_band = matches!(quote, Some(None));
         if has_no_band {
-            refusals.push(Refusal::new("a band of terms for this rating, amount and term", "none fits"));
+            refusals.push(EligibilityObjection::new(
+                "a band of terms for this rating, amount and term",
+                "none fits",
+            ));
         }
         let quote = quote.flatten();
         let (apr, payment) = quote.as_ref().map(|quote| costs(&quote.terms)).unwrap_or_default();
@@ -217,21 +223,21 @@ impl OfferJudgement {
 }
 
 /// An offer's yearly cost, or yield, and its monthly payment.
-fn costs(terms: &Terms) -> (Option<Spread>, Option<Spread>) {
+fn costs(terms: &QuoteTerms) -> (Option<Spread>, Option<Spread>) {
     match terms {
-        Terms::Loan(loan) => (Some(loan.apr), loan.monthly_payment),
-        Terms::Mortgage(mortgage) => {
+        QuoteTerms::Loan(loan) => (Some(loan.apr), loan.monthly_payment),
+        QuoteTerms::Mortgage(mortgage) => {
             (Some(Spread::exactly(mortgage.apr)), Some(Spread::exactly(mortgage.monthly_payment)))
         }
-        Terms::Savings(savings) => (Some(Spread::exactly(savings.annual_percent_yield)), None),
-        Terms::Card(_) | Terms::Special(_) => (None, None),
+        QuoteTerms::Savings(savings) => (Some(Spread::exactly(savings.annual_percent_yield)), None),
+        QuoteTerms::Card(_) | QuoteTerms::Special(_) => (None, None),
     }
 }
 
-fn refusals(rule: &Rule, facts: &Facts) -> Vec<Refusal> {
+fn refusals(rule: &EligibilityRule, facts: &Facts) -> Vec<EligibilityObjection> {
     let failures = rule.failures(facts).into_iter();
     failures
-        .map(|condition| Refusal {
+        .map(|condition| EligibilityObjection {
             attribute: Some(condition.subject.path().to_owned()),
             wanted: condition.to_string(),
             found: condition.found(facts),

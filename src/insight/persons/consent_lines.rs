@@ -13,11 +13,11 @@ use offerd_model::{LeadLegalInformation, Timestamp};
 pub const STATEMENTS: usize = 10_000;
 
 /// The fields of a line with their names; every line has the same names.
-pub type Fields = Vec<(&'static str, Option<String>)>;
+pub type ConsentFields = Vec<(&'static str, Option<String>)>;
 
 /// The days (UTC) on which leads arrived, both inclusive; `None` leaves that end open.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Came {
+pub struct ArrivalDays {
     /// First day.
     pub from: Option<NaiveDate>,
     /// Last day.
@@ -26,7 +26,7 @@ pub struct Came {
 
 /// How many leads made a statement, and when.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct ConsentSummary {
     /// The statement.
     pub statement: LeadLegalInformation,
     /// The number of leads that made it.
@@ -42,7 +42,7 @@ pub struct Summary {
 /// Builds summaries page by page.
 #[derive(Debug, Default)]
 pub struct Summaries {
-    all: Vec<Summary>,
+    all: Vec<ConsentSummary>,
     places: HashMap<String, usize>,
 }
 
@@ -50,7 +50,7 @@ pub struct Summaries {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooMany;
 
-impl Came {
+impl ArrivalDays {
     /// Converts the days to a range of Unix milliseconds.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl Summaries {
     }
 
     /// The summaries, most frequent first.
-    pub fn sorted(mut self) -> Vec<Summary> {
+    pub fn sorted(mut self) -> Vec<ConsentSummary> {
         self.all.sort_by_key(|summary| std::cmp::Reverse(summary.leads));
         self.all
     }
@@ -94,7 +94,7 @@ impl Summaries {
         }
         if place == self.all.len() {
             let statement = statement.clone();
-            self.all.push(Summary { statement, leads: 0, superseded: 0, first: at, last: at });
+            self.all.push(ConsentSummary { statement, leads: 0, superseded: 0, first: at, last: at });
         }
         let summary = &mut self.all[place];
         summary.leads += 1;
@@ -104,9 +104,9 @@ impl Summaries {
     }
 }
 
-impl Summary {
+impl ConsentSummary {
     /// The summary's line.
-    pub fn fields(&self) -> Fields {
+    pub fn fields(&self) -> ConsentFields {
         let mut fields = vec![
             ("leads", Some(self.leads.to_string())),
             ("superseded", Some(self.superseded.to_string())),
@@ -119,7 +119,7 @@ impl Summary {
 }
 
 /// The line of one lead's statement.
-pub fn each(consent: &Consent, statement: &LeadLegalInformation) -> Fields {
+pub fn each(consent: &Consent, statement: &LeadLegalInformation) -> ConsentFields {
     let mut fields = vec![
         ("leadUuid", Some(consent.lead_uuid.to_string())),
         ("companyUuid", Some(consent.company_uuid.to_string())),
@@ -130,7 +130,7 @@ pub fn each(consent: &Consent, statement: &LeadLegalInformation) -> Fields {
     fields
 }
 
-fn stated(statement: &LeadLegalInformation) -> Fields {
+fn stated(statement: &LeadLegalInformation) -> ConsentFields {
     let said = |is: Option<bool>| is.map(|is| is.to_string());
     let version = statement.batch_consent_version.map(|version| version.as_str().to_owned());
     vec![
@@ -151,12 +151,12 @@ mod tests {
     #[test]
     fn days_are_whole_and_in_order() {
         let day = |text: &str| Some(text.parse::<NaiveDate>().unwrap());
-        assert_eq!(Came::default().range(), Ok(0..u64::MAX));
-        let one = Came { from: day("1970-01-02"), to: day("1970-01-02") };
+        assert_eq!(ArrivalDays::default().range(), Ok(0..u64::MAX));
+        let one = ArrivalDays { from: day("1970-01-02"), to: day("1970-01-02") };
         assert_eq!(one.range(), Ok(86_400_000..2 * 86_400_000));
-        let long_ago = Came { from: day("1950-01-01"), to: day("1960-01-01") };
+        let long_ago = ArrivalDays { from: day("1950-01-01"), to: day("1960-01-01") };
         assert_eq!(long_ago.range(), Ok(0..0));
-        let turned = Came { from: day("2026-03-31"), to: day("2026-01-01") }.range().unwrap_err();
+        let turned = ArrivalDays { from: day("2026-03-31"), to: day("2026-01-01") }.range().unwrap_err();
         assert_eq!(turned, "the last day, 2026-01-01, is before the first, 2026-03-31");
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use uuid::Uuid;
 
-use offerd_engine::records::{Unavailable, consents, projection, reading};
+use offerd_engine::records::{RecordUnavailable, consents, projection, reading};
 use offerd_model::{EventType, LeadLegalInformation, Timestamp, record};
 use offerd_store::entities::{Happening, LeadRecord};
 use offerd_store::{Store, Tree};
@@ -15,7 +15,7 @@ const PAGE: usize = 2000;
 
 /// Filters for leads.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct ConsentFilter {
     /// The company; `None` for all.
     pub company: Option<Uuid>,
     /// The time of arrival, in Unix milliseconds.
@@ -97,8 +97,12 @@ pub fn agreed(record: &LeadRecord) -> Vec<Agreed> {
 /// Reads the next page.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read.
-pub fn page(store: &Store, wanted: &Wanted, from: Option<Place>) -> Result<ConsentPage, Unavailable> {
+/// [`RecordUnavailable`] when the store cannot be read.
+pub fn page(
+    store: &Store,
+    wanted: &ConsentFilter,
+    from: Option<Place>,
+) -> Result<ConsentPage, RecordUnavailable> {
     let since_us = wanted.came.start.saturating_mul(1000);
     let companies = projection::companies(store).into_iter();
     let companies = companies.filter(|company| wanted.company.is_none_or(|wanted| wanted == *company));
@@ -106,21 +110,26 @@ pub fn page(store: &Store, wanted: &Wanted, from: Option<Place>) -> Result<Conse
     let Some(company) = rest.next() else { return Ok(ConsentPage::default()) };
     let from_us = from.filter(|place| place.company == company).map_or(since_us, |place| place.from_us);
 
-    let mut page = Gathering::default();
+    let mut page = ConsentPageBuilder::default();
     let here = page.read(store, wanted, Place { company, from_us })?;
     let next = here.or_else(|| Some(Place { company: rest.next()?, from_us: since_us }));
     Ok(ConsentPage { next, ..page.page })
 }
 
 #[derive(Default)]
-struct Gathering {
+struct ConsentPageBuilder {
     page: ConsentPage,
     places: HashMap<String, usize>,
 }
 
-impl Gathering {
+impl ConsentPageBuilder {
     /// Reads one page of a feed; returns where the next page continues, if the feed has more.
-    fn read(&mut self, store: &Store, wanted: &Wanted, from: Place) -> Result<Option<Place>, Unavailable> {
+    fn read(
+        &mut self,
+        store: &Store,
+        wanted: &ConsentFilter,
+        from: Place,
+    ) -> Result<Option<Place>, RecordUnavailable> {
         let end_us = wanted.came.end.saturating_mul(1000);
         let place = (Tree::LeadEvents, from.company, from.from_us);
         let next = projection::next::<Happening>(store, place, PAGE).map_err(unread)?;
@@ -161,7 +170,7 @@ impl Gathering {
     }
 }
 
-fn unread(failure: impl std::fmt::Display) -> Unavailable {
+fn unread(failure: impl std::fmt::Display) -> RecordUnavailable {
     tracing::error!(%failure, "the consents of leads could not be read");
-    Unavailable
+    RecordUnavailable
 }

@@ -8,24 +8,24 @@ use uuid::Uuid;
 use super::consents::{Agreed, agreed};
 use crate::prefills::prefills_of;
 use offerd_engine::conversions::partner_events::ReportRecord;
-use offerd_engine::matching::engine::Engine;
+use offerd_engine::matching::engine::MatchingEngine;
 use offerd_engine::matching::suppressions::Digests;
 use offerd_engine::rate_table::call_record::CallRecord;
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::records::public_ids::place;
 use offerd_engine::records::shown_transcript::AskTranscript;
-use offerd_engine::records::{Unavailable, history, reading, transcripts};
+use offerd_engine::records::{RecordUnavailable, history, reading, transcripts};
 use offerd_model::{
     EventType, Lead, LeadAction, LeadStatus, OfferDisplay, PartnerEvent, ProductType, SessionInit, Timestamp,
 };
 use offerd_store::Tree;
-use offerd_store::entities::{Happening, LeadRecord, Payout, Tag};
+use offerd_store::entities::{Happening, LeadRecord, PayoutRecord, Tag};
 use offerd_store::tokens::Tokens;
 
 /// Everything that is stored about a lead's applicant.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Dossier {
+pub struct AccessExport {
     /// When the dossier was compiled.
     pub exported_at: Timestamp,
     /// The name of the lead's company.
@@ -45,7 +45,7 @@ pub struct Dossier {
     /// The rate tables as the applicant was shown them.
     pub rate_tables: Vec<Box<RawValue>>,
     /// The lead's events.
-    pub lead_events: Vec<Event>,
+    pub lead_events: Vec<ExportedEvent>,
     /// The lead's payouts.
     pub lead_payouts: Vec<Earned>,
     /// The client tags of the lead.
@@ -102,7 +102,7 @@ pub struct OfferClicks {
 /// An event of the lead.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Event {
+pub struct ExportedEvent {
     /// The type of event.
     pub event_type: EventType,
     /// When it happened.
@@ -144,8 +144,8 @@ pub struct Tagged {
 /// from the lead's creation on, so it may take a while.
 ///
 /// # Errors
-/// [`Unavailable`], already logged, when any part cannot be read.
-pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailable> {
+/// [`RecordUnavailable`], already logged, when any part cannot be read.
+pub fn dossier(engine: &MatchingEngine, lead: Uuid) -> Result<Option<AccessExport>, RecordUnavailable> {
     let store = &engine.records.store;
     let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
     let (mut rate_tables, mut offer_clicks, mut partner_calls) = (Vec::new(), Vec::new(), Vec::new());
@@ -155,21 +155,21 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
         offer_clicks.extend(clicks_on(engine, &table)?);
         partner_calls.extend(calls_for(engine, &table)?);
         partner_transcripts.extend(transcripts_of(engine, &table)?);
-        let shown = engine.snapshot(&table).ok_or(Unavailable)?;
-        let json = String::from_utf8(shown.json.to_vec()).map_err(|_| Unavailable)?;
-        rate_tables.push(RawValue::from_string(json).map_err(|_| Unavailable)?);
+        let shown = engine.snapshot(&table).ok_or(RecordUnavailable)?;
+        let json = String::from_utf8(shown.json.to_vec()).map_err(|_| RecordUnavailable)?;
+        rate_tables.push(RawValue::from_string(json).map_err(|_| RecordUnavailable)?);
     }
     let lead_actions = history::lead_actions(&engine.records, &record)?;
     let (company, since) = (record.company, record.created_at);
     let events = reading::feed_since::<Happening>(store, Tree::LeadEvents, company, since);
     let events = events.filter(|event| event.lead == lead && event.taken_back_at.is_none());
-    let payouts = reading::feed_since::<Payout>(store, Tree::LeadPayouts, company, since);
+    let payouts = reading::feed_since::<PayoutRecord>(store, Tree::LeadPayouts, company, since);
     let tags = reading::sealed_feed_of::<Tag>(store, Tree::LeadClientTags, &record);
     let session = record.lead.session_uuid;
     let since_us = reading::made_since_us(since).to_be_bytes();
     let displays = store.scan_about(lead, Tree::OfferDisplays, since_us, []);
     let visits = reading::of_scan::<SessionInit>(store, Tree::Sessions, store.scan(Tree::Sessions, []));
-    Ok(Some(Dossier {
+    Ok(Some(AccessExport {
         exported_at: Utc::now().into(),
         company_name: Tokens::of(store.clone()).name_of(record.company),
         lead_created_at: Timestamp::at(record.created_at),
@@ -178,7 +178,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
         status: history::status(&lead_actions),
         lead_actions,
         rate_tables,
-        lead_events: events.map(Event::from).collect(),
+        lead_events: events.map(ExportedEvent::from).collect(),
         lead_payouts: payouts.filter(|payout| payout.lead == lead).map(Earned::from).collect(),
         client_tags: tags.map(Tagged::from).collect(),
         partner_reports: reports(engine, lead),
@@ -193,7 +193,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
     }))
 }
 
-fn clicks_on(engine: &Engine, table: &Table) -> Result<Vec<OfferClicks>, Unavailable> {
+fn clicks_on(engine: &MatchingEngine, table: &Table) -> Result<Vec<OfferClicks>, RecordUnavailable> {
     let uuid = table.head().uuid;
     let mut opened = Vec::new();
     for number in table.numbers() {
@@ -204,20 +204,20 @@ fn clicks_on(engine: &Engine, table: &Table) -> Result<Vec<OfferClicks>, Unavail
     Ok(opened)
 }
 
-fn calls_for(engine: &Engine, table: &Table) -> Result<Vec<PartnerCall>, Unavailable> {
+fn calls_for(engine: &MatchingEngine, table: &Table) -> Result<Vec<PartnerCall>, RecordUnavailable> {
     let rate_table_uuid = table.head().uuid;
     let calls = reading::calls(&engine.records.store, rate_table_uuid)?;
     let told = calls.into_iter().map(|(seat, CallRecord { at, sent, bid, kept, later, .. })| {
         let partner = table.seats().get(usize::from(seat)).map(|seat| seat.key.clone()).unwrap_or_default();
         let at = Timestamp::at(at);
-        let kept = RawValue::from_string(kept).map_err(|_| Unavailable)?;
+        let kept = RawValue::from_string(kept).map_err(|_| RecordUnavailable)?;
         let later = later.map(|later| later.end.sentence());
         Ok(PartnerCall { rate_table_uuid, partner, at, sent, bid, kept, later })
     });
     told.collect()
 }
 
-fn transcripts_of(engine: &Engine, table: &Table) -> Result<Vec<AskTranscript>, Unavailable> {
+fn transcripts_of(engine: &MatchingEngine, table: &Table) -> Result<Vec<AskTranscript>, RecordUnavailable> {
     let kept = engine.configuration().rules.transcripts.kept;
     let found = transcripts::of_table(&engine.records.store, table.head().uuid, kept)?;
     let shown = found.into_iter().filter_map(|kept| {
@@ -227,13 +227,13 @@ fn transcripts_of(engine: &Engine, table: &Table) -> Result<Vec<AskTranscript>, 
     Ok(shown.collect())
 }
 
-fn reports(engine: &Engine, lead: Uuid) -> Vec<PartnerEvent> {
+fn reports(engine: &MatchingEngine, lead: Uuid) -> Vec<PartnerEvent> {
     let store = &engine.records.store;
     let scan = store.scan_about(lead, Tree::PartnerEvents, [], []);
     reading::of_scan::<ReportRecord>(store, Tree::PartnerEvents, scan).map(|report| report.event).collect()
 }
 
-impl From<Happening> for Event {
+impl From<Happening> for ExportedEvent {
     fn from(happening: Happening) -> Self {
         Self {
             event_type: happening.event_type,
@@ -245,8 +245,8 @@ impl From<Happening> for Event {
     }
 }
 
-impl From<Payout> for Earned {
-    fn from(payout: Payout) -> Self {
+impl From<PayoutRecord> for Earned {
+    fn from(payout: PayoutRecord) -> Self {
         Self { booked_at: Timestamp::at(payout.booked_at_ms), payout_in_cents: payout.cents }
     }
 }

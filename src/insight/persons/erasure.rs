@@ -15,16 +15,16 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::prefills::prefills_of;
-use offerd_engine::matching::engine::Engine;
+use offerd_engine::matching::engine::MatchingEngine;
 use offerd_engine::matching::messages::Leave;
-use offerd_engine::records::Unavailable;
+use offerd_engine::records::RecordUnavailable;
 use offerd_engine::records::contacts::contacts_of;
 use offerd_engine::records::identity::identity_of;
-use offerd_engine::records::reading::{self, Held};
+use offerd_engine::records::reading::{self, LeadState};
 use offerd_model::Timestamp;
-use offerd_store::contacts::ContactsOf;
-use offerd_store::entities::{Happening, LeadRecord, Payout};
-use offerd_store::identities::{Forgetting, IdentityOf};
+use offerd_store::contacts::LeadContacts;
+use offerd_store::entities::{Happening, LeadRecord, PayoutRecord};
+use offerd_store::identities::{LeadIdentity, RetiredIdentities};
 use offerd_store::{Commit, ReadError, Store, Tree};
 
 /// How many slots of data keys are resealed at once, each in a commit of its own.
@@ -85,7 +85,7 @@ pub struct Remaining {
 }
 
 #[derive(Default)]
-struct Gone {
+struct ErasedLead {
     lead: Uuid,
     company: Uuid,
     /// Unix milliseconds.
@@ -103,8 +103,8 @@ type ByLead<T> = BTreeMap<Uuid, T>;
 /// Erases a lead; `None` when it does not exist or is already erased. See [`erase_all`].
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read or written; the lead may or may not be erased then.
-pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unavailable> {
+/// [`RecordUnavailable`] when the store cannot be read or written; the lead may or may not be erased then.
+pub async fn erase(engine: &MatchingEngine, lead: Uuid) -> Result<Option<Erasure>, RecordUnavailable> {
     Ok(erase_all(engine, &[lead], &mut |_| ()).await?.pop())
 }
 
@@ -116,26 +116,26 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
 /// companies since the first of them, and the data keys of their slots.
 ///
 /// # Errors
-/// [`Unavailable`] when the store cannot be read or written; each lead may or may not be erased then.
+/// [`RecordUnavailable`] when the store cannot be read or written; each lead may or may not be erased then.
 pub async fn erase_all(
-    engine: &Engine,
+    engine: &MatchingEngine,
     leads: &[Uuid],
     told: &mut (dyn FnMut(usize) + Send),
-) -> Result<Vec<Erasure>, Unavailable> {
+) -> Result<Vec<Erasure>, RecordUnavailable> {
     let store = &engine.records.store;
     let (mut gone, mut hashes) = (Vec::new(), Hashes::default());
     for lead in leads {
         // One at a time, to bound memory.
         match reading::held(store, *lead)? {
-            Held::Whole(record) => {
+            LeadState::Whole(record) => {
                 hashes.add(store, &record);
-                gone.push(Gone::of(store, &record));
+                gone.push(ErasedLead::of(store, &record));
             }
-            Held::Damaged => {
+            LeadState::Damaged => {
                 hashes.add_damaged(store, *lead)?;
-                gone.push(Gone::damaged(store, *lead));
+                gone.push(ErasedLead::damaged(store, *lead));
             }
-            Held::Nothing => {}
+            LeadState::Nothing => {}
         }
     }
     gone.sort_by_key(|one| (one.created_at, one.lead));
@@ -147,7 +147,7 @@ pub async fn erase_all(
     let mut sealed = sealed(store, &gone);
     let mut remaining = remaining(store, &gone);
     let erased_at = Utc::now();
-    let erasures = |one: &Gone| Erasure {
+    let erasures = |one: &ErasedLead| Erasure {
         lead_uuid: one.lead,
         erased_at: erased_at.into(),
         damaged: one.damaged,
@@ -174,7 +174,7 @@ pub async fn erase_all(
     committed.map(|()| erasures)
 }
 
-impl Gone {
+impl ErasedLead {
     fn of(store: &Store, record: &LeadRecord) -> Self {
         let LeadRecord { uuid: lead, company, created_at, updated_at, first_table, .. } = *record;
         let tables = reading::tables_of(store, record);
@@ -195,7 +195,7 @@ impl Gone {
 }
 
 /// Ends the live tables of leads. An actor that is gone has ended already.
-async fn end(engine: &Engine, leads: &BTreeSet<Uuid>) {
+async fn end(engine: &MatchingEngine, leads: &BTreeSet<Uuid>) {
     join_all(engine.live.of_leads(leads).into_iter().map(|actor| actor.send(Leave))).await;
 }
 
@@ -204,7 +204,7 @@ async fn end(engine: &Engine, leads: &BTreeSet<Uuid>) {
 ///
 /// # Errors
 /// The store cannot be read; live tables may belong to an erased lead then.
-pub async fn take_in(engine: &Arc<Engine>) -> Result<(), String> {
+pub async fn take_in(engine: &Arc<MatchingEngine>) -> Result<(), String> {
     // Reads that began earlier can no longer be kept, and later reads find nothing.
     engine.kept.forget_all();
     let looking = Arc::clone(engine);
@@ -222,27 +222,27 @@ pub async fn take_in(engine: &Arc<Engine>) -> Result<(), String> {
 /// The hashes by which leads are found and their duplicates detected.
 #[derive(Default)]
 struct Hashes {
-    identities: Vec<IdentityOf>,
-    contacts: Vec<ContactsOf>,
+    identities: Vec<LeadIdentity>,
+    contacts: Vec<LeadContacts>,
 }
 
 impl Hashes {
     fn add(&mut self, store: &Store, record: &LeadRecord) {
         let (lead, company, identity) = (record.uuid, record.company, identity_of(store, record));
-        self.identities.push(IdentityOf { lead, company, identity });
+        self.identities.push(LeadIdentity { lead, company, identity });
         self.contacts.push(contacts_of(store, record));
     }
 
     /// Hashes of a lead whose record is unreadable: tries every company that owns an identity of this lead.
-    fn add_damaged(&mut self, store: &Store, lead: Uuid) -> Result<(), Unavailable> {
+    fn add_damaged(&mut self, store: &Store, lead: Uuid) -> Result<(), RecordUnavailable> {
         let mut companies = BTreeSet::new();
         for owned in store.owners(Tree::Identities, &[], &[]) {
             let (owner, key) = owned.map_err(failed)?;
             companies.extend(key.first_chunk().filter(|_| owner == lead).map(|uuid| Uuid::from_bytes(*uuid)));
         }
-        let identities = companies.into_iter().map(|company| IdentityOf { lead, company, identity: None });
+        let identities = companies.into_iter().map(|company| LeadIdentity { lead, company, identity: None });
         self.identities.extend(identities);
-        self.contacts.push(ContactsOf { lead, contacts: Vec::new(), from_ms: 0, until_ms: 0 });
+        self.contacts.push(LeadContacts { lead, contacts: Vec::new(), from_ms: 0, until_ms: 0 });
         Ok(())
     }
 
@@ -252,7 +252,11 @@ impl Hashes {
     }
 
     /// Begins to forget the hashes. With `only_likely`, checks only their most likely places, without a scan.
-    fn begin_forgetting(&self, store: &Store, only_likely: bool) -> Result<Forgetting, Unavailable> {
+    fn begin_forgetting(
+        &self,
+        store: &Store,
+        only_likely: bool,
+    ) -> Result<RetiredIdentities, RecordUnavailable> {
         let begun = store.begin_forgetting_identities(&self.identities, only_likely);
         let mut forgetting = begun.map_err(failed)?;
         forgetting.add(store.begin_forgetting_contacts(&self.contacts).map_err(failed)?);
@@ -261,7 +265,11 @@ impl Hashes {
 
     /// Finishes forgetting, after the leads are erased. Also forgets hashes that other processes added
     /// meanwhile.
-    async fn forget(&self, store: &Store, mut forgetting: Forgetting) -> Result<(), Unavailable> {
+    async fn forget(
+        &self,
+        store: &Store,
+        mut forgetting: RetiredIdentities,
+    ) -> Result<(), RecordUnavailable> {
         let leads = self.contacts.iter().map(|of| of.lead).collect();
         while !forgetting.is_nothing() {
             store.finish_forgetting(forgetting, &leads).await.map_err(failed)?;
@@ -271,21 +279,21 @@ impl Hashes {
     }
 }
 
-fn failed(failure: impl std::fmt::Display) -> Unavailable {
+fn failed(failure: impl std::fmt::Display) -> RecordUnavailable {
     tracing::error!(%failure, "leads could not be erased");
-    Unavailable
+    RecordUnavailable
 }
 
 /// Destroys the data keys of leads, slot by slot, and removes the records they seal. Drains `sealed`.
 async fn destroy(
     store: &Store,
-    gone: &[Gone],
+    gone: &[ErasedLead],
     sealed: &mut ByLead<Vec<RecordKey>>,
-    (hashes, forgetting): &mut (&mut Hashes, &mut Forgetting),
+    (hashes, forgetting): &mut (&mut Hashes, &mut RetiredIdentities),
     at_ms: i64,
     told: &mut (dyn FnMut(usize) + Send),
-) -> Result<(), Unavailable> {
-    let of: ByLead<&Gone> = gone.iter().map(|one| (one.lead, one)).collect();
+) -> Result<(), RecordUnavailable> {
+    let of: ByLead<&ErasedLead> = gone.iter().map(|one| (one.lead, one)).collect();
     let mut prefills = prefills(store, gone);
     for slots in store.by_slot(of.keys().copied()).chunks(SLOTS_AT_ONCE) {
         let grown = grown(store, slots.iter().flatten().filter_map(|lead| of.get(lead).copied()))?;
@@ -312,18 +320,18 @@ async fn destroy(
 }
 
 /// The hashes of leads that were merged into since they were read; these are not being forgotten yet.
-fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g Gone>) -> Result<Hashes, Unavailable> {
+fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g ErasedLead>) -> Result<Hashes, RecordUnavailable> {
     let mut grown = Hashes::default();
     for one in gone {
         match reading::held(store, one.lead)? {
-            Held::Whole(record) if record.updated_at != one.updated_at => grown.add(store, &record),
+            LeadState::Whole(record) if record.updated_at != one.updated_at => grown.add(store, &record),
             _ => {}
         }
     }
     Ok(grown)
 }
 
-fn prefills(store: &Store, gone: &[Gone]) -> ByLead<Vec<Vec<u8>>> {
+fn prefills(store: &Store, gone: &[ErasedLead]) -> ByLead<Vec<Vec<u8>>> {
     let mut of = ByLead::<Vec<Vec<u8>>>::new();
     let companies: BTreeSet<Uuid> = gone.iter().map(|one| one.company).collect();
     for company in companies {
@@ -337,13 +345,13 @@ fn prefills(store: &Store, gone: &[Gone]) -> ByLead<Vec<Vec<u8>>> {
 }
 
 /// Each company with the creation time of its earliest lead, in Unix milliseconds.
-fn companies(gone: &[Gone]) -> BTreeMap<Uuid, i64> {
+fn companies(gone: &[ErasedLead]) -> BTreeMap<Uuid, i64> {
     // The leads are in order of creation.
     gone.iter().rev().map(|one| (one.company, one.created_at)).collect()
 }
 
 /// The records sealed by the data keys of leads. Every lead has an entry, even if it is empty.
-fn sealed(store: &Store, gone: &[Gone]) -> ByLead<Vec<RecordKey>> {
+fn sealed(store: &Store, gone: &[ErasedLead]) -> ByLead<Vec<RecordKey>> {
     let mut sealed: ByLead<Vec<RecordKey>> = gone.iter().map(|one| (one.lead, Vec::new())).collect();
     let mut take = |tree: Tree, start: &[u8], prefix: &[u8]| {
         for (owner, key) in store.owners(tree, start, prefix).filter_map(Result::ok) {
@@ -352,7 +360,7 @@ fn sealed(store: &Store, gone: &[Gone]) -> ByLead<Vec<RecordKey>> {
             }
         }
     };
-    for Gone { lead, tables, .. } in gone {
+    for ErasedLead { lead, tables, .. } in gone {
         for tree in [Tree::Leads, Tree::LeadActions] {
             take(tree, lead.as_bytes(), lead.as_bytes());
         }
@@ -389,8 +397,8 @@ impl Destroyed {
     }
 }
 
-fn remaining(store: &Store, gone: &[Gone]) -> ByLead<Remaining> {
-    let begun = |one: &Gone| {
+fn remaining(store: &Store, gone: &[ErasedLead]) -> ByLead<Remaining> {
+    let begun = |one: &ErasedLead| {
         let rate_tables = one.tables.len() as u64;
         (one.lead, Remaining { rate_tables, ..Remaining::default() })
     };
@@ -400,7 +408,7 @@ fn remaining(store: &Store, gone: &[Gone]) -> ByLead<Remaining> {
         for event in events.filter(|event| event.taken_back_at.is_none()) {
             remaining.entry(event.lead).and_modify(|of| of.lead_events += 1);
         }
-        for payout in reading::feed_since::<Payout>(store, Tree::LeadPayouts, company, earliest) {
+        for payout in reading::feed_since::<PayoutRecord>(store, Tree::LeadPayouts, company, earliest) {
             remaining.entry(payout.lead).and_modify(|of| of.lead_payouts += 1);
         }
     }

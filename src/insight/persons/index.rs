@@ -7,8 +7,8 @@
 use std::time::Instant;
 
 use offerd_engine::records::projection::{LOOK_AGAIN, Projection, STEP, blocking, step};
-use offerd_engine::records::reading::{self, Held};
-use offerd_engine::records::{Unavailable, contacts};
+use offerd_engine::records::reading::{self, LeadState};
+use offerd_engine::records::{RecordUnavailable, contacts};
 use offerd_model::EventType;
 use offerd_store::entities::Happening;
 use offerd_store::{Commit, CommitError, Store};
@@ -52,16 +52,16 @@ impl ContactIndex {
     /// Indexes leads. A lead that cannot be read at the moment fails the step, so that it is retried.
     async fn take_in(&self, happenings: Vec<Happening>, moved: Commit) -> Result<(), CommitError> {
         let store = self.0.clone();
-        let found = move || -> Result<Vec<Commit>, Unavailable> {
+        let found = move || -> Result<Vec<Commit>, RecordUnavailable> {
             let mut found = Vec::new();
             for made in happenings.iter().filter(|one| one.event_type == EventType::LeadCreated) {
-                if let Held::Whole(record) = reading::held(&store, made.lead)? {
+                if let LeadState::Whole(record) = reading::held(&store, made.lead)? {
                     found.extend(contacts::found_by(&store, &record));
                 }
             }
             Ok(found)
         };
-        let unread = |Unavailable| CommitError::Failed("a lead cannot be read".to_owned());
+        let unread = |RecordUnavailable| CommitError::Failed("a lead cannot be read".to_owned());
         let found = blocking(found).await?.map_err(unread)?;
         // Skips leads that were erased meanwhile.
         self.0.commit_all(found, |failure| matches!(failure, CommitError::Erased)).await?;
@@ -101,7 +101,7 @@ mod tests {
         drop(store);
 
         let index = ContactIndex(Store::open_inline_with(&options).unwrap());
-        let made = writing::About::of(&record).happening(EventType::LeadCreated, record.created_at);
+        let made = writing::LeadReference::of(&record).happening(EventType::LeadCreated, record.created_at);
         let moved = || Commit::new().put(Tree::Meta, "moved", "value");
         let [contact] = contacts::contacts(&index.0, &record.lead)[..] else { panic!("one contact") };
         let file = options.path.join("volumes/1/00000001.records");

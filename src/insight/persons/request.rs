@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::consents::{Agreed, agreed};
-use super::dossier::{Dossier, dossier};
+use super::dossier::{AccessExport, dossier};
 use super::erasure::Erasure;
 use super::index::ContactIndex;
-use offerd_engine::matching::engine::Engine;
-use offerd_engine::records::reading::{self, Held};
-use offerd_engine::records::{Unavailable, contacts};
+use offerd_engine::matching::engine::MatchingEngine;
+use offerd_engine::records::reading::{self, LeadState};
+use offerd_engine::records::{RecordUnavailable, contacts};
 use offerd_model::{Lead, ProductType, SuppressionDigest, SuppressionKind, Timestamp};
 use offerd_store::entities::LeadRecord;
 use offerd_store::tokens::Tokens;
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The subject of a request, as the SHA-256 digest of a normalised mail address or telephone number.
 #[derive(Debug, Clone, Copy)]
-pub struct Who {
+pub struct ContactDigest {
     /// The kind of contact.
     pub kind: SuppressionKind,
     /// The digest of its normal form.
@@ -52,11 +52,11 @@ pub struct FoundLead {
 /// Everything stored about a person.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Copy {
+pub struct PersonExport {
     /// When the copy was compiled.
     pub exported_at: Timestamp,
     /// The dossier of each lead.
-    pub leads: Vec<Dossier>,
+    pub leads: Vec<AccessExport>,
 }
 
 /// The receipt for an erasure request.
@@ -79,7 +79,7 @@ pub struct Receipt {
     /// The names of the companies that owned the leads.
     pub companies: Vec<String>,
     /// The contact details that were opted out; `None` where no opt-out was requested.
-    pub left_alone: Option<Listed>,
+    pub left_alone: Option<OptOutCounts>,
     /// Unreadable places of the store, which may hold more leads of the person.
     #[serde(default)]
     pub unread: usize,
@@ -90,7 +90,7 @@ pub struct Receipt {
 /// Entries added to the opt-out list, counted by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
+pub struct OptOutCounts {
     /// E-mail addresses.
     pub emails: usize,
     /// Telephone numbers.
@@ -100,11 +100,11 @@ pub struct Listed {
 }
 
 /// The digests to opt out, by kind.
-pub type Named = [(SuppressionKind, BTreeSet<SuppressionDigest>); SuppressionKind::ALL.len()];
+pub type OptOutDigests = [(SuppressionKind, BTreeSet<SuppressionDigest>); SuppressionKind::ALL.len()];
 
 /// Why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotDone {
+pub enum PersonRequestError {
     /// The index is still catching up, so leads could be missed.
     #[error(
         "leads are still coming into the index of persons, so that some could be missed; ask again in a minute"
@@ -115,15 +115,15 @@ pub enum NotDone {
     Unavailable,
 }
 
-impl From<Unavailable> for NotDone {
-    fn from(Unavailable: Unavailable) -> Self {
+impl From<RecordUnavailable> for PersonRequestError {
+    fn from(RecordUnavailable: RecordUnavailable) -> Self {
         Self::Unavailable
     }
 }
 
 /// The leads about a person, with what they reveal.
 #[derive(Debug)]
-pub struct About {
+pub struct PersonLeads {
     /// The leads, in order of creation.
     pub found: Vec<FoundLead>,
     /// Leads about the person with unreadable records.
@@ -132,7 +132,7 @@ pub struct About {
     pub unread: usize,
     /// Every address, number, and name with date of birth that the leads give for the applicant, and the
     /// contact the leads were found by. Co-applicants made no request and are left out.
-    pub named: Named,
+    pub named: OptOutDigests,
     /// Whether any of the leads satisfies the caller's predicate.
     pub is_told: bool,
 }
@@ -141,20 +141,24 @@ pub struct About {
 /// each.
 ///
 /// # Errors
-/// [`NotDone`]
-pub async fn about(engine: &Engine, who: Who, is_told: &dyn Fn(&Lead) -> bool) -> Result<About, NotDone> {
+/// [`PersonRequestError`]
+pub async fn about(
+    engine: &MatchingEngine,
+    who: ContactDigest,
+    is_told: &dyn Fn(&Lead) -> bool,
+) -> Result<PersonLeads, PersonRequestError> {
     let store = &engine.records.store;
     let named = SuppressionKind::ALL.map(|kind| {
         let given = (kind == who.kind).then_some(who.digest);
         (kind, BTreeSet::from_iter(given))
     });
-    let mut about = About { found: Vec::new(), damaged: Vec::new(), unread: 0, named, is_told: false };
+    let mut about = PersonLeads { found: Vec::new(), damaged: Vec::new(), unread: 0, named, is_told: false };
     for lead in leads(engine, who).await? {
         let record = match reading::held(store, lead)? {
-            Held::Whole(record) => record,
+            LeadState::Whole(record) => record,
             // The key of a dropped or erased lead is gone.
-            Held::Nothing => continue,
-            Held::Damaged => {
+            LeadState::Nothing => continue,
+            LeadState::Damaged => {
                 about.damaged.push(lead);
                 continue;
             }
@@ -173,15 +177,15 @@ pub async fn about(engine: &Engine, who: Who, is_told: &dyn Fn(&Lead) -> bool) -
 /// Copies everything stored about the person of these leads.
 ///
 /// # Errors
-/// [`NotDone`]
-pub fn copy(engine: &Engine, leads: &[FoundLead]) -> Result<Copy, NotDone> {
+/// [`PersonRequestError`]
+pub fn copy(engine: &MatchingEngine, leads: &[FoundLead]) -> Result<PersonExport, PersonRequestError> {
     let dossiers = leads.iter().filter_map(|found| dossier(engine, found.lead_uuid).transpose());
     let leads = dossiers.collect::<Result<_, _>>()?;
-    Ok(Copy { exported_at: Utc::now().into(), leads })
+    Ok(PersonExport { exported_at: Utc::now().into(), leads })
 }
 
 /// The names of the companies that own the leads.
-pub fn companies(engine: &Engine, leads: &[FoundLead]) -> BTreeMap<Uuid, String> {
+pub fn companies(engine: &MatchingEngine, leads: &[FoundLead]) -> BTreeMap<Uuid, String> {
     let tokens = Tokens::of(engine.records.store.clone());
     let companies: BTreeSet<Uuid> = leads.iter().map(|found| found.company_uuid).collect();
     companies.into_iter().map(|uuid| (uuid, tokens.name_of(uuid))).collect()
@@ -190,27 +194,27 @@ pub fn companies(engine: &Engine, leads: &[FoundLead]) -> BTreeMap<Uuid, String>
 /// The uuids of the leads about a person. Lets the contact index catch up first.
 ///
 /// # Errors
-/// [`NotDone`]
-pub async fn leads(engine: &Engine, who: Who) -> Result<Vec<Uuid>, NotDone> {
+/// [`PersonRequestError`]
+pub async fn leads(engine: &MatchingEngine, who: ContactDigest) -> Result<Vec<Uuid>, PersonRequestError> {
     let mut index = ContactIndex(engine.records.store.clone());
     match index.catch_up(Instant::now() + PATIENCE).await {
         Ok(true) => {}
-        Ok(false) => return Err(NotDone::Indexing),
+        Ok(false) => return Err(PersonRequestError::Indexing),
         Err(failure) => {
             tracing::error!(%failure, "leads could not be brought into the index of persons");
-            return Err(NotDone::Unavailable);
+            return Err(PersonRequestError::Unavailable);
         }
     }
     let store = &engine.records.store;
     store.found_by(&contacts::contact(store, who.kind, &who.digest)).map_err(|failure| {
         tracing::error!(%failure, "the index of persons could not be read");
-        NotDone::Unavailable
+        PersonRequestError::Unavailable
     })
 }
 
-impl Listed {
+impl OptOutCounts {
     /// Counts the digests of each kind.
-    pub fn of(named: &Named) -> Self {
+    pub fn of(named: &OptOutDigests) -> Self {
         let [emails, phones, names] = named.each_ref().map(|(_, digests)| digests.len());
         Self { emails, phones, names }
     }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use offerd_model::FeaturedFinancialInstitution;
 use offerd_partners::base_url::absolute;
-use offerd_partners::{Book, Identity};
+use offerd_partners::{Book, PartnerIdentity};
 
 /// Lists the featured institutions by name, each once. Partners of one institution share its uuid; the first
 /// of them represents it. `base_url` replaces the placeholder in URLs of partner files.
@@ -20,7 +20,7 @@ pub fn featured_institutions(book: &Book, base_url: &str) -> Vec<FeaturedFinanci
     institutions
 }
 
-fn shown(identity: &Identity, base_url: &str) -> FeaturedFinancialInstitution {
+fn shown(identity: &PartnerIdentity, base_url: &str) -> FeaturedFinancialInstitution {
     FeaturedFinancialInstitution {
         uuid: identity.institution,
         name: identity.partner.name.clone(),

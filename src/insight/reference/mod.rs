@@ -9,4 +9,4 @@ mod vehicles;
 pub use featured::featured_institutions;
 pub use samples::{Sample, sample};
 pub use universities::Universities;
-pub use vehicles::{Vehicles, Wanted, YEARS};
+pub use vehicles::{VehicleFilter, Vehicles, YEARS};

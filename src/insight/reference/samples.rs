@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use offerd_partners::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES};
 use offerd_partners::catalog::CatalogOffer;
-use offerd_partners::{Book, Identity, Seat};
+use offerd_partners::{Book, PartnerIdentity, Seat};
 
 /// The templates. The suffixes of their names enable escaping.
 const TEMPLATES: [(&str, &str); 3] = [
@@ -58,14 +58,14 @@ fn names(seat: &Seat, begun: &str) -> bool {
     seat.text.json.contains(begun) || seat.offers.iter().any(lead_there)
 }
 
-fn logo(identity: &Identity) -> String {
+fn logo(identity: &PartnerIdentity) -> String {
     let name = &identity.partner.name;
     let letters = name.split_whitespace().filter_map(|word| word.chars().find(|one| one.is_alphanumeric()));
     let initials: String = letters.take(2).flat_map(char::to_uppercase).collect();
     write("logo.xml", context! { name, initials, tone => tone(name) })
 }
 
-fn card(identity: &Identity, offer: &CatalogOffer) -> String {
+fn card(identity: &PartnerIdentity, offer: &CatalogOffer) -> String {
     let (partner, name) = (&identity.partner.name, words(offer.key()));
     let size = |text: &str, most: f64| most.min(CARD_ROOM / (LETTER * text.chars().count() as f64));
     write(

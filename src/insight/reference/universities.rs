@@ -15,11 +15,11 @@ const NAMES: &str = include_str!("universities.txt");
 #[derive(Debug)]
 pub struct Universities {
     /// In the order of the file, which is the order of every answer.
-    entries: Vec<Entry>,
+    entries: Vec<UniversityEntry>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct UniversityEntry {
     name: &'static str,
     folded: String,
 }
@@ -27,7 +27,7 @@ struct Entry {
 impl Universities {
     /// Parses the list; called once, at start.
     pub fn load() -> Self {
-        let entries = NAMES.lines().map(|name| Entry { name, folded: plain_text(name) }).collect();
+        let entries = NAMES.lines().map(|name| UniversityEntry { name, folded: plain_text(name) }).collect();
         Self { entries }
     }
 

@@ -14,8 +14,8 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use crate::sheet::lines::{Lines, decoded};
-use crate::sheet::rows::{Fault as RowFault, Row, Rows};
+use crate::sheet::lines::{TextLines, decoded};
+use crate::sheet::rows::{CsvFault as RowFault, CsvRow, CsvRows};
 use offerd_base::declaration::{Fault, did_you_mean, nearest};
 use offerd_base::ids;
 use offerd_base::regular_file;
@@ -48,13 +48,13 @@ pub struct Vehicles {
     entries: Vec<VehicleDetails>,
     years: Vec<i32>,
     /// The answer to each look-up, as positions in the list; each name once, in alphabetical order.
-    index: HashMap<Question, Vec<u32>>,
+    index: HashMap<VehicleLookup, Vec<u32>>,
 }
 
 /// A look-up: the makes of a year, the models of a year and make, or the cars of a year, make and model.
 /// `None` matches any; names are in lower case.
 #[derive(Debug, PartialEq, Eq, Hash)]
-enum Question {
+enum VehicleLookup {
     Makes(Option<i32>),
     Models(Option<i32>, Option<String>),
     Cars(Option<i32>, Option<String>, Option<String>),
@@ -62,7 +62,7 @@ enum Question {
 
 /// A filter for cars; `None` matches any. Names are compared regardless of case.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted<'w> {
+pub struct VehicleFilter<'w> {
     /// The model year.
     pub year: Option<i32>,
     /// The manufacturer.
@@ -100,12 +100,12 @@ impl Vehicles {
     }
 
     fn read(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Result<Self, Vec<FaultAt>> {
-        let lines = Lines::new(decoded(bytes.as_ref(), None), "save the file as UTF-8");
-        let mut rows = Rows::new(lines, None);
+        let lines = TextLines::new(decoded(bytes.as_ref(), None), "save the file as UTF-8");
+        let mut rows = CsvRows::new(lines, None);
         let (line, names) = rows.names().map_err(|message| vec![(None, String::new(), message)])?;
         let columns = Columns::of(line as usize, &names)?;
-        let mut reading = Reading::default();
-        for Row { line, cells } in rows {
+        let mut reading = VehicleParser::default();
+        for CsvRow { line, cells } in rows {
             if reading.entries.len() > MOST_CARS {
                 let message = format!("has more than {MOST_CARS} cars, the most that are taken in");
                 reading.fault(None, "", message);
@@ -131,21 +131,22 @@ impl Vehicles {
 
     /// The makes of a year, or of all years, in alphabetical order.
     pub fn makes(&self, year: Option<i32>) -> impl ExactSizeIterator<Item = &str> {
-        self.found(Question::Makes(year)).map(|car| car.make.as_str())
+        self.found(VehicleLookup::Makes(year)).map(|car| car.make.as_str())
     }
 
     /// The models of a year and make, or of all, in alphabetical order.
     pub fn models(&self, year: Option<i32>, make: Option<&str>) -> impl ExactSizeIterator<Item = &str> {
-        self.found(Question::Models(year, make.map(str::to_ascii_lowercase))).map(|car| car.model.as_str())
+        self.found(VehicleLookup::Models(year, make.map(str::to_ascii_lowercase)))
+            .map(|car| car.model.as_str())
     }
 
     /// The matching cars, by year, make, model and trim.
-    pub fn trims(&self, wanted: Wanted<'_>) -> impl ExactSizeIterator<Item = &VehicleDetails> {
+    pub fn trims(&self, wanted: VehicleFilter<'_>) -> impl ExactSizeIterator<Item = &VehicleDetails> {
         let [make, model] = [wanted.make, wanted.model].map(|name| name.map(str::to_ascii_lowercase));
-        self.found(Question::Cars(wanted.year, make, model))
+        self.found(VehicleLookup::Cars(wanted.year, make, model))
     }
 
-    fn found(&self, question: Question) -> impl ExactSizeIterator<Item = &VehicleDetails> {
+    fn found(&self, question: VehicleLookup) -> impl ExactSizeIterator<Item = &VehicleDetails> {
         let places = self.index.get(&question).map_or(&[][..], Vec::as_slice);
         places.iter().map(|place| &self.entries[*place as usize])
     }
@@ -154,25 +155,25 @@ impl Vehicles {
     fn of(entries: Vec<VehicleDetails>) -> Self {
         let mut years: Vec<i32> = entries.iter().map(|car| car.year).collect();
         years.dedup();
-        let mut index: HashMap<Question, Vec<u32>> = HashMap::new();
+        let mut index: HashMap<VehicleLookup, Vec<u32>> = HashMap::new();
         let mut note = |question, place| index.entry(question).or_default().push(place);
         for (place, car) in (0_u32..).zip(&entries) {
             let [make, model] = [&car.make, &car.model].map(|name| [None, Some(name.to_ascii_lowercase())]);
             for year in [None, Some(car.year)] {
-                note(Question::Makes(year), place);
+                note(VehicleLookup::Makes(year), place);
                 for make in make.clone() {
-                    note(Question::Models(year, make.clone()), place);
+                    note(VehicleLookup::Models(year, make.clone()), place);
                     for model in model.clone() {
-                        note(Question::Cars(year, make.clone(), model), place);
+                        note(VehicleLookup::Cars(year, make.clone(), model), place);
                     }
                 }
             }
         }
         for (question, places) in &mut index {
             match question {
-                Question::Makes(_) => name_once(places, |place| &entries[place as usize].make),
-                Question::Models(..) => name_once(places, |place| &entries[place as usize].model),
-                Question::Cars(..) => {}
+                VehicleLookup::Makes(_) => name_once(places, |place| &entries[place as usize].make),
+                VehicleLookup::Models(..) => name_once(places, |place| &entries[place as usize].model),
+                VehicleLookup::Cars(..) => {}
             }
         }
         Self { entries, years, index }
@@ -221,13 +222,13 @@ impl Columns {
 type Car = (i32, String, String, String);
 
 #[derive(Default)]
-struct Reading {
+struct VehicleParser {
     /// With the line of each entry.
     entries: BTreeMap<Car, (usize, Uuid, i64)>,
     faults: Vec<FaultAt>,
 }
 
-impl Reading {
+impl VehicleParser {
     fn fault(&mut self, line: Option<usize>, column: &str, message: impl Into<String>) {
         self.faults.push((line, column.to_owned(), message.into()));
     }
@@ -335,8 +336,8 @@ mod tests {
         vehicles.models(year, make).map(str::to_owned).collect()
     }
 
-    fn of(year: i32, make: &'static str) -> Wanted<'static> {
-        Wanted { year: Some(year), make: Some(make), model: None }
+    fn of(year: i32, make: &'static str) -> VehicleFilter<'static> {
+        VehicleFilter { year: Some(year), make: Some(make), model: None }
     }
 
     fn faults(text: &str) -> Vec<String> {
@@ -351,7 +352,7 @@ mod tests {
         assert!(vehicles.years().len() >= 8 && vehicles.years().is_sorted());
         assert!(vehicles.makes(None).len() >= 12);
         assert_eq!(models(&vehicles, Some(2021), Some("tesla")), ["Model 3", "Model Y"]);
-        let camry = Wanted { model: Some("Camry"), ..of(2021, "Toyota") };
+        let camry = VehicleFilter { model: Some("Camry"), ..of(2021, "Toyota") };
         let trims: Vec<&str> = vehicles.trims(camry).map(|entry| entry.trim.as_str()).collect();
         assert_eq!(trims, ["LE", "SE", "XLE", "XSE"]);
         let ids: BTreeSet<(Uuid, i64)> =
@@ -383,7 +384,7 @@ mod tests {
                     named.into_iter().collect::<Vec<_>>()
                 );
                 for model in every(|car| &car.model) {
-                    let found: Vec<_> = vehicles.trims(Wanted { year, make, model }).collect();
+                    let found: Vec<_> = vehicles.trims(VehicleFilter { year, make, model }).collect();
                     assert_eq!(found, of_make().filter(|car| is(&car.model, model)).collect::<Vec<_>>());
                 }
             }
@@ -396,7 +397,7 @@ mod tests {
     /// Clients store the ids, so every build must derive the same ones.
     #[test]
     fn ids_are_made_of_what_a_car_is_and_stay() {
-        let wanted = Wanted { model: Some("Camry"), ..of(2021, "Toyota") };
+        let wanted = VehicleFilter { model: Some("Camry"), ..of(2021, "Toyota") };
         let (sample, own) = (Vehicles::sample(), "years,make,model,trim\n2021,Toyota,Camry,LE\n");
         let own = Vehicles::read(own).unwrap();
         let (first, alone) = (sample.trims(wanted).next().unwrap(), own.trims(wanted).next().unwrap());
@@ -409,7 +410,7 @@ mod tests {
         let uuid = Uuid::from_u128(7);
         let text = format!("make,model,trim,ucgVehicleId,uuid,years\nAldine,Vireo,S,4711,{uuid},2020\n");
         let vehicles = Vehicles::read(&format!("\u{feff}{text}")).unwrap();
-        let found: Vec<_> = vehicles.trims(Wanted::default()).collect();
+        let found: Vec<_> = vehicles.trims(VehicleFilter::default()).collect();
         assert_eq!((found[0].uuid, found[0].ucg_vehicle_id, found[0].year), (uuid, 4711, 2020));
     }
 

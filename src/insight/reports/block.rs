@@ -31,7 +31,7 @@ const SPARSE: u8 = 255;
 
 const COLUMNS: usize = 2 + Measure::COUNT;
 
-type Column = [i64; CHUNK];
+type ChunkColumn = [i64; CHUNK];
 
 /// Encodes cells, which must be ordered by their ids.
 pub fn write(cells: &[(Ids, Measures)]) -> Vec<u8> {
@@ -61,13 +61,13 @@ pub fn write(cells: &[(Ids, Measures)]) -> Vec<u8> {
 /// # Errors
 /// The bytes are no block, are cut off, or have a trailing rest.
 pub fn read(bytes: &[u8], mut tell: impl FnMut(Ids, &Measures)) -> Result<(), CodecError> {
-    let mut input = Input(bytes);
+    let mut input = BlockInput(bytes);
     if input.number::<u8>()? != FORMAT {
-        return Err(Input::fault());
+        return Err(BlockInput::fault());
     }
-    let mut left = usize::try_from(input.number::<u64>()?).map_err(|_| Input::fault())?;
+    let mut left = usize::try_from(input.number::<u64>()?).map_err(|_| BlockInput::fault())?;
     let written = Some(2 + usize::from(input.number::<u8>()?)).filter(|columns| *columns <= COLUMNS);
-    let written = written.ok_or_else(Input::fault)?;
+    let written = written.ok_or_else(BlockInput::fault)?;
     let mut before = (0_i64, 0_i64);
     let mut columns = [[0; CHUNK]; COLUMNS];
     while left > 0 {
@@ -83,7 +83,7 @@ pub fn read(bytes: &[u8], mut tell: impl FnMut(Ids, &Measures)) -> Result<(), Co
         }
         left -= here;
     }
-    if input.0.is_empty() { Ok(()) } else { Err(Input::fault()) }
+    if input.0.is_empty() { Ok(()) } else { Err(BlockInput::fault()) }
 }
 
 fn write_column(values: &[i64], bytes: &mut Vec<u8>) {
@@ -131,9 +131,9 @@ fn number<T: Serialize>(value: T, bytes: &mut Vec<u8>) {
 }
 
 /// The unread rest of the input.
-struct Input<'a>(&'a [u8]);
+struct BlockInput<'a>(&'a [u8]);
 
-impl Input<'_> {
+impl BlockInput<'_> {
     fn fault() -> CodecError {
         CodecError::of("a block of cells is cut off, too long, or of another format")
     }
@@ -144,7 +144,7 @@ impl Input<'_> {
         Ok(value)
     }
 
-    fn column(&mut self, column: &mut Column, here: usize) -> Result<(), CodecError> {
+    fn column(&mut self, column: &mut ChunkColumn, here: usize) -> Result<(), CodecError> {
         let width = self.number::<u8>()?;
         if width == SPARSE {
             column[..here].fill(0);

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 
 use super::block;
-use super::cells::{Cells, Ids, OfDay};
-use super::dimension::Kind;
-use super::key::{Grain, Place, Space, TOGETHER, kind_bytes};
+use super::cells::{DayCells, Ids, ReportCells};
+use super::dimension::CellDimensions;
+use super::key::{CompanyPeriod, CountSpace, Granularity, TOGETHER, kind_bytes};
 use super::measure::Measures;
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
@@ -21,22 +21,23 @@ const PARTS: usize = 8;
 const FEW_BYTES: usize = 32 * 1024;
 
 /// The blocks of one part, by kind.
-pub type Blocks = Vec<(Kind, Vec<u8>)>;
+pub type Blocks = Vec<(CellDimensions, Vec<u8>)>;
 
 /// Encodes cells as parts: one for each day, and one for each month.
-pub fn parts(cells: &Cells) -> BTreeMap<Place, Blocks> {
-    let mut places: BTreeMap<Place, Vec<&OfDay>> = BTreeMap::new();
+pub fn parts(cells: &ReportCells) -> BTreeMap<CompanyPeriod, Blocks> {
+    let mut places: BTreeMap<CompanyPeriod, Vec<&DayCells>> = BTreeMap::new();
     for (at, of_day) in &cells.by {
-        for grain in [Grain::Day, Grain::Month] {
-            let place = Place { company: at.company, test: at.test, grain, period: grain.period(at.day) };
+        for grain in [Granularity::Day, Granularity::Month] {
+            let place =
+                CompanyPeriod { company: at.company, test: at.test, grain, period: grain.period(at.day) };
             places.entry(place).or_default().push(of_day);
         }
     }
     places.into_iter().map(|(place, days)| (place, blocks(&days))).collect()
 }
 
-fn blocks(days: &[&OfDay]) -> Blocks {
-    let mut sums: BTreeMap<Kind, BTreeMap<Ids, Measures>> = BTreeMap::new();
+fn blocks(days: &[&DayCells]) -> Blocks {
+    let mut sums: BTreeMap<CellDimensions, BTreeMap<Ids, Measures>> = BTreeMap::new();
     for (kind, cells) in days.iter().copied().flatten() {
         let of_kind = sums.entry(*kind).or_default();
         cells.iter().for_each(|(ids, measures)| of_kind.entry(*ids).or_default().add(measures));
@@ -51,7 +52,7 @@ fn written(cells: BTreeMap<Ids, Measures>) -> Vec<u8> {
 }
 
 /// Adds a part of a day or month to the commit.
-pub fn put(commit: Commit, space: Space, place: Place, part: u32, blocks: &Blocks) -> Commit {
+pub fn put(commit: Commit, space: CountSpace, place: CompanyPeriod, part: u32, blocks: &Blocks) -> Commit {
     let bytes: usize = blocks.iter().map(|(_, block)| block.len()).sum();
     if bytes <= FEW_BYTES {
         let key = place.block(space, TOGETHER, part);
@@ -67,19 +68,24 @@ pub fn put(commit: Commit, space: Space, place: Place, part: u32, blocks: &Block
 ///
 /// # Errors
 /// The parts cannot be read.
-pub fn merged(store: &Store, space: Space, place: Place, part: u32) -> Result<Option<Commit>, CommitError> {
+pub fn merged(
+    store: &Store,
+    space: CountSpace,
+    place: CompanyPeriod,
+    part: u32,
+) -> Result<Option<Commit>, CommitError> {
     let keys_of = |kind| {
         let keys = store.scan(Tree::Reports, place.blocks(space, kind));
         keys.map(|record| record.map_err(unreadable)).collect::<Result<Vec<_>, _>>()
     };
     let together = keys_of(TOGETHER)?;
     // A part with a record for each kind has one for the whole.
-    if together.len() + keys_of(kind_bytes(Kind::WHOLE))?.len() < PARTS {
+    if together.len() + keys_of(kind_bytes(CellDimensions::WHOLE))?.len() < PARTS {
         return Ok(None);
     }
     let mut commit = Commit::new();
     // With the keys of their records, for reporting damage.
-    let mut few: HashMap<Kind, Vec<_>> = HashMap::new();
+    let mut few: HashMap<CellDimensions, Vec<_>> = HashMap::new();
     for (key, bytes) in together {
         for (kind, block) in store.decode::<Blocks>(Tree::Reports, &key, &bytes).map_err(unreadable)? {
             few.entry(kind).or_default().push((key.clone(), block));
@@ -87,7 +93,7 @@ pub fn merged(store: &Store, space: Space, place: Place, part: u32) -> Result<Op
         commit = commit.remove(Tree::Reports, key);
     }
     let mut merged = Blocks::new();
-    for kind in Kind::all(u8::try_from(super::SLOTS_MAX).unwrap_or(u8::MAX)) {
+    for kind in CellDimensions::all(u8::try_from(super::SLOTS_MAX).unwrap_or(u8::MAX)) {
         let of_kind = keys_of(kind_bytes(kind))?;
         commit = of_kind.iter().fold(commit, |commit, (key, _)| commit.remove(Tree::Reports, key));
         let mut cells: BTreeMap<Ids, Measures> = BTreeMap::new();

@@ -14,12 +14,12 @@ use uuid::Uuid;
 
 use super::SLOTS_MAX;
 use super::blocks::{self, unreadable};
-use super::cells::{At, Cells, Values};
-use super::dimension::{Kind, Slot, TAGS_MAX};
-use super::key::{self, Place, Space};
+use super::cells::{CompanyDay, ItemValues, ReportCells};
+use super::dimension::{CellDimensions, DimensionSlot, TAGS_MAX};
+use super::key::{self, CompanyPeriod, CountSpace};
 use super::measure::{Measure, Measures};
 use super::names::{NONE, Names, OTHER, UNKNOWN};
-use super::subject::{AtPartner, Person};
+use super::subject::{CountedLead, PartnerSeat};
 use offerd_base::config::ReportSettings;
 use offerd_base::telemetry::metrics::{REPORT_CELLS, REPORT_TAGS_BEYOND};
 use offerd_model::ProductType;
@@ -35,19 +35,19 @@ const WRITES_A_PART: u32 = 20;
 
 /// A count with its progress.
 #[derive(Debug)]
-pub struct Count {
+pub struct ReportCount {
     /// Its key space.
-    pub space: Space,
+    pub space: CountSpace,
     /// The generation in force when this count was loaded; its own, unless that one was damaged.
     in_force: u32,
     /// Its progress.
-    pub state: State,
+    pub state: CountState,
     rules: Arc<ReportSettings>,
     /// The state as stored; `None` if the store has none.
     stored: Option<Vec<u8>>,
-    names: HashMap<(Uuid, Slot), Names>,
+    names: HashMap<(Uuid, DimensionSlot), Names>,
     /// Cells not known to be written.
-    pub pending: Cells,
+    pub pending: ReportCells,
     written_at: Instant,
     /// The duration of the last write.
     pub wrote_for: Duration,
@@ -55,7 +55,7 @@ pub struct Count {
 
 /// The company and time under which something counts.
 #[derive(Debug, Clone, Copy)]
-pub struct When {
+pub struct CompanyTime {
     /// The company.
     pub company: Uuid,
     /// Whether the lead is a test.
@@ -67,7 +67,7 @@ pub struct When {
 /// The progress of a count. Committed together with the cells, so that each record is counted exactly once
 /// despite crashes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
+pub struct CountState {
     /// The number of writes, which numbers the next part.
     pub writes: u32,
     /// The cursors of each company in its [feeds](offerd_engine::records::projection::FEEDS): the arrival of
@@ -83,16 +83,16 @@ pub struct State {
 }
 
 /// A commit of a count, with the encoded state that it writes.
-pub type Draft = (Commit, Vec<u8>);
+pub type CountCommit = (Commit, Vec<u8>);
 
-impl Count {
+impl ReportCount {
     /// Loads the count in force of a zone; an empty one if the store has none.
     ///
     /// # Errors
     /// The count cannot be read.
     pub fn load(store: &Store, zone: Tz, rules: Arc<ReportSettings>) -> Result<Self, CommitError> {
         let in_force = Self::generation_in_force(store, zone)?;
-        let space = Space { zone, generation: in_force };
+        let space = CountSpace { zone, generation: in_force };
         let count = Self::of(store, space, Arc::clone(&rules));
         let is_lost = match &count {
             Ok(count) => count.stored.is_none() && store.scan(Tree::Reports, space.blocks()).next().is_some(),
@@ -106,7 +106,7 @@ impl Count {
             zone = zone.name(),
             "the count for reports is damaged, and made anew from the records that there are"
         );
-        let anew = Space { generation: in_force.wrapping_add(1), ..space };
+        let anew = CountSpace { generation: in_force.wrapping_add(1), ..space };
         let anew = Self::of(store, anew, rules).map_err(unreadable)?;
         Ok(Self { in_force, ..anew })
     }
@@ -131,18 +131,18 @@ impl Count {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn of(store: &Store, space: Space, rules: Arc<ReportSettings>) -> Result<Self, ReadError> {
+    pub fn of(store: &Store, space: CountSpace, rules: Arc<ReportSettings>) -> Result<Self, ReadError> {
         let stored = store.get(Tree::Reports, space.state())?;
         let mut state = match &stored {
             Some(bytes) => store.decode(Tree::Reports, &space.state(), bytes)?,
-            None => State::default(),
+            None => CountState::default(),
         };
         for tag in &rules.tags {
             if !state.tags.contains(tag) && state.tags.len() < TAGS_MAX {
                 state.tags.push(tag.clone());
             }
         }
-        let mut names: HashMap<(Uuid, Slot), Names> = HashMap::new();
+        let mut names: HashMap<(Uuid, DimensionSlot), Names> = HashMap::new();
         for record in store.scan(Tree::Reports, space.names()) {
             let (key, bytes) = record?;
             let Some((place, first)) = space.names_of(&key) else { continue };
@@ -156,20 +156,20 @@ impl Count {
             rules,
             stored,
             names,
-            pending: Cells::default(),
+            pending: ReportCells::default(),
             written_at: Instant::now(),
             wrote_for: Duration::ZERO,
         })
     }
 
     /// The names of a dimension at a company.
-    pub fn names(&self, company: Uuid, slot: Slot) -> &Names {
+    pub fn names(&self, company: Uuid, slot: DimensionSlot) -> &Names {
         static NO_OWN: LazyLock<Names> = LazyLock::new(Names::default);
         self.names.get(&(company, slot)).unwrap_or(&NO_OWN)
     }
 
     /// The values of a dimension that were counted at any company.
-    pub fn known(&self, slot: Slot) -> BTreeSet<&str> {
+    pub fn known(&self, slot: DimensionSlot) -> BTreeSet<&str> {
         let of_slot = self.names.iter().filter(|((_, of), _)| *of == slot);
         of_slot.flat_map(|(_, names)| names.names.iter().map(|name| &**name)).collect()
     }
@@ -180,72 +180,95 @@ impl Count {
         at.with_timezone(&self.space.zone).date_naive()
     }
 
-    fn at(&self, When { company, test, at }: When) -> At {
-        At { company, test, day: self.day(at) }
+    fn at(&self, CompanyTime { company, test, at }: CompanyTime) -> CompanyDay {
+        CompanyDay { company, test, day: self.day(at) }
     }
 
     /// Counts something about a lead and, if given, a partner's seat.
-    pub fn add(&mut self, when: When, person: &Person, at_partner: Option<&AtPartner>, measures: Measures) {
+    pub fn add(
+        &mut self,
+        when: CompanyTime,
+        person: &CountedLead,
+        at_partner: Option<&PartnerSeat>,
+        measures: Measures,
+    ) {
         let values = self.values(when.company, person, at_partner);
         self.pending.add(self.at(when), &values, measures);
     }
 
     /// Counts something about a rate table: in the whole, and once for each product type of its seats; in no
     /// other dimension.
-    pub fn add_table(&mut self, when: When, products: &BTreeSet<ProductType>, measures: Measures) {
-        let ids = products.iter().map(|product| self.id(when.company, Slot::PRODUCT, product.as_str()));
-        let values = Values(vec![ids.collect()]);
+    pub fn add_table(&mut self, when: CompanyTime, products: &BTreeSet<ProductType>, measures: Measures) {
+        let ids =
+            products.iter().map(|product| self.id(when.company, DimensionSlot::PRODUCT, product.as_str()));
+        let values = ItemValues(vec![ids.collect()]);
         self.pending.add(self.at(when), &values, measures);
     }
 
     /// Counts a lead by the partners that have seats at its first table, once for each value.
-    pub fn add_by_partner(&mut self, when: When, person: &Person, places: &[AtPartner], measures: Measures) {
-        let values: Vec<Values> =
+    pub fn add_by_partner(
+        &mut self,
+        when: CompanyTime,
+        person: &CountedLead,
+        places: &[PartnerSeat],
+        measures: Measures,
+    ) {
+        let values: Vec<ItemValues> =
             places.iter().map(|place| self.values(when.company, person, Some(place))).collect();
-        let is_by_partner = |kind: Kind| kind.has(Slot::PARTNER) || kind.has(Slot::SUB_TYPE);
+        let is_by_partner =
+            |kind: CellDimensions| kind.has(DimensionSlot::PARTNER) || kind.has(DimensionSlot::SUB_TYPE);
         self.pending.add_once(self.at(when), &values, is_by_partner, measures);
     }
 
     /// The ids of an item's values in each dimension. A lead without a seat has no partner, and the product
     /// types that it asks for.
-    fn values(&mut self, company: Uuid, person: &Person, at_partner: Option<&AtPartner>) -> Values {
+    fn values(
+        &mut self,
+        company: Uuid,
+        person: &CountedLead,
+        at_partner: Option<&PartnerSeat>,
+    ) -> ItemValues {
         let lead = if person.record.is_some() { NONE } else { UNKNOWN };
-        let mut slots = vec![Vec::new(); usize::from(Slot::tag(self.state.tags.len()).0)];
-        let mut set = |slot: Slot, ids: Vec<u32>| slots[usize::from(slot.0)] = ids;
+        let mut slots = vec![Vec::new(); usize::from(DimensionSlot::tag(self.state.tags.len()).0)];
+        let mut set = |slot: DimensionSlot, ids: Vec<u32>| slots[usize::from(slot.0)] = ids;
         match at_partner {
             Some(place) => {
                 let product = place.product_type.iter().map(|product| product.as_str());
-                set(Slot::PRODUCT, self.ids(company, Slot::PRODUCT, product, NONE));
+                set(DimensionSlot::PRODUCT, self.ids(company, DimensionSlot::PRODUCT, product, NONE));
                 let sub_types = place.sub_types.iter().map(|sub_type| sub_type.as_str());
-                set(Slot::SUB_TYPE, self.ids(company, Slot::SUB_TYPE, sub_types, NONE));
+                set(DimensionSlot::SUB_TYPE, self.ids(company, DimensionSlot::SUB_TYPE, sub_types, NONE));
                 let partner = place.partner.iter().map(String::as_str);
-                set(Slot::PARTNER, self.ids(company, Slot::PARTNER, partner, UNKNOWN));
+                set(DimensionSlot::PARTNER, self.ids(company, DimensionSlot::PARTNER, partner, UNKNOWN));
             }
             None => {
                 let products = person.asks_for().into_iter().map(|product| product.as_str());
-                set(Slot::PRODUCT, self.ids(company, Slot::PRODUCT, products, lead));
+                set(DimensionSlot::PRODUCT, self.ids(company, DimensionSlot::PRODUCT, products, lead));
             }
         }
-        set(Slot::RATING, self.ids(company, Slot::RATING, person.rating().into_iter(), lead));
-        set(Slot::STATE, self.ids(company, Slot::STATE, person.state().into_iter(), lead));
+        set(
+            DimensionSlot::RATING,
+            self.ids(company, DimensionSlot::RATING, person.rating().into_iter(), lead),
+        );
+        set(DimensionSlot::STATE, self.ids(company, DimensionSlot::STATE, person.state().into_iter(), lead));
         // A tag that is no longer counted keeps its slot and its cells.
         let rules = Arc::clone(&self.rules);
         for tag in &rules.tags {
             let Some(nth) = self.state.tags.iter().position(|known| known == tag) else { continue };
-            let slot = Slot::tag(nth);
+            let slot = DimensionSlot::tag(nth);
             set(slot, self.ids(company, slot, person.tag(tag).into_iter(), lead));
         }
         let experiments = person.experiments();
         if !experiments.is_empty() {
             slots.resize(SLOTS_MAX, Vec::new());
             let labels = experiments.iter().map(String::as_str);
-            slots[usize::from(Slot::EXPERIMENT.0)] = self.ids(company, Slot::EXPERIMENT, labels, NONE);
+            slots[usize::from(DimensionSlot::EXPERIMENT.0)] =
+                self.ids(company, DimensionSlot::EXPERIMENT, labels, NONE);
         }
-        Values(slots)
+        ItemValues(slots)
     }
 
     /// The id of a value of a dimension at a company.
-    pub fn id(&mut self, company: Uuid, slot: Slot, value: &str) -> u32 {
+    pub fn id(&mut self, company: Uuid, slot: DimensionSlot, value: &str) -> u32 {
         let most = if slot.is_tag() { self.rules.tag_values } else { VALUES_MAX };
         self.names.entry((company, slot)).or_default().id(value, most)
     }
@@ -254,13 +277,13 @@ impl Count {
     fn ids<'v>(
         &mut self,
         company: Uuid,
-        slot: Slot,
+        slot: DimensionSlot,
         values: impl Iterator<Item = &'v str>,
         instead: u32,
     ) -> Vec<u32> {
         let mut ids: Vec<u32> = values.map(|value| self.id(company, slot, value)).collect();
         if slot.is_tag() && ids.contains(&OTHER) {
-            let tag = self.state.tags[usize::from(slot.0 - Slot::TAG.0)].clone();
+            let tag = self.state.tags[usize::from(slot.0 - DimensionSlot::TAG.0)].clone();
             counter!(REPORT_TAGS_BEYOND, "tag" => tag).increment(1);
         }
         ids.sort_unstable();
@@ -280,7 +303,7 @@ impl Count {
 
     /// The commit that stores all cells in memory, guarded against counts of other processes, with the days
     /// and months that get a part; `None` if all is stored.
-    pub fn draft(&mut self) -> Option<(Draft, Vec<Place>)> {
+    pub fn draft(&mut self) -> Option<(CountCommit, Vec<CompanyPeriod>)> {
         self.written_at = Instant::now();
         if self.stored.as_ref() == Some(&codec::encode(&self.state)) && self.pending.count == 0 {
             return None;
@@ -305,7 +328,7 @@ impl Count {
     ///
     /// # Errors
     /// The parts cannot be read.
-    pub fn merge(&self, store: &Store, place: Place) -> Result<Option<Draft>, CommitError> {
+    pub fn merge(&self, store: &Store, place: CompanyPeriod) -> Result<Option<CountCommit>, CommitError> {
         let merged = blocks::merged(store, self.space, place, self.state.writes)?;
         let stored = self.stored.as_deref().unwrap_or_default();
         let guarded = |commit: Commit| commit.unchanged(Tree::Reports, self.space.state(), stored);
@@ -313,8 +336,8 @@ impl Count {
     }
 
     /// Adds the next state, with one more write, to a commit.
-    fn with_next_state(&self, commit: Commit) -> Draft {
-        let state = codec::encode(&State { writes: self.state.writes + 1, ..self.state.clone() });
+    fn with_next_state(&self, commit: Commit) -> CountCommit {
+        let state = codec::encode(&CountState { writes: self.state.writes + 1, ..self.state.clone() });
         (commit.put(Tree::Reports, self.space.state(), state.clone()), state)
     }
 
@@ -323,11 +346,11 @@ impl Count {
         self.stored = Some(state);
         self.state.writes += 1;
         self.names.values_mut().for_each(Names::note_written);
-        self.pending = Cells::default();
+        self.pending = ReportCells::default();
     }
 }
 
-impl State {
+impl CountState {
     /// Notes that a partner has reported a measure.
     pub fn note_reported(&mut self, partner: &str, measure: Measure) {
         *self.reported.entry(partner.to_owned()).or_default() |= 1 << measure as u8;
@@ -344,6 +367,6 @@ impl State {
 }
 
 const _: () = assert!(
-    SLOTS_MAX == Slot::EXPERIMENT.0 as usize + 1
-        && Slot::EXPERIMENT.0 as usize == Slot::TAG.0 as usize + TAGS_MAX
+    SLOTS_MAX == DimensionSlot::EXPERIMENT.0 as usize + 1
+        && DimensionSlot::EXPERIMENT.0 as usize == DimensionSlot::TAG.0 as usize + TAGS_MAX
 );

@@ -4,33 +4,33 @@
 
 use chrono::{Days, Months, NaiveDate};
 
-use super::key::Grain;
-use super::query::Range;
+use super::key::Granularity;
+use super::query::DayRange;
 
 /// Consecutive days or months.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stretch {
+pub struct PeriodRange {
     /// Whether they are days or months.
-    pub grain: Grain,
+    pub grain: Granularity,
     /// From the first day of the first to the last day of the last.
-    pub range: Range,
+    pub range: DayRange,
     /// Whether they are subtracted.
     pub is_less: bool,
 }
 
 /// Covers a range whose days need no separate sums.
-pub fn cover(range: Range) -> Vec<Stretch> {
-    let mut stretches: Vec<Stretch> = Vec::new();
+pub fn cover(range: DayRange) -> Vec<PeriodRange> {
+    let mut stretches: Vec<PeriodRange> = Vec::new();
     for month in months(range) {
-        let part = Range { first: month.first.max(range.first), last: month.last.min(range.last) };
-        let whole = Stretch { grain: Grain::Month, range: month, is_less: false };
+        let part = DayRange { first: month.first.max(range.first), last: month.last.min(range.last) };
+        let whole = PeriodRange { grain: Granularity::Month, range: month, is_less: false };
         if part == month {
-            match stretches.last_mut().filter(|last| last.grain == Grain::Month && !last.is_less) {
+            match stretches.last_mut().filter(|last| last.grain == Granularity::Month && !last.is_less) {
                 Some(last) if last.range.last.succ_opt() == Some(month.first) => last.range.last = month.last,
                 _ => stretches.push(whole),
             }
         } else if part.days() * 2 <= month.days() {
-            stretches.push(Stretch { range: part, ..days(range) });
+            stretches.push(PeriodRange { range: part, ..days(range) });
         } else {
             stretches.push(whole);
             stretches.extend(outside(month, part));
@@ -40,26 +40,26 @@ pub fn cover(range: Range) -> Vec<Stretch> {
 }
 
 /// Covers a range day by day.
-pub fn days(range: Range) -> Stretch {
-    Stretch { grain: Grain::Day, range, is_less: false }
+pub fn days(range: DayRange) -> PeriodRange {
+    PeriodRange { grain: Granularity::Day, range, is_less: false }
 }
 
 /// The days of a month before and after a part of it.
-fn outside(month: Range, part: Range) -> impl Iterator<Item = Stretch> {
-    let before = part.first.pred_opt().map(|last| Range { first: month.first, last });
-    let behind = part.last.succ_opt().map(|first| Range { first, last: month.last });
+fn outside(month: DayRange, part: DayRange) -> impl Iterator<Item = PeriodRange> {
+    let before = part.first.pred_opt().map(|last| DayRange { first: month.first, last });
+    let behind = part.last.succ_opt().map(|first| DayRange { first, last: month.last });
     let outside = before.into_iter().chain(behind).filter(|range| range.first <= range.last);
-    outside.map(|range| Stretch { is_less: true, ..days(range) })
+    outside.map(|range| PeriodRange { is_less: true, ..days(range) })
 }
 
 /// The whole months that a range touches.
-fn months(range: Range) -> impl Iterator<Item = Range> {
-    let first = Grain::Month.period(range.first);
+fn months(range: DayRange) -> impl Iterator<Item = DayRange> {
+    let first = Granularity::Month.period(range.first);
     let next = |month: &NaiveDate| month.checked_add_months(Months::new(1));
     let months = std::iter::successors(Some(first), next).take_while(move |month| *month <= range.last);
     months.map(move |first| {
         let last = next(&first).and_then(|next| next.checked_sub_days(Days::new(1)));
-        Range { first, last: last.unwrap_or(range.last) }
+        DayRange { first, last: last.unwrap_or(range.last) }
     })
 }
 
@@ -75,7 +75,7 @@ mod tests {
         #[test]
         fn each_day_of_the_range_counts_once_and_no_other(first in 0..1500_u64, length in 0..800_u64) {
             let day = |nth| NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + Days::new(nth);
-            let range = Range { first: day(first), last: day(first + length) };
+            let range = DayRange { first: day(first), last: day(first + length) };
             let stretches = cover(range);
             let mut counted: BTreeMap<NaiveDate, i32> = BTreeMap::new();
             for stretch in &stretches {
@@ -87,7 +87,7 @@ mod tests {
             prop_assert!(counted.values().all(|count| *count == 1));
             prop_assert_eq!(counted.into_keys().collect::<Vec<_>>(),
                 range.first.iter_days().take_while(|day| *day <= range.last).collect::<Vec<_>>());
-            let days: i64 = stretches.iter().filter(|one| one.grain == Grain::Day).map(|one| one.range.days()).sum();
+            let days: i64 = stretches.iter().filter(|one| one.grain == Granularity::Day).map(|one| one.range.days()).sum();
             prop_assert!(days <= 30);
         }
     }

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 /// The most tag names that are counted.
 pub const TAGS_MAX: usize = 8;
 
-/// A stored dimension, by its number. Tags have the numbers from [`Slot::TAG`] on, in the order in which they
+/// A stored dimension, by its number. Tags have the numbers from [`DimensionSlot::TAG`] on, in the order in which they
 /// were first counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Slot(pub u8);
+pub struct DimensionSlot(pub u8);
 
-impl Slot {
+impl DimensionSlot {
     /// Product type.
     pub const PRODUCT: Self = Self(0);
     /// Product sub-type.
@@ -43,14 +43,14 @@ impl Slot {
 
 /// The dimensions of a cell: none, one, or a pair in the order of their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Kind(pub Option<Slot>, pub Option<Slot>);
+pub struct CellDimensions(pub Option<DimensionSlot>, pub Option<DimensionSlot>);
 
-impl Kind {
+impl CellDimensions {
     /// The whole, without a dimension.
     pub const WHOLE: Self = Self(None, None);
 
     /// The kind of some dimensions; `None` for more than two.
-    pub fn of(slots: &[Slot]) -> Option<Self> {
+    pub fn of(slots: &[DimensionSlot]) -> Option<Self> {
         match *slots {
             [] => Some(Self::WHOLE),
             [one] => Some(Self(Some(one), None)),
@@ -61,14 +61,15 @@ impl Kind {
 
     /// Every kind that this many dimensions have.
     pub fn all(slots: u8) -> impl Iterator<Item = Self> {
-        let singles = (0..slots).map(|one| Self(Some(Slot(one)), None));
-        let pairs = (0..slots)
-            .flat_map(move |one| (one + 1..slots).map(move |other| Self(Some(Slot(one)), Some(Slot(other)))));
+        let singles = (0..slots).map(|one| Self(Some(DimensionSlot(one)), None));
+        let pairs = (0..slots).flat_map(move |one| {
+            (one + 1..slots).map(move |other| Self(Some(DimensionSlot(one)), Some(DimensionSlot(other))))
+        });
         std::iter::once(Self::WHOLE).chain(singles).chain(pairs)
     }
 
     /// Whether the kind has a dimension.
-    pub fn has(self, slot: Slot) -> bool {
+    pub fn has(self, slot: DimensionSlot) -> bool {
         self.0 == Some(slot) || self.1 == Some(slot)
     }
 }
@@ -85,16 +86,16 @@ pub enum Dimension {
     /// Company.
     Company,
     /// A stored dimension: its slot and its name.
-    Stored(Slot, String),
+    Stored(DimensionSlot, String),
 }
 
-const STORED: [(&str, Slot); 6] = [
-    ("product", Slot::PRODUCT),
-    ("subType", Slot::SUB_TYPE),
-    ("partner", Slot::PARTNER),
-    ("rating", Slot::RATING),
-    ("state", Slot::STATE),
-    ("experiment", Slot::EXPERIMENT),
+const STORED: [(&str, DimensionSlot); 6] = [
+    ("product", DimensionSlot::PRODUCT),
+    ("subType", DimensionSlot::SUB_TYPE),
+    ("partner", DimensionSlot::PARTNER),
+    ("rating", DimensionSlot::RATING),
+    ("state", DimensionSlot::STATE),
+    ("experiment", DimensionSlot::EXPERIMENT),
 ];
 
 /// The dimensions that are not stored in cells.
@@ -109,7 +110,7 @@ impl Dimension {
     /// Finds a dimension by its name, with these counted tags.
     pub fn named(name: &str, tags: &[String]) -> Option<Self> {
         let stored = || STORED.iter().find(|(known, _)| *known == name).map(|(_, slot)| *slot);
-        let tag = || tags.iter().position(|tag| tag == name).map(Slot::tag);
+        let tag = || tags.iter().position(|tag| tag == name).map(DimensionSlot::tag);
         let other = OTHERS.iter().find(|(known, _)| *known == name).map(|(_, other)| other.clone());
         other.or_else(|| Some(Self::Stored(stored().or_else(tag)?, name.to_owned())))
     }
@@ -121,7 +122,7 @@ impl Dimension {
     }
 
     /// Its slot, if it is stored in cells.
-    pub fn slot(&self) -> Option<Slot> {
+    pub fn slot(&self) -> Option<DimensionSlot> {
         if let Self::Stored(slot, _) = self { Some(*slot) } else { None }
     }
 
@@ -162,10 +163,12 @@ mod tests {
 
     #[test]
     fn every_pair_of_dimensions_is_a_kind_once() {
-        let kinds: std::collections::BTreeSet<Kind> = Kind::all(7).collect();
-        assert_eq!((kinds.len(), Kind::all(7).count()), (1 + 7 + 21, 1 + 7 + 21));
-        assert!(kinds.contains(&Kind::of(&[Slot::tag(1), Slot::PARTNER]).unwrap()));
-        assert_eq!(Kind::of(&[Slot(0), Slot(1), Slot(2)]), None);
+        let kinds: std::collections::BTreeSet<CellDimensions> = CellDimensions::all(7).collect();
+        assert_eq!((kinds.len(), CellDimensions::all(7).count()), (1 + 7 + 21, 1 + 7 + 21));
+        assert!(
+            kinds.contains(&CellDimensions::of(&[DimensionSlot::tag(1), DimensionSlot::PARTNER]).unwrap())
+        );
+        assert_eq!(CellDimensions::of(&[DimensionSlot(0), DimensionSlot(1), DimensionSlot(2)]), None);
     }
 
     #[test]

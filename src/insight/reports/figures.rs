@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::measure::{Measure, Measures};
 
 #[derive(Debug, Clone, Copy)]
-enum Of {
+enum FigureFormula {
     /// A count.
     Count(Measure),
     /// An amount in dollars.
@@ -47,7 +47,7 @@ macro_rules! figures {
                 match self { $(Self::$figure => $heading,)+ }
             }
 
-            fn of(self) -> Of {
+            fn of(self) -> FigureFormula {
                 match self { $(Self::$figure => $of,)+ }
             }
         }
@@ -91,31 +91,31 @@ macro_rules! figures {
 
 figures! {
     /// Leads accepted.
-    Leads leads: count, "leads", "Leads", Of::Count(Measure::Leads);
+    Leads leads: count, "leads", "Leads", FigureFormula::Count(Measure::Leads);
     /// Leads whose first rate table has no offer.
-    WithoutOffers without_offers: count, "withoutOffers", "Without offers", Of::Count(Measure::WithoutOffers);
+    WithoutOffers without_offers: count, "withoutOffers", "Without offers", FigureFormula::Count(Measure::WithoutOffers);
     /// Asks of partners.
-    Asks asks: count, "asks", "Asks", Of::Count(Measure::Asks);
+    Asks asks: count, "asks", "Asks", FigureFormula::Count(Measure::Asks);
     /// Offers that partners answered with.
-    Offers offers: count, "offers", "Offers", Of::Count(Measure::Offers);
+    Offers offers: count, "offers", "Offers", FigureFormula::Count(Measure::Offers);
     /// Offers shown.
-    Shown shown: count, "shown", "Shown", Of::Count(Measure::Shown);
+    Shown shown: count, "shown", "Shown", FigureFormula::Count(Measure::Shown);
     /// Clicks on offers.
-    Clicks clicks: count, "clicks", "Clicks", Of::Count(Measure::Clicks);
+    Clicks clicks: count, "clicks", "Clicks", FigureFormula::Count(Measure::Clicks);
     /// Applications.
-    Applied applied: reported, "applied", "Applied", Of::Count(Measure::Applied);
+    Applied applied: reported, "applied", "Applied", FigureFormula::Count(Measure::Applied);
     /// Fundings.
-    Funded funded: reported, "funded", "Funded", Of::Count(Measure::Funded);
+    Funded funded: reported, "funded", "Funded", FigureFormula::Count(Measure::Funded);
     /// Fundings that were reversed; not included in `Funded`.
-    TakenBack taken_back: reported, "takenBack", "Taken back", Of::Count(Measure::TakenBack);
+    TakenBack taken_back: reported, "takenBack", "Taken back", FigureFormula::Count(Measure::TakenBack);
     /// Payouts net of reversals, in dollars.
-    Payouts payouts: amount, "payouts", "Payouts", Of::Dollars(Measure::Payouts);
+    Payouts payouts: amount, "payouts", "Payouts", FigureFormula::Dollars(Measure::Payouts);
     /// Reversed payouts, in dollars.
-    PayoutsTakenBack payouts_taken_back: amount, "payoutsTakenBack", "Payouts taken back", Of::Dollars(Measure::PayoutsTakenBack);
+    PayoutsTakenBack payouts_taken_back: amount, "payoutsTakenBack", "Payouts taken back", FigureFormula::Dollars(Measure::PayoutsTakenBack);
     /// Payouts per click, in dollars.
-    EarningsPerClick earnings_per_click: amount, "earningsPerClick", "Payout per click", Of::PayoutsBy(Measure::Clicks);
+    EarningsPerClick earnings_per_click: amount, "earningsPerClick", "Payout per click", FigureFormula::PayoutsBy(Measure::Clicks);
     /// Payouts per lead, in dollars.
-    EarningsPerLead earnings_per_lead: amount, "earningsPerLead", "Payout per lead", Of::PayoutsBy(Measure::Leads);
+    EarningsPerLead earnings_per_lead: amount, "earningsPerLead", "Payout per lead", FigureFormula::PayoutsBy(Measure::Leads);
 }
 
 impl Figure {
@@ -126,26 +126,26 @@ impl Figure {
 
     /// Whether it is an amount in dollars rather than a count.
     pub fn is_dollars(self) -> bool {
-        !matches!(self.of(), Of::Count(_))
+        !matches!(self.of(), FigureFormula::Count(_))
     }
 
     /// Its value for sorting; a ratio without a denominator sorts lowest.
     pub fn weight(self, counted: &Measures) -> f64 {
         match self.of() {
-            Of::Count(measure) => counted.get(measure) as f64,
-            Of::Dollars(measure) => counted.dollars(measure),
-            Of::PayoutsBy(by) if counted.get(by) > 0 => {
+            FigureFormula::Count(measure) => counted.get(measure) as f64,
+            FigureFormula::Dollars(measure) => counted.dollars(measure),
+            FigureFormula::PayoutsBy(by) if counted.get(by) > 0 => {
                 counted.dollars(Measure::Payouts) / counted.get(by) as f64
             }
-            Of::PayoutsBy(_) => f64::MIN,
+            FigureFormula::PayoutsBy(_) => f64::MIN,
         }
     }
 
     /// The measure it derives from; payouts for a ratio.
     fn measure(self) -> Measure {
         match self.of() {
-            Of::Count(measure) | Of::Dollars(measure) => measure,
-            Of::PayoutsBy(_) => Measure::Payouts,
+            FigureFormula::Count(measure) | FigureFormula::Dollars(measure) => measure,
+            FigureFormula::PayoutsBy(_) => Measure::Payouts,
         }
     }
 

@@ -5,33 +5,33 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::count::{Count, When};
+use super::count::{CompanyTime, ReportCount};
 use super::measure::{Measure, Measures};
-use super::subject::{AtPartner, Person, partner_of};
+use super::subject::{CountedLead, PartnerSeat, partner_of};
 use offerd_engine::rate_table::denied::Denied;
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::records::projection::{FEEDS, companies, first, next};
 use offerd_engine::records::{Records, reading};
 use offerd_model::{EventType, ProductSubType, ProductType};
 use offerd_partners::{Fingerprint, Quote, SeatTemplate};
-use offerd_store::entities::{Happening, HappeningDetails, Payout};
+use offerd_store::entities::{Happening, HappeningDetails, PayoutRecord};
 use offerd_store::{CommitError, FeedKey, Store, Tree};
 
 /// How long before a payout its event may have arrived, in microseconds: both are of one commit.
 const EARNED_WITHIN_US: u64 = 100_000;
 
 /// Counts the records of the feeds.
-pub struct Fold<'a> {
+pub struct FeedFold<'a> {
     records: &'a Records,
-    count: &'a mut Count,
-    people: HashMap<Uuid, Arc<Person>>,
+    count: &'a mut ReportCount,
+    people: HashMap<Uuid, Arc<CountedLead>>,
     sub_types: HashMap<Fingerprint, Option<ProductSubType>>,
     most: usize,
 }
 
-impl<'a> Fold<'a> {
+impl<'a> FeedFold<'a> {
     /// Counts into `count`, at most `most` records of each feed in a step.
-    pub fn new(records: &'a Records, count: &'a mut Count, most: usize) -> Self {
+    pub fn new(records: &'a Records, count: &'a mut ReportCount, most: usize) -> Self {
         Self { records, count, people: HashMap::new(), sub_types: HashMap::new(), most }
     }
 
@@ -52,7 +52,7 @@ impl<'a> Fold<'a> {
         let store = &self.records.store;
         let [events, payouts] = FEEDS;
         let events = next::<Happening>(store, (events, company, before[0]), self.most)?;
-        let payouts = next::<Payout>(store, (payouts, company, before[1]), self.most)?;
+        let payouts = next::<PayoutRecord>(store, (payouts, company, before[1]), self.most)?;
         for (_, happening) in events.listed {
             self.happened(company, &happening)?;
         }
@@ -75,7 +75,7 @@ impl<'a> Fold<'a> {
     fn happened(&mut self, company: Uuid, happening: &Happening) -> Result<(), CommitError> {
         // A report may be dated before its lead; it then counts on the lead's day.
         let at = happening.at.max(happening.lead_created_at);
-        let when = When { company, test: happening.test, at };
+        let when = CompanyTime { company, test: happening.test, at };
         let measure = match happening.event_type {
             EventType::LeadCreated => {
                 let person = self.person(happening.lead);
@@ -95,8 +95,8 @@ impl<'a> Fold<'a> {
     }
 
     /// Counts a payout, or its reversal, on the day on which it was earned.
-    fn paid(&mut self, company: Uuid, arrival_us: u64, payout: &Payout) {
-        let when = When { company, test: false, at: payout.counts_at() };
+    fn paid(&mut self, company: Uuid, arrival_us: u64, payout: &PayoutRecord) {
+        let when = CompanyTime { company, test: false, at: payout.counts_at() };
         let place = (payout.product_type, payout.institution.as_ref());
         let details = self.earned_by(company, arrival_us, payout.uuid).unwrap_or_default();
         let measures = (Measure::Payouts, Measures::of_payout(payout.cents));
@@ -105,7 +105,7 @@ impl<'a> Fold<'a> {
 
     fn reported(
         &mut self,
-        when: When,
+        when: CompanyTime,
         lead: Uuid,
         (product_type, institution): (Option<ProductType>, Option<&(Uuid, String)>),
         HappeningDetails { offer, product_sub_type, .. }: HappeningDetails,
@@ -117,7 +117,7 @@ impl<'a> Fold<'a> {
         if let Some(partner) = partner.as_deref().filter(|_| Measure::REPORTED.contains(&measure)) {
             self.count.state.note_reported(partner, measure);
         }
-        let place = AtPartner { product_type, sub_types: product_sub_type.into_iter().collect(), partner };
+        let place = PartnerSeat { product_type, sub_types: product_sub_type.into_iter().collect(), partner };
         self.count.add(when, &person, Some(&place), measures);
     }
 
@@ -133,7 +133,7 @@ impl<'a> Fold<'a> {
 
     /// Counts a new table. If it is its lead's first, the lead counts for the partners that have seats at it.
     /// Its asks and offers count once it is complete.
-    fn submitted(&mut self, when: When, happening: &Happening) -> Result<(), CommitError> {
+    fn submitted(&mut self, when: CompanyTime, happening: &Happening) -> Result<(), CommitError> {
         let table = happening.cause;
         let head = table.and_then(|table| reading::head(&self.records.store, table).ok().flatten());
         let person = self.person(happening.lead);
@@ -147,8 +147,8 @@ impl<'a> Fold<'a> {
             self.count.add_table(when, &product, Measures::of(Measure::Suppressed, 1));
         }
         if person.is_first(self.records, head.uuid) {
-            let places: Vec<AtPartner> = seats.iter().map(|seat| AtPartner::of(seat)).collect();
-            let when = When { at: happening.lead_created_at, ..when };
+            let places: Vec<PartnerSeat> = seats.iter().map(|seat| PartnerSeat::of(seat)).collect();
+            let when = CompanyTime { at: happening.lead_created_at, ..when };
             self.count.add_by_partner(when, &person, &places, Measures::of(Measure::Leads, 1));
         }
         if self.is_open(head.uuid) {
@@ -169,12 +169,12 @@ impl<'a> Fold<'a> {
             self.without_offers(company, &table);
         }
         let head = Arc::clone(table.head());
-        let when = When { company, test: head.test, at: head.created_at };
+        let when = CompanyTime { company, test: head.test, at: head.created_at };
         let person = self.person(head.lead);
         for answer in &answers {
             let seat = &table.seats()[usize::from(answer.seat)];
             if answer.outcome.was_asked() {
-                let asked = AtPartner::of(seat);
+                let asked = PartnerSeat::of(seat);
                 self.count.add(when, &person, Some(&asked), Measures::of(Measure::Asks, 1));
             }
             for quote in answer.outcome.quotes() {
@@ -198,16 +198,23 @@ impl<'a> Fold<'a> {
         let Some(record) = person.record.as_ref().filter(|_| person.is_first(self.records, head.uuid)) else {
             return;
         };
-        let when = When { company, test: head.test, at: record.created_at };
+        let when = CompanyTime { company, test: head.test, at: record.created_at };
         let one = Measures::of(Measure::WithoutOffers, 1);
-        let places: Vec<AtPartner> = table.seats().iter().map(|seat| AtPartner::of(seat)).collect();
+        let places: Vec<PartnerSeat> = table.seats().iter().map(|seat| PartnerSeat::of(seat)).collect();
         self.count.add(when, &person, None, one);
         self.count.add_by_partner(when, &person, &places, one);
     }
 
-    fn offer(&mut self, when: When, person: &Person, seat: &SeatTemplate, quote: &Quote, measure: Measure) {
+    fn offer(
+        &mut self,
+        when: CompanyTime,
+        person: &CountedLead,
+        seat: &SeatTemplate,
+        quote: &Quote,
+        measure: Measure,
+    ) {
         let sub_type = self.sub_type(quote);
-        let place = AtPartner::of(seat).with(sub_type);
+        let place = PartnerSeat::of(seat).with(sub_type);
         self.count.add(when, person, Some(&place), Measures::of(measure, 1));
     }
 
@@ -229,15 +236,15 @@ impl<'a> Fold<'a> {
         !matches!(self.records.store.get(Tree::OpenTables, table.as_bytes()), Ok(None))
     }
 
-    fn person(&mut self, lead: Uuid) -> Arc<Person> {
+    fn person(&mut self, lead: Uuid) -> Arc<CountedLead> {
         // Bounded: a step touches few leads.
-        let read = || Arc::new(Person::of(self.records, lead));
+        let read = || Arc::new(CountedLead::of(self.records, lead));
         Arc::clone(self.people.entry(lead).or_insert_with(read))
     }
 }
 
 /// The arrival of the first uncounted record of any company, in microseconds.
-pub fn behind(store: &Store, count: &Count) -> Option<u64> {
+pub fn behind(store: &Store, count: &ReportCount) -> Option<u64> {
     let next = |company: Uuid, feed, from_us| {
         let start = FeedKey::first_at(company, from_us).to_bytes();
         first(store, feed, start, company.as_bytes()).map(|key| key.arrival_us)

@@ -10,25 +10,25 @@ use super::measure::Measures;
 
 /// A group: the ids of its values in the report's dimensions; 0 for a dimension that the report does not
 /// have.
-pub type Group = [u32; 2];
+pub type GroupIds = [u32; 2];
 
 /// The least id of a dimension's values, and the number of ids from there on.
-pub type Bounds = (u32, u32);
+pub type IdRange = (u32, u32);
 
 /// Sums by group.
 #[derive(Debug)]
 pub enum Groups {
     /// A dense table of all possible groups.
-    Table { bounds: [Bounds; 2], sums: Vec<Measures> },
+    Table { bounds: [IdRange; 2], sums: Vec<Measures> },
     /// The groups that occur.
-    Found(HashMap<(u32, u32), Measures, BuildHasherDefault<OfGroup>>),
+    Found(HashMap<(u32, u32), Measures, BuildHasherDefault<GroupHasher>>),
 }
 
 /// Hashes the ids of a group. No outsider chooses them, so collisions need no defence.
 #[derive(Debug, Default, Clone)]
-pub struct OfGroup(u64);
+pub struct GroupHasher(u64);
 
-impl Hasher for OfGroup {
+impl Hasher for GroupHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -50,7 +50,7 @@ impl Default for Groups {
 
 impl Groups {
     /// No sums yet; dense if the bounds allow at most `most` groups.
-    pub fn within(bounds: [Bounds; 2], most: usize) -> Self {
+    pub fn within(bounds: [IdRange; 2], most: usize) -> Self {
         let [(_, one), (_, other)] = bounds;
         match (one as usize).checked_mul(other as usize).filter(|groups| *groups <= most) {
             Some(groups) => Self::Table { bounds, sums: vec![Measures::default(); groups] },
@@ -59,7 +59,7 @@ impl Groups {
     }
 
     /// The sum of a group, which must be within the bounds.
-    pub fn sum(&mut self, group: Group) -> &mut Measures {
+    pub fn sum(&mut self, group: GroupIds) -> &mut Measures {
         match self {
             Self::Table { bounds, sums } => &mut sums[place(bounds, group).expect("it is within bounds")],
             Self::Found(found) => found.entry(group.into()).or_default(),
@@ -72,7 +72,7 @@ impl Groups {
     }
 
     /// Removes and returns the sum of a group; zero if there is none.
-    pub fn take(&mut self, group: Group) -> Measures {
+    pub fn take(&mut self, group: GroupIds) -> Measures {
         match self {
             Self::Table { bounds, sums } => {
                 place(bounds, group).map(|place| std::mem::take(&mut sums[place])).unwrap_or_default()
@@ -82,7 +82,7 @@ impl Groups {
     }
 
     /// The groups with a non-zero sum.
-    pub fn each(self) -> Box<dyn Iterator<Item = (Group, Measures)>> {
+    pub fn each(self) -> Box<dyn Iterator<Item = (GroupIds, Measures)>> {
         match self {
             Self::Table { bounds: [(first, _), (second, width)], sums } => {
                 let group = move |nth: usize| {
@@ -101,7 +101,7 @@ impl Groups {
 }
 
 /// The index of a group in a table, if it is within the bounds.
-fn place([(first, rows), (second, width)]: &[Bounds; 2], [one, other]: Group) -> Option<usize> {
+fn place([(first, rows), (second, width)]: &[IdRange; 2], [one, other]: GroupIds) -> Option<usize> {
     let row = one.checked_sub(*first).filter(|row| row < rows)?;
     let column = other.checked_sub(*second).filter(|column| column < width)?;
     Some(row as usize * *width as usize + column as usize)

@@ -9,9 +9,9 @@ use tracing::{debug, error, info, warn};
 
 use super::Reports;
 use super::blocks::unreadable;
-use super::count::{Count, Draft};
-use super::fold::Fold;
-use super::key::Space;
+use super::count::{CountCommit, ReportCount};
+use super::fold::FeedFold;
+use super::key::CountSpace;
 use offerd_engine::records::projection::{LOOK_AGAIN, Projection, STEP, blocking};
 use offerd_store::CommitError;
 
@@ -53,7 +53,7 @@ impl Reports {
 
     async fn of_each_zone(
         &self,
-        read: fn(&Self, &RwLock<Count>) -> Result<(), CommitError>,
+        read: fn(&Self, &RwLock<ReportCount>) -> Result<(), CommitError>,
     ) -> Result<(), CommitError> {
         let reports = self.clone();
         blocking(move || reports.counts.iter().try_for_each(|count| read(&reports, count))).await?
@@ -112,9 +112,9 @@ impl Reports {
         let mut count = self.counts[place].write();
         // A rebuild may have replaced the count while no process was counting.
         if self.records.store.is_shared() && !count.is_in_force(&self.records.store)? {
-            *count = Count::load(&self.records.store, count.space.zone, Arc::clone(&self.rules))?;
+            *count = ReportCount::load(&self.records.store, count.space.zone, Arc::clone(&self.rules))?;
         }
-        let stepped = Fold::new(&self.records, &mut count, most).round();
+        let stepped = FeedFold::new(&self.records, &mut count, most).round();
         if stepped.is_err() {
             self.reload(&mut count)?;
         }
@@ -122,9 +122,10 @@ impl Reports {
     }
 
     /// Reloads a count from the store; discarded cells are counted again.
-    fn reload(&self, count: &mut Count) -> Result<(), CommitError> {
+    fn reload(&self, count: &mut ReportCount) -> Result<(), CommitError> {
         self.caught_up.store(false, Ordering::Release);
-        *count = Count::of(&self.records.store, count.space, Arc::clone(&self.rules)).map_err(unreadable)?;
+        *count =
+            ReportCount::of(&self.records.store, count.space, Arc::clone(&self.rules)).map_err(unreadable)?;
         Ok(())
     }
 
@@ -132,7 +133,7 @@ impl Reports {
     ///
     /// # Errors
     /// The store did not accept the write.
-    pub(super) async fn write_count(&self, counted: &RwLock<Count>) -> Result<(), CommitError> {
+    pub(super) async fn write_count(&self, counted: &RwLock<ReportCount>) -> Result<(), CommitError> {
         let begun = Instant::now();
         let (space, draft) = {
             let mut count = counted.write();
@@ -159,9 +160,9 @@ impl Reports {
     /// Commits a draft of a count and notes the outcome, unless the count was replaced meanwhile.
     async fn commit(
         &self,
-        counted: &RwLock<Count>,
-        space: Space,
-        (commit, state): Draft,
+        counted: &RwLock<ReportCount>,
+        space: CountSpace,
+        (commit, state): CountCommit,
     ) -> Result<(), CommitError> {
         let outcome = self.records.store.commit(commit).await;
         let mut count = counted.write();

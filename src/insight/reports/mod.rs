@@ -64,9 +64,9 @@ use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
-use self::count::Count;
+use self::count::ReportCount;
 pub use self::dimension::Dimension;
-use self::query::{Query, QueryFaults};
+use self::query::{QueryFaults, ReportQuery};
 pub use self::rebuild::{Rebuild, RebuildProgress, Rebuilt};
 use self::report::Report;
 use self::sums::{SumFault, Sums};
@@ -91,7 +91,7 @@ pub struct Reports {
     records: Records,
     /// The limits and names of reports.
     pub rules: Arc<ReportSettings>,
-    counts: Arc<Vec<RwLock<Count>>>,
+    counts: Arc<Vec<RwLock<ReportCount>>>,
     places: Arc<Semaphore>,
     /// Whether this process counts; otherwise it follows the stored counts.
     counting: Arc<AtomicBool>,
@@ -119,7 +119,7 @@ impl Reports {
     /// The counts cannot be read.
     pub fn of(records: Records, rules: ReportSettings) -> Result<Self, CommitError> {
         let rules = Arc::new(rules);
-        let load = |zone: &Tz| Count::load(&records.store, *zone, Arc::clone(&rules)).map(RwLock::new);
+        let load = |zone: &Tz| ReportCount::load(&records.store, *zone, Arc::clone(&rules)).map(RwLock::new);
         let counts = Arc::new(rules.zones.iter().map(load).collect::<Result<_, _>>()?);
         let (places, turn) = (Arc::new(Semaphore::new(rules.at_once)), Arc::new(Semaphore::new(1)));
         // On a database it counts once it is the leader.
@@ -145,16 +145,16 @@ impl Reports {
     ///
     /// # Errors
     /// Every fault of the query.
-    pub fn query(&self, pairs: &[(String, String)]) -> Result<Query, QueryFaults> {
+    pub fn query(&self, pairs: &[(String, String)]) -> Result<ReportQuery, QueryFaults> {
         let today = |zone: Tz| Utc::now().with_timezone(&zone).date_naive();
-        Query::read(pairs, &self.rules, &self.tags(), today)
+        ReportQuery::read(pairs, &self.rules, &self.tags(), today)
     }
 
     /// Makes a report; fails for filter values that were never counted. Blocks while it reads the store.
     ///
     /// # Errors
     /// [`ReportFault`]
-    pub fn report(&self, query: &Query) -> Result<Report, ReportFault> {
+    pub fn report(&self, query: &ReportQuery) -> Result<Report, ReportFault> {
         let report = self.report_or_empty(query)?;
         known(query, &self.count(query.zone).read(), &self.companies())?;
         Ok(report)
@@ -164,7 +164,7 @@ impl Reports {
     ///
     /// # Errors
     /// [`ReportFault`]
-    pub fn report_or_empty(&self, query: &Query) -> Result<Report, ReportFault> {
+    pub fn report_or_empty(&self, query: &ReportQuery) -> Result<Report, ReportFault> {
         let refused = |reason: &'static str| counter!(REPORTS_REFUSED, "reason" => reason).increment(1);
         let Ok(_place) = self.places.try_acquire() else {
             refused("busy");
@@ -188,12 +188,12 @@ impl Reports {
 
     /// The totals of a report, for the console's refresh once a minute; takes no slot of `reports.at_once`.
     /// `None` while records are being counted again after a crash.
-    pub fn totals(&self, query: &Query) -> Option<figures::Figures> {
+    pub fn totals(&self, query: &ReportQuery) -> Option<figures::Figures> {
         let is_told = !self.is_counting() || self.caught_up.load(Ordering::Acquire);
         self.made(query).ok().filter(|_| is_told).map(|report| report.total)
     }
 
-    fn made(&self, query: &Query) -> Result<Report, SumFault> {
+    fn made(&self, query: &ReportQuery) -> Result<Report, SumFault> {
         let named = self.companies();
         for attempt in 1.. {
             if !self.is_counting() {
@@ -228,7 +228,7 @@ impl Reports {
     }
 
     /// Reloads a count if another process has written it since.
-    fn take_in(&self, counted: &RwLock<Count>) -> Result<(), CommitError> {
+    fn take_in(&self, counted: &RwLock<ReportCount>) -> Result<(), CommitError> {
         let store = &self.records.store;
         let is_current = {
             let count = counted.read();
@@ -237,34 +237,34 @@ impl Reports {
         if is_current { Ok(()) } else { self.load_again(counted) }
     }
 
-    fn load_again(&self, counted: &RwLock<Count>) -> Result<(), CommitError> {
+    fn load_again(&self, counted: &RwLock<ReportCount>) -> Result<(), CommitError> {
         let zone = counted.read().space.zone;
-        let count = Count::load(&self.records.store, zone, Arc::clone(&self.rules))?;
+        let count = ReportCount::load(&self.records.store, zone, Arc::clone(&self.rules))?;
         *counted.write() = count;
         Ok(())
     }
 
-    fn writes(&self, count: &Count) -> Result<u32, CommitError> {
-        let state = self.records.store.read::<count::State>(Tree::Reports, count.space.state());
+    fn writes(&self, count: &ReportCount) -> Result<u32, CommitError> {
+        let state = self.records.store.read::<count::CountState>(Tree::Reports, count.space.state());
         Ok(state.map_err(blocks::unreadable)?.map_or(0, |state| state.writes))
     }
 
     /// For benches: adds to the first zone's count directly.
     #[doc(hidden)]
-    pub fn counted(&self, add: impl FnOnce(&mut Count)) {
+    pub fn counted(&self, add: impl FnOnce(&mut ReportCount)) {
         if let Some(count) = self.counts.first() {
             add(&mut count.write());
         }
     }
 
-    fn count(&self, zone: Tz) -> &RwLock<Count> {
+    fn count(&self, zone: Tz) -> &RwLock<ReportCount> {
         let place = self.rules.zones.iter().position(|known| *known == zone).unwrap_or(0);
         &self.counts[place]
     }
 }
 
 /// Checks that each filter value was ever counted; passes while nothing was counted at all.
-fn known(query: &Query, count: &Count, named: &[(Uuid, String)]) -> Result<(), ReportFault> {
+fn known(query: &ReportQuery, count: &ReportCount, named: &[(Uuid, String)]) -> Result<(), ReportFault> {
     let companies = report::all_companies(count, named.to_vec());
     for (dimension, value) in &query.filters {
         let (is_known, all): (bool, BTreeSet<&str>) = match dimension.slot() {

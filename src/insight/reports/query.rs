@@ -5,7 +5,7 @@ use std::fmt::Display;
 use chrono::{Datelike, Days, Months, NaiveDate, Weekday};
 use chrono_tz::Tz;
 
-use super::dimension::{Dimension, Kind, Slot};
+use super::dimension::{CellDimensions, Dimension, DimensionSlot};
 use super::figures::Figure;
 use offerd_base::config::ReportSettings;
 
@@ -20,7 +20,7 @@ const DAYS_MOST: i64 = 36_525;
 
 /// A range of days, both ends inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Range {
+pub struct DayRange {
     /// The first day.
     pub first: NaiveDate,
     /// The last day.
@@ -29,7 +29,7 @@ pub struct Range {
 
 /// The sort order of a report's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
+pub struct SortOrder {
     /// The sort column.
     pub by: OrderBy,
     /// Whether the greatest comes first.
@@ -49,9 +49,9 @@ pub enum OrderBy {
 
 /// The query of a report.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Query {
+pub struct ReportQuery {
     /// The days.
-    pub range: Range,
+    pub range: DayRange,
     /// The dimensions that it is grouped by, at most two.
     pub by: Vec<Dimension>,
     /// The filters: a dimension and its value.
@@ -63,7 +63,7 @@ pub struct Query {
     /// Whether to compare with the previous range.
     pub compare: bool,
     /// The sort order.
-    pub order: Order,
+    pub order: SortOrder,
     /// The most rows.
     pub limit: usize,
 }
@@ -74,7 +74,7 @@ pub type QueryFaults = Vec<(String, String)>;
 /// The names of all parameters.
 pub const PARAMETERS: [&str; 9] = ["from", "to", "by", "where", "zone", "leads", "compare", "sort", "limit"];
 
-impl Range {
+impl DayRange {
     /// The current ISO week up to `today`, and the whole week before it.
     pub fn weeks(today: NaiveDate) -> Option<[Self; 2]> {
         let this = Self { first: Dimension::Week.period(today), last: today };
@@ -113,7 +113,7 @@ impl Range {
     }
 }
 
-impl Query {
+impl ReportQuery {
     /// Parses a query. `today` gives the present day of a time zone; `tags` are the counted tags.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl Query {
         tags: &[String],
         today: impl Fn(Tz) -> NaiveDate,
     ) -> Result<Self, QueryFaults> {
-        let mut reading = Reading { pairs, faults: Vec::new() };
+        let mut reading = QueryParser { pairs, faults: Vec::new() };
         reading.refuse_unknown();
         let zone = reading.zone(rules);
         let range = reading.range(today(zone));
@@ -145,13 +145,13 @@ impl Query {
     }
 
     /// The kind of cells that its rows are summed from.
-    pub fn kind(&self) -> Kind {
-        Kind::of(&slots(&self.by, &self.filters)).unwrap_or(Kind::WHOLE)
+    pub fn kind(&self) -> CellDimensions {
+        CellDimensions::of(&slots(&self.by, &self.filters)).unwrap_or(CellDimensions::WHOLE)
     }
 
     /// The kind of cells that its totals are summed from.
-    pub fn kind_of_totals(&self) -> Kind {
-        Kind::of(&slots(&[], &self.filters)).unwrap_or(Kind::WHOLE)
+    pub fn kind_of_totals(&self) -> CellDimensions {
+        CellDimensions::of(&slots(&[], &self.filters)).unwrap_or(CellDimensions::WHOLE)
     }
 
     /// The value of the filter on a dimension.
@@ -166,20 +166,20 @@ impl Query {
 }
 
 /// The stored dimensions that are used, each once.
-fn slots(by: &[Dimension], filters: &[(Dimension, String)]) -> Vec<Slot> {
+fn slots(by: &[Dimension], filters: &[(Dimension, String)]) -> Vec<DimensionSlot> {
     let named = by.iter().chain(filters.iter().map(|(dimension, _)| dimension));
-    let mut slots: Vec<Slot> = named.filter_map(Dimension::slot).collect();
+    let mut slots: Vec<DimensionSlot> = named.filter_map(Dimension::slot).collect();
     slots.sort_unstable();
     slots.dedup();
     slots
 }
 
-struct Reading<'a> {
+struct QueryParser<'a> {
     pairs: &'a [(String, String)],
     faults: QueryFaults,
 }
 
-impl Reading<'_> {
+impl QueryParser<'_> {
     fn fault(&mut self, name: &str, wanted: impl Display) {
         self.faults.push((name.to_owned(), wanted.to_string()));
     }
@@ -212,11 +212,11 @@ impl Reading<'_> {
         usual
     }
 
-    fn range(&mut self, today: NaiveDate) -> Range {
+    fn range(&mut self, today: NaiveDate) -> DayRange {
         let last = self.day("to").unwrap_or(today);
         let usual = last.checked_sub_days(Days::new(USUAL_DAYS - 1)).unwrap_or(last);
         let first = self.day("from").unwrap_or(usual);
-        let range = Range { first, last };
+        let range = DayRange { first, last };
         if first > last {
             self.fault("from", format!("must be at or before `to` ({last}), got {first}"));
         } else if range.days() > DAYS_MOST {
@@ -295,11 +295,11 @@ impl Reading<'_> {
         }
     }
 
-    fn order(&mut self, by: &[Dimension]) -> Order {
+    fn order(&mut self, by: &[Dimension]) -> SortOrder {
         let by_time = by.iter().position(Dimension::is_time);
         let usual = match by_time {
-            Some(place) => Order { by: OrderBy::Dimension(place), descending: false },
-            None => Order { by: OrderBy::Figure(Figure::Leads), descending: true },
+            Some(place) => SortOrder { by: OrderBy::Dimension(place), descending: false },
+            None => SortOrder { by: OrderBy::Figure(Figure::Leads), descending: true },
         };
         let Some(given) = self.value("sort") else { return usual };
         let (name, descending) = given.strip_prefix('-').map_or((&given[..], false), |name| (name, true));
@@ -311,7 +311,7 @@ impl Reading<'_> {
                 self.fault("sort", format!("must come with compare=true, which `{name}` is known by"));
                 usual
             }
-            Some(by) => Order { by, descending },
+            Some(by) => SortOrder { by, descending },
             None => {
                 let mut names: Vec<String> = by.iter().map(ToString::to_string).collect();
                 names.extend(Figure::ALL.map(|figure| figure.name().to_owned()));
@@ -351,11 +351,11 @@ mod tests {
     use super::*;
     use offerd_base::config::Settings;
 
-    fn read(text: &str) -> Result<Query, QueryFaults> {
+    fn read(text: &str) -> Result<ReportQuery, QueryFaults> {
         let rules = Settings::from_layers(None, []).unwrap().reports;
         let pairs: Vec<(String, String)> = form_urlencoded::parse(text.as_bytes()).into_owned().collect();
         let today = |_| NaiveDate::from_ymd_opt(2026, 3, 31).unwrap();
-        Query::read(&pairs, &rules, &rules.tags, today)
+        ReportQuery::read(&pairs, &rules, &rules.tags, today)
     }
 
     #[test]
@@ -367,9 +367,9 @@ mod tests {
             (before.first.to_string(), before.last.to_string()),
             ("2025-10-01".into(), "2025-12-31".into())
         );
-        assert_eq!(query.kind(), Kind::of(&[Slot::PARTNER, Slot::TAG]).unwrap());
-        assert_eq!((query.kind_of_totals(), query.filters.len()), (Kind::WHOLE, 1));
-        assert_eq!(query.order, Order { by: OrderBy::Figure(Figure::Clicks), descending: true });
+        assert_eq!(query.kind(), CellDimensions::of(&[DimensionSlot::PARTNER, DimensionSlot::TAG]).unwrap());
+        assert_eq!((query.kind_of_totals(), query.filters.len()), (CellDimensions::WHOLE, 1));
+        assert_eq!(query.order, SortOrder { by: OrderBy::Figure(Figure::Clicks), descending: true });
         let usual = read("").unwrap();
         assert_eq!((usual.range.days(), usual.zone, usual.test), (30, Tz::UTC, false));
     }
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn a_week_so_far_is_compared_with_the_same_days_of_the_week_before() {
         let day = |text: &str| text.parse::<NaiveDate>().unwrap();
-        let [this, last] = Range::weeks(day("2026-11-18")).unwrap();
+        let [this, last] = DayRange::weeks(day("2026-11-18")).unwrap();
         assert_eq!((this.first, this.last), (day("2026-11-16"), day("2026-11-18")));
         assert_eq!((last.first, last.last), (day("2026-11-09"), day("2026-11-15")));
         let before = [this, last].map(|range| range.before().unwrap());
@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn rows_are_ordered_by_a_change_only_where_ranges_are_compared() {
         let query = read("by=partner&compare=true&sort=payoutsChange").unwrap();
-        assert_eq!(query.order, Order { by: OrderBy::Change(Figure::Payouts), descending: false });
+        assert_eq!(query.order, SortOrder { by: OrderBy::Change(Figure::Payouts), descending: false });
         let faults = read("by=partner&sort=payoutsChange").unwrap_err();
         assert!(faults[0].1.contains("compare=true"), "{faults:?}");
     }

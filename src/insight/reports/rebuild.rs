@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Reports;
 use super::blocks::unreadable;
-use super::count::Count;
-use super::fold::{self, Fold};
-use super::key::{self, Space};
+use super::count::ReportCount;
+use super::fold::{self, FeedFold};
+use super::key::{self, CountSpace};
 use offerd_engine::records::projection::Steps;
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
@@ -41,7 +41,7 @@ pub struct Rebuilt {
 pub struct Rebuild {
     reports: Reports,
     place: usize,
-    count: Arc<RwLock<Count>>,
+    count: Arc<RwLock<ReportCount>>,
     since: i64,
     cells: u64,
     steps: Steps,
@@ -65,7 +65,8 @@ impl Rebuild {
     /// The failure of the store. The count in force stays.
     pub async fn step(&mut self) -> Result<Option<RebuildProgress>, CommitError> {
         let (records, count) = (self.reports.records.clone(), Arc::clone(&self.count));
-        let more = self.steps.take(move || Fold::new(&records, &mut count.write(), STEP).round()).await??;
+        let more =
+            self.steps.take(move || FeedFold::new(&records, &mut count.write(), STEP).round()).await??;
         self.write_when_due(more).await?;
         if more {
             return Ok(Some(self.progress()));
@@ -110,22 +111,22 @@ impl Rebuild {
         let in_force =
             Commit::new().put(Tree::Reports, key::in_force(space.zone), codec::encode(&space.generation));
         store.commit(in_force).await?;
-        let counted = Count::of(store, space, Arc::clone(&self.reports.rules)).map_err(unreadable)?;
+        let counted = ReportCount::of(store, space, Arc::clone(&self.reports.rules)).map_err(unreadable)?;
         let last = std::mem::replace(&mut *self.reports.counts[self.place].write(), counted);
         remove(store, last.space).await
     }
 }
 
 /// An empty count of the next generation; removes the remains of an aborted rebuild first.
-async fn aside(reports: &Reports, place: usize) -> Result<Count, CommitError> {
+async fn aside(reports: &Reports, place: usize) -> Result<ReportCount, CommitError> {
     let mut space = reports.counts[place].read().space;
     space.generation = space.generation.wrapping_add(1);
     remove(&reports.records.store, space).await?;
-    Count::of(&reports.records.store, space, Arc::clone(&reports.rules)).map_err(unreadable)
+    ReportCount::of(&reports.records.store, space, Arc::clone(&reports.rules)).map_err(unreadable)
 }
 
 /// Removes a count, including damaged records.
-pub async fn remove(store: &Store, space: Space) -> Result<(), CommitError> {
+pub async fn remove(store: &Store, space: CountSpace) -> Result<(), CommitError> {
     for prefix in space.prefixes() {
         let keys = store.keys(Tree::Reports, &prefix).map_err(unreadable)?;
         store.remove_all(Tree::Reports, &keys).await?;

@@ -6,14 +6,14 @@ use std::collections::HashSet;
 use chrono::{Datelike, Days, Months, NaiveDate};
 use uuid::Uuid;
 
-use super::count::Count;
-use super::dimension::{Dimension, Slot};
+use super::count::ReportCount;
+use super::dimension::{Dimension, DimensionSlot};
 use super::figures::{Figure, Figures};
-use super::groups::{Group, Groups};
+use super::groups::{GroupIds, Groups};
 use super::measure::{Measure, Measures};
-use super::query::{Order, OrderBy, Query, Range};
+use super::query::{DayRange, OrderBy, ReportQuery, SortOrder};
 use super::sums::{SumFault, Sums};
-use crate::sheet::{Kind, Sheet, Value};
+use crate::sheet::{ColumnKind, Sheet, SheetValue};
 use offerd_model::record;
 
 record! {
@@ -60,14 +60,14 @@ record! {
     }
 }
 
-struct Draft {
-    group: Group,
+struct DraftRow {
+    group: GroupIds,
     now: Measures,
     /// Boxed, since there may be millions of rows and most have no previous value.
     before: Option<Box<Measures>>,
 }
 
-impl Draft {
+impl DraftRow {
     fn before(&self) -> Measures {
         self.before.as_deref().copied().unwrap_or_default()
     }
@@ -87,7 +87,7 @@ pub fn report(mut sums: Sums<'_>) -> Result<Report, SumFault> {
         Some(range) => moved(sums.groups(range)?, query, range),
         None => Groups::default(),
     };
-    let telling = Telling { query, count, labels: [0, 1].map(|place| sums.labels[place].names.clone()) };
+    let telling = RowRenderer { query, count, labels: [0, 1].map(|place| sums.labels[place].names.clone()) };
     let mut drafts = drafts(now, before);
     let rows_left_out = drafts.len().saturating_sub(query.limit);
     telling.sort(&mut drafts);
@@ -109,7 +109,7 @@ pub fn report(mut sums: Sums<'_>) -> Result<Report, SumFault> {
 }
 
 /// Moves groups of the previous range to the day, week or month that they are compared with.
-fn moved(groups: Groups, query: &Query, earlier: Range) -> Groups {
+fn moved(groups: Groups, query: &ReportQuery, earlier: DayRange) -> Groups {
     let Some(place) = query.place(Dimension::is_time) else { return groups };
     let months = query.range.whole_months();
     let moved = |number: u32| -> Option<u32> {
@@ -134,26 +134,26 @@ fn moved(groups: Groups, query: &Query, earlier: Range) -> Groups {
     all
 }
 
-fn drafts(now: Groups, mut before: Groups) -> Vec<Draft> {
+fn drafts(now: Groups, mut before: Groups) -> Vec<DraftRow> {
     let some = |before: Measures| (!before.is_empty()).then(|| Box::new(before));
-    let mut drafts: Vec<Draft> =
-        now.each().map(|(group, now)| Draft { group, now, before: some(before.take(group)) }).collect();
-    let gone = |(group, before)| Draft { group, now: Measures::default(), before: some(before) };
+    let mut drafts: Vec<DraftRow> =
+        now.each().map(|(group, now)| DraftRow { group, now, before: some(before.take(group)) }).collect();
+    let gone = |(group, before)| DraftRow { group, now: Measures::default(), before: some(before) };
     drafts.extend(before.each().map(gone));
     drafts
 }
 
-struct Telling<'a> {
-    query: &'a Query,
-    count: &'a Count,
+struct RowRenderer<'a> {
+    query: &'a ReportQuery,
+    count: &'a ReportCount,
     labels: [Vec<String>; 2],
 }
 
-impl Telling<'_> {
+impl RowRenderer<'_> {
     /// Keeps the first rows, in order, and drops the others.
-    fn sort(&self, drafts: &mut Vec<Draft>) {
-        let Order { by, descending } = self.query.order;
-        let compare = |one: &Draft, other: &Draft| -> Ordering {
+    fn sort(&self, drafts: &mut Vec<DraftRow>) {
+        let SortOrder { by, descending } = self.query.order;
+        let compare = |one: &DraftRow, other: &DraftRow| -> Ordering {
             let order = match by {
                 OrderBy::Figure(figure) => figure.weight(&one.now).total_cmp(&figure.weight(&other.now)),
                 OrderBy::Change(figure) => change(figure, one).total_cmp(&change(figure, other)),
@@ -169,7 +169,7 @@ impl Telling<'_> {
         drafts.sort_unstable_by(compare);
     }
 
-    fn compare(&self, place: usize, one: &Draft, other: &Draft) -> Ordering {
+    fn compare(&self, place: usize, one: &DraftRow, other: &DraftRow) -> Ordering {
         let numbers = [one, other].map(|draft| draft.group[place]);
         match self.query.by.get(place) {
             Some(by) if !by.is_time() => {
@@ -180,7 +180,7 @@ impl Telling<'_> {
         }
     }
 
-    fn row(&self, draft: &Draft) -> Row {
+    fn row(&self, draft: &DraftRow) -> Row {
         let places = self.query.by.iter().enumerate();
         let by: Vec<String> = places.map(|(place, by)| self.value(place, by, draft.group[place])).collect();
         let figures = self.figures(&draft.now, &by);
@@ -198,7 +198,7 @@ impl Telling<'_> {
 
     /// The figures of a row with these values; figures that its partner never reports are missing.
     fn figures(&self, measures: &Measures, by: &[String]) -> Figures {
-        let is_partner = |by: &Dimension| by.slot() == Some(Slot::PARTNER);
+        let is_partner = |by: &Dimension| by.slot() == Some(DimensionSlot::PARTNER);
         let place = self.query.place(is_partner);
         let of_row = place.and_then(|place| by.get(place)).map(String::as_str);
         let partner = of_row.or_else(|| self.query.only(is_partner));
@@ -209,7 +209,7 @@ impl Telling<'_> {
 }
 
 /// The change of a figure in a row; a ratio without a denominator counts as 0.
-fn change(figure: Figure, row: &Draft) -> f64 {
+fn change(figure: Figure, row: &DraftRow) -> f64 {
     let weight = |measures| Some(figure.weight(measures)).filter(|weight| *weight != f64::MIN).unwrap_or(0.0);
     weight(&row.now) - weight(&row.before())
 }
@@ -223,19 +223,19 @@ impl Report {
         let figures = behind.iter().flat_map(|behind| {
             Figure::ALL.map(|figure| {
                 let is_amount = figure.is_dollars() || *behind == "ChangePart";
-                let kind = if is_amount { Kind::Amount } else { Kind::Count };
+                let kind = if is_amount { ColumnKind::Amount } else { ColumnKind::Count };
                 (format!("{}{behind}", figure.name()), kind)
             })
         });
-        let columns = self.by.iter().map(|by| (by.clone(), Kind::Text)).chain(figures);
-        let row = |row: &Row| row.by.iter().map(Value::from).chain(row.values()).collect();
+        let columns = self.by.iter().map(|by| (by.clone(), ColumnKind::Text)).chain(figures);
+        let row = |row: &Row| row.by.iter().map(SheetValue::from).chain(row.values()).collect();
         Sheet::new(columns, self.rows.iter().map(row))
     }
 }
 
 impl Row {
     /// Its figures, in the order of the columns after its values.
-    fn values(&self) -> Vec<Value> {
+    fn values(&self) -> Vec<SheetValue> {
         let all = |figures: &Figures| Figure::ALL.map(|figure| figures.get(figure));
         let mut values = all(&self.figures).to_vec();
         if let Some(before) = &self.before {
@@ -244,12 +244,12 @@ impl Row {
             values.extend(changes.map(|change| change.map(|(more, _)| more)));
             values.extend(changes.map(|change| change.and_then(|(_, part)| part)));
         }
-        values.into_iter().map(Value::from).collect()
+        values.into_iter().map(SheetValue::from).collect()
     }
 }
 
 /// The companies that have a name or were ever counted.
-pub fn all_companies(count: &Count, named: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
+pub fn all_companies(count: &ReportCount, named: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
     let known: HashSet<Uuid> = named.iter().map(|(uuid, _)| *uuid).collect();
     let nameless = count.state.cursors.keys().filter(|uuid| !known.contains(uuid));
     let nameless: Vec<_> = nameless.map(|uuid| (*uuid, uuid.to_string())).collect();
@@ -257,7 +257,7 @@ pub fn all_companies(count: &Count, named: Vec<(Uuid, String)>) -> Vec<(Uuid, St
 }
 
 /// The companies of a report: all, or those that match its filter.
-pub fn companies(query: &Query, all: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
+pub fn companies(query: &ReportQuery, all: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
     let wanted = query.only(|by| *by == Dimension::Company);
     let is_wanted = |(uuid, name): &(Uuid, String)| {
         wanted.is_none_or(|wanted| wanted.eq_ignore_ascii_case(name) || wanted == uuid.to_string())

@@ -11,14 +11,14 @@ use offerd_store::entities::LeadRecord;
 
 /// The attributes of a lead that it is counted by.
 #[derive(Debug, Clone)]
-pub struct Person {
+pub struct CountedLead {
     /// The lead, unless it is erased.
     pub record: Option<LeadRecord>,
 }
 
 /// The partner's seat, where it is known.
 #[derive(Debug, Clone, Default)]
-pub struct AtPartner {
+pub struct PartnerSeat {
     /// The product type.
     pub product_type: Option<ProductType>,
     /// The product sub-types.
@@ -27,7 +27,7 @@ pub struct AtPartner {
     pub partner: Option<String>,
 }
 
-impl Person {
+impl CountedLead {
     /// Reads a lead, which may be unreadable.
     pub fn of(records: &Records, lead: Uuid) -> Self {
         Self { record: reading::lead(&records.store, lead).ok().flatten() }
@@ -72,7 +72,7 @@ impl Person {
     }
 }
 
-impl AtPartner {
+impl PartnerSeat {
     /// A seat, with the sub-types of its catalog's offers.
     pub fn of(seat: &SeatTemplate) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl AtPartner {
 /// lead's tables. Prefers a seat of the product type.
 pub fn partner_of(
     records: &Records,
-    person: &Person,
+    person: &CountedLead,
     offer: Option<Uuid>,
     institution: Option<Uuid>,
     product_type: Option<ProductType>,

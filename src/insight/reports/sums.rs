@@ -5,14 +5,14 @@ use uuid::Uuid;
 
 use super::blocks::{self, Blocks, unreadable};
 use super::cells::Ids;
-use super::count::Count;
-use super::cover::{Stretch, cover, days};
-use super::dimension::{Dimension, Kind, Slot};
-use super::groups::{Bounds, Group, Groups};
-use super::key::{Grain, Place, TOGETHER, kind_bytes, period_of};
+use super::count::ReportCount;
+use super::cover::{PeriodRange, cover, days};
+use super::dimension::{CellDimensions, Dimension, DimensionSlot};
+use super::groups::{GroupIds, Groups, IdRange};
+use super::key::{CompanyPeriod, Granularity, TOGETHER, kind_bytes, period_of};
 use super::measure::Measures;
 use super::names::Names;
-use super::query::{Query, Range};
+use super::query::{DayRange, ReportQuery};
 use offerd_store::{CommitError, Store, Tree};
 
 /// Why summing failed.
@@ -27,8 +27,8 @@ pub enum SumFault {
 /// Sums the cells of a count, both stored and in memory.
 pub struct Sums<'a> {
     pub store: &'a Store,
-    pub count: &'a Count,
-    pub query: &'a Query,
+    pub count: &'a ReportCount,
+    pub query: &'a ReportQuery,
     /// The companies to sum over: uuid and name.
     pub companies: &'a [(Uuid, String)],
     /// The values of each dimension of the report, over all companies.
@@ -39,7 +39,7 @@ pub struct Sums<'a> {
     pub with_pending: bool,
 }
 
-enum Role {
+enum DimensionRole {
     /// None: the report is not grouped by this dimension.
     None,
     /// A filter: only this id counts.
@@ -51,9 +51,9 @@ enum Role {
 /// How the cells of one company are filtered and grouped.
 struct Grouping {
     company: Uuid,
-    kind: Kind,
-    roles: [Role; 2],
-    base: Group,
+    kind: CellDimensions,
+    roles: [DimensionRole; 2],
+    base: GroupIds,
     /// The index of the time dimension, if there is one.
     time: Option<(usize, Dimension)>,
 }
@@ -63,7 +63,7 @@ impl Sums<'_> {
     ///
     /// # Errors
     /// [`SumFault`]
-    pub fn groups(&mut self, range: Range) -> Result<Groups, SumFault> {
+    pub fn groups(&mut self, range: DayRange) -> Result<Groups, SumFault> {
         let kind = self.query.kind();
         let stretches = match self.query.place(|by| matches!(by, Dimension::Day | Dimension::Week)) {
             Some(_) => vec![days(range)],
@@ -84,11 +84,12 @@ impl Sums<'_> {
 
     /// The ids of the values in a dimension of the report. For time these are its days, or the first days of
     /// its weeks or months.
-    fn bounds(&self, place: usize, range: Range) -> Bounds {
+    fn bounds(&self, place: usize, range: DayRange) -> IdRange {
         match self.query.by.get(place) {
             None => (0, 1),
             Some(by) if by.is_time() => {
-                let first = number(Grain::Month.period(range.first).min(Dimension::Week.period(range.first)));
+                let first =
+                    number(Granularity::Month.period(range.first).min(Dimension::Week.period(range.first)));
                 (first, number(range.last) - first + 1)
             }
             Some(_) => (0, self.labels[place].names.len() as u32),
@@ -99,7 +100,7 @@ impl Sums<'_> {
     ///
     /// # Errors
     /// [`SumFault`]
-    pub fn whole(&mut self, range: Range) -> Result<Measures, SumFault> {
+    pub fn whole(&mut self, range: DayRange) -> Result<Measures, SumFault> {
         let kind = self.query.kind_of_totals();
         let mut groups = Groups::default();
         for (company, _) in self.companies {
@@ -113,7 +114,7 @@ impl Sums<'_> {
     }
 
     /// How a company's cells are grouped; `None` if it has no value that the filters accept.
-    fn grouping(&mut self, kind: Kind, company: Uuid, name: &str) -> Option<Grouping> {
+    fn grouping(&mut self, kind: CellDimensions, company: Uuid, name: &str) -> Option<Grouping> {
         let roles = self.roles(kind, company, true)?;
         let mut base = [0, 0];
         if let Some(place) = self.query.place(|by| *by == Dimension::Company) {
@@ -124,31 +125,36 @@ impl Sums<'_> {
         Some(Grouping { company, kind, roles, base, time })
     }
 
-    fn roles(&mut self, Kind(one, other): Kind, company: Uuid, by_rows: bool) -> Option<[Role; 2]> {
+    fn roles(
+        &mut self,
+        CellDimensions(one, other): CellDimensions,
+        company: Uuid,
+        by_rows: bool,
+    ) -> Option<[DimensionRole; 2]> {
         Some([self.role(one, company, by_rows)?, self.role(other, company, by_rows)?])
     }
 
     /// The role of a dimension; `None` if the filter excludes all of the company's cells.
-    fn role(&mut self, slot: Option<Slot>, company: Uuid, by_rows: bool) -> Option<Role> {
-        let Some(slot) = slot else { return Some(Role::None) };
+    fn role(&mut self, slot: Option<DimensionSlot>, company: Uuid, by_rows: bool) -> Option<DimensionRole> {
+        let Some(slot) = slot else { return Some(DimensionRole::None) };
         let names = self.count.names(company, slot);
         let only = self.query.only(|by| by.slot() == Some(slot)).map(|value| names.find(value));
         let place = self.query.place(|by| by.slot() == Some(slot)).filter(|_| by_rows);
         match (place, only) {
             (_, Some(None)) => None,
-            (None, only) => Some(only.flatten().map_or(Role::None, Role::Only)),
+            (None, only) => Some(only.flatten().map_or(DimensionRole::None, DimensionRole::Only)),
             (Some(place), only) => {
                 let labels = &mut self.labels[place];
                 let all = names.names.iter().enumerate();
                 let is_wanted = |nth: usize| only.flatten().is_none_or(|only| only as usize == nth);
                 let ids = all
                     .map(|(nth, name)| if is_wanted(nth) { labels.id(name, usize::MAX) } else { u32::MAX });
-                Some(Role::Place(place, ids.collect()))
+                Some(DimensionRole::Place(place, ids.collect()))
             }
         }
     }
 
-    fn sum(&self, stretch: &Stretch, grouping: &Grouping, groups: &mut Groups) -> Result<(), SumFault> {
+    fn sum(&self, stretch: &PeriodRange, grouping: &Grouping, groups: &mut Groups) -> Result<(), SumFault> {
         for is_together in [true, false] {
             self.stored(is_together, stretch, grouping, groups)?;
         }
@@ -167,13 +173,13 @@ impl Sums<'_> {
     fn stored(
         &self,
         is_together: bool,
-        stretch: &Stretch,
+        stretch: &PeriodRange,
         grouping: &Grouping,
         groups: &mut Groups,
     ) -> Result<(), SumFault> {
         let Grouping { company, kind, .. } = *grouping;
         let period = stretch.grain.period(stretch.range.first);
-        let place = Place { company, test: self.query.test, grain: stretch.grain, period };
+        let place = CompanyPeriod { company, test: self.query.test, grain: stretch.grain, period };
         let stored_as = if is_together { TOGETHER } else { kind_bytes(kind) };
         let (start, row) =
             (place.blocks(self.count.space, stored_as), place.row(self.count.space, stored_as));
@@ -205,7 +211,7 @@ impl Sums<'_> {
 
 impl Grouping {
     /// The group of a day, week or month, before the stored dimensions are added.
-    fn base_at(&self, period: NaiveDate) -> Group {
+    fn base_at(&self, period: NaiveDate) -> GroupIds {
         let mut base = self.base;
         if let Some((place, time)) = &self.time {
             base[*place] = number(time.period(period));
@@ -213,14 +219,14 @@ impl Grouping {
         base
     }
 
-    fn add(&self, base: Group, ids: Ids, measures: &Measures, is_less: bool, groups: &mut Groups) {
+    fn add(&self, base: GroupIds, ids: Ids, measures: &Measures, is_less: bool, groups: &mut Groups) {
         let mut group = base;
         for (role, id) in self.roles.iter().zip([ids.0, ids.1]) {
             match role {
-                Role::None => {}
-                Role::Only(only) if *only == id => {}
-                Role::Only(_) => return,
-                Role::Place(place, labels) => match labels.get(id as usize) {
+                DimensionRole::None => {}
+                DimensionRole::Only(only) if *only == id => {}
+                DimensionRole::Only(_) => return,
+                DimensionRole::Place(place, labels) => match labels.get(id as usize) {
                     Some(label) if *label != u32::MAX => group[*place] = *label,
                     _ => return,
                 },

@@ -16,22 +16,22 @@ use uuid::Uuid;
 use super::figures::{Figure, Figures};
 use super::report::{Report, Row};
 use super::{Rebuild, ReportFault, Reports};
-use crate::hindsight::comparison::{Outcome, Reading};
+use crate::hindsight::comparison::{Outcome, RunningComparison};
 use crate::partner_files::{PartnerFile, partner};
 use crate::world::*;
 use offerd_base::config::{ReportSettings, Settings};
 use offerd_engine::conversions::click::{Click, click};
 use offerd_engine::conversions::partner_events::report;
-use offerd_engine::experiments::Rules as Experiments;
+use offerd_engine::experiments::ExperimentRules as Experiments;
 use offerd_engine::matching::recovery::recover;
 use offerd_engine::matching::{Configuration, Submission, Until};
-use offerd_engine::rate_table::record::TableHead;
+use offerd_engine::rate_table::record::TableHeader;
 use offerd_engine::records::{Records, reading};
 use offerd_model::{
     CreditBands, EventType, Lead, LeadAction, PartnerEvent, PartnerEventType, PartnerReport, Reference,
 };
-use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, Payout};
-use offerd_store::testing::Nodes;
+use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, PayoutRecord};
+use offerd_store::testing::TestNodes;
 use offerd_store::{Commit, CommitError, FeedKey, Store, Tree, codec};
 
 const COMPANIES: [Uuid; 2] = [COMPANY, Uuid::from_u128(8)];
@@ -340,7 +340,7 @@ fn of_leads(leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
 fn of_tables_without(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
     let records = &story.world.matchmaker.engine().records;
     for (_, bytes) in story.store().scan(Tree::RateTables, []).map(Result::unwrap) {
-        let head: TableHead = codec::decode(&bytes).unwrap();
+        let head: TableHeader = codec::decode(&bytes).unwrap();
         let table = reading::table(records, head.uuid).unwrap().unwrap();
         if table.shown().next().is_some() {
             continue;
@@ -377,7 +377,7 @@ fn of_asked(record: &LeadRecord) -> BTreeMap<&'static str, BTreeSet<String>> {
 fn of_tables(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
     let records = &story.world.matchmaker.engine().records;
     for (_, bytes) in story.store().scan(Tree::RateTables, []).map(Result::unwrap) {
-        let head: TableHead = codec::decode(&bytes).unwrap();
+        let head: TableHeader = codec::decode(&bytes).unwrap();
         let table = reading::table(records, head.uuid).unwrap().unwrap();
         let record = &leads[&head.lead];
         let id = facts.len();
@@ -445,7 +445,7 @@ fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
     }
     for (key, bytes) in store.scan(Tree::LeadPayouts, []).map(Result::unwrap) {
         let company = FeedKey::parse(&key).unwrap().company;
-        for payout in codec::decode::<Vec<Payout>>(&bytes).unwrap() {
+        for payout in codec::decode::<Vec<PayoutRecord>>(&bytes).unwrap() {
             let at = payout.counts_at();
             let mut values = of_lead(&leads[&payout.lead]);
             values.insert("product", set(payout.product_type));
@@ -569,7 +569,7 @@ fn tables_compared(story: &Story, by: &str) -> Result<(), TestCaseError> {
     let records = &story.world.matchmaker.engine().records;
     let (mut rows, mut all): (BTreeMap<String, [i64; 2]>, i64) = Default::default();
     for (_, bytes) in story.store().scan(Tree::RateTables, []).map(Result::unwrap) {
-        let head: TableHead = codec::decode(&bytes).unwrap();
+        let head: TableHeader = codec::decode(&bytes).unwrap();
         if head.test {
             continue;
         }
@@ -602,10 +602,10 @@ fn tables_compared(story: &Story, by: &str) -> Result<(), TestCaseError> {
 /// A comparison of variants, which reads the records itself, adds up to the report.
 fn adds_up(story: &Story) -> Result<(), TestCaseError> {
     let records = &story.world.matchmaker.engine().records;
-    let mut reading = Reading::begin(records, "all", ["b", "a"].into_iter(), (0, false), 1_000);
+    let mut reading = RunningComparison::begin(records, "all", ["b", "a"].into_iter(), (0, false), 1_000);
     while reading.step() {}
     let report = story.ask("from=2020-01-01&by=experiment");
-    let mut few = Reading::begin(records, "all", [].into_iter(), (0, false), 1);
+    let mut few = RunningComparison::begin(records, "all", [].into_iter(), (0, false), 1);
     while few.step() {}
     let few = few.comparison();
     let read: u64 = few.variants.iter().map(|variant| variant.leads).sum();
@@ -896,7 +896,7 @@ fn after_a_crash_totals_are_told_when_all_is_counted_again() {
 
 #[tokio::test]
 async fn of_several_processes_the_one_that_leads_counts_and_all_tell_the_same() {
-    let Some(nodes) = Nodes::new() else { return };
+    let Some(nodes) = TestNodes::new() else { return };
     let stores = [nodes.first(), nodes.beside("second")];
     let settings = Settings::from_layers(None, []).unwrap().reports;
     let [leads, other] =
@@ -923,7 +923,7 @@ async fn of_several_processes_the_one_that_leads_counts_and_all_tell_the_same() 
     leads.round(64).await.unwrap();
     // It ends before it has written.
     stores[0].close().unwrap();
-    Nodes::lead(&stores[1]);
+    TestNodes::lead(&stores[1]);
     other.until_it_counts().await;
     other.round(64).await.unwrap();
     assert_eq!(counted(&other), 7, "each lead once");

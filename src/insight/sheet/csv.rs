@@ -1,6 +1,6 @@
 //! Writes a sheet as CSV for spreadsheets. [`rows`](super::rows) reads it back.
 
-use super::{Column, Content, Kind, Sheet, Value, figures};
+use super::{ColumnKind, Content, Sheet, SheetColumn, SheetValue, figures};
 
 impl Sheet {
     /// The sheet as CSV with a header line; missing values are empty, and each value is [`harmless`]. Begins
@@ -13,18 +13,18 @@ impl Sheet {
             return Ok(String::new());
         }
         let names = self.columns.iter().map(|column| column.name.clone()).collect();
-        let field = |(column, value): (&Column, &Value)| value.field(column.kind);
+        let field = |(column, value): (&SheetColumn, &SheetValue)| value.field(column.kind);
         let rows = self.rows.iter().map(|row| self.columns.iter().zip(row).map(field).collect());
         records(std::iter::once(names).chain(rows)).map(|text| format!("{}{text}", mark_of(&text)))
     }
 }
 
-impl Value {
-    fn field(&self, kind: Kind) -> String {
+impl SheetValue {
+    fn field(&self, kind: ColumnKind) -> String {
         match &self.content {
             Content::Nothing => String::new(),
             Content::Text(text) => harmless(text),
-            Content::Number(ms) if kind == Kind::Time => harmless(&figures::instant(*ms as i64)),
+            Content::Number(ms) if kind == ColumnKind::Time => harmless(&figures::instant(*ms as i64)),
             Content::Number(number) => number.to_string(),
         }
     }
@@ -82,7 +82,10 @@ mod tests {
     #[test]
     fn moments_are_dates_and_letters_have_their_mark() {
         let made = |name: &str| {
-            Sheet::new([("at", Kind::Time), ("who", Kind::Text)], [vec![0_i64.into(), name.into()]])
+            Sheet::new(
+                [("at", ColumnKind::Time), ("who", ColumnKind::Text)],
+                [vec![0_i64.into(), name.into()]],
+            )
         };
         assert_eq!(made("Ada").csv().unwrap(), "at,who\n1970-01-01 00:00:00.000,Ada\n");
         assert_eq!(made("Zoë").csv().unwrap(), "\u{feff}at,who\n1970-01-01 00:00:00.000,Zoë\n");

@@ -13,7 +13,7 @@ pub const RECORD_BYTES: usize = 64 * 1024;
 pub type Encoding = &'static encoding_rs::Encoding;
 
 /// A line: its number, from 1, and its text or the fault.
-pub type Line = (u64, Result<String, String>);
+pub type NumberedLine = (u64, Result<String, String>);
 
 /// The encoding of a name, as browsers know it: `windows-1252`, `utf-16le`.
 pub fn encoding(name: &str) -> Option<Encoding> {
@@ -136,7 +136,7 @@ impl<R: Read> Read for Decoded<R> {
 }
 
 /// The lines of a text, without blank ones.
-pub struct Lines<R> {
+pub struct TextLines<R> {
     text: Decoded<R>,
     number: u64,
     /// Whether the last line ended with a carriage return, which a line feed may follow.
@@ -144,12 +144,12 @@ pub struct Lines<R> {
     /// Whether a read failed; nothing follows then.
     is_broken: bool,
     /// Lines read ahead.
-    ahead: VecDeque<Line>,
+    ahead: VecDeque<NumberedLine>,
     /// What to do about unreadable letters.
     advice: &'static str,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> TextLines<R> {
     /// The lines of a [decoded] text. `advice` ends the sentence about letters that cannot be read.
     pub fn new(text: Decoded<R>, advice: &'static str) -> Self {
         Self { text, number: 0, after_return: false, is_broken: false, ahead: VecDeque::new(), advice }
@@ -173,7 +173,7 @@ impl<R: Read> Lines<R> {
         self.ahead.drain(..count);
     }
 
-    fn read(&mut self) -> Option<Line> {
+    fn read(&mut self) -> Option<NumberedLine> {
         if self.is_broken {
             return None;
         }
@@ -256,10 +256,10 @@ fn is_utf_8(text: &str, encoding: Encoding) -> bool {
     bytes.is_some_and(|bytes| std::str::from_utf8(&bytes).is_ok())
 }
 
-impl<R: Read> Iterator for Lines<R> {
-    type Item = Line;
+impl<R: Read> Iterator for TextLines<R> {
+    type Item = NumberedLine;
 
-    fn next(&mut self) -> Option<Line> {
+    fn next(&mut self) -> Option<NumberedLine> {
         loop {
             let line = self.ahead.pop_front().or_else(|| self.read())?;
             if line.1.as_deref().map_or(true, |text| !text.trim().is_empty()) {

@@ -14,23 +14,23 @@ pub use self::csv::{MARK, harmless, mark_of, records};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sheet {
     /// The columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<SheetColumn>,
     /// The rows.
-    pub rows: Vec<Vec<Value>>,
+    pub rows: Vec<Vec<SheetValue>>,
 }
 
 /// A column.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
+pub struct SheetColumn {
     /// Its name.
     pub name: String,
     /// The type of its values.
-    pub kind: Kind,
+    pub kind: ColumnKind,
 }
 
 /// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// Text.
     Text,
     /// A figure already formatted as text; aligned to the right for people.
@@ -45,7 +45,7 @@ pub enum Kind {
 
 /// A value, with a colour for people.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Value {
+pub struct SheetValue {
     /// Its content.
     pub content: Content,
     /// Its colour.
@@ -79,28 +79,28 @@ pub enum Color {
 impl Sheet {
     /// Creates a sheet from columns, by name and kind, and rows.
     pub fn new<N: Into<String>>(
-        columns: impl IntoIterator<Item = (N, Kind)>,
-        rows: impl IntoIterator<Item = Vec<Value>>,
+        columns: impl IntoIterator<Item = (N, ColumnKind)>,
+        rows: impl IntoIterator<Item = Vec<SheetValue>>,
     ) -> Self {
-        let columns = columns.into_iter().map(|(name, kind)| Column { name: name.into(), kind });
+        let columns = columns.into_iter().map(|(name, kind)| SheetColumn { name: name.into(), kind });
         Self { columns: columns.collect(), rows: rows.into_iter().collect() }
     }
 }
 
-impl Kind {
+impl ColumnKind {
     /// Whether people read it aligned to the right.
     pub fn is_figure(self) -> bool {
         matches!(self, Self::Figure | Self::Count | Self::Amount)
     }
 }
 
-impl Value {
+impl SheetValue {
     /// The value as text, for a column of this kind.
-    pub fn words(&self, kind: Kind) -> String {
+    pub fn words(&self, kind: ColumnKind) -> String {
         match &self.content {
             Content::Nothing => String::new(),
             Content::Text(text) => text.clone(),
-            Content::Number(ms) if kind == Kind::Time => figures::minute(*ms as i64),
+            Content::Number(ms) if kind == ColumnKind::Time => figures::minute(*ms as i64),
             Content::Number(number) => number.to_string(),
         }
     }
@@ -111,13 +111,13 @@ impl Value {
     }
 }
 
-impl From<Content> for Value {
+impl From<Content> for SheetValue {
     fn from(content: Content) -> Self {
         Self { content, color: Color::Plain }
     }
 }
 
-impl<T: Into<Value>> From<Option<T>> for Value {
+impl<T: Into<SheetValue>> From<Option<T>> for SheetValue {
     fn from(value: Option<T>) -> Self {
         value.map_or_else(|| Content::Nothing.into(), Into::into)
     }
@@ -126,7 +126,7 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 /// Implements conversions from texts and numbers.
 macro_rules! values {
     ($($kind:ident: $($of:ty => $made:expr),+;)+) => {
-        $($(impl From<$of> for Value {
+        $($(impl From<$of> for SheetValue {
             fn from(value: $of) -> Self {
                 Content::$kind($made(value)).into()
             }
@@ -151,10 +151,10 @@ macro_rules! sheet {
             [$(($name, $crate::sheet!(kind $($kind)?))),+],
             IntoIterator::into_iter($items).map(|$item| {
                 $(let $bound $(: $type)? = $of;)*
-                vec![$($crate::sheet::Value::from($value)),+]
+                vec![$($crate::sheet::SheetValue::from($value)),+]
             }),
         )
     };
-    (kind) => { $crate::sheet::Kind::Text };
-    (kind $kind:ident) => { $crate::sheet::Kind::$kind };
+    (kind) => { $crate::sheet::ColumnKind::Text };
+    (kind $kind:ident) => { $crate::sheet::ColumnKind::$kind };
 }

@@ -9,7 +9,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 
-use super::{Column, Content, Kind, Sheet};
+use super::{ColumnKind, Content, Sheet, SheetColumn};
 
 impl Sheet {
     /// The sheet as a Parquet file with one row group: texts, counts and times as 64-bit integers, amounts as
@@ -23,7 +23,7 @@ impl Sheet {
         let properties = Arc::new(WriterProperties::builder().build());
         let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), properties)?;
         let mut group = writer.next_row_group()?;
-        for (nth, Column { kind, .. }) in self.columns.iter().enumerate() {
+        for (nth, SheetColumn { kind, .. }) in self.columns.iter().enumerate() {
             let values = self.rows.iter().map(|row| &row[nth].content);
             let next = group.next_column()?;
             let mut column =
@@ -35,7 +35,7 @@ impl Sheet {
             let levels: Vec<i16> = numbers.clone().map(|number| i16::from(number.is_some())).collect();
             let there = numbers.flatten();
             match kind {
-                Kind::Text | Kind::Figure => {
+                ColumnKind::Text | ColumnKind::Figure => {
                     let text = |value: &Content| match value {
                         Content::Text(text) => ByteArray::from(text.as_str()),
                         _ => ByteArray::from(""),
@@ -43,11 +43,11 @@ impl Sheet {
                     let texts: Vec<ByteArray> = values.map(text).collect();
                     column.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
                 }
-                Kind::Count | Kind::Time => {
+                ColumnKind::Count | ColumnKind::Time => {
                     let whole: Vec<i64> = there.map(|number| number as i64).collect();
                     column.typed::<Int64Type>().write_batch(&whole, Some(&levels), None)?;
                 }
-                Kind::Amount => {
+                ColumnKind::Amount => {
                     let amounts: Vec<f64> = there.collect();
                     column.typed::<DoubleType>().write_batch(&amounts, Some(&levels), None)?;
                 }
@@ -59,11 +59,13 @@ impl Sheet {
     }
 }
 
-fn field(Column { name, kind }: &Column) -> Result<TypePtr, ParquetError> {
+fn field(SheetColumn { name, kind }: &SheetColumn) -> Result<TypePtr, ParquetError> {
     let (physical, repetition, logical) = match kind {
-        Kind::Text | Kind::Figure => (Physical::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String)),
-        Kind::Count | Kind::Time => (Physical::INT64, Repetition::OPTIONAL, None),
-        Kind::Amount => (Physical::DOUBLE, Repetition::OPTIONAL, None),
+        ColumnKind::Text | ColumnKind::Figure => {
+            (Physical::BYTE_ARRAY, Repetition::REQUIRED, Some(LogicalType::String))
+        }
+        ColumnKind::Count | ColumnKind::Time => (Physical::INT64, Repetition::OPTIONAL, None),
+        ColumnKind::Amount => (Physical::DOUBLE, Repetition::OPTIONAL, None),
     };
     let field = Type::primitive_type_builder(name, physical).with_repetition(repetition);
     field.with_logical_type(logical).build().map(Arc::new)

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::io::Read;
 
 use super::csv::begins_formula;
-use super::lines::{Lines, RECORD_BYTES};
+use super::lines::{RECORD_BYTES, TextLines};
 
 const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
@@ -27,16 +27,16 @@ const ROW_LINES: usize = 100;
 
 /// A row.
 #[derive(Debug)]
-pub struct Row {
+pub struct CsvRow {
     /// The line on which it begins, from 1.
     pub line: u64,
     /// Its cells, without surrounding blanks and quotation marks.
-    pub cells: Result<Vec<String>, Fault>,
+    pub cells: Result<Vec<String>, CsvFault>,
 }
 
 /// The fault of a row.
 #[derive(Debug)]
-pub struct Fault {
+pub struct CsvFault {
     /// The column it concerns, from 0.
     pub column: Option<usize>,
     /// The message, to follow the name of the line or column.
@@ -44,8 +44,8 @@ pub struct Fault {
 }
 
 /// The rows of a text, without empty ones.
-pub struct Rows<R> {
-    lines: Lines<R>,
+pub struct CsvRows<R> {
+    lines: TextLines<R>,
     /// The separator, once the first line is read.
     separator: Option<char>,
     /// The number of cells in a row.
@@ -62,9 +62,9 @@ enum Unsplit {
     Stray,
 }
 
-impl<R: Read> Rows<R> {
+impl<R: Read> CsvRows<R> {
     /// Rows of so many cells, where that is known before the first is read.
-    pub fn new(lines: Lines<R>, width: Option<usize>) -> Self {
+    pub fn new(lines: TextLines<R>, width: Option<usize>) -> Self {
         Self { lines, separator: None, width, named_on: None }
     }
 
@@ -73,7 +73,7 @@ impl<R: Read> Rows<R> {
     /// # Errors
     /// The file is empty, or the row is faulty.
     pub fn names(&mut self) -> Result<(u64, Vec<String>), String> {
-        let Row { line, cells } = self.next().ok_or("the file is empty; its first line has the names")?;
+        let CsvRow { line, cells } = self.next().ok_or("the file is empty; its first line has the names")?;
         let mut names = cells.map_err(|fault| format!("line {line} {}", fault.message))?;
         while names.last().is_some_and(String::is_empty) {
             names.pop();
@@ -114,35 +114,35 @@ impl<R: Read> Rows<R> {
     }
 
     /// Checks the width of a row, and that no spreadsheet has spoilt a value.
-    fn checked(&self, mut cells: Vec<String>, separator: char) -> Result<Vec<String>, Fault> {
+    fn checked(&self, mut cells: Vec<String>, separator: char) -> Result<Vec<String>, CsvFault> {
         let width = self.width.unwrap_or(cells.len());
         while cells.len() > width && cells.last().is_some_and(String::is_empty) {
             cells.pop();
         }
         if cells.len() != width {
             let found = cells.len();
-            return Err(Fault::of_row(match self.named_on {
+            return Err(CsvFault::of_row(match self.named_on {
                 Some(line) => format!("has {found} fields, line {line} has {width}"),
                 None => format!("has {found} fields, wants {width}"),
             }));
         }
         let mut spoilt = cells.iter().map(|cell| spoilt(cell, separator)).enumerate();
         match spoilt.find_map(|(column, why)| Some((column, why?))) {
-            Some((column, why)) => Err(Fault { column: Some(column), message: why.to_owned() }),
+            Some((column, why)) => Err(CsvFault { column: Some(column), message: why.to_owned() }),
             None => Ok(cells),
         }
     }
 }
 
-impl<R: Read> Iterator for Rows<R> {
-    type Item = Row;
+impl<R: Read> Iterator for CsvRows<R> {
+    type Item = CsvRow;
 
-    fn next(&mut self) -> Option<Row> {
+    fn next(&mut self) -> Option<CsvRow> {
         loop {
             let (line, text) = self.lines.next()?;
             let text = match text {
                 Ok(text) => text,
-                Err(message) => return Some(Row { line, cells: Err(Fault::of_row(message)) }),
+                Err(message) => return Some(CsvRow { line, cells: Err(CsvFault::of_row(message)) }),
             };
             if self.separator.is_none() {
                 let declared = declared(&text);
@@ -155,14 +155,14 @@ impl<R: Read> Iterator for Rows<R> {
             let cells = match self.split(text, separator) {
                 Ok(cells) if cells.iter().all(String::is_empty) => continue,
                 Ok(cells) => self.checked(cells, separator),
-                Err(message) => Err(Fault::of_row(message)),
+                Err(message) => Err(CsvFault::of_row(message)),
             };
-            return Some(Row { line, cells });
+            return Some(CsvRow { line, cells });
         }
     }
 }
 
-impl Fault {
+impl CsvFault {
     fn of_row(message: impl Into<String>) -> Self {
         Self { column: None, message: message.into() }
     }

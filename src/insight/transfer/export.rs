@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::VERSION;
-use super::line::{End, Heading, Line};
+use super::line::{ExportHeader, ExportLine, ExportTrailer};
 use offerd_engine::records::public_ids::{KEPT_AS, PublicIds};
 use offerd_store::{Seal, Store, TREES, Tree, TreeRow};
 
@@ -30,11 +30,11 @@ pub fn export(
     mut take: impl FnMut(String, u64) -> Result<(), String>,
 ) -> Result<Exported, String> {
     let (mut told, mut unread_in_a_row) = (Exported::default(), 0);
-    take(json(&Heading { offerd_export: VERSION, personal_data }), 0)?;
+    take(json(&ExportHeader { offerd_export: VERSION, personal_data }), 0)?;
     if personal_data {
         // The importing store has other keys, but clients already hold these uuids.
         told.records += 1;
-        take(json(&Line::of(Tree::Meta, KEPT_AS, PublicIds::of(store).key())), told.records)?;
+        take(json(&ExportLine::of(Tree::Meta, KEPT_AS, PublicIds::of(store).key())), told.records)?;
     }
     for tree in TREES.iter().filter(|row| is_told(row, personal_data)).map(|row| row.tree) {
         for found in store.scan(tree, []) {
@@ -56,10 +56,10 @@ pub fn export(
             let opened = if tree == Tree::Transcripts { store.open_in_time(&payload) } else { Some(payload) };
             let Some(payload) = opened else { continue };
             told.records += 1;
-            take(json(&Line::of(tree, &key, &payload)), told.records)?;
+            take(json(&ExportLine::of(tree, &key, &payload)), told.records)?;
         }
     }
-    take(json(&End { records: told.records }), told.records)?;
+    take(json(&ExportTrailer { records: told.records }), told.records)?;
     Ok(told)
 }
 

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::VERSION;
-use super::line::{End, Heading, Line};
+use super::line::{ExportHeader, ExportLine, ExportTrailer};
 use offerd_engine::conversions::partner_events;
 use offerd_engine::conversions::partner_events::ReportRecord;
-use offerd_engine::rate_table::record::{AnswerRecord, TableHead};
+use offerd_engine::rate_table::record::{AnswerRecord, TableHeader};
 use offerd_engine::rate_table::transcript::Transcript;
 use offerd_engine::records::identity::identity_of;
 use offerd_store::entities::{CompanyRecord, LeadRecord, Tag};
@@ -18,7 +18,7 @@ use offerd_store::{Commit, Seal, Store, TREES, Tree, codec};
 const AT_ONCE: usize = 256;
 
 /// An import in progress, fed line by line.
-pub struct Import {
+pub struct RecordImport {
     store: Store,
     /// The lead of each rate table.
     lead_of: HashMap<Uuid, Uuid>,
@@ -60,11 +60,11 @@ pub enum ImportError {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OfLead {
+struct LeadUuidField {
     lead_uuid: Uuid,
 }
 
-impl Import {
+impl RecordImport {
     /// Starts an import into a new store.
     pub fn into(store: Store) -> Self {
         Self {
@@ -85,17 +85,17 @@ impl Import {
     /// The fault of the line.
     pub async fn add(&mut self, line: &[u8]) -> Result<(), ImportError> {
         if !std::mem::replace(&mut self.begun, true) {
-            let heading: Heading = serde_json::from_slice(line).map_err(|_| ImportError::Foreign)?;
+            let heading: ExportHeader = serde_json::from_slice(line).map_err(|_| ImportError::Foreign)?;
             return match heading {
-                Heading { offerd_export: VERSION, personal_data: true } => Ok(()),
-                Heading { offerd_export: VERSION, personal_data: false } => Err(ImportError::Incomplete),
-                Heading { offerd_export, .. } => Err(ImportError::Version(offerd_export)),
+                ExportHeader { offerd_export: VERSION, personal_data: true } => Ok(()),
+                ExportHeader { offerd_export: VERSION, personal_data: false } => Err(ImportError::Incomplete),
+                ExportHeader { offerd_export, .. } => Err(ImportError::Version(offerd_export)),
             };
         }
         if self.ended {
             return Err(ImportError::NotWhole);
         }
-        if let Ok(End { records }) = serde_json::from_slice(line) {
+        if let Ok(ExportTrailer { records }) = serde_json::from_slice(line) {
             self.ended = true;
             return if records == self.records { Ok(()) } else { Err(ImportError::NotWhole) };
         }
@@ -140,7 +140,7 @@ impl Import {
                 payload = self.store.seal_for(transcript.keep_ms, &payload).ok()?;
             }
             Tree::RateTables => {
-                let head: TableHead = codec::decode(&payload).ok()?;
+                let head: TableHeader = codec::decode(&payload).ok()?;
                 self.lead_of.insert(head.uuid, head.lead);
             }
             Tree::Answers => {
@@ -172,7 +172,7 @@ impl Import {
             }
             Tree::PartnerEvents => Some(codec::decode_json::<ReportRecord>(payload).ok()?.receipt.lead_uuid),
             Tree::LeadClientTags => Some(codec::decode::<Vec<Tag>>(payload).ok()?.first()?.lead),
-            Tree::OfferDisplays => Some(codec::decode_json::<OfLead>(payload).ok()?.lead_uuid),
+            Tree::OfferDisplays => Some(codec::decode_json::<LeadUuidField>(payload).ok()?.lead_uuid),
             _ => Uuid::from_slice(key.get(..16)?).ok(),
         }
     }
@@ -190,7 +190,7 @@ impl Import {
 }
 
 fn read(line: &[u8]) -> Option<(Tree, Vec<u8>, Vec<u8>)> {
-    let line: Line = serde_json::from_slice(line).ok()?;
+    let line: ExportLine = serde_json::from_slice(line).ok()?;
     let tree = TREES.iter().find(|row| row.name == line.tree)?.tree;
     Some((tree, const_hex::decode(&line.key).ok()?, line.payload(tree)?))
 }

@@ -6,15 +6,15 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use offerd_engine::rate_table::asks::Asks;
 use offerd_engine::rate_table::call_record::CallRecord;
-use offerd_engine::rate_table::record::{AnswerRecord, TableHead};
+use offerd_engine::rate_table::record::{AnswerRecord, TableHeader};
 use offerd_engine::records::postings::Posting;
-use offerd_store::entities::{Happening, Payout, Tag};
+use offerd_store::entities::{Happening, PayoutRecord, Tag};
 use offerd_store::{Tree, codec};
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Heading {
+pub struct ExportHeader {
     /// The version of the format.
     pub offerd_export: u32,
     /// Whether it includes personal data.
@@ -24,7 +24,7 @@ pub struct Heading {
 /// The last line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct End {
+pub struct ExportTrailer {
     /// The number of records.
     pub records: u64,
 }
@@ -32,7 +32,7 @@ pub struct End {
 /// A record.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Line {
+pub struct ExportLine {
     /// The name of its tree.
     pub tree: String,
     /// Its key, in hexadecimal.
@@ -45,7 +45,7 @@ pub struct Line {
     hex: Option<String>,
 }
 
-impl Line {
+impl ExportLine {
     /// The line of a record.
     pub fn of(tree: Tree, key: &[u8], payload: &[u8]) -> Self {
         let line = Self {
@@ -92,33 +92,33 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
         | Tree::LoanReports
         | Tree::Users
         | Tree::Audit => codec::decode_json(payload).ok(),
-        _ => (Postcard::of(tree)?.to_json)(payload),
+        _ => (PostcardCodec::of(tree)?.to_json)(payload),
     }
 }
 
 fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
-    match Postcard::of(tree) {
+    match PostcardCodec::of(tree) {
         Some(postcard) => (postcard.from_json)(value),
         None => Some(value.get().as_bytes().to_vec()),
     }
 }
 
-struct Postcard {
+struct PostcardCodec {
     to_json: fn(&[u8]) -> Option<Box<RawValue>>,
     from_json: fn(&RawValue) -> Option<Vec<u8>>,
 }
 
-impl Postcard {
+impl PostcardCodec {
     /// The conversion for a tree whose postcard records are exported as JSON.
     fn of(tree: Tree) -> Option<Self> {
         Some(match tree {
-            Tree::RateTables => Self::records::<TableHead>(),
+            Tree::RateTables => Self::records::<TableHeader>(),
             Tree::Answers => Self::records::<AnswerRecord>(),
             Tree::Asks => Self::records::<Asks>(),
             Tree::Calls => Self::records::<CallRecord>(),
             Tree::Postings => Self::records::<Posting>(),
             Tree::LeadEvents => Self::records::<Vec<Happening>>(),
-            Tree::LeadPayouts => Self::records::<Vec<Payout>>(),
+            Tree::LeadPayouts => Self::records::<Vec<PayoutRecord>>(),
             Tree::LeadClientTags => Self::records::<Vec<Tag>>(),
             _ => return None,
         })

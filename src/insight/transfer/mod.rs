@@ -21,7 +21,7 @@ mod import;
 mod line;
 
 pub use self::export::{Exported, export};
-pub use self::import::{Import, ImportError};
+pub use self::import::{ImportError, RecordImport};
 
 /// The version of the format.
 pub const VERSION: u32 = 1;

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{FULL_SAMPLE, Lead, SAMPLE};
-use crate::fault::{Faults, Path};
-use crate::input::{FromInput, Unreadable};
+use crate::fault::{BodyFaults, Path};
+use crate::input::{FromInput, UnreadableBody};
 use crate::{Attribute, AttributeKind, AttributeValue, CardPurpose, ProductType, State};
 
 fn full() -> Value {
@@ -19,7 +19,7 @@ fn read(body: &Value) -> Lead {
 
 fn faults(body: &str) -> Vec<(String, String)> {
     match Lead::read(body.as_bytes()) {
-        Err(Unreadable::Faults(faults)) => {
+        Err(UnreadableBody::Faults(faults)) => {
             faults.into_iter().map(|fault| (fault.attribute.unwrap(), fault.message.unwrap())).collect()
         }
         other => panic!("{body}: {other:?}"),
@@ -27,7 +27,7 @@ fn faults(body: &str) -> Vec<(String, String)> {
 }
 
 fn collected(body: &Value) -> Vec<String> {
-    let mut faults = Faults::on(NaiveDate::MAX);
+    let mut faults = BodyFaults::on(NaiveDate::MAX);
     Lead::find_faults(body, &Path::Root, &mut faults);
     faults.into_errors().into_iter().filter_map(|fault| fault.attribute).collect()
 }
@@ -192,7 +192,7 @@ fn what_is_no_json_object_is_told_apart_and_not_repeated() {
         ("\"\"", "the body must be a JSON object, got a string"),
         ("null", "the body must be a JSON object, got null"),
     ] {
-        let Err(Unreadable::NotJson(fault)) = Lead::read(body.as_bytes()) else { panic!("{body}") };
+        let Err(UnreadableBody::NotJson(fault)) = Lead::read(body.as_bytes()) else { panic!("{body}") };
         assert_eq!((fault.attribute, fault.message.as_deref()), (None, Some(message)), "{body}");
     }
 }
@@ -301,7 +301,7 @@ proptest! {
 #[test]
 fn a_body_that_is_no_text_is_no_json() {
     let body = b"{\"productTypes\":[\"savings\"],\"x\":\"\xc3(\"}";
-    assert!(matches!(Lead::read(body), Err(Unreadable::NotJson(_))));
+    assert!(matches!(Lead::read(body), Err(UnreadableBody::NotJson(_))));
 }
 
 #[test]

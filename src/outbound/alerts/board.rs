@@ -7,33 +7,33 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{Ledger, Told};
+use super::ledger::{AlertLedger, ReceiverDeliveries};
 use super::receiver;
-use super::rule::{Rule, Severity};
+use super::rule::{AlertRule, Severity};
 use super::state::Alert;
-use super::trial::Tried;
+use super::trial::ReceiverTest;
 use offerd_base::config::AlertSettings;
 use offerd_store::Store;
 
 /// A shared view of the alerts. On a follower it shows what the leader has last written. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Board(Arc<Mutex<Ledger>>);
+pub struct AlertBoard(Arc<Mutex<AlertLedger>>);
 
 /// The status of all alerts and receivers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Standing {
+pub struct AlertsStatus {
     /// The alerts: first the firing ones, most urgent and youngest first, then the waiting ones, then those
     /// that have ended.
-    pub alerts: Vec<AlertStanding>,
+    pub alerts: Vec<AlertStatus>,
     /// The receivers.
-    pub receivers: Vec<ReceiverStanding>,
+    pub receivers: Vec<ReceiverStatus>,
 }
 
 /// An alert, for people and for other programs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AlertStanding {
+pub struct AlertStatus {
     /// The name of its rule.
     pub name: String,
     /// Its urgency.
@@ -57,7 +57,7 @@ pub struct AlertStanding {
 /// The status of a receiver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ReceiverStanding {
+pub struct ReceiverStatus {
     /// Its name.
     pub name: String,
     /// The host of a webhook, or the mail recipients.
@@ -66,29 +66,29 @@ pub struct ReceiverStanding {
     pub outstanding: usize,
     /// The result of the last deliveries.
     #[serde(flatten)]
-    pub told: Told,
+    pub told: ReceiverDeliveries,
 }
 
-impl Board {
+impl AlertBoard {
     /// The board of a store.
     pub fn of(store: &Store) -> Self {
-        Self(Arc::new(Mutex::new(Ledger::load(store))))
+        Self(Arc::new(Mutex::new(AlertLedger::load(store))))
     }
 
-    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+    pub(super) fn ledger(&self) -> MutexGuard<'_, AlertLedger> {
         self.0.lock()
     }
 
     /// Records the result of a test at this time (Unix milliseconds) as if it had been an alert.
-    pub fn tried(&self, tried: &[Tried], now_ms: i64) {
+    pub fn tried(&self, tried: &[ReceiverTest], now_ms: i64) {
         let mut ledger = self.ledger();
         tried.iter().for_each(|one| ledger.tried(&one.receiver, one.error.as_deref(), now_ms));
     }
 
     /// The present status.
-    pub fn standing(&self, settings: &AlertSettings) -> Standing {
+    pub fn standing(&self, settings: &AlertSettings) -> AlertsStatus {
         let ledger = self.ledger();
-        let mut alerts: Vec<AlertStanding> = ledger.alerts.values().map(AlertStanding::of).collect();
+        let mut alerts: Vec<AlertStatus> = ledger.alerts.values().map(AlertStatus::of).collect();
         alerts.sort_by_cached_key(|alert| {
             let has_ended = alert.ended.is_some();
             // The urgency of an ended alert does not matter.
@@ -98,7 +98,7 @@ impl Board {
         });
         let standing = |one: receiver::Receiver| {
             let queue = ledger.queues.get(one.name());
-            ReceiverStanding {
+            ReceiverStatus {
                 outstanding: queue.map_or(0, |queue| queue.messages.len()),
                 told: queue.map(|queue| queue.told.clone()).unwrap_or_default(),
                 place: one.place(),
@@ -106,13 +106,13 @@ impl Board {
             }
         };
         let receivers = receiver::all(settings).into_iter().map(standing).collect();
-        Standing { alerts, receivers }
+        AlertsStatus { alerts, receivers }
     }
 }
 
-impl AlertStanding {
+impl AlertStatus {
     fn of(alert: &Alert) -> Self {
-        let rule = Rule::named(&alert.name);
+        let rule = AlertRule::named(&alert.name);
         let state = match (alert.fired_ms, alert.ended_ms) {
             (_, Some(_)) => "ended",
             (Some(_), None) => "firing",
@@ -140,13 +140,13 @@ mod tests {
     #[test]
     fn a_test_that_a_receiver_does_not_take_is_seen_afterwards() {
         let directory = tempfile::tempdir().unwrap();
-        let board = Board::of(&Store::open_inline(directory.path().join("store")).unwrap());
+        let board = AlertBoard::of(&Store::open_inline(directory.path().join("store")).unwrap());
         let file = "[alerts]\nwebhooks = { ops = { url = 'https://ops.example/hook' } }\n";
         let settings = Settings::from_layers(Some((std::path::Path::new("offerd.toml"), file)), []).unwrap();
         let told = |error: Option<&str>, now_ms| {
             let error = error.map(str::to_owned);
-            board.tried(&[Tried { receiver: "ops".to_owned(), place: String::new(), error }], now_ms);
-            let Told { last_sent, failing_since, last_error } =
+            board.tried(&[ReceiverTest { receiver: "ops".to_owned(), place: String::new(), error }], now_ms);
+            let ReceiverDeliveries { last_sent, failing_since, last_error } =
                 board.standing(&settings.alerts).receivers.remove(0).told;
             (last_sent, failing_since, last_error)
         };
@@ -159,12 +159,12 @@ mod tests {
     async fn what_a_test_came_to_is_known_after_a_restart() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open_inline(directory.path().join("store")).unwrap();
-        let board = Board::of(&store);
+        let board = AlertBoard::of(&store);
         let error = Some("it answers 500".to_owned());
-        board.tried(&[Tried { receiver: "ops".to_owned(), place: String::new(), error }], 5);
+        board.tried(&[ReceiverTest { receiver: "ops".to_owned(), place: String::new(), error }], 5);
         let before = board.ledger().queues["ops"].told.clone();
         let (commit, _) = board.ledger().unwritten().expect("it is to be written");
         store.commit(commit).await.unwrap();
-        assert_eq!(Board::of(&store).ledger().queues["ops"].told, before);
+        assert_eq!(AlertBoard::of(&store).ledger().queues["ops"].told, before);
     }
 }

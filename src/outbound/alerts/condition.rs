@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use offerd_base::config::Settings;
-use offerd_base::telemetry::figures::Figures;
+use offerd_base::telemetry::figures::MetricsSnapshot;
 
 /// The labels that distinguish alerts of the same rule.
 pub(super) type Labels = Vec<(String, String)>;
@@ -19,7 +19,7 @@ const READINGS: usize = 512;
 const TREND_OF: usize = 8;
 
 #[derive(Debug)]
-pub(super) enum Condition {
+pub(super) enum AlertCondition {
     /// The metric's level satisfies a predicate, which also receives the labels. The second field is the same
     /// condition in PromQL, with `$` for the metric.
     Level(
@@ -29,7 +29,7 @@ pub(super) enum Condition {
             expect(dead_code, reason = "`config/prometheus/alerts.yml` is made of it by a test")
         )]
         &'static str,
-        fn(f64, &Labels, &Sight<'_>) -> bool,
+        fn(f64, &Labels, &EvaluationInput<'_>) -> bool,
     ),
     /// The metric grows by more than this rate per second over a span.
     Growth(&'static str, Matcher, Duration, f64),
@@ -38,12 +38,12 @@ pub(super) enum Condition {
     /// By its trend over a span, the metric falls below `store.reserve_bytes` within another span.
     Fills(&'static str, Duration, Duration),
     /// Either of two conditions.
-    Either(&'static Condition, &'static Condition),
+    Either(&'static AlertCondition, &'static AlertCondition),
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sight<'s> {
-    pub figures: &'s Figures,
+pub(super) struct EvaluationInput<'s> {
+    pub figures: &'s MetricsSnapshot,
     /// The current time, in Unix milliseconds.
     pub now_ms: i64,
     /// When the daemon started, in Unix milliseconds; counters were 0 then.
@@ -52,20 +52,25 @@ pub(super) struct Sight<'s> {
 }
 
 /// For each set of labels, whether the condition holds (`None` while unknown), and the value.
-pub(super) type Found = BTreeMap<Labels, (Option<bool>, f64)>;
+pub(super) type ConditionResults = BTreeMap<Labels, (Option<bool>, f64)>;
 
 #[derive(Debug, Default)]
 pub(super) struct Readings(BTreeMap<Labels, VecDeque<(i64, f64)>>);
 
-impl Sight<'_> {
+impl EvaluationInput<'_> {
     pub(super) fn now_s(&self) -> f64 {
         self.now_ms as f64 / 1000.0
     }
 }
 
-impl Condition {
+impl AlertCondition {
     /// Takes a reading and evaluates the condition.
-    pub(super) fn look(&self, by: &[&str], seen: &mut Readings, sight: &Sight<'_>) -> Found {
+    pub(super) fn look(
+        &self,
+        by: &[&str],
+        seen: &mut Readings,
+        sight: &EvaluationInput<'_>,
+    ) -> ConditionResults {
         match self {
             Self::Level(metric, _, holds) => levels(metric, by, sight, holds),
             Self::Growth(metric, matcher, span, most) => {
@@ -92,10 +97,10 @@ impl Condition {
 fn levels(
     metric: &str,
     by: &[&str],
-    sight: &Sight<'_>,
-    holds: impl Fn(f64, &Labels, &Sight<'_>) -> bool,
-) -> Found {
-    let mut found = Found::new();
+    sight: &EvaluationInput<'_>,
+    holds: impl Fn(f64, &Labels, &EvaluationInput<'_>) -> bool,
+) -> ConditionResults {
+    let mut found = ConditionResults::new();
     for (labels, value) in sight.figures.each(metric) {
         let labels = chosen(labels, by);
         let holds = holds(value, &labels, sight);
@@ -122,7 +127,14 @@ fn fits(labels: &[(String, String)], (label, wanted): Matcher) -> bool {
 }
 
 impl Readings {
-    fn count(&mut self, metric: &str, matcher: Matcher, by: &[&str], span: Duration, sight: &Sight<'_>) {
+    fn count(
+        &mut self,
+        metric: &str,
+        matcher: Matcher,
+        by: &[&str],
+        span: Duration,
+        sight: &EvaluationInput<'_>,
+    ) {
         let mut sums: BTreeMap<Labels, f64> = BTreeMap::new();
         for (labels, value) in sight.figures.each(metric).filter(|(labels, _)| fits(labels, matcher)) {
             *sums.entry(chosen(labels, by)).or_default() += value;
@@ -132,7 +144,14 @@ impl Readings {
         }
     }
 
-    fn add(&mut self, labels: Labels, value: f64, at_first: Option<f64>, span: Duration, sight: &Sight<'_>) {
+    fn add(
+        &mut self,
+        labels: Labels,
+        value: f64,
+        at_first: Option<f64>,
+        span: Duration,
+        sight: &EvaluationInput<'_>,
+    ) {
         let readings = self.0.entry(labels).or_default();
         if let (true, Some(first)) = (readings.is_empty(), at_first) {
             readings.push_back((sight.begun_ms, first));
@@ -154,7 +173,12 @@ impl Readings {
 
     /// The growth of each counter over a span. That a counter has not grown enough is known only once the
     /// whole span was seen.
-    fn grown(&self, span: Duration, sight: &Sight<'_>, holds: impl Fn(f64) -> bool) -> Found {
+    fn grown(
+        &self,
+        span: Duration,
+        sight: &EvaluationInput<'_>,
+        holds: impl Fn(f64) -> bool,
+    ) -> ConditionResults {
         let told = |(labels, readings): (&Labels, &VecDeque<(i64, f64)>)| {
             let (first, last) = (readings.front()?, readings.back()?);
             let grown = (last.1 - first.1).max(0.0);
@@ -165,7 +189,13 @@ impl Readings {
         self.0.iter().filter_map(told).collect()
     }
 
-    fn slow(&mut self, metric: &str, span: Duration, most: f64, sight: &Sight<'_>) -> Found {
+    fn slow(
+        &mut self,
+        metric: &str,
+        span: Duration,
+        most: f64,
+        sight: &EvaluationInput<'_>,
+    ) -> ConditionResults {
         let took = sight.figures.distribution(metric, &[]);
         let (all, slow) = (took.count(), took.count() - took.within(most));
         let name = |name: &str| vec![("part".to_owned(), name.to_owned())];
@@ -176,22 +206,33 @@ impl Readings {
         let ((unless_whole, all), (_, slow)) = (of("all"), of("slow"));
         let share = if all > 0.0 { slow / all } else { 0.0 };
         let holds = if share > 0.01 { Some(true) } else { unless_whole };
-        Found::from([(Labels::new(), (holds, share))])
+        ConditionResults::from([(Labels::new(), (holds, share))])
     }
 
     /// Extrapolates a straight line through the readings.
-    fn fills(&mut self, metric: &str, back: Duration, ahead: Duration, sight: &Sight<'_>) -> Found {
-        let Some(level) = sight.figures.gauge(metric) else { return Found::new() };
+    fn fills(
+        &mut self,
+        metric: &str,
+        back: Duration,
+        ahead: Duration,
+        sight: &EvaluationInput<'_>,
+    ) -> ConditionResults {
+        let Some(level) = sight.figures.gauge(metric) else { return ConditionResults::new() };
         self.add(Labels::new(), level, None, back, sight);
         let readings = &self.0[&Labels::new()];
-        let Some(slope) = slope(readings) else { return Found::from([(Labels::new(), (None, level))]) };
+        let Some(slope) = slope(readings) else {
+            return ConditionResults::from([(Labels::new(), (None, level))]);
+        };
         let expected = level + slope * ahead.as_secs_f64();
-        Found::from([(Labels::new(), (Some(expected < sight.settings.store.reserve_bytes as f64), level))])
+        ConditionResults::from([(
+            Labels::new(),
+            (Some(expected < sight.settings.store.reserve_bytes as f64), level),
+        )])
     }
 }
 
 /// Whether the readings cover a whole span.
-fn is_whole(readings: &VecDeque<(i64, f64)>, span: Duration, sight: &Sight<'_>) -> bool {
+fn is_whole(readings: &VecDeque<(i64, f64)>, span: Duration, sight: &EvaluationInput<'_>) -> bool {
     readings.front().is_some_and(|(at, _)| sight.now_ms - at >= span.as_millis() as i64)
 }
 
@@ -220,12 +261,18 @@ mod tests {
     use super::*;
 
     const SPAN: Duration = Duration::from_secs(300);
-    const GROWN: Condition = Condition::Growth("reloads", ("result", "!ok"), SPAN, 0.0);
+    const GROWN: AlertCondition = AlertCondition::Growth("reloads", ("result", "!ok"), SPAN, 0.0);
 
-    fn look(condition: &Condition, seen: &mut Readings, at_s: i64, text: &str) -> Vec<(Option<bool>, f64)> {
+    fn look(
+        condition: &AlertCondition,
+        seen: &mut Readings,
+        at_s: i64,
+        text: &str,
+    ) -> Vec<(Option<bool>, f64)> {
         static SETTINGS: LazyLock<Settings> = LazyLock::new(|| Settings::from_layers(None, []).unwrap());
-        let figures = Figures::parse(text);
-        let sight = Sight { figures: &figures, now_ms: at_s * 1000, begun_ms: 0, settings: &SETTINGS };
+        let figures = MetricsSnapshot::parse(text);
+        let sight =
+            EvaluationInput { figures: &figures, now_ms: at_s * 1000, begun_ms: 0, settings: &SETTINGS };
         condition.look(&[], seen, &sight).into_values().collect()
     }
 
@@ -248,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_disk_that_fills_is_told_before_it_is_full() {
-        let fills = Condition::Fills("free", Duration::from_secs(3600), Duration::from_secs(86_400));
+        let fills = AlertCondition::Fills("free", Duration::from_secs(3600), Duration::from_secs(86_400));
         let mut seen = Readings::default();
         let mut last = Vec::new();
         for minute in 0..20_i64 {
@@ -266,7 +313,7 @@ mod tests {
 
     #[test]
     fn readings_are_bounded() {
-        let grown = Condition::Growth("reloads", ("", ""), Duration::from_secs(6 * 3600), 0.0);
+        let grown = AlertCondition::Growth("reloads", ("", ""), Duration::from_secs(6 * 3600), 0.0);
         let mut seen = Readings::default();
         for nth in 0..3000 {
             look(&grown, &mut seen, nth * 10, "reloads{result=\"refused\"} 1\n");

@@ -11,18 +11,18 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{info, warn};
 
-use super::board::Board;
-use super::condition::{Found, Readings, Sight};
-use super::ledger::{Ledger, begin_backups, note_last_backup};
-use super::message::Batch;
+use super::board::AlertBoard;
+use super::condition::{ConditionResults, EvaluationInput, Readings};
+use super::ledger::{AlertLedger, begin_backups, note_last_backup};
+use super::message::MessageBatch;
 use super::receiver::all;
-use super::rule::{RULES, Rule};
-use super::state::{Alert, Change, Look, fingerprint, next};
-use super::usual::Usual;
+use super::rule::{AlertRule, RULES};
+use super::state::{Alert, AlertChange, ConditionEvaluation, fingerprint, next};
+use super::usual::AlertBaseline;
 use super::webhook::wire;
 use crate::outbox::Worker;
 use offerd_base::config::{AlertSettings, Settings};
-use offerd_base::telemetry::figures::Figures;
+use offerd_base::telemetry::figures::MetricsSnapshot;
 use offerd_store::Store;
 use offerd_wire::Wire;
 
@@ -35,39 +35,39 @@ const SETTLING: Duration = Duration::from_secs(60);
 /// The longest sleep, so that due messages are found even if the clock was set.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-type Measure = Box<dyn Fn() -> Figures + Send>;
+type MetricsReader = Box<dyn Fn() -> MetricsSnapshot + Send>;
 
 /// The result of a delivery: the receiver, the messages, and why they were not accepted.
-type Ended = (String, Vec<u64>, Result<Option<String>, String>);
+type DeliveryResult = (String, Vec<u64>, Result<Option<String>, String>);
 
 /// Evaluates conditions and notifies receivers.
-pub struct Keeper {
+pub struct AlertKeeper {
     store: Store,
-    board: Board,
+    board: AlertBoard,
     settings: watch::Receiver<Arc<Settings>>,
-    measure: Measure,
+    measure: MetricsReader,
     wire: Wire,
     readings: BTreeMap<&'static str, Readings>,
-    usual: Usual,
+    usual: AlertBaseline,
     begun_ms: i64,
-    under_way: FuturesUnordered<BoxFuture<'static, Ended>>,
+    under_way: FuturesUnordered<BoxFuture<'static, DeliveryResult>>,
 }
 
-impl Keeper {
+impl AlertKeeper {
     /// Starts the thread.
     ///
     /// # Errors
     /// The thread cannot be started.
     pub fn start(
         store: Store,
-        board: Board,
+        board: AlertBoard,
         settings: watch::Receiver<Arc<Settings>>,
-        measure: impl Fn() -> Figures + Send + 'static,
+        measure: impl Fn() -> MetricsSnapshot + Send + 'static,
     ) -> Result<Worker, String> {
         let begun_ms = store.now_ms();
         Worker::start("alerts", move || {
             let keeper = Self {
-                usual: Usual::load(&store, begun_ms),
+                usual: AlertBaseline::load(&store, begun_ms),
                 begun_ms,
                 wire: wire(),
                 readings: BTreeMap::new(),
@@ -110,7 +110,7 @@ impl Keeper {
         while !self.store.leads() {
             let every = self.settings.borrow().alerts.every;
             let figures = (self.measure)();
-            let mut counted = Ledger::default();
+            let mut counted = AlertLedger::default();
             self.usual.look(&self.store, &figures, &mut counted);
             if let Some((commit, _)) = counted.unwritten()
                 && let Err(failure) = self.store.commit_within(WRITE_WITHIN, commit).await
@@ -118,11 +118,11 @@ impl Keeper {
                 warn!(%failure, "how many leads came could not be written");
             }
             note_last_backup(&self.store);
-            *self.board.ledger() = Ledger::load(&self.store);
+            *self.board.ledger() = AlertLedger::load(&self.store);
             let _ = timeout(every, self.store.until_it_leads()).await;
         }
         // The previous leader writes nothing more.
-        *self.board.ledger() = Ledger::load(&self.store);
+        *self.board.ledger() = AlertLedger::load(&self.store);
         self.begun_ms = self.store.now_ms();
     }
 
@@ -130,7 +130,7 @@ impl Keeper {
         let now_ms = self.store.now_ms();
         let figures = (self.measure)();
         let board = self.board.clone();
-        let mut counted = Ledger::default();
+        let mut counted = AlertLedger::default();
         self.usual.look(&self.store, &figures, &mut counted);
         let mut ledger = board.ledger();
         ledger.take_in(counted);
@@ -139,10 +139,10 @@ impl Keeper {
         // Another process may have taken the backup.
         note_last_backup(&self.store);
         let alerts = &settings.alerts;
-        let sight = Sight { figures: &figures, now_ms, begun_ms: self.begun_ms, settings };
+        let sight = EvaluationInput { figures: &figures, now_ms, begun_ms: self.begun_ms, settings };
         for rule in RULES {
             let found = match alerts.off.contains(rule.name) {
-                true => Found::new(),
+                true => ConditionResults::new(),
                 false => rule.condition.look(rule.by, self.readings.entry(rule.name).or_default(), &sight),
             };
             self.judge(rule, found, alerts, now_ms);
@@ -152,7 +152,13 @@ impl Keeper {
         ledger.measure();
     }
 
-    fn judge(&self, rule: &'static Rule, mut found: Found, settings: &AlertSettings, now_ms: i64) {
+    fn judge(
+        &self,
+        rule: &'static AlertRule,
+        mut found: ConditionResults,
+        settings: &AlertSettings,
+        now_ms: i64,
+    ) {
         let settling =
             now_ms - self.begun_ms < SETTLING.as_millis() as i64 && !settings.off.contains(rule.name);
         let mut ledger = self.board.ledger();
@@ -165,7 +171,7 @@ impl Keeper {
         let wait = settings.waits.get(rule.name).copied().unwrap_or(rule.wait);
         for (labels, (holds, value)) in found {
             let summary = rule.told(&labels, value);
-            let look = Look { holds, summary: &summary, now_ms, wait, keep: rule.keep };
+            let look = ConditionEvaluation { holds, summary: &summary, now_ms, wait, keep: rule.keep };
             let id = fingerprint(rule.name, &labels);
             let known = ledger.alerts.get(&id).cloned();
             let (after, change) = next(known, rule.name, &labels, &look);
@@ -198,7 +204,7 @@ impl Keeper {
                 continue;
             }
             let (numbers, messages) = due.into_iter().unzip();
-            let (wire, batch) = (self.wire.clone(), Batch::to(receiver.name(), messages, settings));
+            let (wire, batch) = (self.wire.clone(), MessageBatch::to(receiver.name(), messages, settings));
             self.under_way.push(Box::pin(async move {
                 let told = receiver.tell(&wire, &batch).await;
                 (batch.receiver, numbers, told)
@@ -206,7 +212,7 @@ impl Keeper {
         }
     }
 
-    fn settle(&self, (name, numbers, told): Ended, settings: &AlertSettings) {
+    fn settle(&self, (name, numbers, told): DeliveryResult, settings: &AlertSettings) {
         let error = match told {
             Ok(refused) => {
                 if let Some(cause) = refused {
@@ -232,11 +238,11 @@ impl Keeper {
     }
 }
 
-fn tell_log(alert: &Alert, change: Option<Change>) {
+fn tell_log(alert: &Alert, change: Option<AlertChange>) {
     let Alert { name, summary, .. } = alert;
     match change {
-        Some(Change::Fired) => warn!(alert = name, "alert: {summary}"),
-        Some(Change::Ended) => info!(alert = name, "alert ended: {summary}"),
+        Some(AlertChange::Fired) => warn!(alert = name, "alert: {summary}"),
+        Some(AlertChange::Ended) => info!(alert = name, "alert ended: {summary}"),
         None => {}
     }
 }

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, VecDeque};
 use metrics::{counter, gauge};
 use serde::{Deserialize, Serialize};
 
-use super::message::Message;
+use super::message::AlertMessage;
 use super::receiver::names;
-use super::rule::{Rule, Severity};
-use super::state::{Alert, Change};
+use super::rule::{AlertRule, Severity};
+use super::state::{Alert, AlertChange};
 use crate::outbox::Backoff;
 use offerd_base::config::AlertSettings;
 use offerd_base::telemetry::metrics::{ALERT_MESSAGES, ALERT_MESSAGES_OUTSTANDING, ALERTS_FIRING, BACKUP_AT};
@@ -29,7 +29,7 @@ pub(super) const HOUR: u8 = b'h';
 /// The result of the last deliveries to a receiver. Times are in Unix milliseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Told {
+pub struct ReceiverDeliveries {
     /// When it last accepted a message.
     pub last_sent: Option<i64>,
     /// Since when it has accepted none.
@@ -50,9 +50,9 @@ pub struct BackupTaken {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Queue {
-    pub messages: VecDeque<(u64, Message)>,
-    pub told: Told,
+pub(super) struct ReceiverQueue {
+    pub messages: VecDeque<(u64, AlertMessage)>,
+    pub told: ReceiverDeliveries,
     /// Whether a delivery is in progress.
     pub busy: bool,
 }
@@ -61,13 +61,13 @@ pub(super) struct Queue {
 pub(super) type Changes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct AlertLedger {
     pub alerts: BTreeMap<String, Alert>,
-    pub queues: BTreeMap<String, Queue>,
+    pub queues: BTreeMap<String, ReceiverQueue>,
     unwritten: Changes,
 }
 
-impl Ledger {
+impl AlertLedger {
     /// Loads the state of a store. Unreadable records are skipped; the store reports them.
     pub(super) fn load(store: &Store) -> Self {
         let mut ledger = Self::default();
@@ -104,10 +104,10 @@ impl Ledger {
         new.retain(|name| !self.queues.contains_key(name));
         let firing: Vec<Alert> = self.alerts.values().filter(|alert| alert.is_firing()).cloned().collect();
         for name in new {
-            self.write(key(RECEIVER, &name), &Told::default());
-            self.queues.insert(name.clone(), Queue::default());
+            self.write(key(RECEIVER, &name), &ReceiverDeliveries::default());
+            self.queues.insert(name.clone(), ReceiverQueue::default());
             for alert in &firing {
-                self.push(&name, Message::of(Change::Fired, alert, now_ms), settings.outstanding);
+                self.push(&name, AlertMessage::of(AlertChange::Fired, alert, now_ms), settings.outstanding);
             }
         }
     }
@@ -116,7 +116,7 @@ impl Ledger {
     pub(super) fn tried(&mut self, name: &str, error: Option<&str>, now_ms: i64) {
         let told = &mut self.queues.entry(name.to_owned()).or_default().told;
         match error {
-            None => *told = Told { last_sent: Some(now_ms), ..Told::default() },
+            None => *told = ReceiverDeliveries { last_sent: Some(now_ms), ..ReceiverDeliveries::default() },
             Some(error) => {
                 told.failing_since.get_or_insert(now_ms);
                 told.last_error = Some(error.to_owned());
@@ -130,7 +130,7 @@ impl Ledger {
     pub(super) fn note(
         &mut self,
         alert: Alert,
-        change: Option<Change>,
+        change: Option<AlertChange>,
         settings: &AlertSettings,
         now_ms: i64,
     ) {
@@ -139,13 +139,13 @@ impl Ledger {
             // Waiting alerts are not stored: they start over after a restart.
             self.write(key(ALERT, &id), &alert);
             for name in names(settings) {
-                self.push(&name, Message::of(change, &alert, now_ms), settings.outstanding);
+                self.push(&name, AlertMessage::of(change, &alert, now_ms), settings.outstanding);
             }
         }
         self.alerts.insert(id, alert);
     }
 
-    fn push(&mut self, name: &str, message: Message, most: usize) {
+    fn push(&mut self, name: &str, message: AlertMessage, most: usize) {
         let queue = self.queues.entry(name.to_owned()).or_default();
         let number = queue.messages.back().map_or(0, |(last, _)| last + 1);
         let encoded = codec::encode(&message);
@@ -161,7 +161,7 @@ impl Ledger {
 
     /// The next messages for a receiver if they are due and none is in delivery: the oldest, and those of its
     /// kind after it.
-    pub(super) fn due(&mut self, name: &str, now_ms: i64) -> Vec<(u64, Message)> {
+    pub(super) fn due(&mut self, name: &str, now_ms: i64) -> Vec<(u64, AlertMessage)> {
         let Some(queue) = self.queues.get_mut(name) else { return Vec::new() };
         let Some((_, first)) = queue.messages.front() else { return Vec::new() };
         if queue.busy || first.next_ms > now_ms {
@@ -274,7 +274,8 @@ impl Ledger {
     pub(super) fn measure(&self) {
         for severity in [Severity::Page, Severity::Ticket, Severity::Notice] {
             let of = |alert: &&Alert| {
-                alert.is_firing() && Rule::named(&alert.name).is_some_and(|rule| rule.severity == severity)
+                alert.is_firing()
+                    && AlertRule::named(&alert.name).is_some_and(|rule| rule.severity == severity)
             };
             let firing = self.alerts.values().filter(of).count();
             gauge!(ALERTS_FIRING, "severity" => severity.word()).set(firing as f64);

@@ -9,7 +9,7 @@ use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 
-use super::message::Batch;
+use super::message::MessageBatch;
 use crate::outbox::secret;
 use offerd_base::config::{MailSettings, MailTls};
 use offerd_base::regular_file::{self, PEM_BYTES_MAX};
@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// The server has not accepted the mail.
-pub(super) async fn send(settings: &MailSettings, batch: &Batch) -> Result<Option<String>, String> {
+pub(super) async fn send(settings: &MailSettings, batch: &MessageBatch) -> Result<Option<String>, String> {
     let (message, transport) = (message(settings, batch)?, transport(settings)?);
     let (bytes, from) = (message.formatted(), mailbox(&settings.from)?.email);
     let (mut refused, mut failed, mut taken) = (Vec::new(), Vec::new(), false);
@@ -52,7 +52,7 @@ pub(super) fn faults(settings: &MailSettings) -> Vec<(&'static str, String)> {
     wrong.chain(encryption(settings).err().map(|message| ("ca_file", message))).collect()
 }
 
-fn message(settings: &MailSettings, batch: &Batch) -> Result<Message, String> {
+fn message(settings: &MailSettings, batch: &MessageBatch) -> Result<Message, String> {
     let domain = settings.from.rsplit_once('@').map_or("offerd", |(_, domain)| domain.trim_end_matches('>'));
     let begun = Message::builder()
         .from(mailbox(&settings.from)?)

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::rule::{Rule, Severity};
-use super::state::{Alert, Change};
+use super::rule::{AlertRule, Severity};
+use super::state::{Alert, AlertChange};
 use offerd_base::config::AlertSettings;
 use offerd_insight::sheet::figures;
 
@@ -17,8 +17,8 @@ const NEVER: &str = "0001-01-01T00:00:00Z";
 
 /// An undelivered change of an alert.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Message {
-    pub change: Change,
+pub(super) struct AlertMessage {
+    pub change: AlertChange,
     pub alert: Alert,
     /// When the message was created, in Unix milliseconds.
     pub made_ms: i64,
@@ -27,32 +27,32 @@ pub(super) struct Message {
     pub next_ms: i64,
 }
 
-impl Message {
+impl AlertMessage {
     /// A message that is due at once.
-    pub(super) fn of(change: Change, alert: &Alert, now_ms: i64) -> Self {
+    pub(super) fn of(change: AlertChange, alert: &Alert, now_ms: i64) -> Self {
         Self { change, alert: alert.clone(), made_ms: now_ms, attempts: 0, next_ms: now_ms }
     }
 }
 
 /// Messages delivered together: all firings, or all ends.
 #[derive(Debug, Clone)]
-pub(super) struct Batch {
+pub(super) struct MessageBatch {
     pub receiver: String,
     /// The messages, oldest first; never empty.
-    pub messages: Vec<Message>,
+    pub messages: Vec<AlertMessage>,
     /// The console's URL for people.
     pub console_url: Option<String>,
 }
 
-impl Batch {
-    pub(super) fn to(receiver: &str, messages: Vec<Message>, settings: &AlertSettings) -> Self {
+impl MessageBatch {
+    pub(super) fn to(receiver: &str, messages: Vec<AlertMessage>, settings: &AlertSettings) -> Self {
         Self { receiver: receiver.to_owned(), messages, console_url: settings.console_url.clone() }
     }
 
     /// The id of the delivery, the same on each retry.
     pub(super) fn id(&self) -> String {
         let mut digest = Sha256::new();
-        for Message { change, alert, .. } in &self.messages {
+        for AlertMessage { change, alert, .. } in &self.messages {
             digest.update(format!("{}{change:?}{:?};", alert.fingerprint(), alert.fired_ms));
         }
         format!("alert_{}", const_hex::encode(&digest.finalize()[..16]))
@@ -62,7 +62,7 @@ impl Batch {
         let labels: Vec<_> = self.messages.iter().map(|message| labels(&message.alert)).collect();
         let mut common = labels.first().cloned().unwrap_or_default();
         common.retain(|label, value| labels.iter().all(|labels| labels.get(label) == Some(value)));
-        let told = |(Message { alert, .. }, labels): (&Message, &BTreeMap<&str, &str>)| {
+        let told = |(AlertMessage { alert, .. }, labels): (&AlertMessage, &BTreeMap<&str, &str>)| {
             json!({
                 "status": self.status(),
                 "labels": labels,
@@ -96,7 +96,7 @@ impl Batch {
 
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        for Message { alert, .. } in &self.messages {
+        for AlertMessage { alert, .. } in &self.messages {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{} ({})\n{}", alert.name, severity(alert).word(), alert.summary);
             let _ = writeln!(text, "since {}", figures::minute(alert.since_ms));
@@ -110,7 +110,7 @@ impl Batch {
 
     fn status(&self) -> &'static str {
         match self.messages.first().map(|message| message.change) {
-            Some(Change::Ended) => "resolved",
+            Some(AlertChange::Ended) => "resolved",
             _ => "firing",
         }
     }
@@ -121,7 +121,7 @@ impl Batch {
     }
 
     fn runbook(&self, alert: &Alert) -> String {
-        let part = Rule::named(&alert.name).map_or("", |rule| rule.runbook);
+        let part = AlertRule::named(&alert.name).map_or("", |rule| rule.runbook);
         match &self.console_url {
             Some(url) => format!("{url}/console/handbook/metrics#{part}"),
             None => format!(
@@ -134,7 +134,7 @@ impl Batch {
 
 /// An alert with an unknown rule, from another version, gets the most common severity.
 fn severity(alert: &Alert) -> Severity {
-    Rule::named(&alert.name).map_or(Severity::Ticket, |rule| rule.severity)
+    AlertRule::named(&alert.name).map_or(Severity::Ticket, |rule| rule.severity)
 }
 
 /// The labels of an alert, as Alertmanager writes them.

@@ -37,10 +37,10 @@ mod trial;
 mod usual;
 mod webhook;
 
-pub use board::{AlertStanding, Board, ReceiverStanding, Standing};
-pub use keeper::Keeper;
-pub use ledger::{BackupTaken, Told, last_backup, note_backup};
+pub use board::{AlertBoard, AlertStatus, AlertsStatus, ReceiverStatus};
+pub use keeper::AlertKeeper;
+pub use ledger::{BackupTaken, ReceiverDeliveries, last_backup, note_backup};
 pub use receiver::faults;
-pub use rule::{RULES, Rule, Severity};
+pub use rule::{AlertRule, RULES, Severity};
 pub use state::Alert;
-pub use trial::{Tried, check_receiver, try_out};
+pub use trial::{ReceiverTest, check_receiver, try_out};

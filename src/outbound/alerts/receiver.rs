@@ -1,8 +1,8 @@
 //! The receivers of alerts, and the validation of their settings.
 
-use super::message::Batch;
+use super::message::MessageBatch;
 use super::{mail, webhook};
-use crate::alerts::rule::Rule;
+use crate::alerts::rule::AlertRule;
 use crate::outbox::{SigningKey, secret};
 use offerd_base::config::{AlertSettings, MailSettings, SecretPlace, WebhookSettings};
 use offerd_base::declaration::{did_you_mean, nearest, quoted};
@@ -45,7 +45,7 @@ impl Receiver {
     ///
     /// # Errors
     /// The receiver has not accepted it.
-    pub(super) async fn tell(&self, wire: &Wire, batch: &Batch) -> Result<Option<String>, String> {
+    pub(super) async fn tell(&self, wire: &Wire, batch: &MessageBatch) -> Result<Option<String>, String> {
         match self {
             Self::Webhook(_, settings) => webhook::send(wire, settings, batch).await.map(|()| None),
             Self::Mail(settings) => mail::send(settings, batch).await,
@@ -58,7 +58,7 @@ pub fn faults(settings: &AlertSettings) -> Vec<(String, String)> {
     let named = settings.off.iter().map(|name| ("alerts.off".to_owned(), name));
     let named =
         named.chain(settings.waits.keys().map(|name| (format!("alerts.waits.{}", quoted(name)), name)));
-    let unknown = named.filter(|(_, name)| Rule::named(name).is_none());
+    let unknown = named.filter(|(_, name)| AlertRule::named(name).is_none());
     let mut found: Vec<(String, String)> = unknown.map(|(key, name)| (key, strange(name))).collect();
     for (name, one) in &settings.webhooks {
         let place = format!("alerts.webhooks.{}", quoted(name));

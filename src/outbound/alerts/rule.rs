@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::condition::{Condition, Labels, Sight};
+use super::condition::{AlertCondition, EvaluationInput, Labels};
 use offerd_base::partner_health::Health;
 use offerd_base::telemetry::metrics::{
     BACKUP_AT, CERTIFICATE_ENDS, HTTP_CONNECTIONS_REFUSED, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED,
@@ -36,7 +36,7 @@ worded! {
 
 /// An alert rule.
 #[derive(Debug)]
-pub struct Rule {
+pub struct AlertRule {
     /// Its name.
     pub name: &'static str,
     /// Its urgency.
@@ -49,7 +49,7 @@ pub struct Rule {
     pub summary: &'static str,
     /// The section of the handbook's metrics chapter about it.
     pub runbook: &'static str,
-    pub(super) condition: Condition,
+    pub(super) condition: AlertCondition,
     /// The labels that distinguish alerts of this rule.
     pub(super) by: &'static [&'static str],
 }
@@ -60,22 +60,22 @@ const fn minutes(minutes: u64) -> Duration {
 
 const NO: Duration = Duration::ZERO;
 
-fn is_any(value: f64, _: &Labels, _: &Sight<'_>) -> bool {
+fn is_any(value: f64, _: &Labels, _: &EvaluationInput<'_>) -> bool {
     value > 0.0
 }
 
-fn is_old_backup(taken_s: f64, _: &Labels, sight: &Sight<'_>) -> bool {
+fn is_old_backup(taken_s: f64, _: &Labels, sight: &EvaluationInput<'_>) -> bool {
     let most = sight.settings.alerts.backup_age.as_secs_f64();
     most > 0.0 && sight.now_s() - taken_s > most
 }
 
-fn ends_soon(ends_s: f64, _: &Labels, sight: &Sight<'_>) -> bool {
+fn ends_soon(ends_s: f64, _: &Labels, sight: &EvaluationInput<'_>) -> bool {
     let least = sight.settings.alerts.certificate_left.as_secs_f64();
     least > 0.0 && ends_s - sight.now_s() < least
 }
 
 /// A limit of a day or longer is fully used.
-fn is_used_up(used: f64, labels: &Labels, _: &Sight<'_>) -> bool {
+fn is_used_up(used: f64, labels: &Labels, _: &EvaluationInput<'_>) -> bool {
     used >= 1.0 && !labels.iter().any(|(label, value)| label == "limit" && value == "per_minute")
 }
 
@@ -83,20 +83,20 @@ const fn rule(
     name: &'static str,
     severity: Severity,
     wait: Duration,
-    condition: Condition,
+    condition: AlertCondition,
     by: &'static [&'static str],
     summary: &'static str,
     runbook: &'static str,
-) -> Rule {
-    Rule { name, severity, wait, keep: NO, summary, runbook, condition, by }
+) -> AlertRule {
+    AlertRule { name, severity, wait, keep: NO, summary, runbook, condition, by }
 }
 
-use Condition::{Fills, Growth, Level, Slow};
+use AlertCondition::{Fills, Growth, Level, Slow};
 use Severity::{Notice, Page, Ticket};
 
 /// Every alert.
 #[rustfmt::skip]
-pub const RULES: &[Rule] = &[
+pub const RULES: &[AlertRule] = &[
     rule("OfferdNoLeads", Page, minutes(5), Level(LEADS_MISSING, "max by (instance) ($) > 20", |value, _, sight| value > sight.settings.alerts.leads_missing as f64), &[],
         "no leads arrive, and {value} would be usual since the last one", "no-leads-arrive"),
     rule("OfferdOffersFall", Ticket, NO, Level(OFFERS_FALL, "max by (instance) ($) > 0", is_any), &[],
@@ -113,7 +113,7 @@ pub const RULES: &[Rule] = &[
         "requests are turned away: {reason}", "requests-are-turned-away"),
     rule("OfferdConnectionsAtLimit", Ticket, minutes(5), Growth(HTTP_CONNECTIONS_REFUSED, ("", ""), minutes(5), 0.0), &["listener", "reason"],
         "the {listener} listener has no room for connections: {reason}", "requests-are-turned-away"),
-    Rule { keep: minutes(5), ..rule("OfferdPartnerUnwell", Ticket, NO, Level(PARTNER_HEALTH, "max by (instance, partner, product_type) ($) > 0", is_any), &["partner", "product_type"],
+    AlertRule { keep: minutes(5), ..rule("OfferdPartnerUnwell", Ticket, NO, Level(PARTNER_HEALTH, "max by (instance, partner, product_type) ($) > 0", is_any), &["partner", "product_type"],
         "{partner} ({product_type}) is worse than usual: {value}", "a-partner-is-unwell") },
     rule("OfferdBreakerOpen", Ticket, minutes(5), Level(WIRE_BREAKER_STATE, "max by (instance, pool, endpoint) ($) == 2", |state, _, _| state > 1.5), &["pool", "endpoint"],
         "calls to {pool} ({endpoint}) are kept back", "a-breaker-is-open"),
@@ -127,7 +127,7 @@ pub const RULES: &[Rule] = &[
         "one commit in a hundred takes longer than 300 ms", "the-store-is-slow"),
     rule("OfferdDiskFills", Ticket, minutes(30), Fills(STORE_FREE_BYTES, minutes(6 * 60), minutes(24 * 60)), &[],
         "the disk reaches store.reserve_bytes within a day", "the-disk-fills-up"),
-    rule("OfferdDiskHangs", Page, NO, Condition::Either(&Growth(STORE_STALLS, ("", ""), minutes(10), 0.0), &Level(STORE_STALLED, "max by (instance) ($) > 0", is_any)), &[],
+    rule("OfferdDiskHangs", Page, NO, AlertCondition::Either(&Growth(STORE_STALLS, ("", ""), minutes(10), 0.0), &Level(STORE_STALLED, "max by (instance) ($) > 0", is_any)), &[],
         "the disk does not answer, or did not for longer than store.stall_after", "the-disk-hangs"),
     rule("OfferdStoreDamaged", Page, NO, Level(STORE_DAMAGE, "max by (instance) ($) > 0", is_any), &[],
         "places of the store's files are not as they were written: {value}", "records-cannot-be-read"),
@@ -145,7 +145,7 @@ pub const RULES: &[Rule] = &[
         "matching.partners_per_lead leaves partners out", "leads-are-not-asked-everywhere"),
 ];
 
-impl Rule {
+impl AlertRule {
     /// Finds a rule by name.
     pub fn named(name: &str) -> Option<&'static Self> {
         RULES.iter().find(|rule| rule.name == name)
@@ -200,8 +200,8 @@ groups:
         assert!(found == made, "{FILE} is not as it is made of the rules; OFFERD_WRITE=1 writes it");
     }
 
-    fn shipped(rule: &Rule) -> String {
-        let Rule { name, severity, wait, keep, runbook, .. } = rule;
+    fn shipped(rule: &AlertRule) -> String {
+        let AlertRule { name, severity, wait, keep, runbook, .. } = rule;
         let mut text =
             format!("\n      - alert: {name}\n        expr: {}\n", query(&rule.condition, rule.by));
         for (key, span) in
@@ -229,7 +229,7 @@ groups:
         text
     }
 
-    fn query(condition: &Condition, by: &[&str]) -> String {
+    fn query(condition: &AlertCondition, by: &[&str]) -> String {
         let by = [&["instance"], by].concat().join(", ");
         match condition {
             Level(metric, query, _) => query.replace('$', metric),
@@ -249,7 +249,7 @@ groups:
                 let reserve = 256 << 20;
                 format!("predict_linear({metric}[{}], {}) < {reserve}", in_minutes(*back), ahead.as_secs())
             }
-            Condition::Either(one, other) => format!("{} or {}", query(one, &[]), query(other, &[])),
+            AlertCondition::Either(one, other) => format!("{} or {}", query(one, &[]), query(other, &[])),
         }
     }
 

@@ -27,14 +27,14 @@ pub struct Alert {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Change {
+pub(super) enum AlertChange {
     Fired,
     Ended,
 }
 
 /// One evaluation of an alert's condition.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Look<'l> {
+pub(super) struct ConditionEvaluation<'l> {
     /// Whether the condition holds; `None` if unknown.
     pub holds: Option<bool>,
     /// What happened, in words.
@@ -49,7 +49,7 @@ pub(super) struct Look<'l> {
 
 impl Alert {
     /// An alert whose condition holds from now on.
-    fn begun(name: &str, labels: Labels, look: &Look<'_>) -> Self {
+    fn begun(name: &str, labels: Labels, look: &ConditionEvaluation<'_>) -> Self {
         Self {
             name: name.to_owned(),
             labels,
@@ -94,8 +94,8 @@ pub(super) fn next(
     known: Option<Alert>,
     name: &str,
     labels: &Labels,
-    look: &Look<'_>,
-) -> (Option<Alert>, Option<Change>) {
+    look: &ConditionEvaluation<'_>,
+) -> (Option<Alert>, Option<AlertChange>) {
     let going_on = known.as_ref().is_some_and(|alert| !alert.has_ended());
     match (look.holds, going_on) {
         (Some(true), _) => {
@@ -106,7 +106,7 @@ pub(super) fn next(
             if fires {
                 alert.fired_ms = Some(look.now_ms);
             }
-            (Some(alert), fires.then_some(Change::Fired))
+            (Some(alert), fires.then_some(AlertChange::Fired))
         }
         // An unknown condition changes nothing, nor does an absent one end a finished alert again.
         (None, _) | (_, false) => (known, None),
@@ -119,13 +119,13 @@ pub(super) fn next(
             if over {
                 alert.ended_ms = Some(look.now_ms);
             }
-            (Some(alert), over.then_some(Change::Ended))
+            (Some(alert), over.then_some(AlertChange::Ended))
         }
     }
 }
 
 /// The time since `at_ms`; zero if the clock was set back.
-fn passed(at_ms: i64, look: &Look<'_>) -> Duration {
+fn passed(at_ms: i64, look: &ConditionEvaluation<'_>) -> Duration {
     Duration::from_millis(u64::try_from(look.now_ms - at_ms).unwrap_or(0))
 }
 
@@ -134,11 +134,11 @@ mod tests {
     use super::*;
 
     /// Evaluates these conditions, each at its second; returns the changes with their times.
-    fn run(looks: &[(i64, Option<bool>)], wait: u64, keep: u64) -> Vec<(i64, Change)> {
+    fn run(looks: &[(i64, Option<bool>)], wait: u64, keep: u64) -> Vec<(i64, AlertChange)> {
         let mut alert = None;
         let mut changes = Vec::new();
         for (second, holds) in looks {
-            let look = Look {
+            let look = ConditionEvaluation {
                 holds: *holds,
                 summary: "",
                 now_ms: second * 1000,
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn it_fires_once_when_its_condition_has_held_long_enough_and_ends_once() {
         let looks = [(0, YES), (30, YES), (60, YES), (90, YES), (120, NO), (150, NO)];
-        assert_eq!(run(&looks, 60, 0), [(60, Change::Fired), (120, Change::Ended)]);
+        assert_eq!(run(&looks, 60, 0), [(60, AlertChange::Fired), (120, AlertChange::Ended)]);
     }
 
     #[test]
@@ -168,18 +168,21 @@ mod tests {
 
     #[test]
     fn what_is_not_known_changes_nothing() {
-        assert_eq!(run(&[(0, YES), (30, None), (60, YES), (90, None)], 60, 0), [(60, Change::Fired)]);
+        assert_eq!(run(&[(0, YES), (30, None), (60, YES), (90, None)], 60, 0), [(60, AlertChange::Fired)]);
     }
 
     #[test]
     fn it_goes_on_for_a_while_where_it_is_to_be_kept() {
         let looks = [(0, YES), (10, NO), (20, YES), (30, NO), (319, NO), (320, NO)];
-        assert_eq!(run(&looks, 0, 300), [(0, Change::Fired), (320, Change::Ended)]);
+        assert_eq!(run(&looks, 0, 300), [(0, AlertChange::Fired), (320, AlertChange::Ended)]);
     }
 
     #[test]
     fn one_that_has_ended_begins_anew() {
         let looks = [(0, YES), (10, NO), (20, YES)];
-        assert_eq!(run(&looks, 0, 0), [(0, Change::Fired), (10, Change::Ended), (20, Change::Fired)]);
+        assert_eq!(
+            run(&looks, 0, 0),
+            [(0, AlertChange::Fired), (10, AlertChange::Ended), (20, AlertChange::Fired)]
+        );
     }
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::message::{Batch, Message};
+use super::message::{AlertMessage, MessageBatch};
 use super::receiver::{all, names};
-use super::state::{Alert, Change};
+use super::state::{Alert, AlertChange};
 use super::webhook::wire;
 use offerd_base::config::AlertSettings;
 use offerd_base::declaration::{did_you_mean, nearest};
@@ -12,7 +12,7 @@ use offerd_base::declaration::{did_you_mean, nearest};
 /// The result of a test for one receiver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tried {
+pub struct ReceiverTest {
     /// The receiver's name.
     pub receiver: String,
     /// The destination.
@@ -33,8 +33,8 @@ pub fn check_receiver(settings: &AlertSettings, name: Option<&str>) -> Result<()
     Err(format!("there is no receiver `{name}`: `offerd alerts list` shows those there are{near}"))
 }
 
-/// Sends a firing test alert to all receivers, or to one; only [the result](super::Board::tried) is recorded.
-pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) -> Vec<Tried> {
+/// Sends a firing test alert to all receivers, or to one; only [the result](super::AlertBoard::tried) is recorded.
+pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) -> Vec<ReceiverTest> {
     let alert = Alert {
         name: "OfferdTest".to_owned(),
         labels: Vec::new(),
@@ -44,13 +44,13 @@ pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) 
         ended_ms: None,
         held_ms: now_ms,
     };
-    let message = Message::of(Change::Fired, &alert, now_ms);
+    let message = AlertMessage::of(AlertChange::Fired, &alert, now_ms);
     let mut tried = Vec::new();
     let wire = wire();
     for one in all(settings).into_iter().filter(|one| only.is_none_or(|name| name == one.name())) {
-        let batch = Batch::to(one.name(), vec![message.clone()], settings);
+        let batch = MessageBatch::to(one.name(), vec![message.clone()], settings);
         let error = one.tell(&wire, &batch).await.unwrap_or_else(Some);
-        tried.push(Tried { receiver: batch.receiver, place: one.place(), error });
+        tried.push(ReceiverTest { receiver: batch.receiver, place: one.place(), error });
     }
     tried
 }

@@ -13,9 +13,9 @@ use std::time::Duration;
 use metrics::gauge;
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{HOUR, Ledger};
-use offerd_base::partner_health::{AskHistory, Ending, Health};
-use offerd_base::telemetry::figures::Figures;
+use super::ledger::{AlertLedger, HOUR};
+use offerd_base::partner_health::{AskEnding, AskHistory, Health};
+use offerd_base::telemetry::figures::MetricsSnapshot;
 use offerd_base::telemetry::metrics::{LEADS_MISSING, OFFERS_FALL, TABLES_SETTLED};
 use offerd_store::{Store, Tree};
 
@@ -34,7 +34,7 @@ const RECALLED_TABLES: f64 = 2000.0;
 const WRITE_EVERY_MS: i64 = 60_000;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Hour {
+struct BaselineHour {
     tables: u64,
     with_offers: u64,
     /// When the last one completed, in Unix milliseconds.
@@ -42,11 +42,11 @@ struct Hour {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Usual {
+pub(super) struct AlertBaseline {
     /// The counts of all processes, by hour since 1970.
-    hours: BTreeMap<i64, Hour>,
+    hours: BTreeMap<i64, BaselineHour>,
     /// This process's share of the latest hours.
-    own: BTreeMap<i64, Hour>,
+    own: BTreeMap<i64, BaselineHour>,
     begun: i64,
     /// The last readings of this process's counters: all tables, and those with offers.
     counted: (u64, u64),
@@ -55,16 +55,16 @@ pub(super) struct Usual {
     written_ms: i64,
 }
 
-impl Usual {
+impl AlertBaseline {
     pub(super) fn load(store: &Store, now_ms: i64) -> Self {
-        let (mut hours, mut own) = (BTreeMap::<i64, Hour>::new(), BTreeMap::new());
+        let (mut hours, mut own) = (BTreeMap::<i64, BaselineHour>::new(), BTreeMap::new());
         for (number, key, hour) in kept_from(store, 0) {
             hours.entry(number).or_default().add(hour);
             if key == own_key(store, number) && number >= now_ms / HOUR_MS - 1 {
                 own.insert(number, hour);
             }
         }
-        let last_ms = hours.values().map(|hour: &Hour| hour.last_ms).max().unwrap_or(now_ms);
+        let last_ms = hours.values().map(|hour: &BaselineHour| hour.last_ms).max().unwrap_or(now_ms);
         let begun = hours.keys().next().copied().unwrap_or(now_ms / HOUR_MS);
         let mut usual = Self { hours, own, begun, last_ms, ..Self::default() };
         usual.recall(now_ms / HOUR_MS);
@@ -81,12 +81,12 @@ impl Usual {
             with += hour.with_offers as f64 * part;
             without += (hour.tables - hour.with_offers.min(hour.tables)) as f64 * part;
         }
-        (0..with as u64).for_each(|_| self.offers.recall(Ending::Offered, Duration::ZERO));
-        (0..without as u64).for_each(|_| self.offers.recall(Ending::Declined, Duration::ZERO));
+        (0..with as u64).for_each(|_| self.offers.recall(AskEnding::Offered, Duration::ZERO));
+        (0..without as u64).for_each(|_| self.offers.recall(AskEnding::Declined, Duration::ZERO));
     }
 
     /// Takes a reading, and updates the metrics.
-    pub(super) fn look(&mut self, store: &Store, figures: &Figures, ledger: &mut Ledger) {
+    pub(super) fn look(&mut self, store: &Store, figures: &MetricsSnapshot, ledger: &mut AlertLedger) {
         let now_ms = store.now_ms();
         let live = |offers| figures.sum(TABLES_SETTLED, &[("test", "no"), ("offers", offers)]) as u64;
         let (with, without) = (live("yes"), live("no"));
@@ -107,14 +107,15 @@ impl Usual {
     }
 
     fn note(&mut self, new: u64, new_with: u64, now_ms: i64) {
-        let counted = Hour { tables: new, with_offers: new_with, last_ms: if new > 0 { now_ms } else { 0 } };
+        let counted =
+            BaselineHour { tables: new, with_offers: new_with, last_ms: if new > 0 { now_ms } else { 0 } };
         for hours in [&mut self.hours, &mut self.own] {
             hours.entry(now_ms / HOUR_MS).or_default().add(counted);
         }
         self.last_ms = self.last_ms.max(counted.last_ms);
         let at = Duration::from_millis(now_ms.unsigned_abs());
         for nth in 0..new {
-            let ending = if nth < new_with { Ending::Offered } else { Ending::Declined };
+            let ending = if nth < new_with { AskEnding::Offered } else { AskEnding::Declined };
             self.offers.note(at, ending, Duration::ZERO);
         }
     }
@@ -122,7 +123,7 @@ impl Usual {
     /// Adds the recent counts of other processes.
     fn take_in(&mut self, store: &Store, now_ms: i64) {
         let first = now_ms / HOUR_MS - 1;
-        let mut lately: BTreeMap<i64, Hour> =
+        let mut lately: BTreeMap<i64, BaselineHour> =
             self.own.range(first..).map(|(at, hour)| (*at, *hour)).collect();
         for (number, key, hour) in kept_from(store, first) {
             if key != own_key(store, number) {
@@ -133,7 +134,7 @@ impl Usual {
         self.hours.extend(lately);
     }
 
-    fn write(&mut self, store: &Store, now_ms: i64, ledger: &mut Ledger) {
+    fn write(&mut self, store: &Store, now_ms: i64, ledger: &mut AlertLedger) {
         if now_ms - self.written_ms < WRITE_EVERY_MS {
             return;
         }
@@ -172,7 +173,7 @@ impl Usual {
     }
 }
 
-impl Hour {
+impl BaselineHour {
     fn add(&mut self, other: Self) {
         self.tables += other.tables;
         self.with_offers += other.with_offers;
@@ -181,7 +182,7 @@ impl Hour {
 }
 
 /// The stored counts from an hour on, with their hours and keys.
-fn kept_from(store: &Store, hour: i64) -> impl Iterator<Item = (i64, Vec<u8>, Hour)> + use<> {
+fn kept_from(store: &Store, hour: i64) -> impl Iterator<Item = (i64, Vec<u8>, BaselineHour)> + use<> {
     let kept = store.scan_from(Tree::Alerts, key(hour), [HOUR]).filter_map(Result::ok);
     let store = store.clone();
     kept.filter_map(move |(key, bytes)| {
@@ -208,16 +209,16 @@ mod tests {
     const MONDAY: i64 = 1_767_571_200_000 / HOUR_MS;
 
     /// A shop that was open for this many weeks, in these hours of each day, with this many leads per hour.
-    fn shop(weeks: i64, open: std::ops::Range<i64>, leads: u64) -> Usual {
+    fn shop(weeks: i64, open: std::ops::Range<i64>, leads: u64) -> AlertBaseline {
         let begun = MONDAY - weeks * WEEK;
         let hours = (begun..MONDAY).filter(|hour| open.contains(&(hour % 24)));
-        let hours =
-            hours.map(|hour| (hour, Hour { tables: leads, with_offers: leads, last_ms: hour * HOUR_MS }));
-        Usual {
+        let hours = hours
+            .map(|hour| (hour, BaselineHour { tables: leads, with_offers: leads, last_ms: hour * HOUR_MS }));
+        AlertBaseline {
             hours: hours.collect(),
             begun,
             last_ms: (MONDAY - 24 + open.end) * HOUR_MS,
-            ..Usual::default()
+            ..AlertBaseline::default()
         }
     }
 
@@ -225,13 +226,13 @@ mod tests {
     fn what_each_process_counts_counts_for_all_of_them() {
         use futures_util::FutureExt;
 
-        let Some(nodes) = offerd_store::testing::Nodes::new() else { return };
+        let Some(nodes) = offerd_store::testing::TestNodes::new() else { return };
         let stores = [nodes.first(), nodes.beside("second")];
-        let mut counts = stores.each_ref().map(|store| Usual::load(store, store.now_ms()));
-        let count = |nth: usize, usual: &mut Usual, tables: u64| {
+        let mut counts = stores.each_ref().map(|store| AlertBaseline::load(store, store.now_ms()));
+        let count = |nth: usize, usual: &mut AlertBaseline, tables: u64| {
             let told = format!("offerd_rate_tables_settled_total{{test=\"no\",offers=\"yes\"}} {tables}\n");
-            let mut ledger = Ledger::default();
-            usual.look(&stores[nth], &Figures::parse(&told), &mut ledger);
+            let mut ledger = AlertLedger::default();
+            usual.look(&stores[nth], &MetricsSnapshot::parse(&told), &mut ledger);
             if let Some((commit, _)) = ledger.unwritten() {
                 stores[nth].commit(commit).now_or_never().unwrap().unwrap();
             }
@@ -242,7 +243,7 @@ mod tests {
         assert_eq!(count(1, other, 3), 8);
         assert_eq!(count(0, one, 5), 8);
         assert_eq!(count(1, other, 4), 9, "each of its own is counted once");
-        let after = Usual::load(&stores[1], stores[1].now_ms());
+        let after = AlertBaseline::load(&stores[1], stores[1].now_ms());
         assert_eq!(after.hours.values().map(|hour| hour.tables).sum::<u64>(), 8, "what was written");
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hyper::header::{AUTHORIZATION, HeaderValue};
 use tokio::time::Instant;
 
-use super::message::Batch;
+use super::message::MessageBatch;
 use crate::outbox::{self, SigningKey, forbidden, pool_rules, secret, webhook};
 use offerd_base::config::WebhookSettings;
 use offerd_base::regular_file::{self, PEM_BYTES_MAX};
@@ -22,7 +22,11 @@ pub(super) fn wire() -> Wire {
 ///
 /// # Errors
 /// The webhook has not accepted the batch; never names its URL.
-pub(super) async fn send(wire: &Wire, settings: &WebhookSettings, batch: &Batch) -> Result<(), String> {
+pub(super) async fn send(
+    wire: &Wire,
+    settings: &WebhookSettings,
+    batch: &MessageBatch,
+) -> Result<(), String> {
     let call = call(settings, batch)?;
     let roots = roots(settings).map_err(|message| format!("`ca_file` {message}"))?;
     let endpoint = pool(wire, &batch.receiver, settings, roots)?.endpoint("alert", EndpointRules::default());
@@ -65,7 +69,7 @@ fn url(settings: &WebhookSettings) -> Result<String, String> {
     url.ok_or_else(|| "no URL is set".to_owned())
 }
 
-fn call(settings: &WebhookSettings, batch: &Batch) -> Result<Call, String> {
+fn call(settings: &WebhookSettings, batch: &MessageBatch) -> Result<Call, String> {
     let key = secret::read(settings.secret.as_ref()).map_err(|message| format!("`secret` {message}"))?;
     let key = key.map(|text| SigningKey::parse(&text).ok_or("`secret` is no key")).transpose()?;
     let bearer = secret::read(settings.bearer.as_ref()).map_err(|message| format!("`bearer` {message}"))?;

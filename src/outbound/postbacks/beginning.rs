@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::ledger::{Ledger, unreadable};
-use super::record::{Cursor, Keys, What};
+use super::ledger::{PostbackLedger, unreadable};
+use super::record::{FeedCursor, PostbackRecordKind, SubscriptionKeys};
 use super::subscriptions::Subscriptions;
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
@@ -30,14 +30,14 @@ async fn begin_those_of_now(store: &Store, subscriptions: &Subscriptions) -> Res
     let mut commit = Commit::new().mark_time();
     let (now_us, mut is_new) = (store.aged_us(Duration::ZERO), false);
     for subscription in subscriptions.active() {
-        let ledger = Ledger::of(store, subscription);
+        let ledger = PostbackLedger::of(store, subscription);
         let before = ledger.cursor()?;
         let cursor = match before {
-            Some(Cursor { vanished_ms: None, .. }) => continue,
-            Some(cursor) => Cursor { vanished_ms: None, ..cursor },
-            None => Cursor { next_us: now_us, vanished_ms: None },
+            Some(FeedCursor { vanished_ms: None, .. }) => continue,
+            Some(cursor) => FeedCursor { vanished_ms: None, ..cursor },
+            None => FeedCursor { next_us: now_us, vanished_ms: None },
         };
-        let place = ledger.keys.all(What::Cursor);
+        let place = ledger.keys.all(PostbackRecordKind::Cursor);
         let found = before.as_ref().map(codec::encode);
         commit = commit.as_found(Tree::Postbacks, &place, found);
         commit = commit.put(Tree::Postbacks, place, codec::encode(&cursor));
@@ -52,23 +52,24 @@ async fn begin_those_of_now(store: &Store, subscriptions: &Subscriptions) -> Res
 /// # Errors
 /// The failure of the store.
 pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions) -> Result<(), CommitError> {
-    let declared: Vec<Keys> = subscriptions.all().iter().map(|one| Ledger::of(store, one).keys).collect();
+    let declared: Vec<SubscriptionKeys> =
+        subscriptions.all().iter().map(|one| PostbackLedger::of(store, one).keys).collect();
     let kept_ms = i64::try_from(subscriptions.settings.vanished_kept.as_millis()).unwrap_or(i64::MAX);
     let now_ms = store.now_ms();
     let mut start = Vec::new();
     while let Some(first) = store.scan_from(Tree::Postbacks, &start, []).next() {
         let (key, _) = first.map_err(unreadable)?;
-        let Some(keys) = Keys::around(&key) else { break };
+        let Some(keys) = SubscriptionKeys::around(&key) else { break };
         start = keys.behind();
         if declared.contains(&keys) {
             continue;
         }
-        let place = keys.all(What::Cursor);
+        let place = keys.all(PostbackRecordKind::Cursor);
         let found = store.get(Tree::Postbacks, &place).map_err(unreadable)?;
         // An unreadable cursor is reported by the store, and removed with its subscription.
         match found.and_then(|bytes| store.decode(Tree::Postbacks, &place, &bytes).ok()) {
-            Some(before @ Cursor { vanished_ms: None, next_us }) => {
-                let cursor = Cursor { next_us, vanished_ms: Some(now_ms) };
+            Some(before @ FeedCursor { vanished_ms: None, next_us }) => {
+                let cursor = FeedCursor { next_us, vanished_ms: Some(now_ms) };
                 let commit = Commit::new().unchanged(Tree::Postbacks, &place, codec::encode(&before));
                 match store.commit(commit.put(Tree::Postbacks, place, codec::encode(&cursor))).await {
                     // Its cursor moved meanwhile; the next sweep checks again.
@@ -76,7 +77,7 @@ pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions
                     Err(failure) => return Err(failure),
                 }
             }
-            Some(Cursor { vanished_ms: Some(since_ms), .. }) if now_ms - since_ms < kept_ms => {}
+            Some(FeedCursor { vanished_ms: Some(since_ms), .. }) if now_ms - since_ms < kept_ms => {}
             _ => forget(store, &keys).await?,
         }
     }
@@ -84,7 +85,7 @@ pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions
 }
 
 /// Removes all records of a subscription. The cursor, whose key is the first, goes last.
-async fn forget(store: &Store, keys: &Keys) -> Result<(), CommitError> {
+async fn forget(store: &Store, keys: &SubscriptionKeys) -> Result<(), CommitError> {
     let all = store.scan(Tree::Postbacks, keys.prefix()).filter_map(Result::ok).map(|(key, _)| key);
     let mut all: Vec<Vec<u8>> = all.collect();
     all.reverse();

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::declared::{Declared, Kind, Method};
+use super::declared::{Declared, Method, PostbackKind};
 use super::sender::pool;
-use super::subscription::{Subscription, Way};
+use super::subscription::{PostbackTarget, Subscription};
 use super::url_template::UrlTemplate;
 use crate::outbox::{SigningKey, forbidden, host, wire};
 use offerd_base::declaration::{Checker, Fault, Source};
@@ -32,8 +32,8 @@ pub(super) fn subscription(name: &str, source: &Source) -> Result<Subscription, 
         String::new()
     });
     let way = match declared.kind {
-        Kind::Webhook => webhook(&declared, &mut checker),
-        Kind::Url => url(&declared, &mut checker),
+        PostbackKind::Webhook => webhook(&declared, &mut checker),
+        PostbackKind::Url => url(&declared, &mut checker),
     };
     let events = declared.events.map_or(EventTypes::ALL, EventTypes::from_iter);
     let subscription = Subscription {
@@ -81,7 +81,7 @@ fn address(subscription: &Subscription, url: &str, checker: &mut Checker<'_>) {
     }
 }
 
-fn webhook(declared: &Declared, checker: &mut Checker<'_>) -> Way {
+fn webhook(declared: &Declared, checker: &mut Checker<'_>) -> PostbackTarget {
     if declared.method.is_some() {
         checker.at("method", "is for `kind = \"url\"`; webhooks are posted");
     }
@@ -103,10 +103,10 @@ fn webhook(declared: &Declared, checker: &mut Checker<'_>) -> Way {
             Err(message) => checker.at(&format!("secrets[{nth}]"), message),
         }
     }
-    Way::Webhook { url: declared.url.clone(), keys }
+    PostbackTarget::Webhook { url: declared.url.clone(), keys }
 }
 
-fn url(declared: &Declared, checker: &mut Checker<'_>) -> Way {
+fn url(declared: &Declared, checker: &mut Checker<'_>) -> PostbackTarget {
     if !declared.secrets.is_empty() {
         checker.at("secrets", "are for `kind = \"webhook\"`; a URL is not signed");
     }
@@ -118,5 +118,5 @@ fn url(declared: &Declared, checker: &mut Checker<'_>) -> Way {
         faults.into_iter().for_each(|fault| checker.at("url", fault));
         UrlTemplate::default()
     });
-    Way::Url { method, template }
+    PostbackTarget::Url { method, template }
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::ledger::Ledger;
-use super::record::{Delivery, Ended, What};
+use super::ledger::PostbackLedger;
+use super::record::{AttemptResult, PostbackDelivery, PostbackRecordKind};
 use super::subscription::Subscription;
 use offerd_engine::records::projection::blocking;
 use offerd_model::EventType;
@@ -25,7 +25,7 @@ pub struct DeadLetter {
     /// When it was given up, in Unix milliseconds.
     pub given_up_at: i64,
     /// The result of the last attempt.
-    pub last: Option<Ended>,
+    pub last: Option<AttemptResult>,
 }
 
 /// Selects the dead letters to send again.
@@ -49,12 +49,8 @@ pub struct Retried {
 /// # Errors
 /// The disk cannot be read.
 pub fn dead_letters(store: &Store, subscription: &Subscription) -> Result<Vec<DeadLetter>, CommitError> {
-    let shown = |Delivery { lead, event_type, attempts, next_ms, last, .. }: Delivery| DeadLetter {
-        lead_uuid: lead,
-        event_type,
-        attempts,
-        given_up_at: next_ms,
-        last,
+    let shown = |PostbackDelivery { lead, event_type, attempts, next_ms, last, .. }: PostbackDelivery| {
+        DeadLetter { lead_uuid: lead, event_type, attempts, given_up_at: next_ms, last }
     };
     Ok(dead(store, subscription)?.into_iter().map(shown).collect())
 }
@@ -63,8 +59,8 @@ pub fn dead_letters(store: &Store, subscription: &Subscription) -> Result<Vec<De
 ///
 /// # Errors
 /// The disk cannot be read.
-pub fn dead(store: &Store, subscription: &Subscription) -> Result<Vec<Delivery>, CommitError> {
-    let letters = Ledger::of(store, subscription).deliveries(What::Dead)?;
+pub fn dead(store: &Store, subscription: &Subscription) -> Result<Vec<PostbackDelivery>, CommitError> {
+    let letters = PostbackLedger::of(store, subscription).deliveries(PostbackRecordKind::Dead)?;
     Ok(letters.into_iter().map(|(_, letter)| letter).collect())
 }
 
@@ -72,8 +68,8 @@ pub fn dead(store: &Store, subscription: &Subscription) -> Result<Vec<Delivery>,
 ///
 /// # Errors
 /// The disk cannot be read.
-pub fn waiting(store: &Store, subscription: &Subscription) -> Result<Vec<Delivery>, CommitError> {
-    let outstanding = Ledger::of(store, subscription).outstanding()?.into_iter();
+pub fn waiting(store: &Store, subscription: &Subscription) -> Result<Vec<PostbackDelivery>, CommitError> {
+    let outstanding = PostbackLedger::of(store, subscription).outstanding()?.into_iter();
     Ok(outstanding.map(|(_, delivery)| delivery).filter(|delivery| delivery.attempts > 0).collect())
 }
 
@@ -82,18 +78,18 @@ pub fn waiting(store: &Store, subscription: &Subscription) -> Result<Vec<Deliver
 /// # Errors
 /// The failure of the store; some letters may be requeued.
 pub async fn retry(store: &Store, subscription: &Subscription, retry: Retry) -> Result<Retried, CommitError> {
-    let ledger = Ledger::of(store, subscription);
-    let is_meant = |letter: &Delivery| retry.lead_uuid.is_none_or(|lead| letter.lead == lead);
+    let ledger = PostbackLedger::of(store, subscription);
+    let is_meant = |letter: &PostbackDelivery| retry.lead_uuid.is_none_or(|lead| letter.lead == lead);
     let reads = ledger.clone();
-    let mut letters = blocking(move || reads.deliveries(What::Dead)).await??;
+    let mut letters = blocking(move || reads.deliveries(PostbackRecordKind::Dead)).await??;
     letters.retain(|(_, letter)| is_meant(letter));
     let now_ms = store.now_ms();
     for some in letters.chunks(AT_ONCE) {
         let commit = some.iter().fold(Commit::new(), |commit, (place, letter)| {
-            let back = Delivery { taken_ms: now_ms, attempts: 0, next_ms: now_ms, ..letter.clone() };
-            commit.remove(Tree::Postbacks, ledger.keys.one(What::Dead, *place)).put(
+            let back = PostbackDelivery { taken_ms: now_ms, attempts: 0, next_ms: now_ms, ..letter.clone() };
+            commit.remove(Tree::Postbacks, ledger.keys.one(PostbackRecordKind::Dead, *place)).put(
                 Tree::Postbacks,
-                ledger.keys.one(What::PutBack, *place),
+                ledger.keys.one(PostbackRecordKind::PutBack, *place),
                 codec::encode(&back),
             )
         });

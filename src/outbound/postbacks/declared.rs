@@ -16,7 +16,7 @@ table! {
         /// Name of the company whose events are sent, as given when its tokens were created.
         company: String,
         /// The kind of call.
-        kind: Kind,
+        kind: PostbackKind,
         /// The URL to call; with `kind = "url"` its path and query may hold macros.
         url: String,
         /// The keys that sign webhooks; two during a key rotation.
@@ -44,7 +44,7 @@ table! {
 /// The kind of call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(super) enum PostbackKind {
     /// Signed JSON, by Standard Webhooks.
     Webhook,
     /// A URL with the event's data.

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::ledger::{Ledger, Taken, tried_after};
+use super::ledger::{PostbackLedger, TakenDeliveries, tried_after};
 use super::outbox::Outbox;
-use super::record::{Delivery, Ended, Place, Tried, What};
+use super::record::{AttemptResult, EventPosition, LastAttempts, PostbackDelivery, PostbackRecordKind};
 use super::sender::{self, Sent};
 use super::subscription::Subscription;
 use crate::outbox::Backoff;
@@ -30,11 +30,11 @@ const WRITE_AGAIN: Duration = Duration::from_secs(1);
 pub(super) type Queueing = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// The state shared by intake and attempts.
-struct Shared {
+struct FollowerState {
     settings: PostbackSettings,
-    ledger: Ledger,
+    ledger: PostbackLedger,
     endpoint: Endpoint,
-    tried: Mutex<Option<Tried>>,
+    tried: Mutex<Option<LastAttempts>>,
     outbox: Mutex<Outbox>,
     /// Signals new deliveries in the outbox.
     filled: Notify,
@@ -42,15 +42,15 @@ struct Shared {
 
 /// Sends the due deliveries of one subscription.
 pub(super) struct Follower {
-    shared: Arc<Shared>,
+    shared: Arc<FollowerState>,
     queueing: Queueing,
-    attempts: FuturesUnordered<BoxFuture<'static, (Place, Settled)>>,
+    attempts: FuturesUnordered<BoxFuture<'static, (EventPosition, Settled)>>,
     /// Nothing is sent before this.
     held_until: Option<Instant>,
 }
 
 /// The delivery to send again after an attempt, if any, and a pause before anything else is sent.
-type Settled = (Option<Delivery>, Option<Duration>);
+type Settled = (Option<PostbackDelivery>, Option<Duration>);
 
 impl Follower {
     /// Sets up a subscription with its outstanding deliveries.
@@ -69,16 +69,16 @@ impl Follower {
         store.commit(Commit::new()).await.map_err(|error| error.to_string())?;
         let reads = store.clone();
         let read = blocking(move || {
-            let ledger = Ledger::of(&reads, &subscription);
+            let ledger = PostbackLedger::of(&reads, &subscription);
             let mut outbox = Outbox::default();
-            for (place, delivery) in ledger.deliveries(What::Outstanding)? {
+            for (place, delivery) in ledger.deliveries(PostbackRecordKind::Outstanding)? {
                 outbox.add(place, delivery);
             }
             Ok::<_, CommitError>((ledger.tried(), ledger, outbox))
         });
         let read = read.await.map_err(|error| error.to_string())?;
         let (tried, ledger, outbox) = read.map_err(|error| error.to_string())?;
-        let shared = Shared {
+        let shared = FollowerState {
             settings: settings.clone(),
             ledger,
             endpoint,
@@ -130,7 +130,7 @@ impl Follower {
         if (self.queueing)() > BUSY { 1 } else { self.shared.settings.concurrency }
     }
 
-    fn settle(&mut self, place: Place, (again, pause): Settled) {
+    fn settle(&mut self, place: EventPosition, (again, pause): Settled) {
         let mut outbox = self.shared.outbox.lock();
         match again {
             Some(delivery) => outbox.again(place, delivery),
@@ -151,7 +151,7 @@ impl Follower {
     }
 }
 
-struct Intake(Arc<Shared>);
+struct Intake(Arc<FollowerState>);
 
 impl Projection for Intake {
     const TROUBLE: &'static str = "what arrives is not taken in for a postback yet; it is tried again";
@@ -163,8 +163,8 @@ impl Projection for Intake {
     }
 }
 
-impl Shared {
-    fn next(&self) -> Option<(Place, Delivery)> {
+impl FollowerState {
+    fn next(&self) -> Option<(EventPosition, PostbackDelivery)> {
         self.outbox.lock().next(self.ledger.store.now_ms())
     }
 
@@ -179,7 +179,7 @@ impl Shared {
         self.ledger.store.commit(Commit::new()).await?;
         let shared = Arc::clone(self);
         let taken = blocking(move || shared.ledger.take(until_us, room)).await??;
-        let Some(Taken { commit, deliveries, more }) = taken else { return Ok(false) };
+        let Some(TakenDeliveries { commit, deliveries, more }) = taken else { return Ok(false) };
         self.ledger.store.commit(commit).await?;
         deliveries.into_iter().for_each(|(place, delivery)| self.outbox.lock().add(place, delivery));
         self.filled.notify_one();
@@ -196,7 +196,7 @@ impl Shared {
     }
 
     /// Sends one delivery and records the result.
-    async fn attempt(self: Arc<Self>, place: Place, delivery: Delivery) -> Settled {
+    async fn attempt(self: Arc<Self>, place: EventPosition, delivery: PostbackDelivery) -> Settled {
         let shared = Arc::clone(&self);
         let found = blocking(move || shared.ledger.find(place)).await;
         let subscription = &self.ledger.subscription;
@@ -218,7 +218,13 @@ impl Shared {
         self.end(place, delivery, sent, is_last).await
     }
 
-    async fn end(&self, place: Place, delivery: Delivery, sent: Sent, is_last: bool) -> Settled {
+    async fn end(
+        &self,
+        place: EventPosition,
+        delivery: PostbackDelivery,
+        sent: Sent,
+        is_last: bool,
+    ) -> Settled {
         let Sent { ended, retry_after, .. } = sent;
         let tried = Some(self.note(ended.clone()));
         if ended.is_good() {
@@ -228,14 +234,18 @@ impl Shared {
         let attempts = delivery.attempts + 1;
         let backoff = Backoff(self.settings.first_backoff, self.settings.longest_backoff);
         let next_ms = if is_last { ended.at_ms } else { backoff.next_ms(ended.at_ms, attempts, retry_after) };
-        let later = Delivery { attempts, next_ms, last: Some(ended), ..delivery };
-        let (what, result) = if is_last { (What::Dead, "dead") } else { (What::Outstanding, "failed") };
+        let later = PostbackDelivery { attempts, next_ms, last: Some(ended), ..delivery };
+        let (what, result) = if is_last {
+            (PostbackRecordKind::Dead, "dead")
+        } else {
+            (PostbackRecordKind::Outstanding, "failed")
+        };
         self.written(result, || self.ledger.settled(place, Some((what, &later)), tried.as_ref())).await;
         let pause = retry_after.map(|wait| wait.min(self.settings.longest_backoff));
         if is_last { (None, None) } else { (Some(later), pause) }
     }
 
-    fn note(&self, ended: Ended) -> Tried {
+    fn note(&self, ended: AttemptResult) -> LastAttempts {
         let mut tried = self.tried.lock();
         let after = tried_after(tried.as_ref(), ended);
         tried.insert(after).clone()

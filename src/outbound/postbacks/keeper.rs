@@ -14,7 +14,7 @@ use tracing::{error, warn};
 
 use super::beginning::forget_vanished;
 use super::follower::{Follower, Queueing};
-use super::ledger::Ledger;
+use super::ledger::PostbackLedger;
 use super::subscription::Subscription;
 use super::subscriptions::Subscriptions;
 use crate::outbox::{Worker, wire};
@@ -26,14 +26,14 @@ use offerd_wire::Wire;
 const SWEEP_EVERY: Duration = Duration::from_secs(20);
 
 /// Runs the active subscriptions.
-pub struct Keeper {
+pub struct PostbackKeeper {
     store: Store,
     wire: Wire,
     queueing: Queueing,
     tasks: BTreeMap<String, (Arc<Subscription>, PostbackSettings, JoinHandle<()>)>,
 }
 
-impl Keeper {
+impl PostbackKeeper {
     /// Starts the thread. It throttles itself while new work is `queueing`.
     ///
     /// # Errors
@@ -122,7 +122,8 @@ async fn sweep(store: &Store, in_force: &Subscriptions) -> Result<(), CommitErro
     let PostbackSettings { dead_letters, dead_letters_kept, .. } = in_force.settings;
     for subscription in in_force.all() {
         let name = subscription.name.clone();
-        let (removed, left) = Ledger::of(store, subscription).sweep(dead_letters, dead_letters_kept).await?;
+        let (removed, left) =
+            PostbackLedger::of(store, subscription).sweep(dead_letters, dead_letters_kept).await?;
         gauge!(POSTBACKS_DEAD, "subscription" => name.clone()).set(left as f64);
         counter!(POSTBACKS, "subscription" => name, "result" => "dropped").increment(removed as u64);
     }

@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::message::{Message, told};
-use super::record::{Cursor, Delivery, Ended, Keys, Place, Tried, What};
+use super::message::{PostbackMessage, told};
+use super::record::{
+    AttemptResult, EventPosition, FeedCursor, LastAttempts, PostbackDelivery, PostbackRecordKind,
+    SubscriptionKeys,
+};
 use super::subscription::Subscription;
 use offerd_engine::records::projection::STEP;
 use offerd_model::ClientTags;
@@ -16,17 +19,17 @@ use offerd_store::{Commit, CommitError, FeedKey, ReadError, Store, Tree, codec};
 
 /// The stored records of one subscription. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct Ledger {
+pub(super) struct PostbackLedger {
     pub(super) store: Store,
     pub(super) subscription: Arc<Subscription>,
     pub(super) company: CompanyRecord,
-    pub(super) keys: Keys,
+    pub(super) keys: SubscriptionKeys,
 }
 
 /// Deliveries taken from the feed; valid once the commit is acknowledged.
-pub(super) struct Taken {
+pub(super) struct TakenDeliveries {
     pub commit: Commit,
-    pub deliveries: Vec<(Place, Delivery)>,
+    pub deliveries: Vec<(EventPosition, PostbackDelivery)>,
     pub more: bool,
 }
 
@@ -40,10 +43,10 @@ fn company_of(store: &Store, name: &str) -> CompanyRecord {
     })
 }
 
-impl Ledger {
+impl PostbackLedger {
     pub(super) fn of(store: &Store, subscription: &Subscription) -> Self {
         let company = company_of(store, &subscription.company);
-        let keys = Keys::of(&subscription.name, company.uuid);
+        let keys = SubscriptionKeys::of(&subscription.name, company.uuid);
         Self { store: store.clone(), subscription: Arc::new(subscription.clone()), company, keys }
     }
 
@@ -51,24 +54,27 @@ impl Ledger {
     ///
     /// # Errors
     /// It cannot be read.
-    pub(super) fn cursor(&self) -> Result<Option<Cursor>, CommitError> {
-        self.store.read(Tree::Postbacks, self.keys.all(What::Cursor)).map_err(unreadable)
+    pub(super) fn cursor(&self) -> Result<Option<FeedCursor>, CommitError> {
+        self.store.read(Tree::Postbacks, self.keys.all(PostbackRecordKind::Cursor)).map_err(unreadable)
     }
 
-    pub(super) fn tried(&self) -> Option<Tried> {
-        self.store.read(Tree::Postbacks, self.keys.all(What::Tried)).ok().flatten()
+    pub(super) fn tried(&self) -> Option<LastAttempts> {
+        self.store.read(Tree::Postbacks, self.keys.all(PostbackRecordKind::Tried)).ok().flatten()
     }
 
     /// The deliveries of a kind, oldest first. Damaged ones are skipped; the store reports them.
     ///
     /// # Errors
     /// The disk cannot be read.
-    pub(super) fn deliveries(&self, what: What) -> Result<Vec<(Place, Delivery)>, CommitError> {
+    pub(super) fn deliveries(
+        &self,
+        what: PostbackRecordKind,
+    ) -> Result<Vec<(EventPosition, PostbackDelivery)>, CommitError> {
         let mut deliveries = Vec::new();
         for record in self.store.scan(Tree::Postbacks, self.keys.all(what)) {
             let (key, bytes) = record.map_err(unreadable)?;
             let delivery = self.store.decode(Tree::Postbacks, &key, &bytes);
-            if let (Some(place), Ok(delivery)) = (Place::at_end_of(&key), delivery) {
+            if let (Some(place), Ok(delivery)) = (EventPosition::at_end_of(&key), delivery) {
                 deliveries.push((place, delivery));
             }
         }
@@ -79,8 +85,9 @@ impl Ledger {
     ///
     /// # Errors
     /// The disk cannot be read.
-    pub(super) fn outstanding(&self) -> Result<Vec<(Place, Delivery)>, CommitError> {
-        Ok([self.deliveries(What::Outstanding)?, self.deliveries(What::PutBack)?].concat())
+    pub(super) fn outstanding(&self) -> Result<Vec<(EventPosition, PostbackDelivery)>, CommitError> {
+        Ok([self.deliveries(PostbackRecordKind::Outstanding)?, self.deliveries(PostbackRecordKind::PutBack)?]
+            .concat())
     }
 
     /// The arrival time up to which events can be taken in; `None` if there are none. All events up to it are
@@ -92,7 +99,8 @@ impl Ledger {
         let Some(cursor) = self.cursor()? else { return Ok(None) };
         let start = FeedKey::first_at(self.company.uuid, cursor.next_us).to_bytes();
         let in_feed = self.store.scan_from(Tree::LeadEvents, start, self.company.uuid).next().is_some();
-        let put_back = || self.store.scan(Tree::Postbacks, self.keys.all(What::PutBack)).next().is_some();
+        let put_back =
+            || self.store.scan(Tree::Postbacks, self.keys.all(PostbackRecordKind::PutBack)).next().is_some();
         if in_feed || put_back() { self.store.closed_us().map(Some).map_err(unreadable) } else { Ok(None) }
     }
 
@@ -101,15 +109,15 @@ impl Ledger {
     ///
     /// # Errors
     /// The cursor cannot be read.
-    pub(super) fn take(&self, until_us: u64, room: usize) -> Result<Option<Taken>, CommitError> {
+    pub(super) fn take(&self, until_us: u64, room: usize) -> Result<Option<TakenDeliveries>, CommitError> {
         let Some(before) = self.cursor()? else { return Ok(None) };
         let now_ms = self.store.now_ms();
-        let mut deliveries = self.deliveries(What::PutBack)?;
+        let mut deliveries = self.deliveries(PostbackRecordKind::PutBack)?;
         deliveries.truncate(room);
-        let cursor = self.keys.all(What::Cursor);
+        let cursor = self.keys.all(PostbackRecordKind::Cursor);
         let guarded = Commit::new().unchanged(Tree::Postbacks, &cursor, codec::encode(&before));
         let mut commit = deliveries.iter().fold(guarded, |commit, (place, _)| {
-            commit.remove(Tree::Postbacks, self.keys.one(What::PutBack, *place))
+            commit.remove(Tree::Postbacks, self.keys.one(PostbackRecordKind::PutBack, *place))
         });
         let (mut after, mut more) = (before, deliveries.len() == room);
         let start = FeedKey::first_at(self.company.uuid, before.next_us).to_bytes();
@@ -129,10 +137,10 @@ impl Ledger {
         }
         commit = commit.put(Tree::Postbacks, cursor, codec::encode(&after));
         for (place, delivery) in &deliveries {
-            let key = self.keys.one(What::Outstanding, *place);
+            let key = self.keys.one(PostbackRecordKind::Outstanding, *place);
             commit = commit.put(Tree::Postbacks, key, codec::encode(delivery));
         }
-        Ok(Some(Taken { commit, deliveries, more }))
+        Ok(Some(TakenDeliveries { commit, deliveries, more }))
     }
 
     fn wanted(
@@ -140,13 +148,13 @@ impl Ledger {
         key: FeedKey,
         payload: &[u8],
         now_ms: i64,
-    ) -> Result<Vec<(Place, Delivery)>, CommitError> {
+    ) -> Result<Vec<(EventPosition, PostbackDelivery)>, CommitError> {
         let events = told(&self.store, &self.company, key, payload);
         let mut deliveries = Vec::new();
         for (event, nth) in events.into_iter().zip(0..) {
             if self.subscription.wants(&event) && self.fits(event.lead_uuid)? {
-                let place = Place { arrival_us: key.arrival_us, sequence: key.sequence, nth };
-                deliveries.push((place, Delivery::of(&event, now_ms)));
+                let place = EventPosition { arrival_us: key.arrival_us, sequence: key.sequence, nth };
+                deliveries.push((place, PostbackDelivery::of(&event, now_ms)));
             }
         }
         Ok(deliveries)
@@ -170,9 +178,12 @@ impl Ledger {
     ///
     /// # Errors
     /// The disk cannot be read; the event may exist.
-    pub(super) fn find(&self, place: Place) -> Result<Option<(Message, Option<ClientTags>)>, CommitError> {
+    pub(super) fn find(
+        &self,
+        place: EventPosition,
+    ) -> Result<Option<(PostbackMessage, Option<ClientTags>)>, CommitError> {
         let subscription = &self.subscription;
-        let Place { arrival_us, sequence, nth } = place;
+        let EventPosition { arrival_us, sequence, nth } = place;
         let key = FeedKey { company: self.company.uuid, arrival_us, sequence };
         let Some(payload) = self.readable(Tree::LeadEvents, &key.to_bytes())? else { return Ok(None) };
         let events = told(&self.store, &self.company, key, &payload);
@@ -181,7 +192,7 @@ impl Ledger {
         if subscription.names_tags() && tags.is_none() {
             return Ok(None);
         }
-        Ok(Some((Message::of(&subscription.name, self.company.uuid, place, event), tags)))
+        Ok(Some((PostbackMessage::of(&subscription.name, self.company.uuid, place, event), tags)))
     }
 
     /// A record; `None` if it is missing or permanently damaged.
@@ -197,19 +208,20 @@ impl Ledger {
     /// a dead letter, and records the result of the call.
     pub(super) fn settled(
         &self,
-        place: Place,
-        kept: Option<(What, &Delivery)>,
-        tried: Option<&Tried>,
+        place: EventPosition,
+        kept: Option<(PostbackRecordKind, &PostbackDelivery)>,
+        tried: Option<&LastAttempts>,
     ) -> Commit {
         let mut commit = Commit::new();
-        if !matches!(kept, Some((What::Outstanding, _))) {
-            commit = commit.remove(Tree::Postbacks, self.keys.one(What::Outstanding, place));
+        if !matches!(kept, Some((PostbackRecordKind::Outstanding, _))) {
+            commit = commit.remove(Tree::Postbacks, self.keys.one(PostbackRecordKind::Outstanding, place));
         }
         if let Some((what, delivery)) = kept {
             commit = commit.put(Tree::Postbacks, self.keys.one(what, place), codec::encode(delivery));
         }
         if let Some(tried) = tried {
-            commit = commit.put(Tree::Postbacks, self.keys.all(What::Tried), codec::encode(tried));
+            commit =
+                commit.put(Tree::Postbacks, self.keys.all(PostbackRecordKind::Tried), codec::encode(tried));
         }
         commit
     }
@@ -222,21 +234,22 @@ impl Ledger {
     pub(super) async fn sweep(&self, most: usize, kept: Duration) -> Result<(usize, usize), CommitError> {
         let kept_ms = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
         let since_ms = self.store.now_ms().saturating_sub(kept_ms);
-        let all = self.deliveries(What::Dead)?;
+        let all = self.deliveries(PostbackRecordKind::Dead)?;
         let surplus = all.len().saturating_sub(most);
         let is_old = |nth: usize, at_ms: i64| nth < surplus || at_ms < since_ms;
         let old = all.iter().enumerate().filter(|(nth, (_, letter))| is_old(*nth, letter.next_ms));
-        let old: Vec<Vec<u8>> = old.map(|(_, (place, _))| self.keys.one(What::Dead, *place)).collect();
+        let old: Vec<Vec<u8>> =
+            old.map(|(_, (place, _))| self.keys.one(PostbackRecordKind::Dead, *place)).collect();
         self.store.remove_all(Tree::Postbacks, &old).await?;
         Ok((old.len(), all.len() - old.len()))
     }
 }
 
 /// The result of the calls after another attempt.
-pub(super) fn tried_after(before: Option<&Tried>, last: Ended) -> Tried {
+pub(super) fn tried_after(before: Option<&LastAttempts>, last: AttemptResult) -> LastAttempts {
     let before = before.and_then(|before| before.failing_since_ms);
     let failing_since_ms = (!last.is_good()).then_some(before.unwrap_or(last.at_ms));
-    Tried { last, failing_since_ms }
+    LastAttempts { last, failing_since_ms }
 }
 
 pub(super) fn unreadable(reason: impl std::fmt::Display) -> CommitError {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::record::Place;
+use super::record::EventPosition;
 use offerd_base::ids;
 use offerd_insight::analytics::{ArrivalTime, Events, Feed, Newer};
 use offerd_model::{EventType, LeadEvent, Timestamp};
@@ -12,7 +12,7 @@ use offerd_store::{FeedKey, Store};
 
 /// An event in the newer form of the feed, with the id of its message.
 #[derive(Debug, Clone)]
-pub struct Message {
+pub struct PostbackMessage {
     /// Stays the same each time this event is sent for this subscription.
     pub id: String,
     /// The event.
@@ -21,14 +21,14 @@ pub struct Message {
 
 /// The body of a webhook, as Standard Webhooks recommends it.
 #[derive(Serialize)]
-struct Body<'m> {
+struct WebhookBody<'m> {
     r#type: EventType,
     timestamp: Timestamp,
     data: &'m LeadEvent,
 }
 
-impl Message {
-    pub(super) fn of(subscription: &str, company: Uuid, place: Place, event: LeadEvent) -> Self {
+impl PostbackMessage {
+    pub(super) fn of(subscription: &str, company: Uuid, place: EventPosition, event: LeadEvent) -> Self {
         let place = format!("{}.{}.{}", place.arrival_us, place.sequence, place.nth);
         let id = ids::derived("postback", &[subscription, &company.to_string(), &place]);
         Self { id: id.to_string(), event }
@@ -40,7 +40,7 @@ impl Message {
     /// Never: an event is JSON.
     pub(super) fn body(&self) -> Vec<u8> {
         let LeadEvent { event_type, event_created_at, .. } = self.event;
-        let body = Body { r#type: event_type, timestamp: event_created_at, data: &self.event };
+        let body = WebhookBody { r#type: event_type, timestamp: event_created_at, data: &self.event };
         serde_json::to_vec(&body).expect("an event is JSON")
     }
 }

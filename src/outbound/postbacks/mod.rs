@@ -45,9 +45,9 @@ mod url_template;
 
 pub use beginning::begin;
 pub use dead_letters::{DeadLetter, Retried, Retry, dead, dead_letters, retry, waiting};
-pub use keeper::Keeper;
-pub use record::{Delivery, Ended};
-pub use standing::{Standing, failing, standings};
+pub use keeper::PostbackKeeper;
+pub use record::{AttemptResult, PostbackDelivery};
+pub use standing::{SubscriptionStatus, failing, standings};
 pub use subscription::Subscription;
 pub use subscriptions::Subscriptions;
 pub use trial::{Trial, TrialAnswer, try_out};

@@ -7,20 +7,20 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use uuid::Uuid;
 
-use super::record::{Delivery, Place};
+use super::record::{EventPosition, PostbackDelivery};
 
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    deliveries: BTreeMap<Place, Delivery>,
-    by_lead: HashMap<Uuid, BTreeSet<Place>>,
+    deliveries: BTreeMap<EventPosition, PostbackDelivery>,
+    by_lead: HashMap<Uuid, BTreeSet<EventPosition>>,
     /// The oldest delivery of each lead without one in progress, by due time.
-    waiting: BTreeSet<(i64, Place)>,
+    waiting: BTreeSet<(i64, EventPosition)>,
     under_way: HashSet<Uuid>,
 }
 
 impl Outbox {
     /// Adds a delivery. A requeued one may be older than others of its lead.
-    pub(super) fn add(&mut self, place: Place, delivery: Delivery) {
+    pub(super) fn add(&mut self, place: EventPosition, delivery: PostbackDelivery) {
         let lead = delivery.lead;
         self.leave_line(lead);
         self.by_lead.entry(lead).or_default().insert(place);
@@ -29,7 +29,7 @@ impl Outbox {
     }
 
     /// Takes the next due delivery and marks it as in progress.
-    pub(super) fn next(&mut self, now_ms: i64) -> Option<(Place, Delivery)> {
+    pub(super) fn next(&mut self, now_ms: i64) -> Option<(EventPosition, PostbackDelivery)> {
         let (due_ms, place) = *self.waiting.first()?;
         if due_ms > now_ms {
             return None;
@@ -41,15 +41,15 @@ impl Outbox {
     }
 
     /// Returns a delivery in progress, to be sent again.
-    pub(super) fn again(&mut self, place: Place, delivery: Delivery) {
+    pub(super) fn again(&mut self, place: EventPosition, delivery: PostbackDelivery) {
         let lead = delivery.lead;
         self.under_way.remove(&lead);
         self.deliveries.insert(place, delivery);
         self.line_up(lead);
     }
 
-    pub(super) fn done(&mut self, place: Place) {
-        let Some(Delivery { lead, .. }) = self.deliveries.remove(&place) else { return };
+    pub(super) fn done(&mut self, place: EventPosition) {
+        let Some(PostbackDelivery { lead, .. }) = self.deliveries.remove(&place) else { return };
         self.under_way.remove(&lead);
         if let Some(places) = self.by_lead.get_mut(&lead) {
             places.remove(&place);
@@ -89,7 +89,7 @@ impl Outbox {
     }
 
     /// The oldest delivery of a lead, with its due time.
-    fn head(&self, lead: Uuid) -> Option<(i64, Place)> {
+    fn head(&self, lead: Uuid) -> Option<(i64, EventPosition)> {
         let place = self.by_lead.get(&lead)?.first()?;
         self.deliveries.get(place).map(|delivery| (delivery.next_ms, *place))
     }
@@ -102,12 +102,12 @@ mod tests {
     use super::*;
     use offerd_model::EventType;
 
-    fn place(arrival_us: u64) -> Place {
-        Place { arrival_us, sequence: 0, nth: 0 }
+    fn place(arrival_us: u64) -> EventPosition {
+        EventPosition { arrival_us, sequence: 0, nth: 0 }
     }
 
-    fn delivery(lead: u128, next_ms: i64) -> Delivery {
-        Delivery {
+    fn delivery(lead: u128, next_ms: i64) -> PostbackDelivery {
+        PostbackDelivery {
             lead: Uuid::from_u128(lead),
             event_type: EventType::Applied,
             taken_ms: 0,
@@ -160,7 +160,7 @@ mod tests {
                 outbox.add(place(nth as u64), delivery(*lead, 0));
             }
             let (mut ends, mut now_ms) = (ends.into_iter(), 0);
-            let mut told: BTreeMap<Uuid, Vec<Place>> = BTreeMap::new();
+            let mut told: BTreeMap<Uuid, Vec<EventPosition>> = BTreeMap::new();
             while outbox.len() > 0 {
                 let mut under_way = Vec::new();
                 while under_way.len() < 3 && let Some(next) = outbox.next(now_ms) {
@@ -172,7 +172,7 @@ mod tests {
                         told.entry(delivery.lead).or_default().push(place);
                         outbox.done(place);
                     } else {
-                        outbox.again(place, Delivery { next_ms: now_ms + 5, ..delivery });
+                        outbox.again(place, PostbackDelivery { next_ms: now_ms + 5, ..delivery });
                     }
                 }
                 now_ms = outbox.due_ms().unwrap_or(now_ms).max(now_ms);

@@ -12,22 +12,22 @@ use offerd_model::{EventType, LeadEvent};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum What {
-    /// The position in the feed: a [`Cursor`].
+pub(super) enum PostbackRecordKind {
+    /// The position in the feed: a [`FeedCursor`].
     Cursor = b'c',
-    /// A dead letter: a [`Delivery`].
+    /// A dead letter: a [`PostbackDelivery`].
     Dead = b'd',
     /// An outstanding delivery.
     Outstanding = b'o',
     /// A dead letter that was requeued.
     PutBack = b'r',
-    /// The result of the last calls: a [`Tried`].
+    /// The result of the last calls: a [`LastAttempts`].
     Tried = b's',
 }
 
 /// The place of an event: its record in the company's feed, and its index there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
+pub(super) struct EventPosition {
     /// The arrival time of its record, in microseconds since 1970.
     pub arrival_us: u64,
     /// The record's index within its commit.
@@ -36,7 +36,7 @@ pub(super) struct Place {
     pub nth: u16,
 }
 
-impl Place {
+impl EventPosition {
     fn to_bytes(self) -> [u8; 14] {
         let mut bytes = [0; 14];
         bytes[..8].copy_from_slice(&self.arrival_us.to_be_bytes());
@@ -59,9 +59,9 @@ impl Place {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Keys(Vec<u8>);
+pub(super) struct SubscriptionKeys(Vec<u8>);
 
-impl Keys {
+impl SubscriptionKeys {
     /// The keys of a subscription to a company's events.
     pub(super) fn of(subscription: &str, company: Uuid) -> Self {
         Self([subscription.as_bytes(), &[0], company.as_bytes()].concat())
@@ -83,18 +83,18 @@ impl Keys {
     }
 
     /// The key of a kind with a single record, or the prefix of a kind with many.
-    pub(super) fn all(&self, what: What) -> Vec<u8> {
+    pub(super) fn all(&self, what: PostbackRecordKind) -> Vec<u8> {
         [&self.0[..], &[what as u8]].concat()
     }
 
-    pub(super) fn one(&self, what: What, place: Place) -> Vec<u8> {
+    pub(super) fn one(&self, what: PostbackRecordKind, place: EventPosition) -> Vec<u8> {
         [&self.all(what)[..], &place.to_bytes()].concat()
     }
 }
 
 /// The position in the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Cursor {
+pub(super) struct FeedCursor {
     /// The arrival of the first record not taken in, in microseconds since 1970.
     pub next_us: u64,
     /// Since when no file declares the subscription, in Unix milliseconds.
@@ -103,7 +103,7 @@ pub(super) struct Cursor {
 
 /// An event that is not acknowledged yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Delivery {
+pub struct PostbackDelivery {
     /// The event's lead.
     pub lead: Uuid,
     /// The type of event.
@@ -115,10 +115,10 @@ pub struct Delivery {
     /// When it is sent next, in Unix milliseconds; for a dead letter, when it was given up.
     pub next_ms: i64,
     /// The result of the last attempt.
-    pub last: Option<Ended>,
+    pub last: Option<AttemptResult>,
 }
 
-impl Delivery {
+impl PostbackDelivery {
     pub(super) fn of(event: &LeadEvent, now_ms: i64) -> Self {
         Self {
             lead: event.lead_uuid,
@@ -133,8 +133,8 @@ impl Delivery {
 
 /// The result of the last calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Tried {
-    pub last: Ended,
+pub(super) struct LastAttempts {
+    pub last: AttemptResult,
     /// When the present series of failures began, in Unix milliseconds.
     pub failing_since_ms: Option<i64>,
 }
@@ -142,7 +142,7 @@ pub(super) struct Tried {
 /// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Ended {
+pub struct AttemptResult {
     /// When it ended, in Unix milliseconds.
     pub at_ms: i64,
     /// The status of the answer.
@@ -151,7 +151,7 @@ pub struct Ended {
     pub cause: Option<String>,
 }
 
-impl Ended {
+impl AttemptResult {
     /// Whether the receiver has accepted the event.
     pub fn is_good(&self) -> bool {
         self.status.is_some_and(|status| (200..300).contains(&status))
@@ -159,7 +159,7 @@ impl Ended {
 }
 
 /// For people: `200`, `timed out head`.
-impl fmt::Display for Ended {
+impl fmt::Display for AttemptResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.status, &self.cause) {
             (Some(status), _) => status.fmt(f),

@@ -6,12 +6,12 @@ use chrono::Utc;
 use hyper::StatusCode;
 use tokio::time::Instant;
 
-use super::record::Ended;
+use super::record::AttemptResult;
 use super::subscription::Subscription;
 use crate::outbox::{pool_rules, wire};
 use offerd_base::config::PostbackSettings;
 use offerd_partners::http::exchange::retry_after;
-use offerd_wire::{BreakerRules, Call, CallError, Endpoint, EndpointRules, Pool, Reply, Wire};
+use offerd_wire::{BreakerRules, Call, CallError, CallReply, Endpoint, EndpointRules, Pool, Wire};
 
 /// The longest time that the breaker stays open before it probes the receiver.
 const BREAKER_CEILING: Duration = Duration::from_secs(300);
@@ -19,7 +19,7 @@ const BREAKER_CEILING: Duration = Duration::from_secs(300);
 #[derive(Debug)]
 pub(super) struct Sent {
     /// The result for the record.
-    pub ended: Ended,
+    pub ended: AttemptResult,
     /// The pause that the receiver asks for.
     pub retry_after: Option<Duration>,
     /// Whether nothing was sent because the breaker is open.
@@ -59,7 +59,7 @@ pub(super) async fn send(
     let status = answer.map(|answer| answer.status.as_u16());
     let cause = error.map(|error| error.label().to_owned());
     Sent {
-        ended: Ended { at_ms: now_ms(), status, cause },
+        ended: AttemptResult { at_ms: now_ms(), status, cause },
         retry_after: answer.and_then(|answer| retry_after(&answer.headers, Utc::now())),
         held_back: error == Some(&CallError::BreakerOpen),
     }
@@ -69,7 +69,7 @@ pub(super) async fn send(
 ///
 /// # Errors
 /// Why there is no answer.
-pub(super) async fn send_once(subscription: &Subscription, call: Call) -> Result<Reply, String> {
+pub(super) async fn send_once(subscription: &Subscription, call: Call) -> Result<CallReply, String> {
     let endpoint = pool(&wire(false), subscription)?.endpoint("postback_test", EndpointRules::default());
     let reply = endpoint.call(call, Instant::now() + subscription.timeout).await;
     reply.map_err(|error| match error {

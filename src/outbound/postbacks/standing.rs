@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::Ledger;
-use super::record::{Ended, What};
+use super::ledger::PostbackLedger;
+use super::record::{AttemptResult, PostbackRecordKind};
 use super::subscription::Subscription;
 use super::subscriptions::Subscriptions;
 use offerd_store::{CommitError, Store};
@@ -11,7 +11,7 @@ use offerd_store::{CommitError, Store};
 /// The status of a subscription. Times are in Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Standing {
+pub struct SubscriptionStatus {
     /// Its name.
     pub name: String,
     /// The company whose events it sends.
@@ -33,30 +33,34 @@ pub struct Standing {
     /// The number of dead letters.
     pub dead: usize,
     /// The result of the last call.
-    pub last: Option<Ended>,
+    pub last: Option<AttemptResult>,
 }
 
 /// The status of all subscriptions, by name. Blocks while it reads the store.
 ///
 /// # Errors
 /// The disk cannot be read.
-pub fn standings(store: &Store, subscriptions: &Subscriptions) -> Result<Vec<Standing>, CommitError> {
+pub fn standings(
+    store: &Store,
+    subscriptions: &Subscriptions,
+) -> Result<Vec<SubscriptionStatus>, CommitError> {
     subscriptions.all().iter().map(|subscription| standing(store, subscription)).collect()
 }
 
 /// The active subscriptions whose calls fail, each with its name and since when, in Unix milliseconds.
 pub fn failing(store: &Store, subscriptions: &Subscriptions) -> Vec<(String, i64)> {
     let calling = subscriptions.all().iter().filter(|subscription| !subscription.paused);
-    let since = |subscription: &Subscription| Ledger::of(store, subscription).tried()?.failing_since_ms;
+    let since =
+        |subscription: &Subscription| PostbackLedger::of(store, subscription).tried()?.failing_since_ms;
     calling.filter_map(|one| Some((one.name.clone(), since(one)?))).collect()
 }
 
-fn standing(store: &Store, subscription: &Subscription) -> Result<Standing, CommitError> {
-    let ledger = Ledger::of(store, subscription);
+fn standing(store: &Store, subscription: &Subscription) -> Result<SubscriptionStatus, CommitError> {
+    let ledger = PostbackLedger::of(store, subscription);
     let outstanding = ledger.outstanding()?;
     let oldest_ms = outstanding.iter().map(|(_, delivery)| delivery.taken_ms).min();
     let tried = ledger.tried();
-    Ok(Standing {
+    Ok(SubscriptionStatus {
         name: subscription.name.clone(),
         company: subscription.company.clone(),
         kind: subscription.way.word().to_owned(),
@@ -66,7 +70,7 @@ fn standing(store: &Store, subscription: &Subscription) -> Result<Standing, Comm
         lag_seconds: oldest_ms.map(|oldest_ms| (store.now_ms() - oldest_ms).max(0) as f64 / 1000.0),
         outstanding: outstanding.len(),
         failing_since: tried.as_ref().and_then(|tried| tried.failing_since_ms),
-        dead: ledger.deliveries(What::Dead)?.len(),
+        dead: ledger.deliveries(PostbackRecordKind::Dead)?.len(),
         last: tried.map(|tried| tried.last),
     })
 }

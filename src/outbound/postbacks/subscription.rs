@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::{HeaderMap, Method};
 
-use super::message::Message;
+use super::message::PostbackMessage;
 use super::url_template::UrlTemplate;
 use crate::outbox::{SigningKey, webhook};
 use offerd_insight::analytics::EventTypes;
@@ -29,7 +29,7 @@ pub struct Subscription {
     pub paused: bool,
     /// How long an event is retried before it becomes a dead letter.
     pub give_up_after: Duration,
-    pub(super) way: Way,
+    pub(super) way: PostbackTarget,
     pub(super) events: EventTypes,
     pub(super) tags: BTreeMap<String, Vec<String>>,
     pub(super) allow_addresses: Vec<String>,
@@ -38,12 +38,12 @@ pub struct Subscription {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum PostbackTarget {
     Webhook { url: String, keys: Vec<SigningKey> },
     Url { method: Method, template: UrlTemplate },
 }
 
-impl Way {
+impl PostbackTarget {
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Webhook { .. } => "webhook",
@@ -78,8 +78,8 @@ impl Subscription {
 
     fn template(&self) -> Option<&UrlTemplate> {
         match &self.way {
-            Way::Webhook { .. } => None,
-            Way::Url { template, .. } => Some(template),
+            PostbackTarget::Webhook { .. } => None,
+            PostbackTarget::Url { template, .. } => Some(template),
         }
     }
 
@@ -94,10 +94,12 @@ impl Subscription {
 
     /// The call for an event, signed at the current time; `None` if the URL contains a client tag that the
     /// lead lacks.
-    pub(super) fn call(&self, message: &Message, tags: Option<&ClientTags>) -> Option<Call> {
+    pub(super) fn call(&self, message: &PostbackMessage, tags: Option<&ClientTags>) -> Option<Call> {
         match &self.way {
-            Way::Webhook { url, keys } => Some(webhook(url.clone(), &message.id, message.body(), keys)),
-            Way::Url { method, template } => Some(Call {
+            PostbackTarget::Webhook { url, keys } => {
+                Some(webhook(url.clone(), &message.id, message.body(), keys))
+            }
+            PostbackTarget::Url { method, template } => Some(Call {
                 method: method.clone(),
                 url: template.filled(message, tags)?,
                 headers: HeaderMap::new(),

@@ -12,16 +12,16 @@ use futures_util::FutureExt;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::ledger::Ledger;
-use super::message::Message;
+use super::ledger::PostbackLedger;
+use super::message::PostbackMessage;
 use super::subscription::Subscription;
-use super::{Keeper, MACROS, Subscriptions, begin, check, standings};
+use super::{MACROS, PostbackKeeper, Subscriptions, begin, check, standings};
 use offerd_base::config::{PostbackSettings, Settings};
 use offerd_base::declaration::Source;
 use offerd_handbook::chapter;
 use offerd_model::{ClientTags, EventData, EventType, LeadEvent, Timestamp};
 use offerd_store::entities::{Happening, HappeningDetails};
-use offerd_store::testing::Nodes;
+use offerd_store::testing::TestNodes;
 use offerd_store::tokens::company_uuid;
 use offerd_store::{Commit, Store, Tree, codec};
 
@@ -157,7 +157,7 @@ fn macros_are_filled_in_and_mean_nothing_else_in_a_url() {
         "https://a.example/{eventType}?cid={clientTag.click id}&p={payout}&a={amount}&n={financialInstitutionName}&o={offerUuid}",
         "method = 'POST'",
     );
-    let message = Message { id: "m".to_owned(), event: event(EventType::Conversion) };
+    let message = PostbackMessage { id: "m".to_owned(), event: event(EventType::Conversion) };
     let call = subscription.call(&message, Some(&tags("click id", &["a&b=c d", "second"]))).unwrap();
     assert_eq!(
         call.url,
@@ -177,7 +177,7 @@ fn while_keys_are_exchanged_both_sign() {
         old.display()
     ))
     .unwrap();
-    let message = Message { id: "m".to_owned(), event: event(EventType::Funded) };
+    let message = PostbackMessage { id: "m".to_owned(), event: event(EventType::Funded) };
     let call = subscription.call(&message, None).unwrap();
     let header = |name: &str| call.headers.get(name).unwrap().to_str().unwrap().to_owned();
     let timestamp: i64 = header("webhook-timestamp").parse().unwrap();
@@ -240,7 +240,7 @@ fn happened(store: &Store, lead: Uuid) {
 
 #[test]
 fn of_several_processes_the_one_that_leads_sends_and_another_goes_on_when_it_is_gone() {
-    let Some(nodes) = Nodes::new() else { return };
+    let Some(nodes) = TestNodes::new() else { return };
     let (port, told) = receiver();
     let directory = tempfile::tempdir().unwrap();
     let file = format!(
@@ -262,7 +262,7 @@ fn of_several_processes_the_one_that_leads_sends_and_another_goes_on_when_it_is_
     let (_sender, in_force) = watch::channel(Arc::new(subscriptions.clone()));
     let [first, second] = stores
         .each_ref()
-        .map(|store| Keeper::start(store.clone(), in_force.clone(), || Duration::ZERO).unwrap());
+        .map(|store| PostbackKeeper::start(store.clone(), in_force.clone(), || Duration::ZERO).unwrap());
     let next = || told.recv_timeout(Duration::from_secs(60)).unwrap();
     assert!(next().contains(&leads[0].to_string()));
     // What it has sent is recorded, so the other can show it too.
@@ -273,14 +273,18 @@ fn of_several_processes_the_one_that_leads_sends_and_another_goes_on_when_it_is_
     while !is_sent(&stores[1]) {
         thread::yield_now();
     }
-    let cursor = Ledger::of(&stores[0], &subscription).cursor().unwrap();
+    let cursor = PostbackLedger::of(&stores[0], &subscription).cursor().unwrap();
     begun(&stores[1]).unwrap();
-    assert_eq!(Ledger::of(&stores[1], &subscription).cursor().unwrap(), cursor, "a start turns nothing back");
+    assert_eq!(
+        PostbackLedger::of(&stores[1], &subscription).cursor().unwrap(),
+        cursor,
+        "a start turns nothing back"
+    );
 
     first.stop();
     stores[0].close().unwrap();
     happened(&stores[1], leads[1]);
-    Nodes::lead(&stores[1]);
+    TestNodes::lead(&stores[1]);
     assert!(next().contains(&leads[1].to_string()), "each once");
     second.stop();
     assert!(told.try_recv().is_err());

@@ -6,9 +6,9 @@ use chrono::Utc;
 use hyper::HeaderMap;
 use uuid::Uuid;
 
-use super::message::Message;
+use super::message::PostbackMessage;
 use super::sender::send_once;
-use super::subscription::{Subscription, Way};
+use super::subscription::{PostbackTarget, Subscription};
 use offerd_base::ids;
 use offerd_model::{ClientTags, EventData, EventType, LeadEvent, ProductType, Timestamp, record};
 
@@ -55,11 +55,11 @@ impl Trial {
 /// # Errors
 /// It cannot be built: a key is missing, which is possible only while paused.
 pub async fn try_out(subscription: &Subscription) -> Result<Trial, String> {
-    if matches!(&subscription.way, Way::Webhook { keys, .. } if keys.is_empty()) {
+    if matches!(&subscription.way, PostbackTarget::Webhook { keys, .. } if keys.is_empty()) {
         let file = subscription.file.display();
         return Err(format!("{file}: its `secrets` cannot be read, so nothing can be signed"));
     }
-    let message = Message { id: ids::random().to_string(), event: event() };
+    let message = PostbackMessage { id: ids::random().to_string(), event: event() };
     let tags = tags(subscription);
     let call = subscription.call(&message, Some(&tags)).ok_or("its URL cannot be filled in")?;
     let (request, headers) = (format!("{} {}", call.method, call.url), shown(&call.headers));

@@ -4,7 +4,7 @@
 use hyper::Uri;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::message::Message;
+use super::message::PostbackMessage;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_model::ClientTags;
 
@@ -12,10 +12,10 @@ use offerd_model::ClientTags;
 const CLIENT_TAG: &str = "clientTag.";
 
 /// The value of a macro; `None` if the event has none.
-type Value = fn(&Message) -> Option<String>;
+type MacroValue = fn(&PostbackMessage) -> Option<String>;
 
 /// Every macro except `{clientTag.…}`, with its value.
-pub const MACROS: &[(&str, Value)] = &[
+pub const MACROS: &[(&str, MacroValue)] = &[
     ("postbackId", |message| Some(message.id.clone())),
     ("eventId", |message| Some(message.event.id.clone())),
     ("eventType", |message| Some(message.event.event_type.to_string())),
@@ -44,10 +44,10 @@ pub const MACROS: &[(&str, Value)] = &[
 const TAKEN_BACK: &str = "eventDeletedAt";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct UrlTemplate(Vec<Piece>);
+pub(super) struct UrlTemplate(Vec<TemplatePiece>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum TemplatePiece {
     Text(String),
     /// By its position in [`MACROS`].
     Macro(usize),
@@ -64,7 +64,7 @@ impl UrlTemplate {
         let (mut pieces, mut faults) = (Vec::new(), Vec::new());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
-            pieces.push(Piece::Text(before.to_owned()));
+            pieces.push(TemplatePiece::Text(before.to_owned()));
             let Some((name, behind)) = after.split_once('}') else {
                 faults.push("has a `{` without its `}`".to_owned());
                 rest = "";
@@ -76,7 +76,7 @@ impl UrlTemplate {
             }
             rest = behind;
         }
-        pieces.push(Piece::Text(rest.to_owned()));
+        pieces.push(TemplatePiece::Text(rest.to_owned()));
         let fixed = text.split('{').next().unwrap_or_default();
         let has_host = fixed.split_once("://").is_some_and(|(_, after)| after.contains(['/', '?']));
         if text.contains('{') && !has_host {
@@ -86,15 +86,15 @@ impl UrlTemplate {
     }
 
     /// The URL for an event; `None` if the lead lacks a client tag in it.
-    pub(super) fn filled(&self, message: &Message, tags: Option<&ClientTags>) -> Option<String> {
+    pub(super) fn filled(&self, message: &PostbackMessage, tags: Option<&ClientTags>) -> Option<String> {
         let mut url = String::new();
         for piece in &self.0 {
             match piece {
-                Piece::Text(text) => url.push_str(text),
-                Piece::Macro(nth) => {
+                TemplatePiece::Text(text) => url.push_str(text),
+                TemplatePiece::Macro(nth) => {
                     encode(MACROS[*nth].1(message).unwrap_or_default().as_str(), &mut url);
                 }
-                Piece::ClientTag(key) => encode(tags?.0.get(key)?.first()?, &mut url),
+                TemplatePiece::ClientTag(key) => encode(tags?.0.get(key)?.first()?, &mut url),
             }
         }
         Some(url)
@@ -102,14 +102,14 @@ impl UrlTemplate {
 
     pub(super) fn client_tags(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
-            Piece::ClientTag(key) => Some(key.as_str()),
+            TemplatePiece::ClientTag(key) => Some(key.as_str()),
             _ => None,
         })
     }
 
     /// Whether it can express a reversal.
     pub(super) fn tells_taken_back(&self) -> bool {
-        self.0.iter().any(|piece| matches!(piece, Piece::Macro(nth) if MACROS[*nth].0 == TAKEN_BACK))
+        self.0.iter().any(|piece| matches!(piece, TemplatePiece::Macro(nth) if MACROS[*nth].0 == TAKEN_BACK))
     }
 
     /// The URL without its macros.
@@ -122,18 +122,18 @@ impl UrlTemplate {
     }
 }
 
-fn piece(name: &str) -> Result<Piece, String> {
+fn piece(name: &str) -> Result<TemplatePiece, String> {
     if let Some(key) = name.strip_prefix(CLIENT_TAG).filter(|key| !key.is_empty()) {
-        return Ok(Piece::ClientTag(key.to_owned()));
+        return Ok(TemplatePiece::ClientTag(key.to_owned()));
     }
     let known = MACROS.iter().position(|(known, _)| *known == name);
-    known.map(Piece::Macro).ok_or_else(|| {
+    known.map(TemplatePiece::Macro).ok_or_else(|| {
         let names = MACROS.iter().map(|(known, _)| *known).chain([CLIENT_TAG]);
         format!("has the macro `{{{name}}}`, which is not known{}", did_you_mean(nearest(name, names)))
     })
 }
 
-fn payout_in_cents(message: &Message) -> Option<i32> {
+fn payout_in_cents(message: &PostbackMessage) -> Option<i32> {
     message.event.event_data.as_ref()?.payout_in_cents
 }
 

@@ -12,7 +12,7 @@ use crate::http::HttpRequest;
 /// `call`
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Call {
+pub struct CaseCall {
     /// HTTP method.
     pub method: String,
     /// URL.
@@ -24,7 +24,7 @@ pub struct Call {
     xml: Option<Vec<String>>,
 }
 
-impl Call {
+impl CaseCall {
     pub(super) fn compare(&self, ask: Uuid, request: &HttpRequest, wrong: &mut Vec<String>) {
         let mut same = |what: &str, expected: String, found: String| {
             if expected != found {

@@ -17,18 +17,18 @@ const KNOWN: [&str; 4] = ["body", "header", "now", "secret"];
 /// `callback`
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Callback {
+pub struct CaseCallback {
     /// Delay of the simulator's callback after its first answer, milliseconds.
     pub after_ms: u64,
     /// How the callback is signed; unsigned when absent.
     pub sign: Option<Sign>,
-    pub(super) expect: Word,
+    pub(super) expect: CallbackOutcome,
 }
 
 /// The result of a callback, as `offerd_callbacks_total` labels it.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Word {
+pub(super) enum CallbackOutcome {
     /// Accepted as the answer.
     #[default]
     Taken,
@@ -42,19 +42,19 @@ pub(super) enum Word {
 
 /// `sign`: expressions of the mapping language, as in `verify`.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "Declared")]
+#[serde(try_from = "DeclaredSign")]
 pub struct Sign {
-    headers: BTreeMap<String, Recipe>,
-    body: Option<Recipe>,
+    headers: BTreeMap<String, SignExpression>,
+    body: Option<SignExpression>,
     secrets: BTreeMap<String, String>,
 }
 
 /// `sign` as it is written. `header` with `key` is shorthand for a hexadecimal HMAC-SHA256 of the body.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Declared {
-    headers: BTreeMap<String, Recipe>,
-    body: Option<Recipe>,
+struct DeclaredSign {
+    headers: BTreeMap<String, SignExpression>,
+    body: Option<SignExpression>,
     secrets: BTreeMap<String, String>,
     header: Option<String>,
     key: Option<String>,
@@ -63,18 +63,18 @@ struct Declared {
 /// The expression for a header or the body.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "String")]
-struct Recipe(std::sync::Arc<Expression>);
+struct SignExpression(std::sync::Arc<Expression>);
 
 /// The keys for signing.
 #[derive(Debug, Clone, Copy)]
-pub enum Keys<'a> {
+pub enum SignKeys<'a> {
     /// The simulator's keys of the partner, by name.
     Of(&'a BTreeMap<String, String>),
     /// `***`, as in everything that is only displayed.
     Masked,
 }
 
-impl TryFrom<String> for Recipe {
+impl TryFrom<String> for SignExpression {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -93,11 +93,11 @@ impl TryFrom<String> for Recipe {
     }
 }
 
-impl TryFrom<Declared> for Sign {
+impl TryFrom<DeclaredSign> for Sign {
     type Error = String;
 
-    fn try_from(declared: Declared) -> Result<Self, String> {
-        let Declared { mut headers, body, mut secrets, header, key } = declared;
+    fn try_from(declared: DeclaredSign) -> Result<Self, String> {
+        let DeclaredSign { mut headers, body, mut secrets, header, key } = declared;
         match (header, key) {
             (Some(header), Some(key)) => {
                 let recipe = "body|hmac('sha256', secret.of_the_case)|hex".to_owned().try_into()?;
@@ -129,7 +129,7 @@ impl Sign {
         &self,
         said: (&HeaderMap, &[u8]),
         now: &str,
-        keys: Keys<'_>,
+        keys: SignKeys<'_>,
     ) -> Result<(HeaderMap, Vec<u8>), String> {
         let (mut headers, mut body) = (said.0.clone(), said.1.to_vec());
         // Headers that sign other headers are computed last.
@@ -153,19 +153,21 @@ impl Sign {
     fn run(
         &self,
         key: &str,
-        recipe: &Recipe,
+        recipe: &SignExpression,
         (headers, body): (&HeaderMap, &[u8]),
         now: &str,
-        keys: Keys<'_>,
+        keys: SignKeys<'_>,
     ) -> Result<String, String> {
         let mut secret = BTreeMap::new();
         for name in recipe.secrets() {
-            let own =
-                self.secrets.get(&name).filter(|_| !(name == OF_THE_CASE && matches!(keys, Keys::Masked)));
+            let own = self
+                .secrets
+                .get(&name)
+                .filter(|_| !(name == OF_THE_CASE && matches!(keys, SignKeys::Masked)));
             let value = match (own, keys) {
                 (Some(own), _) => own.clone(),
-                (None, Keys::Masked) => "***".to_owned(),
-                (None, Keys::Of(given)) => given.get(&name).cloned().ok_or_else(|| {
+                (None, SignKeys::Masked) => "***".to_owned(),
+                (None, SignKeys::Of(given)) => given.get(&name).cloned().ok_or_else(|| {
                     format!("`{key}` uses `secret.{name}`, which neither `sign.secrets` nor `[secrets]` of sandbox.toml has")
                 })?,
             };
@@ -179,14 +181,14 @@ impl Sign {
     }
 }
 
-impl Recipe {
+impl SignExpression {
     fn secrets(&self) -> Vec<String> {
         let variables = self.0.variables().into_iter();
         variables.filter_map(|name| Some(name.strip_prefix("secret.")?.to_owned())).collect()
     }
 }
 
-impl fmt::Display for Word {
+impl fmt::Display for CallbackOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Taken => "taken",

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{NOW, RATE_TABLE};
-use crate::http::{Answered, MappingError, Reading};
+use crate::http::{AnswerReading, Answered, MappingError};
 use crate::offer_json::{OfferPlace, write_offer};
 use crate::{Quote, Seat};
 
@@ -27,7 +27,7 @@ pub struct Response {
 /// `expect`
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub(super) enum Expected {
+pub(super) enum CaseExpectation {
     Offers(Vec<Value>),
     Declined(Value),
     Failed(String),
@@ -66,11 +66,11 @@ impl Response {
     }
 }
 
-impl Expected {
+impl CaseExpectation {
     pub(super) fn compare(
         &self,
         seat: &Seat,
-        reading: &Result<Reading, MappingError>,
+        reading: &Result<AnswerReading, MappingError>,
         wrong: &mut Vec<String>,
     ) {
         let reading = match (self, reading) {

@@ -33,12 +33,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
 
-pub use self::call::Call;
-pub use self::callback::{Callback, Keys, Sign};
-use self::expected::Expected;
+pub use self::call::CaseCall;
+pub use self::callback::{CaseCallback, Sign, SignKeys};
+use self::expected::CaseExpectation;
 pub use self::expected::Response;
 use self::trial::Trial;
-use crate::http::{Asked, Given};
+use crate::http::{AskContext, Given};
 use crate::{Book, Facts, Seat};
 use offerd_model::{CreditBands, Lead};
 
@@ -67,28 +67,28 @@ pub struct CaseFile {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
+struct PartnerCase {
     product: String,
     lead: Value,
     #[serde(default)]
     with: Value,
     #[serde(default)]
     test: bool,
-    call: Option<Call>,
+    call: Option<CaseCall>,
     response: Option<Response>,
     #[serde(default)]
-    calls: Vec<Turn>,
-    expect: Option<Expected>,
+    calls: Vec<CaseExchange>,
+    expect: Option<CaseExpectation>,
 }
 
 /// A call and its response, or a callback from the partner.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Turn {
+pub struct CaseExchange {
     /// The expected request to the partner.
-    pub call: Option<Call>,
+    pub call: Option<CaseCall>,
     /// The partner's callback.
-    pub callback: Option<Callback>,
+    pub callback: Option<CaseCallback>,
     /// The partner's response, or the body of its callback.
     pub response: Option<Response>,
 }
@@ -138,7 +138,7 @@ impl CaseFile {
 
     fn run(&self, book: &Book, leads: &Path) -> Result<Vec<String>, String> {
         let text = fs::read(&self.path).map_err(|error| format!("cannot be read: {error}"))?;
-        let case: Case = read(&text).map_err(|fault| format!("is no case: {fault}"))?;
+        let case: PartnerCase = read(&text).map_err(|fault| format!("is no case: {fault}"))?;
         let is_meant = |seat: &&std::sync::Arc<Seat>| {
             seat.identity.key == self.partner && seat.product_type.as_str() == case.product
         };
@@ -149,13 +149,14 @@ impl CaseFile {
     }
 }
 
-impl Case {
+impl PartnerCase {
     fn differences(mut self, seat: &Seat, leads: &Path) -> Result<Vec<String>, String> {
         let source = seat.http.as_ref().ok_or("the partner has no `http`, so there is nothing to try")?;
         let lead = self.lead(leads)?;
         let now = DateTime::<Utc>::from_timestamp(NOW, 0).unwrap_or_default();
         let facts = Facts::new(&lead, now, CreditBands::Current);
-        let given = Given::of(&facts, &Asked { lead: LEAD, rate_table: RATE_TABLE, test: self.test, now });
+        let given =
+            Given::of(&facts, &AskContext { lead: LEAD, rate_table: RATE_TABLE, test: self.test, now });
         let turns = self.turns()?;
         let mut trial = Trial::of(seat, source, &given, &facts);
         for (nth, turn) in turns.iter().enumerate() {
@@ -172,8 +173,8 @@ impl Case {
         Ok(if turns.len() > 1 { wrong.map(placed).collect() } else { wrong.collect() })
     }
 
-    fn turns(&mut self) -> Result<Vec<Turn>, String> {
-        let only = Turn { call: self.call.take(), response: self.response.take(), callback: None };
+    fn turns(&mut self) -> Result<Vec<CaseExchange>, String> {
+        let only = CaseExchange { call: self.call.take(), response: self.response.take(), callback: None };
         match (only.call.is_none() && only.response.is_none(), self.calls.is_empty()) {
             (_, true) => Ok(vec![only]),
             (true, false) => Ok(std::mem::take(&mut self.calls)),

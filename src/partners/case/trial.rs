@@ -1,10 +1,12 @@
 //! Runs a case: makes its calls and compares its results.
 
-use super::callback::{Callback, Keys, Word};
-use super::expected::{Expected, Response};
-use super::{CALLBACK, NOON, RATE_TABLE, Turn};
+use super::callback::{CallbackOutcome, CaseCallback, SignKeys};
+use super::expected::{CaseExpectation, Response};
+use super::{CALLBACK, CaseExchange, NOON, RATE_TABLE};
 use crate::catalog::CatalogOffer;
-use crate::http::{Answered, Exchange, Given, HttpSource, MappingError, Next, Reading, Received, Secrets};
+use crate::http::{
+    AnswerReading, Answered, Given, HttpSource, MappingError, NextCall, PartnerExchange, Received, Secrets,
+};
 use crate::{Facts, Seat};
 
 pub(super) struct Trial<'a> {
@@ -12,7 +14,7 @@ pub(super) struct Trial<'a> {
     source: &'a HttpSource,
     given: &'a Given,
     facts: &'a Facts<'a>,
-    exchange: Exchange,
+    exchange: PartnerExchange,
     /// Number of calls made.
     pub(super) turns: usize,
     /// Whether the partner has called back.
@@ -20,7 +22,7 @@ pub(super) struct Trial<'a> {
     /// Whether another call must follow the last answer.
     goes_on: bool,
     /// The reading of the last answer.
-    reading: Option<Result<Reading, MappingError>>,
+    reading: Option<Result<AnswerReading, MappingError>>,
     /// Differences from the expectations.
     pub(super) wrong: Vec<String>,
 }
@@ -28,7 +30,7 @@ pub(super) struct Trial<'a> {
 impl<'a> Trial<'a> {
     /// A trial before its first call.
     pub(super) fn of(seat: &'a Seat, source: &'a HttpSource, given: &'a Given, facts: &'a Facts<'a>) -> Self {
-        let mut exchange = Exchange::default();
+        let mut exchange = PartnerExchange::default();
         exchange.callback_url = Some(CALLBACK.to_owned());
         let (turns, called, goes_on, reading, wrong) = (0, false, false, None, Vec::new());
         Self { seat, source, given, facts, exchange, turns, called, goes_on, reading, wrong }
@@ -38,7 +40,7 @@ impl<'a> Trial<'a> {
     ///
     /// # Errors
     /// Why the case is unusable.
-    pub(super) fn turn(&mut self, turn: &Turn) -> Result<(), String> {
+    pub(super) fn turn(&mut self, turn: &CaseExchange) -> Result<(), String> {
         match &turn.callback {
             Some(callback) => {
                 self.turns += 1;
@@ -61,7 +63,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Compares the final result.
-    pub(super) fn end(&mut self, expected: Option<&Expected>) {
+    pub(super) fn end(&mut self, expected: Option<&CaseExpectation>) {
         let wrong = &mut self.wrong;
         match (&self.reading, expected) {
             (Some(reading), Some(expected)) => expected.compare(self.seat, reading, wrong),
@@ -78,7 +80,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Compares the request.
-    fn asked(&mut self, turn: &Turn) {
+    fn asked(&mut self, turn: &CaseExchange) {
         let wrong = &mut self.wrong;
         match (self.source.request(&self.exchange, self.given, Secrets::Masked), &turn.call) {
             (Ok(Some(request)), Some(call)) => {
@@ -91,25 +93,25 @@ impl<'a> Trial<'a> {
     }
 
     /// Processes a callback as the integrations listener does.
-    fn called(&mut self, callback: &Callback, said: Option<&Response>) -> Result<(), String> {
+    fn called(&mut self, callback: &CaseCallback, said: Option<&Response>) -> Result<(), String> {
         let said = said.ok_or("`callback` has no `response`, which is what the partner says")?;
         let (status, mut headers) = said.head()?;
         let mut body = said.body();
         if let Some(sign) = &callback.sign {
-            (headers, body) = sign.signed((&headers, &body), NOON, Keys::Masked)?;
+            (headers, body) = sign.signed((&headers, &body), NOON, SignKeys::Masked)?;
         }
         let received = Received { status, headers: &headers, body: &body };
         let signed = self.source.verified(&headers, &body, (NOON, Secrets::Masked));
         let found = self.found(signed.as_ref().is_ok_and(|signed| *signed), received);
         let before = self.wrong.len();
         if found != callback.expect {
-            let unreadable = self.unreadable(received).filter(|_| found == Word::Unreadable);
+            let unreadable = self.unreadable(received).filter(|_| found == CallbackOutcome::Unreadable);
             self.wrong.push(format!("callback: {} expected, {found} found", callback.expect));
             self.wrong.extend(signed.err().map(|error| error.in_full()).into_iter().chain(unreadable));
-        } else if found == Word::Taken && self.source.awaited(&self.exchange).is_none() {
+        } else if found == CallbackOutcome::Taken && self.source.awaited(&self.exchange).is_none() {
             self.wrong.push("no call of the partner's own is awaited here".to_owned());
         }
-        if found == Word::Taken && self.wrong.len() == before {
+        if found == CallbackOutcome::Taken && self.wrong.len() == before {
             let step = self.exchange.progress().step;
             self.read(received);
             // A callback that only reports work in progress does not end the wait.
@@ -117,7 +119,7 @@ impl<'a> Trial<'a> {
         } else {
             // The ask keeps waiting; an unreadable callback counts only if nothing else arrives.
             self.goes_on = false;
-            if found == Word::Unreadable {
+            if found == CallbackOutcome::Unreadable {
                 self.reading = self.meaning(&mut self.exchange.clone(), received);
             }
         }
@@ -125,19 +127,19 @@ impl<'a> Trial<'a> {
     }
 
     /// The result of a callback.
-    fn found(&self, signed: bool, received: Received<'_>) -> Word {
+    fn found(&self, signed: bool, received: Received<'_>) -> CallbackOutcome {
         match signed {
-            false => Word::Unsigned,
-            true if self.called => Word::Again,
-            true if self.unreadable(received).is_some() => Word::Unreadable,
-            true => Word::Taken,
+            false => CallbackOutcome::Unsigned,
+            true if self.called => CallbackOutcome::Again,
+            true if self.unreadable(received).is_some() => CallbackOutcome::Unreadable,
+            true => CallbackOutcome::Taken,
         }
     }
 
     fn unreadable(&self, received: Received<'_>) -> Option<String> {
         match self.meaning(&mut self.exchange.clone(), received)? {
             Err(error) => Some(error.in_full()),
-            Ok(Reading { answered: Answered::Failed(cause), is_error: false, .. }) => Some(cause),
+            Ok(AnswerReading { answered: Answered::Failed(cause), is_error: false, .. }) => Some(cause),
             Ok(_) => None,
         }
     }
@@ -152,14 +154,16 @@ impl<'a> Trial<'a> {
     /// The reading of an answer; `None` if another call must follow.
     fn meaning(
         &self,
-        exchange: &mut Exchange,
+        exchange: &mut PartnerExchange,
         received: Received<'_>,
-    ) -> Option<Result<Reading, MappingError>> {
+    ) -> Option<Result<AnswerReading, MappingError>> {
         let offers: Vec<&CatalogOffer> = self.seat.offers.iter().collect();
         match self.source.take(exchange, received, self.given) {
-            Ok(Next::Call | Next::Bid(_) | Next::Again(_)) => None,
-            Ok(Next::Read) => Some(self.source.answer(exchange, received, self.given, self.facts, &offers)),
-            Ok(Next::Ended(reading)) => Some(Ok(reading)),
+            Ok(NextCall::Call | NextCall::Bid(_) | NextCall::Again(_)) => None,
+            Ok(NextCall::Read) => {
+                Some(self.source.answer(exchange, received, self.given, self.facts, &offers))
+            }
+            Ok(NextCall::Ended(reading)) => Some(Ok(reading)),
             Err(error) => Some(Err(error)),
         }
     }

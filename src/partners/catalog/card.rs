@@ -1,18 +1,18 @@
 //! Credit cards, secured cards among them.
 
 use super::super::declared::{self, Firmness};
-use super::super::eligibility::{Condition, Rule, Test};
+use super::super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
 use super::super::facts::{Facts, Subject};
-use super::super::identity::Identity;
-use super::super::json_object::JsonObject;
-use super::super::quote::{CardTerms, Terms};
+use super::super::identity::PartnerIdentity;
+use super::super::json_object::JsonObjectWriter;
+use super::super::quote::{CardTerms, QuoteTerms};
 use super::{Personal, Quoted, common_text, suitability};
-use crate::check::checker::Checker;
+use crate::check::checker::PartnerFileChecker;
 use offerd_model::{CardPurpose, CreditCardOfferDetails, ProductSubType, ProductType};
 
 /// A credit card.
 #[derive(Debug)]
-pub struct Card {
+pub struct CatalogCard {
     /// The declared details; the three firmness flags are in the quote.
     details: Box<CreditCardOfferDetails>,
     /// Its purposes, one bit per ordinal.
@@ -27,14 +27,14 @@ const SUB_TYPES: &[ProductSubType] =
 /// Keys of the details that are decided per lead.
 const DECIDED: [&str; 3] = ["preQualified", "preApproved", "preSelected"];
 
-pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Option<Card> {
+pub(super) fn declared(offer: &declared::Offer, check: &mut PartnerFileChecker) -> Option<CatalogCard> {
     check.sub_type(offer.sub_type, SUB_TYPES);
     check.given("card", offer.card.is_some());
     check.between("pre_select_from_score", offer.pre_select_from_score.map(f64::from), 300.0, 850.0);
     let details = check.card(offer.card.as_ref()?, &DECIDED)?;
     let purposes =
         details.card_purposes.iter().flatten().fold(0, |all, purpose| all | 1 << purpose.ordinal());
-    Some(Card {
+    Some(CatalogCard {
         details: Box::new(details),
         purposes,
         pre_select_from_score: offer.pre_select_from_score,
@@ -42,29 +42,34 @@ pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Option<C
     })
 }
 
-impl Card {
+impl CatalogCard {
     /// Eligibility by kind of offer: a requested purpose, an accepted fee, a recommended rating.
-    pub(super) fn rule(&self) -> Rule {
+    pub(super) fn rule(&self) -> EligibilityRule {
         let mut conditions = Vec::new();
         if self.purposes != 0 {
             let purposes = Subject::of("creditCardInformation.cardPurposes");
-            conditions.push(Condition::or_missing(purposes, Test::AnyOf(self.purposes)));
+            conditions.push(EligibilityCondition::or_missing(purposes, ConditionTest::AnyOf(self.purposes)));
         }
         if self.details.max_annual_fee.or(self.details.min_annual_fee).is_some_and(|fee| fee.to_f64() > 0.0) {
             let allowed = Subject::of("creditCardInformation.allowAnnualFee");
-            conditions.push(Condition::or_missing(allowed, Test::Flag(true)));
+            conditions.push(EligibilityCondition::or_missing(allowed, ConditionTest::Flag(true)));
         }
         if let Some(ratings) =
             self.details.recommended_credit_ratings.as_ref().filter(|ratings| !ratings.is_empty())
         {
             let ratings = ratings.iter().fold(0, |all, rating| all | 1 << rating.ordinal());
             let rating = Subject::of("creditInformation.providedCreditRating");
-            conditions.push(Condition::or_missing(rating, Test::Category(ratings)));
+            conditions.push(EligibilityCondition::or_missing(rating, ConditionTest::Category(ratings)));
         }
-        Rule::always().and_all(&conditions)
+        EligibilityRule::always().and_all(&conditions)
     }
 
-    pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
+    pub(super) fn text(
+        &self,
+        text: &mut JsonObjectWriter<'_>,
+        offer: &declared::Offer,
+        identity: &PartnerIdentity,
+    ) {
         common_text(text, ProductType::CreditCard, offer, identity);
         text.open("details");
         let details = serde_json::to_value(&self.details).unwrap_or_default();
@@ -90,7 +95,7 @@ impl Card {
             pre_selected,
         };
         let suitability = suitability(terms.pre_approved, terms.pre_qualified, pre_selected);
-        (Terms::Card(terms), suitability * self.coverage(facts), None)
+        (QuoteTerms::Card(terms), suitability * self.coverage(facts), None)
     }
 
     /// Share of the requested purposes that the card covers; 1 when none are requested or the card has none.

@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::super::declared::{self, Firmness};
-use super::super::eligibility::{Condition, Rule, Test};
+use super::super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
 use super::super::facts::{Facts, Subject};
 use super::super::finance;
-use super::super::identity::Identity;
-use super::super::json_object::{JsonObject, Plain};
+use super::super::identity::PartnerIdentity;
+use super::super::json_object::{JsonObjectWriter, Plain};
 use super::super::offer_json::money;
-use super::super::quote::{LoanTerms, Spread, Terms};
+use super::super::quote::{LoanTerms, QuoteTerms, Spread};
 use super::{
-    Band, FiguresBy, Personal, Quoted, at_standing, hundredths, rated, rating_bit, standing, suitability,
+    FiguresSource, Personal, Quoted, TermsBand, at_standing, hundredths, rated, rating_bit, standing,
+    suitability,
 };
-use crate::check::checker::Checker;
+use crate::check::checker::PartnerFileChecker;
 use offerd_model::{AprType, LoanPurpose, ProductSubType, ProductType, TermUnit};
 
 /// A loan of one term.
@@ -26,7 +27,7 @@ pub struct Loan {
     /// Amount that can be borrowed, dollars.
     pub(super) amount: (f64, f64),
     firmness: Firmness,
-    bands: Vec<Band>,
+    bands: Vec<TermsBand>,
 }
 
 /// Days that count as one month of a term.
@@ -53,8 +54,12 @@ const SECURED: &[ProductSubType] = &[
 ];
 
 /// Checks a declared loan and returns one per term.
-pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut Checker) -> Vec<Loan> {
-    let priced = figures == FiguresBy::Catalog;
+pub(super) fn declared(
+    offer: &declared::Offer,
+    figures: FiguresSource,
+    check: &mut PartnerFileChecker,
+) -> Vec<Loan> {
+    let priced = figures == FiguresSource::Catalog;
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
     let amount = check.range("amount", offer.amount, 1.0, 10_000_000.0);
     let unit = offer.term_unit.unwrap_or(TermUnit::Month);
@@ -74,7 +79,7 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
     }
 
     let bands = check.bands(&offer.bands, amount.unwrap_or_default());
-    let of_term = |term: i32| -> Vec<Band> {
+    let of_term = |term: i32| -> Vec<TermsBand> {
         let of_term = |terms: &Option<Vec<i32>>| terms.as_ref().is_none_or(|terms| terms.contains(&term));
         bands.iter().filter(|(_, terms)| of_term(terms)).map(|(band, _)| *band).collect()
     };
@@ -89,27 +94,32 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
 
 impl Loan {
     /// Eligibility that follows from the kind of offer (facts, Required fields belong to the partner).
-    pub(super) fn rule(&self) -> Rule {
+    pub(super) fn rule(&self) -> EligibilityRule {
         let (min, max) = self.amount;
-        let mut conditions =
-            vec![Condition::or_missing(Subject::of("loanInformation.loanAmount"), Test::Range { min, max })];
+        let mut conditions = vec![EligibilityCondition::or_missing(
+            Subject::of("loanInformation.loanAmount"),
+            ConditionTest::Range { min, max },
+        )];
         conditions.extend(rated(&self.bands));
 
         let purpose = Subject::of("loanInformation.purpose");
         let student = 1 << LoanPurpose::StudentLoan.ordinal() | 1 << LoanPurpose::StudentLoanRefi.ordinal();
-        let present = |path: &'static str| Condition::new(Subject::of(path), Test::Present);
+        let present =
+            |path: &'static str| EligibilityCondition::new(Subject::of(path), ConditionTest::Present);
         if self.sub_type == ProductSubType::StudentLoanRefinance {
-            conditions.push(Condition::new(purpose.clone(), Test::Category(student)));
+            conditions.push(EligibilityCondition::new(purpose.clone(), ConditionTest::Category(student)));
             let evidence = [
                 "refinanceLoans",
                 "educationInformation.universityAttended",
                 "educationInformation.graduateUniversityAttended",
                 "educationInformation.undergraduateUniversityAttended",
             ];
-            let either = evidence.map(|path| Rule::always().and_all(&[present(path)]));
-            return Rule::always().and_all(&conditions).and(&Rule::any(either.to_vec()));
+            let either = evidence.map(|path| EligibilityRule::always().and_all(&[present(path)]));
+            return EligibilityRule::always()
+                .and_all(&conditions)
+                .and(&EligibilityRule::any(either.to_vec()));
         }
-        conditions.push(Condition::or_missing(purpose, Test::Category(!student)));
+        conditions.push(EligibilityCondition::or_missing(purpose, ConditionTest::Category(!student)));
         if self.sub_type == ProductSubType::CoApplicantLoan {
             conditions.extend(
                 [
@@ -122,10 +132,15 @@ impl Loan {
                 .map(present),
             );
         }
-        Rule::always().and_all(&conditions)
+        EligibilityRule::always().and_all(&conditions)
     }
 
-    pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
+    pub(super) fn text(
+        &self,
+        text: &mut JsonObjectWriter<'_>,
+        offer: &declared::Offer,
+        identity: &PartnerIdentity,
+    ) {
         text.set("productType", &ProductType::Loan)
             .set("productSubType", &self.sub_type)
             .set_some("productSubTypeDisclaimer", offer.sub_type_disclaimer.as_deref())
@@ -153,7 +168,7 @@ impl Loan {
     pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> Option<Quoted> {
         let rating = rating_bit(facts);
         let requested = facts.loan_amount();
-        let fitting: Vec<&Band> =
+        let fitting: Vec<&TermsBand> =
             self.bands.iter().filter(|band| band.fits(rating, requested, None)).collect();
         let best = *fitting.first()?;
 
@@ -186,16 +201,16 @@ impl Loan {
             payout: 0.0,
         };
         let suitability = suitability(terms.pre_approved, terms.pre_qualified, false);
-        Some((Terms::Loan(terms), suitability, Some(amount)))
+        Some((QuoteTerms::Loan(terms), suitability, Some(amount)))
     }
 
     /// Prices a band at its lowest and at its highest figures.
-    fn ends(&self, band: &Band, amount: f64) -> [Priced; 2] {
+    fn ends(&self, band: &TermsBand, amount: f64) -> [Priced; 2] {
         [(band.rate.0, band.fee_rate.0), (band.rate.1, band.fee_rate.1)]
             .map(|(rate, fee_rate)| self.priced(band, amount, rate, fee_rate))
     }
 
-    fn priced(&self, band: &Band, amount: f64, rate: f64, fee_rate: f64) -> Priced {
+    fn priced(&self, band: &TermsBand, amount: f64, rate: f64, fee_rate: f64) -> Priced {
         let rate = hundredths(rate);
         let fee_rate = hundredths(fee_rate);
         let fee = amount * fee_rate / 100.0 + band.fee_fixed;

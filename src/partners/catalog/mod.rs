@@ -14,17 +14,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use self::answered::base::{lacks, said_of_own};
-use super::band::Band;
+use super::band::TermsBand;
 use super::declared;
-use super::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, too_many};
+use super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule, MAX_ALTERNATIVES, too_many};
 use super::facts::{Facts, Subject};
-use super::identity::Identity;
-use super::json_object::{JsonObject, Plain};
-use super::quote::{Quote, Terms};
-use super::ranking::{Merits, Place};
+use super::identity::PartnerIdentity;
+use super::json_object::{JsonObjectWriter, Plain};
+use super::quote::{Quote, QuoteTerms};
+use super::ranking::{Merits, OfferKey};
 use super::template::{Imprint, Template};
-use crate::check::checker::Checker;
-pub use answered::{Figure, Figures, MoneyRules, PaymentBy, Unfit};
+use crate::check::checker::PartnerFileChecker;
+pub use answered::{AnsweredFigure, AnsweredFigures, MoneyRules, PaymentBy, Unfit};
 use offerd_model::{MortgageLoanType, ProductSubType, ProductType};
 
 /// One checked offer of a catalog. An offer with several terms appears once per term.
@@ -35,18 +35,18 @@ pub struct CatalogOffer {
     /// Product sub-type; `None` for insurance and other special offers without one.
     pub sub_type: Option<ProductSubType>,
     /// Eligibility, including the rule of the product.
-    pub rule: Rule,
+    pub rule: EligibilityRule,
     /// The part that does not depend on the lead.
     pub text: Template,
     /// The payout and the step that earns it.
-    pub payout: declared::Payout,
+    pub payout: declared::DeclaredPayout,
     /// Share of shown offers that earn the payout.
     pub conversion_probability: f64,
     /// How it is priced.
     pub pricing: Pricing,
     /// The declaration that answers complete, for a partner that is asked over HTTP.
     said: Option<Arc<toml::Table>>,
-    identity: Arc<Identity>,
+    identity: Arc<PartnerIdentity>,
     product_type: ProductType,
     /// Consumer rating out of 100, if declared.
     consumer_rating: Option<f64>,
@@ -54,7 +54,7 @@ pub struct CatalogOffer {
 
 /// The source of an offer's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FiguresBy {
+pub enum FiguresSource {
     /// The bands of the file.
     Catalog,
     /// The partner's answers.
@@ -63,15 +63,15 @@ pub enum FiguresBy {
 
 /// What the offers of a seat have in common.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OfSeat<'f> {
+pub(super) struct CatalogSeat<'f> {
     pub product_type: ProductType,
-    pub identity: &'f Arc<Identity>,
+    pub identity: &'f Arc<PartnerIdentity>,
     /// Eligibility of the seat.
-    pub rule: &'f Rule,
+    pub rule: &'f EligibilityRule,
 }
 
 /// Terms, suitability, and the amount in dollars that they are for.
-type Quoted = (Terms, f64, Option<f64>);
+type Quoted = (QuoteTerms, f64, Option<f64>);
 
 /// How an offer is priced, by kind.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ pub enum Pricing {
     /// A loan.
     Loan(loan::Loan),
     /// A credit card.
-    Card(card::Card),
+    Card(card::CatalogCard),
     /// A mortgage.
     Mortgage(mortgage::Mortgage),
     /// A savings product.
@@ -94,9 +94,9 @@ impl CatalogOffer {
     /// Checks a declared offer. Empty when it has faults; the checker collects them.
     pub(super) fn declared(
         offer: &declared::Offer,
-        OfSeat { product_type, identity, rule }: OfSeat<'_>,
-        figures: FiguresBy,
-        check: &mut Checker,
+        CatalogSeat { product_type, identity, rule }: CatalogSeat<'_>,
+        figures: FiguresSource,
+        check: &mut PartnerFileChecker,
     ) -> Vec<Self> {
         let Some(own) = check.rule(&offer.eligibility) else { return Vec::new() };
         let rule = rule.clone().and(&own);
@@ -108,10 +108,10 @@ impl CatalogOffer {
         if offer.firmness != declared::Firmness::Static && !identity.partner.supports_personalized_offers {
             check.at("firmness", "needs `partner.supports_personalized_offers = true`");
         }
-        if figures == FiguresBy::Partner && !offer.bands.is_empty() {
+        if figures == FiguresSource::Partner && !offer.bands.is_empty() {
             check.at("bands", "is for offers that the file prices; this partner answers the figures");
         }
-        let said = (figures == FiguresBy::Partner).then(|| check.table().cloned()).flatten();
+        let said = (figures == FiguresSource::Partner).then(|| check.table().cloned()).flatten();
         let said = said.map(|mut said| {
             // Eligibility is decided before any partner is asked.
             said.remove("eligibility");
@@ -130,9 +130,9 @@ impl CatalogOffer {
     /// Checks `answer.own`, whose figures the mappings in `answered` supply; `None` when it cannot be read.
     pub(super) fn own(
         own: &declared::Own,
-        OfSeat { product_type, identity, rule }: OfSeat<'_>,
+        CatalogSeat { product_type, identity, rule }: CatalogSeat<'_>,
         answered: &BTreeMap<String, String>,
-        check: &mut Checker,
+        check: &mut PartnerFileChecker,
     ) -> Option<Self> {
         let said = check.within("answer.own", |check| check.table().cloned())?;
         let said = said_of_own(said, own, product_type);
@@ -180,14 +180,14 @@ impl CatalogOffer {
         offer: &declared::Offer,
         imprint: Imprint,
         product_type: ProductType,
-        identity: &Arc<Identity>,
+        identity: &Arc<PartnerIdentity>,
         pricing: Pricing,
     ) -> Self {
         let is_card = product_type == ProductType::CreditCard;
         Self {
             name: imprint.name.clone(),
             sub_type: offer.sub_type.or_else(|| is_card.then_some(ProductSubType::CreditCard)),
-            rule: Rule::always(),
+            rule: EligibilityRule::always(),
             text: Template::of_offer(imprint, |text| pricing.text(text, offer, identity)),
             payout: offer.payout,
             conversion_probability: offer.conversion_probability,
@@ -227,7 +227,11 @@ impl CatalogOffer {
         let payout = said.payout.dollars(amount);
         terms.pay(payout);
         let merits = Merits {
-            place: Place { product_type: self.product_type, partner: &self.identity.key, offer: self.key() },
+            place: OfferKey {
+                product_type: self.product_type,
+                partner: &self.identity.key,
+                offer: self.key(),
+            },
             payout_on: said.payout.on,
             payout,
             suitability,
@@ -245,8 +249,8 @@ impl CatalogOffer {
 fn variants(
     offer: &declared::Offer,
     product_type: ProductType,
-    figures: FiguresBy,
-    check: &mut Checker,
+    figures: FiguresSource,
+    check: &mut PartnerFileChecker,
 ) -> Vec<Pricing> {
     match product_type {
         ProductType::Loan => loan::declared(offer, figures, check).into_iter().map(Pricing::Loan).collect(),
@@ -267,13 +271,13 @@ impl Pricing {
     }
 
     /// The eligibility that follows from the kind of offer.
-    fn rule(&self) -> Rule {
+    fn rule(&self) -> EligibilityRule {
         match self {
             Self::Loan(loan) => loan.rule(),
             Self::Card(card) => card.rule(),
             Self::Mortgage(mortgage) => mortgage.rule(),
             Self::Savings(savings) => savings.rule(),
-            Self::Special(_) | Self::Own => Rule::always(),
+            Self::Special(_) | Self::Own => EligibilityRule::always(),
         }
     }
 
@@ -290,7 +294,7 @@ impl Pricing {
     }
 
     /// Writes the part that does not depend on the lead.
-    fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
+    fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &declared::Offer, identity: &PartnerIdentity) {
         match self {
             Self::Loan(loan) => loan.text(text, offer, identity),
             Self::Card(card) => card.text(text, offer, identity),
@@ -304,10 +308,10 @@ impl Pricing {
 
 /// Writes what cards, mortgages and savings products have in common.
 fn common_text(
-    text: &mut JsonObject<'_>,
+    text: &mut JsonObjectWriter<'_>,
     product_type: ProductType,
     offer: &declared::Offer,
-    identity: &Identity,
+    identity: &PartnerIdentity,
 ) {
     text.set("partner", &identity.partner)
         .set_some("marketplace", identity.marketplace.as_ref())
@@ -351,7 +355,7 @@ fn suitability(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> f
 
 /// For values beyond the specification: the condition that the client accepts them. Special offers are
 /// exempt, since they have always had kinds that the specification lacks.
-fn known_to(offer: &declared::Offer, pricing: &Pricing) -> Option<Condition> {
+fn known_to(offer: &declared::Offer, pricing: &Pricing) -> Option<EligibilityCondition> {
     let is_specified = match pricing {
         Pricing::Special(_) | Pricing::Own => true,
         Pricing::Mortgage(_) => offer.loan_type.is_none_or(MortgageLoanType::is_specified),
@@ -362,11 +366,11 @@ fn known_to(offer: &declared::Offer, pricing: &Pricing) -> Option<Condition> {
     (!is_specified).then(newer_values)
 }
 
-fn newer_values() -> Condition {
-    Condition::new(Subject::of("newerValues"), Test::Flag(true))
+fn newer_values() -> EligibilityCondition {
+    EligibilityCondition::new(Subject::of("newerValues"), ConditionTest::Flag(true))
 }
 
-fn common_faults(offer: &declared::Offer, check: &mut Checker) {
+fn common_faults(offer: &declared::Offer, check: &mut PartnerFileChecker) {
     check.key("key", &offer.key);
     check.landing_url(&offer.landing_url);
     check.between("conversion_probability", Some(offer.conversion_probability), 0.0, 1.0);
@@ -384,11 +388,11 @@ fn common_faults(offer: &declared::Offer, check: &mut Checker) {
 
 /// The condition that the lead's rating, when known, falls into one of the bands; `None` when the bands
 /// exclude no rating.
-fn rated(bands: &[Band]) -> Option<Condition> {
+fn rated(bands: &[TermsBand]) -> Option<EligibilityCondition> {
     let ratings = bands.iter().fold(0, |all, band| all | band.ratings);
     (!bands.is_empty() && ratings != ALL_RATINGS).then(|| {
         let rating = Subject::of("creditInformation.providedCreditRating");
-        Condition::or_missing(rating, Test::Category(ratings))
+        EligibilityCondition::or_missing(rating, ConditionTest::Category(ratings))
     })
 }
 
@@ -399,7 +403,7 @@ fn rating_bit(facts: &Facts) -> Option<u64> {
 }
 
 /// Relative position of the lead's score within the band, 0 to 1: a better score gets a better rate.
-fn standing(facts: &Facts, band: &Band) -> f64 {
+fn standing(facts: &Facts, band: &TermsBand) -> f64 {
     let Some(score) = facts.credit_score() else { return 0.0 };
     let spans = SCORE_SPANS.iter().filter(|(rating, _, _)| band.ratings >> rating.ordinal() & 1 == 1);
     let (low, high) = spans.fold((850, 300), |(low, high), (_, from, to)| (low.min(*from), high.max(*to)));

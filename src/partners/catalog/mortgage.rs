@@ -1,16 +1,16 @@
 //! Mortgages: purchase and refinance.
 
-use super::super::eligibility::{Condition, Rule, Test};
+use super::super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
 use super::super::facts::{Facts, Subject};
-use super::super::identity::Identity;
-use super::super::json_object::JsonObject;
-use super::super::quote::{MortgageTerms, Terms};
+use super::super::identity::PartnerIdentity;
+use super::super::json_object::JsonObjectWriter;
+use super::super::quote::{MortgageTerms, QuoteTerms};
 use super::super::{declared, finance};
 use super::{
-    Band, FiguresBy, Quoted, STATIC_SUITABILITY, at_standing, common_text, hundredths, rated, rating_bit,
-    standing, thousandths,
+    FiguresSource, Quoted, STATIC_SUITABILITY, TermsBand, at_standing, common_text, hundredths, rated,
+    rating_bit, standing, thousandths,
 };
-use crate::check::checker::Checker;
+use crate::check::checker::PartnerFileChecker;
 use offerd_model::{MortgageAdjustmentType, MortgageLoanType, MortgageType, ProductSubType, ProductType};
 
 /// A mortgage of one kind.
@@ -22,7 +22,7 @@ pub struct Mortgage {
     /// Dollars assumed for a lead that names no amount.
     pub(super) reference_amount: f64,
     closing_costs: f64,
-    bands: Vec<Band>,
+    bands: Vec<TermsBand>,
 }
 
 const SUB_TYPES: &[ProductSubType] = &[ProductSubType::Purchase, ProductSubType::Refinance];
@@ -30,11 +30,15 @@ const SUB_TYPES: &[ProductSubType] = &[ProductSubType::Purchase, ProductSubType:
 /// Points or credit in percent of the amount, up to which a mortgage counts as par.
 const NEAR_PAR: f64 = 0.125;
 
-pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut Checker) -> Option<Mortgage> {
+pub(super) fn declared(
+    offer: &declared::Offer,
+    figures: FiguresSource,
+    check: &mut PartnerFileChecker,
+) -> Option<Mortgage> {
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
     let amount = check.range("amount", offer.amount, 1.0, 100_000_000.0);
     check.given("loan_type", offer.loan_type.is_some());
-    check.filled("bands", !offer.bands.is_empty() || figures == FiguresBy::Partner);
+    check.filled("bands", !offer.bands.is_empty() || figures == FiguresSource::Partner);
     check.given("reference_amount", offer.reference_amount.is_some());
     check.between("reference_amount", offer.reference_amount.map(f64::from), 1.0, 100_000_000.0);
     let bands = check.bands(&offer.bands, amount.unwrap_or_default());
@@ -50,25 +54,33 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
 
 impl Mortgage {
     /// Eligibility by kind of offer: the requested mortgage type, and an amount within range.
-    pub(super) fn rule(&self) -> Rule {
+    pub(super) fn rule(&self) -> EligibilityRule {
         let wanted = match self.sub_type {
             ProductSubType::Refinance => MortgageType::Refinance,
             _ => MortgageType::Purchase,
         };
         let (min, max) = self.amount;
         let mut conditions = vec![
-            Condition::or_missing(
+            EligibilityCondition::or_missing(
                 Subject::of("mortgageInformation.mortgageType"),
-                Test::Category(1 << wanted.ordinal()),
+                ConditionTest::Category(1 << wanted.ordinal()),
             ),
-            Condition::or_missing(Subject::of("mortgageLoanAmount"), Test::Range { min, max }),
+            EligibilityCondition::or_missing(
+                Subject::of("mortgageLoanAmount"),
+                ConditionTest::Range { min, max },
+            ),
         ];
         conditions.extend(rated(&self.bands));
-        Rule::always().and_all(&conditions)
+        EligibilityRule::always().and_all(&conditions)
     }
 
     /// Writes the part that does not depend on the lead; all details do.
-    pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
+    pub(super) fn text(
+        &self,
+        text: &mut JsonObjectWriter<'_>,
+        offer: &declared::Offer,
+        identity: &PartnerIdentity,
+    ) {
         common_text(text, ProductType::Mortgage, offer, identity);
     }
 
@@ -94,7 +106,7 @@ impl Mortgage {
             adjustment_type: adjustment(band.price_adjustment),
             ..self.terms()
         };
-        Some((Terms::Mortgage(terms), STATIC_SUITABILITY, Some(amount)))
+        Some((QuoteTerms::Mortgage(terms), STATIC_SUITABILITY, Some(amount)))
     }
 
     /// The declared terms, without figures.

@@ -1,16 +1,17 @@
 //! Savings: accounts, certificates of deposit, and related products.
 
-use super::super::eligibility::{Condition, Rule, Test};
+use super::super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
 use super::super::facts::{Facts, Subject};
-use super::super::identity::Identity;
-use super::super::json_object::JsonObject;
+use super::super::identity::PartnerIdentity;
+use super::super::json_object::JsonObjectWriter;
 use super::super::offer_json::{money, percent};
-use super::super::quote::{SavingsTerms, Terms};
+use super::super::quote::{QuoteTerms, SavingsTerms};
 use super::super::{declared, finance};
 use super::{
-    Band, FiguresBy, Quoted, STATIC_SUITABILITY, common_text, hundredths, rated, rating_bit, thousandths,
+    FiguresSource, Quoted, STATIC_SUITABILITY, TermsBand, common_text, hundredths, rated, rating_bit,
+    thousandths,
 };
-use crate::check::checker::Checker;
+use crate::check::checker::PartnerFileChecker;
 use offerd_model::{AttributeValue, CompoundingMethod, IncentiveDetails, ProductSubType, ProductType};
 
 /// A savings product.
@@ -18,7 +19,7 @@ use offerd_model::{AttributeValue, CompoundingMethod, IncentiveDetails, ProductS
 pub struct Savings {
     pub(super) compounding: CompoundingMethod,
     pub(super) minimum_deposit: f64,
-    bands: Vec<Band>,
+    bands: Vec<TermsBand>,
 }
 
 const SUB_TYPES: &[ProductSubType] = &[
@@ -31,11 +32,15 @@ const SUB_TYPES: &[ProductSubType] = &[
     ProductSubType::Checking,
 ];
 
-pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut Checker) -> Option<Savings> {
+pub(super) fn declared(
+    offer: &declared::Offer,
+    figures: FiguresSource,
+    check: &mut PartnerFileChecker,
+) -> Option<Savings> {
     check.sub_type(offer.sub_type, SUB_TYPES);
     check.given("compounding", offer.compounding.is_some());
     check.given("minimum_deposit", offer.minimum_deposit.is_some());
-    check.filled("bands", !offer.bands.is_empty() || figures == FiguresBy::Partner);
+    check.filled("bands", !offer.bands.is_empty() || figures == FiguresSource::Partner);
     new_details(offer, check);
     check.given("effective_as_of", offer.effective_as_of.is_some());
     let bands = check.bands(&offer.bands, (0.0, f64::INFINITY));
@@ -47,7 +52,7 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
 }
 
 /// Checks the details that only clients of the current edition see.
-fn new_details(offer: &declared::Offer, check: &mut Checker) {
+fn new_details(offer: &declared::Offer, check: &mut PartnerFileChecker) {
     if offer.cd_term_length.is_some() != offer.cd_term_unit.is_some() {
         check.at("cd_term_length", "is one of two: a term has `cd_term_length` and `cd_term_unit`");
     }
@@ -62,14 +67,19 @@ fn new_details(offer: &declared::Offer, check: &mut Checker) {
 
 impl Savings {
     /// Eligibility that follows from the kind of offer: a sufficient deposit.
-    pub(super) fn rule(&self) -> Rule {
-        let enough = Test::Range { min: self.minimum_deposit, max: f64::INFINITY };
-        let mut conditions = vec![Condition::or_missing(deposit_subject().clone(), enough)];
+    pub(super) fn rule(&self) -> EligibilityRule {
+        let enough = ConditionTest::Range { min: self.minimum_deposit, max: f64::INFINITY };
+        let mut conditions = vec![EligibilityCondition::or_missing(deposit_subject().clone(), enough)];
         conditions.extend(rated(&self.bands));
-        Rule::always().and_all(&conditions)
+        EligibilityRule::always().and_all(&conditions)
     }
 
-    pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
+    pub(super) fn text(
+        &self,
+        text: &mut JsonObjectWriter<'_>,
+        offer: &declared::Offer,
+        identity: &PartnerIdentity,
+    ) {
         common_text(text, ProductType::Savings, offer, identity);
         text.open("details")
             .set_some("name", offer.name.as_deref())
@@ -100,7 +110,7 @@ impl Savings {
         let rate = band.rate.1;
         let annual_percent_yield = hundredths(finance::annual_percentage_yield(rate, self.compounding));
         let terms = SavingsTerms { rate: thousandths(rate), annual_percent_yield };
-        Some((Terms::Savings(terms), STATIC_SUITABILITY, None))
+        Some((QuoteTerms::Savings(terms), STATIC_SUITABILITY, None))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Special offers: insurance, life insurance, and other products, second look among them.
 
 use super::super::declared;
-use super::super::identity::Identity;
-use super::super::json_object::JsonObject;
-use super::super::quote::{SpecialTerms, Terms};
+use super::super::identity::PartnerIdentity;
+use super::super::json_object::JsonObjectWriter;
+use super::super::quote::{QuoteTerms, SpecialTerms};
 use super::{Quoted, STATIC_SUITABILITY};
-use crate::check::checker::Checker;
+use crate::check::checker::PartnerFileChecker;
 use offerd_model::{LifeInsuranceOfferDetails, ProductSubType, ProductType};
 
 /// A special offer.
@@ -25,7 +25,7 @@ const LIFE: &[ProductSubType] = &[
 pub(super) fn declared(
     offer: &declared::Offer,
     product_type: ProductType,
-    check: &mut Checker,
+    check: &mut PartnerFileChecker,
 ) -> Option<Special> {
     check.given("name", offer.name.is_some());
     check.given("description", offer.description.is_some());
@@ -44,7 +44,12 @@ pub(super) fn declared(
 }
 
 impl Special {
-    pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
+    pub(super) fn text(
+        &self,
+        text: &mut JsonObjectWriter<'_>,
+        offer: &declared::Offer,
+        identity: &PartnerIdentity,
+    ) {
         text.set("productSubType", &self.sub_type.unwrap_or(ProductSubType::Uncategorized))
             .set_some("disclaimer", offer.disclaimer.as_deref())
             .set("name", offer.name.as_deref().unwrap_or_default())
@@ -58,6 +63,6 @@ impl Special {
     /// The offer's auction; its payout is not known yet.
     pub(super) fn quote(&self) -> Quoted {
         let terms = SpecialTerms { payout: 0.0, lot: self.sub_type.map(ProductSubType::ordinal) };
-        (Terms::Special(terms), STATIC_SUITABILITY, None)
+        (QuoteTerms::Special(terms), STATIC_SUITABILITY, None)
     }
 }

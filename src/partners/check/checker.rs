@@ -6,9 +6,9 @@ use offerd_base::declaration::{self, Fault, Source};
 
 /// A [`declaration::Checker`] with checks specific to partner files.
 #[derive(Debug)]
-pub struct Checker<'s>(declaration::Checker<'s>);
+pub struct PartnerFileChecker<'s>(declaration::Checker<'s>);
 
-impl<'s> Checker<'s> {
+impl<'s> PartnerFileChecker<'s> {
     /// A checker of a file, without faults so far.
     pub fn new(source: &'s Source) -> Self {
         Self(declaration::Checker::new(source))
@@ -28,7 +28,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-impl<'s> Deref for Checker<'s> {
+impl<'s> Deref for PartnerFileChecker<'s> {
     type Target = declaration::Checker<'s>;
 
     fn deref(&self) -> &Self::Target {
@@ -36,7 +36,7 @@ impl<'s> Deref for Checker<'s> {
     }
 }
 
-impl DerefMut for Checker<'_> {
+impl DerefMut for PartnerFileChecker<'_> {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.0
     }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::check::checker::Checker;
+use crate::check::checker::PartnerFileChecker;
 use crate::declared::{self, Eligibility};
-use crate::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, days, too_many};
+use crate::eligibility::{
+    ConditionTest, EligibilityCondition, EligibilityRule, MAX_ALTERNATIVES, days, too_many,
+};
 use crate::facts::Subject;
 use crate::limits::declared::date;
 use crate::zipcode_prefixes::ZipcodePrefixes;
@@ -16,23 +18,24 @@ use offerd_model::AttributeKind;
 /// The fault of an unknown attribute path.
 pub(super) const NO_ATTRIBUTE: &str = "is no attribute of a lead";
 
-impl Checker<'_> {
+impl PartnerFileChecker<'_> {
     /// Checks the required attributes.
-    pub fn needs(&mut self, needs: &[String]) -> Rule {
+    pub fn needs(&mut self, needs: &[String]) -> EligibilityRule {
         let subjects = needs.iter().enumerate();
         let subjects = subjects.filter_map(|(nth, path)| self.subject(&format!("needs[{nth}]"), path));
-        let given: Vec<_> = subjects.map(|subject| Condition::new(subject, Test::Present)).collect();
-        Rule::always().and_all(&given)
+        let given: Vec<_> =
+            subjects.map(|subject| EligibilityCondition::new(subject, ConditionTest::Present)).collect();
+        EligibilityRule::always().and_all(&given)
     }
 
     /// Checks the table under `eligibility`; `None` when it has faults.
-    pub fn rule(&mut self, eligibility: &Eligibility) -> Option<Rule> {
+    pub fn rule(&mut self, eligibility: &Eligibility) -> Option<EligibilityRule> {
         let before = self.count();
         let rule = self.within("eligibility", |check| check.conjunction(eligibility));
         (self.count() == before).then_some(rule)
     }
 
-    fn conjunction(&mut self, eligibility: &Eligibility) -> Rule {
+    fn conjunction(&mut self, eligibility: &Eligibility) -> EligibilityRule {
         let mut conditions = Vec::new();
         for (path, condition) in &eligibility.all {
             let key = format!("\"{path}\"");
@@ -41,12 +44,12 @@ impl Checker<'_> {
                 conditions.extend(self.within(key, |check| check.condition(subject, condition)));
             }
         }
-        let mut rule = Rule::always().and_all(&conditions);
+        let mut rule = EligibilityRule::always().and_all(&conditions);
         if !eligibility.any.is_empty() {
             let either = eligibility.any.iter().enumerate();
             let either =
                 either.map(|(nth, one)| self.within(&format!("any[{nth}]"), |check| check.conjunction(one)));
-            let either = Rule::any(either.collect());
+            let either = EligibilityRule::any(either.collect());
             let unfolded = rule.alternatives.len() * either.alternatives.len();
             if unfolded > MAX_ALTERNATIVES {
                 self.at("any", too_many(unfolded));
@@ -66,7 +69,11 @@ impl Checker<'_> {
         subject
     }
 
-    fn condition(&mut self, subject: Subject, declared: &declared::Condition) -> Vec<Condition> {
+    fn condition(
+        &mut self,
+        subject: Subject,
+        declared: &declared::DeclaredCondition,
+    ) -> Vec<EligibilityCondition> {
         let (kind, zipcode) = (subject.kind(), subject.zipcode());
         let wanted: Vec<&str> = words_for(kind, zipcode.is_some()).collect();
         let before = self.count();
@@ -79,29 +86,33 @@ impl Checker<'_> {
         let or_missing = declared.or_missing;
         let tests = tests.into_iter().map(|test| (subject.clone(), test));
         let begins = begins.into_iter().filter_map(|test| Some((zipcode.clone()?, test)));
-        tests.chain(begins).map(|(subject, test)| Condition { subject, test, or_missing }).collect()
+        tests
+            .chain(begins)
+            .map(|(subject, test)| EligibilityCondition { subject, test, or_missing })
+            .collect()
     }
 
     /// The tests of a declared condition on the value as a whole.
-    fn tests(&mut self, kind: AttributeKind, declared: &declared::Condition) -> Vec<Test> {
-        let declared::Condition { r#in, not_in, any_of, none_of, .. } = declared;
-        let mut tests: Vec<Test> = declared.present.then_some(Test::Present).into_iter().collect();
+    fn tests(&mut self, kind: AttributeKind, declared: &declared::DeclaredCondition) -> Vec<ConditionTest> {
+        let declared::DeclaredCondition { r#in, not_in, any_of, none_of, .. } = declared;
+        let mut tests: Vec<ConditionTest> =
+            declared.present.then_some(ConditionTest::Present).into_iter().collect();
         match kind {
             AttributeKind::Category(_) | AttributeKind::Text | AttributeKind::Uuid => {
                 tests.extend(self.one_of("in", r#in, kind));
                 // For categories, refusing some equals requiring the others.
                 tests.extend(self.one_of("not_in", not_in, kind).map(|refused| match (refused, kind) {
-                    (Test::Category(mask), AttributeKind::Category(names)) => {
-                        Test::Category(!mask & (u64::MAX >> (64 - names.len())))
+                    (ConditionTest::Category(mask), AttributeKind::Category(names)) => {
+                        ConditionTest::Category(!mask & (u64::MAX >> (64 - names.len())))
                     }
                     (refused, _) => refused.refused(),
                 }));
             }
             AttributeKind::Set(_) | AttributeKind::Texts => {
                 tests.extend(self.one_of("any_of", any_of, kind));
-                tests.extend(self.one_of("none_of", none_of, kind).map(Test::refused));
+                tests.extend(self.one_of("none_of", none_of, kind).map(ConditionTest::refused));
             }
-            AttributeKind::Flag => tests.extend(declared.is.map(Test::Flag)),
+            AttributeKind::Flag => tests.extend(declared.is.map(ConditionTest::Flag)),
             AttributeKind::Number | AttributeKind::Date => {
                 let min = self.bound("min", &declared.min, kind);
                 let max = self.bound("max", &declared.max, kind);
@@ -110,7 +121,7 @@ impl Checker<'_> {
                     if min > max {
                         self.at("min", "is greater than `max`, so no value fits");
                     }
-                    tests.push(Test::Range { min, max });
+                    tests.push(ConditionTest::Range { min, max });
                 }
             }
         }
@@ -118,7 +129,7 @@ impl Checker<'_> {
     }
 
     /// The tests of a declared condition on the prefix of a zipcode.
-    fn prefixes(&mut self, declared: &declared::Condition) -> Vec<Test> {
+    fn prefixes(&mut self, declared: &declared::DeclaredCondition) -> Vec<ConditionTest> {
         let mut read = |key: &str, prefixes: &Option<Vec<String>>| {
             let prefixes = prefixes.as_ref()?;
             let known = self.each(key, prefixes, |prefix| {
@@ -127,13 +138,13 @@ impl Checker<'_> {
             });
             ZipcodePrefixes::new(&known).map(Arc::new)
         };
-        let wanted = read("prefix_in", &declared.prefix_in).map(Test::Zipcode);
-        let refused = read("prefix_not_in", &declared.prefix_not_in).map(Test::Zipcode);
-        wanted.into_iter().chain(refused.map(Test::refused)).collect()
+        let wanted = read("prefix_in", &declared.prefix_in).map(ConditionTest::Zipcode);
+        let refused = read("prefix_not_in", &declared.prefix_not_in).map(ConditionTest::Zipcode);
+        wanted.into_iter().chain(refused.map(ConditionTest::refused)).collect()
     }
 
     /// Reports operators that do not apply to the kind of attribute.
-    fn wrong_words(&mut self, wanted: &[&str], declared: &declared::Condition) {
+    fn wrong_words(&mut self, wanted: &[&str], declared: &declared::DeclaredCondition) {
         let given = [
             ("in", declared.r#in.is_some()),
             ("not_in", declared.not_in.is_some()),
@@ -151,12 +162,17 @@ impl Checker<'_> {
     }
 
     /// The test for one of the listed values.
-    fn one_of(&mut self, word: &str, values: &Option<Vec<String>>, kind: AttributeKind) -> Option<Test> {
+    fn one_of(
+        &mut self,
+        word: &str,
+        values: &Option<Vec<String>>,
+        kind: AttributeKind,
+    ) -> Option<ConditionTest> {
         let values = values.as_ref()?;
         Some(match kind {
-            AttributeKind::Category(names) => Test::Category(self.mask(word, values, names)),
-            AttributeKind::Set(names) => Test::AnyOf(self.mask(word, values, names)),
-            AttributeKind::Uuid => Test::Uuid(self.each(word, values, |value| {
+            AttributeKind::Category(names) => ConditionTest::Category(self.mask(word, values, names)),
+            AttributeKind::Set(names) => ConditionTest::AnyOf(self.mask(word, values, names)),
+            AttributeKind::Uuid => ConditionTest::Uuid(self.each(word, values, |value| {
                 let uuid = value.parse::<Uuid>().ok().filter(|uuid| !uuid.is_nil());
                 uuid.ok_or_else(|| format!("must be a uuid, got `{value}`"))
             })),
@@ -164,7 +180,7 @@ impl Checker<'_> {
                 if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
                     self.at(word, "must be texts that are not empty");
                 }
-                Test::Text(values.iter().map(|value| value.to_lowercase()).collect())
+                ConditionTest::Text(values.iter().map(|value| value.to_lowercase()).collect())
             }
         })
     }

@@ -1,14 +1,14 @@
 //! Checks of limits: caps, budgets, time zones, hours and groups.
 
-use crate::check::checker::Checker;
-use crate::limits::{Limits, Schedule, Window, declared};
+use crate::check::checker::PartnerFileChecker;
+use crate::limits::{Limits, Schedule, WeekWindow, declared};
 
 /// Weekdays as written in partner files, from Monday.
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 const DAY: u16 = 24 * 60;
 
-impl Checker<'_> {
+impl PartnerFileChecker<'_> {
     pub(super) fn limits(&mut self, declared: &Limits) -> Limits {
         if let (Some(first), Some(last)) = (declared.starts_on, declared.ends_on)
             && first > last
@@ -22,7 +22,7 @@ impl Checker<'_> {
         Limits { schedule: Vec::new(), hours, ..declared.clone() }
     }
 
-    fn window(&mut self, declared: &declared::Window) -> Window {
+    fn window(&mut self, declared: &declared::Window) -> WeekWindow {
         let from = self.time_of_day("from", declared.from.as_deref(), 0);
         let to = self.time_of_day("to", declared.to.as_deref(), DAY);
         if from == DAY {
@@ -36,7 +36,7 @@ impl Checker<'_> {
         }
         let days = declared.days.iter().flatten().enumerate();
         let days = days.fold(0, |days, (nth, text)| days | self.days(&format!("days[{nth}]"), text));
-        Window { days: if declared.days.is_some() { days } else { 0b111_1111 }, from, to }
+        WeekWindow { days: if declared.days.is_some() { days } else { 0b111_1111 }, from, to }
     }
 
     /// Parses a day or a range of days, which may cross Sunday, to bits.

@@ -9,17 +9,17 @@ mod values;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use self::checker::Checker;
+use self::checker::PartnerFileChecker;
 use self::conditions::NO_ATTRIBUTE;
-use super::catalog::{CatalogOffer, FiguresBy, OfSeat};
+use super::catalog::{CatalogOffer, CatalogSeat, FiguresSource};
 use super::declared::{self, DeclaredPartner};
-use super::eligibility::{Condition, Rule, Test};
+use super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
 use super::facts::Subject;
 use super::http::HttpSource;
-use super::identity::Identity;
+use super::identity::PartnerIdentity;
 use super::partner::{Seat, SeatTemplate};
 use super::template::Template;
-use offerd_base::declaration::{Fault, Reading, Source, is_key};
+use offerd_base::declaration::{Fault, Source, TableReading, is_key};
 use offerd_model::{Originator, OriginatorImage, Partner, ProductSubType, ProductType};
 
 /// Maximum number of offers of a seat; each term counts.
@@ -27,7 +27,7 @@ pub const MAX_OFFERS: usize = 100_000;
 
 /// The result of checking a partner file.
 #[derive(Debug, Default)]
-pub struct Declared {
+pub struct CheckedPartner {
     /// Its seats; for a file with faults, those that can be checked further.
     pub seats: Vec<Seat>,
     /// Warnings: legal declarations that may be unintended.
@@ -37,17 +37,17 @@ pub struct Declared {
 }
 
 /// Checks a partner file.
-pub fn seats(key: &str, source: &Source) -> Declared {
-    let mut check = Checker::new(source);
+pub fn seats(key: &str, source: &Source) -> CheckedPartner {
+    let mut check = PartnerFileChecker::new(source);
     if !is_key(key) {
         let wanted = "the file's name must be lower-case letters, digits, `-` and `_`";
         check.at("", format!("{wanted}, got `{key}`"));
     }
-    let Reading { value, faults: unread, implied } =
+    let TableReading { value, faults: unread, implied } =
         offerd_base::declaration::read::<DeclaredPartner>(source);
     let Some(declared) = value else {
         let faults = check.into_faults().into_iter().chain(unread).collect();
-        return Declared { faults, ..Declared::default() };
+        return CheckedPartner { faults, ..CheckedPartner::default() };
     };
 
     let identity = check.within("partner", |check| check.identity(key, &declared.partner));
@@ -57,7 +57,7 @@ pub fn seats(key: &str, source: &Source) -> Declared {
     let mut seats = Vec::new();
     for (product_type, product) in &declared.products {
         let place = format!("products.{}", product_type.as_str());
-        check.within(&place, Checker::shown_texts_of_offers);
+        check.within(&place, PartnerFileChecker::shown_texts_of_offers);
         seats.extend(check.within(&place, |check| check.seat(&identity, *product_type, product)));
     }
     if declared.products.is_empty() {
@@ -77,7 +77,7 @@ pub fn seats(key: &str, source: &Source) -> Declared {
         seats.clear();
     }
     faults.extend(unread);
-    Declared { seats, remarks, faults }
+    CheckedPartner { seats, remarks, faults }
 }
 
 /// Whether a key path equals another one or is inside it.
@@ -85,7 +85,7 @@ fn within(path: &str, other: &str) -> bool {
     path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-impl Checker<'_> {
+impl PartnerFileChecker<'_> {
     /// Checks the texts of the offers of the current product.
     fn shown_texts_of_offers(&mut self) {
         let Some(product) = self.table().cloned() else { return };
@@ -98,7 +98,7 @@ impl Checker<'_> {
         }
     }
 
-    fn identity(&mut self, key: &str, declared: &declared::Identity) -> Identity {
+    fn identity(&mut self, key: &str, declared: &declared::Identity) -> PartnerIdentity {
         self.url("image_url", &declared.image_url);
         for (size, url) in &declared.images {
             self.url(&format!("images.{size}"), url);
@@ -115,7 +115,7 @@ impl Checker<'_> {
         if images.is_empty() {
             images.push(OriginatorImage { size_key: "default".to_owned(), url: declared.image_url.clone() });
         }
-        Identity {
+        PartnerIdentity {
             key: key.to_owned(),
             partner: Partner {
                 uuid: declared.uuid,
@@ -151,41 +151,24 @@ impl Checker<'_> {
 
     fn seat(
         &mut self,
-        identity: &Identity,
+        identity: &PartnerIdentity,
         product_type: ProductType,
         product: &declared::Product,
     ) -> Option<Seat> {
-        if product.second_look && product_type != ProductType::Other {
-            self.at("second_look", "is for `products.other` only");
-        }
-        if product_type == ProductType::Unknown {
-            self.at("", "is no product that a partner can offer; `generic` and `other` are");
-        }
-        let is_shorter = |one: declared::Simulate| one.delay_max.is_some_and(|longest| longest < one.delay);
-        if product.simulate.is_some_and(is_shorter) {
-            self.at("simulate.delay_max", "must not be shorter than `delay`");
-        }
+        self.combinations(product_type, product);
         let rule = self.needs(&product.needs).and_all(&[asks_for(product_type)]);
         let rule = self.rule(&product.eligibility).map(|own| rule.and(&own));
 
-        let (of_offers, always) = (Arc::new(identity.clone()), Rule::always());
-        let shared = OfSeat { product_type, identity: &of_offers, rule: rule.as_ref().unwrap_or(&always) };
+        let (of_offers, always) = (Arc::new(identity.clone()), EligibilityRule::always());
+        let shared =
+            CatalogSeat { product_type, identity: &of_offers, rule: rule.as_ref().unwrap_or(&always) };
         let offers = self.offers(shared, product);
-        if let Some(declared::AdaptiveTimeout { floor, ceiling, .. }) = product.adaptive_timeout {
-            let ceiling = ceiling.unwrap_or(product.timeout);
-            if floor > ceiling || ceiling > product.timeout {
-                self.at("adaptive_timeout.floor", "must not be above `ceiling`, nor that above `timeout`");
-            }
-        }
         let http = product.http.as_ref().map(|http| {
             let keys = product.offers.iter().map(|offer| offer.key.clone()).collect();
             self.within("http", |check| HttpSource::declared(http, product_type, product.paused, keys, check))
         });
         if let Some(http) = &product.http {
             self.within("http", |check| check.remarks_on(http, product.timeout, product.paused));
-        }
-        if product.http.is_some() && product.simulate.is_some() {
-            self.at("simulate", "is for partners that are not asked over HTTP; use their sandbox");
         }
 
         let text = SeatTemplate {
@@ -219,9 +202,32 @@ impl Checker<'_> {
         })
     }
 
+    /// Keys of a product that exclude each other.
+    fn combinations(&mut self, product_type: ProductType, product: &declared::Product) {
+        if product.second_look && product_type != ProductType::Other {
+            self.at("second_look", "is for `products.other` only");
+        }
+        if product_type == ProductType::Unknown {
+            self.at("", "is no product that a partner can offer; `generic` and `other` are");
+        }
+        let is_shorter = |one: declared::Simulate| one.delay_max.is_some_and(|longest| longest < one.delay);
+        if product.simulate.is_some_and(is_shorter) {
+            self.at("simulate.delay_max", "must not be shorter than `delay`");
+        }
+        if let Some(declared::AdaptiveTimeout { floor, ceiling, .. }) = product.adaptive_timeout {
+            let ceiling = ceiling.unwrap_or(product.timeout);
+            if floor > ceiling || ceiling > product.timeout {
+                self.at("adaptive_timeout.floor", "must not be above `ceiling`, nor that above `timeout`");
+            }
+        }
+        if product.http.is_some() && product.simulate.is_some() {
+            self.at("simulate", "is for partners that are not asked over HTTP; use their sandbox");
+        }
+    }
+
     /// The offers of a seat, each under the seat's rule.
-    fn offers(&mut self, shared: OfSeat<'_>, product: &declared::Product) -> Vec<CatalogOffer> {
-        let figures = if product.http.is_some() { FiguresBy::Partner } else { FiguresBy::Catalog };
+    fn offers(&mut self, shared: CatalogSeat<'_>, product: &declared::Product) -> Vec<CatalogOffer> {
+        let figures = if product.http.is_some() { FiguresSource::Partner } else { FiguresSource::Catalog };
         let mut offers = Vec::new();
         let mut keys = BTreeSet::new();
         for (nth, offer) in product.offers.iter().enumerate() {
@@ -252,9 +258,13 @@ impl Checker<'_> {
 
 /// The condition that the lead asks for a product type. A lead that names none asks for all product types of
 /// the specification.
-fn asks_for(product_type: ProductType) -> Condition {
-    let named = Test::AnyOf(1 << product_type.ordinal());
-    Condition { subject: Subject::of("productTypes"), test: named, or_missing: product_type.is_specified() }
+fn asks_for(product_type: ProductType) -> EligibilityCondition {
+    let named = ConditionTest::AnyOf(1 << product_type.ordinal());
+    EligibilityCondition {
+        subject: Subject::of("productTypes"),
+        test: named,
+        or_missing: product_type.is_specified(),
+    }
 }
 
 fn sub_types(offers: &[CatalogOffer]) -> Vec<ProductSubType> {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::check::checker::Checker;
+use crate::check::checker::PartnerFileChecker;
 use crate::http::declared::Http;
 
-impl Checker<'_> {
+impl PartnerFileChecker<'_> {
     /// Warns about waits longer than the timeout, personal data sent in clear text, and a missing sandbox.
     pub(super) fn remarks_on(&mut self, http: &Http, timeout: Duration, paused: bool) {
         for (nth, step) in http.steps.iter().enumerate() {

@@ -3,15 +3,15 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::band::Band;
+use crate::band::TermsBand;
 use crate::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, is_absolute_url};
-use crate::check::checker::Checker;
+use crate::check::checker::PartnerFileChecker;
 use crate::declared;
 use offerd_model::{CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating};
 
 const LANDING_MACROS: [&str; 2] = ["clickId", "leadUuid"];
 
-impl Checker<'_> {
+impl PartnerFileChecker<'_> {
     /// Checks a URL: absolute, or on the daemon's own address; the daemon must serve a sample URL.
     pub fn url(&mut self, key: &str, url: &str) {
         let path = url.strip_prefix(BASE_URL);
@@ -116,14 +116,14 @@ impl Checker<'_> {
         &mut self,
         bands: &[declared::Band],
         amount: (f64, f64),
-    ) -> Vec<(Band, Option<Vec<i32>>)> {
+    ) -> Vec<(TermsBand, Option<Vec<i32>>)> {
         let checked = bands.iter().enumerate().map(|(nth, band)| {
             self.within(&format!("bands[{nth}]"), |check| (check.band(band, amount), band.terms.clone()))
         });
         checked.collect()
     }
 
-    fn band(&mut self, band: &declared::Band, amount: (f64, f64)) -> Band {
+    fn band(&mut self, band: &declared::Band, amount: (f64, f64)) -> TermsBand {
         let ratings = band.ratings.as_deref().unwrap_or(ProvidedCreditRating::ALL);
         let own_amount = band.amount.and_then(|range| self.range("amount", Some(range), amount.0, amount.1));
         let loan_to_value =
@@ -132,7 +132,7 @@ impl Checker<'_> {
         let fee_rate = band.fee_rate.map_or((0.0, 0.0), |fee| self.span("fee_rate", fee, 0.0, 50.0));
         self.between("fee_fixed", band.fee_fixed, 0.0, own_amount.unwrap_or(amount).0.max(1.0) / 2.0);
         self.between("price_adjustment", band.price_adjustment, -10.0, 10.0);
-        Band {
+        TermsBand {
             ratings: ratings.iter().fold(0, |all, rating| all | 1 << rating.ordinal()),
             amount: own_amount.unwrap_or(amount),
             loan_to_value: loan_to_value.unwrap_or((0.0, f64::INFINITY)),
@@ -143,7 +143,7 @@ impl Checker<'_> {
         }
     }
 
-    fn span(&mut self, key: &str, figures: declared::Figures, least: f64, greatest: f64) -> (f64, f64) {
+    fn span(&mut self, key: &str, figures: declared::FigureRange, least: f64, greatest: f64) -> (f64, f64) {
         let (low, high) = figures.span();
         if low > high {
             self.at(key, format!("is empty: from {low} to {high}"));

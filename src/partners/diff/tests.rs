@@ -20,11 +20,11 @@ fn change(before: PartnerFile, after: PartnerFile) -> ProductDiff {
     products.pop_first().unwrap().1
 }
 
-fn aspect(key: &str, before: Option<&str>, after: Option<&str>) -> Aspect {
-    Aspect { key: key.to_owned(), before: before.map(str::to_owned), after: after.map(str::to_owned) }
+fn aspect(key: &str, before: Option<&str>, after: Option<&str>) -> ChangedKey {
+    ChangedKey { key: key.to_owned(), before: before.map(str::to_owned), after: after.map(str::to_owned) }
 }
 
-fn of_aspects(aspects: Vec<Aspect>) -> ProductDiff {
+fn of_aspects(aspects: Vec<ChangedKey>) -> ProductDiff {
     ProductDiff::Changed { aspects, offers: None, credentials: false }
 }
 

@@ -14,7 +14,7 @@ const NAME_MAX: usize = 40;
 
 /// A mapping that found nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Absent {
+pub struct AbsentMapping {
     /// Key of the mapping in the partner file.
     pub key: String,
     /// The expression as written.
@@ -27,7 +27,7 @@ pub struct Absent {
     there: String,
 }
 
-impl Absent {
+impl AbsentMapping {
     /// Describes the failed lookup of an expression in `context`.
     pub(super) fn of(expression: &Expression, context: &Mapped) -> Self {
         let of_answer = |path: &String| path.starts_with("response") || path.starts_with("offer");
@@ -98,7 +98,7 @@ fn short(name: &Mapped) -> String {
     }
 }
 
-impl fmt::Display for Absent {
+impl fmt::Display for AbsentMapping {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.offer {
             Some(position) => write!(out, "offer {position}: `{}` is not in the answer", self.wanted)?,

@@ -9,11 +9,11 @@ use hyper::{HeaderMap, StatusCode};
 use memchr::memmem;
 use minijinja::value::{Value as Mapped, ValueKind};
 
-use super::absent::Absent;
+use super::absent::AbsentMapping;
 use super::answer_mapping::{AnswerMapping, ListedOffer};
 use super::conditions::NO_TRUTH;
 use super::document;
-use super::exchange::Exchange;
+use super::exchange::PartnerExchange;
 use super::expression::{Expression, text};
 use super::given::Given;
 use super::mapping_error::MappingError;
@@ -38,13 +38,13 @@ pub enum Answered {
 
 /// A read answer, with diagnostics for the author of the mappings.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct AnswerReading {
     /// The meaning of the answer.
     pub answered: Answered,
     /// Offers that are not shown.
     pub dropped: Vec<Unfit>,
     /// Paths that mappings looked up in vain, one entry per mapping.
-    pub absent: Vec<Absent>,
+    pub absent: Vec<AbsentMapping>,
     /// A decline reason that the partner file does not know, redacted for display.
     pub undeclared: Option<String>,
     /// The text of `answer.error`, for readers that may see answers.
@@ -53,7 +53,7 @@ pub struct Reading {
     pub is_error: bool,
 }
 
-impl From<Answered> for Reading {
+impl From<Answered> for AnswerReading {
     fn from(answered: Answered) -> Self {
         Self {
             answered,
@@ -155,9 +155,9 @@ pub fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
     texts
 }
 
-impl Reading {
+impl AnswerReading {
     /// That the answer lacks what a mapping looks for, or that what it is hides it.
-    pub(super) fn lacking(absent: Absent, context: &Mapped, advice: &str) -> Self {
+    pub(super) fn lacking(absent: AbsentMapping, context: &Mapped, advice: &str) -> Self {
         let cause = match hidden(context) {
             Some(hidden) => format!("the answer {hidden}"),
             None => format!("{}{advice}", absent.brief()),
@@ -185,7 +185,7 @@ impl AnswerMapping {
         &self,
         by: &Option<Expression>,
         context: &Mapped,
-    ) -> Result<Option<Reading>, MappingError> {
+    ) -> Result<Option<AnswerReading>, MappingError> {
         let Some(by) = by else { return Ok(None) };
         let said = by.run(context)?;
         let said = &own_text(&said).unwrap_or(said);
@@ -210,7 +210,7 @@ impl AnswerMapping {
             return Err(MappingError::new(&by.key, NO_TRUTH));
         }
         let undeclared = words.iter().find(|word| known(word).is_none()).map(|word| undeclared::shown(word));
-        Ok(Some(Reading { undeclared, ..Answered::Declined(reason).into() }))
+        Ok(Some(AnswerReading { undeclared, ..Answered::Declined(reason).into() }))
     }
 }
 
@@ -237,18 +237,18 @@ impl HttpSource {
     /// The first mapping that could not be run, if that made the whole answer unreadable.
     pub fn answer(
         &self,
-        exchange: &Exchange,
+        exchange: &PartnerExchange,
         received: Received<'_>,
         given: &Given,
         facts: &Facts,
         offers: &[&CatalogOffer],
-    ) -> Result<Reading, MappingError> {
+    ) -> Result<AnswerReading, MappingError> {
         let context = match received.context(self.context(given, exchange), &self.attributes) {
             Ok(context) => context,
             Err(fault) => return Ok(Answered::Failed(fault).into()),
         };
         if let Some(error) = Expression::says(&self.answer.error, &context)? {
-            return Ok(Reading::error(received.status, &error));
+            return Ok(AnswerReading::error(received.status, &error));
         }
         if let Some(declined) = self.answer.declined(&self.answer.declined, &context)? {
             return Ok(declined);
@@ -262,7 +262,7 @@ impl HttpSource {
             Err(_) if self.answer.empty_declines && hidden(&context).is_none() => {
                 Ok(Answered::Declined(None).into())
             }
-            Err(absent) => Ok(Reading::lacking(
+            Err(absent) => Ok(AnswerReading::lacking(
                 absent,
                 &context,
                 "; if that means no offers, `answer.empty = \"declines\"` says so",
@@ -276,7 +276,7 @@ impl HttpSource {
         context: &Mapped,
         facts: &Facts,
         offers: &[&CatalogOffer],
-    ) -> Result<Reading, MappingError> {
+    ) -> Result<AnswerReading, MappingError> {
         let mut absent = Vec::new();
         let (mut quotes, mut dropped, mut failures) = (Vec::new(), Vec::new(), Vec::new());
         for (position, (offer, outer)) in list.into_iter().enumerate() {
@@ -305,6 +305,6 @@ impl HttpSource {
             }
             None => Answered::Offers(quotes),
         };
-        Ok(Reading { dropped, absent, ..answered.into() })
+        Ok(AnswerReading { dropped, absent, ..answered.into() })
     }
 }

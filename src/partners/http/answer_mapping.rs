@@ -6,13 +6,13 @@ use std::sync::Arc;
 use minijinja::value::{Value as Mapped, ValueKind};
 use serde_json::Value;
 
-use super::absent::Absent;
+use super::absent::AbsentMapping;
 use super::document::leaf;
 use super::expression::Expression;
 use super::mapping_error::MappingError;
 use super::truth::own_text;
 use crate::Facts;
-use crate::catalog::{Figure, Figures, MoneyRules, Unfit};
+use crate::catalog::{AnsweredFigure, AnsweredFigures, MoneyRules, Unfit};
 use offerd_model::RejectReason;
 
 /// The compiled `answer` of a partner file.
@@ -34,7 +34,7 @@ pub struct AnswerMapping {
 
 #[derive(Debug)]
 pub(super) struct FigureMapping {
-    pub(super) figure: Figure,
+    pub(super) figure: AnsweredFigure,
     pub(super) expression: Expression,
 }
 
@@ -53,7 +53,7 @@ impl AnswerMapping {
         &self,
         context: &Mapped,
         xml: bool,
-    ) -> Result<Result<Vec<ListedOffer>, Absent>, MappingError> {
+    ) -> Result<Result<Vec<ListedOffer>, AbsentMapping>, MappingError> {
         let outermost = match elements(&self.offers, context, xml)? {
             Ok(elements) => elements,
             Err(absent) => return Ok(Err(absent)),
@@ -79,15 +79,15 @@ impl AnswerMapping {
         position: usize,
         context: &Mapped,
         facts: &'f Facts<'f>,
-        absent: &mut Vec<Absent>,
-    ) -> Result<Figures<'f>, MappingError> {
-        let mut figures = Figures::under(Arc::clone(&self.money), facts);
+        absent: &mut Vec<AbsentMapping>,
+    ) -> Result<AnsweredFigures<'f>, MappingError> {
+        let mut figures = AnsweredFigures::under(Arc::clone(&self.money), facts);
         for FigureMapping { figure, expression } in &self.offer {
             let value = expression.run(context)?;
             // A computed value may be undefined on purpose; a plain lookup was expected to find something.
             let is_new = !absent.iter().any(|known| known.key == expression.key);
             if value.is_undefined() && expression.path().is_some() && is_new {
-                absent.push(Absent::of(expression, context).in_offer(position));
+                absent.push(AbsentMapping::of(expression, context).in_offer(position));
             }
             if let Some(value) = given(&value) {
                 figures.set(*figure, &value).map_err(|Unfit { reason, detail, .. }| MappingError {
@@ -118,11 +118,11 @@ fn elements(
     expression: &Expression,
     context: &Mapped,
     xml: bool,
-) -> Result<Result<Vec<Mapped>, Absent>, MappingError> {
+) -> Result<Result<Vec<Mapped>, AbsentMapping>, MappingError> {
     let list = expression.run(context)?;
     Ok(Ok(match list.kind() {
         ValueKind::Undefined if xml && stands_in_empty(expression, context) => Vec::new(),
-        ValueKind::Undefined => return Ok(Err(Absent::of(expression, context))),
+        ValueKind::Undefined => return Ok(Err(AbsentMapping::of(expression, context))),
         ValueKind::None => Vec::new(),
         ValueKind::String if xml && list.as_str() == Some("") => Vec::new(),
         ValueKind::Map if own_text(&list).is_some_and(|text| text.as_str() == Some("")) => Vec::new(),

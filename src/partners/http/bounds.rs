@@ -108,7 +108,7 @@ mod tests {
     use minijinja::value::Serde;
     use serde_json::json;
 
-    use super::super::expression::{Expression, Template};
+    use super::super::expression::{Expression, TextTemplate};
     use super::*;
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
             assert!(run.is_err(), "{text}");
         }
         let long = "{% set x = 'x' * 100000 %}{% for one in range(1000) %}{{ x }}{% endfor %}";
-        let error = Template::compile(long, AutoEscape::None).unwrap().run(&nothing).unwrap_err();
+        let error = TextTemplate::compile(long, AutoEscape::None).unwrap().run(&nothing).unwrap_err();
         assert!(error.cause.contains("bytes"), "{error}");
         assert!(Expression::compile("[1]|batch(99999999, 'x')").unwrap_err().contains("unknown"));
     }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::declared::{self, Http};
 use super::mappings::Mappings;
-use super::places::Places;
+use super::places::MappingLines;
 use super::secret::Secret;
 use super::source::HttpSource;
-use super::step::Step;
-use crate::check::checker::Checker;
+use super::step::CallStep;
+use crate::check::checker::PartnerFileChecker;
 use offerd_base::declaration::quoted;
 use offerd_model::ProductType;
 
@@ -22,11 +22,11 @@ impl HttpSource {
         product_type: ProductType,
         paused: bool,
         keys: Vec<String>,
-        check: &mut Checker,
+        check: &mut PartnerFileChecker,
     ) -> Option<Self> {
         let before = check.count();
         let names: Vec<&str> = http.secrets.keys().map(String::as_str).collect();
-        let places = Places::of(check.file_name());
+        let places = MappingLines::of(check.file_name());
         let mut mappings = Mappings {
             check,
             http,
@@ -59,7 +59,7 @@ impl HttpSource {
             secrets,
             answer: answer?,
             attributes,
-            late_is_event: http.late == declared::Late::Event,
+            late_is_event: http.late == declared::LateAnswerRule::Event,
             auth: auth.flatten(),
             hosts: hosts(http),
             places,
@@ -70,22 +70,22 @@ impl HttpSource {
 }
 
 /// The calls of a source, with those marked that are made at most once; `None` if one has faults.
-fn steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
+fn steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<CallStep>> {
     let mut steps = declared_steps(http, mappings)?;
     // A partner that takes the lead and answers later still has it after a restart.
-    let answers_later = |step: &Step| step.polling.is_some() || step.callback;
+    let answers_later = |step: &CallStep| step.polling.is_some() || step.callback;
     let made_once = match http.wire.idempotent {
         Some(true) => 0,
         Some(false) => steps.len(),
         None => steps.iter().rposition(answers_later).unwrap_or(0),
     };
     let takes =
-        |step: &&mut Step| !step.method.is_idempotent() && step.bid.is_none() && step.polling.is_none();
+        |step: &&mut CallStep| !step.method.is_idempotent() && step.bid.is_none() && step.polling.is_none();
     steps[..made_once].iter_mut().filter(takes).for_each(|step| step.once = true);
     Some(steps)
 }
 
-fn declared_steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
+fn declared_steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<CallStep>> {
     if http.steps.is_empty() {
         return Some(vec![mappings.step(&http.only_call(), true)?]);
     }
@@ -108,7 +108,7 @@ fn declared_steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<St
     compiled.collect::<Vec<_>>().into_iter().collect()
 }
 
-fn post(http: &Http, check: &mut Checker) {
+fn post(http: &Http, check: &mut PartnerFileChecker) {
     let declared::Post { floor, best, when, wait } = &http.post;
     let when_shown = http.post.when_shown();
     let pings = http.steps.iter().filter(|step| step.bid.is_some()).count();
@@ -160,13 +160,13 @@ fn hosts(http: &Http) -> Vec<(String, String)> {
 
 /// The secrets; `None` for those that a paused seat lacks, which are never sent.
 fn secrets(
-    declared: &BTreeMap<String, declared::Secret>,
+    declared: &BTreeMap<String, declared::SecretLocation>,
     paused: bool,
-    check: &mut Checker,
+    check: &mut PartnerFileChecker,
 ) -> BTreeMap<String, Option<Secret>> {
-    let mut read = |name: &str, place: &declared::Secret| match Secret::read(place) {
+    let mut read = |name: &str, place: &declared::SecretLocation| match Secret::read(place) {
         Ok(secret) => Some(secret),
-        Err(_) if paused && !matches!(place, declared::Secret::Misplaced(_)) => None,
+        Err(_) if paused && !matches!(place, declared::SecretLocation::Misplaced(_)) => None,
         Err(fault) => {
             check.at(&format!("secrets.{}", quoted(name)), fault);
             None

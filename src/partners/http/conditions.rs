@@ -34,7 +34,7 @@ const WORDS: [&str; 14] =
     ["not", "and", "or", "if", "elif", "else", "in", "is", "true", "false", "none", "True", "False", "None"];
 
 /// Offset and text of a word, a quoted text or an operator.
-type Token<'t> = (usize, &'t str);
+type ConditionToken<'t> = (usize, &'t str);
 
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter(FILTER, unless_no);
@@ -112,7 +112,7 @@ fn end_of_raw(template: &str, from: usize) -> usize {
 }
 
 /// The tokens of code up to the `end` of its tag, and the offset of that end.
-fn tokens<'t>(text: &'t str, from: usize, end: Option<&str>) -> (Vec<Token<'t>>, usize) {
+fn tokens<'t>(text: &'t str, from: usize, end: Option<&str>) -> (Vec<ConditionToken<'t>>, usize) {
     let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let (mut tokens, mut at, mut depth) = (Vec::new(), from, 0_usize);
     while let Some(first) = text[at..].chars().next() {
@@ -155,7 +155,7 @@ fn length_of_text(rest: &str, quote: char) -> usize {
 
 /// The marking of one mapping.
 struct Marking<'t> {
-    tokens: Vec<Token<'t>>,
+    tokens: Vec<ConditionToken<'t>>,
     /// Names bound to personal data or secrets, whose texts never mean no: a person may be called No.
     ours: BTreeSet<&'t str>,
     /// Texts to insert, by offset.
@@ -340,7 +340,7 @@ mod tests {
     use minijinja::value::Serde;
     use serde_json::json;
 
-    use super::super::expression::{Expression, Template};
+    use super::super::expression::{Expression, TextTemplate};
     use super::*;
 
     #[test]
@@ -431,7 +431,7 @@ mod tests {
             ("{% set name = lead.name %}{% if name %}<l/>{% endif %}", "<l/>"),
             ("{% for name in lead.names if name %}{{ name }}{% endfor %}", "No"),
         ] {
-            let made_of = Template::compile(text, AutoEscape::None).unwrap().run(&context).unwrap();
+            let made_of = TextTemplate::compile(text, AutoEscape::None).unwrap().run(&context).unwrap();
             assert_eq!(made_of, made, "{text}");
         }
     }

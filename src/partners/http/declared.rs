@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use crate::catalog::{MoneyRules, PaymentBy};
 use crate::declared::{Own, Range, wait};
-use offerd_base::declaration::{Refusal, count, figure, if_any};
+use offerd_base::declaration::{ValueFaults, count, figure, if_any};
 use offerd_base::regular_file::{self, PEM_BYTES_MAX};
 use offerd_base::table;
 use offerd_model::State;
@@ -49,11 +49,11 @@ table! {
         /// Which bidders are sent the lead, if a step has a `bid`; every bidder at any price when absent.
         post: Post => optional,
         /// Whether the feed reports a late answer; `record`, the default, keeps it for `offerd explain` only.
-        late: Late => optional,
+        late: LateAnswerRule => optional,
         /// Authentication besides headers.
         auth: Option<Auth>,
         /// Secrets by name, kept outside the file.
-        secrets: BTreeMap<String, Secret> => optional,
+        secrets: BTreeMap<String, SecretLocation> => optional,
         /// How an answer is read.
         answer: Answer,
         /// Whether requests and answers are kept, sealed with the lead (`transcripts.kept`); default false.
@@ -239,7 +239,7 @@ table! {
 /// `late`: what happens to a late answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Late {
+pub enum LateAnswerRule {
     /// It is stored with the lead.
     #[default]
     Record,
@@ -269,13 +269,13 @@ pub enum ClientAuth {
     Basic,
 }
 
-fn method(name: String) -> Result<Method, Refusal> {
+fn method(name: String) -> Result<Method, ValueFaults> {
     let known = [Method::POST, Method::GET, Method::PUT, Method::PATCH];
     let found = known.into_iter().find(|method| method.as_str() == name);
     found.ok_or_else(|| vec![format!("must be POST, GET, PUT or PATCH, got `{name}`")])
 }
 
-fn pem(path: PathBuf) -> Result<Vec<u8>, Refusal> {
+fn pem(path: PathBuf) -> Result<Vec<u8>, ValueFaults> {
     let read = regular_file::bytes_of(&path, PEM_BYTES_MAX);
     read.map_err(|error| vec![format!("{} cannot be read: {error}", path.display())])
 }
@@ -324,7 +324,7 @@ impl Step {
 /// Location of a secret: `{ env = "NAME" }` or `{ file = "PATH" }`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub enum Secret {
+pub enum SecretLocation {
     /// In an environment variable.
     Env {
         /// Name of the variable.

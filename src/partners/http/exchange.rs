@@ -8,20 +8,20 @@ use hyper::HeaderMap;
 use hyper::header::RETRY_AFTER;
 use minijinja::value::{Serde, Value as Mapped, ValueKind};
 
-use super::absent::Absent;
-use super::answer::{Answered, Reading, Received};
+use super::absent::AbsentMapping;
+use super::answer::{AnswerReading, Answered, Received};
 use super::answer_mapping::AnswerMapping;
 use super::declared::BID_MAX;
 use super::expression::Expression;
 use super::given::Given;
 use super::mapping_error::MappingError;
 use super::source::HttpSource;
-use super::step::Step;
+use super::step::CallStep;
 use super::truth::{own_text, truth_of};
 
 /// Progress of an ask through its calls. Not `Debug`, since it holds values that partners answered.
 #[derive(Clone, Default)]
-pub struct Exchange {
+pub struct PartnerExchange {
     /// The current step.
     pub(super) step: usize,
     /// Values that mappings may use as `kept`.
@@ -43,7 +43,7 @@ pub enum Awaited {
 
 /// Progress of an ask in its stored form. Not `Debug`, since it holds values that partners answered.
 #[derive(Clone, PartialEq)]
-pub struct Progress {
+pub struct StoredExchange {
     /// The next step to call.
     pub step: u8,
     /// Values that mappings may use as `kept`, as a JSON object.
@@ -52,17 +52,17 @@ pub struct Progress {
     pub bid: Option<f64>,
 }
 
-impl Exchange {
+impl PartnerExchange {
     /// The progress in its stored form.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> StoredExchange {
         let kept = serde_json::to_string(&self.kept).unwrap_or_else(|_| "{}".to_owned());
-        Progress { step: self.step as u8, kept, bid: self.bid }
+        StoredExchange { step: self.step as u8, kept, bid: self.bid }
     }
 }
 
 /// What follows from an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Next {
+pub enum NextCall {
     /// Make the call of the next step.
     Call,
     /// The next step is the post, to be called only if the partner's bid (dollars) is chosen.
@@ -72,12 +72,12 @@ pub enum Next {
     /// This was the last answer; [`HttpSource::answer`] interprets it.
     Read,
     /// No more calls; this is the result.
-    Ended(Reading),
+    Ended(AnswerReading),
 }
 
 impl HttpSource {
     /// How the answer of the current step arrives, if by callback.
-    pub fn awaited(&self, exchange: &Exchange) -> Option<Awaited> {
+    pub fn awaited(&self, exchange: &PartnerExchange) -> Option<Awaited> {
         let step = self.step(exchange);
         let polling = step.polling.as_ref().filter(|_| step.url.is_some());
         let awaited = polling.map_or(Awaited::Call, |polling| Awaited::CallOrAsk(polling.every));
@@ -85,20 +85,25 @@ impl HttpSource {
     }
 
     /// Restores a stored exchange; `None` when the file no longer has that step.
-    pub fn taken_up(&self, progress: &Progress) -> Option<Exchange> {
+    pub fn taken_up(&self, progress: &StoredExchange) -> Option<PartnerExchange> {
         let step = usize::from(progress.step);
         let kept: BTreeMap<String, serde_json::Value> = serde_json::from_str(&progress.kept).ok()?;
         let kept = kept.into_iter().map(|(name, value)| (name, Mapped::from(Serde(value)))).collect();
-        (step < self.steps.len()).then_some(Exchange { step, kept, bid: progress.bid, callback_url: None })
+        (step < self.steps.len()).then_some(PartnerExchange {
+            step,
+            kept,
+            bid: progress.bid,
+            callback_url: None,
+        })
     }
 
     /// The current step.
-    pub fn step(&self, exchange: &Exchange) -> &Step {
+    pub fn step(&self, exchange: &PartnerExchange) -> &CallStep {
         &self.steps[exchange.step]
     }
 
     /// Key of the current step, if there are several.
-    pub fn step_key(&self, exchange: &Exchange) -> Option<&str> {
+    pub fn step_key(&self, exchange: &PartnerExchange) -> Option<&str> {
         let prefix = self.step(exchange).prefix.trim_end_matches('.');
         (!prefix.is_empty()).then_some(prefix)
     }
@@ -109,27 +114,27 @@ impl HttpSource {
     /// The first mapping that could not be run.
     pub fn take(
         &self,
-        exchange: &mut Exchange,
+        exchange: &mut PartnerExchange,
         received: Received<'_>,
         given: &Given,
-    ) -> Result<Next, MappingError> {
+    ) -> Result<NextCall, MappingError> {
         let step = self.step(exchange);
         let is_last = exchange.step + 1 == self.steps.len();
         if is_last && step.polling.is_none() {
-            return Ok(Next::Read);
+            return Ok(NextCall::Read);
         }
         let context = match received.context(self.context(given, exchange), &self.attributes) {
             Ok(context) => context,
-            Err(fault) => return Ok(Next::Ended(Answered::Failed(fault).into())),
+            Err(fault) => return Ok(NextCall::Ended(Answered::Failed(fault).into())),
         };
         match step.next(&context, received, is_last, &self.answer)? {
-            Next::Call => self.advance(exchange, &context, given),
-            Next::Bid(bid) => {
+            NextCall::Call => self.advance(exchange, &context, given),
+            NextCall::Bid(bid) => {
                 exchange.bid = Some(bid);
                 exchange.kept.insert("bid".to_owned(), Mapped::from(bid));
                 // The post is always among the steps that follow.
                 let next = self.advance(exchange, &context, given)?;
-                Ok(if next == Next::Call { Next::Bid(bid) } else { next })
+                Ok(if next == NextCall::Call { NextCall::Bid(bid) } else { next })
             }
             next => Ok(next),
         }
@@ -139,13 +144,18 @@ impl HttpSource {
     ///
     /// # Errors
     /// Why that is unknown, without the answer itself.
-    pub fn takes(&self, exchange: &Exchange, received: Received<'_>, given: &Given) -> Result<bool, String> {
+    pub fn takes(
+        &self,
+        exchange: &PartnerExchange,
+        received: Received<'_>,
+        given: &Given,
+    ) -> Result<bool, String> {
         let context = received.context(self.context(given, exchange), &self.attributes)?;
         // A post is not a ping, and no step follows it.
         let next = self.step(exchange).next(&context, received, false, &self.answer);
         match next.map_err(|error| self.places.locate(&error))? {
-            Next::Ended(Reading { answered: Answered::Failed(cause), .. }) => Err(cause),
-            Next::Ended(_) => Ok(false),
+            NextCall::Ended(AnswerReading { answered: Answered::Failed(cause), .. }) => Err(cause),
+            NextCall::Ended(_) => Ok(false),
             _ => Ok(true),
         }
     }
@@ -153,18 +163,18 @@ impl HttpSource {
     /// Stores what the answer leaves, and advances to the next step whose condition holds.
     fn advance(
         &self,
-        exchange: &mut Exchange,
+        exchange: &mut PartnerExchange,
         context: &Mapped,
         given: &Given,
-    ) -> Result<Next, MappingError> {
+    ) -> Result<NextCall, MappingError> {
         for (name, expression) in &self.step(exchange).keep {
             match expression.look_up(context)? {
                 // Kept values are required: a path to null counts as missing.
                 Ok(None) if expression.path().is_some() => {
-                    return Ok(Next::lacking(Absent::of(expression, context), context));
+                    return Ok(NextCall::lacking(AbsentMapping::of(expression, context), context));
                 }
                 Ok(value) => exchange.kept.extend(value.map(|value| (name.clone(), value))),
-                Err(absent) => return Ok(Next::lacking(absent, context)),
+                Err(absent) => return Ok(NextCall::lacking(absent, context)),
             }
         }
         let context = self.context(given, exchange);
@@ -172,56 +182,56 @@ impl HttpSource {
             let wanted = step.when.as_ref().map(|when| when.holds(&context)).transpose()?;
             if wanted.unwrap_or(true) {
                 exchange.step = nth;
-                return Ok(Next::Call);
+                return Ok(NextCall::Call);
             }
         }
-        Ok(Next::Read)
+        Ok(NextCall::Read)
     }
 }
 
-impl Next {
-    fn lacking(absent: Absent, context: &Mapped) -> Self {
-        Self::Ended(Reading::lacking(absent, context, ""))
+impl NextCall {
+    fn lacking(absent: AbsentMapping, context: &Mapped) -> Self {
+        Self::Ended(AnswerReading::lacking(absent, context, ""))
     }
 }
 
-impl Step {
-    /// What follows from the answer to this step; [`Next::Call`] stands for any following step.
+impl CallStep {
+    /// What follows from the answer to this step; [`NextCall::Call`] stands for any following step.
     fn next(
         &self,
         context: &Mapped,
         received: Received<'_>,
         is_last: bool,
         answer: &AnswerMapping,
-    ) -> Result<Next, MappingError> {
+    ) -> Result<NextCall, MappingError> {
         if let Some(polling) = &self.polling
             && polling.pending.holds(context)?
         {
             let wanted = retry_after(received.headers, Utc::now()).unwrap_or_default();
-            return Ok(Next::Again(polling.every.max(wanted)));
+            return Ok(NextCall::Again(polling.every.max(wanted)));
         }
         if is_last {
-            return Ok(Next::Read);
+            return Ok(NextCall::Read);
         }
         if let Some(error) = Expression::says(&self.error, context)? {
-            return Ok(Next::Ended(Reading::error(received.status, &error)));
+            return Ok(NextCall::Ended(AnswerReading::error(received.status, &error)));
         }
         if let Some(declined) = answer.declined(&self.declined, context)? {
-            return Ok(Next::Ended(declined));
+            return Ok(NextCall::Ended(declined));
         }
         if !received.status.is_success() {
-            return Ok(Next::Ended(received.bad_status().into()));
+            return Ok(NextCall::Ended(received.bad_status().into()));
         }
-        let Some(expression) = &self.bid else { return Ok(Next::Call) };
+        let Some(expression) = &self.bid else { return Ok(NextCall::Call) };
         let bid = match expression.look_up(context)? {
             Ok(bid) => bid.map(|bid| own_text(&bid).unwrap_or(bid)).filter(|bid| !says_no(bid)),
-            Err(absent) => return Ok(Next::lacking(absent, context)),
+            Err(absent) => return Ok(NextCall::lacking(absent, context)),
         };
-        let Some(bid) = bid else { return Ok(Next::Ended(Answered::Declined(None).into())) };
+        let Some(bid) = bid else { return Ok(NextCall::Ended(Answered::Declined(None).into())) };
         let dollars = dollars(&bid).ok_or_else(|| MappingError::new(&expression.key, NO_BID))?;
         Ok(match dollars {
-            Some(0.0) => Next::Ended(Answered::Declined(None).into()),
-            dollars => Next::Bid(dollars.unwrap_or_default()),
+            Some(0.0) => NextCall::Ended(Answered::Declined(None).into()),
+            dollars => NextCall::Bid(dollars.unwrap_or_default()),
         })
     }
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use minijinja::value::{Serde, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
-use super::absent::Absent;
+use super::absent::AbsentMapping;
 use super::bounds::{self, BoundedText, TEXT_BYTES};
 use super::conditions::{self, NO_TRUTH};
 use super::filters;
@@ -44,7 +44,7 @@ pub struct Expression {
 
 /// A text with embedded expressions: `<Amount>{{ lead.loanInformation.loanAmount }}</Amount>`.
 #[derive(Debug)]
-pub struct Template {
+pub struct TextTemplate {
     /// Full key in the partner file, which errors name.
     pub(super) key: String,
     environment: Environment<'static>,
@@ -147,10 +147,13 @@ impl Expression {
     ///
     /// # Errors
     /// [`MappingError`]
-    pub(super) fn look_up(&self, context: &Value) -> Result<Result<Option<Value>, Absent>, MappingError> {
+    pub(super) fn look_up(
+        &self,
+        context: &Value,
+    ) -> Result<Result<Option<Value>, AbsentMapping>, MappingError> {
         let value = self.run(context)?;
         Ok(match value.kind() {
-            ValueKind::Undefined if !is_left_out(&value) => Err(Absent::of(self, context)),
+            ValueKind::Undefined if !is_left_out(&value) => Err(AbsentMapping::of(self, context)),
             ValueKind::Undefined | ValueKind::None => Ok(None),
             _ => Ok(Some(value)),
         })
@@ -184,7 +187,7 @@ impl Expression {
     }
 }
 
-impl Template {
+impl TextTemplate {
     /// Compiles a template; `escape` decides how values are escaped.
     ///
     /// # Errors
@@ -370,7 +373,7 @@ mod tests {
             assert_eq!(serde_json::to_value(&value).unwrap(), made, "{expression}");
         }
         assert_eq!(text(&Expression::compile("response.Bid").unwrap().run(&context).unwrap()).unwrap(), "7");
-        let template = Template::compile("<b>{{ response.Bid }}</b>", AutoEscape::Html).unwrap();
+        let template = TextTemplate::compile("<b>{{ response.Bid }}</b>", AutoEscape::Html).unwrap();
         assert_eq!(template.run(&context).unwrap(), "<b>7</b>");
     }
 
@@ -409,7 +412,7 @@ mod tests {
             assert!(found.contains(fault), "{text}: {found}");
         }
         assert!(
-            Template::compile("<a>{% if %}</a>", AutoEscape::Html).unwrap_err().contains("is no mapping")
+            TextTemplate::compile("<a>{% if %}</a>", AutoEscape::Html).unwrap_err().contains("is no mapping")
         );
     }
 
@@ -426,7 +429,7 @@ mod tests {
         let error = Expression::compile("lead.a.b * 100").unwrap().run(&empty()).unwrap_err();
         assert!(error.to_string().contains("not given: `lead.a.b` (`needs`"), "{error}");
         assert_eq!(error.in_full().matches("invalid operation").count(), 1, "{}", error.in_full());
-        let template = Template::compile("<a>\n{{ lead.a * 2 }}</a>", AutoEscape::Html).unwrap();
+        let template = TextTemplate::compile("<a>\n{{ lead.a * 2 }}</a>", AutoEscape::Html).unwrap();
         let error = template.run(&empty()).unwrap_err();
         assert!(error.in_full().contains(", in its line 2; not given: `lead.a`"), "{}", error.in_full());
     }
@@ -452,20 +455,20 @@ mod tests {
 
     #[test]
     fn a_run_is_bounded() {
-        let endless = Template::compile(
+        let endless = TextTemplate::compile(
             "{% for a in range(100000) %}{% for b in range(100000) %}x{% endfor %}{% endfor %}",
             AutoEscape::None,
         );
         // Trial runs at compile time are bounded, too.
         let error = endless.unwrap().run(&empty()).unwrap_err();
         assert!(error.cause.starts_with(&ErrorKind::OutOfFuel.to_string()), "{error}");
-        let long = Template::compile("{{ 'x' * 2000000 }}", AutoEscape::None).unwrap();
+        let long = TextTemplate::compile("{{ 'x' * 2000000 }}", AutoEscape::None).unwrap();
         assert!(long.run(&empty()).unwrap_err().cause.contains("bytes"));
     }
 
     #[test]
     fn values_cannot_break_out_of_xml() {
-        let template = Template::compile("<Name>{{ name }}</Name>", AutoEscape::Html).unwrap();
+        let template = TextTemplate::compile("<Name>{{ name }}</Name>", AutoEscape::Html).unwrap();
         let context = Value::from(Serde(json!({"name": "<a>&\"' 04/19"})));
         let text = template.run(&context).unwrap();
         assert_eq!(text, "<Name>&lt;a&gt;&amp;&quot;&apos; 04/19</Name>");

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::answer_mapping::FigureMapping;
 use super::mappings::Mappings;
-use super::names::Stage;
-use crate::catalog::{Figure, Figures, MoneyRules};
+use super::names::ExpressionPlace;
+use crate::catalog::{AnsweredFigure, AnsweredFigures, MoneyRules};
 use offerd_base::declaration::{did_you_mean, nearest, quoted};
 use offerd_model::ProductType;
 
@@ -17,21 +17,21 @@ impl Mappings<'_, '_> {
         let mut figures = Vec::new();
         for (name, text) in declared {
             let key = format!("answer.offer.{}", quoted(name));
-            let compiled = self.expression(&key, text, Stage::Offer);
+            let compiled = self.expression(&key, text, ExpressionPlace::Offer);
             for word in compiled.iter().filter(|_| name == "key").flat_map(|compiled| compiled.literals()) {
                 if !keys.iter().any(|key| key == word) {
                     let hint = did_you_mean(nearest(word, keys.iter().map(String::as_str)));
                     self.check.at(&key, format!("`{word}` is no offer of the file{hint}"));
                 }
             }
-            match Figure::named(name, product_type) {
+            match AnsweredFigure::named(name, product_type) {
                 Some(figure) => {
                     figures.extend(compiled.map(|expression| FigureMapping { figure, expression }))
                 }
                 None => self.check.at(&key, no_figure(name, product_type)),
             }
         }
-        let required = Figures::required(product_type);
+        let required = AnsweredFigures::required(product_type);
         if !required.is_empty() && !required.iter().any(|name| declared.contains_key(*name)) {
             let wanted = required.join(" or ");
             self.check.at("answer.offer", format!("must have {wanted}; without it no offer can be shown"));
@@ -46,7 +46,7 @@ impl Mappings<'_, '_> {
             let key = format!("answer.bounds.{}", quoted(name));
             let (least, most) = (range.min.unwrap_or(f64::NEG_INFINITY), range.max.unwrap_or(f64::INFINITY));
             let is_empty = !matches!(least.partial_cmp(&most), Some(Ordering::Less | Ordering::Equal));
-            match Figure::named(name, product_type) {
+            match AnsweredFigure::named(name, product_type) {
                 None => self.check.at(&key, no_figure(name, product_type)),
                 Some(figure) if !figure.is_number() => {
                     self.check.at(&key, "is no number, which bounds can be set to")
@@ -74,8 +74,8 @@ impl Mappings<'_, '_> {
 
 /// The fault of an unknown figure, with the known ones.
 fn no_figure(name: &str, product_type: ProductType) -> String {
-    let names: Vec<&str> = Figure::names(product_type).collect();
-    let dotted: Vec<String> = Figure::dotted_names(product_type).collect();
+    let names: Vec<&str> = AnsweredFigure::names(product_type).collect();
+    let dotted: Vec<String> = AnsweredFigure::dotted_names(product_type).collect();
     let all = names.iter().copied().chain(dotted.iter().map(String::as_str));
     let hint = did_you_mean(nearest(name, all));
     let attributes = match dotted.first() {

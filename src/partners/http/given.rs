@@ -11,7 +11,7 @@ use offerd_model::Timestamp;
 
 /// The context of an ask, besides the lead's attributes.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct AskContext {
     /// Uuid of the lead.
     pub lead: Uuid,
     /// Uuid of the rate table.
@@ -25,13 +25,13 @@ pub struct Asked {
 /// A lead as mappings see it, with derived values and the context of the ask. Built once per rate table for
 /// all partners, since it costs as much as a request. Not `Debug`, since it holds personal data.
 pub struct Given {
-    pub(super) asked: Asked,
+    pub(super) asked: AskContext,
     context: Mapped,
 }
 
 impl Given {
     /// The variables for a partner that is `asked` about the lead of `facts`.
-    pub fn of(facts: &Facts, asked: &Asked) -> Self {
+    pub fn of(facts: &Facts, asked: &AskContext) -> Self {
         let context = minijinja::context! {
             lead => Mapped::from(Serde(facts.lead())),
             lead_uuid => asked.lead.to_string(),

@@ -21,30 +21,30 @@ pub(super) const NO_ALGORITHM: &str = "names an algorithm that is not known";
 
 pub(super) struct Algorithm {
     pub(super) name: &'static str,
-    kind: Kind,
+    kind: SignatureKind,
     verifications: &'static [&'static dyn VerificationAlgorithm],
 }
 
 pub(super) static ALGORITHMS: [Algorithm; 12] = [
-    by("HS256", Kind::Hmac(&hmac::HMAC_SHA256), &[]),
-    by("HS384", Kind::Hmac(&hmac::HMAC_SHA384), &[]),
-    by("HS512", Kind::Hmac(&hmac::HMAC_SHA512), &[]),
-    by("RS256", Kind::Rsa(&RSA_PKCS1_SHA256), &[&RSA_PKCS1_2048_8192_SHA256]),
-    by("RS384", Kind::Rsa(&RSA_PKCS1_SHA384), &[&RSA_PKCS1_2048_8192_SHA384]),
-    by("RS512", Kind::Rsa(&RSA_PKCS1_SHA512), &[&RSA_PKCS1_2048_8192_SHA512]),
-    by("PS256", Kind::Rsa(&RSA_PSS_SHA256), &[&RSA_PSS_2048_8192_SHA256]),
-    by("PS384", Kind::Rsa(&RSA_PSS_SHA384), &[&RSA_PSS_2048_8192_SHA384]),
-    by("PS512", Kind::Rsa(&RSA_PSS_SHA512), &[&RSA_PSS_2048_8192_SHA512]),
-    by("ES256", Kind::Ecdsa(&ECDSA_P256_SHA256_FIXED_SIGNING), P256),
-    by("ES384", Kind::Ecdsa(&ECDSA_P384_SHA384_FIXED_SIGNING), P384),
-    by("EdDSA", Kind::Ed25519, &[&ED25519]),
+    by("HS256", SignatureKind::Hmac(&hmac::HMAC_SHA256), &[]),
+    by("HS384", SignatureKind::Hmac(&hmac::HMAC_SHA384), &[]),
+    by("HS512", SignatureKind::Hmac(&hmac::HMAC_SHA512), &[]),
+    by("RS256", SignatureKind::Rsa(&RSA_PKCS1_SHA256), &[&RSA_PKCS1_2048_8192_SHA256]),
+    by("RS384", SignatureKind::Rsa(&RSA_PKCS1_SHA384), &[&RSA_PKCS1_2048_8192_SHA384]),
+    by("RS512", SignatureKind::Rsa(&RSA_PKCS1_SHA512), &[&RSA_PKCS1_2048_8192_SHA512]),
+    by("PS256", SignatureKind::Rsa(&RSA_PSS_SHA256), &[&RSA_PSS_2048_8192_SHA256]),
+    by("PS384", SignatureKind::Rsa(&RSA_PSS_SHA384), &[&RSA_PSS_2048_8192_SHA384]),
+    by("PS512", SignatureKind::Rsa(&RSA_PSS_SHA512), &[&RSA_PSS_2048_8192_SHA512]),
+    by("ES256", SignatureKind::Ecdsa(&ECDSA_P256_SHA256_FIXED_SIGNING), P256),
+    by("ES384", SignatureKind::Ecdsa(&ECDSA_P384_SHA384_FIXED_SIGNING), P384),
+    by("EdDSA", SignatureKind::Ed25519, &[&ED25519]),
 ];
 
 /// An ECDSA signature is two numbers of fixed length or ASN.1; other implementations send the latter.
 const P256: &[&dyn VerificationAlgorithm] = &[&ECDSA_P256_SHA256_FIXED, &ECDSA_P256_SHA256_ASN1];
 const P384: &[&dyn VerificationAlgorithm] = &[&ECDSA_P384_SHA384_FIXED, &ECDSA_P384_SHA384_ASN1];
 
-enum Kind {
+enum SignatureKind {
     Hmac(&'static hmac::Algorithm),
     Rsa(&'static dyn RsaEncoding),
     Ecdsa(&'static EcdsaSigningAlgorithm),
@@ -53,7 +53,7 @@ enum Kind {
 
 const fn by(
     name: &'static str,
-    kind: Kind,
+    kind: SignatureKind,
     verifications: &'static [&'static dyn VerificationAlgorithm],
 ) -> Algorithm {
     Algorithm { name, kind, verifications }
@@ -69,7 +69,7 @@ impl Algorithm {
     /// # Errors
     /// The fault of the key.
     pub(super) fn verify(&self, key: &[u8], text: &[u8], signature: &[u8]) -> Result<bool, String> {
-        if let Kind::Hmac(algorithm) = self.kind {
+        if let SignatureKind::Hmac(algorithm) = self.kind {
             return Ok(hmac::verify(&hmac::Key::new(*algorithm, key), text, signature).is_ok());
         }
         let no_key = || {
@@ -91,21 +91,23 @@ impl Algorithm {
         let no_key =
             |wanted: &str| format!("has a key that is not {wanted}; `openssl genpkey` writes such a one");
         match self.kind {
-            Kind::Hmac(algorithm) => Ok(hmac::sign(&hmac::Key::new(*algorithm, key), text).as_ref().to_vec()),
-            Kind::Rsa(encoding) => {
+            SignatureKind::Hmac(algorithm) => {
+                Ok(hmac::sign(&hmac::Key::new(*algorithm, key), text).as_ref().to_vec())
+            }
+            SignatureKind::Rsa(encoding) => {
                 let wanted = || no_key("a private RSA key of 2048 to 8192 bits, PKCS#8 in PEM");
                 let key = pkcs8(key).and_then(|key| RsaKeyPair::from_pkcs8(&key).ok()).ok_or_else(wanted)?;
                 let mut signature = vec![0; key.public().modulus_len()];
                 let signed = key.sign(encoding, &random, text, &mut signature);
                 signed.map(|()| signature).map_err(|_| wanted())
             }
-            Kind::Ecdsa(algorithm) => {
+            SignatureKind::Ecdsa(algorithm) => {
                 let wanted = || no_key("a private key of the curve that its algorithm names, PKCS#8 in PEM");
                 let key = pkcs8(key).and_then(|key| EcdsaKeyPair::from_pkcs8(algorithm, &key, &random).ok());
                 let signature = key.ok_or_else(wanted)?.sign(&random, text).map_err(|_| wanted())?;
                 Ok(signature.as_ref().to_vec())
             }
-            Kind::Ed25519 => {
+            SignatureKind::Ed25519 => {
                 let key = pkcs8(key).and_then(|key| Ed25519KeyPair::from_pkcs8_maybe_unchecked(&key).ok());
                 let key = key.ok_or_else(|| no_key("a private Ed25519 key, PKCS#8 in PEM"))?;
                 Ok(key.sign(text).as_ref().to_vec())

@@ -11,14 +11,14 @@ use serde_json::Value;
 
 use super::answer_mapping::AnswerMapping;
 use super::declared::{self, ClientAuth, Empty, Http};
-use super::expression::{Expression, Template};
-use super::names::{self, Known, Stage, no_mapping};
-use super::places::Places;
+use super::expression::{Expression, TextTemplate};
+use super::names::{self, ExpressionPlace, KnownNames, no_mapping};
+use super::places::MappingLines;
 use super::source::{Auth, ClientProof};
 use super::specimen;
-use super::step::{Body, Polling, Shape, Step};
+use super::step::{BodyMapping, CallStep, JsonMapping, PollingRule};
 use crate::base_url::is_absolute_url;
-use crate::check::checker::Checker;
+use crate::check::checker::PartnerFileChecker;
 use offerd_base::declaration::{did_you_mean, nearest, quoted};
 use offerd_model::{ProductType, RejectReason};
 
@@ -55,13 +55,13 @@ const EVERY_MIN: Duration = Duration::from_millis(50);
 
 /// Compiles mappings and checks the names that they use.
 pub(super) struct Mappings<'m, 'c> {
-    pub(super) check: &'m mut Checker<'c>,
+    pub(super) check: &'m mut PartnerFileChecker<'c>,
     pub(super) http: &'m Http,
     pub(super) product_type: ProductType,
     pub(super) keys: Vec<String>,
     pub(super) secrets: &'m [&'m str],
     /// Locations of the mappings compiled so far.
-    pub(super) places: Places,
+    pub(super) places: MappingLines,
     /// Key prefix of the current step.
     pub(super) prefix: String,
     /// Names that earlier steps keep.
@@ -75,7 +75,7 @@ pub(super) struct Mappings<'m, 'c> {
 }
 
 impl Mappings<'_, '_> {
-    pub(super) fn nth_step(&mut self, nth: usize, declared: &declared::Step) -> Option<Step> {
+    pub(super) fn nth_step(&mut self, nth: usize, declared: &declared::Step) -> Option<CallStep> {
         let key = format!("steps[{nth}]");
         let is_last = nth + 1 == self.http.steps.len();
         let last_ping = self.http.steps.iter().rposition(|step| step.bid.is_some());
@@ -97,11 +97,15 @@ impl Mappings<'_, '_> {
         self.check.leave();
         self.prefix.clear();
         self.is_ping = false;
-        step.map(|step| Step { once: step.once || is_post, once_a_lead: step.once_a_lead || is_post, ..step })
+        step.map(|step| CallStep {
+            once: step.once || is_post,
+            once_a_lead: step.once_a_lead || is_post,
+            ..step
+        })
     }
 
     /// Compiles a call; `answer` holds the outcome keys of the `last` one.
-    pub(super) fn step(&mut self, declared: &declared::Step, last: bool) -> Option<Step> {
+    pub(super) fn step(&mut self, declared: &declared::Step, last: bool) -> Option<CallStep> {
         let url = match &declared.url {
             Some(url) => self.url("url", url).map(Some),
             None if declared.callback => Some(None),
@@ -115,7 +119,7 @@ impl Mappings<'_, '_> {
             self.check.at("once", "stands beside `pending`, by which the call is made again");
         }
         let sandbox_url = declared.sandbox_url.as_deref().map(|url| self.url("sandbox_url", url));
-        let query = self.fields("query", &declared.query, Stage::Request);
+        let query = self.fields("query", &declared.query, ExpressionPlace::Request);
         let headers = self.headers(&declared.headers);
         if let (true, Some((name, _))) =
             (self.http.auth.is_some(), headers.iter().find(|(name, _)| *name == AUTHORIZATION))
@@ -125,7 +129,7 @@ impl Mappings<'_, '_> {
             self.check.at(&key, "stands beside `auth`, which makes that header; leave one out");
         }
         let body = self.body(declared);
-        let when = self.optional("when", &declared.when, Stage::Request);
+        let when = self.optional("when", &declared.when, ExpressionPlace::Request);
         let polling = self.polling(declared);
         let [error, declined] =
             [("error", &declared.error), ("declined", &declared.declined)].map(|(key, text)| {
@@ -133,13 +137,13 @@ impl Mappings<'_, '_> {
                     let others = "is for steps that others follow";
                     self.check.at(key, format!("{others}; of the last one `answer.{key}` says it"));
                 }
-                self.optional(key, text, Stage::Answer)
+                self.optional(key, text, ExpressionPlace::Answer)
             });
         self.reject_words("declined", &declined);
         let keep = self.keep(&declared.keep, last);
-        let bid = self.optional("bid", &declared.bid, Stage::Answer);
+        let bid = self.optional("bid", &declared.bid, ExpressionPlace::Answer);
         self.kept.extend(declared.bid.is_some().then(|| "bid".to_owned()));
-        Some(Step {
+        Some(CallStep {
             prefix: self.prefix.clone(),
             method: declared.method.clone().unwrap_or(Method::POST),
             url: url?,
@@ -192,7 +196,7 @@ impl Mappings<'_, '_> {
                 "takes calls that are not signed: without `verify` whoever knows the address can answer for the partner",
             );
         }
-        let verify = self.optional("verify", &declared.verify, Stage::Callback);
+        let verify = self.optional("verify", &declared.verify, ExpressionPlace::Callback);
         if verify.as_ref().is_some_and(|verify| !verify.uses("secret")) {
             self.check.remark(
                 "verify",
@@ -202,7 +206,7 @@ impl Mappings<'_, '_> {
         verify
     }
 
-    fn polling(&mut self, declared: &declared::Step) -> Option<Polling> {
+    fn polling(&mut self, declared: &declared::Step) -> Option<PollingRule> {
         let Some(pending) = &declared.pending else {
             if declared.every.is_some() {
                 self.check.at("every", "stands without `pending`, which says when to ask again");
@@ -213,7 +217,7 @@ impl Mappings<'_, '_> {
         if every < EVERY_MIN {
             self.check.at("every", format!("must be at least {EVERY_MIN:?}, got {every:?}"));
         }
-        Some(Polling { pending: self.expression("pending", pending, Stage::Answer)?, every })
+        Some(PollingRule { pending: self.expression("pending", pending, ExpressionPlace::Answer)?, every })
     }
 
     fn keep(&mut self, declared: &BTreeMap<String, String>, last: bool) -> Vec<(String, Expression)> {
@@ -223,12 +227,12 @@ impl Mappings<'_, '_> {
         if declared.contains_key("bid") {
             self.check.at("keep.bid", "is kept of itself where a step has a `bid`; choose another name");
         }
-        let keep = self.fields("keep", declared, Stage::Answer);
+        let keep = self.fields("keep", declared, ExpressionPlace::Answer);
         self.kept.extend(declared.keys().cloned());
         keep
     }
 
-    fn url(&mut self, key: &str, url: &str) -> Option<Template> {
+    fn url(&mut self, key: &str, url: &str) -> Option<TextTemplate> {
         if !is_absolute_url(&without_expressions(url)) {
             self.check
                 .at(key, format!("must be an absolute http or https URL, got `{}`", url.escape_debug()));
@@ -236,18 +240,18 @@ impl Mappings<'_, '_> {
         self.template(key, url, AutoEscape::None)
     }
 
-    fn optional(&mut self, key: &str, text: &Option<String>, stage: Stage) -> Option<Expression> {
+    fn optional(&mut self, key: &str, text: &Option<String>, stage: ExpressionPlace) -> Option<Expression> {
         self.expression(key, text.as_ref()?, stage)
     }
 
-    fn template(&mut self, key: &str, text: &str, escape: AutoEscape) -> Option<Template> {
-        let mut template = self.compiled(key, Template::compile(text, escape))?;
+    fn template(&mut self, key: &str, text: &str, escape: AutoEscape) -> Option<TextTemplate> {
+        let mut template = self.compiled(key, TextTemplate::compile(text, escape))?;
         template.key = self.whole(key);
-        self.names(key, text, template.variables(), Stage::Request);
+        self.names(key, text, template.variables(), ExpressionPlace::Request);
         Some(template)
     }
 
-    pub(super) fn expression(&mut self, key: &str, text: &str, stage: Stage) -> Option<Expression> {
+    pub(super) fn expression(&mut self, key: &str, text: &str, stage: ExpressionPlace) -> Option<Expression> {
         let is_verdict = ["error", "declined", "answer.error", "answer.declined"].contains(&key);
         let compile = if is_verdict { Expression::compile_verdict } else { Expression::compile };
         let mut expression = self.compiled(key, compile(text))?;
@@ -269,7 +273,7 @@ impl Mappings<'_, '_> {
         &mut self,
         key: &str,
         fields: &BTreeMap<String, String>,
-        stage: Stage,
+        stage: ExpressionPlace,
     ) -> Vec<(String, Expression)> {
         let compiled = fields.iter().filter_map(|(name, text)| {
             let mut expression = self.expression(&format!("{key}.{}", quoted(name)), text, stage)?;
@@ -290,7 +294,7 @@ impl Mappings<'_, '_> {
             if let Some(advice) = not_the_files(&name) {
                 self.check.at(&key, format!("is not for the file to say: {advice}"));
             }
-            if let Some(mut expression) = self.expression(&key, text, Stage::Header) {
+            if let Some(mut expression) = self.expression(&key, text, ExpressionPlace::Header) {
                 expression.key = self.whole(&format!("headers.{name}"));
                 compiled.push((name, expression));
             }
@@ -298,15 +302,17 @@ impl Mappings<'_, '_> {
         compiled
     }
 
-    fn body(&mut self, http: &declared::Step) -> Option<Body> {
+    fn body(&mut self, http: &declared::Step) -> Option<BodyMapping> {
         match (&http.json, &http.form, &http.xml) {
-            (None, None, None) => Some(Body::Empty),
+            (None, None, None) => Some(BodyMapping::Empty),
             (Some(json), None, None) => {
                 let table = toml::Value::Table(json.clone());
-                self.shape("json", &table).map(Body::Json)
+                self.shape("json", &table).map(BodyMapping::Json)
             }
-            (None, Some(form), None) => Some(Body::Form(self.fields("form", form, Stage::Request))),
-            (None, None, Some(xml)) => self.xml(xml).map(Body::Xml),
+            (None, Some(form), None) => {
+                Some(BodyMapping::Form(self.fields("form", form, ExpressionPlace::Request)))
+            }
+            (None, None, Some(xml)) => self.xml(xml).map(BodyMapping::Xml),
             _ => {
                 self.check.at("json", "stands beside `form` or `xml`; a request has one body");
                 None
@@ -315,7 +321,7 @@ impl Mappings<'_, '_> {
     }
 
     /// Compiles a template and checks that it renders XML for a complete lead.
-    fn xml(&mut self, text: &str) -> Option<Template> {
+    fn xml(&mut self, text: &str) -> Option<TextTemplate> {
         let template = self.template("xml", text, AutoEscape::Html)?;
         let made = template.run(&specimen::context_with(self.secrets));
         // A rendering error due to sample values may not occur for a real lead.
@@ -328,24 +334,26 @@ impl Mappings<'_, '_> {
         Some(template)
     }
 
-    fn shape(&mut self, key: &str, value: &toml::Value) -> Option<Shape> {
+    fn shape(&mut self, key: &str, value: &toml::Value) -> Option<JsonMapping> {
         Some(match value {
-            toml::Value::String(text) => Shape::Of(self.expression(key, text, Stage::Request)?),
-            toml::Value::Integer(number) => Shape::Fixed(Value::from(*number)),
-            toml::Value::Float(number) => Shape::Fixed(Value::from(*number)),
-            toml::Value::Boolean(flag) => Shape::Fixed(Value::from(*flag)),
-            toml::Value::Datetime(time) => Shape::Fixed(Value::from(time.to_string())),
+            toml::Value::String(text) => {
+                JsonMapping::Of(self.expression(key, text, ExpressionPlace::Request)?)
+            }
+            toml::Value::Integer(number) => JsonMapping::Fixed(Value::from(*number)),
+            toml::Value::Float(number) => JsonMapping::Fixed(Value::from(*number)),
+            toml::Value::Boolean(flag) => JsonMapping::Fixed(Value::from(*flag)),
+            toml::Value::Datetime(time) => JsonMapping::Fixed(Value::from(time.to_string())),
             toml::Value::Array(elements) => {
                 let shapes = elements.iter().enumerate();
                 let shapes =
                     shapes.filter_map(|(nth, element)| self.shape(&format!("{key}[{nth}]"), element));
-                Shape::Array(shapes.collect())
+                JsonMapping::Array(shapes.collect())
             }
             toml::Value::Table(table) => {
                 let entries = table.iter().filter_map(|(name, value)| {
                     Some((name.clone(), self.shape(&format!("{key}.{}", quoted(name)), value)?))
                 });
-                Shape::Object(entries.collect())
+                JsonMapping::Object(entries.collect())
             }
         })
     }
@@ -353,8 +361,9 @@ impl Mappings<'_, '_> {
     pub(super) fn auth(&mut self, auth: &declared::Auth) -> Option<Auth> {
         match (&auth.basic, &auth.oauth2) {
             (Some(basic), None) => {
-                let user = self.expression("auth.basic.user", &basic.user, Stage::Request);
-                let password = self.expression("auth.basic.password", &basic.password, Stage::Request);
+                let user = self.expression("auth.basic.user", &basic.user, ExpressionPlace::Request);
+                let password =
+                    self.expression("auth.basic.password", &basic.password, ExpressionPlace::Request);
                 Some(Auth::Basic { user: user?, password: password? })
             }
             (None, Some(oauth2)) => self.oauth2(oauth2),
@@ -367,9 +376,9 @@ impl Mappings<'_, '_> {
 
     fn oauth2(&mut self, declared: &declared::OAuth2) -> Option<Auth> {
         let declared::OAuth2 { token_url, sandbox_token_url, scope, .. } = declared;
-        let client_id = self.expression("auth.oauth2.client_id", &declared.client_id, Stage::Token);
+        let client_id = self.expression("auth.oauth2.client_id", &declared.client_id, ExpressionPlace::Token);
         let proof = self.client_proof(declared);
-        let params = self.fields("auth.oauth2.params", &declared.params, Stage::Token);
+        let params = self.fields("auth.oauth2.params", &declared.params, ExpressionPlace::Token);
         for (name, url) in [("token_url", Some(token_url)), ("sandbox_token_url", sandbox_token_url.as_ref())]
         {
             let key = format!("auth.oauth2.{name}");
@@ -393,7 +402,7 @@ impl Mappings<'_, '_> {
         let is_basic = declared.client_auth == ClientAuth::Basic;
         match (&declared.client_secret, &declared.client_assertion) {
             (Some(secret), None) => {
-                let secret = self.expression("auth.oauth2.client_secret", secret, Stage::Token);
+                let secret = self.expression("auth.oauth2.client_secret", secret, ExpressionPlace::Token);
                 secret.map(if is_basic { ClientProof::Basic } else { ClientProof::Secret })
             }
             (None, Some(assertion)) => {
@@ -402,7 +411,8 @@ impl Mappings<'_, '_> {
                         "is how a `client_secret` is sent, and `client_assertion` stands in its place";
                     self.check.at("auth.oauth2.client_auth", fault);
                 }
-                let assertion = self.expression("auth.oauth2.client_assertion", assertion, Stage::Token);
+                let assertion =
+                    self.expression("auth.oauth2.client_assertion", assertion, ExpressionPlace::Token);
                 assertion.map(ClientProof::Assertion)
             }
             _ => {
@@ -415,8 +425,8 @@ impl Mappings<'_, '_> {
     pub(super) fn answer(&mut self) -> Option<AnswerMapping> {
         let (http, keys) = (self.http, self.keys.clone());
         let declared = &http.answer;
-        let error = self.optional("answer.error", &declared.error, Stage::Answer);
-        let declined = self.optional("answer.declined", &declared.declined, Stage::Answer);
+        let error = self.optional("answer.error", &declared.error, ExpressionPlace::Answer);
+        let declined = self.optional("answer.declined", &declared.declined, ExpressionPlace::Answer);
         self.reject_words("answer.declined", &declined);
         let xml = http.steps.last().map_or(&http.xml, |step| &step.xml);
         if xml.is_some() && declared.offers.is_none() {
@@ -424,8 +434,8 @@ impl Mappings<'_, '_> {
             self.check.at("answer.offers", message);
         }
         let offers = declared.offers.as_deref().unwrap_or("response.offers");
-        let offers = self.expression("answer.offers", offers, Stage::Answer);
-        let inner = self.optional("answer.inner", &declared.inner, Stage::Inner);
+        let offers = self.expression("answer.offers", offers, ExpressionPlace::Answer);
+        let inner = self.optional("answer.inner", &declared.inner, ExpressionPlace::Inner);
         let offer = self.figures(&keys);
         let reasons = self.reasons(&declared.reasons);
         let empty_declines = declared.empty == Some(Empty::Declines);
@@ -462,13 +472,19 @@ impl Mappings<'_, '_> {
     }
 
     /// Records the location of a mapping, and checks every name that it uses.
-    fn names(&mut self, key: &str, text: &str, variables: impl IntoIterator<Item = String>, stage: Stage) {
+    fn names(
+        &mut self,
+        key: &str,
+        text: &str,
+        variables: impl IntoIterator<Item = String>,
+        stage: ExpressionPlace,
+    ) {
         self.places.note(&self.whole(key), self.check.line_of(key));
         let quoted = text.split(['\'', '"']).filter(|part| part.starts_with('@'));
         self.attributes.extend(quoted.map(str::to_owned));
-        let sources = Known { secrets: self.secrets, kept: &self.kept, ping: self.is_ping };
+        let sources = KnownNames { secrets: self.secrets, kept: &self.kept, ping: self.is_ping };
         for variable in variables {
-            self.sends_callback |= variable == "callback_url" && stage != Stage::Answer;
+            self.sends_callback |= variable == "callback_url" && stage != ExpressionPlace::Answer;
             if let Some(fault) = names::fault(key, text, &variable, stage, sources) {
                 self.check.at(key, fault);
             }

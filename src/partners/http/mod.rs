@@ -14,7 +14,7 @@
 //! reports every fault with file, line and key: syntax, unknown attributes of the lead, unknown filters.
 //! [`HttpSource::request`] builds a request from a lead, [`document`] parses the body of an answer,
 //! [`HttpSource::answer`] turns it into [`Answered`]. All three are pure: sending and deadlines are up to the
-//! caller. Partners that need several calls or polling have steps: an [`Exchange`] is their progress, and
+//! caller. Partners that need several calls or polling have steps: an [`PartnerExchange`] is their progress, and
 //! [`HttpSource::take`] decides what follows an answer.
 //!
 //! A partner answers with offers of its own catalog: the answer names one by key (and term) and gives its
@@ -53,10 +53,10 @@ pub mod undeclared;
 pub mod withheld;
 mod xml;
 
-pub use answer::{Answered, Reading, Received};
+pub use answer::{AnswerReading, Answered, Received};
 pub use declared::Post;
-pub use exchange::{Awaited, Exchange, Next, Progress};
-pub use given::{Asked, Given};
+pub use exchange::{Awaited, NextCall, PartnerExchange, StoredExchange};
+pub use given::{AskContext, Given};
 pub use mapping_error::MappingError;
 pub use request::HttpRequest;
 pub use secret::Secrets;

@@ -39,7 +39,7 @@ const OPEN: [&str; 5] = ["clientTags", "sessionUuid", "uuid", "refinanceLoans", 
 
 /// The place of an expression, which decides its variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum ExpressionPlace {
     Request,
     /// A header; the rest of the request is complete.
     Header,
@@ -54,7 +54,7 @@ pub(super) enum Stage {
 /// Ids by which any holder of a company token finds the person.
 const OF_THE_PERSON: [&str; 2] = ["lead_uuid", "rate_table_uuid"];
 
-impl Stage {
+impl ExpressionPlace {
     fn names(self, kept: bool, ping: bool) -> Vec<&'static str> {
         let mut names = match self {
             Self::Token => return OF_TOKENS.to_vec(),
@@ -81,7 +81,7 @@ impl Stage {
 
 /// The declared names that mappings may use.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct KnownNames<'a> {
     pub(super) secrets: &'a [&'a str],
     /// Names that earlier steps keep.
     pub(super) kept: &'a [String],
@@ -107,11 +107,11 @@ pub(super) fn fault(
     key: &str,
     text: &str,
     variable: &str,
-    stage: Stage,
-    declared: Known<'_>,
+    stage: ExpressionPlace,
+    declared: KnownNames<'_>,
 ) -> Option<String> {
     let (first, rest) = variable.split_once('.').unwrap_or((variable, ""));
-    let Known { secrets, kept, ping } = declared;
+    let KnownNames { secrets, kept, ping } = declared;
     let known = stage.names(!kept.is_empty(), ping);
     if !known.contains(&first) {
         if ping && OF_THE_PERSON.contains(&first) {

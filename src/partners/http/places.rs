@@ -6,12 +6,12 @@ use super::mapping_error::MappingError;
 
 /// The lines of a partner file at which its mappings are.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct MappingLines {
     file: String,
     lines: BTreeMap<String, usize>,
 }
 
-impl Places {
+impl MappingLines {
     /// Locations of a file, initially empty.
     pub fn of(file: String) -> Self {
         Self { file, lines: BTreeMap::new() }
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_failure_names_file_and_line_however_its_key_is_written() {
-        let mut places = Places::of("far.toml".to_owned());
+        let mut places = MappingLines::of("far.toml".to_owned());
         places.note("headers.\"X-Key\"", Some(7));
         places.note("answer.offers", None);
         let located = |key: &str| places.locate(&MappingError::new(key, "is no list"));

@@ -6,13 +6,13 @@ use hyper::{HeaderMap, Method, Uri};
 use minijinja::value::Value as Mapped;
 use uuid::Uuid;
 
-use super::exchange::Exchange;
+use super::exchange::PartnerExchange;
 use super::expression::{Expression, text};
 use super::given::Given;
 use super::mapping_error::MappingError;
 use super::secret::Secrets;
 use super::source::HttpSource;
-use super::step::{Body, Step};
+use super::step::{BodyMapping, CallStep};
 
 /// A request to a partner, ready to be sent. Not `Debug`, since it holds personal data and secrets.
 #[derive(Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl HttpSource {
     /// The first mapping that could not be run.
     pub fn request(
         &self,
-        exchange: &Exchange,
+        exchange: &PartnerExchange,
         given: &Given,
         secrets: Secrets,
     ) -> Result<Option<HttpRequest>, MappingError> {
@@ -49,7 +49,7 @@ impl HttpSource {
     }
 }
 
-impl Step {
+impl CallStep {
     fn request(
         &self,
         test: bool,
@@ -70,15 +70,15 @@ impl Step {
         }
 
         let (content_type, body) = match &self.body {
-            Body::Empty => (None, Bytes::new()),
-            Body::Json(shape) => {
+            BodyMapping::Empty => (None, Bytes::new()),
+            BodyMapping::Json(shape) => {
                 let value = shape.fill(context)?.unwrap_or_default();
                 (Some("application/json"), value.to_string().into())
             }
-            Body::Form(form) => {
+            BodyMapping::Form(form) => {
                 (Some("application/x-www-form-urlencoded"), encoded(&fields(form, context)?).into())
             }
-            Body::Xml(template) => (Some("application/xml"), template.run(context)?.into()),
+            BodyMapping::Xml(template) => (Some("application/xml"), template.run(context)?.into()),
         };
         let mut headers = self.headers(&url, &body, context)?;
         if let Some(content_type) = content_type {

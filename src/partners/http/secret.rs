@@ -47,9 +47,9 @@ impl Secret {
     /// # Errors
     /// Why it cannot be read, worded to follow the key. Quotes a variable's name only if it looks like one,
     /// and never a file: the secret itself may have been written there by mistake.
-    pub fn read(declared: &declared::Secret) -> Result<Self, String> {
+    pub fn read(declared: &declared::SecretLocation) -> Result<Self, String> {
         let (text, place) = match declared {
-            declared::Secret::Env { env: name } => {
+            declared::SecretLocation::Env { env: name } => {
                 let place = if is_variable(name) {
                     format!("the environment variable {name}")
                 } else {
@@ -65,12 +65,12 @@ impl Secret {
                     place,
                 )
             }
-            declared::Secret::File { file } => {
+            declared::SecretLocation::File { file } => {
                 let place = "the file that it names".to_owned();
                 let read = regular_file::text_of(file, BYTES_MAX);
                 (read.map_err(|error| format!("cannot be read from {place}: {error}"))?, place)
             }
-            declared::Secret::Misplaced(_) => {
+            declared::SecretLocation::Misplaced(_) => {
                 return Err("must be a table, `{ env = \"NAME\" }` or `{ file = \"PATH\" }`".to_owned());
             }
         };

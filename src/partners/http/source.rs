@@ -10,13 +10,13 @@ use uuid::Uuid;
 use super::answer;
 use super::answer_mapping::AnswerMapping;
 use super::declared::{Post, Wire};
-use super::exchange::Exchange;
+use super::exchange::PartnerExchange;
 use super::expression::Expression;
 use super::given::Given;
 use super::mapping_error::MappingError;
-use super::places::Places;
+use super::places::MappingLines;
 use super::secret::{Secret, Secrets};
-use super::step::Step;
+use super::step::CallStep;
 use offerd_base::ids;
 use offerd_model::Timestamp;
 
@@ -26,7 +26,7 @@ pub struct HttpSource {
     /// The partner file and the product type, from which ask ids are derived.
     pub(super) names: [String; 2],
     /// The calls in order, at least one.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<CallStep>,
     /// Which bidders are sent the lead.
     pub post: Post,
     pub(super) secrets: BTreeMap<String, Option<Secret>>,
@@ -39,7 +39,7 @@ pub struct HttpSource {
     /// The hosts that it is called at, by key: scheme and host, if the file has them as literals.
     pub hosts: Vec<(String, String)>,
     /// Locations of its mappings in the file.
-    pub places: Places,
+    pub places: MappingLines,
     /// Connection settings.
     pub wire: Wire,
     /// Whether requests and answers are kept.
@@ -53,7 +53,7 @@ impl HttpSource {
         ids::derived("ask", &[&rate_table.to_string(), file, product_type])
     }
 
-    pub(super) fn context(&self, given: &Given, exchange: &Exchange) -> Mapped {
+    pub(super) fn context(&self, given: &Given, exchange: &PartnerExchange) -> Mapped {
         let ask_uuid = self.ask_uuid(given.asked.rate_table).to_string();
         minijinja::context! { ask_uuid, callback_url => exchange.callback_url.clone(), ..given.context(&exchange.kept) }
     }
@@ -108,7 +108,7 @@ impl HttpSource {
 
     /// The words that its mappings compare answers with: quoted texts, decline reasons and offer keys.
     pub fn words(&self) -> Vec<String> {
-        let of_steps = self.steps.iter().flat_map(Step::of_answers);
+        let of_steps = self.steps.iter().flat_map(CallStep::of_answers);
         let quoted =
             of_steps.chain(self.answer.expressions()).flat_map(Expression::quoted).map(str::to_owned);
         quoted.chain(self.answer.reasons.keys().cloned()).chain(self.answer.keys.iter().cloned()).collect()

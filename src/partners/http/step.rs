@@ -8,25 +8,25 @@ use minijinja::value::Value as Mapped;
 use serde_json::{Map, Value};
 
 use super::document::leaf;
-use super::expression::{Expression, Template};
+use super::expression::{Expression, TextTemplate};
 use super::mapping_error::MappingError;
 
 /// A call: its request, and the mappings of its answer that decide what follows.
 #[derive(Debug)]
-pub struct Step {
+pub struct CallStep {
     /// Key prefix in the partner file: empty, or `steps[0].`.
     pub(super) prefix: String,
     pub(super) method: Method,
     /// `None` if the partner only calls back.
-    pub(super) url: Option<Template>,
-    pub(super) sandbox_url: Option<Template>,
+    pub(super) url: Option<TextTemplate>,
+    pub(super) sandbox_url: Option<TextTemplate>,
     pub(super) query: Vec<(String, Expression)>,
     pub(super) headers: Vec<(HeaderName, Expression)>,
     /// Whether a header is computed from the rest of the request.
     pub(super) signs: bool,
-    pub(super) body: Body,
+    pub(super) body: BodyMapping,
     pub(super) when: Option<Expression>,
-    pub(super) polling: Option<Polling>,
+    pub(super) polling: Option<PollingRule>,
     pub(super) error: Option<Expression>,
     pub(super) declined: Option<Expression>,
     pub(super) keep: Vec<(String, Expression)>,
@@ -43,12 +43,12 @@ pub struct Step {
 
 /// How the call is repeated while the partner is working.
 #[derive(Debug)]
-pub(super) struct Polling {
+pub(super) struct PollingRule {
     pub(super) pending: Expression,
     pub(super) every: Duration,
 }
 
-impl Step {
+impl CallStep {
     /// The mappings that read the answer.
     pub(super) fn of_answers(&self) -> impl Iterator<Item = &Expression> {
         let pending = self.polling.as_ref().map(|polling| &polling.pending);
@@ -58,31 +58,31 @@ impl Step {
 
 /// The body of a request.
 #[derive(Debug)]
-pub enum Body {
+pub enum BodyMapping {
     /// No body.
     Empty,
     /// A JSON value.
-    Json(Shape),
+    Json(JsonMapping),
     /// URL-encoded form fields.
     Form(Vec<(String, Expression)>),
     /// An XML document.
-    Xml(Template),
+    Xml(TextTemplate),
 }
 
 /// A JSON value to be filled in.
 #[derive(Debug)]
-pub enum Shape {
+pub enum JsonMapping {
     /// A constant.
     Fixed(Value),
     /// The value of an expression; omitted if undefined.
     Of(Expression),
     /// An object.
-    Object(Vec<(String, Shape)>),
+    Object(Vec<(String, JsonMapping)>),
     /// An array.
-    Array(Vec<Shape>),
+    Array(Vec<JsonMapping>),
 }
 
-impl Shape {
+impl JsonMapping {
     /// The value; `None` if omitted.
     pub(super) fn fill(&self, context: &Mapped) -> Result<Option<Value>, MappingError> {
         Ok(match self {

@@ -7,7 +7,7 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use uuid::Uuid;
 
-use super::{Answered, Asked, Exchange, Given, Reading, Received};
+use super::{AnswerReading, Answered, AskContext, Given, PartnerExchange, Received};
 use crate::{Book, Facts};
 use offerd_model::{CreditBands, Lead};
 
@@ -59,23 +59,23 @@ fn fault(http: &str) -> String {
 }
 
 /// The reading of an XML answer with the mappings in `answer`.
-fn read(answer: &str, xml: &str) -> Reading {
+fn read(answer: &str, xml: &str) -> AnswerReading {
     let book = load(answer).unwrap();
     let lead = include_bytes!("../../../tests/leads/mortgage_purchase.json");
     let lead = Lead::read(lead).unwrap_or_else(|_| panic!("the sample is a lead"));
     let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
     let facts = Facts::new(&lead, now, CreditBands::Current);
-    let asked = Asked { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
+    let asked = AskContext { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("text/xml"))]);
     let seat = &book.seats()[0];
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
     let source = seat.http.as_ref().unwrap();
     let given = Given::of(&facts, &asked);
     let received = Received { status: StatusCode::OK, headers: &headers, body: xml.as_bytes() };
-    source.answer(&Exchange::default(), received, &given, &facts, &fitting).unwrap()
+    source.answer(&PartnerExchange::default(), received, &given, &facts, &fitting).unwrap()
 }
 
-fn quotes(reading: &Reading) -> usize {
+fn quotes(reading: &AnswerReading) -> usize {
     match &reading.answered {
         Answered::Offers(quotes) => quotes.len(),
         other => panic!("{other:?}"),

@@ -15,7 +15,7 @@ use hyper::header::{
 };
 use memchr::memmem;
 
-use super::exchange::Exchange;
+use super::exchange::PartnerExchange;
 use super::given::Given;
 use super::request::HttpRequest;
 use super::secret::{MASKED, Secret, Secrets};
@@ -33,7 +33,7 @@ const NAMES: [&str; 8] =
 const SHORTEST: usize = 6;
 
 /// A redacted request.
-pub struct KeptRequest {
+pub struct RedactedRequest {
     /// The URL.
     pub url: String,
     /// Names and values; `None` for a header that carries a secret.
@@ -44,22 +44,22 @@ pub struct KeptRequest {
 
 /// Texts to redact. Not `Debug`, since they are secrets.
 #[derive(Default)]
-pub struct Withheld(BTreeSet<String>);
+pub struct SecretRedaction(BTreeSet<String>);
 
 impl HttpSource {
     /// The redacted request of the exchange's current call; adds the secret header values to `withheld`.
     pub fn kept_request(
         &self,
         sent: &HttpRequest,
-        exchange: &Exchange,
+        exchange: &PartnerExchange,
         given: &Given,
-        withheld: &mut Withheld,
-    ) -> KeptRequest {
+        withheld: &mut SecretRedaction,
+    ) -> RedactedRequest {
         let shown = self.request(exchange, given, Secrets::Withheld(sent.nonce)).ok().flatten();
         let Some(shown) = shown else {
             let host = self.hosts.first().map(|(_, host)| host.clone()).unwrap_or_default();
             let headers = sent.headers.keys().map(|name| (name.to_string(), None)).collect();
-            return KeptRequest { url: host, headers, body: Bytes::new() };
+            return RedactedRequest { url: host, headers, body: Bytes::new() };
         };
         let of_session = |name: &HeaderName| {
             let headers = &self.step(exchange).headers;
@@ -75,12 +75,12 @@ impl HttpSource {
             value.split_whitespace().chain([value]).for_each(|text| withheld.add(text));
             (name.to_string(), None)
         });
-        KeptRequest { headers: headers.collect(), url: shown.url, body: shown.body }
+        RedactedRequest { headers: headers.collect(), url: shown.url, body: shown.body }
     }
 
     /// The secrets, in all their encodings.
-    pub fn withheld(&self) -> Withheld {
-        let mut withheld = Withheld::default();
+    pub fn withheld(&self) -> SecretRedaction {
+        let mut withheld = SecretRedaction::default();
         self.secrets.values().flatten().map(Secret::reveal).for_each(|secret| withheld.add(secret));
         withheld
     }
@@ -98,7 +98,7 @@ pub fn kept_headers(headers: &HeaderMap) -> Vec<(String, Option<String>)> {
     kept.collect()
 }
 
-impl Withheld {
+impl SecretRedaction {
     /// Adds a text in all its encodings.
     pub fn add(&mut self, text: &str) {
         if text.len() < SHORTEST {
@@ -177,7 +177,7 @@ mod tests {
             r#"<r token="abc-123-def"><apr>9.5</apr></r>"#,
             "apr=9.5&client_secret=abc-123-def&b=1",
         ] {
-            let mut withheld = Withheld::default();
+            let mut withheld = SecretRedaction::default();
             withheld.learn(body.as_bytes());
             let kept = String::from_utf8(withheld.out_of_body(body.as_bytes())).unwrap();
             assert!(!kept.contains("abc-123-def") && kept.contains("9.5"), "{kept}");
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_found_however_it_is_written() {
-        let mut withheld = Withheld::default();
+        let mut withheld = SecretRedaction::default();
         withheld.add("s&cret \"key\"");
         for written in [
             "s&cret \"key\"",

@@ -26,38 +26,42 @@ const SUBJECTS: [&str; 12] = [
     "company",
 ];
 
-fn condition() -> impl Strategy<Value = Condition> {
+fn condition() -> impl Strategy<Value = EligibilityCondition> {
     let subject = prop::sample::select(SUBJECTS.to_vec()).prop_map(Subject::of);
     (subject, any::<u64>(), -50.0..1200.0_f64, 0.0..900.0_f64, 0..8_u8, any::<bool>()).prop_map(
         |(subject, mask, low, width, form, or_missing)| {
             let subject = subject.zipcode().filter(|_| form > 1).unwrap_or(subject);
             let test = match (subject.kind(), form) {
-                (_, 0) => Test::Present,
+                (_, 0) => ConditionTest::Present,
                 (AttributeKind::Number, 1..5) if subject.path().ends_with("zipcode") => {
-                    Test::Zipcode(places(mask))
+                    ConditionTest::Zipcode(places(mask))
                 }
                 (AttributeKind::Number, _) if subject.path().ends_with("zipcode") => {
-                    Test::Zipcode(places(mask)).refused()
+                    ConditionTest::Zipcode(places(mask)).refused()
                 }
-                (AttributeKind::Texts, 1..5) => Test::Text(channels(mask)),
-                (AttributeKind::Texts, _) => Test::Text(channels(mask)).refused(),
-                (AttributeKind::Uuid, 1..5) => Test::Uuid(vec![company(mask)]),
-                (AttributeKind::Uuid, _) => Test::Uuid(vec![company(mask)]).refused(),
-                (AttributeKind::Category(_), _) => Test::Category(mask),
-                (AttributeKind::Flag, _) => Test::Flag(mask & 1 == 1),
-                (AttributeKind::Number, 1) => Test::Range { min: low.round(), max: f64::INFINITY },
-                (AttributeKind::Number, 2) => Test::Range { min: f64::NEG_INFINITY, max: low.round() },
-                (AttributeKind::Number, _) => Test::Range { min: low.round(), max: (low + width).round() },
+                (AttributeKind::Texts, 1..5) => ConditionTest::Text(channels(mask)),
+                (AttributeKind::Texts, _) => ConditionTest::Text(channels(mask)).refused(),
+                (AttributeKind::Uuid, 1..5) => ConditionTest::Uuid(vec![company(mask)]),
+                (AttributeKind::Uuid, _) => ConditionTest::Uuid(vec![company(mask)]).refused(),
+                (AttributeKind::Category(_), _) => ConditionTest::Category(mask),
+                (AttributeKind::Flag, _) => ConditionTest::Flag(mask & 1 == 1),
+                (AttributeKind::Number, 1) => ConditionTest::Range { min: low.round(), max: f64::INFINITY },
+                (AttributeKind::Number, 2) => {
+                    ConditionTest::Range { min: f64::NEG_INFINITY, max: low.round() }
+                }
+                (AttributeKind::Number, _) => {
+                    ConditionTest::Range { min: low.round(), max: (low + width).round() }
+                }
                 (AttributeKind::Date, _) => {
                     let day = crate::eligibility::days(day(mask as u32 % 3000));
-                    Test::Range { min: day, max: day + width.round() }
+                    ConditionTest::Range { min: day, max: day + width.round() }
                 }
-                (AttributeKind::Text, 1..4) => Test::Text(vec![lender(mask).to_lowercase()]),
-                (AttributeKind::Text, _) => Test::Text(vec![lender(mask).to_lowercase()]).refused(),
-                (AttributeKind::Set(_), 1..6) => Test::AnyOf(mask & 0xff),
-                (AttributeKind::Set(_), _) => Test::AnyOf(mask & 0xff).refused(),
+                (AttributeKind::Text, 1..4) => ConditionTest::Text(vec![lender(mask).to_lowercase()]),
+                (AttributeKind::Text, _) => ConditionTest::Text(vec![lender(mask).to_lowercase()]).refused(),
+                (AttributeKind::Set(_), 1..6) => ConditionTest::AnyOf(mask & 0xff),
+                (AttributeKind::Set(_), _) => ConditionTest::AnyOf(mask & 0xff).refused(),
             };
-            Condition { subject, test, or_missing }
+            EligibilityCondition { subject, test, or_missing }
         },
     )
 }
@@ -141,9 +145,9 @@ fn lead() -> impl Strategy<Value = Lead> {
         )
 }
 
-fn agree(rows: &[Vec<Condition>], lead: &Lead) {
+fn agree(rows: &[Vec<EligibilityCondition>], lead: &Lead) {
     let facts = Facts::new(lead, day(4000).and_time(chrono::NaiveTime::MIN).and_utc(), CreditBands::Current);
-    let index = Index::build(rows);
+    let index = EligibilityIndex::build(rows);
     for facts in [facts, facts.submitted_by(company(0))] {
         let mut found = Vec::new();
         index.search(&facts, |row| found.push(row));
@@ -174,9 +178,9 @@ proptest! {
         let amount = Subject::of("loanInformation.loanAmount");
         let row = |nth: u32| {
             let min = f64::from(nth * 7919 % 1201);
-            vec![Condition::new(amount.clone(), Test::Range { min, max: min + f64::from(nth % 97) })]
+            vec![EligibilityCondition::new(amount.clone(), ConditionTest::Range { min, max: min + f64::from(nth % 97) })]
         };
-        let rows: Vec<Vec<Condition>> = (0..2000).map(row).collect();
+        let rows: Vec<Vec<EligibilityCondition>> = (0..2000).map(row).collect();
         for lead in &leads {
             agree(&rows, lead);
         }

@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 use chrono_tz::Tz;
 
 use super::Schedule;
-use offerd_base::declaration::{Refusal, if_any, is_key};
+use offerd_base::declaration::{ValueFaults, if_any, is_key};
 use offerd_base::table;
 
 table! {
@@ -53,7 +53,7 @@ table! {
 }
 
 /// A cap on asks. Values above `u32::MAX` are clamped, which is as good as no cap.
-fn cap(asks: i64) -> Result<u32, Refusal> {
+fn cap(asks: i64) -> Result<u32, ValueFaults> {
     if asks < 1 {
         return Err(vec!["must be at least 1; `paused = true` takes the partner out".to_owned()]);
     }
@@ -61,13 +61,13 @@ fn cap(asks: i64) -> Result<u32, Refusal> {
 }
 
 /// Converts dollars to cents.
-fn cents(dollars: f64) -> Result<f64, Refusal> {
+fn cents(dollars: f64) -> Result<f64, ValueFaults> {
     let is_some = dollars.is_finite() && dollars > 0.0;
     is_some.then_some(dollars * 100.0).ok_or_else(|| vec![format!("must be dollars above 0, got {dollars}")])
 }
 
 /// A share of the leads; `None` for all of them.
-fn share(share: f64) -> Result<Option<f64>, Refusal> {
+fn share(share: f64) -> Result<Option<f64>, ValueFaults> {
     if !(share > 0.0 && share <= 1.0) {
         let wanted = "must be above 0 and at most 1";
         return Err(vec![format!("{wanted}, got {share}; `paused = true` takes the partner out")]);
@@ -76,7 +76,7 @@ fn share(share: f64) -> Result<Option<f64>, Refusal> {
 }
 
 /// A date, as a text or as a TOML date.
-fn day(value: toml::Value) -> Result<NaiveDate, Refusal> {
+fn day(value: toml::Value) -> Result<NaiveDate, ValueFaults> {
     date(&value).ok_or_else(|| vec![format!("must be a date `YYYY-MM-DD`, got `{value}`")])
 }
 
@@ -86,7 +86,7 @@ pub fn date(value: &toml::Value) -> Option<NaiveDate> {
     text.parse().ok()
 }
 
-fn time_zone(name: String) -> Result<Tz, Refusal> {
+fn time_zone(name: String) -> Result<Tz, ValueFaults> {
     name.parse().map_err(|_| {
         // Suggests zones by city: `New York` matches `America/New_York`.
         let wanted = name.to_lowercase().replace(' ', "_");
@@ -121,7 +121,7 @@ pub enum Exclusive {
 ///
 /// # Errors
 /// The value is none of these.
-pub fn exclusive(value: toml::Value) -> Result<Option<Exclusive>, Refusal> {
+pub fn exclusive(value: toml::Value) -> Result<Option<Exclusive>, ValueFaults> {
     match value {
         toml::Value::Boolean(alone) => Ok(alone.then_some(Exclusive::Product)),
         toml::Value::String(group) if is_key(&group) => Ok(Some(Exclusive::Group(group))),

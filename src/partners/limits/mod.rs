@@ -10,14 +10,14 @@ use std::ops::Range;
 
 use chrono::{DateTime, Datelike, Days, Duration, Months, NaiveDate, TimeZone, Utc, Weekday};
 pub use declared::{Exclusive, Limits};
-pub use schedule::{Schedule, Window};
+pub use schedule::{Schedule, WeekWindow};
 
-use offerd_base::declaration::Table;
+use offerd_base::declaration::DeclaredTable;
 
 impl Default for Limits {
     /// No limits.
     fn default() -> Self {
-        Table::empty::<serde::de::value::Error>().expect("each of its keys may be left out")
+        DeclaredTable::empty::<serde::de::value::Error>().expect("each of its keys may be left out")
     }
 }
 
@@ -109,7 +109,7 @@ mod tests {
     fn limits(zone: Tz, windows: &[(&[u8], u16, u16)]) -> Limits {
         let window = |(days, from, to): &(&[u8], u16, u16)| {
             let days = days.iter().fold(0, |days, day| days | 1 << day);
-            Window { days, from: from * 60, to: to * 60 }
+            WeekWindow { days, from: from * 60, to: to * 60 }
         };
         let hours = Schedule(windows.iter().map(window).collect());
         Limits { time_zone: zone, hours, ..Limits::default() }

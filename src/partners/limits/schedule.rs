@@ -6,11 +6,11 @@ const DAY: u16 = 24 * 60;
 
 /// Windows of a week, which may overlap; always open without any.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Schedule(pub Vec<Window>);
+pub struct Schedule(pub Vec<WeekWindow>);
 
 /// A window on some days of the week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
+pub struct WeekWindow {
     /// Days on which it begins: bit 0 is Monday.
     pub days: u8,
     /// First minute of the day.
@@ -33,7 +33,7 @@ impl Schedule {
     }
 }
 
-impl Window {
+impl WeekWindow {
     fn open_at(self, today: u32, minute: u16) -> bool {
         let begins_on = |day: u32| self.days & 1 << (day % 7) != 0;
         if self.from < self.to {

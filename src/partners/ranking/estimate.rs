@@ -17,7 +17,7 @@ use offerd_model::{ProductType, ProvidedCreditRating};
 /// Clicks, and those that earned their payout; older ones count for less than one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Seen {
+pub struct ObservedClicks {
     /// Number of clicks on offers.
     pub clicks: f64,
     /// Number of clicks that converted.
@@ -59,7 +59,7 @@ pub enum ConversionFrom {
 
 /// An offer within a partner file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place<'a> {
+pub struct OfferKey<'a> {
     /// The product type of the seat.
     pub product_type: ProductType,
     /// Key of the partner.
@@ -70,13 +70,13 @@ pub struct Place<'a> {
 
 /// The estimate for an offer and a rating.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub struct ConversionEstimate {
     /// Share of clicks that convert, within the bounds of the settings.
     pub rate: f64,
     /// The narrowest level with clicks.
     pub from: ConversionFrom,
     /// Clicks observed at that level.
-    pub seen: Seen,
+    pub seen: ObservedClicks,
     /// The two parameters of the Beta distribution; its mean, clamped to the bounds, is the rate.
     pub beta: (f64, f64),
 }
@@ -86,19 +86,19 @@ pub struct Estimate {
 pub struct Conversions {
     /// The belief without clicks.
     pub prior: Prior,
-    products: HashMap<ProductType, OfProduct>,
+    products: HashMap<ProductType, ProductLevel>,
     /// Recorded estimates, which override the statistics.
-    recorded: HashMap<(ProductType, String, String), Estimate>,
+    recorded: HashMap<(ProductType, String, String), ConversionEstimate>,
 }
 
-type OfOffer = Level<Seen, Band>;
+type OfferLevel = Level<ObservedClicks, RatingBand>;
 
-type OfPartner = Level<OfOffer, String>;
+type PartnerLevel = Level<OfferLevel, String>;
 
-type OfProduct = Level<OfPartner, String>;
+type ProductLevel = Level<PartnerLevel, String>;
 
 /// The group of people that statistics distinguish: their credit rating, if known.
-pub type Band = Option<ProvidedCreditRating>;
+pub type RatingBand = Option<ProvidedCreditRating>;
 
 /// From the widest to the narrowest level.
 const LEVELS: [ConversionFrom; 4] =
@@ -106,7 +106,7 @@ const LEVELS: [ConversionFrom; 4] =
 
 /// The estimate for a partner, for one of its offers, or for an offer and one rating.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Known<'a> {
+pub struct KnownEstimate<'a> {
     /// The product type.
     pub product_type: ProductType,
     /// Key of the partner.
@@ -114,19 +114,19 @@ pub struct Known<'a> {
     /// Key of the offer; `None` for the whole partner.
     pub offer: Option<&'a str>,
     /// The rating; `None` for all ratings.
-    pub band: Option<Band>,
+    pub band: Option<RatingBand>,
     /// The estimate; for a partner or an offer, the one that a new offer or rating starts from.
-    pub estimate: Estimate,
+    pub estimate: ConversionEstimate,
 }
 
 /// Totals of a level, and its parts.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Level<T, K: Hash + Eq> {
-    seen: Seen,
+    seen: ObservedClicks,
     each: HashMap<K, T>,
 }
 
-impl Seen {
+impl ObservedClicks {
     fn add(&mut self, other: Self) {
         self.clicks += other.clicks;
         self.conversions += other.conversions;
@@ -148,15 +148,17 @@ impl Conversions {
     }
 
     /// Replays the recorded estimates of one table, to rank it again. Other offers get their mean.
-    pub fn recorded(believed: impl IntoIterator<Item = ((ProductType, String, String), Estimate)>) -> Self {
+    pub fn recorded(
+        believed: impl IntoIterator<Item = ((ProductType, String, String), ConversionEstimate)>,
+    ) -> Self {
         let recorded: HashMap<_, _> = believed.into_iter().collect();
-        let sum: f64 = recorded.values().map(|estimate: &Estimate| estimate.rate).sum();
+        let sum: f64 = recorded.values().map(|estimate: &ConversionEstimate| estimate.rate).sum();
         let rate = if recorded.is_empty() { 0.5 } else { sum / recorded.len() as f64 };
         Self { recorded, ..Self::nothing_seen(Prior { rate, strength: 1.0, least: 0.0, most: 1.0 }) }
     }
 
     /// Adds observed clicks on an offer by people of a rating.
-    pub fn add(&mut self, place: &Place<'_>, band: Band, seen: Seen) {
+    pub fn add(&mut self, place: &OfferKey<'_>, band: RatingBand, seen: ObservedClicks) {
         let product = self.products.entry(place.product_type).or_default();
         product.seen.add(seen);
         let partner = product.each.entry(place.partner.to_owned()).or_default();
@@ -167,8 +169,8 @@ impl Conversions {
     }
 
     /// The estimate for an offer and a rating.
-    pub fn estimate(&self, place: &Place<'_>, band: Band) -> Estimate {
-        let Place { product_type, partner, offer } = *place;
+    pub fn estimate(&self, place: &OfferKey<'_>, band: RatingBand) -> ConversionEstimate {
+        let OfferKey { product_type, partner, offer } = *place;
         if !self.recorded.is_empty()
             && let Some(estimate) = self.recorded.get(&(product_type, partner.to_owned(), offer.to_owned()))
         {
@@ -187,37 +189,48 @@ impl Conversions {
     }
 
     /// The estimate from the clicks of product, partner, offer and rating.
-    fn of(&self, levels: [Option<Seen>; 4]) -> Estimate {
+    fn of(&self, levels: [Option<ObservedClicks>; 4]) -> ConversionEstimate {
         let Prior { rate, strength, least, most } = self.prior;
         let seen = levels.map(Option::unwrap_or_default);
         let mut beta = (rate * strength, (1.0 - rate) * strength);
         for (nth, wider) in seen.into_iter().enumerate() {
             // Clicks of the narrower level are excluded here, since they count there.
-            let Seen { clicks, conversions } = wider.without(seen.get(nth + 1).copied().unwrap_or_default());
+            let ObservedClicks { clicks, conversions } =
+                wider.without(seen.get(nth + 1).copied().unwrap_or_default());
             let mean = beta.0 / (beta.0 + beta.1);
             let converted = mean * strength + conversions;
             beta = (converted, (strength + clicks - converted).max(0.0));
         }
         let known = LEVELS.into_iter().zip(levels).rev().find_map(|(from, seen)| Some((from, seen?)));
-        let (from, seen) = known.unwrap_or((ConversionFrom::Prior, Seen::default()));
-        Estimate { rate: (beta.0 / (beta.0 + beta.1)).clamp(least, most), from, seen, beta }
+        let (from, seen) = known.unwrap_or((ConversionFrom::Prior, ObservedClicks::default()));
+        ConversionEstimate { rate: (beta.0 / (beta.0 + beta.1)).clamp(least, most), from, seen, beta }
     }
 
     /// Every level with clicks, sorted by name: each partner, its offers, and their ratings.
-    pub fn known(&self) -> Vec<Known<'_>> {
+    pub fn known(&self) -> Vec<KnownEstimate<'_>> {
         let mut all = Vec::new();
         for (&product_type, product) in &self.products {
             for (partner, level) in &product.each {
                 let levels = [Some(product.seen), Some(level.seen), None, None];
-                let known =
-                    Known { product_type, partner, offer: None, band: None, estimate: self.of(levels) };
+                let known = KnownEstimate {
+                    product_type,
+                    partner,
+                    offer: None,
+                    band: None,
+                    estimate: self.of(levels),
+                };
                 all.push(known);
                 for (offer, level) in &level.each {
                     let levels = [levels[0], levels[1], Some(level.seen), None];
-                    all.push(Known { offer: Some(offer), estimate: self.of(levels), ..known });
+                    all.push(KnownEstimate { offer: Some(offer), estimate: self.of(levels), ..known });
                     all.extend(level.each.iter().map(|(band, seen)| {
                         let levels = [levels[0], levels[1], levels[2], Some(*seen)];
-                        Known { offer: Some(offer), band: Some(*band), estimate: self.of(levels), ..known }
+                        KnownEstimate {
+                            offer: Some(offer),
+                            band: Some(*band),
+                            estimate: self.of(levels),
+                            ..known
+                        }
                     }));
                 }
             }
@@ -235,13 +248,13 @@ mod tests {
 
     const PRIOR: Prior = Prior { rate: 0.1, strength: 20.0, least: 0.01, most: 0.5 };
 
-    fn offer(key: &str) -> Place<'_> {
+    fn offer(key: &str) -> OfferKey<'_> {
         let (partner, offer) = key.split_once(' ').expect("a partner and an offer");
-        Place { product_type: ProductType::Loan, partner, offer }
+        OfferKey { product_type: ProductType::Loan, partner, offer }
     }
 
-    fn seen(clicks: f64, conversions: f64) -> Seen {
-        Seen { clicks, conversions }
+    fn seen(clicks: f64, conversions: f64) -> ObservedClicks {
+        ObservedClicks { clicks, conversions }
     }
 
     #[test]
@@ -264,7 +277,7 @@ mod tests {
             assert!((estimate.rate - 0.3).abs() < 1e-9, "{place}: each click counts once: {estimate:?}");
             assert_eq!((estimate.from, estimate.seen), (from, seen(80.0, 28.0)));
         }
-        let elsewhere = Place { product_type: ProductType::Mortgage, ..offer("a one") };
+        let elsewhere = OfferKey { product_type: ProductType::Mortgage, ..offer("a one") };
         assert_eq!(known.estimate(&elsewhere, good).from, ConversionFrom::Prior);
     }
 

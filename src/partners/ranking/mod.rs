@@ -29,11 +29,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use estimate::{ConversionFrom, Conversions, Estimate, Place, Prior, Seen};
+pub use estimate::{ConversionEstimate, ConversionFrom, Conversions, ObservedClicks, OfferKey, Prior};
 
 use super::declared::PayoutStep;
 use super::facts::Facts;
-use super::quote::Terms;
+use super::quote::QuoteTerms;
 
 /// The figures that make up a score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ pub struct Ranked {
     /// Source of the conversion estimate.
     pub from: ConversionFrom,
     /// Clicks observed at that level; older clicks count for less than one.
-    pub seen: Seen,
+    pub seen: ObservedClicks,
 }
 
 /// The ranking and the statistics that the offers of a table are scored with.
@@ -92,7 +92,7 @@ pub struct RankedBy {
 #[derive(Debug, Clone, Copy)]
 pub struct Merits<'a> {
     /// The partner, and the key of the offer in its file.
-    pub place: Place<'a>,
+    pub place: OfferKey<'a>,
     /// The step that earns the payout.
     pub payout_on: PayoutStep,
     /// Payout in dollars.
@@ -114,11 +114,11 @@ impl Merits<'_> {
 
 impl RankedBy {
     /// Ranks an offer to a lead.
-    pub fn rank(&self, facts: &Facts, terms: &Terms, merits: &Merits<'_>) -> Ranked {
+    pub fn rank(&self, facts: &Facts, terms: &QuoteTerms, merits: &Merits<'_>) -> Ranked {
         let (conversion, from, seen) = match merits.payout_on {
-            PayoutStep::Click => (1.0, ConversionFrom::Click, Seen::default()),
+            PayoutStep::Click => (1.0, ConversionFrom::Click, ObservedClicks::default()),
             _ => {
-                let Estimate { rate, from, seen, .. } =
+                let ConversionEstimate { rate, from, seen, .. } =
                     self.conversions.estimate(&merits.place, facts.rating());
                 (rate, from, seen)
             }
@@ -140,7 +140,7 @@ impl Ranked {
     /// Sets the payout of a partner that bought the lead for `dollars`.
     pub fn sold_for(&mut self, dollars: f64) {
         (self.parts.payout, self.parts.conversion) = (dollars, 1.0);
-        (self.from, self.seen) = (ConversionFrom::Sold, Seen::default());
+        (self.from, self.seen) = (ConversionFrom::Sold, ObservedClicks::default());
     }
 }
 
@@ -177,20 +177,20 @@ fn six_digits(figure: f64) -> f64 {
 }
 
 /// The value of a dollar after one year at the offer's price or yield.
-fn price(terms: &Terms) -> f64 {
+fn price(terms: &QuoteTerms) -> f64 {
     let after = |apr: f64| 100.0 / (100.0 + apr.max(0.0));
     match terms {
-        Terms::Loan(loan) => after(loan.apr.mean()),
-        Terms::Mortgage(mortgage) => after(mortgage.apr),
-        Terms::Savings(savings) => ((100.0 + savings.annual_percent_yield) / 110.0).clamp(0.0, 1.0),
-        Terms::Card(_) | Terms::Special(_) => 1.0,
+        QuoteTerms::Loan(loan) => after(loan.apr.mean()),
+        QuoteTerms::Mortgage(mortgage) => after(mortgage.apr),
+        QuoteTerms::Savings(savings) => ((100.0 + savings.annual_percent_yield) / 110.0).clamp(0.0, 1.0),
+        QuoteTerms::Card(_) | QuoteTerms::Special(_) => 1.0,
     }
 }
 
 /// The share of the requested amount that is available, 0 to 1.
-fn reach(terms: &Terms, asked: Option<f64>) -> f64 {
+fn reach(terms: &QuoteTerms, asked: Option<f64>) -> f64 {
     match (terms, asked) {
-        (Terms::Loan(loan), Some(asked)) => (f64::from(loan.max_amount) / asked).clamp(0.0, 1.0),
+        (QuoteTerms::Loan(loan), Some(asked)) => (f64::from(loan.max_amount) / asked).clamp(0.0, 1.0),
         _ => 1.0,
     }
 }
@@ -301,10 +301,13 @@ mod tests {
         let weights = Weights { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 0.0 };
         let ranking = Ranking { name: "all".to_owned(), weights, unrated: 50.0, learnt_at: 0 };
         let parts = Parts { interest: 0.5, conversion: 0.1, payout: 100.0, consumer_rating: 0.5 };
-        let seen = Seen { clicks: 7.0, conversions: 1.0 };
+        let seen = ObservedClicks { clicks: 7.0, conversions: 1.0 };
         let mut ranked = Ranked { by: Arc::new(ranking), parts, from: ConversionFrom::Band, seen };
         ranked.sold_for(30.0);
-        assert_eq!((ranked.score(), ranked.from, ranked.seen), (15.0, ConversionFrom::Sold, Seen::default()));
+        assert_eq!(
+            (ranked.score(), ranked.from, ranked.seen),
+            (15.0, ConversionFrom::Sold, ObservedClicks::default())
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A block: its head in the clear, and its sealed body.
 
 use super::super::frame::{VALUE_LIMIT, checksum};
-use super::super::{sealing::key::Key, trees::Tree};
+use super::super::{sealing::key::SealKey, trees::Tree};
 
 pub(super) const VERSION: u32 = 1;
 
@@ -19,7 +19,7 @@ pub(super) const HEAD_LEN: usize = 13;
 const BROKEN: u8 = 0x80;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     /// The master key's id and the time of the backup.
     Heading,
     /// Records of a tree, as read.
@@ -37,7 +37,7 @@ pub(super) enum Kind {
     End,
 }
 
-impl Kind {
+impl BlockKind {
     fn byte(self) -> u8 {
         match self {
             Self::Heading => b'H',
@@ -80,20 +80,20 @@ impl Kind {
 
 /// The head of a block, in the clear.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Head {
+pub(super) struct BlockHeader {
     /// The kind; `None` if the byte is unknown.
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<BlockKind>,
     pub(super) records: u32,
     pub(super) length: usize,
     summed: [u8; HEAD_LEN - 4],
     crc: u32,
 }
 
-impl Head {
+impl BlockHeader {
     pub(super) fn read(bytes: &[u8; HEAD_LEN]) -> Self {
         let [kind, r0, r1, r2, r3, l0, l1, l2, l3, c0, c1, c2, c3] = *bytes;
         Self {
-            kind: Kind::of_byte(kind),
+            kind: BlockKind::of_byte(kind),
             records: u32::from_be_bytes([r0, r1, r2, r3]),
             length: u32::from_be_bytes([l0, l1, l2, l3]) as usize,
             summed: [kind, r0, r1, r2, r3, l0, l1, l2, l3],
@@ -107,7 +107,7 @@ impl Head {
     }
 }
 
-pub(super) fn framed(kind: Kind, records: u32, body: &[u8]) -> Vec<u8> {
+pub(super) fn framed(kind: BlockKind, records: u32, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).expect("a block gathers far less than u32 counts");
     let summed = [&[kind.byte()], &records.to_be_bytes()[..], &length.to_be_bytes()].concat();
     let crc = checksum(&[&summed, body]);
@@ -115,15 +115,21 @@ pub(super) fn framed(kind: Kind, records: u32, body: &[u8]) -> Vec<u8> {
 }
 
 /// A framed block whose body is sealed for its position in the file.
-pub(super) fn sealed(with: &Key, number: u64, kind: Kind, records: u32, text: &[u8]) -> Vec<u8> {
+pub(super) fn sealed(with: &SealKey, number: u64, kind: BlockKind, records: u32, text: &[u8]) -> Vec<u8> {
     framed(kind, records, &with.seal(&context(number, kind, records), text))
 }
 
-pub(super) fn opened(with: &Key, number: u64, kind: Kind, records: u32, body: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn opened(
+    with: &SealKey,
+    number: u64,
+    kind: BlockKind,
+    records: u32,
+    body: &[u8],
+) -> Option<Vec<u8>> {
     with.open(&context(number, kind, records), body)
 }
 
-fn context(number: u64, kind: Kind, records: u32) -> Vec<u8> {
+fn context(number: u64, kind: BlockKind, records: u32) -> Vec<u8> {
     [&b"offerd backup block "[..], &number.to_be_bytes(), &[kind.byte()], &records.to_be_bytes()].concat()
 }
 
@@ -135,7 +141,7 @@ mod tests {
     #[test]
     fn no_tree_has_the_byte_of_another_kind() {
         for row in &TREES {
-            assert_eq!(Kind::of_byte(row.prefix), Some(Kind::Records(row.tree)));
+            assert_eq!(BlockKind::of_byte(row.prefix), Some(BlockKind::Records(row.tree)));
         }
     }
 }

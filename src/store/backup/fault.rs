@@ -28,7 +28,7 @@ pub enum BackupFault {
         /// The content of the block, if known.
         holds: Option<&'static str>,
         /// The kind of damage.
-        damage: Damage,
+        damage: BlockDamage,
     },
     /// It is sealed with another master key.
     #[error("it is sealed with master key {sealed_with}, but {place} has {given}")]
@@ -44,7 +44,7 @@ pub enum BackupFault {
 
 /// The damage to a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
+pub enum BlockDamage {
     /// The checksum does not match.
     #[error("its checksum does not match")]
     Checksum,

@@ -45,9 +45,9 @@ mod restore;
 mod scanner;
 mod writing;
 
-pub use self::fault::{BackupFault, Damage};
+pub use self::fault::{BackupFault, BlockDamage};
 pub use self::restore::{Restore, RestoreError};
-pub use self::scanner::{Scanner, Summary};
+pub use self::scanner::{BackupSummary, Scanner};
 pub use self::writing::Backup;
 pub use super::disk::for_each_piece;
 pub use super::tap::BackupError;

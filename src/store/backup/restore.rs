@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::super::beside::{Beside, BesideError, NewFiles};
+use super::super::beside::{NewFiles, StagingDirectory, StagingError};
 use super::super::check::CheckReport;
 use super::super::error::{StoreError, io_error};
 use super::super::options::StoreOptions;
 use super::super::sealing::MasterKey;
 use super::super::sealing::key_file::KeyFile;
-use super::super::volume_number::{BASE, Begins, Number};
+use super::super::volume_number::{BASE, Number, VolumeStart};
 use super::super::{changes, open};
-use super::block::Kind;
+use super::block::BlockKind;
 use super::fault::BackupFault;
-use super::scanner::{Block, Scanner, Summary};
+use super::scanner::{BackupBlock, BackupSummary, Scanner};
 
 /// A store being restored. Dropped before [`finish`](Self::finish), it leaves nothing behind.
 pub struct Restore {
@@ -22,9 +22,9 @@ pub struct Restore {
 }
 
 struct Building {
-    place: Beside,
+    place: StagingDirectory,
     files: NewFiles,
-    begins: BTreeMap<Number, Begins>,
+    begins: BTreeMap<Number, VolumeStart>,
     master: MasterKey,
     keys: Option<Vec<u8>>,
 }
@@ -34,7 +34,7 @@ struct Building {
 #[error(transparent)]
 pub enum RestoreError {
     /// Its place cannot be used.
-    Place(#[from] BesideError),
+    Place(#[from] StagingError),
     /// The backup cannot be used.
     Backup(#[from] BackupFault),
     /// The store cannot be created.
@@ -47,7 +47,7 @@ impl Restore {
     /// # Errors
     /// If the directory cannot be used.
     pub fn begin(into: &Path, master: MasterKey) -> Result<Self, RestoreError> {
-        let place = Beside::begin(into)?;
+        let place = StagingDirectory::begin(into)?;
         let (files, begins) = (NewFiles::of(place.path()), BTreeMap::new());
         let building = Building { place, files, begins, master: master.clone(), keys: None };
         Ok(Self { building, scanner: Scanner::new(Some(master)) })
@@ -63,7 +63,7 @@ impl Restore {
     }
 
     /// The summary of the part read so far.
-    pub fn summary(&self) -> &Summary {
+    pub fn summary(&self) -> &BackupSummary {
         self.scanner.summary()
     }
 
@@ -72,25 +72,25 @@ impl Restore {
     ///
     /// # Errors
     /// If the backup is incomplete or the disk fails.
-    pub fn finish(self) -> Result<(Summary, CheckReport), RestoreError> {
+    pub fn finish(self) -> Result<(BackupSummary, CheckReport), RestoreError> {
         let summary = self.scanner.finish()?;
         Ok((summary, self.building.complete()?))
     }
 }
 
 impl Building {
-    fn take(&mut self, block: &Block) -> Result<(), RestoreError> {
+    fn take(&mut self, block: &BackupBlock) -> Result<(), RestoreError> {
         let text = block.text.as_deref().unwrap_or_default();
         match block.kind {
-            Kind::Records(_) | Kind::Changes => {
+            BlockKind::Records(_) | BlockKind::Changes => {
                 let changes = changes::read(text).ok_or_else(|| block.senseless())?;
                 self.files.append(changes).map_err(|source| io_error(self.place.path(), source))?;
             }
-            Kind::Volumes => {
+            BlockKind::Volumes => {
                 self.begins = serde_json::from_slice(text).map_err(|_| block.senseless())?;
             }
-            Kind::Keys => self.keys = Some(text.to_vec()),
-            Kind::Heading | Kind::Broken(_) | Kind::Damages | Kind::End => {}
+            BlockKind::Keys => self.keys = Some(text.to_vec()),
+            BlockKind::Heading | BlockKind::Broken(_) | BlockKind::Damages | BlockKind::End => {}
         }
         Ok(())
     }

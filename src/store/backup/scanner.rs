@@ -2,10 +2,10 @@
 
 use super::super::manifest::FORMAT;
 use super::super::sealing::MasterKey;
-use super::super::sealing::key::{KEY_LEN, Key, SEAL_LEN};
+use super::super::sealing::key::{KEY_LEN, SEAL_LEN, SealKey};
 use super::super::trees::{TREES, Tree};
-use super::block::{self, BODY_BYTES_MAX, HEAD_LEN, Head, Kind, MAGIC, VERSION};
-use super::fault::{BackupFault, Damage};
+use super::block::{self, BODY_BYTES_MAX, BlockHeader, BlockKind, HEAD_LEN, MAGIC, VERSION};
+use super::fault::{BackupFault, BlockDamage};
 
 /// Longest first line: the version has at most ten digits.
 const FIRST_LINE_MAX: usize = MAGIC.len() + 11;
@@ -19,7 +19,7 @@ const HEADING: usize = HEADING_CLEAR + KEY_LEN + SEAL_LEN;
 
 /// A summary of the part of a backup read so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct BackupSummary {
     /// The id of the master key that seals it.
     pub sealed_with: String,
     /// The format of the store in it.
@@ -46,42 +46,42 @@ pub struct Summary {
     pub unsealed: bool,
 }
 
-pub(super) struct Block {
+pub(super) struct BackupBlock {
     number: u64,
     at: u64,
-    pub(super) kind: Kind,
+    pub(super) kind: BlockKind,
     /// Its body, unsealed; `None` without a master key.
     pub(super) text: Option<Vec<u8>>,
 }
 
-impl Block {
+impl BackupBlock {
     /// The fault of a block whose unsealed body is malformed.
     pub(super) fn senseless(&self) -> BackupFault {
         let holds = Some(self.kind.name());
-        BackupFault::Damaged { block: self.number, at: self.at, holds, damage: Damage::Content }
+        BackupFault::Damaged { block: self.number, at: self.at, holds, damage: BlockDamage::Content }
     }
 }
 
 /// Reads and verifies a backup as it arrives.
 pub struct Scanner {
     master: Option<MasterKey>,
-    key: Option<Key>,
+    key: Option<SealKey>,
     arrived: Vec<u8>,
     begun: bool,
     ended: bool,
-    summary: Summary,
+    summary: BackupSummary,
 }
 
 impl Scanner {
     /// Reads a backup with the master key; without one, verifies checksums only.
     pub fn new(master: Option<MasterKey>) -> Self {
         let records = TREES.iter().map(|row| (row.tree, 0)).collect();
-        let summary = Summary { records, unsealed: master.is_some(), ..Summary::default() };
+        let summary = BackupSummary { records, unsealed: master.is_some(), ..BackupSummary::default() };
         Self { master, key: None, arrived: Vec::new(), begun: false, ended: false, summary }
     }
 
     /// The summary so far.
-    pub fn summary(&self) -> &Summary {
+    pub fn summary(&self) -> &BackupSummary {
         &self.summary
     }
 
@@ -97,13 +97,13 @@ impl Scanner {
     ///
     /// # Errors
     /// If the file is incomplete.
-    pub fn finish(self) -> Result<Summary, BackupFault> {
+    pub fn finish(self) -> Result<BackupSummary, BackupFault> {
         match self.ended {
             true => Ok(self.summary),
             false if !self.begun => Err(BackupFault::Foreign),
             false => {
-                let head = self.arrived.first_chunk().map(Head::read);
-                Err(self.damaged(head.and_then(|head| head.kind), Damage::CutShort))
+                let head = self.arrived.first_chunk().map(BlockHeader::read);
+                Err(self.damaged(head.and_then(|head| head.kind), BlockDamage::CutShort))
             }
         }
     }
@@ -112,7 +112,7 @@ impl Scanner {
     pub(super) fn push_to<E: From<BackupFault>>(
         &mut self,
         bytes: &[u8],
-        mut take: impl FnMut(Block) -> Result<(), E>,
+        mut take: impl FnMut(BackupBlock) -> Result<(), E>,
     ) -> Result<(), E> {
         self.arrived.extend_from_slice(bytes);
         if !self.begun && !self.begin()? {
@@ -147,27 +147,28 @@ impl Scanner {
     }
 
     /// The next block, once it has arrived completely.
-    fn next(&mut self) -> Result<Option<Block>, BackupFault> {
+    fn next(&mut self) -> Result<Option<BackupBlock>, BackupFault> {
         if self.ended && !self.arrived.is_empty() {
-            return Err(self.damaged(None, Damage::Trailing));
+            return Err(self.damaged(None, BlockDamage::Trailing));
         }
         let Some(bytes) = self.arrived.first_chunk::<HEAD_LEN>() else { return Ok(None) };
-        let head = Head::read(bytes);
+        let head = BlockHeader::read(bytes);
         if head.length > BODY_BYTES_MAX {
-            return Err(self.damaged(head.kind, Damage::Length));
+            return Err(self.damaged(head.kind, BlockDamage::Length));
         }
         let Some(body) = self.arrived.get(HEAD_LEN..HEAD_LEN + head.length) else { return Ok(None) };
         if !head.describes(body) {
-            return Err(self.damaged(head.kind, Damage::Checksum));
+            return Err(self.damaged(head.kind, BlockDamage::Checksum));
         }
-        let Some(kind) = head.kind else { return Err(self.damaged(None, Damage::Content)) };
-        if (kind == Kind::Heading) != (self.summary.blocks == 0) {
-            return Err(self.damaged(head.kind, Damage::Content));
+        let Some(kind) = head.kind else { return Err(self.damaged(None, BlockDamage::Content)) };
+        if (kind == BlockKind::Heading) != (self.summary.blocks == 0) {
+            return Err(self.damaged(head.kind, BlockDamage::Content));
         }
         let body = body.to_vec();
-        let text = if kind == Kind::Heading { self.open(&body)? } else { self.unsealed(kind, &head, &body)? };
-        let block = Block { number: self.summary.blocks, at: self.summary.bytes, kind, text };
-        if let (Kind::Damages, Some(text)) = (kind, &block.text) {
+        let text =
+            if kind == BlockKind::Heading { self.open(&body)? } else { self.unsealed(kind, &head, &body)? };
+        let block = BackupBlock { number: self.summary.blocks, at: self.summary.bytes, kind, text };
+        if let (BlockKind::Damages, Some(text)) = (kind, &block.text) {
             self.summary.damaged = serde_json::from_slice(text).map_err(|_| block.senseless())?;
         }
         self.count(kind, head.records);
@@ -178,7 +179,7 @@ impl Scanner {
 
     /// Reads the heading and opens the key of the backup.
     fn open(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, BackupFault> {
-        let damaged = |scanner: &Self| scanner.damaged(Some(Kind::Heading), Damage::Content);
+        let damaged = |scanner: &Self| scanner.damaged(Some(BlockKind::Heading), BlockDamage::Content);
         let body: &[u8; HEADING] = body.try_into().map_err(|_| damaged(self))?;
         let (clear, sealed) = body.split_at(HEADING_CLEAR);
         let (id, rest) = clear.split_at(ID);
@@ -193,7 +194,7 @@ impl Scanner {
         if let Some(master) = &self.master {
             let Some(key) = master.open(clear, sealed) else {
                 return Err(match master.id() == sealed_with {
-                    true => self.damaged(Some(Kind::Heading), Damage::Seal),
+                    true => self.damaged(Some(BlockKind::Heading), BlockDamage::Seal),
                     false => BackupFault::WrongMasterKey {
                         sealed_with,
                         given: master.id(),
@@ -210,30 +211,35 @@ impl Scanner {
         Ok(None)
     }
 
-    fn unsealed(&self, kind: Kind, head: &Head, body: &[u8]) -> Result<Option<Vec<u8>>, BackupFault> {
+    fn unsealed(
+        &self,
+        kind: BlockKind,
+        head: &BlockHeader,
+        body: &[u8],
+    ) -> Result<Option<Vec<u8>>, BackupFault> {
         let Some(key) = &self.key else { return Ok(None) };
         let text = block::opened(key, self.summary.blocks, kind, head.records, body);
-        let text = text.ok_or_else(|| self.damaged(Some(kind), Damage::Seal))?;
-        if kind == Kind::End && text != self.summary.blocks.to_be_bytes() {
-            return Err(self.damaged(Some(kind), Damage::Content));
+        let text = text.ok_or_else(|| self.damaged(Some(kind), BlockDamage::Seal))?;
+        if kind == BlockKind::End && text != self.summary.blocks.to_be_bytes() {
+            return Err(self.damaged(Some(kind), BlockDamage::Content));
         }
         Ok(Some(text))
     }
 
-    fn count(&mut self, kind: Kind, records: u32) {
+    fn count(&mut self, kind: BlockKind, records: u32) {
         self.summary.blocks += 1;
         match kind {
-            Kind::Records(tree) => self.summary.records[tree as usize].1 += u64::from(records),
-            Kind::Changes => self.summary.changes += u64::from(records),
-            Kind::Broken(tree) => self.summary.broken.push((tree, u64::from(records))),
-            Kind::Damages => self.summary.damages = u64::from(records),
-            Kind::End => self.ended = true,
-            Kind::Heading | Kind::Volumes | Kind::Keys => {}
+            BlockKind::Records(tree) => self.summary.records[tree as usize].1 += u64::from(records),
+            BlockKind::Changes => self.summary.changes += u64::from(records),
+            BlockKind::Broken(tree) => self.summary.broken.push((tree, u64::from(records))),
+            BlockKind::Damages => self.summary.damages = u64::from(records),
+            BlockKind::End => self.ended = true,
+            BlockKind::Heading | BlockKind::Volumes | BlockKind::Keys => {}
         }
     }
 
-    fn damaged(&self, kind: Option<Kind>, damage: Damage) -> BackupFault {
-        let Summary { blocks, bytes, .. } = self.summary;
-        BackupFault::Damaged { block: blocks, at: bytes, holds: kind.map(Kind::name), damage }
+    fn damaged(&self, kind: Option<BlockKind>, damage: BlockDamage) -> BackupFault {
+        let BackupSummary { blocks, bytes, .. } = self.summary;
+        BackupFault::Damaged { block: blocks, at: bytes, holds: kind.map(BlockKind::name), damage }
     }
 }

@@ -7,24 +7,24 @@ use std::sync::Arc;
 use chrono::Utc;
 
 use super::super::broken::BrokenRecord;
-use super::super::changes::{self, Change};
+use super::super::changes::{self, RecordChange};
 use super::super::disk::DiskError;
-use super::super::engine::Engine;
+use super::super::engine::StorageEngine;
 use super::super::frame::unframed;
 use super::super::manifest::FORMAT;
-use super::super::records::Records;
-use super::super::sealing::key::Key;
+use super::super::records::StoredRecords;
+use super::super::sealing::key::SealKey;
 use super::super::sealing::master_key::MasterKey;
 use super::super::tap::BackupError;
 use super::super::trees::Tree;
 use super::super::volume_number::Number;
-use super::block::{self, BLOCK_BYTES, Kind, MAGIC, VERSION};
+use super::block::{self, BLOCK_BYTES, BlockKind, MAGIC, VERSION};
 
 /// A backup in progress: call [`step`](Self::step) until it returns `None`. Otherwise the file is incomplete.
 pub struct Backup {
-    records: Arc<Records>,
+    records: Arc<StoredRecords>,
     master: MasterKey,
-    key: Key,
+    key: SealKey,
     /// The volumes still to copy; the first is in progress.
     volumes: VecDeque<Number>,
     /// Where to continue in that volume.
@@ -38,14 +38,14 @@ pub struct Backup {
 
 impl Backup {
     /// Begins a backup, which includes everything acknowledged so far.
-    pub(crate) fn begin(records: Arc<Records>) -> Result<Self, BackupError> {
+    pub(crate) fn begin(records: Arc<StoredRecords>) -> Result<Self, BackupError> {
         records.still(|| records.tap.begin())?;
         let master = records.sealing().master_key();
         Ok(Self {
             volumes: records.volumes().numbers().into(),
             records,
             master,
-            key: Key::random(),
+            key: SealKey::random(),
             from: Bound::Unbounded,
             is_whole: false,
             missed: 0,
@@ -83,7 +83,7 @@ impl Backup {
         let clear = [id.as_bytes(), &FORMAT.to_be_bytes(), &now, &bytes].concat();
         let sealed = self.master.key.seal(&clear, self.key.bytes());
         self.number += 1;
-        let block = block::framed(Kind::Heading, 0, &[clear, sealed].concat());
+        let block = block::framed(BlockKind::Heading, 0, &[clear, sealed].concat());
         Ok([format!("{MAGIC}{VERSION}\n").as_bytes(), &block].concat())
     }
 
@@ -108,7 +108,7 @@ impl Backup {
                     }
                     return self.copied_block(block_kind.unwrap_or(kind), records, &text).map(Some);
                 }
-                if let (Kind::Records(tree), Err(reason)) = (kind, unframed(&value)) {
+                if let (BlockKind::Records(tree), Err(reason)) = (kind, unframed(&value)) {
                     self.records.report(&BrokenRecord::new(tree, &key[1..], reason));
                     *self.broken.entry(tree).or_default() += 1;
                 }
@@ -125,7 +125,7 @@ impl Backup {
         Ok(None)
     }
 
-    fn copied_block(&mut self, kind: Kind, records: u32, text: &[u8]) -> Result<Vec<u8>, BackupError> {
+    fn copied_block(&mut self, kind: BlockKind, records: u32, text: &[u8]) -> Result<Vec<u8>, BackupError> {
         let block = self.block(kind, records, text);
         Ok([block, self.changes()?].concat())
     }
@@ -144,10 +144,10 @@ impl Backup {
         let mut bytes = changes?;
         bytes.extend(self.damaged());
         let volumes = serde_json::to_vec(&volumes).expect("numbers are written in any case");
-        bytes.extend(self.block(Kind::Volumes, 0, &volumes));
-        bytes.extend(self.block(Kind::Keys, 0, &keys));
+        bytes.extend(self.block(BlockKind::Volumes, 0, &volumes));
+        bytes.extend(self.block(BlockKind::Keys, 0, &keys));
         let blocks = self.number.to_be_bytes();
-        bytes.extend(self.block(Kind::End, 0, &blocks));
+        bytes.extend(self.block(BlockKind::End, 0, &blocks));
         Ok(bytes)
     }
 
@@ -156,7 +156,7 @@ impl Backup {
         let mut bytes = Vec::new();
         for (tree, records) in std::mem::take(&mut self.broken) {
             self.missed += u64::from(records);
-            bytes.extend(self.block(Kind::Broken(tree), records, &[]));
+            bytes.extend(self.block(BlockKind::Broken(tree), records, &[]));
         }
         let damages = self.records.volumes().damages.all();
         let told: Vec<String> =
@@ -164,7 +164,7 @@ impl Backup {
         self.missed += told.len() as u64;
         if !told.is_empty() {
             let text = serde_json::to_vec(&told).expect("sentences are written in any case");
-            bytes.extend(self.block(Kind::Damages, told.len() as u32, &text));
+            bytes.extend(self.block(BlockKind::Damages, told.len() as u32, &text));
         }
         bytes
     }
@@ -177,17 +177,17 @@ impl Backup {
             let mut text = Vec::new();
             let mut records = 0;
             while text.len() < BLOCK_BYTES
-                && let Some(Change { volume, key, value }) = changes.next()
+                && let Some(RecordChange { volume, key, value }) = changes.next()
             {
                 changes::push(&mut text, volume, &key, value.as_deref());
                 records += 1;
             }
-            bytes.extend(self.block(Kind::Changes, records, &text));
+            bytes.extend(self.block(BlockKind::Changes, records, &text));
         }
         Ok(bytes)
     }
 
-    fn block(&mut self, kind: Kind, records: u32, text: &[u8]) -> Vec<u8> {
+    fn block(&mut self, kind: BlockKind, records: u32, text: &[u8]) -> Vec<u8> {
         let block = block::sealed(&self.key, self.number, kind, records, text);
         self.number += 1;
         block
@@ -195,8 +195,8 @@ impl Backup {
 }
 
 /// The kind of block for a record; a record of no tree goes as a change.
-fn kind_of(key: &[u8]) -> Kind {
-    Tree::split(key).map_or(Kind::Changes, |(tree, _)| Kind::Records(tree))
+fn kind_of(key: &[u8]) -> BlockKind {
+    Tree::split(key).map_or(BlockKind::Changes, |(tree, _)| BlockKind::Records(tree))
 }
 
 fn disk(error: DiskError) -> BackupError {

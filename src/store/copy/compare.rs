@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
-use super::side::{Payload, Side, tree_of};
-use crate::progress::Progress;
+use super::side::{CopySide, KeyedPayload, tree_of};
+use crate::progress::PhaseProgress;
 use crate::sealing::data_key;
 use crate::trees::{TREES, Tree};
 
@@ -19,7 +19,7 @@ const LOOKED_UP: usize = 500;
 
 /// The comparison of both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compared {
+pub struct StoreComparison {
     /// By tree, in the order of [`TREES`]; trees that are empty on both sides are left out.
     pub trees: Vec<TreeCounts>,
     /// Whether the sealed keys are equal.
@@ -34,14 +34,14 @@ pub struct TreeCounts {
     /// The tree.
     pub tree: Tree,
     /// Of the source.
-    pub source: Counted,
+    pub source: TreeDigest,
     /// Of the copy.
-    pub target: Counted,
+    pub target: TreeDigest,
 }
 
 /// The records of a tree on one side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct TreeDigest {
     /// Number of records.
     pub records: u64,
     /// Sum of their digests.
@@ -59,7 +59,7 @@ pub struct Difference {
     pub how: &'static str,
 }
 
-impl Compared {
+impl StoreComparison {
     /// Whether both sides are equal.
     pub fn is_equal(&self) -> bool {
         self.are_keys_equal && self.trees.iter().all(|counts| counts.source == counts.target)
@@ -67,11 +67,11 @@ impl Compared {
 }
 
 pub(super) fn compare(
-    source: &impl Side,
-    target: &impl Side,
-    tell: &mut dyn FnMut(Progress),
-) -> Result<Compared, CopyError> {
-    let mut progress = Progress::begins("comparing", Some(2 * source.bytes()?));
+    source: &impl CopySide,
+    target: &impl CopySide,
+    tell: &mut dyn FnMut(PhaseProgress),
+) -> Result<StoreComparison, CopyError> {
+    let mut progress = PhaseProgress::begins("comparing", Some(2 * source.bytes()?));
     let ours = counted(source, &mut progress, tell)?;
     let theirs = counted(target, &mut progress, tell)?;
     let counts = |tree: Tree| TreeCounts {
@@ -84,15 +84,15 @@ pub(super) fn compare(
     let difference = differs.map(|tree| first_difference(source, target, tree)).transpose()?.flatten();
     let is_there = |counts: &TreeCounts| counts.source.records + counts.target.records > 0;
     let trees = trees.into_iter().filter(is_there).collect();
-    Ok(Compared { trees, are_keys_equal: source.keys()? == target.keys()?, difference })
+    Ok(StoreComparison { trees, are_keys_equal: source.keys()? == target.keys()?, difference })
 }
 
 fn counted(
-    side: &impl Side,
-    progress: &mut Progress,
-    tell: &mut dyn FnMut(Progress),
-) -> Result<BTreeMap<Tree, Counted>, CopyError> {
-    let (mut counts, mut told) = (BTreeMap::<Tree, Counted>::new(), progress.read);
+    side: &impl CopySide,
+    progress: &mut PhaseProgress,
+    tell: &mut dyn FnMut(PhaseProgress),
+) -> Result<BTreeMap<Tree, TreeDigest>, CopyError> {
+    let (mut counts, mut told) = (BTreeMap::<Tree, TreeDigest>::new(), progress.read);
     for part in side.parts() {
         for record in side.walk(part, Vec::new()) {
             let record = record?;
@@ -115,7 +115,7 @@ fn comparable(tree: Tree, payload: &[u8]) -> &[u8] {
     if tree == Tree::LeadKeys { data_key::without_volume(payload) } else { payload }
 }
 
-fn digest(tree: Tree, (sled_key, payload): &Payload) -> u128 {
+fn digest(tree: Tree, (sled_key, payload): &KeyedPayload) -> u128 {
     let mut hasher = Sha256::new();
     hasher.update((sled_key.len() as u64).to_be_bytes());
     hasher.update(sled_key);
@@ -126,8 +126,8 @@ fn digest(tree: Tree, (sled_key, payload): &Payload) -> u128 {
 
 /// The first record of a tree that is missing on one side, or has another payload there.
 fn first_difference(
-    source: &impl Side,
-    target: &impl Side,
+    source: &impl CopySide,
+    target: &impl CopySide,
     tree: Tree,
 ) -> Result<Option<Difference>, CopyError> {
     let missing = least_unlike(source, target, tree, "it is missing in the copy")?;
@@ -138,8 +138,8 @@ fn first_difference(
 
 /// The first key of one side that is missing on the other or differs there, and how.
 fn least_unlike(
-    side: &impl Side,
-    other: &impl Side,
+    side: &impl CopySide,
+    other: &impl CopySide,
     tree: Tree,
     missing: &'static str,
 ) -> Result<Option<(Vec<u8>, &'static str)>, CopyError> {
@@ -151,7 +151,7 @@ fn least_unlike(
             Err(_) => true,
         });
         loop {
-            let page = records.by_ref().take(LOOKED_UP).collect::<Result<Vec<Payload>, _>>()?;
+            let page = records.by_ref().take(LOOKED_UP).collect::<Result<Vec<KeyedPayload>, _>>()?;
             if page.is_empty() {
                 break;
             }

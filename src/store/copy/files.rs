@@ -4,13 +4,13 @@ use std::ops::Bound;
 
 use super::error::CopyError;
 use super::marker::{self, Marker};
-use super::side::{Payload, Side, tree_of};
+use super::side::{CopySide, KeyedPayload, tree_of};
 use super::spans;
-use crate::changes::Change;
-use crate::engine::{Walk, walk_or_error};
+use crate::changes::RecordChange;
+use crate::engine::{EntryWalk, walk_or_error};
 use crate::error::{StoreError, io_error};
 use crate::frame::framed;
-use crate::open::{self, Opened};
+use crate::open::{self, OpenedFiles};
 use crate::options::StoreOptions;
 use crate::raw::read_clear;
 use crate::sealing::key_file::KeyFile;
@@ -19,13 +19,13 @@ use crate::sealing::{MasterKey, data_key, id_of};
 use crate::trees::Tree;
 use crate::volume_number::BASE;
 
-pub(super) struct Files {
+pub(super) struct FilesSide {
     options: StoreOptions,
     master: MasterKey,
-    opened: Option<Opened>,
+    opened: Option<OpenedFiles>,
 }
 
-impl Files {
+impl FilesSide {
     /// An existing store, locked from now on.
     pub(super) fn source(options: &StoreOptions, master: MasterKey) -> Result<Self, CopyError> {
         let mut files = Self::target(options, master);
@@ -46,16 +46,16 @@ impl Files {
         Ok(())
     }
 
-    fn opened(&self) -> &Opened {
+    fn opened(&self) -> &OpenedFiles {
         self.opened.as_ref().expect("it is opened before it is read")
     }
 
-    fn opened_mut(&mut self) -> &mut Opened {
+    fn opened_mut(&mut self) -> &mut OpenedFiles {
         self.opened.as_mut().expect("it is opened before it is written")
     }
 
     /// The change that writes a record into its volume.
-    fn change(&self, (sled_key, payload): Payload) -> Result<Change, CopyError> {
+    fn change(&self, (sled_key, payload): KeyedPayload) -> Result<RecordChange, CopyError> {
         let (tree, key) = tree_of(&sled_key, &self.place())?;
         let records = &self.opened().records;
         let payload = match tree {
@@ -63,7 +63,7 @@ impl Files {
             _ => payload,
         };
         let volume = records.volume_of(&**records, &sled_key)?;
-        Ok(Change { volume, value: Some(framed(&payload)), key: sled_key })
+        Ok(RecordChange { volume, value: Some(framed(&payload)), key: sled_key })
     }
 
     /// Whether there are no records, apart from those that are never copied.
@@ -73,7 +73,7 @@ impl Files {
     }
 }
 
-impl Side for Files {
+impl CopySide for FilesSide {
     fn place(&self) -> String {
         format!("`{}` (`store.path`)", self.options.path.display())
     }
@@ -82,7 +82,7 @@ impl Side for Files {
         self.opened().records.volumes().numbers()
     }
 
-    fn entries(&self, part: u32, after: Vec<u8>) -> Walk {
+    fn entries(&self, part: u32, after: Vec<u8>) -> EntryWalk {
         let from = if after.is_empty() { Bound::Unbounded } else { Bound::Excluded(after) };
         walk_or_error(self.opened().records.walk_volume(part, &from))
     }
@@ -150,7 +150,7 @@ impl Side for Files {
         }
     }
 
-    fn prepare(&mut self, keys: &[u8], _marker: &Marker, source: &impl Side) -> Result<(), CopyError> {
+    fn prepare(&mut self, keys: &[u8], _marker: &Marker, source: &impl CopySide) -> Result<(), CopyError> {
         marker::claim(&self.options.path).map_err(|error| io_error(&self.options.path, error))?;
         let is_open = self.opened.is_some();
         if !is_open || self.keys()?.as_deref() != Some(keys) {
@@ -172,11 +172,11 @@ impl Side for Files {
         Ok(())
     }
 
-    fn write(&mut self, records: Vec<Payload>, marker: Option<&Marker>) -> Result<(), CopyError> {
+    fn write(&mut self, records: Vec<KeyedPayload>, marker: Option<&Marker>) -> Result<(), CopyError> {
         let mut changes =
             records.into_iter().map(|record| self.change(record)).collect::<Result<Vec<_>, _>>()?;
         let (key, value) = (Marker::sled_key(), marker.map(Marker::raw));
-        changes.push(Change { volume: BASE, key, value });
+        changes.push(RecordChange { volume: BASE, key, value });
         self.opened_mut().committer.writer.write_as_is(changes).map_err(StoreError::Disk)?;
         Ok(marker::release(&self.options.path).map_err(|error| io_error(&self.options.path, error))?)
     }

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
-use super::side::Side;
+use super::side::CopySide;
 use crate::arrival::LAST_ARRIVAL;
 use crate::codec;
 use crate::disk;
-use crate::engine::Engine;
+use crate::engine::StorageEngine;
 use crate::error::{StoreError, io_error};
 use crate::frame::framed;
-use crate::postgres::{PROBE, Tables};
+use crate::postgres::{DatabaseTables, PROBE};
 use crate::sealing::{MasterKey, id_of};
 use crate::trees::Tree;
 use offerd_base::config::PostgresSettings;
@@ -41,7 +41,7 @@ pub(super) struct Marker {
 
 impl Marker {
     /// The marker of a copy that begins.
-    pub(super) fn begins(source: &impl Side, keys: &[u8], master: &MasterKey) -> Result<Self, CopyError> {
+    pub(super) fn begins(source: &impl CopySide, keys: &[u8], master: &MasterKey) -> Result<Self, CopyError> {
         let last = source.payloads(&[Tree::Meta.sled_key(LAST_ARRIVAL)])?;
         Ok(Self {
             source: const_hex::encode(id_of(keys, master)?),
@@ -70,7 +70,7 @@ impl Marker {
 }
 
 /// Reads the marker of a side.
-pub(super) fn of(side: &impl Side) -> Result<Option<Marker>, CopyError> {
+pub(super) fn of(side: &impl CopySide) -> Result<Option<Marker>, CopyError> {
     let found = side.payloads(&[Marker::sled_key()])?.into_iter().flatten().next();
     let place = side.place();
     let unread =
@@ -105,11 +105,11 @@ pub(crate) fn refuse_claimed(directory: &Path) -> Result<(), StoreError> {
 
 /// Refuses a database with an unfinished copy, without opening it.
 pub(crate) fn refuse_unfinished_in(database: &PostgresSettings) -> Result<(), StoreError> {
-    let found = Tables::of(database)?.raw_of(vec![Marker::sled_key()])?;
+    let found = DatabaseTables::of(database)?.raw_of(vec![Marker::sled_key()])?;
     if found.is_empty() { Ok(()) } else { Err(StoreError::Unfinished) }
 }
 
-pub(crate) fn refuse_unfinished(engine: &(impl Engine + ?Sized)) -> Result<(), StoreError> {
+pub(crate) fn refuse_unfinished(engine: &(impl StorageEngine + ?Sized)) -> Result<(), StoreError> {
     match engine.raw(&Marker::sled_key())? {
         None => Ok(()),
         Some(_) => Err(StoreError::Unfinished),

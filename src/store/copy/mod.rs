@@ -27,24 +27,24 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-pub use self::compare::{Compared, Counted, Difference, TreeCounts};
+pub use self::compare::{Difference, StoreComparison, TreeCounts, TreeDigest};
 pub use self::error::CopyError;
-use self::files::Files;
+use self::files::FilesSide;
 use self::marker::Marker;
 pub(super) use self::marker::{refuse_claimed, refuse_unfinished, refuse_unfinished_in};
-use self::side::Side;
+use self::side::CopySide;
 use self::tables::DatabaseSide;
 use super::options::StoreOptions;
-use super::progress::Progress;
+use super::progress::PhaseProgress;
 use super::sealing::MasterKey;
 use offerd_base::config::PostgresSettings;
 
 /// Batch size.
-const AT_ONCE: Portion = Portion { bytes: 1024 * 1024, records: 2000 };
+const AT_ONCE: CopyBatch = CopyBatch { bytes: 1024 * 1024, records: 2000 };
 
 /// The size of a batch.
 #[derive(Debug, Clone, Copy)]
-struct Portion {
+struct CopyBatch {
     bytes: usize,
     records: usize,
 }
@@ -66,11 +66,11 @@ pub struct Copied {
     /// Records written by this run.
     pub written: u64,
     /// The comparison of both sides.
-    pub compared: Compared,
+    pub compared: StoreComparison,
 }
 
 /// Copies the store between the directory of the options and a database. Once this returns `Ok` with an equal
-/// [comparison](Compared::is_equal), all records are durable on the other side; the source is unchanged.
+/// [comparison](StoreComparison::is_equal), all records are durable on the other side; the source is unchanged.
 /// Blocks while both sides are read completely.
 ///
 /// # Errors
@@ -79,7 +79,7 @@ pub fn copy(
     options: &StoreOptions,
     database: &PostgresSettings,
     direction: Direction,
-    tell: &mut dyn FnMut(Progress),
+    tell: &mut dyn FnMut(PhaseProgress),
 ) -> Result<Copied, CopyError> {
     copy_in(options, database, direction, AT_ONCE, tell)
 }
@@ -88,8 +88,8 @@ fn copy_in(
     options: &StoreOptions,
     database: &PostgresSettings,
     direction: Direction,
-    at_once: Portion,
-    tell: &mut dyn FnMut(Progress),
+    at_once: CopyBatch,
+    tell: &mut dyn FnMut(PhaseProgress),
 ) -> Result<Copied, CopyError> {
     let master =
         MasterKey::find(options.master_key_file.as_deref(), &options.path)?.ok_or(CopyError::NoMasterKey)?;
@@ -97,27 +97,27 @@ fn copy_in(
     let tables = DatabaseSide::of(database)?;
     match direction {
         Direction::IntoDatabase => {
-            let mut files = Files::source(&options, master.clone())?;
-            Begun::on(&mut files, tables, &master)?.run(&mut files, at_once, tell)
+            let mut files = FilesSide::source(&options, master.clone())?;
+            StartedCopy::on(&mut files, tables, &master)?.run(&mut files, at_once, tell)
         }
         Direction::IntoFiles => {
             let mut tables = tables;
-            let target = Files::target(&options, master.clone());
-            Begun::on(&mut tables, target, &master)?.run(&mut tables, at_once, tell)
+            let target = FilesSide::target(&options, master.clone());
+            StartedCopy::on(&mut tables, target, &master)?.run(&mut tables, at_once, tell)
         }
     }
 }
 
 /// A copy whose sides have been checked.
-struct Begun<T> {
+struct StartedCopy<T> {
     target: T,
     marker: Marker,
     is_resumed: bool,
 }
 
-impl<T: Side> Begun<T> {
+impl<T: CopySide> StartedCopy<T> {
     /// Checks that both sides are free, and that the target is empty or has a part of the same source.
-    fn on(source: &mut impl Side, mut target: T, master: &MasterKey) -> Result<Self, CopyError> {
+    fn on(source: &mut impl CopySide, mut target: T, master: &MasterKey) -> Result<Self, CopyError> {
         let keys = source.begin(master)?;
         if marker::of(source)?.is_some() {
             return Err(CopyError::SourceUnfinished(source.place()));
@@ -138,9 +138,9 @@ impl<T: Side> Begun<T> {
 
     fn run(
         mut self,
-        source: &mut impl Side,
-        at_once: Portion,
-        tell: &mut dyn FnMut(Progress),
+        source: &mut impl CopySide,
+        at_once: CopyBatch,
+        tell: &mut dyn FnMut(PhaseProgress),
     ) -> Result<Copied, CopyError> {
         let written = self.transfer(source, at_once, tell)?;
         let compared = compare::compare(source, &self.target, tell)?;
@@ -155,11 +155,11 @@ impl<T: Side> Begun<T> {
     /// Copies the rest and counts it.
     fn transfer(
         &mut self,
-        source: &impl Side,
-        at_once: Portion,
-        tell: &mut dyn FnMut(Progress),
+        source: &impl CopySide,
+        at_once: CopyBatch,
+        tell: &mut dyn FnMut(PhaseProgress),
     ) -> Result<u64, CopyError> {
-        let (mut progress, mut written) = (Progress::begins("copying", Some(source.bytes()?)), 0);
+        let (mut progress, mut written) = (PhaseProgress::begins("copying", Some(source.bytes()?)), 0);
         // Marks the target before its first record, so that nobody opens an incomplete copy.
         self.target.write(Vec::new(), Some(&self.marker))?;
         for part in source.parts() {

@@ -4,19 +4,19 @@ use super::error::CopyError;
 use super::marker::{Marker, stays};
 use crate::broken::BrokenRecord;
 use crate::disk::DiskResult;
-use crate::engine::{Entry, Walk};
+use crate::engine::{EntryWalk, RawEntry};
 use crate::frame::unframed;
 use crate::sealing::MasterKey;
 use crate::trees::Tree;
 
 /// A key with the prefix of its tree, and its payload as stored, sealed.
-pub(super) type Payload = (Vec<u8>, Vec<u8>);
+pub(super) type KeyedPayload = (Vec<u8>, Vec<u8>);
 
 /// A stream of payloads.
-pub(super) type Payloads<'a> = Box<dyn Iterator<Item = Result<Payload, CopyError>> + 'a>;
+pub(super) type Payloads<'a> = Box<dyn Iterator<Item = Result<KeyedPayload, CopyError>> + 'a>;
 
 /// A side of a copy.
-pub(super) trait Side {
+pub(super) trait CopySide {
     /// Its name in messages.
     fn place(&self) -> String;
 
@@ -24,11 +24,11 @@ pub(super) trait Side {
     fn parts(&self) -> Vec<u32>;
 
     /// All entries of a part after a key, in key order.
-    fn entries(&self, part: u32, after: Vec<u8>) -> Walk;
+    fn entries(&self, part: u32, after: Vec<u8>) -> EntryWalk;
 
     /// The records of a part after a key that are to be copied.
     fn walk(&self, part: u32, after: Vec<u8>) -> Payloads<'_> {
-        let is_copied = |entry: &DiskResult<Entry>| !matches!(entry, Ok((sled_key, _)) if stays(sled_key));
+        let is_copied = |entry: &DiskResult<RawEntry>| !matches!(entry, Ok((sled_key, _)) if stays(sled_key));
         let copied = self.entries(part, after).filter(is_copied);
         Box::new(copied.map(|entry| payload(entry?, &self.place())))
     }
@@ -57,10 +57,10 @@ pub(super) trait Side {
     fn look(&mut self, keys: &[u8], master: &MasterKey) -> Result<Option<Marker>, CopyError>;
 
     /// Creates the target's storage with these keys, marked as an unfinished copy from the start.
-    fn prepare(&mut self, keys: &[u8], marker: &Marker, source: &impl Side) -> Result<(), CopyError>;
+    fn prepare(&mut self, keys: &[u8], marker: &Marker, source: &impl CopySide) -> Result<(), CopyError>;
 
     /// Writes records and the marker atomically. Without a marker, the copy is finished.
-    fn write(&mut self, records: Vec<Payload>, marker: Option<&Marker>) -> Result<(), CopyError>;
+    fn write(&mut self, records: Vec<KeyedPayload>, marker: Option<&Marker>) -> Result<(), CopyError>;
 
     /// Target only: ends the writing.
     fn finish(&mut self) -> Result<(), CopyError> {
@@ -75,7 +75,7 @@ pub(super) fn tree_of<'k>(sled_key: &'k [u8], place: &str) -> Result<(Tree, &'k 
 }
 
 /// The key and the payload of a raw entry.
-pub(super) fn payload((sled_key, raw): Entry, place: &str) -> Result<Payload, CopyError> {
+pub(super) fn payload((sled_key, raw): RawEntry, place: &str) -> Result<KeyedPayload, CopyError> {
     let (tree, key) = tree_of(&sled_key, place)?;
     let payload = unframed(&raw).map_err(|reason| CopyError::Broken(BrokenRecord::new(tree, key, reason)))?;
     Ok((sled_key, payload.to_vec()))

@@ -6,20 +6,20 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use super::error::CopyError;
-use super::side::Side;
+use super::side::CopySide;
 use crate::arrival::LAST_ARRIVAL;
 use crate::clock::uuid_ms;
 use crate::options::StoreOptions;
 use crate::sealing::data_key;
-use crate::trees::{Kept, Tree};
-use crate::volume_number::{Begins, Number};
+use crate::trees::{Tree, VolumeSelector};
+use crate::volume_number::{Number, VolumeStart};
 use crate::volumes::{Volumes, time_ms};
 
 /// Volumes begin on the hour.
 const HOUR_MS: u64 = 60 * 60 * 1000;
 
 /// When the volumes begin. The first one begins before all records.
-pub(super) fn planned(source: &impl Side, options: &StoreOptions) -> Result<Vec<Begins>, CopyError> {
+pub(super) fn planned(source: &impl CopySide, options: &StoreOptions) -> Result<Vec<VolumeStart>, CopyError> {
     let last = source.payloads(&[Tree::Meta.sled_key(LAST_ARRIVAL)])?.into_iter().flatten().next();
     let last_ms = last.and_then(|last| last.try_into().ok()).map_or(0, u64::from_be_bytes) / 1000;
     let mut hours = BTreeMap::<u64, u64>::new();
@@ -33,14 +33,14 @@ pub(super) fn planned(source: &impl Side, options: &StoreOptions) -> Result<Vec<
 }
 
 /// Begins of volumes with at most `volume_bytes` each, unless a single hour has more.
-fn begins(hours: &BTreeMap<u64, u64>, volume_bytes: u64, volume_age_ms: u64) -> Vec<Begins> {
+fn begins(hours: &BTreeMap<u64, u64>, volume_bytes: u64, volume_age_ms: u64) -> Vec<VolumeStart> {
     let Some((first, _)) = hours.first_key_value() else { return Vec::new() };
-    let mut begins = vec![Begins { span_ms: 0, use_ms: first * HOUR_MS }];
+    let mut begins = vec![VolumeStart { span_ms: 0, use_ms: first * HOUR_MS }];
     let (mut begun_ms, mut bytes) = (first * HOUR_MS, 0);
     for (hour, more) in hours {
         let at_ms = hour * HOUR_MS;
         if bytes > 0 && (bytes + more > volume_bytes || at_ms - begun_ms >= volume_age_ms) {
-            begins.push(Begins { span_ms: at_ms, use_ms: at_ms });
+            begins.push(VolumeStart { span_ms: at_ms, use_ms: at_ms });
             (begun_ms, bytes) = (at_ms, 0);
         }
         bytes += more;
@@ -59,7 +59,7 @@ pub(super) fn of_lead(volumes: &Volumes, place: &[u8]) -> Number {
 fn written_ms(sled_key: &[u8]) -> Option<u64> {
     let (tree, key) = Tree::split(sled_key)?;
     match tree.row().kept {
-        Kept::WithLead => uuid_ms(Uuid::from_slice(key.get(..16)?).ok()?),
+        VolumeSelector::WithLead => uuid_ms(Uuid::from_slice(key.get(..16)?).ok()?),
         _ => time_ms(tree, key),
     }
 }

@@ -7,10 +7,10 @@ use uuid::Uuid;
 
 use super::error::CopyError;
 use super::marker::{self, Marker};
-use super::side::{Payload, Side, payload};
-use crate::engine::{Entry, Walk};
+use super::side::{CopySide, KeyedPayload, payload};
+use crate::engine::{EntryWalk, RawEntry};
 use crate::frame::framed;
-use crate::postgres::{END, Tables};
+use crate::postgres::{DatabaseTables, END};
 use crate::sealing::{MasterKey, id_of, is_unfinished};
 use crate::trees::Tree;
 use offerd_base::config::PostgresSettings;
@@ -19,7 +19,7 @@ use offerd_base::config::PostgresSettings;
 const PARTS: [u32; 2] = [0, 1];
 
 pub(super) struct DatabaseSide {
-    tables: Tables,
+    tables: DatabaseTables,
     /// The nodes that were known at the start.
     known: BTreeSet<Uuid>,
     /// The size of the records, cached.
@@ -32,7 +32,7 @@ impl DatabaseSide {
     /// The database of these options.
     pub(super) fn of(options: &PostgresSettings) -> Result<Self, CopyError> {
         Ok(Self {
-            tables: Tables::of(options)?,
+            tables: DatabaseTables::of(options)?,
             known: BTreeSet::new(),
             bytes: OnceCell::new(),
             is_claimed: false,
@@ -49,7 +49,7 @@ impl DatabaseSide {
     }
 }
 
-impl Side for DatabaseSide {
+impl CopySide for DatabaseSide {
     fn place(&self) -> String {
         "the database of `store.postgres.url`".to_owned()
     }
@@ -58,7 +58,7 @@ impl Side for DatabaseSide {
         PARTS.to_vec()
     }
 
-    fn entries(&self, part: u32, after: Vec<u8>) -> Walk {
+    fn entries(&self, part: u32, after: Vec<u8>) -> EntryWalk {
         let keys = Tree::LeadKeys.row().prefix;
         let from = if after.is_empty() { after } else { [&after[..], &[0]].concat() };
         match part {
@@ -139,13 +139,14 @@ impl Side for DatabaseSide {
         }
     }
 
-    fn prepare(&mut self, keys: &[u8], marker: &Marker, _source: &impl Side) -> Result<(), CopyError> {
+    fn prepare(&mut self, keys: &[u8], marker: &Marker, _source: &impl CopySide) -> Result<(), CopyError> {
         self.tables.make_with(Marker::sled_key(), marker.raw())?;
         Ok(self.tables.put_keys(keys)?)
     }
 
-    fn write(&mut self, records: Vec<Payload>, marker: Option<&Marker>) -> Result<(), CopyError> {
-        let mut put: Vec<Entry> = records.into_iter().map(|(key, payload)| (key, framed(&payload))).collect();
+    fn write(&mut self, records: Vec<KeyedPayload>, marker: Option<&Marker>) -> Result<(), CopyError> {
+        let mut put: Vec<RawEntry> =
+            records.into_iter().map(|(key, payload)| (key, framed(&payload))).collect();
         let mut removed = Vec::new();
         match marker {
             Some(marker) => put.push((Marker::sled_key(), marker.raw())),

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::testing::database;
-use crate::{Clock, ClockLimits, Commit, Kept, Seal, Store, StoreError, TREES, Tree};
+use crate::{Clock, ClockLimits, Commit, Seal, Store, StoreError, TREES, Tree, VolumeSelector};
 
 /// When the first record of the test was written.
 const MARCH_MS: u64 = 1_772_323_200_000;
@@ -55,7 +55,7 @@ impl Sides {
         let options = if direction == Direction::IntoDatabase { &self.there } else { &self.back };
         let mut told = 0;
         let killed = catch_unwind(AssertUnwindSafe(|| {
-            let small = Portion { bytes: usize::MAX, records: 3 };
+            let small = CopyBatch { bytes: usize::MAX, records: 3 };
             let tell = &mut |_| {
                 told += 1;
                 assert!(told < after, "it is killed here");
@@ -103,8 +103,10 @@ fn filled(options: &StoreOptions) -> (Uuid, Uuid) {
         for row in TREES.iter().filter(|row| row.seal != Seal::Passing && row.tree != Tree::LeadKeys) {
             commit = match row.kept {
                 _ if Tree::FEEDS.contains(&row.tree) => commit.append(row.tree, company, [number as u8; 9]),
-                Kept::WithLead => commit.put(row.tree, [lead.as_bytes(), &[1][..]].concat(), "with the lead"),
-                Kept::ByTime => commit.put(row.tree, table.as_bytes(), "by time"),
+                VolumeSelector::WithLead => {
+                    commit.put(row.tree, [lead.as_bytes(), &[1][..]].concat(), "with the lead")
+                }
+                VolumeSelector::ByTime => commit.put(row.tree, table.as_bytes(), "by time"),
                 _ if row.tree == Tree::Identities => {
                     let at_ms = i64::try_from(MARCH_MS + number * DAY_MS).unwrap();
                     commit.identify(company, [number as u8; 32], at_ms, DAY_MS as i64)
@@ -192,8 +194,8 @@ fn a_copy_that_ended_before_its_first_record_is_opened_by_nobody_either() {
     filled(&sides.there);
     let master = MasterKey::find(sides.there.master_key_file.as_deref(), &sides.there.path).unwrap().unwrap();
     {
-        let mut files = Files::source(&sides.there, master.clone()).unwrap();
-        drop(Begun::on(&mut files, DatabaseSide::of(&sides.database).unwrap(), &master).unwrap());
+        let mut files = FilesSide::source(&sides.there, master.clone()).unwrap();
+        drop(StartedCopy::on(&mut files, DatabaseSide::of(&sides.database).unwrap(), &master).unwrap());
     }
     assert!(matches!(sides.in_database(), Err(StoreError::Unfinished)));
     let looked_at = StoreOptions { database: Some(sides.database.clone()), ..sides.back.clone() };
@@ -201,7 +203,7 @@ fn a_copy_that_ended_before_its_first_record_is_opened_by_nobody_either() {
     assert!(sides.copied(Direction::IntoDatabase).unwrap().compared.is_equal());
     {
         let mut tables = DatabaseSide::of(&sides.database).unwrap();
-        drop(Begun::on(&mut tables, Files::target(&sides.back, master.clone()), &master).unwrap());
+        drop(StartedCopy::on(&mut tables, FilesSide::target(&sides.back, master.clone()), &master).unwrap());
     }
     assert!(matches!(Store::open(sides.back.clone()), Err(StoreError::Unfinished)));
     assert!(sides.copied(Direction::IntoFiles).unwrap().compared.is_equal());
@@ -264,7 +266,7 @@ fn a_difference_is_named_by_its_tree_and_key() {
     drop(store);
     let master = MasterKey::read(sides.there.master_key_file.as_deref().unwrap()).unwrap();
     let (files, tables) =
-        (Files::source(&sides.there, master).unwrap(), DatabaseSide::of(&sides.database).unwrap());
+        (FilesSide::source(&sides.there, master).unwrap(), DatabaseSide::of(&sides.database).unwrap());
     let compared = compare::compare(&files, &tables, &mut |_| {}).unwrap();
     assert!(!compared.is_equal());
     let difference = compared.difference.unwrap();

@@ -19,10 +19,10 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-pub(super) use self::replay::{Looked, Replay};
+pub(super) use self::replay::{JournalReplay, JournalSummary};
 pub(super) use self::segment::Position;
 use self::segment::{Segment, path_of};
-use super::changes::{self, Change};
+use super::changes::{self, RecordChange};
 use super::disk::{self, SyncFault};
 
 /// Size of a segment in bytes, after which the next one begins. A start after a crash reads about twice as
@@ -54,10 +54,10 @@ impl Journal {
         store.join("journal")
     }
 
-    /// Begins a journal after the [replayed](Replay) segments, which are obsolete: the volumes are durable up
+    /// Begins a journal after the [replayed](JournalReplay) segments, which are obsolete: the volumes are durable up
     /// to these positions.
-    pub(super) fn begin(replay: Replay, fault: SyncFault, positions: &[Position]) -> io::Result<Self> {
-        let Replay { directory, next, .. } = replay;
+    pub(super) fn begin(replay: JournalReplay, fault: SyncFault, positions: &[Position]) -> io::Result<Self> {
+        let JournalReplay { directory, next, .. } = replay;
         disk::make_directory(&directory)?;
         for file in segments(&directory)? {
             Closed(file).retire()?;
@@ -70,10 +70,10 @@ impl Journal {
     }
 
     /// Writes a group. Once this returns, it survives a power cut.
-    pub(super) fn append(&mut self, changes: &[Change]) -> io::Result<()> {
+    pub(super) fn append(&mut self, changes: &[RecordChange]) -> io::Result<()> {
         self.body.clear();
         self.body.push(segment::CHANGES);
-        for Change { volume, key, value } in changes {
+        for RecordChange { volume, key, value } in changes {
             changes::push(&mut self.body, *volume, key, value.as_deref());
         }
         if !self.segment.is_at(&self.directory) {

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use super::super::changes::Change;
+use super::super::changes::RecordChange;
 use super::super::disk::{self, DiskResult};
 use super::segment::{self, Contents, Position};
 use super::{SPARE, files, segments};
@@ -16,7 +16,7 @@ const SET_ASIDE: &str = "damaged";
 
 /// Summary of the segments.
 #[derive(Debug)]
-pub(crate) struct Looked {
+pub(crate) struct JournalSummary {
     /// The positions of the volumes before the first group; `None` if unknown.
     pub(crate) positions: Option<Vec<Position>>,
     /// Whether everything written since then is intact.
@@ -27,14 +27,14 @@ pub(crate) struct Looked {
 
 /// The segments that a crash has left.
 #[derive(Debug)]
-pub(crate) struct Replay {
+pub(crate) struct JournalReplay {
     pub(super) directory: PathBuf,
     /// The number of the first segment after them.
     pub(super) next: u64,
     left: Vec<PathBuf>,
 }
 
-impl Replay {
+impl JournalReplay {
     pub(crate) fn of(directory: PathBuf) -> io::Result<Self> {
         let left = last_run(segments(&directory)?);
         // Includes spare files: reusing one under its old number would revive the groups of its earlier use.
@@ -47,8 +47,8 @@ impl Replay {
     }
 
     /// Summarises the segments before any change is replayed.
-    pub(crate) fn look(&self) -> io::Result<Looked> {
-        let mut looked = Looked { positions: None, is_whole: !self.left.is_empty(), is_there: false };
+    pub(crate) fn look(&self) -> io::Result<JournalSummary> {
+        let mut looked = JournalSummary { positions: None, is_whole: !self.left.is_empty(), is_there: false };
         for (nth, file) in self.left.iter().enumerate() {
             let contents = self.contents(file)?;
             looked.is_whole &= contents.damaged_at.is_empty();
@@ -80,7 +80,7 @@ impl Replay {
     pub(crate) fn read(
         &self,
         mut damaged: impl FnMut(&Path, u64),
-        mut take: impl FnMut(Vec<Change>) -> DiskResult<()>,
+        mut take: impl FnMut(Vec<RecordChange>) -> DiskResult<()>,
     ) -> DiskResult<usize> {
         let mut groups = 0;
         for file in &self.left {

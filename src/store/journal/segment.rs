@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 
-use super::super::changes::{self, Change};
+use super::super::changes::{self, RecordChange};
 use super::super::disk;
 use super::super::frame::checksum;
 use super::super::record_file::FileNumber;
@@ -63,7 +63,7 @@ pub(super) struct Contents {
     /// The lengths of the volumes when it began, if readable.
     pub(super) positions: Option<Vec<Position>>,
     /// The whole groups, in order.
-    pub(super) groups: Vec<Vec<Change>>,
+    pub(super) groups: Vec<Vec<RecordChange>>,
     /// Offsets of bytes that are no group, though a whole one follows.
     pub(super) damaged_at: Vec<u64>,
     pub(super) closed: bool,

@@ -12,7 +12,7 @@ use super::statements::{
 };
 use super::{nodes, schema};
 use crate::disk::DiskResult;
-use crate::engine::{Entry, Walk};
+use crate::engine::{EntryWalk, RawEntry};
 use crate::error::StoreError;
 use offerd_base::config::PostgresSettings;
 
@@ -20,11 +20,11 @@ use offerd_base::config::PostgresSettings;
 pub(crate) const END: u8 = u8::MAX;
 
 /// The tables of a database in which no store is open.
-pub(crate) struct Tables {
+pub(crate) struct DatabaseTables {
     client: Arc<Client>,
 }
 
-impl Tables {
+impl DatabaseTables {
     /// The tables of this database, which has this build's schema version or no tables.
     pub(crate) fn of(options: &PostgresSettings) -> Result<Self, StoreError> {
         let client = Arc::new(Client::of(options).map_err(StoreError::Database)?);
@@ -83,12 +83,12 @@ impl Tables {
     }
 
     /// All records in a key range, in key order.
-    pub(crate) fn walk(&self, from: Vec<u8>, until: u8) -> Walk {
+    pub(crate) fn walk(&self, from: Vec<u8>, until: u8) -> EntryWalk {
         Box::new(Pages::<Vec<u8>>::between(Arc::clone(&self.client), WALK, from, vec![until]))
     }
 
     /// The raw values of these keys, with the keys that exist.
-    pub(crate) fn raw_of(&self, keys: Vec<Vec<u8>>) -> DiskResult<Vec<Entry>> {
+    pub(crate) fn raw_of(&self, keys: Vec<Vec<u8>>) -> DiskResult<Vec<RawEntry>> {
         Ok(self.client.ask(|connection| async move {
             let rows = connection.rows(GET_MANY, &[&keys]).await?;
             Ok(rows.into_iter().map(|row| (row.get(0), row.get(1))).collect())
@@ -105,7 +105,7 @@ impl Tables {
     }
 
     /// Writes and removes records in one transaction. Once this returns, they are durable.
-    pub(crate) fn write(&self, put: Vec<Entry>, removed: Vec<Vec<u8>>) -> Result<(), StoreError> {
+    pub(crate) fn write(&self, put: Vec<RawEntry>, removed: Vec<Vec<u8>>) -> Result<(), StoreError> {
         let (keys, values): (Vec<_>, Vec<_>) = put.into_iter().unzip();
         self.client.ask(|connection| async move {
             let written = async {

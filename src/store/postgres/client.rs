@@ -27,7 +27,7 @@ use offerd_wire::CallError;
 /// Worker threads of the runtime.
 const THREADS: usize = 2;
 
-type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+type StatementValues<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 pub(crate) struct Client {
     pool: Pool,
@@ -40,7 +40,7 @@ pub(crate) struct Client {
 
 /// Why the database did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum DatabaseFailure {
     /// A concurrent change of the same records: the caller retries.
     #[error("others changed the same records at the same time")]
     Conflict,
@@ -60,13 +60,13 @@ pub(crate) enum Failure {
     Said(Option<String>, String),
 }
 
-impl Failure {
+impl DatabaseFailure {
     pub(super) fn is_no_table(&self) -> bool {
         matches!(self, Self::Said(Some(state), _) if *state == *SqlState::UNDEFINED_TABLE.code())
     }
 }
 
-impl From<tokio_postgres::Error> for Failure {
+impl From<tokio_postgres::Error> for DatabaseFailure {
     fn from(error: tokio_postgres::Error) -> Self {
         let conflicts = [
             SqlState::T_R_SERIALIZATION_FAILURE,
@@ -90,7 +90,7 @@ impl From<tokio_postgres::Error> for Failure {
     }
 }
 
-impl From<PoolError> for Failure {
+impl From<PoolError> for DatabaseFailure {
     fn from(error: PoolError) -> Self {
         match error {
             PoolError::Backend(error) => error.into(),
@@ -99,14 +99,14 @@ impl From<PoolError> for Failure {
     }
 }
 
-impl From<Failure> for DiskError {
-    fn from(failure: Failure) -> Self {
+impl From<DatabaseFailure> for DiskError {
+    fn from(failure: DatabaseFailure) -> Self {
         Self(failure.to_string())
     }
 }
 
-impl From<Failure> for StoreError {
-    fn from(failure: Failure) -> Self {
+impl From<DatabaseFailure> for StoreError {
+    fn from(failure: DatabaseFailure) -> Self {
         Self::Database(failure.to_string())
     }
 }
@@ -115,39 +115,55 @@ impl From<Failure> for StoreError {
 pub(crate) struct Connection(Object);
 
 impl Connection {
-    pub(super) async fn rows(&self, statement: &str, values: Values<'_>) -> Result<Vec<Row>, Failure> {
+    pub(super) async fn rows(
+        &self,
+        statement: &str,
+        values: StatementValues<'_>,
+    ) -> Result<Vec<Row>, DatabaseFailure> {
         let prepared = self.0.prepare_cached(statement).await?;
         Ok(self.0.query(&prepared, values).await?)
     }
 
     /// Runs a query that returns at most one row.
-    pub(super) async fn row(&self, statement: &str, values: Values<'_>) -> Result<Option<Row>, Failure> {
+    pub(super) async fn row(
+        &self,
+        statement: &str,
+        values: StatementValues<'_>,
+    ) -> Result<Option<Row>, DatabaseFailure> {
         let prepared = self.0.prepare_cached(statement).await?;
         Ok(self.0.query_opt(&prepared, values).await?)
     }
 
     /// Runs a query that returns exactly one row.
-    pub(super) async fn one(&self, statement: &str, values: Values<'_>) -> Result<Row, Failure> {
+    pub(super) async fn one(
+        &self,
+        statement: &str,
+        values: StatementValues<'_>,
+    ) -> Result<Row, DatabaseFailure> {
         let prepared = self.0.prepare_cached(statement).await?;
         Ok(self.0.query_one(&prepared, values).await?)
     }
 
     /// Runs a statement and returns the number of affected rows.
-    pub(super) async fn change(&self, statement: &str, values: Values<'_>) -> Result<u64, Failure> {
+    pub(super) async fn change(
+        &self,
+        statement: &str,
+        values: StatementValues<'_>,
+    ) -> Result<u64, DatabaseFailure> {
         let prepared = self.0.prepare_cached(statement).await?;
         Ok(self.0.execute(&prepared, values).await?)
     }
 
     /// Runs a statement without parameters.
-    pub(crate) async fn say(&self, statement: &str) -> Result<(), Failure> {
+    pub(crate) async fn say(&self, statement: &str) -> Result<(), DatabaseFailure> {
         Ok(self.0.batch_execute(statement).await?)
     }
 
     /// Runs `work` in a transaction, which is rolled back if it fails.
     pub(super) async fn together<T>(
         &self,
-        work: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, Failure> {
+        work: impl Future<Output = Result<T, DatabaseFailure>>,
+    ) -> Result<T, DatabaseFailure> {
         self.say(BEGIN).await?;
         let done = work.await;
         self.say(if done.is_ok() { COMMIT } else { ROLLBACK }).await?;
@@ -155,7 +171,7 @@ impl Connection {
     }
 
     /// Prepares statements in advance, so that each is later sent without delay.
-    pub(super) async fn prepare(&self, statements: &[&str]) -> Result<(), Failure> {
+    pub(super) async fn prepare(&self, statements: &[&str]) -> Result<(), DatabaseFailure> {
         for statement in statements {
             self.0.prepare_cached(statement).await?;
         }
@@ -210,10 +226,10 @@ impl Client {
     pub(super) fn ask_on_two<T, F>(
         &self,
         asked: impl FnOnce(Connection, Connection) -> F + Send + 'static,
-    ) -> Result<T, Failure>
+    ) -> Result<T, DatabaseFailure>
     where
         T: Send + 'static,
-        F: Future<Output = Result<T, Failure>> + Send + 'static,
+        F: Future<Output = Result<T, DatabaseFailure>> + Send + 'static,
     {
         let pool = self.pool.clone();
         self.wait_for(async move {
@@ -222,15 +238,18 @@ impl Client {
         })
     }
 
-    pub(super) async fn connection(pool: &Pool) -> Result<Connection, Failure> {
+    pub(super) async fn connection(pool: &Pool) -> Result<Connection, DatabaseFailure> {
         Ok(Connection(pool.get().await?))
     }
 
     /// Blocks this thread on work that uses a connection.
-    pub(crate) fn ask<T, F>(&self, asked: impl FnOnce(Connection) -> F + Send + 'static) -> Result<T, Failure>
+    pub(crate) fn ask<T, F>(
+        &self,
+        asked: impl FnOnce(Connection) -> F + Send + 'static,
+    ) -> Result<T, DatabaseFailure>
     where
         T: Send + 'static,
-        F: Future<Output = Result<T, Failure>> + Send + 'static,
+        F: Future<Output = Result<T, DatabaseFailure>> + Send + 'static,
     {
         let pool = self.pool.clone();
         self.wait_for(async move { asked(Self::connection(&pool).await?).await })
@@ -239,16 +258,20 @@ impl Client {
     /// Blocks this thread until the database answers.
     pub(super) fn wait_for<T: Send + 'static>(
         &self,
-        asked: impl Future<Output = Result<T, Failure>> + Send + 'static,
-    ) -> Result<T, Failure> {
+        asked: impl Future<Output = Result<T, DatabaseFailure>> + Send + 'static,
+    ) -> Result<T, DatabaseFailure> {
         let (longest, is_hung) = (self.longest, Arc::clone(&self.is_hung));
         if is_hung.load(Ordering::Acquire) {
-            return Err(Failure::Said(None, "it did not answer in time, and has not since".to_owned()));
+            return Err(DatabaseFailure::Said(
+                None,
+                "it did not answer in time, and has not since".to_owned(),
+            ));
         }
         let (answer, answered) = mpsc::sync_channel(1);
-        let runtime = self.runtime.as_ref().ok_or_else(|| Failure::Said(None, "it is closed".to_owned()))?;
+        let runtime =
+            self.runtime.as_ref().ok_or_else(|| DatabaseFailure::Said(None, "it is closed".to_owned()))?;
         runtime.spawn(async move {
-            let late = || Failure::Said(None, format!("it has not answered for {longest:?}"));
+            let late = || DatabaseFailure::Said(None, format!("it has not answered for {longest:?}"));
             let outcome = timeout(longest, asked).await.unwrap_or_else(|_| {
                 is_hung.store(true, Ordering::Release);
                 Err(late())
@@ -256,7 +279,9 @@ impl Client {
             // The caller waits for it.
             let _ = answer.send(outcome);
         });
-        answered.recv().unwrap_or_else(|_| Err(Failure::Said(None, "nobody asks it any more".to_owned())))
+        answered
+            .recv()
+            .unwrap_or_else(|_| Err(DatabaseFailure::Said(None, "nobody asks it any more".to_owned())))
     }
 
     /// Runs a background task for the life of the client.

@@ -8,11 +8,11 @@ use tokio_postgres::types::FromSqlOwned;
 use uuid::Uuid;
 
 use super::client::Client;
-use super::nodes::Node;
+use super::nodes::LeasedNode;
 use super::statements::{COUNT, GET, WALK};
 use crate::broken::{ReadError, Reported};
 use crate::disk::{DiskError, DiskResult};
-use crate::engine::{Engine, Walk};
+use crate::engine::{EntryWalk, StorageEngine};
 use crate::raw::RawValues;
 use crate::sealing::Sealing;
 use crate::trees::Tree;
@@ -24,7 +24,7 @@ const MORE: i64 = 1024;
 
 pub(crate) struct Database {
     pub(super) client: Arc<Client>,
-    pub(super) node: Node,
+    pub(super) node: LeasedNode,
     /// The version of the keys that the sealing has loaded.
     pub(super) keys: Arc<AtomicI64>,
     sealing: Sealing,
@@ -34,7 +34,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    pub(super) fn new(client: Arc<Client>, node: Node, keys: Arc<AtomicI64>, sealing: Sealing) -> Self {
+    pub(super) fn new(client: Arc<Client>, node: LeasedNode, keys: Arc<AtomicI64>, sealing: Sealing) -> Self {
         Self { client, node, keys, sealing, reported: Arc::default(), time_s: AtomicU32::new(u32::MAX) }
     }
 
@@ -62,7 +62,7 @@ impl RawValues for Database {
     }
 }
 
-impl Engine for Database {
+impl StorageEngine for Database {
     fn sealing(&self) -> &Sealing {
         &self.sealing
     }
@@ -71,7 +71,7 @@ impl Engine for Database {
         &self.reported
     }
 
-    fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk {
+    fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> EntryWalk {
         let prefix = tree.sled_key(prefix);
         let from = tree.sled_key(start).max(prefix.clone());
         let (client, until) = (Arc::clone(&self.client), end_of(prefix));

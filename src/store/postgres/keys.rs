@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use super::client::{Client, Failure};
+use super::client::{Client, DatabaseFailure};
 use super::statements::{FIRST_KEYS, KEYS, KEYS_VERSION, PUT_KEYS};
 use crate::sealing::key_place::KeyPlace;
 use crate::sealing::key_ring::KeyRing;
@@ -37,7 +37,7 @@ impl DatabaseKeys {
         self.read()?.ok_or_else(|| SealingError::NoKeys(self.path.clone()))
     }
 
-    fn failed(&self, failure: &Failure) -> SealingError {
+    fn failed(&self, failure: &DatabaseFailure) -> SealingError {
         SealingError::Io { path: self.path.clone(), error: std::io::Error::other(failure.to_string()) }
     }
 

@@ -44,22 +44,22 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-pub(super) use self::bulk::{END, Tables};
+pub(super) use self::bulk::{DatabaseTables, END};
 use self::client::Client;
 pub(super) use self::client::fault;
 pub(super) use self::database::Database;
 pub use self::figures::DatabaseFigures;
 use self::keys::DatabaseKeys;
-use self::nodes::Node;
+use self::nodes::LeasedNode;
+use self::writer::DatabaseWriter;
 pub(super) use self::writer::PROBE;
-use self::writer::Writer;
 use super::arrival::{Arrivals, LAST_ARRIVAL};
 use super::arrival_clock::ArrivalClock;
 use super::broken::ReadError;
 use super::cluster::{Cluster, NodeFigures};
 use super::committer::Committer;
 use super::disk::DiskError;
-use super::engine::Engine;
+use super::engine::StorageEngine;
 use super::error::{StoreError, io_error};
 use super::health::FailureLatch;
 use super::options::StoreOptions;
@@ -70,16 +70,19 @@ use super::trees::Tree;
 use offerd_base::config::PostgresSettings;
 
 /// An open store before its background work starts.
-pub(super) struct Opened {
+pub(super) struct OpenedDatabase {
     pub(super) database: Arc<Database>,
-    pub(super) committer: Committer<Writer>,
+    pub(super) committer: Committer<DatabaseWriter>,
     pub(super) clock: Arc<ArrivalClock>,
     pub(super) topics: Arc<Topics>,
     pub(super) cluster: Arc<Cluster>,
 }
 
 /// Opens the store in a database, or creates it.
-pub(super) fn open(options: &StoreOptions, database: &PostgresSettings) -> Result<Opened, StoreError> {
+pub(super) fn open(
+    options: &StoreOptions,
+    database: &PostgresSettings,
+) -> Result<OpenedDatabase, StoreError> {
     let master = MasterKey::find(options.master_key_file.as_deref(), &options.path)?;
     let client = Arc::new(Client::of(database).map_err(StoreError::Database)?);
     let is_new = !schema::is_known(&client)?;
@@ -90,7 +93,7 @@ pub(super) fn open(options: &StoreOptions, database: &PostgresSettings) -> Resul
     let place = Box::new(DatabaseKeys::of(Arc::clone(&client), Arc::clone(&keys)));
     let sealing = Sealing::open(place, master, &options.path, is_new)?;
     let place = place::find_or_make(&options.path).map_err(|source| io_error(&options.path, source))?;
-    let node = Node::join(&client, place, database.lease)?;
+    let node = LeasedNode::join(&client, place, database.lease)?;
     let latch = Arc::new(FailureLatch::default());
     node.keep(&client, &latch);
     let (topics, cluster) = (Arc::clone(&node.topics), Arc::clone(&node.cluster));
@@ -99,10 +102,10 @@ pub(super) fn open(options: &StoreOptions, database: &PostgresSettings) -> Resul
     let clock = Arc::new(ArrivalClock::after(last_us, options.clock.clone(), options.clock_limits));
     let arrivals = Arrivals::after(last_us, Arc::clone(&clock));
     let stalls = Arc::new(Stalls::new(options.stall_after));
-    let writer = Writer::new(Arc::clone(&database), arrivals, Arc::clone(&stalls));
+    let writer = DatabaseWriter::new(Arc::clone(&database), arrivals, Arc::clone(&stalls));
     let mut committer = Committer::new(writer, latch, stalls, options.mend_interval);
     committer.finish_rewraps();
-    Ok(Opened { database, committer, clock, topics, cluster })
+    Ok(OpenedDatabase { database, committer, clock, topics, cluster })
 }
 
 /// Ends this node after a refused start.
@@ -129,7 +132,7 @@ pub(super) fn alive(database: &Database) -> Result<BTreeSet<Uuid>, ReadError> {
     Ok(nodes::alive(&database.client).map_err(DiskError::from)?)
 }
 
-pub(super) fn last_arrival_us(database: &impl Engine) -> Result<u64, StoreError> {
+pub(super) fn last_arrival_us(database: &impl StorageEngine) -> Result<u64, StoreError> {
     let last = database.get(Tree::Meta, LAST_ARRIVAL)?;
     Ok(last.and_then(|last| last.try_into().ok()).map_or(0, u64::from_be_bytes))
 }

@@ -13,7 +13,7 @@ use deadpool_postgres::Pool;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use uuid::Uuid;
 
-use super::client::{Client, Connection, Failure};
+use super::client::{Client, Connection, DatabaseFailure};
 use super::statements::{
     ALIVE, CLOCK, END_LAPSED, END_NODE, FOLLOW, FORGET_NODES, HELD, JOIN, LEADER, NODES, RENEW,
     TOPICS_CHANGED, VANISHED,
@@ -31,7 +31,7 @@ const LATE: Duration = Duration::from_millis(500);
 const RENEWALS: u32 = 5;
 
 #[derive(Clone)]
-pub(super) struct Node {
+pub(super) struct LeasedNode {
     pub(super) cluster: Arc<Cluster>,
     pub(super) topics: Arc<Topics>,
     /// The id of its directory: the same at the next start.
@@ -42,16 +42,16 @@ pub(super) struct Node {
 
 /// Observations of the database, kept from one tick to the next.
 #[derive(Default)]
-struct Seen {
+struct DatabaseObservations {
     changed: Option<[i64; TOPICS.len()]>,
     renewed: Option<Instant>,
     /// Since when every answer has arrived.
     answers_since: Option<Instant>,
 }
 
-impl Node {
+impl LeasedNode {
     /// Joins the nodes and ends the previous node of the same directory.
-    pub(super) fn join(client: &Client, place: Uuid, lease: Duration) -> Result<Self, Failure> {
+    pub(super) fn join(client: &Client, place: Uuid, lease: Duration) -> Result<Self, DatabaseFailure> {
         let node = Self { cluster: Arc::new(Cluster::among_others()), topics: Arc::default(), place, lease };
         let joining = node.clone();
         client.ask(|connection| async move {
@@ -74,7 +74,7 @@ impl Node {
         client.meanwhile(|pool| async move {
             let mut ticks = interval(POLL.min(node.lease / RENEWALS));
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            let mut seen = Seen::default();
+            let mut seen = DatabaseObservations::default();
             loop {
                 ticks.tick().await;
                 match node.tick_in_time(&pool, &mut seen).await {
@@ -83,7 +83,7 @@ impl Node {
                         is_hung.store(false, Ordering::Release);
                         seen.answers_since.get_or_insert_with(Instant::now);
                     }
-                    Err(failure @ Failure::Lost) => return latch.fail_for_good(&failure.to_string()),
+                    Err(failure @ DatabaseFailure::Lost) => return latch.fail_for_good(&failure.to_string()),
                     Err(failure) => {
                         seen.answers_since = None;
                         node.cluster.note_silence(failure.to_string());
@@ -95,8 +95,12 @@ impl Node {
     }
 
     /// One tick, bounded by the lease. Reports a late answer earlier.
-    async fn tick_in_time(&self, pool: &Pool, seen: &mut Seen) -> Result<(), Failure> {
-        let hangs = || Failure::Said(None, "it does not answer".to_owned());
+    async fn tick_in_time(
+        &self,
+        pool: &Pool,
+        seen: &mut DatabaseObservations,
+    ) -> Result<(), DatabaseFailure> {
+        let hangs = || DatabaseFailure::Said(None, "it does not answer".to_owned());
         let mut ticking = pin!(timeout(self.lease, self.tick(pool, seen)));
         let ticked = match timeout(LATE, &mut ticking).await {
             Ok(ticked) => ticked,
@@ -108,7 +112,7 @@ impl Node {
         ticked.unwrap_or_else(|_| Err(hangs()))
     }
 
-    async fn tick(&self, pool: &Pool, seen: &mut Seen) -> Result<(), Failure> {
+    async fn tick(&self, pool: &Pool, seen: &mut DatabaseObservations) -> Result<(), DatabaseFailure> {
         let connection = Client::connection(pool).await?;
         self.note_changes(&connection, &mut seen.changed).await?;
         let is_due = |at: Instant| at.elapsed() >= self.lease / RENEWALS;
@@ -126,7 +130,7 @@ impl Node {
         &self,
         connection: &Connection,
         changed: &mut Option<[i64; TOPICS.len()]>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), DatabaseFailure> {
         let mut counts = [0; TOPICS.len()];
         for row in connection.rows(TOPICS_CHANGED, &[]).await? {
             let (topic, count): (i16, i64) = (row.get(0), row.get(1));
@@ -145,13 +149,13 @@ impl Node {
         Ok(())
     }
 
-    async fn renew(&self, connection: &Connection, may_end_others: bool) -> Result<(), Failure> {
+    async fn renew(&self, connection: &Connection, may_end_others: bool) -> Result<(), DatabaseFailure> {
         let begun = Instant::now();
         let theirs_ms: i64 = connection.one(CLOCK, &[]).await?.get(0);
         self.cluster.note_database(DatabaseStanding::of(begun.elapsed(), theirs_ms));
         let (me, lease, figures) = (self.me(), self.lease.as_secs_f64(), self.cluster.figures());
         if connection.change(RENEW, &[&me, &lease, &figures]).await? == 0 {
-            return Err(Failure::Lost);
+            return Err(DatabaseFailure::Lost);
         }
         if may_end_others && connection.change(END_LAPSED, &[]).await? > 0 {
             tracing::warn!("a node has not renewed its lease: others go on with its rate tables");
@@ -161,7 +165,7 @@ impl Node {
     }
 
     /// Notes which nodes are alive, and takes the lead if no live node has it.
-    async fn look_around(&self, connection: &Connection) -> Result<(), Failure> {
+    async fn look_around(&self, connection: &Connection) -> Result<(), DatabaseFailure> {
         let (leader, alive) = tokio::try_join!(connection.one(LEADER, &[]), alive_of(connection))?;
         let leader: Vec<u8> = leader.get(0);
         let is_led = Uuid::from_slice(&leader).is_ok_and(|leader| alive.contains(&leader));
@@ -178,31 +182,31 @@ impl Node {
     }
 
     /// Whether this node has not ended; holds until the connection's transaction ends.
-    pub(super) async fn is_held(&self, connection: &Connection) -> Result<bool, Failure> {
+    pub(super) async fn is_held(&self, connection: &Connection) -> Result<bool, DatabaseFailure> {
         Ok(connection.row(HELD, &[&self.me()]).await?.is_some())
     }
 
     /// Ends this node, so that others need not wait for its lease to expire.
-    pub(super) fn leave(&self, client: &Client) -> Result<(), Failure> {
+    pub(super) fn leave(&self, client: &Client) -> Result<(), DatabaseFailure> {
         let me = self.me();
         client.ask(|connection| async move { connection.change(END_NODE, &[&me]).await.map(drop) })
     }
 }
 
-pub(super) fn alive(client: &Client) -> Result<BTreeSet<Uuid>, Failure> {
+pub(super) fn alive(client: &Client) -> Result<BTreeSet<Uuid>, DatabaseFailure> {
     client.ask(|connection| async move { alive_of(&connection).await })
 }
 
-async fn alive_of(connection: &Connection) -> Result<BTreeSet<Uuid>, Failure> {
+async fn alive_of(connection: &Connection) -> Result<BTreeSet<Uuid>, DatabaseFailure> {
     ids(connection.rows(ALIVE, &[]).await?)
 }
 
-pub(super) fn ids(rows: Vec<tokio_postgres::Row>) -> Result<BTreeSet<Uuid>, Failure> {
+pub(super) fn ids(rows: Vec<tokio_postgres::Row>) -> Result<BTreeSet<Uuid>, DatabaseFailure> {
     Ok(rows.into_iter().filter_map(|row| Uuid::from_slice(row.get(0)).ok()).collect())
 }
 
 /// The live nodes, and those that ended within a day.
-pub(super) fn list(client: &Client) -> Result<Vec<NodeFigures>, Failure> {
+pub(super) fn list(client: &Client) -> Result<Vec<NodeFigures>, DatabaseFailure> {
     client.ask(|connection| async move {
         let rows = connection.rows(NODES, &[]).await?;
         let figures = |row: tokio_postgres::Row| {

@@ -10,18 +10,18 @@ use tempfile::TempDir;
 
 use super::client::Client;
 use super::schema;
-use super::writer::Writer;
+use super::writer::DatabaseWriter;
 use crate::arrival::Arrivals;
-use crate::commit::Outcome;
+use crate::commit::CommitResult;
 use crate::committer::Committer;
 use crate::line::Line;
 use crate::options::StoreOptions;
-use crate::testing::{Nodes, beside, options};
-use crate::{Clock, Commit, CommitError, Health, Store, Topic, Tree};
+use crate::testing::{TestNodes, beside, options};
+use crate::{Clock, Commit, CommitError, Store, StoreHealth, Topic, Tree};
 
 const TREE: Tree = Tree::Templates;
 
-fn committed(store: &Store, commit: Commit) -> Outcome {
+fn committed(store: &Store, commit: Commit) -> CommitResult {
     store.commit(commit).now_or_never().expect("an inline commit is ready at once")
 }
 
@@ -206,7 +206,7 @@ fn of_two_writers_at_one_time_one_wins_whatever_each_relies_on() {
     let writer = || {
         let (database, clock) = (Arc::clone(&opened.database), Arc::clone(&opened.clock));
         let Committer { latch, stalls, .. } = &opened.committer;
-        let writer = Writer::new(database, Arrivals::after(0, clock), Arc::clone(stalls));
+        let writer = DatabaseWriter::new(database, Arrivals::after(0, clock), Arc::clone(stalls));
         Committer::new(writer, Arc::clone(latch), Arc::clone(stalls), Duration::from_secs(1))
     };
     // Each node writes what the other requires to be missing, or both write the same.
@@ -251,12 +251,12 @@ fn a_database_that_is_lost_is_told_and_commits_go_on_when_it_is_back() {
     committed(&store, Commit::new().put(TREE, "key", "before")).unwrap();
     line.cut(true);
     assert!(matches!(committed(&store, Commit::new().put(TREE, "key", "lost")), Err(CommitError::Failed(_))));
-    assert!(matches!(store.health(), Health::Failed(_)));
+    assert!(matches!(store.health(), StoreHealth::Failed(_)));
     assert!(store.get(TREE, "key").is_err());
     line.cut(false);
     let mut tries = 0;
     while committed(&store, Commit::new().put(TREE, "key", "after")).is_err()
-        || store.health() != Health::Sound
+        || store.health() != StoreHealth::Sound
     {
         tries += 1;
         assert!(tries < 20_000, "{:?}", store.health());
@@ -266,7 +266,7 @@ fn a_database_that_is_lost_is_told_and_commits_go_on_when_it_is_back() {
 }
 
 /// Waits until the health of a store satisfies a condition.
-fn until(store: &Store, is_so: impl Fn(&Health) -> bool) {
+fn until(store: &Store, is_so: impl Fn(&StoreHealth) -> bool) {
     let mut looks = 0;
     while !is_so(&store.health()) {
         looks += 1;
@@ -279,9 +279,9 @@ fn until(store: &Store, is_so: impl Fn(&Health) -> bool) {
 fn a_database_that_is_lost_while_nothing_is_written_is_told_too() {
     let Some((store, line, _directory)) = on_a_line() else { return };
     line.cut(true);
-    until(&store, |health| matches!(health, Health::Stalled(told) if told.contains("the database")));
+    until(&store, |health| matches!(health, StoreHealth::Stalled(told) if told.contains("the database")));
     line.cut(false);
-    until(&store, |health| *health == Health::Sound);
+    until(&store, |health| *health == StoreHealth::Sound);
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn expired(stores: &[Store]) -> bool {
 
 #[test]
 fn what_is_older_than_it_is_to_be_kept_goes_whichever_process_removes_it_and_the_rest_stays() {
-    let Some(mut nodes) = Nodes::new() else { return };
+    let Some(mut nodes) = TestNodes::new() else { return };
     let now_ms = Arc::new(AtomicU64::new(1_700_000_000_000));
     let clock = Arc::clone(&now_ms);
     nodes.options.clock = Clock::new(move || clock.load(Ordering::SeqCst) * 1000);

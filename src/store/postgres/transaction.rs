@@ -7,15 +7,15 @@ use std::sync::atomic::Ordering;
 use parking_lot::Mutex;
 use tokio_postgres::types::ToSql;
 
-use super::client::{Connection, Failure};
+use super::client::{Connection, DatabaseFailure};
 use super::database::{Database, end_of};
 use super::statements::{
     BEGIN, CHANGE_TOPICS, COMMIT, GET_FOR_UPDATE, HELD, HOLD_KEYS, INSERT, PUT, REMOVE, ROLLBACK, WALK,
 };
 use crate::broken::Reported;
-use crate::changes::Change;
+use crate::changes::RecordChange;
 use crate::disk::DiskResult;
-use crate::engine::{Engine, Entry, Walk, walk_or_error};
+use crate::engine::{EntryWalk, RawEntry, StorageEngine, walk_or_error};
 use crate::raw::RawValues;
 use crate::sealing::Sealing;
 use crate::topics::topics_of;
@@ -23,26 +23,26 @@ use crate::trees::Tree;
 use crate::volume_number::Number;
 
 /// The records read for a group, by key.
-type Read = HashMap<Vec<u8>, Option<Vec<u8>>>;
+type ReadCache = HashMap<Vec<u8>, Option<Vec<u8>>>;
 
 /// A transaction in progress. Rolled back on drop.
 pub(super) struct Transaction<'a> {
     database: &'a Database,
-    held: Mutex<Held>,
+    held: Mutex<TransactionState>,
 }
 
-struct Held {
+struct TransactionState {
     /// `None` once the transaction has ended.
-    connection: Option<Begun>,
-    read: Read,
-    failure: Option<Failure>,
+    connection: Option<OpenTransaction>,
+    read: ReadCache,
+    failure: Option<DatabaseFailure>,
 }
 
 /// A connection in a transaction. Dropped before the transaction has ended, it is closed, so that no other
 /// user of the pool continues the transaction.
-struct Begun(Option<Connection>);
+struct OpenTransaction(Option<Connection>);
 
-impl Begun {
+impl OpenTransaction {
     fn connection(&self) -> &Connection {
         self.0.as_ref().expect("it is there until it has ended")
     }
@@ -53,7 +53,7 @@ impl Begun {
     }
 }
 
-impl Drop for Begun {
+impl Drop for OpenTransaction {
     fn drop(&mut self) {
         if let Some(connection) = self.0.take() {
             connection.close();
@@ -63,10 +63,10 @@ impl Drop for Begun {
 
 impl<'a> Transaction<'a> {
     /// Begins a transaction that reads and locks these keys. It may read others.
-    pub(super) fn begin(database: &'a Database, wanted: BTreeSet<Vec<u8>>) -> Result<Self, Failure> {
+    pub(super) fn begin(database: &'a Database, wanted: BTreeSet<Vec<u8>>) -> Result<Self, DatabaseFailure> {
         let (node, keys) = (database.node.clone(), Arc::clone(&database.keys));
         let (connection, read) = database.client.ask(|connection| async move {
-            let begun = Begun(Some(connection));
+            let begun = OpenTransaction(Some(connection));
             let connection = begun.connection();
             let wanted: Vec<Vec<u8>> = wanted.into_iter().collect();
             let wanted_keys: [&(dyn ToSql + Sync); 1] = [&wanted];
@@ -79,22 +79,22 @@ impl<'a> Transaction<'a> {
             );
             begins?;
             if !is_held? {
-                return Err(Failure::Lost);
+                return Err(DatabaseFailure::Lost);
             }
             if version?.is_none_or(|row| row.get::<_, i64>(0) != keys.load(Ordering::Acquire)) {
-                return Err(Failure::OtherKeys);
+                return Err(DatabaseFailure::OtherKeys);
             }
             let rows = rows?;
-            let mut read: Read = wanted.into_iter().map(|key| (key, None)).collect();
+            let mut read: ReadCache = wanted.into_iter().map(|key| (key, None)).collect();
             read.extend(rows.into_iter().map(|row| (row.get(0), Some(row.get(1)))));
             Ok((begun, read))
         })?;
-        let held = Mutex::new(Held { connection: Some(connection), read, failure: None });
+        let held = Mutex::new(TransactionState { connection: Some(connection), read, failure: None });
         Ok(Self { database, held })
     }
 
     /// Writes the changes durably: all or none.
-    pub(super) fn commit(self, changes: Vec<Change>) -> Result<(), Failure> {
+    pub(super) fn commit(self, changes: Vec<RecordChange>) -> Result<(), DatabaseFailure> {
         let mut held = self.held.lock();
         if let Some(failure) = held.failure.clone() {
             return Err(failure);
@@ -132,10 +132,10 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs work on the connection of the transaction.
-    fn ask<T, F>(&self, asked: impl FnOnce(Begun) -> F) -> DiskResult<T>
+    fn ask<T, F>(&self, asked: impl FnOnce(OpenTransaction) -> F) -> DiskResult<T>
     where
         T: Send + 'static,
-        F: Future<Output = Result<(Begun, T), Failure>> + Send + 'static,
+        F: Future<Output = Result<(OpenTransaction, T), DatabaseFailure>> + Send + 'static,
     {
         let Some(begun) = self.held.lock().connection.take() else { return Err(ended().into()) };
         let asked = self.database.client.wait_for(asked(begun));
@@ -153,21 +153,21 @@ impl<'a> Transaction<'a> {
     }
 
     /// The reason for a failure: that of a failed read, if any.
-    pub(super) fn why(&self, error: impl ToString) -> Failure {
+    pub(super) fn why(&self, error: impl ToString) -> DatabaseFailure {
         let failure = self.held.lock().failure.clone();
-        failure.unwrap_or_else(|| Failure::Said(None, error.to_string()))
+        failure.unwrap_or_else(|| DatabaseFailure::Said(None, error.to_string()))
     }
 }
 
-fn ended() -> Failure {
-    Failure::Said(None, "the transaction has ended".to_owned())
+fn ended() -> DatabaseFailure {
+    DatabaseFailure::Said(None, "the transaction has ended".to_owned())
 }
 
 #[derive(Default)]
 struct Writes {
     /// Records found missing: inserting them fails if another node has written them since.
-    inserted: Vec<Entry>,
-    put: Vec<Entry>,
+    inserted: Vec<RawEntry>,
+    put: Vec<RawEntry>,
     removed: Vec<Vec<u8>>,
     /// Records that the group requires to be missing and does not write. They are inserted and removed again,
     /// so that of two groups that each depend on the other's write, one fails.
@@ -175,13 +175,13 @@ struct Writes {
 }
 
 impl Writes {
-    fn of(changes: Vec<Change>, read: &Read) -> Self {
+    fn of(changes: Vec<RecordChange>, read: &ReadCache) -> Self {
         let mut writes = Self::default();
         let written: BTreeSet<&[u8]> = changes.iter().map(|change| change.key.as_slice()).collect();
         let absent = read.iter().filter(|(key, found)| found.is_none() && !written.contains(key.as_slice()));
         writes.kept_absent = absent.map(|(key, _)| key.clone()).collect();
         writes.inserted = writes.kept_absent.iter().map(|key| (key.clone(), Vec::new())).collect();
-        for Change { key, value, .. } in changes {
+        for RecordChange { key, value, .. } in changes {
             match (value, read.get(&key)) {
                 (Some(value), Some(None)) => writes.inserted.push((key, value)),
                 (Some(value), _) => writes.put.push((key, value)),
@@ -221,7 +221,7 @@ impl RawValues for Transaction<'_> {
     }
 }
 
-impl Engine for Transaction<'_> {
+impl StorageEngine for Transaction<'_> {
     fn sealing(&self) -> &Sealing {
         self.database.sealing()
     }
@@ -234,12 +234,12 @@ impl Engine for Transaction<'_> {
         self.database.time()
     }
 
-    fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk {
+    fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> EntryWalk {
         let prefix = tree.sled_key(prefix);
         let (from, until) = (tree.sled_key(start).max(prefix.clone()), end_of(prefix));
         let entries = self.ask(|begun| async move {
             let rows = begun.connection().rows(WALK, &[&from, &until, &i64::MAX]).await?;
-            let entries: Vec<Entry> = rows.into_iter().map(|row| (row.get(0), row.get(1))).collect();
+            let entries: Vec<RawEntry> = rows.into_iter().map(|row| (row.get(0), row.get(1))).collect();
             Ok((begun, entries))
         });
         walk_or_error(entries.map(|entries| entries.into_iter().map(Ok)))

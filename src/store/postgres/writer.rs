@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::client::Failure;
+use super::client::DatabaseFailure;
 use super::database::Database;
 use super::transaction::Transaction;
 use crate::arrival::{Arrivals, LAST_ARRIVAL};
-use crate::commit::{Commit, Outcome};
-use crate::engine::{self, Engine, Fault, all_failed, count};
+use crate::commit::{Commit, CommitResult};
+use crate::engine::{self, StorageEngine, WriteFault, all_failed, count};
 use crate::group::{admitted, begin_keys, begin_slots, wanted};
 use crate::sealing::{Sealing, SealingError};
-use crate::stall::{Stalls, Step};
+use crate::stall::{Stalls, WriterStep};
 use crate::topics::topics_of;
 use crate::trees::Tree;
 use crate::volume_number::BASE;
@@ -23,26 +23,26 @@ const TRIES: usize = 64;
 /// The key that a failed database is probed with, one per process. Written: read-only databases answer reads.
 pub(crate) const PROBE: &[u8] = b"probe";
 
-pub(crate) struct Writer {
+pub(crate) struct DatabaseWriter {
     database: Arc<Database>,
     arrivals: Arrivals,
     stalls: Arc<Stalls>,
     waited: Duration,
 }
 
-impl Writer {
+impl DatabaseWriter {
     /// A writer that continues after the last arrival.
     pub(super) fn new(database: Arc<Database>, arrivals: Arrivals, stalls: Arc<Stalls>) -> Self {
         Self { database, arrivals, stalls, waited: Duration::ZERO }
     }
 
-    fn try_for_long(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Failure> {
-        let mut written = Err(Failure::Conflict);
+    fn try_for_long(&mut self, commits: &[Commit]) -> Result<Vec<CommitResult>, DatabaseFailure> {
+        let mut written = Err(DatabaseFailure::Conflict);
         for _ in 0..TRIES {
             written = self.try_to_write(commits);
             match written {
-                Err(Failure::Conflict) => {}
-                Err(Failure::OtherKeys) => {
+                Err(DatabaseFailure::Conflict) => {}
+                Err(DatabaseFailure::OtherKeys) => {
                     self.database.sealing().refresh().map_err(sealing)?;
                 }
                 _ => break,
@@ -51,7 +51,7 @@ impl Writer {
         written
     }
 
-    fn try_to_write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Failure> {
+    fn try_to_write(&mut self, commits: &[Commit]) -> Result<Vec<CommitResult>, DatabaseFailure> {
         // Created before the transaction, which then locks the keys against changes.
         begin_slots(self.database.sealing(), commits).map_err(sealing)?;
         for commit in commits {
@@ -87,21 +87,23 @@ impl Writer {
     }
 }
 
-fn sealing(error: SealingError) -> Failure {
-    Failure::Said(None, error.to_string())
+fn sealing(error: SealingError) -> DatabaseFailure {
+    DatabaseFailure::Said(None, error.to_string())
 }
 
-impl engine::Writer for Writer {
-    fn write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Fault> {
+impl engine::GroupWriter for DatabaseWriter {
+    fn write(&mut self, commits: &[Commit]) -> Result<Vec<CommitResult>, WriteFault> {
         let begun = Instant::now();
-        self.stalls.step(Step::Database);
+        self.stalls.step(WriterStep::Database);
         let written = self.try_for_long(commits);
         self.waited = begun.elapsed();
         written.or_else(|failure| match failure {
             // Other processes win every time; the caller may retry.
-            Failure::Conflict | Failure::OtherKeys => Ok(all_failed(commits, &failure.to_string())),
-            Failure::Lost => Err(Fault::ForGood(failure.to_string())),
-            Failure::Said(..) => Err(Fault::Mendable(failure.to_string())),
+            DatabaseFailure::Conflict | DatabaseFailure::OtherKeys => {
+                Ok(all_failed(commits, &failure.to_string()))
+            }
+            DatabaseFailure::Lost => Err(WriteFault::ForGood(failure.to_string())),
+            DatabaseFailure::Said(..) => Err(WriteFault::Mendable(failure.to_string())),
         })
     }
 
@@ -113,8 +115,8 @@ impl engine::Writer for Writer {
         self.waited
     }
 
-    fn renew(&mut self) -> Result<bool, Fault> {
-        self.stalls.step(Step::Database);
+    fn renew(&mut self) -> Result<bool, WriteFault> {
+        self.stalls.step(WriterStep::Database);
         Ok(self.takes_writes())
     }
 

@@ -351,7 +351,7 @@ impl AuditLog {
         let end = self.head()?.number;
         let last = number.map_or(end, |number| end.min(number.saturating_sub(1)));
         let read = |number| Ok((number, unless_broken(self.store.read_json(Tree::Audit, key(number)))?));
-        let is_recent = |looked: &Result<Looked, ReadError>| !matches!(looked, Ok((_, Some(record))) if record.at < filter.since);
+        let is_recent = |looked: &Result<AuditLookup, ReadError>| !matches!(looked, Ok((_, Some(record))) if record.at < filter.since);
         let records = (begin + 1..=last).rev().map(read).take_while(is_recent);
         page(records, last + 1, filter, most, looked_at)
     }
@@ -423,11 +423,11 @@ impl AuditLog {
 }
 
 /// The number of a record, and the record if it can be read.
-type Looked = (u64, Option<AuditRecord>);
+type AuditLookup = (u64, Option<AuditRecord>);
 
 /// One page of matching records, and the number of the last examined one, unless the end was reached.
 fn page(
-    records: impl Iterator<Item = Result<Looked, ReadError>>,
+    records: impl Iterator<Item = Result<AuditLookup, ReadError>>,
     mut last: u64,
     filter: &AuditFilter,
     most: usize,

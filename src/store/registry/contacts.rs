@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
-use super::identities::Forgetting;
+use super::identities::RetiredIdentities;
 use crate::Store;
 use crate::broken::ReadError;
 use crate::commit::Commit;
@@ -24,7 +24,7 @@ const BEFORE_LEAD: usize = 16 + 8 + 32;
 
 /// The contacts of a lead, as known to the code that erases it.
 #[derive(Debug, Clone)]
-pub struct ContactsOf {
+pub struct LeadContacts {
     /// The lead.
     pub lead: Uuid,
     /// Its current contacts.
@@ -65,8 +65,11 @@ impl Store {
     ///
     /// # Errors
     /// If it could not be completed. A retry continues.
-    pub fn begin_forgetting_contacts(&self, of: &[ContactsOf]) -> Result<Forgetting, RetentionError> {
-        let mut forgetting = Forgetting::default();
+    pub fn begin_forgetting_contacts(
+        &self,
+        of: &[LeadContacts],
+    ) -> Result<RetiredIdentities, RetentionError> {
+        let mut forgetting = RetiredIdentities::default();
         for key in self.contact_keys() {
             self.retire(&key, self.kept_of(&key, of)?, &mut forgetting)?;
         }
@@ -74,9 +77,9 @@ impl Store {
     }
 
     /// How many contacts of each lead a key has hashed; leads without one are left out.
-    fn kept_of(&self, key: &IdentityKey, of: &[ContactsOf]) -> Result<BTreeMap<Uuid, u64>, RetentionError> {
-        let meets = |of: &&ContactsOf| key.begins_ms <= of.until_ms && key.ends_ms > of.from_ms;
-        let (grown, as_made): (Vec<&ContactsOf>, Vec<&ContactsOf>) =
+    fn kept_of(&self, key: &IdentityKey, of: &[LeadContacts]) -> Result<BTreeMap<Uuid, u64>, RetentionError> {
+        let meets = |of: &&LeadContacts| key.begins_ms <= of.until_ms && key.ends_ms > of.from_ms;
+        let (grown, as_made): (Vec<&LeadContacts>, Vec<&LeadContacts>) =
             of.iter().filter(meets).partition(|of| of.from_ms != of.until_ms);
         let mut kept = BTreeMap::new();
         for of in as_made {

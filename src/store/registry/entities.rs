@@ -131,7 +131,7 @@ pub struct HappeningDetails {
 
 /// What the supply partner earned with a lead; test leads earn nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Payout {
+pub struct PayoutRecord {
     /// Its id. A reversal has the id of the payout that it reverses.
     pub uuid: Uuid,
     /// The lead.
@@ -150,7 +150,7 @@ pub struct Payout {
     pub earned_at: Option<i64>,
 }
 
-impl Payout {
+impl PayoutRecord {
     /// The time that it counts under, Unix milliseconds: when it was earned, or the reversed payout booked.
     pub fn counts_at(&self) -> i64 {
         self.earned_at.or(self.takes_back).unwrap_or(self.booked_at_ms)
@@ -205,7 +205,7 @@ mod tests {
             };
             let happenings = vec![happening.clone(), happening];
             prop_assert_eq!(codec::decode(&codec::encode(&happenings)), Ok(happenings));
-            let payouts = vec![Payout {
+            let payouts = vec![PayoutRecord {
                 uuid,
                 lead: uuid,
                 booked_at_ms: at,
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_payout_counts_when_it_was_earned_and_its_reversal_likewise() {
-        let payout = |takes_back, earned_at| Payout {
+        let payout = |takes_back, earned_at| PayoutRecord {
             uuid: Uuid::from_u128(1),
             lead: Uuid::from_u128(2),
             booked_at_ms: 5,

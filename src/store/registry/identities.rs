@@ -22,7 +22,7 @@ const AT_ONCE: usize = 256;
 
 /// The identity of a lead, as known to the code that erases it.
 #[derive(Debug, Clone)]
-pub struct IdentityOf {
+pub struct LeadIdentity {
     /// The lead.
     pub lead: Uuid,
     /// The company of the lead.
@@ -33,20 +33,20 @@ pub struct IdentityOf {
 
 /// Identities about to be forgotten: the retired keys, and how many hashes each lead has under them.
 #[derive(Default)]
-pub struct Forgetting {
+pub struct RetiredIdentities {
     keys: Vec<IdentityKey>,
     /// Hashes by lead.
     pub hashes: BTreeMap<Uuid, u64>,
 }
 
-impl fmt::Debug for Forgetting {
+impl fmt::Debug for RetiredIdentities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (keys, leads) = (self.keys.len(), self.hashes.len());
         f.debug_struct("Forgetting").field("keys", &keys).field("leads", &leads).finish()
     }
 }
 
-impl Forgetting {
+impl RetiredIdentities {
     /// Whether there is anything to forget.
     pub fn is_nothing(&self) -> bool {
         self.keys.is_empty()
@@ -60,15 +60,15 @@ impl Forgetting {
 }
 
 /// The place of a hash, with its content; `None` if its lead is erased or it cannot be read.
-type Hashed = (Vec<u8>, Option<Known>);
+type Hashed = (Vec<u8>, Option<IdentityRecord>);
 
-struct Known {
+struct IdentityRecord {
     at_ms: i64,
     lead: Uuid,
     identity: [u8; 32],
 }
 
-impl Known {
+impl IdentityRecord {
     fn parse(payload: &[u8]) -> Option<Self> {
         let (at_ms, rest) = payload.split_first_chunk()?;
         let (lead, identity) = rest.split_first_chunk()?;
@@ -90,12 +90,12 @@ impl Store {
     /// If it could not be completed. A retry continues.
     pub fn begin_forgetting_identities(
         &self,
-        of: &[IdentityOf],
+        of: &[LeadIdentity],
         only_likely: bool,
-    ) -> Result<Forgetting, RetentionError> {
-        let mut by_company = BTreeMap::<Uuid, Vec<&IdentityOf>>::new();
+    ) -> Result<RetiredIdentities, RetentionError> {
+        let mut by_company = BTreeMap::<Uuid, Vec<&LeadIdentity>>::new();
         of.iter().for_each(|of| by_company.entry(of.company).or_default().push(of));
-        let mut forgetting = Forgetting::default();
+        let mut forgetting = RetiredIdentities::default();
         for (company, of) in by_company {
             let keys = self.shared.engine.sealing().identity_keys(company, i64::MIN);
             let named = if only_likely { self.likely_named(&keys, &of) } else { self.named(&keys, &of)? };
@@ -111,7 +111,7 @@ impl Store {
         &self,
         key: &IdentityKey,
         hashed: impl IntoIterator<Item = (Uuid, u64)>,
-        forgetting: &mut Forgetting,
+        forgetting: &mut RetiredIdentities,
     ) -> Result<(), RetentionError> {
         let mut hashed = hashed.into_iter().peekable();
         if hashed.peek().is_none() {
@@ -132,7 +132,7 @@ impl Store {
     /// If it could not be completed. [`forget_passed_identities`](Self::forget_passed_identities) continues.
     pub async fn finish_forgetting(
         &self,
-        forgetting: Forgetting,
+        forgetting: RetiredIdentities,
         without: &BTreeSet<Uuid>,
     ) -> Result<(), RetentionError> {
         for key in &forgetting.keys {
@@ -142,7 +142,7 @@ impl Store {
     }
 
     /// The leads whose identity each key has hashed, once per record that names them.
-    fn named(&self, keys: &[IdentityKey], of: &[&IdentityOf]) -> Result<Vec<Vec<Uuid>>, RetentionError> {
+    fn named(&self, keys: &[IdentityKey], of: &[&LeadIdentity]) -> Result<Vec<Vec<Uuid>>, RetentionError> {
         let mut named = self.likely_named(keys, of);
         let mut unfound: BTreeSet<Uuid> = of.iter().map(|of| of.lead).collect();
         for lead in named.iter().flatten() {
@@ -159,9 +159,9 @@ impl Store {
         Ok(named)
     }
 
-    fn likely_named(&self, keys: &[IdentityKey], of: &[&IdentityOf]) -> Vec<Vec<Uuid>> {
+    fn likely_named(&self, keys: &[IdentityKey], of: &[&LeadIdentity]) -> Vec<Vec<Uuid>> {
         let named = |key: &IdentityKey| {
-            let is_named = |of: &&&IdentityOf| {
+            let is_named = |of: &&&LeadIdentity| {
                 let likely = of.identity.map(|identity| key.place(&identity));
                 likely.is_some_and(|place| self.is_about(&place, of.lead))
             };
@@ -202,7 +202,7 @@ impl Store {
                 .map(|(place, known)| {
                     let moved = Commit::new().remove(Tree::Identities, &place);
                     match known.filter(|known| !without.contains(&known.lead)) {
-                        Some(Known { at_ms, lead, identity }) => {
+                        Some(IdentityRecord { at_ms, lead, identity }) => {
                             let look_back_ms = key.until_ms.saturating_sub(key.ends_ms);
                             moved.about(lead).identify(key.company, identity, at_ms, look_back_ms)
                         }
@@ -236,7 +236,7 @@ impl Store {
         for entry in self.walk_hashed(key).take(AT_ONCE) {
             let place = entry?;
             let known = unless_broken(self.get(Tree::Identities, &place))?;
-            hashed.push((place, known.and_then(|payload| Known::parse(&payload))));
+            hashed.push((place, known.and_then(|payload| IdentityRecord::parse(&payload))));
         }
         Ok(hashed)
     }

@@ -38,20 +38,20 @@ pub fn key_file(placed: Option<&Path>, store: &Path) -> PathBuf {
 
 /// The opt-outs of a store.
 #[derive(Debug, Default)]
-pub enum LeftAlone {
+pub enum OptOuts {
     /// There are none.
     #[default]
     Nobody,
     /// The opt-outs, readable with this key.
-    Known(Key, Vec<(SuppressionList, Vec<SuppressionDigest>)>),
+    Known(OptOutKey, Vec<(SuppressionList, Vec<SuppressionDigest>)>),
     /// There are some, but the key is missing or wrong; a sentence.
     Locked(String),
 }
 
 /// The HMAC key of the opt-outs.
-pub struct Key(hmac::Key);
+pub struct OptOutKey(hmac::Key);
 
-impl Key {
+impl OptOutKey {
     fn of(key: &MasterKey) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, key.key.bytes()))
     }
@@ -65,13 +65,13 @@ impl Key {
 }
 
 /// Does not print the key.
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for OptOutKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key")
     }
 }
 
-impl LeftAlone {
+impl OptOuts {
     /// Reads all opt-outs of a store, with the key in `file`.
     ///
     /// # Errors
@@ -83,14 +83,14 @@ impl LeftAlone {
         Ok(if may_lack { Self::Locked(MAY_LACK.to_owned()) } else { read })
     }
 
-    fn of(lists: Ours, file: &Path) -> Self {
+    fn of(lists: OwnLists, file: &Path) -> Self {
         let check = match lists.get(CHECK) {
             Some((_, check)) if !check.is_empty() => check,
             _ if lists.keys().all(|name| name == SALVAGED) => return Self::Nobody,
             _ => return Self::Locked(unmarked(&format!("`{}`", file.display()))),
         };
         let key = match MasterKey::read(file) {
-            Ok(key) => Key::of(&key),
+            Ok(key) => OptOutKey::of(&key),
             Err(MasterKeyError::Io { place, error }) => {
                 return Self::Locked(locked(&format!("{place}: {error}")));
             }
@@ -112,7 +112,7 @@ impl LeftAlone {
     /// Whether the key in `file` matches these opt-outs. True if there are none.
     pub fn is_known_by(&self, file: &Path) -> bool {
         let Self::Known(key, _) = self else { return true };
-        MasterKey::read(file).is_ok_and(|found| Key::of(&found).kept(CHECKED) == key.kept(CHECKED))
+        MasterKey::read(file).is_ok_and(|found| OptOutKey::of(&found).kept(CHECKED) == key.kept(CHECKED))
     }
 
     /// Whether any of these digests has opted out.
@@ -155,14 +155,14 @@ fn unmarked(file: &str) -> String {
 /// What a salvage could not verify of the suppression lists, until an operator [confirms](confirm) them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub enum Doubt {
+pub enum SuppressionDoubt {
     /// Entries may be lost, so no partner is asked about anyone.
     MayBeLost(String),
     /// The lists come from a backup, so later entries may be lost.
     OfBackup(String),
 }
 
-impl Doubt {
+impl SuppressionDoubt {
     /// Reads the doubt that a salvage has recorded, if any.
     ///
     /// # Errors
@@ -201,15 +201,15 @@ pub fn damage(store: &Store) -> Result<Option<String>, ReadError> {
 ///
 /// # Errors
 /// If the key or the store cannot be used.
-pub async fn confirm(store: &Store, file: &Path) -> Result<bool, NotLeftAlone> {
+pub async fn confirm(store: &Store, file: &Path) -> Result<bool, OptOutError> {
     let lists = SuppressionLists::of(store.clone());
-    let is_unmarked = damage(store).map_err(NotLeftAlone::unread)?.is_some();
+    let is_unmarked = damage(store).map_err(OptOutError::unread)?.is_some();
     if is_unmarked {
-        let key = MasterKey::read(file).map_err(|error| NotLeftAlone::Locked(locked(&error.to_string())))?;
-        let check = [Key::of(&key).kept(CHECKED)];
-        lists.add(CHECK, SuppressionKind::Person, &check).await.map_err(NotLeftAlone::by)?;
+        let key = MasterKey::read(file).map_err(|error| OptOutError::Locked(locked(&error.to_string())))?;
+        let check = [OptOutKey::of(&key).kept(CHECKED)];
+        lists.add(CHECK, SuppressionKind::Person, &check).await.map_err(OptOutError::by)?;
     }
-    Ok(lists.remove(SALVAGED).await.map_err(NotLeftAlone::Store)? || is_unmarked)
+    Ok(lists.remove(SALVAGED).await.map_err(OptOutError::Store)? || is_unmarked)
 }
 
 /// Adds opt-outs. The first one creates the key.
@@ -221,21 +221,21 @@ pub async fn leave_alone(
     file: &Path,
     kind: SuppressionKind,
     digests: &[SuppressionDigest],
-) -> Result<(), NotLeftAlone> {
+) -> Result<(), OptOutError> {
     let lists = SuppressionLists::of(store.clone());
     let key = loop {
-        match LeftAlone::read(store, file).map_err(NotLeftAlone::unread)? {
-            LeftAlone::Known(key, _) => break key,
-            LeftAlone::Locked(told) => return Err(NotLeftAlone::Locked(told)),
-            LeftAlone::Nobody => begin(&lists, store.path(), file).await?,
+        match OptOuts::read(store, file).map_err(OptOutError::unread)? {
+            OptOuts::Known(key, _) => break key,
+            OptOuts::Locked(told) => return Err(OptOutError::Locked(told)),
+            OptOuts::Nobody => begin(&lists, store.path(), file).await?,
         }
     };
     let kept: Vec<SuppressionDigest> = digests.iter().map(|digest| key.kept(digest)).collect();
-    lists.add(&name(kind), kind, &kept).await.map_err(NotLeftAlone::by)
+    lists.add(&name(kind), kind, &kept).await.map_err(OptOutError::by)
 }
 
 /// Creates the key, unless another process has done so meanwhile; the key made here is then discarded.
-async fn begin(lists: &SuppressionLists, store: &Path, file: &Path) -> Result<(), NotLeftAlone> {
+async fn begin(lists: &SuppressionLists, store: &Path, file: &Path) -> Result<(), OptOutError> {
     let is_made_here = !file.exists();
     let kept = || match file == key_file(None, store) {
         true => kept_beside(store, file.to_owned(), "store.suppression_key_file").map(drop),
@@ -243,9 +243,9 @@ async fn begin(lists: &SuppressionLists, store: &Path, file: &Path) -> Result<()
     };
     let made = || kept().and_then(|()| MasterKey::create(file));
     let found = if is_made_here { made() } else { MasterKey::read(file) };
-    let key = Key::of(&found.map_err(|error: MasterKeyError| NotLeftAlone::Locked(error.to_string()))?);
+    let key = OptOutKey::of(&found.map_err(|error: MasterKeyError| OptOutError::Locked(error.to_string()))?);
     let begun = lists.begin(CHECK, SuppressionKind::Person, &[key.kept(CHECKED)]).await;
-    if !begun.map_err(NotLeftAlone::Store)? && is_made_here {
+    if !begun.map_err(OptOutError::Store)? && is_made_here {
         // If this fails, the file is reported as the wrong key.
         let _ = std::fs::remove_file(file);
     }
@@ -261,13 +261,13 @@ pub async fn ask_again(
     file: &Path,
     kind: SuppressionKind,
     digest: &SuppressionDigest,
-) -> Result<bool, NotLeftAlone> {
-    match LeftAlone::read(store, file).map_err(NotLeftAlone::unread)? {
-        LeftAlone::Nobody => Ok(false),
-        LeftAlone::Locked(told) => Err(NotLeftAlone::Locked(told)),
-        LeftAlone::Known(key, _) => {
+) -> Result<bool, OptOutError> {
+    match OptOuts::read(store, file).map_err(OptOutError::unread)? {
+        OptOuts::Nobody => Ok(false),
+        OptOuts::Locked(told) => Err(OptOutError::Locked(told)),
+        OptOuts::Known(key, _) => {
             let lists = SuppressionLists::of(store.clone());
-            lists.take_off(&name(kind), &key.kept(digest)).await.map_err(NotLeftAlone::Store)
+            lists.take_off(&name(kind), &key.kept(digest)).await.map_err(OptOutError::Store)
         }
     }
 }
@@ -297,14 +297,14 @@ fn name(kind: SuppressionKind) -> String {
 
 /// Why an opt-out was not added or removed.
 #[derive(Debug)]
-pub enum NotLeftAlone {
+pub enum OptOutError {
     /// The key is missing or wrong; a sentence.
     Locked(String),
     /// The store did not take the commit.
     Store(CommitError),
 }
 
-impl NotLeftAlone {
+impl OptOutError {
     fn unread(failure: ReadError) -> Self {
         Self::Store(CommitError::Failed(failure.to_string()))
     }
@@ -319,7 +319,7 @@ impl NotLeftAlone {
 }
 
 /// The daemon's own lists by name, each with its digests.
-pub(super) type Ours = BTreeMap<String, (SuppressionList, Vec<SuppressionDigest>)>;
+pub(super) type OwnLists = BTreeMap<String, (SuppressionList, Vec<SuppressionDigest>)>;
 
 #[cfg(test)]
 mod tests {
@@ -332,10 +332,10 @@ mod tests {
         let store = Store::open(StoreOptions::new(directory.path().join("data"))).unwrap();
         let file = key_file(None, &directory.path().join("data"));
         let (asked, other) = ([7; 32], [8; 32]);
-        assert!(matches!(LeftAlone::read(&store, &file), Ok(LeftAlone::Nobody)));
+        assert!(matches!(OptOuts::read(&store, &file), Ok(OptOuts::Nobody)));
         leave_alone(&store, &file, SuppressionKind::Email, &[asked]).await.unwrap();
         leave_alone(&store, &file, SuppressionKind::Phone, &[other]).await.unwrap();
-        let read = || LeftAlone::read(&store, &file).unwrap();
+        let read = || OptOuts::read(&store, &file).unwrap();
         assert!(
             read().has_any(SuppressionKind::Email, [&other, &asked])
                 && !read().has_any(SuppressionKind::Email, [&other])
@@ -349,9 +349,9 @@ mod tests {
 
         let lent = directory.path().join("lent");
         std::fs::rename(&file, &lent).unwrap();
-        assert!(matches!(read(), LeftAlone::Locked(_)));
+        assert!(matches!(read(), OptOuts::Locked(_)));
         MasterKey::create(&file).unwrap();
-        let LeftAlone::Locked(told) = read() else { panic!("it is another key") };
+        let OptOuts::Locked(told) = read() else { panic!("it is another key") };
         assert!(told.contains("another one's") && told.contains("suppressions remove everywhere"), "{told}");
         assert!(leave_alone(&store, &file, SuppressionKind::Email, &[other]).await.is_err());
         std::fs::rename(&lent, &file).unwrap();
@@ -360,7 +360,7 @@ mod tests {
         let check = SuppressionLists::of(store.clone()).read_ours().unwrap()[CHECK].clone();
         let put = |value: Vec<u8>| Commit::new().put(Tree::Suppressions, format!("{CHECK}\0"), value);
         store.commit(put(b"damaged".to_vec())).await.unwrap();
-        let told = LeftAlone::read(&store, &file).unwrap_err().to_string();
+        let told = OptOuts::read(&store, &file).unwrap_err().to_string();
         assert!(told.contains("tree `suppressions` is broken") && !told.contains("key of"), "{told}");
         store.commit(put(codec::encode_json(&check.0))).await.unwrap();
 
@@ -368,7 +368,7 @@ mod tests {
         for kept in [1, 0] {
             let keys = store.keys(Tree::Suppressions, format!("{CHECK}\0")).unwrap();
             store.remove_all(Tree::Suppressions, &keys[kept..]).await.unwrap();
-            let LeftAlone::Locked(told) = read() else { panic!("nobody knows whose key it is") };
+            let OptOuts::Locked(told) = read() else { panic!("nobody knows whose key it is") };
             assert!(told.contains("the store is damaged") && !told.contains("another one's"), "{told}");
             assert!(told.contains("suppressions confirm") && damage(&store).unwrap().is_some(), "{told}");
             assert!(confirm(&store, &file).await.unwrap() && !confirm(&store, &file).await.unwrap());
@@ -384,7 +384,7 @@ mod tests {
         assert!(!ask_again(&store, &file, SuppressionKind::Email, &asked).await.unwrap());
         assert!(!read().has_any(SuppressionKind::Email, [&asked]));
         assert!(end(&store).await.unwrap() && !end(&store).await.unwrap());
-        assert!(matches!(read(), LeftAlone::Nobody));
+        assert!(matches!(read(), OptOuts::Nobody));
     }
 
     #[test]
@@ -406,8 +406,8 @@ mod tests {
         assert_eq!(added.iter().filter(|added| **added).count(), 1);
         let (with, without) = (&files[made], &files[1 - made]);
         assert!(with.exists() && !without.exists());
-        let read = |file| LeftAlone::read(&stores[1 - made], file).unwrap();
-        assert!(matches!(read(without), LeftAlone::Locked(_)), "it asks nobody about anybody");
+        let read = |file| OptOuts::read(&stores[1 - made], file).unwrap();
+        assert!(matches!(read(without), OptOuts::Locked(_)), "it asks nobody about anybody");
         std::fs::copy(with, without).unwrap();
         assert!(read(without).has_any(SuppressionKind::Email, [&[7; 32]]));
     }

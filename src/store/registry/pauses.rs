@@ -34,7 +34,7 @@ impl Pause {
 /// The result of resuming a partner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Resumed {
+pub enum ResumeResult {
     /// The pause has ended.
     Ended,
     /// There was no pause.
@@ -86,7 +86,7 @@ impl Pauses {
         partner: &str,
         product_type: Option<ProductType>,
         commit: impl AsyncFnOnce(Commit) -> Result<(), CommitError>,
-    ) -> Result<Resumed, CommitError> {
+    ) -> Result<ResumeResult, CommitError> {
         let all = self.read().map_err(|failure| CommitError::Failed(failure.to_string()))?;
         let of_partner: Vec<Pause> = all.into_iter().filter(|pause| pause.partner == partner).collect();
         let is_ending = |pause: &&Pause| product_type.is_none() || pause.product_type == product_type;
@@ -94,11 +94,11 @@ impl Pauses {
         let ending: Vec<Vec<u8>> = ending.collect();
         if ending.is_empty() {
             let whole = of_partner.iter().any(|pause| pause.product_type.is_none());
-            return Ok(if whole { Resumed::PausedAsAWhole } else { Resumed::NotPaused });
+            return Ok(if whole { ResumeResult::PausedAsAWhole } else { ResumeResult::NotPaused });
         }
         let resumed = ending.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Pauses, key));
         commit(resumed).await?;
-        Ok(Resumed::Ended)
+        Ok(ResumeResult::Ended)
     }
 
     /// Every pause that can be read.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 
-use super::left_alone::{self, OURS, Ours};
+use super::left_alone::{self, OURS, OwnLists};
 use crate::{Commit, CommitError, ReadError, Store, Tree, codec};
 use offerd_base::ids;
 use offerd_model::{SuppressionDigest, SuppressionKind};
@@ -160,7 +160,7 @@ impl SuppressionLists {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn read(&self) -> Result<Ours, ReadError> {
+    pub fn read(&self) -> Result<OwnLists, ReadError> {
         Ok(self.read_all()?.into_iter().filter(|(name, _)| !name.starts_with(OURS)).collect())
     }
 
@@ -168,12 +168,12 @@ impl SuppressionLists {
     ///
     /// # Errors
     /// Like [`read`](Self::read).
-    pub(super) fn read_ours(&self) -> Result<Ours, ReadError> {
+    pub(super) fn read_ours(&self) -> Result<OwnLists, ReadError> {
         Ok(self.read_all()?.into_iter().filter(|(name, _)| name.starts_with(OURS)).collect())
     }
 
-    fn read_all(&self) -> Result<Ours, ReadError> {
-        let (mut found, mut broken) = (Ours::new(), BTreeSet::new());
+    fn read_all(&self) -> Result<OwnLists, ReadError> {
+        let (mut found, mut broken) = (OwnLists::new(), BTreeSet::new());
         for record in self.store.scan_all(Tree::Suppressions, []) {
             let read = record.and_then(|(key, bytes)| {
                 match parsed(&key) {

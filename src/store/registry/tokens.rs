@@ -23,12 +23,12 @@ const KNOWN: usize = 10_000;
 #[derive(Debug, Clone)]
 pub struct Tokens {
     store: Store,
-    known: Arc<RwLock<Known>>,
+    known: Arc<RwLock<KnownTokens>>,
 }
 
 /// Tokens looked up since the last change of a company or a token, by hash. Every request looks one up.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownTokens {
     accesses: u64,
     tokens: HashMap<[u8; 32], (TokenRecord, CompanyRecord)>,
 }
@@ -234,7 +234,7 @@ impl Tokens {
     }
 }
 
-impl Known {
+impl KnownTokens {
     fn as_of(&self, accesses: u64, digest: &[u8; 32]) -> Option<&(TokenRecord, CompanyRecord)> {
         self.tokens.get(digest).filter(|_| self.accesses == accesses)
     }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::super::beside::Beside;
-use super::super::damage::{Damage, DamageKind};
+use super::super::beside::StagingDirectory;
+use super::super::damage::{DamageKind, FileDamage};
 use super::super::damages;
 use super::super::error::{StoreError, io_error};
 use super::super::journal;
@@ -13,7 +13,7 @@ use super::super::owner;
 use super::super::sealing::MasterKey;
 use super::super::sealing::key_file::KeyFile;
 use super::super::sealing::key_place::KeyPlace as _;
-use super::source::Source;
+use super::source::SalvageSource;
 use super::{SalvageError, keys_of};
 
 /// Copies a store that nobody has open into a directory of a store in the making, which opens with the same
@@ -24,30 +24,33 @@ use super::{SalvageError, keys_of};
 pub fn copy_elsewhere(
     options: &StoreOptions,
     master: &MasterKey,
-    place: &Beside,
+    place: &StagingDirectory,
 ) -> Result<(), SalvageError> {
     let store = &options.path;
     owner::check(store)?;
     let _lock = Lock::take_to_read(store)?;
-    let source = Source::of(store)?;
+    let source = SalvageSource::of(store)?;
     let keys = keys_of(store, master)?
         .ok_or_else(|| SalvageError::KeysLost(KeyFile::of(store).path().to_owned()))?;
     let copied = source.copy(place.path(), &mut |_| {})?;
     KeyFile::of(place.path()).restore(&keys).map_err(StoreError::Sealing)?;
-    let segment = |name: &String| Damage {
+    let segment = |name: &String| FileDamage {
         volume: None,
         file: format!("journal/{name}"),
         what: DamageKind::Unusable("some of it is damaged; what is whole of it was taken in".to_owned()),
     };
-    let aside =
-        |name: String| Damage { volume: None, file: format!("damaged/{name}"), what: DamageKind::SetAside };
+    let aside = |name: String| FileDamage {
+        volume: None,
+        file: format!("damaged/{name}"),
+        what: DamageKind::SetAside,
+    };
     let journal = copied.journal.iter().map(segment).chain(journal::set_aside(store).into_iter().map(aside));
-    let damages: Vec<Damage> =
+    let damages: Vec<FileDamage> =
         copied.damages.into_iter().chain(journal).map(|damage| of_store(store, damage)).collect();
     Ok(damages::keep_in(place.path(), &damages).map_err(|source| io_error(place.path(), source))?)
 }
 
 /// Damage under the absolute path of its file, so that it is not confused with a file of the copy.
-fn of_store(store: &Path, damage: Damage) -> Damage {
-    Damage { file: store.join(&damage.file).to_string_lossy().into_owned(), ..damage }
+fn of_store(store: &Path, damage: FileDamage) -> FileDamage {
+    FileDamage { file: store.join(&damage.file).to_string_lossy().into_owned(), ..damage }
 }

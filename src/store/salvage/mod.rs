@@ -11,7 +11,7 @@
 //! 5. Records that are still unreadable are left out and reported. The new store is checked and put in place.
 //!
 //! # Opt-outs stay in force
-//! If entries of suppression lists may be lost, the new store records it ([`Doubt`]): either the time until
+//! If entries of suppression lists may be lost, the new store records it ([`SuppressionDoubt`]): either the time until
 //! which the backup has them, or that nobody may be asked about anyone.
 //!
 //! # Erased leads do not come back
@@ -34,24 +34,24 @@ use chrono::Utc;
 use uuid::Uuid;
 
 pub use self::elsewhere::copy_elsewhere;
-use self::{rescue::Rescue, source::Source};
+use self::{rescue::Rescue, source::SalvageSource};
 use super::backup::{Restore, RestoreError, for_each_piece};
-use super::beside::{Beside, BesideError, LeftOver};
+use super::beside::{LeftOver, StagingDirectory, StagingError};
 use super::broken::ReadError;
-use super::changes::Change;
+use super::changes::RecordChange;
 use super::check::CheckReport;
 use super::commit::Commit;
-use super::damage::{Damage, DamageKind};
-use super::engine::{Engine, read_record};
+use super::damage::{DamageKind, FileDamage};
+use super::engine::{StorageEngine, read_record};
 use super::error::StoreError;
 use super::lock::Lock;
-use super::open::{self, Opened};
+use super::open::{self, OpenedFiles};
 use super::options::StoreOptions;
-use super::progress::Progress;
-use super::records::{Records, Within};
+use super::progress::PhaseProgress;
+use super::records::{StoredRecords, VolumeWithBase};
 use super::registry::audit::{self, AuditGap, AuditHead, Chain};
 use super::registry::entities::LeadRecord;
-use super::registry::left_alone::Doubt;
+use super::registry::left_alone::SuppressionDoubt;
 use super::registry::suppressions::{self, SuppressionList};
 use super::scan::Scan;
 use super::sealing::key_file::KeyFile;
@@ -70,7 +70,7 @@ pub struct Salvaged {
     /// The check of the new store.
     pub report: CheckReport,
     /// The damage found in the old one.
-    pub damages: Vec<Damage>,
+    pub damages: Vec<FileDamage>,
     /// The damaged files of its journal.
     pub journal: Vec<String>,
     /// Whether its keys were lost and those of the backup were used.
@@ -90,7 +90,7 @@ pub struct Salvaged {
     /// The gaps of the audit log, which one of its records names.
     pub audit_gaps: Vec<AuditGap>,
     /// The open doubt about the suppression lists.
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<SuppressionDoubt>,
     /// Leads whose record is lost.
     pub leads_lost: BTreeSet<Uuid>,
     /// Leads of the backup that did not come back, since they may have been erased meanwhile.
@@ -129,12 +129,12 @@ pub enum SalvageError {
     Store(#[from] StoreError),
 }
 
-impl From<BesideError> for SalvageError {
-    fn from(error: BesideError) -> Self {
+impl From<StagingError> for SalvageError {
+    fn from(error: StagingError) -> Self {
         match error {
-            BesideError::NotEmpty { path, .. } => Self::NotEmpty(path),
-            BesideError::LeftOver(left) => Self::LeftOver(left),
-            BesideError::Store(error) => Self::Store(error),
+            StagingError::NotEmpty { path, .. } => Self::NotEmpty(path),
+            StagingError::LeftOver(left) => Self::LeftOver(left),
+            StagingError::Store(error) => Self::Store(error),
         }
     }
 }
@@ -149,7 +149,7 @@ pub fn salvage(
     into: &Path,
     backup: Option<&mut dyn Read>,
     who: &str,
-    tell: &mut dyn FnMut(Progress),
+    tell: &mut dyn FnMut(PhaseProgress),
 ) -> Result<Salvaged, SalvageError> {
     let store = &options.path;
     owner::check(store)?;
@@ -158,7 +158,7 @@ pub fn salvage(
         return Err(SalvageError::NoStore(store.clone()));
     }
     let _lock = Lock::take_to_read(store)?;
-    let source = Source::of(store)?;
+    let source = SalvageSource::of(store)?;
     let master = MasterKey::find(options.master_key_file.as_deref(), store)
         .map_err(StoreError::from)?
         .ok_or(SalvageError::NoMasterKey)?;
@@ -167,7 +167,7 @@ pub fn salvage(
     if keys.is_none() && backup.is_none() {
         return Err(lost());
     }
-    let place = Beside::begin(into)?;
+    let place = StagingDirectory::begin(into)?;
     let restored = backup.map(|file| Restored::of(file, into, &master, tell)).transpose()?;
     let mut salvaged = source.copy(place.path(), tell)?;
     let new = StoreOptions { path: place.path().to_owned(), ..options.clone() };
@@ -175,15 +175,15 @@ pub fn salvage(
     let of_backup = || Some(restored.as_ref()?.opened.records.sealing().key_file_text(&master));
     let keys = keys.or_else(of_backup).ok_or_else(lost)?;
     KeyFile::of(&new.path).restore(&keys).map_err(StoreError::Sealing)?;
-    tell(Progress::begins("finding what is there", None));
+    tell(PhaseProgress::begins("finding what is there", None));
     let mut opened = open::open_with(&new, Some(master))?;
     if salvaged.keys_of_backup && is_sealed_otherwise(&opened) {
         return Err(SalvageError::OtherStore);
     }
     let damaged = salvaged.damaged_volumes();
-    let mut lists = Lists::of(&opened, damaged.contains(&BASE) || !salvaged.journal.is_empty())?;
+    let mut lists = SalvagedLists::of(&opened, damaged.contains(&BASE) || !salvaged.journal.is_empty())?;
     if let Some(restored) = &restored {
-        tell(Progress::begins("taking in what the backup has", None));
+        tell(PhaseProgress::begins("taking in what the backup has", None));
         lists.note_backup(restored)?;
         let old = &restored.opened.records;
         Rescue::new(old, &mut opened, &damaged, salvaged.keys_of_backup)?
@@ -191,7 +191,7 @@ pub fn salvage(
     }
     salvaged.may_lack_unknown = damaged.contains(&BASE) && restored.is_none();
     drop(restored);
-    tell(Progress::begins("reading every record", None));
+    tell(PhaseProgress::begins("reading every record", None));
     leave_out_what_is_broken(&mut opened, &mut salvaged)?;
     find_what_is_missing(&opened, &damaged, &mut salvaged)?;
     lists.mark(&mut opened, &mut salvaged)?;
@@ -211,27 +211,28 @@ fn keys_of(store: &Path, master: &MasterKey) -> Result<Option<Vec<u8>>, SalvageE
 }
 
 /// Whether the store's own key fails to open every examined record of its own.
-fn is_sealed_otherwise(new: &Opened) -> bool {
+fn is_sealed_otherwise(new: &OpenedFiles) -> bool {
     let own = TREES.iter().filter(|row| row.seal == Seal::Own);
-    let scan =
-        |row: &TreeRow| Scan::new(Arc::<Records>::clone(&new.records), row.tree, &[], &[]).naming_broken();
+    let scan = |row: &TreeRow| {
+        Scan::new(Arc::<StoredRecords>::clone(&new.records), row.tree, &[], &[]).naming_broken()
+    };
     let mut records = own.flat_map(scan).take(LOOKED_AT).peekable();
     records.peek().is_some() && records.all(|record| record.is_err())
 }
 
 /// Removes the unreadable records, each in its volume, and counts them.
-fn leave_out_what_is_broken(new: &mut Opened, salvaged: &mut Salvaged) -> Result<(), StoreError> {
+fn leave_out_what_is_broken(new: &mut OpenedFiles, salvaged: &mut Salvaged) -> Result<(), StoreError> {
     let records = Arc::clone(&new.records);
     let volumes = records.volumes();
     for number in volumes.numbers() {
-        let within = Within { volumes, number };
+        let within = VolumeWithBase { volumes, number };
         let mut removed = Vec::new();
         for entry in records.walk_volume(number, &Bound::Unbounded)? {
             let (sled_key, _) = entry?;
             let Some((tree, key)) = Tree::split(&sled_key) else { continue };
             if read_record(&within, records.sealing(), tree, key)?.is_err() {
                 salvaged.note_lost(tree, key);
-                removed.push(Change { volume: number, key: sled_key, value: None });
+                removed.push(RecordChange { volume: number, key: sled_key, value: None });
             }
         }
         new.committer.writer.write_as_is(removed).map_err(StoreError::Disk)?;
@@ -240,7 +241,7 @@ fn leave_out_what_is_broken(new: &mut Opened, salvaged: &mut Salvaged) -> Result
 }
 
 /// The state of the new store's suppression lists.
-struct Lists {
+struct SalvagedLists {
     may_lack: bool,
     /// The mark that an earlier salvage has left.
     marked: Option<SuppressionList>,
@@ -248,8 +249,8 @@ struct Lists {
     whole_until_ms: Option<i64>,
 }
 
-impl Lists {
-    fn of(new: &Opened, is_damaged: bool) -> Result<Self, StoreError> {
+impl SalvagedLists {
+    fn of(new: &OpenedFiles, is_damaged: bool) -> Result<Self, StoreError> {
         let mark = new.records.get(Tree::Suppressions, &suppressions::salvaged(0, None).0);
         let marked = mark.ok().flatten().and_then(|kept| codec::decode_json::<SuppressionList>(&kept).ok());
         let was_lacking = marked.as_ref().is_some_and(|list| list.updated_at == 0);
@@ -270,21 +271,23 @@ impl Lists {
     }
 
     /// Records the doubt in the new store.
-    fn mark(&self, new: &mut Opened, salvaged: &mut Salvaged) -> Result<(), StoreError> {
+    fn mark(&self, new: &mut OpenedFiles, salvaged: &mut Salvaged) -> Result<(), StoreError> {
         let mut until = self.marked.as_ref().map(|list| list.updated_at);
         if self.may_lack {
             until = Some(self.whole_until_ms.unwrap_or(0));
             let (key, list) = suppressions::salvaged(Utc::now().timestamp_millis(), self.whole_until_ms);
             new.committer.execute_all(&[Commit::new().put(Tree::Suppressions, key, list)])?;
         }
-        salvaged.doubt = until.map(Doubt::of_time);
+        salvaged.doubt = until.map(SuppressionDoubt::of_time);
         Ok(())
     }
 }
 
 /// Whether every record of the suppression lists can be read.
-fn are_readable(records: &Arc<Records>) -> Result<bool, StoreError> {
-    for record in Scan::new(Arc::<Records>::clone(records), Tree::Suppressions, &[], &[]).naming_broken() {
+fn are_readable(records: &Arc<StoredRecords>) -> Result<bool, StoreError> {
+    for record in
+        Scan::new(Arc::<StoredRecords>::clone(records), Tree::Suppressions, &[], &[]).naming_broken()
+    {
         match record {
             Err(ReadError::Broken(_)) => return Ok(false),
             record => drop(record?),
@@ -295,7 +298,7 @@ fn are_readable(records: &Arc<Records>) -> Result<bool, StoreError> {
 
 /// Appends a record of the salvage to the audit log if any of it may be lost. It names the gaps.
 fn record_in_audit(
-    new: &mut Opened,
+    new: &mut OpenedFiles,
     is_damaged: bool,
     who: &str,
     salvaged: &mut Salvaged,
@@ -306,7 +309,8 @@ fn record_in_audit(
     let mut chain = Chain::behind(anchor);
     let mut commit = Commit::new();
     let mut last = None;
-    for record in Scan::new(Arc::<Records>::clone(records), Tree::Audit, audit::RECORDS, audit::RECORDS) {
+    for record in Scan::new(Arc::<StoredRecords>::clone(records), Tree::Audit, audit::RECORDS, audit::RECORDS)
+    {
         let (place, payload) = record?;
         // It had been removed, and the record of that is lost.
         if audit::number(&place) <= gone {
@@ -328,7 +332,7 @@ fn record_in_audit(
 
 /// Finds leads with a data key and no record, and missing rate tables of leads, in damaged volumes.
 fn find_what_is_missing(
-    new: &Opened,
+    new: &OpenedFiles,
     damaged: &BTreeSet<Number>,
     salvaged: &mut Salvaged,
 ) -> Result<(), StoreError> {
@@ -349,7 +353,7 @@ fn find_what_is_missing(
         }
     }
     for tree in [Tree::Leads, Tree::LeadTables] {
-        for record in Scan::new(Arc::<Records>::clone(records), tree, &[], &[]) {
+        for record in Scan::new(Arc::<StoredRecords>::clone(records), tree, &[], &[]) {
             let (key, payload) = record?;
             let table = match tree {
                 Tree::Leads => LeadRecord::first_table_in(&payload),
@@ -369,7 +373,7 @@ impl Salvaged {
     /// The volumes that may lack records.
     fn damaged_volumes(&self) -> BTreeSet<Number> {
         // If the list of the files is lost, missing records of the base go unnoticed.
-        let place = |damage: &Damage| match damage.what {
+        let place = |damage: &FileDamage| match damage.what {
             DamageKind::Unlisted => Some(BASE),
             _ => damage.volume,
         };
@@ -379,7 +383,7 @@ impl Salvaged {
     /// Whether nothing is lost, or suspected to be.
     pub fn is_all(&self) -> bool {
         // A heading is rewritten.
-        let is_heading = |damage: &Damage| {
+        let is_heading = |damage: &FileDamage| {
             matches!(damage.what, DamageKind::Bytes { at: 0, .. } | DamageKind::Format { .. })
         };
         self.lost.is_empty()
@@ -412,12 +416,12 @@ impl Salvaged {
 }
 
 struct Restored {
-    opened: Opened,
+    opened: OpenedFiles,
     /// When the backup was begun, Unix milliseconds.
     begun_at: i64,
     /// Whether its store was undamaged then.
     is_whole: bool,
-    _place: Beside,
+    _place: StagingDirectory,
 }
 
 impl Restored {
@@ -425,15 +429,15 @@ impl Restored {
         file: &mut dyn Read,
         into: &Path,
         master: &MasterKey,
-        tell: &mut dyn FnMut(Progress),
+        tell: &mut dyn FnMut(PhaseProgress),
     ) -> Result<Self, SalvageError> {
-        let place = Beside::begin_of_backup(into)?;
+        let place = StagingDirectory::begin_of_backup(into)?;
         let mut restore = Restore::begin(place.path(), master.clone())?;
         for_each_piece(file, SalvageError::Unreadable, |piece| {
             restore.push(piece)?;
             let summary = restore.summary();
             let of = Some(summary.store_bytes.max(summary.bytes));
-            tell(Progress { what: "reading the backup", read: summary.bytes, of });
+            tell(PhaseProgress { what: "reading the backup", read: summary.bytes, of });
             Ok(())
         })?;
         let (summary, _) = restore.finish()?;

@@ -6,22 +6,22 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::super::broken::{ReadError, unless_broken};
-use super::super::changes::Change;
+use super::super::changes::RecordChange;
 use super::super::codec;
 use super::super::commit::Commit;
-use super::super::engine::Engine;
+use super::super::engine::StorageEngine;
 use super::super::error::StoreError;
 use super::super::frame::framed;
-use super::super::open::Opened;
+use super::super::open::OpenedFiles;
 use super::super::raw::read_clear;
-use super::super::records::Records;
+use super::super::records::StoredRecords;
 use super::super::registry::audit::{self, AuditHead, Chain};
 use super::super::registry::entities::LeadRecord;
 use super::super::registry::suppressions;
 use super::super::scan::{Scan, owners};
 use super::super::sealing::data_key::{self, DataKey};
 use super::super::sealing::owner;
-use super::super::trees::{Kept, Seal, TREES, Tree};
+use super::super::trees::{Seal, TREES, Tree, VolumeSelector};
 use super::super::volume_number::{BASE, Number};
 use super::super::volumes::time_ms;
 use super::{SalvageError, Salvaged};
@@ -37,8 +37,8 @@ const NOT_COUNTED: [Tree; 4] = [Tree::Meta, Tree::LeadKeys, Tree::OpenTables, Tr
 
 /// Takes the missing records from the store of a backup into the new one.
 pub(super) struct Rescue<'a> {
-    old: &'a Arc<Records>,
-    new: &'a mut Opened,
+    old: &'a Arc<StoredRecords>,
+    new: &'a mut OpenedFiles,
     damaged: &'a BTreeSet<Number>,
     keys_are_old: bool,
     /// The newest generation of wrapping key in each slot, according to the remaining data keys.
@@ -47,7 +47,7 @@ pub(super) struct Rescue<'a> {
 }
 
 /// The state of a lead that the backup has.
-enum Fate {
+enum BackupLeadState {
     /// It is there, or can be restored.
     There,
     /// It was erased, or dropped with its time.
@@ -57,8 +57,8 @@ enum Fate {
 
 impl<'a> Rescue<'a> {
     pub(super) fn new(
-        old: &'a Arc<Records>,
-        new: &'a mut Opened,
+        old: &'a Arc<StoredRecords>,
+        new: &'a mut OpenedFiles,
         damaged: &'a BTreeSet<Number>,
         keys_are_old: bool,
     ) -> Result<Self, SalvageError> {
@@ -81,9 +81,9 @@ impl<'a> Rescue<'a> {
                 continue;
             }
             match self.fate(lead, &kept)? {
-                Fate::There => drop(there.insert(lead)),
-                Fate::Gone => {}
-                Fate::Unknown => drop(salvaged.held_back.insert(lead)),
+                BackupLeadState::There => drop(there.insert(lead)),
+                BackupLeadState::Gone => {}
+                BackupLeadState::Unknown => drop(salvaged.held_back.insert(lead)),
             }
         }
         for lead in &there {
@@ -146,10 +146,11 @@ impl<'a> Rescue<'a> {
         }
         let mark = suppressions::salvaged(0, None).0;
         let gone = anchor(&self.new.records)?.map_or(0, |anchor| anchor.number);
-        let of_base = TREES.iter().filter(|row| row.kept == Kept::Base && !NOT_COUNTED.contains(&row.tree));
+        let of_base =
+            TREES.iter().filter(|row| row.kept == VolumeSelector::Base && !NOT_COUNTED.contains(&row.tree));
         for row in of_base {
             let tree = row.tree;
-            let old = Arc::<Records>::clone(self.old);
+            let old = Arc::<StoredRecords>::clone(self.old);
             let keys: Box<dyn Iterator<Item = Result<Vec<u8>, ReadError>>> = match row.seal {
                 Seal::Lead => Box::new(owners(old, tree, &[], &[]).filter_map(|owned| {
                     owned.map(|(lead, key)| there.contains(&lead).then_some(key)).transpose()
@@ -171,7 +172,7 @@ impl<'a> Rescue<'a> {
     }
 
     /// Decides the state of a lead. Restores the data key of one that is there or can be restored.
-    fn fate(&mut self, lead: Uuid, kept_then: &[u8]) -> Result<Fate, StoreError> {
+    fn fate(&mut self, lead: Uuid, kept_then: &[u8]) -> Result<BackupLeadState, StoreError> {
         let records = Arc::clone(&self.new.records);
         let (old, new) = (self.old.sealing(), records.sealing());
         let base_is_whole = !self.damaged.contains(&BASE);
@@ -179,31 +180,31 @@ impl<'a> Rescue<'a> {
         let newest = new.generation(lead).max(seen);
         let kept = read_clear(&*records, Tree::LeadKeys, &new.slots.place(lead))?;
         let volume = match kept {
-            Ok(Some(kept)) if data_key::is_destroyed(&kept) => return Ok(Fate::Gone),
+            Ok(Some(kept)) if data_key::is_destroyed(&kept) => return Ok(BackupLeadState::Gone),
             Ok(Some(kept)) => {
                 if let Ok(Some(DataKey::Kept(_))) = new.data_key(&*records, lead)? {
-                    return Ok(Fate::There);
+                    return Ok(BackupLeadState::There);
                 }
                 if !base_is_whole && data_key::generation_of(&kept) != Some(newest) {
-                    return Ok(Fate::Unknown);
+                    return Ok(BackupLeadState::Unknown);
                 }
                 data_key::volume_of(&kept)
             }
             // A missing data key in an undamaged base was dropped with its time.
-            Ok(None) if base_is_whole => return Ok(Fate::Gone),
+            Ok(None) if base_is_whole => return Ok(BackupLeadState::Gone),
             Ok(None) | Err(_) if self.keys_are_old || old.generation(lead) != newest => {
-                return Ok(Fate::Unknown);
+                return Ok(BackupLeadState::Unknown);
             }
             Ok(None) | Err(_) => data_key::volume_of(kept_then),
         };
         let Ok(Some(DataKey::Kept(key))) = old.data_key(&**self.old, lead)? else {
-            return Ok(Fate::Unknown);
+            return Ok(BackupLeadState::Unknown);
         };
         let key_kept = new.kept(lead, &key, volume);
         let place = Tree::LeadKeys.sled_key(&new.slots.place(lead));
-        let change = Change { volume: BASE, key: place, value: Some(framed(&key_kept)) };
+        let change = RecordChange { volume: BASE, key: place, value: Some(framed(&key_kept)) };
         self.new.committer.writer.write_as_is(vec![change]).map_err(StoreError::Disk)?;
-        Ok(Fate::There)
+        Ok(BackupLeadState::There)
     }
 
     /// Takes the unreadable records of a lead: itself, its rate tables and their answers, and its actions.
@@ -264,7 +265,7 @@ impl<'a> Rescue<'a> {
     }
 
     fn scan(&self, tree: Tree, prefix: &[u8]) -> Scan {
-        Scan::new(Arc::<Records>::clone(self.old), tree, prefix, prefix)
+        Scan::new(Arc::<StoredRecords>::clone(self.old), tree, prefix, prefix)
     }
 
     /// Whether the new store has a readable record.
@@ -283,11 +284,11 @@ impl<'a> Rescue<'a> {
 }
 
 /// The last removed record of the audit log.
-fn anchor(records: &Records) -> Result<Option<AuditHead>, StoreError> {
+fn anchor(records: &StoredRecords) -> Result<Option<AuditHead>, StoreError> {
     let kept = unless_broken(records.get(Tree::Audit, audit::ANCHOR))?;
     Ok(kept.and_then(|kept| codec::decode_json(&kept).ok()))
 }
 
-fn data_keys(records: &Records) -> Result<Vec<(Uuid, Vec<u8>)>, StoreError> {
+fn data_keys(records: &StoredRecords) -> Result<Vec<(Uuid, Vec<u8>)>, StoreError> {
     Ok(records.data_keys(&[], &[]).filter_map(Result::transpose).collect::<Result<_, _>>()?)
 }

@@ -5,42 +5,42 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::beside::NewFiles;
-use super::super::changes::Change;
-use super::super::damage::{Damage, DamageKind};
+use super::super::changes::RecordChange;
+use super::super::damage::{DamageKind, FileDamage};
 use super::super::damages::Damages;
 use super::super::disk::DiskError;
 use super::super::error::{StoreError, io_error};
 use super::super::manifest::VolumeRow;
 use super::super::open;
-use super::super::progress::Progress;
-use super::super::record_file::{self, Entry};
-use super::super::recovery::{Known, Tail};
+use super::super::progress::PhaseProgress;
+use super::super::record_file::{self, FileEntry};
+use super::super::recovery::{RecoveryState, VolumeTail};
 use super::super::volume_number::{Number, directory_of};
-use super::super::volumes::files::Files;
+use super::super::volumes::files::VolumeFiles;
 use super::super::volumes::volume::for_each_entry;
 use super::Salvaged;
 
 /// Bytes of records written together.
 const AT_ONCE: u32 = 1024 * 1024;
 
-pub(super) struct Source {
+pub(super) struct SalvageSource {
     store: PathBuf,
-    known: Known,
+    known: RecoveryState,
     damages: Damages,
 }
 
-impl Source {
+impl SalvageSource {
     pub(super) fn of(store: &Path) -> Result<Self, StoreError> {
         let damages = Damages::default();
         let found = open::manifest(store, &damages)?;
         // An earlier start has rebuilt the list of files.
-        let was_unlisted = |damage: &Damage| damage.what == DamageKind::Unlisted;
+        let was_unlisted = |damage: &FileDamage| damage.what == DamageKind::Unlisted;
         Damages::kept_in(store)
             .all()
             .into_iter()
             .filter(was_unlisted)
             .for_each(|damage| damages.note(damage));
-        let known = Known::of(store, found).map_err(|source| io_error(store, source))?;
+        let known = RecoveryState::of(store, found).map_err(|source| io_error(store, source))?;
         if known.manifest.has_journal && !known.looked.is_there {
             damages.note_of(None, "journal", DamageKind::Missing);
         }
@@ -48,7 +48,11 @@ impl Source {
     }
 
     /// Copies every intact entry into the files of a new store, then those that only the journal has.
-    pub(super) fn copy(&self, into: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Salvaged, StoreError> {
+    pub(super) fn copy(
+        &self,
+        into: &Path,
+        tell: &mut dyn FnMut(PhaseProgress),
+    ) -> Result<Salvaged, StoreError> {
         let io = |source| io_error(into, source);
         let mut new = NewFiles::of(into);
         let mut tails = BTreeMap::new();
@@ -59,10 +63,10 @@ impl Source {
             let from = self.files(volume)?;
             let to = new.of_volume(volume.number).map_err(io)?;
             let (mut gathered, mut bytes) = (Vec::new(), 0);
-            let copied = for_each_entry(&from, &self.damages, |Entry { locator, key, value }| {
+            let copied = for_each_entry(&from, &self.damages, |FileEntry { locator, key, value }| {
                 read += u64::from(locator.length);
-                tell(Progress { what: "reading the records", read, of: Some(of) });
-                gathered.push(Change { volume: volume.number, key, value });
+                tell(PhaseProgress { what: "reading the records", read, of: Some(of) });
+                gathered.push(RecordChange { volume: volume.number, key, value });
                 bytes += locator.length;
                 if bytes >= AT_ONCE {
                     to.append(&std::mem::take(&mut gathered))?;
@@ -72,7 +76,7 @@ impl Source {
             });
             copied.and_then(|()| to.append(&gathered)).map_err(io)?;
             let since = self.known.since.get(&volume.number);
-            tails.insert(volume.number, Tail::of(&from, &self.known.looked, since).map_err(io)?);
+            tails.insert(volume.number, VolumeTail::of(&from, &self.known.looked, since).map_err(io)?);
         }
         let journal =
             self.copy_journal(&mut new, tails).map_err(|DiskError(reason)| StoreError::Disk(reason))?;
@@ -80,16 +84,17 @@ impl Source {
         Ok(Salvaged { damages: self.damages(), journal, ..Salvaged::default() })
     }
 
-    fn files(&self, volume: &VolumeRow) -> Result<Files, StoreError> {
+    fn files(&self, volume: &VolumeRow) -> Result<VolumeFiles, StoreError> {
         let directory = directory_of(&self.store, volume.number);
-        let opened = Files::open_to_read(directory.clone(), volume.number, &volume.files, &self.damages);
+        let opened =
+            VolumeFiles::open_to_read(directory.clone(), volume.number, &volume.files, &self.damages);
         opened.map_err(|source| io_error(&directory, source))
     }
 
     fn copy_journal(
         &self,
         new: &mut NewFiles,
-        mut tails: BTreeMap<Number, Tail>,
+        mut tails: BTreeMap<Number, VolumeTail>,
     ) -> Result<Vec<String>, DiskError> {
         let mut damaged = Vec::new();
         let is_damaged = |file: &Path, _| {
@@ -104,8 +109,8 @@ impl Source {
     }
 
     /// The damage. A tail torn by a power cut does not count if the journal has all of it.
-    fn damages(&self) -> Vec<Damage> {
-        let is_torn = |damage: &Damage| {
+    fn damages(&self) -> Vec<FileDamage> {
+        let is_torn = |damage: &FileDamage| {
             let DamageKind::Bytes { at, .. } = damage.what else { return false };
             let volume =
                 self.known.manifest.volumes.iter().find(|volume| Some(volume.number) == damage.volume);

@@ -8,7 +8,7 @@
 
 use uuid::Uuid;
 
-use super::key::{KEY_LEN, Key, SEAL_LEN};
+use super::key::{KEY_LEN, SEAL_LEN, SealKey};
 use super::key_ring::KeyRing;
 use crate::clock::uuid_ms;
 use crate::volume_number::{BASE, Number};
@@ -20,7 +20,7 @@ const DESTROYED: usize = 8 + VOLUME;
 const FIRST_TIME: Number = 1_000_000_000;
 
 pub(crate) enum DataKey {
-    Kept(Key),
+    Kept(SealKey),
     Destroyed,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn lead_at(place: &[u8]) -> Option<Uuid> {
 }
 
 /// The stored form of a data key, sealed by the current wrapping key.
-pub(crate) fn wrap(ring: &KeyRing, lead: Uuid, key: &Key, volume: Number) -> Vec<u8> {
+pub(crate) fn wrap(ring: &KeyRing, lead: Uuid, key: &SealKey, volume: Number) -> Vec<u8> {
     let wrapping = ring.current(ring.slots.slot_of(lead));
     let generation = wrapping.generation.to_be_bytes();
     let sealed = wrapping.key.seal(&context(lead, generation), key.bytes());
@@ -93,11 +93,11 @@ pub(crate) fn unwrap(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Option<DataKey>
     }
 }
 
-fn opened(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Option<Key> {
+fn opened(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Option<SealKey> {
     let (generation, sealed) = kept.split_first_chunk()?;
     let wrapping = ring.wrapping(ring.slots.slot_of(lead), u32::from_be_bytes(*generation))?;
     let bytes = zeroize::Zeroizing::new(wrapping.key.open(&context(lead, *generation), sealed)?);
-    Key::of_bytes(&bytes)
+    SealKey::of_bytes(&bytes)
 }
 
 /// Binds a sealed key to its lead.

@@ -11,7 +11,7 @@
 
 use uuid::Uuid;
 
-use super::key::{KEY_LEN, Key};
+use super::key::{KEY_LEN, SealKey};
 
 /// The company of keys that hash no identities, but seal payloads with a TTL of their own
 /// (`registry::terms`).
@@ -44,7 +44,7 @@ pub(crate) struct IdentityKey {
     pub(crate) until_ms: i64,
     /// Whether its hashes are being rehashed, before it is destroyed.
     pub(crate) retiring: bool,
-    pub(crate) key: Key,
+    pub(crate) key: SealKey,
 }
 
 impl IdentityKey {
@@ -56,7 +56,7 @@ impl IdentityKey {
         };
         let ends_ms = at_ms.saturating_add(span_ms);
         let until_ms = ends_ms.saturating_add(look_back_ms);
-        Self { company, id, begins_ms: at_ms, ends_ms, until_ms, retiring: false, key: Key::random() }
+        Self { company, id, begins_ms: at_ms, ends_ms, until_ms, retiring: false, key: SealKey::random() }
     }
 
     /// The key prefix of the records that it has hashed.
@@ -102,7 +102,7 @@ impl IdentityKey {
             ends_ms: i64::from_be_bytes(*ends_ms),
             until_ms: i64::from_be_bytes(*until_ms),
             retiring: *retiring != 0,
-            key: Key::of_bytes(key)?,
+            key: SealKey::of_bytes(key)?,
         })
     }
 }

@@ -14,9 +14,9 @@ pub(crate) const SEAL_LEN: usize = NONCE_LEN + 16;
 /// Each sealing draws a 96-bit nonce. These keys seal few texts: that of a lead some dozens, a wrapping key
 /// thousands, the store's own key those of visits. All stay far below 2^32, where nonces might collide.
 #[derive(Clone)]
-pub(crate) struct Key(Zeroizing<[u8; KEY_LEN]>);
+pub(crate) struct SealKey(Zeroizing<[u8; KEY_LEN]>);
 
-impl Key {
+impl SealKey {
     /// A new key from the system's random source.
     pub(crate) fn random() -> Self {
         let mut bytes = Zeroizing::new([0; KEY_LEN]);
@@ -78,18 +78,18 @@ mod tests {
 
     #[test]
     fn what_was_sealed_opens_under_its_key_and_in_its_context_only() {
-        let key = Key::random();
+        let key = SealKey::random();
         let sealed = key.seal(b"here", b"078-05-1120");
         assert_eq!(sealed.len(), 11 + SEAL_LEN);
         assert_eq!(key.open(b"here", &sealed).as_deref(), Some(&b"078-05-1120"[..]));
         assert_eq!(key.open(b"there", &sealed), None);
-        assert_eq!(Key::random().open(b"here", &sealed), None);
+        assert_eq!(SealKey::random().open(b"here", &sealed), None);
         assert_ne!(key.seal(b"here", b"078-05-1120"), sealed, "each sealing has a nonce of its own");
     }
 
     #[test]
     fn every_flipped_bit_is_seen() {
-        let key = Key::random();
+        let key = SealKey::random();
         let sealed = key.seal(b"", b"lead");
         for bit in 0..sealed.len() * 8 {
             let mut flipped = sealed.clone();

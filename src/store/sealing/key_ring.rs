@@ -10,8 +10,8 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use super::identity_key::{self, IdentityKey};
-use super::key::{KEY_LEN, Key};
-use super::passing_key::{self, PassingKey};
+use super::key::{KEY_LEN, SealKey};
+use super::passing_key::{self, EphemeralKey};
 use super::slots::{SLOTS, Slots};
 
 const ENTRY: usize = 2 + 4 + KEY_LEN;
@@ -20,15 +20,15 @@ const ENTRY: usize = 2 + 4 + KEY_LEN;
 pub(crate) struct WrappingKey {
     /// The number of earlier keys of the slot.
     pub(crate) generation: u32,
-    pub(crate) key: Key,
+    pub(crate) key: SealKey,
 }
 
 #[derive(Clone)]
 pub(crate) struct KeyRing {
     /// Seals records without a lead.
-    pub(crate) own: Key,
+    pub(crate) own: SealKey,
     /// Keys the hashes that must not be guessable.
-    pub(crate) blinding: Key,
+    pub(crate) blinding: SealKey,
     /// Assigns leads to slots.
     pub(crate) slots: Slots,
     /// By slot, oldest first: the last key seals, earlier ones are about to be destroyed.
@@ -36,16 +36,16 @@ pub(crate) struct KeyRing {
     /// The keys that hash identities.
     pub(crate) identities: Vec<IdentityKey>,
     /// Keys of ephemeral records, oldest first: the last key seals, earlier ones are about to be destroyed.
-    passing: Vec<PassingKey>,
+    passing: Vec<EphemeralKey>,
 }
 
 impl KeyRing {
     /// New random keys, with one wrapping key per slot.
     pub(crate) fn random() -> Self {
-        let slot = || vec![WrappingKey { generation: 0, key: Key::random() }];
-        let blinding = Key::random();
+        let slot = || vec![WrappingKey { generation: 0, key: SealKey::random() }];
+        let blinding = SealKey::random();
         Self {
-            own: Key::random(),
+            own: SealKey::random(),
             slots: Slots::keyed(&blinding),
             blinding,
             wrapping: (0..SLOTS).map(|_| slot()).collect(),
@@ -77,7 +77,7 @@ impl KeyRing {
     /// Adds a new key to a slot, which seals from now on.
     pub(crate) fn renew(&mut self, slot: u16) {
         let generation = self.current(slot).generation.wrapping_add(1);
-        self.wrapping[usize::from(slot)].push(WrappingKey { generation, key: Key::random() });
+        self.wrapping[usize::from(slot)].push(WrappingKey { generation, key: SealKey::random() });
     }
 
     /// Destroys every key of a slot except the one that seals.
@@ -108,7 +108,7 @@ impl KeyRing {
     pub(crate) fn retire_identities(&mut self, id: u64) {
         let next = self.next_identity_id();
         let Some(old) = self.identities.iter_mut().find(|key| key.id == id) else { return };
-        let fresh = IdentityKey { id: next, key: Key::random(), retiring: false, ..old.clone() };
+        let fresh = IdentityKey { id: next, key: SealKey::random(), retiring: false, ..old.clone() };
         old.retiring = true;
         self.identities.push(fresh);
     }
@@ -118,7 +118,7 @@ impl KeyRing {
     }
 
     /// The key of ephemeral records with this id; without an id, the one that seals.
-    pub(crate) fn passing(&self, id: Option<Uuid>) -> Option<&PassingKey> {
+    pub(crate) fn passing(&self, id: Option<Uuid>) -> Option<&EphemeralKey> {
         match id {
             Some(id) => self.passing.iter().find(|key| key.id == id),
             None => self.passing.last(),
@@ -127,7 +127,7 @@ impl KeyRing {
 
     /// Begins a key of ephemeral records, which seals from now on.
     pub(crate) fn begin_passing(&mut self) {
-        self.passing.push(PassingKey::random());
+        self.passing.push(EphemeralKey::random());
     }
 
     /// Destroys every key of ephemeral records except the one that seals.
@@ -175,15 +175,15 @@ impl KeyRing {
         let (blinding, rest) = rest.split_at_checked(KEY_LEN)?;
         let (wrapping, rest) = counted(rest, ENTRY)?;
         let (identities, passing) = counted(rest, identity_key::ENTRY)?;
-        let blinding = Key::of_bytes(blinding)?;
+        let blinding = SealKey::of_bytes(blinding)?;
         let identities = identities.chunks(identity_key::ENTRY).map(IdentityKey::parse);
         Some(Self {
-            own: Key::of_bytes(own)?,
+            own: SealKey::of_bytes(own)?,
             slots: Slots::keyed(&blinding),
             blinding,
             wrapping: read_wrapping(wrapping)?,
             identities: identities.collect::<Option<_>>()?,
-            passing: passing.chunks(passing_key::ENTRY).map(PassingKey::parse).collect::<Option<_>>()?,
+            passing: passing.chunks(passing_key::ENTRY).map(EphemeralKey::parse).collect::<Option<_>>()?,
         })
     }
 }
@@ -208,7 +208,7 @@ fn read_wrapping(bytes: &[u8]) -> Option<Vec<Vec<WrappingKey>>> {
         let (generation, key) = rest.split_first_chunk()?;
         let generation = u32::from_be_bytes(*generation);
         let slot = slots.get_mut(usize::from(u16::from_be_bytes(*slot)))?;
-        slot.push(WrappingKey { generation, key: Key::of_bytes(key)? });
+        slot.push(WrappingKey { generation, key: SealKey::of_bytes(key)? });
     }
     slots.iter().all(|slot| !slot.is_empty()).then_some(slots)
 }

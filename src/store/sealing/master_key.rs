@@ -9,7 +9,7 @@ use std::{env, fmt};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use super::key::{KEY_LEN, Key};
+use super::key::{KEY_LEN, SealKey};
 use crate::{disk, space::unusable};
 use offerd_base::regular_file;
 
@@ -25,7 +25,7 @@ const FILE_BYTES_MAX: u64 = 4096;
 /// The key that seals the keys of a store. Stored outside the store, as 64 hexadecimal digits.
 #[derive(Clone)]
 pub struct MasterKey {
-    pub(crate) key: Key,
+    pub(crate) key: SealKey,
     place: String,
 }
 
@@ -117,7 +117,7 @@ impl MasterKey {
     /// # Errors
     /// If the file cannot be written.
     pub fn create(file: &Path) -> Result<Self, MasterKeyError> {
-        let made = Self { key: Key::random(), place: format!("`{}`", file.display()) };
+        let made = Self { key: SealKey::random(), place: format!("`{}`", file.display()) };
         made.write(file).map_err(|error| MasterKeyError::Unmade { file: file.to_owned(), error })?;
         Ok(made)
     }
@@ -166,8 +166,8 @@ impl MasterKey {
     }
 
     /// Opens the key of a backup that this master key has sealed.
-    pub(crate) fn open(&self, context: &[u8], sealed: &[u8]) -> Option<Key> {
-        Key::of_bytes(&self.key.open(context, sealed).map(Zeroizing::new)?)
+    pub(crate) fn open(&self, context: &[u8], sealed: &[u8]) -> Option<SealKey> {
+        SealKey::of_bytes(&self.key.open(context, sealed).map(Zeroizing::new)?)
     }
 
     fn parse(text: &str, place: String) -> Result<Self, MasterKeyError> {
@@ -176,7 +176,7 @@ impl MasterKey {
         if text.len() != 2 * KEY_LEN || const_hex::decode_to_slice(text, &mut *bytes).is_err() {
             return Err(MasterKeyError::Malformed { place, length: text.chars().count() });
         }
-        let key = Key::of_bytes(&*bytes).expect("as many bytes as a key has");
+        let key = SealKey::of_bytes(&*bytes).expect("as many bytes as a key has");
         Ok(Self { key, place })
     }
 

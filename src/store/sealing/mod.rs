@@ -43,14 +43,14 @@ use uuid::Uuid;
 use self::data_key::DataKey;
 pub use self::error::{GIVE, SealingError};
 use self::identity_key::{IdentityKey, TERMS};
-use self::key::{Key, SEAL_LEN};
+use self::key::{SEAL_LEN, SealKey};
 use self::key_place::KeyPlace;
 use self::key_ring::KeyRing;
 pub(super) use self::master_key::kept_beside;
 pub use self::master_key::{MasterKey, MasterKeyError};
-use self::passing_key::PassingKey;
+use self::passing_key::EphemeralKey;
 use self::slots::Slots;
-use super::commit::Without;
+use super::commit::KeyDestruction;
 use super::disk::DiskResult;
 use super::frame::{OVERHEAD, Reason};
 use super::raw::{RawValues, read_clear};
@@ -63,7 +63,7 @@ const _: () = assert!(OVERHEAD == OWNER_LEN + SEAL_LEN, "a frame has room for wh
 
 /// The data key that opened the previous record: records of one lead often lie together.
 #[derive(Default)]
-pub(super) struct LastKey(Option<(Uuid, Key)>);
+pub(super) struct LastKey(Option<(Uuid, SealKey)>);
 
 /// The identity of a store with sealed keys. Its copies share it, and erasures do not change it.
 pub(super) fn id_of(text: &[u8], master: &MasterKey) -> Result<[u8; 32], SealingError> {
@@ -145,7 +145,8 @@ impl Sealing {
             return Ok(Err(Reason::Short));
         };
         let owner = Uuid::from_bytes(*owner);
-        let opened = |with: &Key| with.open(&context(tree, owner, key), sealed).map(Some).ok_or(Reason::Seal);
+        let opened =
+            |with: &SealKey| with.open(&context(tree, owner, key), sealed).map(Some).ok_or(Reason::Seal);
         match seal {
             Seal::Own => return Ok(opened(&self.ring.read().own)),
             // A destroyed key means that the record is gone, as with an erased lead.
@@ -239,13 +240,13 @@ impl Sealing {
     }
 
     /// The key of payloads with a TTL, by its id; `None` once the TTL has passed.
-    pub(super) fn term_key(&self, id: u64) -> Option<Key> {
+    pub(super) fn term_key(&self, id: u64) -> Option<SealKey> {
         let is_it = |key: &&IdentityKey| key.company == TERMS && key.id == id;
         self.found(|ring| ring.identities.iter().find(is_it).map(|key| key.key.clone()))
     }
 
     /// A key of ephemeral records, by its id.
-    fn passing(&self, id: Uuid) -> Option<PassingKey> {
+    fn passing(&self, id: Uuid) -> Option<EphemeralKey> {
         self.found(|ring| ring.passing(Some(id)).cloned())
     }
 
@@ -255,12 +256,12 @@ impl Sealing {
     }
 
     /// The current key of ephemeral records; begun if needed. The key is durable.
-    pub(super) fn passing_key(&self) -> Result<PassingKey, SealingError> {
+    pub(super) fn passing_key(&self) -> Result<EphemeralKey, SealingError> {
         self.found_or_begun(|ring| ring.passing(None).cloned(), KeyRing::begin_passing)
     }
 
     /// Begins a new key of ephemeral records, which seals from now on.
-    pub(super) fn begin_passing(&self) -> Result<PassingKey, SealingError> {
+    pub(super) fn begin_passing(&self) -> Result<EphemeralKey, SealingError> {
         self.change(KeyRing::begin_passing)?;
         Ok(self.ring.read().passing(None).expect("it was just begun").clone())
     }
@@ -282,7 +283,7 @@ impl Sealing {
     }
 
     /// The stored form of a data key, sealed by the current wrapping key.
-    pub(super) fn kept(&self, lead: Uuid, key: &Key, volume: Number) -> Vec<u8> {
+    pub(super) fn kept(&self, lead: Uuid, key: &SealKey, volume: Number) -> Vec<u8> {
         data_key::wrap(&self.ring.read(), lead, key, volume)
     }
 
@@ -296,29 +297,33 @@ impl Sealing {
     pub(super) fn rewrapped(
         &self,
         kept: HashMap<Uuid, Vec<u8>>,
-        without: &Without,
+        without: &KeyDestruction,
     ) -> Vec<(Uuid, Option<Vec<u8>>)> {
         let ring = self.ring.read();
         let rewrap = |(lead, kept): (Uuid, Vec<u8>)| {
             let volume = match without {
-                Without::Before(expiry) => data_key::came_s(lead, &kept).unwrap_or_else(|| expiry.at_s()),
+                KeyDestruction::Before(expiry) => {
+                    data_key::came_s(lead, &kept).unwrap_or_else(|| expiry.at_s())
+                }
                 _ => data_key::volume_of(&kept),
             };
             let destroyed_ms = data_key::destroyed_at(&kept);
             let is_forgotten = match without {
-                Without::Volume(dropped, _) => {
+                KeyDestruction::Volume(dropped, _) => {
                     destroyed_ms.is_some() && (BASE + 1..*dropped).contains(&volume)
                 }
-                Without::Before(expiry) => destroyed_ms.is_some_and(|at_ms| at_ms < expiry.forgotten_ms),
-                Without::Nothing | Without::Leads(..) => false,
+                KeyDestruction::Before(expiry) => {
+                    destroyed_ms.is_some_and(|at_ms| at_ms < expiry.forgotten_ms)
+                }
+                KeyDestruction::Nothing | KeyDestruction::Leads(..) => false,
             };
             if is_forgotten {
                 return Some((lead, None));
             }
             let destroyed_now = match without {
-                Without::Leads(erased, at_ms) if erased.contains(&lead) => Some(*at_ms),
-                Without::Volume(dropped, at_ms) if volume == *dropped => Some(*at_ms),
-                Without::Before(expiry) if destroyed_ms.is_none() && volume < expiry.before => {
+                KeyDestruction::Leads(erased, at_ms) if erased.contains(&lead) => Some(*at_ms),
+                KeyDestruction::Volume(dropped, at_ms) if volume == *dropped => Some(*at_ms),
+                KeyDestruction::Before(expiry) if destroyed_ms.is_none() && volume < expiry.before => {
                     Some(expiry.at_ms)
                 }
                 _ => None,
@@ -363,7 +368,7 @@ impl Sealing {
         key_text::text(master, &self.ring.read().without_passing())
     }
 
-    pub(super) fn own(&self) -> Key {
+    pub(super) fn own(&self) -> SealKey {
         self.ring.read().own.clone()
     }
 
@@ -406,7 +411,7 @@ impl Sealing {
 }
 
 /// Seals a payload with the key of its owner: a lead, or the nil uuid for the store's own key.
-pub(super) fn sealed(owner: Uuid, with: &Key, tree: Tree, key: &[u8], payload: &[u8]) -> Vec<u8> {
+pub(super) fn sealed(owner: Uuid, with: &SealKey, tree: Tree, key: &[u8], payload: &[u8]) -> Vec<u8> {
     [owner.as_bytes(), &with.seal(&context(tree, owner, key), payload)[..]].concat()
 }
 

@@ -7,20 +7,20 @@
 
 use uuid::Uuid;
 
-use super::key::{KEY_LEN, Key};
+use super::key::{KEY_LEN, SealKey};
 
 pub(super) const ENTRY: usize = 16 + KEY_LEN;
 
 #[derive(Clone)]
-pub(crate) struct PassingKey {
+pub(crate) struct EphemeralKey {
     /// Unique; precedes the payloads sealed with the key.
     pub(crate) id: Uuid,
-    pub(crate) key: Key,
+    pub(crate) key: SealKey,
 }
 
-impl PassingKey {
+impl EphemeralKey {
     pub(super) fn random() -> Self {
-        Self { id: offerd_base::ids::random(), key: Key::random() }
+        Self { id: offerd_base::ids::random(), key: SealKey::random() }
     }
 
     pub(super) fn push(&self, bytes: &mut Vec<u8>) {
@@ -30,6 +30,6 @@ impl PassingKey {
 
     pub(super) fn parse(entry: &[u8]) -> Option<Self> {
         let (id, key) = entry.split_first_chunk()?;
-        Some(Self { id: Uuid::from_bytes(*id), key: Key::of_bytes(key)? })
+        Some(Self { id: Uuid::from_bytes(*id), key: SealKey::of_bytes(key)? })
     }
 }

@@ -3,7 +3,7 @@
 use ring::hmac;
 use uuid::Uuid;
 
-use super::key::Key;
+use super::key::SealKey;
 
 /// The number of slots. Erasing a lead reseals the data keys of its slot: one in this many.
 pub(crate) const SLOTS: u16 = 1024;
@@ -13,7 +13,7 @@ pub(crate) const SLOTS: u16 = 1024;
 pub(crate) struct Slots(hmac::Key);
 
 impl Slots {
-    pub(super) fn keyed(blinding: &Key) -> Self {
+    pub(super) fn keyed(blinding: &SealKey) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, blinding.bytes()))
     }
 
@@ -38,14 +38,14 @@ mod tests {
 
     #[test]
     fn leads_are_spread_over_the_slots_and_nobody_without_the_key_can_tell_how() {
-        let slots = Slots::keyed(&Key::random());
+        let slots = Slots::keyed(&SealKey::random());
         let mut leads = [0_u32; SLOTS as usize];
         for lead in (0..100 * u128::from(SLOTS)).map(Uuid::from_u128) {
             leads[usize::from(slots.slot_of(lead))] += 1;
         }
         assert!(leads.iter().all(|count| (30..300).contains(count)), "{leads:?}");
         let lead = Uuid::from_u128(7);
-        let others = (0..20).map(|_| Slots::keyed(&Key::random()).slot_of(lead));
+        let others = (0..20).map(|_| Slots::keyed(&SealKey::random()).slot_of(lead));
         assert!(others.into_iter().any(|slot| slot != slots.slot_of(lead)));
     }
 }

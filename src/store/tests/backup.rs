@@ -7,8 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-pub(super) use crate::backup::{BackupError, BackupFault, Damage, Restore, RestoreError, Scanner};
-use crate::beside::BesideError;
+pub(super) use crate::backup::{BackupError, BackupFault, BlockDamage, Restore, RestoreError, Scanner};
+use crate::beside::StagingError;
 
 const LEAD: Uuid = Uuid::from_u128(0x11);
 
@@ -156,7 +156,7 @@ fn a_file_that_is_cut_or_goes_on_is_found() {
         assert!(scanner.finish().is_err(), "cut to {length}");
     }
     let fault = Scanner::new(None).push(&[&file[..], b"."].concat()).unwrap_err();
-    assert!(matches!(fault, BackupFault::Damaged { damage: Damage::Trailing, .. }), "{fault}");
+    assert!(matches!(fault, BackupFault::Damaged { damage: BlockDamage::Trailing, .. }), "{fault}");
 }
 
 /// The offsets of the blocks in a file.
@@ -182,12 +182,12 @@ fn what_was_changed_with_a_good_checksum_is_found_with_the_key() {
     forged[second + 9..second + 13].copy_from_slice(&crc32fast::hash(&summed).to_be_bytes());
     Scanner::new(None).push(&forged).unwrap();
     let fault = Scanner::new(Some(master(&directory))).push(&forged).unwrap_err();
-    assert!(matches!(fault, BackupFault::Damaged { block: 1, damage: Damage::Seal, .. }), "{fault}");
+    assert!(matches!(fault, BackupFault::Damaged { block: 1, damage: BlockDamage::Seal, .. }), "{fault}");
 
     let fourth = begins[3];
     let swapped = [&file[..second], &file[third..fourth], &file[second..third], &file[fourth..]].concat();
     let fault = Scanner::new(Some(master(&directory))).push(&swapped).unwrap_err();
-    assert!(matches!(fault, BackupFault::Damaged { block: 1, damage: Damage::Seal, .. }), "{fault}");
+    assert!(matches!(fault, BackupFault::Damaged { block: 1, damage: BlockDamage::Seal, .. }), "{fault}");
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn what_cannot_be_restored_leaves_nothing_behind() {
     fs::write(into.join("file"), "").unwrap();
     assert!(matches!(
         restored(&file, &into, master(&directory)),
-        Err(RestoreError::Place(BesideError::NotEmpty { daemon: false, .. }))
+        Err(RestoreError::Place(StagingError::NotEmpty { daemon: false, .. }))
     ));
     fs::remove_file(into.join("file")).unwrap();
     restored(&file, &into, master(&directory)).unwrap();

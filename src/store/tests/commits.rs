@@ -99,9 +99,9 @@ fn a_value_over_the_limit_and_a_write_to_the_data_keys_are_refused_alone() {
     let no_feed = Commit::new().append(TREE, Uuid::nil(), "appended");
     let kept = Commit::new().put(TREE, "small", "kept");
     let outcomes = store.commit_group(&[too_large, data_key, no_feed, kept]);
-    let refused = |outcome: &Outcome| matches!(outcome, Err(CommitError::Failed(_)));
+    let refused = |outcome: &CommitResult| matches!(outcome, Err(CommitError::Failed(_)));
     assert!(outcomes[..3].iter().all(refused) && outcomes[3] == Ok(()), "{outcomes:?}");
-    assert_eq!(store.health(), Health::Sound);
+    assert_eq!(store.health(), StoreHealth::Sound);
     assert_eq!(store.payload(TREE, "small"), Some(b"kept".to_vec()));
 }
 

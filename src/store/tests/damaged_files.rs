@@ -7,7 +7,7 @@ use fastrand::Rng;
 use super::volumes::{HOUR_MS, Hourly, submit};
 use super::*;
 use crate::disk::SyncFault;
-use crate::manifest::{FileRow, Found, Manifest, VolumeRow};
+use crate::manifest::{FileRow, Manifest, ManifestLookup, VolumeRow};
 use crate::record_file;
 use crate::volume_number::{BASE, directory_of};
 
@@ -52,7 +52,9 @@ fn files_that_were_being_made_when_nothing_was_stored_are_no_damage() {
         ("a heading", heading),
         ("a manifest without its copy, for the second time", |store| {
             manifest(store);
-            let Found::Manifest { mut manifest, .. } = Manifest::read(store).unwrap() else { panic!("none") };
+            let ManifestLookup::Manifest { mut manifest, .. } = Manifest::read(store).unwrap() else {
+                panic!("none")
+            };
             manifest.write(store, &SyncFault::default()).unwrap();
             fs::remove_file(store.join("manifest.copy")).unwrap();
         }),
@@ -178,9 +180,9 @@ impl Killed {
             let directory = directory_of(self.directory.path(), number);
             let unheard = crate::damages::Damages::default();
             let files =
-                crate::volumes::files::Files::open_to_read(directory, number, &rows, &unheard).unwrap();
+                crate::volumes::files::VolumeFiles::open_to_read(directory, number, &rows, &unheard).unwrap();
             for met in files.last().walk(0) {
-                let Met::Entry(entry) = met.unwrap() else {
+                let WalkItem::Entry(entry) = met.unwrap() else {
                     panic!("{what}: volume {number} is damaged too")
                 };
                 let tree = Tree::of_prefix(entry.key[0]).unwrap();
@@ -321,7 +323,7 @@ fn a_file_of_the_base_that_is_damaged_is_not_emptied_and_removed() {
         }
     };
     let tidy = |store: &Store| {
-        let Queue::Inline(writer) = &store.shared.queue else { panic!("not an inline store") };
+        let CommitQueue::Inline(writer) = &store.shared.queue else { panic!("not an inline store") };
         (0..200).for_each(|_| writer.lock().as_mut().expect("open").tidy());
     };
     let store = Store::open_inline_with(&options).unwrap();
@@ -416,7 +418,7 @@ fn what_a_read_has_found_is_known_at_the_next_start() {
     assert!(store.get(Tree::Pauses, "here").is_err());
     let found = store.damages();
     assert!(
-        matches!(found[..], [Damage { volume: Some(0), what: DamageKind::Bytes { .. }, .. }]),
+        matches!(found[..], [FileDamage { volume: Some(0), what: DamageKind::Bytes { .. }, .. }]),
         "{found:?}"
     );
     store.close().unwrap();
@@ -488,12 +490,12 @@ fn nothing_is_acknowledged_while_a_file_is_gone_and_all_goes_on_when_it_is_back(
         );
         store.tried_long_ago();
         assert!(store.commit_now(commit("lost")).is_err(), "a journal alone is not enough");
-        assert!(matches!(store.health(), Health::Failed(_)) && store.lost_base().is_some());
+        assert!(matches!(store.health(), StoreHealth::Failed(_)) && store.lost_base().is_some());
         assert!(store.payload(Tree::Templates, "before").is_some(), "reads go on");
         fs::rename(&away, &base).unwrap();
         store.tried_long_ago();
         store.commit_now(commit("after")).unwrap();
-        assert_eq!((store.health(), store.damages()), (Health::Sound, Vec::new()));
+        assert_eq!((store.health(), store.damages()), (StoreHealth::Sound, Vec::new()));
         let store = killed(store, &directory);
         assert!(["before", "after"].iter().all(|key| store.payload(Tree::Templates, *key).is_some()));
     }

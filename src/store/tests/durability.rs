@@ -135,7 +135,7 @@ fn a_check_tells_what_an_index_does_not_find_and_the_next_start_finds_it() {
     let store = inline(&directory);
     let report = store.check().unwrap();
     assert_eq!((report.is_sound(), &report.unfound[..]), (false, &[(1, 4)][..]));
-    assert!(matches!(store.health(), Health::Failed(_)), "nothing more is made of it");
+    assert!(matches!(store.health(), StoreHealth::Failed(_)), "nothing more is made of it");
     drop(store);
     let store = inline(&directory);
     let report = store.check().unwrap();
@@ -200,7 +200,7 @@ fn a_broken_record_is_not_absent_and_bars_no_time_window() {
     let window = store.commit_now(Commit::new().unless_recent(TREE, "key", 0).put(TREE, "key", "healed"));
     assert_eq!(window, Ok(()));
     assert_eq!(store.payload(TREE, "key"), Some(b"healed".to_vec()));
-    assert_eq!(store.health(), Health::Sound);
+    assert_eq!(store.health(), StoreHealth::Sound);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_failing_sync_fails_the_group_and_the_store_until_the_disk_works_again() {
     let outcomes =
         store.commit_group(&[Commit::new().put(TREE, "a", "a"), Commit::new().absent(TREE, "before")]);
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Err(CommitError::Failed(_)))), "{outcomes:?}");
-    assert!(matches!(store.health(), Health::Failed(_)));
+    assert!(matches!(store.health(), StoreHealth::Failed(_)));
     store.tried_long_ago();
     let later = store.commit_now(Commit::new().put(TREE, "later", "x"));
     assert!(matches!(later, Err(CommitError::Failed(_))), "the disk still fails");
@@ -224,7 +224,7 @@ fn a_failing_sync_fails_the_group_and_the_store_until_the_disk_works_again() {
     assert!(matches!(at_once, Err(CommitError::Failed(_))), "it is tried now and then");
     store.tried_long_ago();
     store.commit_now(Commit::new().put(TREE, "after", "kept")).unwrap();
-    assert_eq!(store.health(), Health::Sound);
+    assert_eq!(store.health(), StoreHealth::Sound);
     drop(store);
 
     let store = inline(&directory);
@@ -243,7 +243,7 @@ fn what_failed_does_not_come_back_when_the_disk_works_again() {
     store.tried_long_ago();
     store.commit_now(Commit::new().absent(TREE, "failed").put(TREE, "after", "kept")).unwrap();
     let store = killed(store, &directory);
-    assert_eq!((store.payload(TREE, "failed"), store.health()), (None, Health::Sound));
+    assert_eq!((store.payload(TREE, "failed"), store.health()), (None, StoreHealth::Sound));
     assert!(store.payload(TREE, "after").is_some());
 }
 

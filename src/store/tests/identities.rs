@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use memchr::memmem;
 
 use super::*;
-use crate::contacts::ContactsOf;
-use crate::identities::{Forgetting, IdentityOf};
+use crate::contacts::LeadContacts;
+use crate::identities::{LeadIdentity, RetiredIdentities};
 use crate::sealing::{data_key, key_file::KeyFile, key_place::KeyPlace as _, key_ring::KeyRing};
 
 const COMPANY: Uuid = Uuid::from_u128(0xC0);
@@ -74,17 +74,17 @@ impl Thief {
 }
 
 /// Forgets at once and returns the number of hashes by lead.
-async fn forget_identities(store: &Store, of: &[IdentityOf]) -> BTreeMap<Uuid, u64> {
+async fn forget_identities(store: &Store, of: &[LeadIdentity]) -> BTreeMap<Uuid, u64> {
     forget(store, store.begin_forgetting_identities(of, false).unwrap(), of.iter().map(|of| of.lead)).await
 }
 
-async fn forget_contacts(store: &Store, of: &[ContactsOf]) -> BTreeMap<Uuid, u64> {
+async fn forget_contacts(store: &Store, of: &[LeadContacts]) -> BTreeMap<Uuid, u64> {
     forget(store, store.begin_forgetting_contacts(of).unwrap(), of.iter().map(|of| of.lead)).await
 }
 
 async fn forget(
     store: &Store,
-    forgetting: Forgetting,
+    forgetting: RetiredIdentities,
     leads: impl Iterator<Item = Uuid>,
 ) -> BTreeMap<Uuid, u64> {
     let hashes = forgetting.hashes.clone();
@@ -100,7 +100,7 @@ async fn of_a_person_who_is_erased_no_byte_tells_anything_and_the_others_are_sti
         store.commit_now(about(nth, i64::from(nth))).unwrap();
     }
     let before = copied(&directory);
-    let of = |nth, identity| [IdentityOf { lead: lead(nth), company: COMPANY, identity }];
+    let of = |nth, identity| [LeadIdentity { lead: lead(nth), company: COMPANY, identity }];
     let one = |nth| BTreeMap::from([(lead(nth), 1)]);
     assert_eq!(forget_identities(&store, &of(7, Some([7; 32]))).await, one(7));
     // The given identity of a lead may be outdated; its record is found all the same.
@@ -173,10 +173,10 @@ async fn an_erasure_that_a_crash_cuts_short_leaves_who_is_not_erased_yet_to_be_f
         store.commit_now(Commit::new().about(lead(nth)).found_by(SHARED, 5)).unwrap();
     }
     let before = copied(&directory);
-    let gone: Vec<ContactsOf> =
-        (1..21).map(|nth| ContactsOf { contacts: vec![SHARED], ..contacts(nth, 5, 5) }).collect();
-    let identities: Vec<IdentityOf> = (1..21)
-        .map(|nth| IdentityOf { lead: lead(nth), company: COMPANY, identity: Some([nth; 32]) })
+    let gone: Vec<LeadContacts> =
+        (1..21).map(|nth| LeadContacts { contacts: vec![SHARED], ..contacts(nth, 5, 5) }).collect();
+    let identities: Vec<LeadIdentity> = (1..21)
+        .map(|nth| LeadIdentity { lead: lead(nth), company: COMPANY, identity: Some([nth; 32]) })
         .collect();
     store.begin_forgetting_contacts(&gone).unwrap();
     store.begin_forgetting_identities(&identities, false).unwrap();
@@ -196,8 +196,8 @@ fn found_by(nth: u8, at_ms: i64) -> Commit {
     commit.found_by([nth; 32], at_ms).found_by(SHARED, at_ms)
 }
 
-fn contacts(nth: u8, from_ms: i64, until_ms: i64) -> ContactsOf {
-    ContactsOf { lead: lead(nth), contacts: vec![[nth; 32], SHARED], from_ms, until_ms }
+fn contacts(nth: u8, from_ms: i64, until_ms: i64) -> LeadContacts {
+    LeadContacts { lead: lead(nth), contacts: vec![[nth; 32], SHARED], from_ms, until_ms }
 }
 
 #[tokio::test]
@@ -218,7 +218,7 @@ async fn leads_are_found_by_their_contacts_and_of_who_is_erased_no_byte_tells_an
     let two = |nth| BTreeMap::from([(lead(nth), 2)]);
     assert_eq!(forget_contacts(&store, &[of(9)]).await, two(9));
     // A changed lead had another address before.
-    let grown = ContactsOf { contacts: vec![SHARED], ..contacts(20, at_ms(20), at_ms(30)) };
+    let grown = LeadContacts { contacts: vec![SHARED], ..contacts(20, at_ms(20), at_ms(30)) };
     assert_eq!(forget_contacts(&store, &[grown]).await, two(20));
     assert_eq!(forget_contacts(&store, &[of(9)]).await, BTreeMap::new());
     for nth in [9, 20] {
@@ -251,10 +251,10 @@ async fn however_many_leads_go_at_once_each_key_is_hashed_anew_once() {
     };
     assert_eq!(keys(), [1, 2], "one of the company, one of contacts");
     let gone: Vec<u8> = (1..21).collect();
-    let identities: Vec<IdentityOf> = gone
+    let identities: Vec<LeadIdentity> = gone
         .iter()
         // Leads with an unknown identity are found all the same.
-        .map(|nth| IdentityOf {
+        .map(|nth| LeadIdentity {
             lead: lead(*nth),
             company: COMPANY,
             identity: (nth % 3 > 0).then_some([*nth; 32]),
@@ -263,7 +263,7 @@ async fn however_many_leads_go_at_once_each_key_is_hashed_anew_once() {
     let forgotten = forget_identities(&store, &identities).await;
     assert_eq!(forgotten, gone.iter().map(|nth| (lead(*nth), 1)).collect());
     assert_eq!(keys(), [2, 3]);
-    let of: Vec<ContactsOf> = gone.iter().map(|nth| contacts(*nth, 5, 5 + i64::from(nth % 2))).collect();
+    let of: Vec<LeadContacts> = gone.iter().map(|nth| contacts(*nth, 5, 5 + i64::from(nth % 2))).collect();
     let forgotten = forget_contacts(&store, &of).await;
     assert_eq!(forgotten, gone.iter().map(|nth| (lead(*nth), 2)).collect());
     assert_eq!(keys(), [3, 4]);

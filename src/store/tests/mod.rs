@@ -25,7 +25,7 @@ use futures_util::FutureExt;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{commit::Outcome, record_file::Met, *};
+use super::{commit::CommitResult, record_file::WalkItem, *};
 
 /// A directory for one store and its master key, removed at the end of the test.
 struct Directory {
@@ -51,8 +51,8 @@ fn inline(directory: &Directory) -> Store {
     Store::open_inline_with(&options).expect("the store opens")
 }
 
-impl Shared {
-    pub(crate) fn records(&self) -> &Arc<Records> {
+impl StoreInner {
+    pub(crate) fn records(&self) -> &Arc<StoredRecords> {
         &self.files().expect("a store in files").records
     }
 }
@@ -65,18 +65,18 @@ impl Commit {
 
 impl Store {
     /// Commits and returns the outcome, which an inline store has at once.
-    fn commit_now(&self, commit: Commit) -> Outcome {
+    fn commit_now(&self, commit: Commit) -> CommitResult {
         self.commit(commit).now_or_never().expect("an inline commit is ready at once")
     }
 
-    fn commit_group(&self, commits: &[Commit]) -> Vec<Outcome> {
-        let Queue::Inline(writer) = &self.shared.queue else { panic!("not an inline store") };
+    fn commit_group(&self, commits: &[Commit]) -> Vec<CommitResult> {
+        let CommitQueue::Inline(writer) = &self.shared.queue else { panic!("not an inline store") };
         writer.lock().as_mut().expect("open").execute(commits)
     }
 
     /// Allows the next attempt on a failed disk at once.
     fn tried_long_ago(&self) {
-        let Queue::Inline(writer) = &self.shared.queue else { panic!("not an inline store") };
+        let CommitQueue::Inline(writer) = &self.shared.queue else { panic!("not an inline store") };
         writer.lock().as_mut().expect("open").tried = None;
     }
 
@@ -158,11 +158,12 @@ fn tamper_with(path: &Path, key: &[u8], change: impl FnOnce(Vec<u8>) -> Option<V
     let files = numbers.map(|number| {
         let row = manifest::FileRow { number: 1, bytes: 0 };
         let directory = crate::volume_number::directory_of(path, number);
-        crate::volumes::files::Files::open(directory, number, &[row], &damages::Damages::default()).unwrap()
+        crate::volumes::files::VolumeFiles::open(directory, number, &[row], &damages::Damages::default())
+            .unwrap()
     });
-    let holds = |files: crate::volumes::files::Files| {
-        let last = |found, met: Met| match met {
-            Met::Entry(entry) if entry.key == key => Some(entry),
+    let holds = |files: crate::volumes::files::VolumeFiles| {
+        let last = |found, met: WalkItem| match met {
+            WalkItem::Entry(entry) if entry.key == key => Some(entry),
             _ => found,
         };
         let entry = files.last().walk(0).map(Result::unwrap).fold(None, last)?;
@@ -170,6 +171,6 @@ fn tamper_with(path: &Path, key: &[u8], change: impl FnOnce(Vec<u8>) -> Option<V
     };
     let (files, raw) = files.filter_map(holds).next().expect("a record to tamper with");
     let change =
-        changes::Change { volume: crate::volume_number::BASE, key: key.to_vec(), value: change(raw) };
+        changes::RecordChange { volume: crate::volume_number::BASE, key: key.to_vec(), value: change(raw) };
     files.append(&[change]).unwrap();
 }

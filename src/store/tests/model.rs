@@ -47,7 +47,7 @@ fn commit(steps: &[Step]) -> Commit {
 }
 
 impl Model {
-    fn commit(&mut self, steps: &[Step]) -> Outcome {
+    fn commit(&mut self, steps: &[Step]) -> CommitResult {
         let guards = steps.iter().filter_map(|step| match *step {
             Step::Absent(place) => Some((place, i64::MIN)),
             Step::UnlessRecent(place, since_ms) => Some((place, since_ms)),
@@ -111,7 +111,7 @@ proptest! {
             let store = inline(&directory);
             for group in &groups {
                 let commits: Vec<Commit> = group.iter().map(|steps| commit(steps)).collect();
-                let expected: Vec<Outcome> = group.iter().map(|steps| model.commit(steps)).collect();
+                let expected: Vec<CommitResult> = group.iter().map(|steps| model.commit(steps)).collect();
                 prop_assert_eq!(store.commit_group(&commits), expected);
             }
             assert_same(&store, &model);

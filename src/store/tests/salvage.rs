@@ -7,7 +7,7 @@ use super::backup::taken;
 use super::volumes::{HOUR_MS, Hourly, answers, events, submit};
 use super::*;
 use crate::audit::{AuditEntry, AuditFilter, AuditGap, AuditLog};
-use crate::left_alone::{Doubt, LeftAlone};
+use crate::left_alone::{OptOuts, SuppressionDoubt};
 use crate::salvage::{SalvageError, Salvaged, salvage};
 use offerd_model::SuppressionKind;
 
@@ -261,7 +261,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
 }
 
 fn is_left_alone(store: &Store, key: &Path) -> bool {
-    LeftAlone::read(store, key).unwrap().has_any(SuppressionKind::Email, [&ASKED])
+    OptOuts::read(store, key).unwrap().has_any(SuppressionKind::Email, [&ASKED])
 }
 
 fn audit_key(number: u64) -> Vec<u8> {
@@ -282,18 +282,18 @@ fn without_the_base_lists_and_audit_come_from_the_backup_and_the_rest_of_it_coun
     for tree in [Tree::Suppressions, Tree::Audit] {
         assert_eq!(salvaged.lost.get(&tree), None, "{tree:?} {salvaged:?}");
     }
-    let Some(Doubt::OfBackup(told)) = &salvaged.doubt else { panic!("{:?}", salvaged.doubt) };
+    let Some(SuppressionDoubt::OfBackup(told)) = &salvaged.doubt else { panic!("{:?}", salvaged.doubt) };
     assert!(told.contains("those of the backup of 20") && told.contains("suppressions confirm"), "{told}");
     let store = drill.salvaged();
     assert!(is_left_alone(&store, &key));
-    assert_eq!(Doubt::read(&store).unwrap(), salvaged.doubt);
+    assert_eq!(SuppressionDoubt::read(&store).unwrap(), salvaged.doubt);
     let audit = AuditLog::of(store.clone());
     let verdict = audit.verify().unwrap();
     assert_eq!((verdict.records, verdict.broken, verdict.gaps.len()), (4, None, 0));
     let (last, _) = audit.after(3, &AuditFilter::default(), 9, 9).unwrap();
     assert_eq!((&*last[0].action, &*last[0].who), ("store.salvage", "ada"));
     assert!(block_on(left_alone::confirm(&store, &key)).unwrap());
-    assert_eq!(Doubt::read(&store).unwrap(), None);
+    assert_eq!(SuppressionDoubt::read(&store).unwrap(), None);
     assert!(is_left_alone(&store, &key));
 }
 
@@ -302,14 +302,19 @@ fn lists_that_nobody_can_show_to_be_whole_keep_everybody_from_being_asked_about_
     let (drill, key) = of_no_lead();
     fs::remove_file(drill.file("base/00000001.records")).unwrap();
     let salvaged = drill.salvage(None).unwrap();
-    assert!(salvaged.may_lack_unknown && matches!(salvaged.doubt, Some(Doubt::MayBeLost(_))), "{salvaged:?}");
+    assert!(
+        salvaged.may_lack_unknown && matches!(salvaged.doubt, Some(SuppressionDoubt::MayBeLost(_))),
+        "{salvaged:?}"
+    );
     let store = drill.salvaged();
-    let Some(Doubt::MayBeLost(doubt)) = Doubt::read(&store).unwrap() else { panic!("the lists seem whole") };
+    let Some(SuppressionDoubt::MayBeLost(doubt)) = SuppressionDoubt::read(&store).unwrap() else {
+        panic!("the lists seem whole")
+    };
     assert!(doubt.contains("--backup FILE") && doubt.contains("suppressions confirm"), "{doubt}");
     block_on(left_alone::leave_alone(&store, &key, SuppressionKind::Email, &[ASKED])).unwrap();
     assert!(block_on(left_alone::confirm(&store, &key)).unwrap());
     assert!(!block_on(left_alone::confirm(&store, &key)).unwrap());
-    assert_eq!((Doubt::read(&store).unwrap(), is_left_alone(&store, &key)), (None, true));
+    assert_eq!((SuppressionDoubt::read(&store).unwrap(), is_left_alone(&store, &key)), (None, true));
 }
 
 #[test]
@@ -324,10 +329,13 @@ fn a_base_that_is_gone_with_the_list_of_its_files_is_missed_all_the_same_also_af
             drop(drill.hourly.open());
         }
         let without = drill.salvage(None).unwrap();
-        assert!(matches!(without.doubt, Some(Doubt::MayBeLost(_))) && !without.is_all(), "{without:?}");
+        assert!(
+            matches!(without.doubt, Some(SuppressionDoubt::MayBeLost(_))) && !without.is_all(),
+            "{without:?}"
+        );
         fs::remove_dir_all(drill.new_place()).unwrap();
         let with = drill.salvage(Some(&drill.backup)).unwrap();
-        assert!(matches!(with.doubt, Some(Doubt::OfBackup(_))), "{with:?}");
+        assert!(matches!(with.doubt, Some(SuppressionDoubt::OfBackup(_))), "{with:?}");
         assert!(is_left_alone(&drill.salvaged(), &key));
     }
 }
@@ -342,11 +350,11 @@ fn a_list_of_which_a_record_is_broken_comes_from_the_backup_or_is_in_doubt() {
     };
     tamper(drill.directory.path(), &Tree::Suppressions.sled_key(&lists()), |raw| raw[9] ^= 1);
     let without = drill.salvage(None).unwrap();
-    assert!(matches!(without.doubt, Some(Doubt::MayBeLost(_))), "{without:?}");
+    assert!(matches!(without.doubt, Some(SuppressionDoubt::MayBeLost(_))), "{without:?}");
     assert_eq!(without.lost.get(&Tree::Suppressions), Some(&1));
     fs::remove_dir_all(drill.new_place()).unwrap();
     let with = drill.salvage(Some(&drill.backup)).unwrap();
-    assert!(matches!(with.doubt, Some(Doubt::OfBackup(_))), "{with:?}");
+    assert!(matches!(with.doubt, Some(SuppressionDoubt::OfBackup(_))), "{with:?}");
     assert_eq!((with.lost.len(), with.from_backup.get(&Tree::Suppressions)), (0, Some(&1)));
     assert!(is_left_alone(&drill.salvaged(), &key));
 }

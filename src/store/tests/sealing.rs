@@ -227,7 +227,7 @@ fn not_even_a_data_key_that_is_dug_up_opens_what_is_erased() {
 /// Returns the value that a slow reader has read before it was replaced, then the current one.
 struct Slow<'a> {
     before: std::cell::Cell<Option<Vec<u8>>>,
-    now: &'a records::Records,
+    now: &'a records::StoredRecords,
 }
 
 impl raw::RawValues for Slow<'_> {
@@ -381,7 +381,7 @@ proptest! {
                 }
                 Step::Erase(number) => Commit::new().erase(lead(number), 1),
             }).collect();
-            let expected: Vec<Outcome> = group.iter().map(|step| match *step {
+            let expected: Vec<CommitResult> = group.iter().map(|step| match *step {
                 Step::Put(number, _) if kept.get(&number) == Some(&None) => Err(CommitError::Erased),
                 Step::Put(number, payload) => { kept.insert(number, Some(payload)); Ok(()) }
                 Step::Erase(number) => { kept.entry(number).and_modify(|kept| *kept = None); Ok(()) }

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use crate::turns::Turns;
+use crate::turns::RecordLocks;
 use crate::{CommitError, Tree};
 
 const LONG: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn changes_of_one_record_have_their_turn_as_they_came_and_others_do_not_wait() {
-    let turns = Turns::new(8, false);
+    let turns = RecordLocks::new(8, false);
     let first = turns.take(LONG, Tree::Clicks, b"one").await.unwrap();
     let other = turns.take(LONG, Tree::Clicks, b"other").await.unwrap();
     let of_another_tree = turns.take(LONG, Tree::Leads, b"one").await.unwrap();
@@ -36,7 +36,7 @@ async fn changes_of_one_record_have_their_turn_as_they_came_and_others_do_not_wa
 async fn a_line_has_an_end_and_nobody_waits_for_ever() {
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
     let _local = metrics::set_default_local_recorder(&recorder);
-    let turns = Turns::new(2, false);
+    let turns = RecordLocks::new(2, false);
     let first = turns.take(LONG, Tree::Leads, b"one").await.unwrap();
     let (late, crowded) =
         tokio::join!(turns.take(LONG, Tree::Leads, b"one"), turns.take(LONG, Tree::Leads, b"one"),);
@@ -56,7 +56,7 @@ async fn a_line_has_an_end_and_nobody_waits_for_ever() {
 
 #[tokio::test(start_paused = true)]
 async fn a_change_is_tried_some_times_and_where_others_make_it_too_for_as_long_as_may_be_waited() {
-    let alone = Turns::new(8, false);
+    let alone = RecordLocks::new(8, false);
     let mut turn = alone.take(LONG, Tree::Leads, b"one").await.unwrap();
     let begun = tokio::time::Instant::now();
     let mut tries = 0;
@@ -65,7 +65,7 @@ async fn a_change_is_tried_some_times_and_where_others_make_it_too_for_as_long_a
     }
     assert_eq!((tries, begun.elapsed()), (4, Duration::ZERO));
 
-    let shared = Turns::new(8, true);
+    let shared = RecordLocks::new(8, true);
     let mut turn = shared.take(LONG, Tree::Leads, b"one").await.unwrap();
     let mut tries = 0;
     while turn.tries().await {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::backup::taken;
 use super::*;
 use crate::backup::Restore;
-use crate::changes::Change;
+use crate::changes::RecordChange;
 
 pub(super) const COMPANY: Uuid = Uuid::from_u128(0xC0);
 
@@ -187,7 +187,7 @@ async fn what_is_written_to_a_volume_that_was_dropped_does_not_bring_it_back() {
         submit(&store, &hourly, nth);
     }
     assert!(store.drop_before(hourly.now_ms(), 0).await.unwrap().is_some());
-    let late = Change { volume: dropped, key: b"late"[..].into(), value: Some(b"change"[..].into()) };
+    let late = RecordChange { volume: dropped, key: b"late"[..].into(), value: Some(b"change"[..].into()) };
     assert!(store.shared.records().volumes().append(vec![late]).is_ok());
     assert!(store.volumes().iter().all(|volume| volume.number != dropped));
     assert!(!directory.path().join("volumes").join(dropped.to_string()).exists());

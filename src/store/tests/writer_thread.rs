@@ -180,7 +180,7 @@ async fn a_panic_below_fails_the_store_and_answers_everyone() {
     assert!(matches!(outcome, Err(CommitError::Failed(_))));
     let later = store.commit(Commit::new().put(TREE, "later", "x")).await;
     assert!(matches!(later, Err(CommitError::Failed(_))));
-    assert!(matches!(store.health(), Health::Failed(_)));
+    assert!(matches!(store.health(), StoreHealth::Failed(_)));
 }
 
 #[tokio::test]
@@ -213,7 +213,7 @@ async fn a_disk_that_hangs_is_told_and_what_waits_is_written_when_it_goes_on() {
     options.sync_fault.hang(true);
     let waiting = store.commit(Commit::new().put(TREE, "waiting", "1"));
     store.until_stalled().await;
-    let Health::Stalled(reason) = store.health() else { panic!("{:?}", store.health()) };
+    let StoreHealth::Stalled(reason) = store.health() else { panic!("{:?}", store.health()) };
     assert_eq!(reason, "the disk has not finished a write of the journal for 0 s");
     assert_eq!(store.payload(TREE, "before"), Some(b"1".to_vec()), "what is there is read");
     let late = store.commit_within(Duration::from_secs(3600), Commit::new().put(TREE, "refused", "1"));
@@ -222,7 +222,7 @@ async fn a_disk_that_hangs_is_told_and_what_waits_is_written_when_it_goes_on() {
     options.sync_fault.hang(false);
     assert_eq!(waiting.await, Ok(()));
     assert_eq!(store.payload(TREE, "refused"), None, "it was not queued");
-    assert_eq!(store.health(), Health::Sound);
+    assert_eq!(store.health(), StoreHealth::Sound);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::super::damages::Damages;
 use super::super::disk::DiskResult;
 use super::super::frame::hash;
-use super::super::record_file::{Entry, Locator, Met};
+use super::super::record_file::{FileEntry, Locator, WalkItem};
 use super::volume::{Volume, for_each_entry};
 
 /// Upper bound on keys missing from the index that one walk remembers, since a later entry may remove them.
@@ -17,7 +17,7 @@ const FINER: u64 = 8;
 /// A position in the files: the file, and the offset in it.
 type Offset = (u32, u64);
 
-struct Part {
+struct FilePart {
     nth: u64,
     of: u64,
 }
@@ -30,7 +30,7 @@ impl Volume {
         let until = self.found_until();
         let mut of = 1;
         loop {
-            let parts = (0..of).map(|nth| self.unfound_in(&Part { nth, of }, until, damages));
+            let parts = (0..of).map(|nth| self.unfound_in(&FilePart { nth, of }, until, damages));
             if let Some(unfound) = parts.sum::<DiskResult<Option<u64>>>()? {
                 return Ok(unfound);
             }
@@ -39,11 +39,11 @@ impl Volume {
     }
 
     /// The count for one partition of the keys; `None` if it has too many keys to remember.
-    fn unfound_in(&self, part: &Part, until: Offset, damages: &Damages) -> DiskResult<Option<u64>> {
+    fn unfound_in(&self, part: &FilePart, until: Offset, damages: &Damages) -> DiskResult<Option<u64>> {
         let mut outdated = 0;
         // Keys missing from the index: a later entry must remove them.
         let mut pending: HashSet<u64> = HashSet::new();
-        for_each_entry(&self.files, damages, |Entry { locator, key, value }| {
+        for_each_entry(&self.files, damages, |FileEntry { locator, key, value }| {
             let hash = hash(&key);
             if place(locator) >= until || hash % part.of != part.nth || pending.len() > PENDING {
                 return Ok(());
@@ -69,7 +69,7 @@ impl Volume {
     fn take_out_what_was_removed_since(&self, until: Offset, pending: &mut HashSet<u64>) -> DiskResult<()> {
         for file in self.files.all().into_iter().filter(|file| file.number >= until.0) {
             for met in file.walk(if file.number == until.0 { until.1 } else { 0 }) {
-                if let Met::Entry(entry) = met? {
+                if let WalkItem::Entry(entry) = met? {
                     pending.remove(&hash(&entry.key));
                 }
             }

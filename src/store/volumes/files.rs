@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io, sync::Arc};
 
 use parking_lot::RwLock;
 
-use super::super::changes::Change;
+use super::super::changes::RecordChange;
 use super::super::damage::DamageKind;
 use super::super::damages::Damages;
 use super::super::disk;
@@ -49,7 +49,7 @@ pub(crate) fn note_faults(volume: Number, row: &FileRow, opened: &io::Result<Rec
 }
 
 /// The files of a volume, in the order they were begun. The last one grows.
-pub(crate) struct Files {
+pub(crate) struct VolumeFiles {
     pub(crate) volume: Number,
     directory: PathBuf,
     files: RwLock<BTreeMap<FileNumber, Arc<RecordFile>>>,
@@ -57,7 +57,7 @@ pub(crate) struct Files {
     missing: Vec<FileRow>,
 }
 
-impl Files {
+impl VolumeFiles {
     /// Creates the first file of a volume, and its directory.
     pub(crate) fn create(directory: PathBuf, volume: Number) -> io::Result<Self> {
         disk::make_directory(&directory)?;
@@ -133,7 +133,7 @@ impl Files {
     ///
     /// # Errors
     /// The system's, or that the file was deleted: changes written to it would be lost at the next start.
-    pub(crate) fn append(&self, changes: &[Change]) -> io::Result<Vec<Locator>> {
+    pub(crate) fn append(&self, changes: &[RecordChange]) -> io::Result<Vec<Locator>> {
         let last = self.last();
         match last.is_gone(&self.directory) {
             true => Err(io::Error::other(gone(&self.name(last.number)))),

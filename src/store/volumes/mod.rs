@@ -13,7 +13,7 @@
 //! enough](super::StoreOptions::volume_bytes), the next is begun. A start opens the base and the last volume;
 //! the others are opened later in the background, or when a reader needs them.
 //!
-//! The key of a record determines its volume ([`Kept`](super::Kept)): by the time in the key for a rate table
+//! The key of a record determines its volume ([`VolumeSelector`](super::VolumeSelector)): by the time in the key for a rate table
 //! or a feed, whose keys the store makes, or by the lead, whose volume is stored with its data key, since a
 //! client may choose a lead's uuid. A commit may write to several volumes; the [journal](super::journal)
 //! makes that atomic.
@@ -36,8 +36,8 @@ use std::{fs, io};
 use parking_lot::{Mutex, RwLock};
 
 pub(super) use self::place::{place, span, time_ms};
-use self::{files::Files, volume::Volume};
-use super::changes::{Change, by_volume};
+use self::{files::VolumeFiles, volume::Volume};
+use super::changes::{RecordChange, by_volume};
 use super::damage::DamageKind;
 use super::damages::Damages;
 use super::disk::{self, DiskError, DiskResult};
@@ -47,7 +47,7 @@ use super::lock::Lock;
 use super::manifest::{FileRow, Manifest, VolumeRow};
 use super::options::StoreOptions;
 use super::record_file::{Locator, RecordFile};
-use super::volume_number::{BASE, Begins, Number, directory_name, directory_of};
+use super::volume_number::{BASE, Number, VolumeStart, directory_name, directory_of};
 
 /// Divisor of the cache memory for the base's share.
 pub(super) const BASE_CACHE_SHARE: u64 = 2;
@@ -69,7 +69,7 @@ pub(super) struct Volumes {
     pub(super) options: StoreOptions,
     /// Records that are looked up without their time.
     pub(super) base: Arc<Volume>,
-    dated: RwLock<BTreeMap<Number, Arc<OnDisk>>>,
+    dated: RwLock<BTreeMap<Number, Arc<DiskVolume>>>,
     manifest: Mutex<Manifest>,
     pub(super) damages: Damages,
     /// The latest time in the key of a record, in ms: the next volume begins after it.
@@ -81,7 +81,7 @@ pub(super) struct Volumes {
 /// Changes appended to the files of a volume.
 pub(super) struct Appended {
     volume: Arc<Volume>,
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<RecordChange>,
     locators: Vec<Locator>,
 }
 
@@ -100,7 +100,7 @@ pub(super) enum ApplyError {
 }
 
 /// Whether a volume can be read at once.
-pub(super) enum Standing {
+pub(super) enum VolumeState {
     Open(Arc<Volume>),
     Closed,
     /// No such volume exists any more.
@@ -108,7 +108,7 @@ pub(super) enum Standing {
 }
 
 /// A volume on disk, opened at most once. Other volumes stay readable while it opens.
-struct OnDisk {
+struct DiskVolume {
     /// Its row, with its files as they were before it was opened.
     row: VolumeRow,
     directory: PathBuf,
@@ -135,9 +135,10 @@ impl Volumes {
         damages: Damages,
         lock: Lock,
     ) -> DiskResult<Self> {
-        let place = |row: VolumeRow| Arc::new(OnDisk::at(&options.path, row));
+        let place = |row: VolumeRow| Arc::new(DiskVolume::at(&options.path, row));
         let rows = manifest.volumes.iter().cloned();
-        let mut places: BTreeMap<Number, Arc<OnDisk>> = rows.map(|row| (row.number, place(row))).collect();
+        let mut places: BTreeMap<Number, Arc<DiskVolume>> =
+            rows.map(|row| (row.number, place(row))).collect();
         let base = places.remove(&BASE).unwrap_or_else(|| place(VolumeRow::undated(BASE, Vec::new())));
         let base = base.open(options, BASE_CACHE_SHARE, &damages)?;
         let (manifest, latest_ms) = (Mutex::new(manifest), AtomicU64::default());
@@ -151,11 +152,11 @@ impl Volumes {
     }
 
     /// Begins the next volume. Once this returns, it survives a power cut.
-    pub(super) fn add(&self, number: Number, begins: Begins) -> DiskResult<()> {
+    pub(super) fn add(&self, number: Number, begins: VolumeStart) -> DiskResult<()> {
         let directory = directory_of(self.store(), number);
         disk::remove_directory(&directory)?;
-        let files = Files::create(directory, number)?;
-        let place = OnDisk::at(self.store(), VolumeRow { number, begins, files: files.rows() });
+        let files = VolumeFiles::create(directory, number)?;
+        let place = DiskVolume::at(self.store(), VolumeRow { number, begins, files: files.rows() });
         let share = self.options.cache_bytes / YOUNG_CACHE_SHARE;
         let volume = Volume::open(files, place.options(&self.options, share), &self.damages)?;
         let _ = place.opened.set(Arc::new(volume));
@@ -187,9 +188,9 @@ impl Volumes {
     /// Notes files of a volume that were deleted while open as damage, and returns the first; forgets the
     /// damage of those that are back.
     pub(super) fn note_gone(&self, number: Number) -> Option<String> {
-        let Standing::Open(volume) = self.standing(number) else { return None };
+        let VolumeState::Open(volume) = self.standing(number) else { return None };
         let gone = volume.files.gone();
-        if matches!(self.standing(number), Standing::Dropped) {
+        if matches!(self.standing(number), VolumeState::Dropped) {
             return None;
         }
         for file in volume.files.all().iter().map(|file| volume.files.name(file.number)) {
@@ -216,7 +217,7 @@ impl Volumes {
         manifest.write(self.store(), &self.options.sync_fault)
     }
 
-    pub(super) fn begins(&self) -> BTreeMap<Number, Begins> {
+    pub(super) fn begins(&self) -> BTreeMap<Number, VolumeStart> {
         self.dated.read().values().map(|place| (place.row.number, place.row.begins)).collect()
     }
 
@@ -225,7 +226,7 @@ impl Volumes {
         let position =
             |number, file: &RecordFile| Position { volume: number, file: file.number, bytes: file.len() };
         let base = position(BASE, &self.base.files.last());
-        let of_dated = |place: &Arc<OnDisk>| match (place.opened.get(), place.row.number) {
+        let of_dated = |place: &Arc<DiskVolume>| match (place.opened.get(), place.row.number) {
             (Some(volume), number) => Some(position(number, &volume.files.last())),
             (None, number) => {
                 let last = place.row.files.last()?;
@@ -236,7 +237,7 @@ impl Volumes {
     }
 
     /// The last volume and its beginning; `None` while only the base exists.
-    pub(super) fn last(&self) -> Option<(Number, Begins)> {
+    pub(super) fn last(&self) -> Option<(Number, VolumeStart)> {
         self.dated.read().last_key_value().map(|(number, place)| (*number, place.row.begins))
     }
 
@@ -254,7 +255,7 @@ impl Volumes {
 
     /// The dated volumes, in the order of their spans.
     pub(super) fn spans(&self) -> Vec<VolumeSpan> {
-        let span = |place: &Arc<OnDisk>| VolumeSpan {
+        let span = |place: &Arc<DiskVolume>| VolumeSpan {
             number: place.row.number,
             begun_at_ms: place.row.begins.use_ms,
             bytes: bytes_in(&place.directory),
@@ -271,14 +272,14 @@ impl Volumes {
         place.map_or(Ok(None), |place| self.opened(&place))
     }
 
-    pub(super) fn standing(&self, number: Number) -> Standing {
+    pub(super) fn standing(&self, number: Number) -> VolumeState {
         if number == BASE {
-            return Standing::Open(Arc::clone(&self.base));
+            return VolumeState::Open(Arc::clone(&self.base));
         }
         match self.dated.read().get(&number).map(|place| place.opened()) {
-            Some(Some(volume)) => Standing::Open(volume),
-            Some(None) => Standing::Closed,
-            None => Standing::Dropped,
+            Some(Some(volume)) => VolumeState::Open(volume),
+            Some(None) => VolumeState::Closed,
+            None => VolumeState::Dropped,
         }
     }
 
@@ -324,7 +325,7 @@ impl Volumes {
         }
     }
 
-    fn opened(&self, place: &OnDisk) -> DiskResult<Option<Arc<Volume>>> {
+    fn opened(&self, place: &DiskVolume) -> DiskResult<Option<Arc<Volume>>> {
         if let Some(volume) = place.opened() {
             return Ok(Some(volume));
         }
@@ -347,10 +348,10 @@ impl Volumes {
     /// # Errors
     /// The failure that kept one from being closed.
     pub(super) fn close_idle(&self) -> DiskResult<()> {
-        let is_idle = |place: &&Arc<OnDisk>| {
+        let is_idle = |place: &&Arc<DiskVolume>| {
             place.opened.get().is_some_and(|volume| !volume.used.swap(false, Ordering::Relaxed))
         };
-        let number = |place: &Arc<OnDisk>| place.row.number;
+        let number = |place: &Arc<DiskVolume>| place.row.number;
         let idle: Vec<Number> =
             self.dated.read().values().rev().skip(YOUNG).filter(is_idle).map(number).collect();
         idle.into_iter().try_for_each(|number| self.close_one(number))
@@ -361,7 +362,7 @@ impl Volumes {
         let Some(volume) = place.opened.get() else { return Ok(()) };
         self.options.sync_fault.tell()?;
         volume.files.sync()?;
-        let fresh = Arc::new(OnDisk::at(self.store(), place.row()));
+        let fresh = Arc::new(DiskVolume::at(self.store(), place.row()));
         let opening = fresh.dropped.lock();
         drop(place);
         let closed = {
@@ -384,7 +385,7 @@ impl Volumes {
 
     /// Appends changes, each to its volume. Makes nothing durable: the journal does. Readers see the changes
     /// once the indexes [do](Appended::find).
-    pub(super) fn append(&self, changes: Vec<Change>) -> Result<Vec<Appended>, ApplyError> {
+    pub(super) fn append(&self, changes: Vec<RecordChange>) -> Result<Vec<Appended>, ApplyError> {
         let mut appended: Vec<Appended> = Vec::new();
         for (number, changes) in by_volume(changes) {
             // A volume that does not exist was dropped.
@@ -494,7 +495,7 @@ impl Volumes {
     }
 }
 
-impl OnDisk {
+impl DiskVolume {
     fn at(store: &Path, row: VolumeRow) -> Self {
         let directory = directory_of(store, row.number);
         Self { row, directory, opened: OnceLock::new(), dropped: Mutex::default() }
@@ -509,7 +510,7 @@ impl OnDisk {
     /// Opens the volume with its share of the index memory. The volume must be closed, and only one caller
     /// may open it.
     fn open(&self, store: &StoreOptions, share: u64, damages: &Damages) -> DiskResult<Arc<Volume>> {
-        let files = Files::open(self.directory.clone(), self.row.number, &self.row.files, damages)?;
+        let files = VolumeFiles::open(self.directory.clone(), self.row.number, &self.row.files, damages)?;
         let volume = Volume::open(files, self.options(store, store.cache_bytes / share), damages)?;
         damages.has_opened(self.row.number);
         Ok(Arc::clone(self.opened.get_or_init(|| Arc::new(volume))))

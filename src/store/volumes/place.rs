@@ -7,13 +7,13 @@ use super::super::disk::DiskResult;
 use super::super::raw::{RawValues, read_clear};
 use super::super::sealing::data_key;
 use super::super::sealing::slots::Slots;
-use super::super::trees::{Kept, Tree};
+use super::super::trees::{Tree, VolumeSelector};
 use super::super::volume_number::{BASE, Number};
 use super::Volumes;
 
 /// The volumes to search for a record, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum VolumeSearch {
     In(Number),
     /// The base, which holds records about no lead; then the last volume, in case the lead has lost its data
     /// key since it came.
@@ -22,7 +22,7 @@ pub(crate) enum Place {
     Somewhere,
 }
 
-impl Place {
+impl VolumeSearch {
     pub(crate) fn numbers(self, volumes: &Volumes) -> Vec<Number> {
         match self {
             Self::In(number) => vec![number],
@@ -46,10 +46,10 @@ pub(crate) fn place(
     slots: &Slots,
     tree: Tree,
     key: &[u8],
-) -> DiskResult<Place> {
+) -> DiskResult<VolumeSearch> {
     match tree.row().kept {
-        Kept::WithLead => of_lead(from, slots, key),
-        _ => Ok(Place::In(time_ms(tree, key).map_or(BASE, |ms| volumes.at(ms)))),
+        VolumeSelector::WithLead => of_lead(from, slots, key),
+        _ => Ok(VolumeSearch::In(time_ms(tree, key).map_or(BASE, |ms| volumes.at(ms)))),
     }
 }
 
@@ -63,15 +63,15 @@ pub(crate) fn span(
     prefix: &[u8],
 ) -> DiskResult<Vec<Number>> {
     Ok(match tree.row().kept {
-        Kept::Base => vec![BASE],
-        Kept::WithLead | Kept::ByTime if prefix.len() >= 16 => {
+        VolumeSelector::Base => vec![BASE],
+        VolumeSelector::WithLead | VolumeSelector::ByTime if prefix.len() >= 16 => {
             match place(from, volumes, slots, tree, prefix)? {
-                Place::Somewhere => volumes.numbers(),
+                VolumeSearch::Somewhere => volumes.numbers(),
                 place => vec![place.number()],
             }
         }
-        Kept::WithLead => volumes.numbers(),
-        Kept::ByTime | Kept::ByArrival => {
+        VolumeSelector::WithLead => volumes.numbers(),
+        VolumeSelector::ByTime | VolumeSelector::ByArrival => {
             // Pads a short key with zeros: no key lies between the two.
             let mut first = start.to_vec();
             first.resize(first.len().max(FeedKey::LEN), 0);
@@ -84,22 +84,22 @@ pub(crate) fn span(
 /// The time in a key, for trees partitioned by time.
 pub(crate) fn time_ms(tree: Tree, key: &[u8]) -> Option<u64> {
     match tree.row().kept {
-        Kept::ByTime => {
+        VolumeSelector::ByTime => {
             let uuid = Uuid::from_bytes(*key.first_chunk()?);
             Some(u64::try_from(uuid.as_u128() >> 80).expect("48 bits are left"))
         }
-        Kept::ByArrival => Some(FeedKey::parse(key)?.arrival_us / 1000),
-        Kept::Base | Kept::WithLead => None,
+        VolumeSelector::ByArrival => Some(FeedKey::parse(key)?.arrival_us / 1000),
+        VolumeSelector::Base | VolumeSelector::WithLead => None,
     }
 }
 
-fn of_lead(from: &(impl RawValues + ?Sized), slots: &Slots, key: &[u8]) -> DiskResult<Place> {
+fn of_lead(from: &(impl RawValues + ?Sized), slots: &Slots, key: &[u8]) -> DiskResult<VolumeSearch> {
     let Some(lead) = key.first_chunk().map(|lead| Uuid::from_bytes(*lead)) else {
-        return Ok(Place::In(BASE));
+        return Ok(VolumeSearch::In(BASE));
     };
     Ok(match read_clear(from, Tree::LeadKeys, &slots.place(lead))? {
-        Ok(Some(kept)) => Place::In(data_key::volume_of(&kept)),
-        Ok(None) => Place::Unclaimed,
-        Err(_) => Place::Somewhere,
+        Ok(Some(kept)) => VolumeSearch::In(data_key::volume_of(&kept)),
+        Ok(None) => VolumeSearch::Unclaimed,
+        Err(_) => VolumeSearch::Somewhere,
     })
 }

@@ -10,25 +10,25 @@ use parking_lot::Mutex;
 use super::super::damage::DamageKind;
 use super::super::damages::Damages;
 use super::super::record_file::{FileNumber, Locator, RecordFile};
-use super::files::Files;
+use super::files::VolumeFiles;
 
 /// Interval between attempts to read again.
 const TRIED_EVERY: Duration = Duration::from_secs(1);
 
 /// The files of a volume with a failed read, one place for each.
-pub(super) struct Unreadable {
+pub(super) struct UnreadableFiles {
     damages: Damages,
     files: Arc<Mutex<BTreeSet<FileNumber>>>,
 }
 
-impl Unreadable {
+impl UnreadableFiles {
     pub(super) fn new(damages: Damages) -> Self {
         Self { damages, files: Arc::default() }
     }
 
     /// Notes that a record could not be read, and retries the read until it succeeds. One place of a file
     /// stands for all.
-    pub(super) fn note(&self, files: &Files, locator: Locator, error: &io::Error) {
+    pub(super) fn note(&self, files: &VolumeFiles, locator: Locator, error: &io::Error) {
         let (Some(file), true) = (files.file(locator.file), self.files.lock().insert(locator.file)) else {
             return;
         };

@@ -6,23 +6,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use super::super::changes::Change;
-use super::super::damage::{Damage, DamageKind, Neighbour};
+use super::super::changes::RecordChange;
+use super::super::damage::{DamageKind, FileDamage, Neighbour};
 use super::super::damages::Damages;
 use super::super::disk::{DiskError, DiskResult};
-use super::super::index::{Index, IndexOptions};
-use super::super::record_file::{Entry, FileNumber, Locator, Met, RecordFile};
+use super::super::index::{IndexOptions, VolumeIndex};
+use super::super::record_file::{FileEntry, FileNumber, Locator, RecordFile, WalkItem};
 use super::super::trees::Tree;
 use super::super::volume_number::{Number, directory_name};
-use super::{files::Files, time_ms, unreadable::Unreadable};
+use super::{files::VolumeFiles, time_ms, unreadable::UnreadableFiles};
 
 /// Entries inserted into a new index at once, sorted by key.
 const AT_ONCE: usize = 128 * 1024;
 
 pub(crate) struct Volume {
-    pub(crate) files: Files,
+    pub(crate) files: VolumeFiles,
     /// Locates records in the files. Reads and writes exclude each other.
-    pub(crate) index: Index,
+    pub(crate) index: VolumeIndex,
     pub(super) used: AtomicBool,
     /// Whether all indexed records survive a power cut and no write follows.
     settled: AtomicBool,
@@ -34,14 +34,14 @@ pub(crate) struct Volume {
     /// The file and offset up to which the index is complete.
     found_until: Mutex<(FileNumber, u64)>,
     /// Transient read failures.
-    unread: Unreadable,
+    unread: UnreadableFiles,
 }
 
 impl Volume {
     /// Opens a volume on its files, with the index of the last close or one rebuilt from the files. A rebuild
     /// notes the damage it meets.
-    pub(crate) fn open(files: Files, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<Self> {
-        let kept = Index::open_closed(options).unwrap_or_else(|DiskError(why)| {
+    pub(crate) fn open(files: VolumeFiles, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<Self> {
+        let kept = VolumeIndex::open_closed(options).unwrap_or_else(|DiskError(why)| {
             tracing::warn!(volume = files.volume, %why, "an index of the store is made anew");
             None
         });
@@ -55,7 +55,7 @@ impl Volume {
         let (settled, distrusted) = Default::default();
         let last = files.last();
         let found_until = Mutex::new((last.number, last.len()));
-        let unread = Unreadable::new(damages.clone());
+        let unread = UnreadableFiles::new(damages.clone());
         let used = AtomicBool::new(true);
         let opened = Self { files, index, used, settled, distrusted, partial, found_until, unread };
         if damages.are_unreadable(opened.files.volume) {
@@ -83,9 +83,9 @@ impl Volume {
         let locator = self.index.get(key).ok()??;
         let file = self.files.all().into_iter().find(|file| file.number == locator.file)?;
         let is_damaged = match file.walk(locator.at).next() {
-            Some(Ok(Met::Entry(entry))) => entry.locator != locator,
+            Some(Ok(WalkItem::Entry(entry))) => entry.locator != locator,
             // Unreadable bytes may be sound.
-            Some(Ok(Met::Damage { unread, .. })) => unread.is_none(),
+            Some(Ok(WalkItem::Damage { unread, .. })) => unread.is_none(),
             Some(Err(_)) => false,
             None => true,
         };
@@ -93,7 +93,7 @@ impl Volume {
     }
 
     /// Enters changes into the index, with the places they were appended to.
-    pub(crate) fn find(&self, changes: &[Change], locators: &[Locator]) -> DiskResult<()> {
+    pub(crate) fn find(&self, changes: &[RecordChange], locators: &[Locator]) -> DiskResult<()> {
         for (change, locator) in changes.iter().zip(locators) {
             match change.value {
                 Some(_) => self.index.put(&change.key, *locator)?,
@@ -139,10 +139,10 @@ impl Drop for Volume {
     }
 }
 
-fn made(files: &Files, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<Index> {
-    let index = Index::make(options)?;
+fn made(files: &VolumeFiles, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<VolumeIndex> {
+    let index = VolumeIndex::make(options)?;
     let mut gathered: Vec<(Vec<u8>, Option<Locator>)> = Vec::new();
-    for_each_entry(files, damages, |Entry { locator, key, value }| {
+    for_each_entry(files, damages, |FileEntry { locator, key, value }| {
         gathered.push((key, value.map(|_| locator)));
         match gathered.len() < AT_ONCE {
             true => Ok(()),
@@ -155,7 +155,7 @@ fn made(files: &Files, options: IndexOptions<'_>, damages: &Damages) -> DiskResu
 }
 
 /// Inserts the gathered entries into an index, each key once and in key order, which is fastest in sled.
-fn take_in(index: &Index, gathered: &mut Vec<(Vec<u8>, Option<Locator>)>) -> DiskResult<()> {
+fn take_in(index: &VolumeIndex, gathered: &mut Vec<(Vec<u8>, Option<Locator>)>) -> DiskResult<()> {
     // The sort is stable, so the last entry of a key counts.
     gathered.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut ahead = gathered.drain(..).peekable();
@@ -173,9 +173,9 @@ fn take_in(index: &Index, gathered: &mut Vec<(Vec<u8>, Option<Locator>)>) -> Dis
 
 /// Passes each entry of a volume's files to `take`, and notes damage.
 pub(crate) fn for_each_entry<E>(
-    files: &Files,
+    files: &VolumeFiles,
     damages: &Damages,
-    mut take: impl FnMut(Entry) -> Result<(), E>,
+    mut take: impl FnMut(FileEntry) -> Result<(), E>,
 ) -> Result<(), E> {
     for file in files.all() {
         let name = files.name(file.number);
@@ -196,7 +196,7 @@ pub(crate) fn note_damage<B>(
     file: &RecordFile,
     (volume, name): (Number, &str),
     damages: &Damages,
-    mut take: impl FnMut(Entry) -> ControlFlow<B>,
+    mut take: impl FnMut(FileEntry) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     let mut before: Option<Vec<u8>> = None;
     let mut damaged: Option<(u64, u64, Option<String>)> = None;
@@ -207,7 +207,7 @@ pub(crate) fn note_damage<B>(
             Some(why) => DamageKind::Unreadable { at, bytes, why },
             None => DamageKind::Bytes { at, bytes, between },
         };
-        found.push(Damage { volume: Some(volume), file: name.to_owned(), what });
+        found.push(FileDamage { volume: Some(volume), file: name.to_owned(), what });
     };
     let mut walk = file.walk(0);
     while let Some(met) = {
@@ -219,8 +219,8 @@ pub(crate) fn note_damage<B>(
             (at, Err(_)) => {
                 damaged = Some((at, file.len().saturating_sub(at), None)).filter(|(_, bytes, _)| *bytes > 0)
             }
-            (_, Ok(Met::Damage { at, bytes, unread })) => damaged = Some((at, bytes, unread)),
-            (_, Ok(Met::Entry(entry))) => {
+            (_, Ok(WalkItem::Damage { at, bytes, unread })) => damaged = Some((at, bytes, unread)),
+            (_, Ok(WalkItem::Entry(entry))) => {
                 if let Some(damaged) = damaged.take() {
                     note(damaged, before.as_deref(), Some(&entry.key));
                 }

@@ -14,8 +14,9 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::{
-    AnswerMeter, Authenticate, Caller, Context, Cors, Drained, Edition, Editions, Failure, Gate, Handler,
-    Limits, Listener, Principal, Reply, Route, Router, Scope, Surface, Token, Welcome, handler, service,
+    AccessToken, AnswerMeter, Authenticate, Caller, Context, Cors, CorsVendorPolicy, Drained, Edition,
+    Editions, Failure, Gate, Handler, Limits, Listener, Principal, Reply, Route, Router, Scope, Surface,
+    handler, service,
 };
 use offerd_model::TokenKind;
 
@@ -46,7 +47,7 @@ pub(super) struct App {
 }
 
 impl Authenticate for App {
-    fn principal(&self, token: &Token) -> Option<Principal> {
+    fn principal(&self, token: &AccessToken) -> Option<Principal> {
         let another = token.as_str().starts_with('5');
         let kind = match token.as_str().as_bytes()[0] {
             b'1' | b'5' => TokenKind::Publishable,
@@ -220,7 +221,7 @@ pub(super) fn serve(listener: Listener, gate: Gate, body_timeout: Duration, orig
         elsewhere: Arc::default(),
         gate: Arc::new(gate),
         kindly: |_, _, _, _| None,
-        welcome: watch::channel(Arc::new(Welcome { cors: Cors::new(&origins), vendors })).1,
+        welcome: watch::channel(Arc::new(CorsVendorPolicy { cors: Cors::new(&origins), vendors })).1,
     };
     let (stop, stopped) = oneshot::channel();
     let address = listener.local_addr();

@@ -17,7 +17,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::kit::{Client, Server, bind, limits, serve};
-use crate::{Gate, Identity, Limits};
+use crate::{Gate, Limits, TlsIdentity};
 
 /// A certificate and its key, in files.
 struct Pair {
@@ -48,8 +48,8 @@ impl Pair {
         certificate.der().clone()
     }
 
-    fn read(&self) -> Result<Identity, String> {
-        Identity::read(&self.certificate, &self.key)
+    fn read(&self) -> Result<TlsIdentity, String> {
+        TlsIdentity::read(&self.certificate, &self.key)
     }
 
     fn fault(&self) -> String {
@@ -57,7 +57,7 @@ impl Pair {
     }
 }
 
-fn start(identity: &Identity, limits: Limits) -> Server {
+fn start(identity: &TlsIdentity, limits: Limits) -> Server {
     let listener = bind(limits).with_identity(Some(identity.clone()));
     assert!(listener.url().starts_with("https://127.0.0.1:"));
     serve(listener, Gate::open(), limits.drain, &["*"])
@@ -173,9 +173,9 @@ fn a_pair_with_a_fault_is_told_by_its_file() {
     let (certificate, key) = (pair.certificate.display().to_string(), pair.key.display().to_string());
     assert!(!format!("{:?}", pair.read().unwrap()).contains("key"), "a key is not printed");
 
-    let mixed = Identity::read(&pair.certificate, &other.key).unwrap_err();
+    let mixed = TlsIdentity::read(&pair.certificate, &other.key).unwrap_err();
     assert_eq!(mixed, format!("{}: is not the key of the certificate in {certificate}", other.key.display()));
-    let swapped = Identity::read(&pair.key, &pair.certificate).unwrap_err();
+    let swapped = TlsIdentity::read(&pair.key, &pair.certificate).unwrap_err();
     assert_eq!(swapped, format!("{key}: holds no certificate in PEM"));
 
     let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();

@@ -10,7 +10,7 @@ use hyper::{HeaderMap, StatusCode};
 use tokio::io::AsyncWriteExt;
 
 use super::kit::{Server, answer, closed_port, endpoint, far, near, post, request, send};
-use crate::{CallError, Phases, PoolRules, Reply};
+use crate::{CallError, CallReply, Phases, PoolRules};
 
 fn gzipped(body: &[u8], more_headers: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -286,6 +286,6 @@ async fn a_url_must_be_absolute_http_without_a_user() {
 fn what_is_shown_of_replies_is_no_payload() {
     let (status, headers, body, took) =
         (StatusCode::OK, HeaderMap::new(), "123456789".into(), Phases::default());
-    let reply = Reply { status, headers, body, sent: 1, took };
+    let reply = CallReply { status, headers, body, sent: 1, took };
     assert_eq!(format!("{reply:?}"), "Reply { status: 200, headers: 0, body: 9, sent: 1 }");
 }

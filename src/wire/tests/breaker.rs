@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-use crate::breaker::{Breaker, Turn};
+use crate::breaker::{Breaker, BreakerChange};
 use crate::{BreakerRules, BreakerState};
 
 const RULES: BreakerRules = BreakerRules {
@@ -22,7 +22,7 @@ fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-fn fail(breaker: &mut Breaker, now: Instant, times: u32) -> Option<Turn> {
+fn fail(breaker: &mut Breaker, now: Instant, times: u32) -> Option<BreakerChange> {
     (0..times).map(|_| breaker.judge(now, false, || true)).last().flatten()
 }
 
@@ -31,7 +31,7 @@ fn it_opens_at_the_share_but_not_before_the_minimum() {
     let now = Instant::now();
     let mut breaker = Breaker::new(RULES);
     assert_eq!(fail(&mut breaker, now, 3), None);
-    assert_eq!(breaker.judge(now, true, || true), Some(Turn::Opened(seconds(5))));
+    assert_eq!(breaker.judge(now, true, || true), Some(BreakerChange::Opened(seconds(5))));
     assert_eq!(breaker.state(), BreakerState::Open);
     assert_eq!(breaker.ejected_since, Some(now));
 
@@ -40,7 +40,7 @@ fn it_opens_at_the_share_but_not_before_the_minimum() {
         assert_eq!(healthy.judge(now, ok, || true), None);
     }
     // Three of six.
-    assert_eq!(healthy.judge(now, false, || true), Some(Turn::Opened(seconds(5))));
+    assert_eq!(healthy.judge(now, false, || true), Some(BreakerChange::Opened(seconds(5))));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn successes_alone_never_open_it() {
     let now = Instant::now();
     let mut breaker = Breaker::new(BreakerRules { failure_percent: 0, ..RULES });
     assert_eq!([(); 4].map(|()| breaker.judge(now, true, || true)), [None; 4]);
-    assert_eq!(breaker.judge(now, false, || true), Some(Turn::Opened(seconds(5))));
+    assert_eq!(breaker.judge(now, false, || true), Some(BreakerChange::Opened(seconds(5))));
 }
 
 #[test]
@@ -72,7 +72,11 @@ fn probes_close_it_or_open_it_for_twice_as_long() {
         assert_eq!(breaker.state(), BreakerState::HalfOpen);
         assert!(!breaker.admits(now), "two probes at a time");
         let again = (2 * open_for).min(RULES.open_ceiling);
-        assert_eq!(breaker.judge(now, false, || false), Some(Turn::Opened(again)), "no room is asked for");
+        assert_eq!(
+            breaker.judge(now, false, || false),
+            Some(BreakerChange::Opened(again)),
+            "no room is asked for"
+        );
         assert_eq!(breaker.judge(now, true, || true), None, "the other probe comes too late");
     }
     now += seconds(30);
@@ -80,7 +84,7 @@ fn probes_close_it_or_open_it_for_twice_as_long() {
     assert_eq!(breaker.judge(now, true, || true), None);
     assert!(breaker.admits(now), "a place is free again");
     assert_eq!(breaker.judge(now, true, || true), None);
-    assert_eq!(breaker.judge(now, true, || true), Some(Turn::Closed));
+    assert_eq!(breaker.judge(now, true, || true), Some(BreakerChange::Closed));
     assert_eq!((breaker.state(), breaker.ejected_since), (BreakerState::Closed, None));
     assert_eq!(fail(&mut breaker, now, 3), None, "what was before is forgotten");
 }
@@ -96,7 +100,10 @@ fn it_starts_from_the_beginning_once_it_has_been_well() {
             assert!(breaker.admits(now));
             breaker.judge(now, true, || true);
         }
-        assert_eq!(fail(&mut breaker, now + seconds(well_for), 4), Some(Turn::Opened(seconds(open_for))));
+        assert_eq!(
+            fail(&mut breaker, now + seconds(well_for), 4),
+            Some(BreakerChange::Opened(seconds(open_for)))
+        );
     }
 }
 
@@ -105,14 +112,17 @@ fn without_room_it_stays_closed_and_says_so_once() {
     let now = Instant::now();
     let mut breaker = Breaker::new(RULES);
     fail(&mut breaker, now, 3);
-    assert_eq!(breaker.judge(now, false, || false), Some(Turn::Held));
+    assert_eq!(breaker.judge(now, false, || false), Some(BreakerChange::Held));
     assert_eq!(breaker.judge(now, false, || false), None);
     assert!(breaker.admits(now));
     // After a healthy period it is reported anew; and it opens when there is room.
     let later = now + seconds(20);
     assert_eq!(breaker.judge(later, true, || false), None);
-    assert_eq!([(); 3].map(|()| breaker.judge(later, false, || false)), [None, None, Some(Turn::Held)]);
-    assert_eq!(breaker.judge(later, false, || true), Some(Turn::Opened(seconds(5))));
+    assert_eq!(
+        [(); 3].map(|()| breaker.judge(later, false, || false)),
+        [None, None, Some(BreakerChange::Held)]
+    );
+    assert_eq!(breaker.judge(later, false, || true), Some(BreakerChange::Opened(seconds(5))));
 }
 
 #[test]
@@ -170,7 +180,7 @@ proptest! {
             judged += 1;
             judged_while_closed += u32::from(before == BreakerState::Closed);
             match turn {
-                Some(Turn::Opened(open_for)) => {
+                Some(BreakerChange::Opened(open_for)) => {
                     prop_assert!(before == BreakerState::HalfOpen || judged_while_closed >= RULES.minimum_calls);
                     prop_assert!(before == BreakerState::HalfOpen || room);
                     prop_assert!(open_for >= RULES.open_for && open_for <= RULES.open_ceiling);
@@ -178,11 +188,11 @@ proptest! {
                     judged_while_closed = 0;
                     prop_assert_eq!(breaker.state(), BreakerState::Open);
                 }
-                Some(Turn::Closed) => {
+                Some(BreakerChange::Closed) => {
                     prop_assert!(ok && before == BreakerState::HalfOpen);
                     prop_assert_eq!(breaker.state(), BreakerState::Closed);
                 }
-                Some(Turn::Held) => prop_assert!(!room && breaker.state() == BreakerState::Closed),
+                Some(BreakerChange::Held) => prop_assert!(!room && breaker.state() == BreakerState::Closed),
                 None => prop_assert_eq!(breaker.state(), before),
             }
             prop_assert_eq!(breaker.ejected_since.is_none(), breaker.state() == BreakerState::Closed);

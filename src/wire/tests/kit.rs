@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
-use crate::{Call, CallError, Endpoint, EndpointRules, PanelRules, Pool, PoolRules, Reply, Wire};
+use crate::{Call, CallError, CallReply, Endpoint, EndpointRules, PanelRules, Pool, PoolRules, Wire};
 
 pub(super) struct Server {
     pub(super) port: u16,
@@ -125,6 +125,6 @@ pub(super) fn far() -> Instant {
 }
 
 /// Sends a call that should be answered in time.
-pub(super) async fn send(endpoint: &Endpoint, url: impl Into<String>) -> Result<Reply, CallError> {
+pub(super) async fn send(endpoint: &Endpoint, url: impl Into<String>) -> Result<CallReply, CallError> {
     endpoint.call(post(url), far()).await
 }

@@ -7,9 +7,9 @@ use chrono::{DateTime, Utc};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use offerd::model::{CreditBands, Lead};
-use offerd::partners::http::{Answered, Asked, Exchange, Given, Received};
+use offerd::partners::http::{Answered, AskContext, Given, PartnerExchange, Received};
 use offerd::partners::quote::Spread;
-use offerd::partners::{Book, Facts, Quote, Seat, SeatTemplate, Terms};
+use offerd::partners::{Book, Facts, Quote, QuoteTerms, Seat, SeatTemplate};
 use uuid::Uuid;
 
 /// Stands in the corpus for what an answer says of a person: no cause and no reason repeats it.
@@ -51,7 +51,7 @@ pub fn holds(bytes: &[u8]) {
     let offers: Vec<_> = seat.offers.iter().collect();
     let received = Received { status, headers: &headers, body };
     // The first answer of several leads on to a further call, or is the last.
-    let mut exchange = Exchange::default();
+    let mut exchange = PartnerExchange::default();
     if let Err(error) = source.take(&mut exchange, received, &given) {
         return assert!(!error.to_string().contains(CANARY), "{error}");
     }
@@ -80,7 +80,7 @@ fn is_bounded(quote: &Quote) {
     assert!(quote.score.is_finite(), "{quote:?}");
     let spread = |spread: &Spread| spread.min <= spread.max && is_figure(spread.min) && is_figure(spread.max);
     match &quote.terms {
-        Terms::Loan(terms) => {
+        QuoteTerms::Loan(terms) => {
             assert!(terms.min_amount <= terms.max_amount, "{quote:?}");
             let spreads = [
                 Some(&terms.apr),
@@ -90,14 +90,14 @@ fn is_bounded(quote: &Quote) {
             ];
             assert!(spreads.into_iter().flatten().all(spread), "{quote:?}");
         }
-        Terms::Mortgage(terms) => {
+        QuoteTerms::Mortgage(terms) => {
             let figures = [terms.interest_rate, terms.monthly_payment, terms.net_closing_costs, terms.apr];
             assert!(figures.into_iter().all(is_figure), "{quote:?}");
         }
-        Terms::Savings(terms) => {
+        QuoteTerms::Savings(terms) => {
             assert!(is_figure(terms.rate) && is_figure(terms.annual_percent_yield), "{quote:?}")
         }
-        Terms::Card(_) | Terms::Special(_) => {}
+        QuoteTerms::Card(_) | QuoteTerms::Special(_) => {}
     }
     if let Some(url) = &quote.landing_url {
         assert!(url.starts_with("http://") || url.starts_with("https://"), "{url}");
@@ -118,12 +118,12 @@ pub fn a_seat() -> &'static SeatTemplate {
 }
 
 /// What a partner is asked about.
-pub fn asked() -> Asked {
+pub fn asked() -> AskContext {
     let now = DateTime::<Utc>::from_timestamp(1_795_262_400, 0).expect("a time");
-    Asked { lead: Uuid::from_u128(1), rate_table: Uuid::from_u128(2), test: false, now }
+    AskContext { lead: Uuid::from_u128(1), rate_table: Uuid::from_u128(2), test: false, now }
 }
 
 /// A lead as mappings see it.
-pub fn given(lead: &Lead, asked: &Asked) -> Given {
+pub fn given(lead: &Lead, asked: &AskContext) -> Given {
     Given::of(&facts(lead), asked)
 }

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use offerd::analytics::{ArrivalTime, ClientTags, Cursor, Events, Feed, PAGINATION_TOKEN, Payouts};
+use offerd::analytics::{ArrivalTime, ClientTagFeed, Events, Feed, PAGINATION_TOKEN, PageCursor, Payouts};
 
 /// A token that is read is the one that is given out for what it says; so is a time. The bytes are tried as they are, and
 /// as what stands between the version and the checksum of a token.
@@ -19,14 +19,14 @@ pub fn holds(bytes: &[u8]) {
 
 fn of_every_feed(token: &str) {
     let feeds =
-        [is_given_out::<Events>(token), is_given_out::<Payouts>(token), is_given_out::<ClientTags>(token)];
+        [is_given_out::<Events>(token), is_given_out::<Payouts>(token), is_given_out::<ClientTagFeed>(token)];
     assert!(feeds.iter().filter(|read| **read).count() <= 1, "a token is of one feed: {token}");
 }
 
 fn is_given_out<F: Feed>(token: &str) -> bool {
-    match Cursor::read::<F>(token) {
+    match PageCursor::read::<F>(token) {
         Ok(request) => {
-            let given_out = Cursor::to::<F>(request).to_string();
+            let given_out = PageCursor::to::<F>(request).to_string();
             assert_eq!(given_out, format!("{PAGINATION_TOKEN}={token}"));
             true
         }

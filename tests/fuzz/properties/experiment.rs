@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use offerd::config::Settings;
-use offerd::experiments::Rules;
+use offerd::experiments::ExperimentRules;
 use uuid::Uuid;
 
 /// The name of the rule.
@@ -20,7 +20,7 @@ static SETTINGS: LazyLock<Settings> =
 /// and only what it declares; or faults that each say what is wrong in which line of the file.
 pub fn holds(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let read = || Rules::from_texts(&[(NAME, text)], &SETTINGS);
+    let read = || ExperimentRules::from_texts(&[(NAME, text)], &SETTINGS);
     match read() {
         Ok(rules) => {
             assert_eq!(read().as_ref(), Ok(&rules), "a good file stays good");
@@ -39,7 +39,7 @@ pub fn holds(bytes: &[u8]) {
     }
 }
 
-fn draws_what_it_declares(rules: &Rules) {
+fn draws_what_it_declares(rules: &ExperimentRules) {
     let rule = rules.named(NAME).expect("it is known by its name");
     let shares: Vec<(&str, f64)> = rule.shares().collect();
     assert!(shares.len() <= SETTINGS.experiments.variants_per_rule + 1, "{} variants", shares.len());

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use chrono::DateTime;
 use offerd::http::v1::submission::translate;
-use offerd::model::{ApiError, Attribute, CreditBands, Lead, Unreadable};
+use offerd::model::{ApiError, Attribute, CreditBands, Lead, UnreadableBody};
 use offerd::partners::Facts;
 use offerd::partners::facts::Subject;
 use serde_json::{Map, Value, json};
@@ -54,9 +54,9 @@ fn reads_back(lead: &Lead) {
     }
 }
 
-fn tells_nothing(body: &[u8], refusal: &Unreadable) {
+fn tells_nothing(body: &[u8], refusal: &UnreadableBody) {
     match refusal {
-        Unreadable::NotJson(error) => {
+        UnreadableBody::NotJson(error) => {
             assert_eq!(error.attribute, None);
             let message = error.message.as_deref().unwrap_or_default();
             let known = [
@@ -68,7 +68,7 @@ fn tells_nothing(body: &[u8], refusal: &Unreadable) {
             let is_object = serde_json::from_slice::<Map<String, Value>>(body).is_ok();
             assert!(!is_object, "an object of JSON is read or has faults: {message}");
         }
-        Unreadable::Faults(faults) => {
+        UnreadableBody::Faults(faults) => {
             assert!(!faults.is_empty() && faults.len() <= FAULTS_MAX + 1);
             for fault in faults.iter().take(FAULTS_MAX) {
                 let ApiError { attribute, message, .. } = fault;
@@ -126,7 +126,7 @@ fn sentences() -> BTreeSet<String> {
     for wrong in &wrong {
         for (section, keys) in shape() {
             let mut note = |body: Value| {
-                if let Err(Unreadable::Faults(faults)) = Lead::read(body.to_string().as_bytes()) {
+                if let Err(UnreadableBody::Faults(faults)) = Lead::read(body.to_string().as_bytes()) {
                     found.extend(faults.into_iter().filter_map(|fault| fault.message));
                 }
             };

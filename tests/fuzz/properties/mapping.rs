@@ -2,7 +2,7 @@
 
 use minijinja::AutoEscape;
 use minijinja::value::{Serde, Value as Mapped};
-use offerd::partners::http::expression::{Expression, Template};
+use offerd::partners::http::expression::{Expression, TextTemplate};
 use serde_json::Value;
 
 /// Longest text that a template may make.
@@ -28,7 +28,7 @@ pub fn holds(bytes: &[u8]) {
         Err(fault) => assert!(!fault.is_empty()),
     }
     for escape in [AutoEscape::None, AutoEscape::Html] {
-        if let Ok(template) = Template::compile(mapping, escape) {
+        if let Ok(template) = TextTemplate::compile(mapping, escape) {
             match template.run(&context) {
                 Ok(text) => assert!(text.len() <= TEXT_BYTES, "what a template makes is bounded"),
                 Err(error) => assert!(!error.to_string().contains(CANARY), "{error}"),

@@ -12,9 +12,9 @@ use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use offerd::model::TokenKind;
 use offerd::web::{
-    AnswerMeter, Authenticate, Caller, Context, Cors, Edition, Editions, Failure, Gate, GateRules, Handler,
-    HttpService, Peer, Principal, Rate, Reply, Route, Router, Scope, SigningKey, Surface, Token, Welcome,
-    query, service,
+    AccessToken, AnswerMeter, Authenticate, Caller, Context, Cors, CorsVendorPolicy, Edition, Editions,
+    Failure, Gate, GateRules, Handler, HttpService, Peer, Principal, QuerySigningKey, Rate, Reply, Route,
+    Router, Scope, Surface, query, service,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
@@ -73,7 +73,7 @@ async fn exchange(bytes: &[u8]) -> Vec<u8> {
 struct App;
 
 impl Authenticate for App {
-    fn principal(&self, token: &Token) -> Option<Principal> {
+    fn principal(&self, token: &AccessToken) -> Option<Principal> {
         assert_eq!(token.as_str(), token.as_str().to_ascii_lowercase(), "a token is looked up in lower case");
         let known = Caller {
             company: Uuid::nil(),
@@ -89,8 +89,8 @@ impl Authenticate for App {
         token.as_str().starts_with("11111111-").then_some(Principal::Company(known))
     }
 
-    fn signing_key(&self, _: Uuid) -> Option<SigningKey> {
-        Some(SigningKey { partner: "bank".into(), secret: "secret".to_owned() })
+    fn signing_key(&self, _: Uuid) -> Option<QuerySigningKey> {
+        Some(QuerySigningKey { partner: "bank".into(), secret: "secret".to_owned() })
     }
 }
 
@@ -98,7 +98,7 @@ impl Authenticate for App {
 struct Shared {
     app: Arc<App>,
     gate: Arc<Gate>,
-    welcome: watch::Sender<Arc<Welcome>>,
+    welcome: watch::Sender<Arc<CorsVendorPolicy>>,
 }
 
 static SHARED: LazyLock<Shared> = LazyLock::new(|| {
@@ -110,7 +110,7 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
         ..GateRules::default()
     };
     let cors = Cors::new(&["https://shop.example".to_owned()]);
-    let welcome = Welcome { cors, vendors: vec!["offerd".to_owned()] };
+    let welcome = CorsVendorPolicy { cors, vendors: vec!["offerd".to_owned()] };
     Shared {
         app: Arc::new(App),
         gate: Arc::new(Gate::new(rules, || None)),

@@ -7,11 +7,11 @@ use offerd::conversions::partner_events::ReportRecord;
 use offerd::model::{LeadAction, ProductType};
 use offerd::partners::{Fingerprint, SeatTemplate};
 use offerd::rate_table::asks::Asks;
-use offerd::rate_table::record::{Answer, AnswerRecord, TableHead};
+use offerd::rate_table::record::{AnswerRecord, SeatAnswer, TableHeader};
 use offerd::rate_table::table::Table;
 use offerd::records::postings::Posting;
 use offerd::store::codec;
-use offerd::store::entities::{CompanyRecord, Happening, LeadRecord, Payout, Tag, TokenRecord};
+use offerd::store::entities::{CompanyRecord, Happening, LeadRecord, PayoutRecord, Tag, TokenRecord};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
@@ -27,12 +27,12 @@ pub fn holds(bytes: &[u8]) {
         3 => json::<LeadAction>(payload),
         4 => json::<ReportRecord>(payload),
         5 => json::<SeatTemplate>(payload),
-        6 => compact::<TableHead>(payload),
+        6 => compact::<TableHeader>(payload),
         7 => compact::<AnswerRecord>(payload),
         8 => compact::<Asks>(payload),
         9 => compact::<Posting>(payload),
         10 => compact::<Vec<Happening>>(payload),
-        11 => compact::<Vec<Payout>>(payload),
+        11 => compact::<Vec<PayoutRecord>>(payload),
         12 => compact::<Vec<Tag>>(payload),
         _ => folds(payload),
     }
@@ -75,7 +75,7 @@ fn compact<T: Serialize + DeserializeOwned>(payload: &[u8]) {
 /// The first byte tells how many seats there are and whether loans are wanted, the rest are answers.
 fn folds(payload: &[u8]) {
     let Some((seats, answers)) = payload.split_first() else { return };
-    let Ok(answers) = codec::decode::<Vec<Answer>>(answers) else { return };
+    let Ok(answers) = codec::decode::<Vec<SeatAnswer>>(answers) else { return };
     let count = usize::from(seats & 0x7f) % 16;
     let mut table = Table::new(Arc::new(head(count, seats & 0x80 != 0)), (0..count).map(seat).collect());
     for answer in &answers {
@@ -92,8 +92,8 @@ fn folds(payload: &[u8]) {
     assert_eq!(scores.len(), table.offers());
 }
 
-fn head(seats: usize, wants_loans: bool) -> TableHead {
-    TableHead {
+fn head(seats: usize, wants_loans: bool) -> TableHeader {
+    TableHeader {
         uuid: Uuid::from_u128(1 << 64),
         lead: Uuid::from_u128(2),
         company: Uuid::from_u128(3),

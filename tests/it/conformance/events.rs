@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use hyper::Method;
-use offerd::analytics::{ClientTags, Events, Feed, Payouts};
-use offerd::store::entities::Payout;
+use offerd::analytics::{ClientTagFeed, Events, Feed, Payouts};
+use offerd::store::entities::PayoutRecord;
 use offerd::store::{Commit, Tree, codec};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ async fn client_tags_have_one_record_for_each_key_and_value() {
     let lead = daemon.get(&lead_path(&table)).await.json();
     let (_, stopped) = daemon.terminate();
 
-    let page = feed::<ClientTags>(&stopped, &lead["companyUUID"]);
+    let page = feed::<ClientTagFeed>(&stopped, &lead["companyUUID"]);
     assert_conforms(Edition::Current, "LeadClientTagsResponse", &page);
     assert_eq!(page["shouldContinuePolling"], false);
     let tags = page["data"].as_array().unwrap();
@@ -80,7 +80,7 @@ async fn payouts_tell_the_amount_and_when_it_was_booked_in_the_order_of_arrival(
     let booked = [(1_790_000_200_000, 1250.0), (1_790_000_100_000, 12.5), (1_790_000_300_000, -1250.0)];
     let store = stopped.plan.open_store();
     for (booked_at_ms, cents) in booked {
-        let payout = Payout {
+        let payout = PayoutRecord {
             uuid: offerd::ids::timed(),
             lead: uuid("uuid"),
             booked_at_ms,

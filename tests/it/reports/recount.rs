@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use offerd::analytics::{
-    ArrivalTime, ClientTags, Cursor, Events, Feed, Feeds, Horizon, PageRequest, Payouts,
+    ArrivalTime, ClientTagFeed, Events, Feed, Feeds, Horizon, PageCursor, PageRequest, Payouts,
 };
 use offerd::model::{EventType, LeadEvent, LeadPayout, Viewer};
 use offerd::store::Clock;
@@ -72,7 +72,7 @@ fn fed<F: Feed>(feeds: &Feeds, company: Uuid) -> Vec<F::Record> {
         }
         let (_, query) = page.next_url.split_once('?').unwrap();
         let token = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "paginationToken");
-        asked = Cursor::read::<F>(&token.unwrap().1).unwrap();
+        asked = PageCursor::read::<F>(&token.unwrap().1).unwrap();
     }
 }
 
@@ -82,7 +82,7 @@ fn recounted(stopped: &Stopped) -> Counted {
     let companies = Tokens::of(store.clone()).companies();
     let company = companies.iter().find(|company| company.name == "Live").unwrap().uuid;
     let feeds = Feeds::new(store, "https://offers.example".to_owned(), usize::MAX);
-    let tags = fed::<ClientTags>(&feeds, company);
+    let tags = fed::<ClientTagFeed>(&feeds, company);
     let campaigns: BTreeMap<Uuid, String> =
         tags.into_iter().filter(|tag| tag.key == "campaign").map(|tag| (tag.lead_uuid, tag.value)).collect();
     let events: BTreeMap<String, LeadEvent> =

@@ -3,9 +3,9 @@
 use std::fs;
 use std::process::Output;
 
-use offerd::sheet::lines::{Lines, decoded, encoding};
-use offerd::sheet::rows::{Row, Rows};
-use offerd::sheet::{Kind, Sheet};
+use offerd::sheet::lines::{TextLines, decoded, encoding};
+use offerd::sheet::rows::{CsvRow, CsvRows};
+use offerd::sheet::{ColumnKind, Sheet};
 use serde_json::{Value, json};
 
 use crate::kit::Daemon;
@@ -154,7 +154,7 @@ fn spreadsheets() -> Vec<File> {
     ]
 }
 
-fn told(row: Row) -> String {
+fn told(row: CsvRow) -> String {
     match row.cells {
         Ok(cells) => format!("{}: {}", row.line, cells.join("|")),
         Err(fault) => format!("{}! {}", row.line, fault.message),
@@ -167,7 +167,7 @@ fn every_row_is_read_as_it_is_meant_or_named_by_its_line() {
         [quotation_marks(), encodings(), spreadsheets()].into_iter().flatten()
     {
         let named = named.map(|name| encoding(name).unwrap());
-        let mut rows = Rows::new(Lines::new(decoded(&bytes[..], named), "save it as UTF-8"), None);
+        let mut rows = CsvRows::new(TextLines::new(decoded(&bytes[..], named), "save it as UTF-8"), None);
         assert_eq!(rows.names().unwrap().1, ["a", "b"], "{seen}");
         let found: Vec<String> = rows.map(told).collect();
         assert_eq!(found.len(), read.len(), "{seen}: {found:?}");
@@ -200,7 +200,7 @@ fn a_file_that_is_no_text_is_named_with_what_to_do() {
     ];
     for (bytes, words) in files {
         for named in [None, encoding("windows-1252")] {
-            let mut rows = Rows::new(Lines::new(decoded(bytes, named), "advice"), None);
+            let mut rows = CsvRows::new(TextLines::new(decoded(bytes, named), "advice"), None);
             let told = rows.names().unwrap_err();
             assert!(told.contains(words) && !told.contains("advice") && rows.is_broken(), "{told}");
         }
@@ -218,7 +218,7 @@ fn a_file_that_comes_byte_by_byte_is_the_same() {
     }
     let mut bytes = vec![0xff, 0xfe];
     bytes.extend(utf_16("a,b\r\n1,\"Zoë 🚗\r\n\"\r\n2,y", u16::to_le_bytes));
-    let rows = Rows::new(Lines::new(decoded(Slow(&bytes), None), ""), Some(2));
+    let rows = CsvRows::new(TextLines::new(decoded(Slow(&bytes), None), ""), Some(2));
     assert_eq!(rows.map(told).collect::<Vec<_>>(), ["1: a|b", "2: 1|Zoë 🚗", "4: 2|y"]);
 }
 
@@ -232,10 +232,11 @@ fn a_file_that_breaks_off_is_not_taken_for_its_end() {
         }
     }
     let begun = &b"1,x\n2,"[..];
-    let mut broken = Rows::new(Lines::new(decoded(std::io::Read::chain(begun, Broken), None), ""), Some(2));
+    let mut broken =
+        CsvRows::new(TextLines::new(decoded(std::io::Read::chain(begun, Broken), None), ""), Some(2));
     let read: Vec<String> = broken.by_ref().map(told).collect();
     assert_eq!(read, ["1: 1|x", "2! cannot be read: the drive is gone"]);
-    let mut whole = Rows::new(Lines::new(decoded(begun, None), ""), Some(2));
+    let mut whole = CsvRows::new(TextLines::new(decoded(begun, None), ""), Some(2));
     assert_eq!(whole.by_ref().count(), 2);
     assert!(broken.is_broken() && !whole.is_broken());
 }
@@ -246,7 +247,7 @@ fn what_is_too_long_is_one_row() {
     let long = "x".repeat(offerd::sheet::lines::RECORD_BYTES + 1);
     let many = "3,z\n".repeat(40_000);
     for text in [format!("1,{long}\n2,y\n"), format!("1,\"x\n2,y\n{many}")] {
-        let mut rows = Rows::new(Lines::new(decoded(text.as_bytes(), None), ""), Some(2)).map(told);
+        let mut rows = CsvRows::new(TextLines::new(decoded(text.as_bytes(), None), ""), Some(2)).map(told);
         assert!(rows.next().unwrap().starts_with("1! "));
         assert_eq!(rows.next().unwrap(), "2: 2|y");
         assert_eq!(rows.count(), if text.contains(&long) { 0 } else { 40_000 });
@@ -257,10 +258,13 @@ fn what_is_too_long_is_one_row() {
 fn what_we_export_we_import() {
     let texts = ["=1+1", "+12065550100", "-5", "@x", "Zoë", "a \"b\", c", "O'Neil", "", "007"];
     let rows = texts.map(|text| vec![text.into(), 0_i64.into(), 1234.5_f64.into()]);
-    let sheet = Sheet::new([("text", Kind::Text), ("at", Kind::Time), ("amount", Kind::Amount)], rows);
+    let sheet = Sheet::new(
+        [("text", ColumnKind::Text), ("at", ColumnKind::Time), ("amount", ColumnKind::Amount)],
+        rows,
+    );
     let csv = sheet.csv().unwrap();
-    let rows =
-        Rows::new(Lines::new(decoded(csv.as_bytes(), None), ""), Some(3)).map(|row| row.cells.unwrap());
+    let rows = CsvRows::new(TextLines::new(decoded(csv.as_bytes(), None), ""), Some(3))
+        .map(|row| row.cells.unwrap());
     let read: Vec<Vec<String>> = rows.skip(1).collect();
     for (read, text) in read.iter().zip(texts) {
         assert_eq!(read, &[text, "1970-01-01 00:00:00.000", "1234.5"]);

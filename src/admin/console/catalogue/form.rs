@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::console::rate_tables::words;
-use offerd_model::{ApiError, Attribute, AttributeKind, Lead, ProductType, Unreadable};
+use offerd_model::{ApiError, Attribute, AttributeKind, Lead, ProductType, UnreadableBody};
 
 /// The fields of the form, one per line: product types, attribute, initial value.
 const LINES: &str = include_str!("lead.txt");
@@ -32,13 +32,13 @@ pub(super) struct Field {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Section {
+pub(super) struct FormSection {
     name: &'static str,
     pub(super) fields: Vec<Field>,
 }
 
 /// The fields for a product with the values of `given`: those of the product first, then those of the person.
-pub(super) fn sections(product: ProductType, given: impl Fn(&str) -> Option<String>) -> Vec<Section> {
+pub(super) fn sections(product: ProductType, given: impl Fn(&str) -> Option<String>) -> Vec<FormSection> {
     let fields = |is_wanted: &dyn Fn(&str) -> bool| -> Vec<Field> {
         let asked = lines().filter(|[whose, ..]| is_wanted(whose));
         let value = |path: &str, default: &str| given(path).unwrap_or_else(|| default.to_owned());
@@ -46,8 +46,8 @@ pub(super) fn sections(product: ProductType, given: impl Fn(&str) -> Option<Stri
     };
     let is_of_product = |whose: &str| whose.split(',').any(|one| one == product.as_str());
     let sections = [
-        Section { name: "What is wanted", fields: fields(&is_of_product) },
-        Section { name: "Who asks", fields: fields(&|whose| whose == ALL) },
+        FormSection { name: "What is wanted", fields: fields(&is_of_product) },
+        FormSection { name: "Who asks", fields: fields(&|whose| whose == ALL) },
     ];
     sections.into_iter().filter(|section| !section.fields.is_empty()).collect()
 }
@@ -81,7 +81,7 @@ impl Field {
 pub(super) fn lead(
     product: ProductType,
     specimen: bool,
-    sections: &mut [Section],
+    sections: &mut [FormSection],
 ) -> Result<Lead, Vec<String>> {
     let mut body = Map::new();
     body.insert("productTypes".to_owned(), Value::from(vec![product.as_str()]));
@@ -94,14 +94,14 @@ pub(super) fn lead(
     }
     let faults = match Lead::read(Value::from(body).to_string().as_bytes()) {
         Ok(lead) => return Ok(lead),
-        Err(Unreadable::Faults(faults)) => faults,
-        Err(Unreadable::NotJson(fault)) => vec![fault],
+        Err(UnreadableBody::Faults(faults)) => faults,
+        Err(UnreadableBody::NotJson(fault)) => vec![fault],
     };
     Err(faults.into_iter().filter_map(|fault| beside(fault, sections)).collect())
 }
 
 /// Stores a fault with its field; returns its message if no field has it.
-fn beside(fault: ApiError, sections: &mut [Section]) -> Option<String> {
+fn beside(fault: ApiError, sections: &mut [FormSection]) -> Option<String> {
     let message = fault.message.unwrap_or_default();
     let Some(attribute) = fault.attribute else { return Some(message) };
     // A fault of a list names one of its elements.
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use offerd_model::ProductType::Loan;
 
-    fn faulty(sections: &[Section]) -> Vec<&'static str> {
+    fn faulty(sections: &[FormSection]) -> Vec<&'static str> {
         let fields = sections.iter().flat_map(|section| &section.fields);
         fields.filter(|field| field.fault.is_some()).map(|field| field.path).collect()
     }

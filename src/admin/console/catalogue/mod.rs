@@ -5,16 +5,16 @@ mod form;
 pub(super) mod trial;
 
 use super::prelude::*;
-use offerd_partners::declared::{Payout, PayoutStep};
-use offerd_partners::listing::{Listed, Search};
+use offerd_partners::declared::{DeclaredPayout, PayoutStep};
+use offerd_partners::listing::{OfferListing, Search};
 
 /// Offers per page.
 const ON_A_PAGE: usize = 50;
 
-const PAGE: Page = Page::new(Section::Catalogue, "catalogue.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::Catalogue, "catalogue.html");
 
 /// Shows a page of the matching offers.
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not what this page offers"));
     let product_type = visit.query_value("product");
     let product_type = product_type.map(|name| ProductType::from_wire(name).ok_or_else(|| wrong("product")));
@@ -56,7 +56,7 @@ fn link(words: &str, product_type: Option<ProductType>, page: u16) -> String {
     format!("/console/catalogue?{}", query.finish())
 }
 
-fn row(listed: &Listed) -> Value {
+fn row(listed: &OfferListing) -> Value {
     let (seat, offer) = (&listed.seat, listed.offer());
     fields! {
         earns => earns(&offer.payout),
@@ -74,7 +74,7 @@ fn row(listed: &Listed) -> Value {
 }
 
 /// The payout of an offer and its trigger: `$4.50 per click`.
-fn earns(payout: &Payout) -> String {
+fn earns(payout: &DeclaredPayout) -> String {
     let percent = |percent: f64| format!("{percent} %");
     let sums = [payout.fixed.map(figures::dollars), payout.percent.map(percent)];
     let sums: Vec<String> = sums.into_iter().flatten().collect();

@@ -5,20 +5,20 @@ use super::form::{self, WITH_SPECIMEN, lead, sections};
 use crate::console::prelude::*;
 use offerd_engine::matching::suppressions::Digests;
 use offerd_insight::hindsight::dry_run::dry_run;
-use offerd_insight::hindsight::judgement::{OfferJudgement, Refusal, SeatJudgement};
+use offerd_insight::hindsight::judgement::{EligibilityObjection, OfferJudgement, SeatJudgement};
 use offerd_insight::sheet::figures::dollars;
 use offerd_partners::quote::Spread;
 
-const PAGE: Page = Page::new(Section::Catalogue, "trial.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::Catalogue, "trial.html");
 
 /// The form, prefilled for a product.
-pub(in crate::console) async fn ask(visit: &Visit) -> Result<View, Failure> {
+pub(in crate::console) async fn ask(visit: &ConsoleRequest) -> Result<View, Failure> {
     let product = product(visit.query_value("product"))?;
     view(visit, product, true, &sections(product, |_| None), (None, Vec::new()))
 }
 
 /// Shows the matches of the submitted lead, which is not stored.
-pub(in crate::console) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(in crate::console) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     let product = product(visit.field("product"))?;
     let specimen = visit.field(WITH_SPECIMEN).is_some();
     let given = |path: &str| Some(visit.field(path).unwrap_or_default().to_owned());
@@ -42,10 +42,10 @@ pub(in crate::console) async fn show(visit: &Visit) -> Result<View, Failure> {
 
 /// The form, with its result: a verdict, or the faults that belong to no field.
 fn view(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     product: ProductType,
     specimen: bool,
-    sections: &[form::Section],
+    sections: &[form::FormSection],
     (verdict, faults): (Option<Value>, Vec<String>),
 ) -> Result<View, Failure> {
     let fields = fields! {
@@ -95,7 +95,7 @@ fn verdict(seats: Vec<SeatJudgement>) -> Value {
 
 /// The reasons against a partner, or against the offers of one that is asked.
 fn against(seat: &SeatJudgement) -> Vec<Value> {
-    let row = |offer: Option<&String>, refusals: &[Refusal]| {
+    let row = |offer: Option<&String>, refusals: &[EligibilityObjection]| {
         let reasons: Vec<_> = refusals.iter().map(|refusal| (&refusal.wanted, &refusal.found)).collect();
         fields! { partner => seat.seat.identity.partner.name, offer, reasons }
     };

@@ -6,10 +6,10 @@ mod read;
 
 use chrono::{Days, NaiveDate};
 
-use self::read::{LINES, Read, counted, listed, sheet};
+use self::read::{ConsentReadCounts, LINES, counted, listed, sheet};
 use super::prelude::*;
 use crate::command::csv_file;
-use offerd_insight::persons::consent_lines::Summary;
+use offerd_insight::persons::consent_lines::ConsentSummary;
 
 /// Statements on the page; the file has all.
 const SHOWN: usize = 100;
@@ -17,25 +17,25 @@ const SHOWN: usize = 100;
 /// Default number of days before today.
 const USUAL: Days = Days::new(29);
 
-const PAGE: Page = Page::new(Section::Persons, "consents.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::Persons, "consents.html");
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     view(visit, Ok(None)).await
 }
 
 /// Counts the consents per statement.
-pub(super) async fn summary(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn summary(visit: &ConsoleRequest) -> Result<View, Failure> {
     let shown = counted(visit).await.map(|(summaries, read)| Some(shown(&summaries, read)));
     view(visit, shown).await
 }
 
 /// The counts as a file, or a row per lead and statement.
-pub(super) async fn download(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn download(visit: &ConsoleRequest) -> Result<View, Failure> {
     let file = match visit.field("lines") {
         Some("each") => listed(visit).await.map(|lines| (lines, "consents-each")),
         _ => counted(visit)
             .await
-            .map(|(summaries, _)| (summaries.iter().map(Summary::fields).collect(), "consents")),
+            .map(|(summaries, _)| (summaries.iter().map(ConsentSummary::fields).collect(), "consents")),
     };
     match file {
         Ok((lines, name)) => csv_file(&sheet(&lines), name).map(View::from),
@@ -43,7 +43,7 @@ pub(super) async fn download(visit: &Visit) -> Result<View, Failure> {
     }
 }
 
-async fn view(visit: &Visit, shown: Result<Option<Value>, Failure>) -> Result<View, Failure> {
+async fn view(visit: &ConsoleRequest, shown: Result<Option<Value>, Failure>) -> Result<View, Failure> {
     let (shown, failure) = outcome(shown);
     let company = visit.field("company").unwrap_or_default().to_owned();
     let companies = visit.reading(move |app| companies(app, &company)).await?;
@@ -66,14 +66,14 @@ async fn view(visit: &Visit, shown: Result<Option<Value>, Failure>) -> Result<Vi
     Ok(view.failed(failure.as_ref()))
 }
 
-fn companies(app: &App, chosen: &str) -> Vec<Value> {
+fn companies(app: &AdminState, chosen: &str) -> Vec<Value> {
     let mut all = Tokens::of(app.store.clone()).companies();
     all.sort_by(|one, other| one.name.cmp(&other.name));
     choices(all.into_iter().map(|one| (one.uuid, one.name)), Some(chosen))
 }
 
 /// The counts of the page.
-fn shown(summaries: &[Summary], read: Read) -> Value {
+fn shown(summaries: &[ConsentSummary], read: ConsentReadCounts) -> Value {
     fields! {
         rows => summaries.iter().take(SHOWN).collect::<Vec<_>>(),
         left_out => summaries.len().saturating_sub(SHOWN),

@@ -5,9 +5,11 @@ use chrono::NaiveDate;
 use crate::command::{store_unread, unavailable};
 use crate::consents::noted;
 use crate::console::prelude::*;
-use offerd_insight::persons::consent_lines::{Came, Fields, STATEMENTS, Summaries, Summary, TooMany, each};
-use offerd_insight::persons::consents::{ConsentPage, Wanted, page};
-use offerd_insight::sheet::{Kind, Sheet};
+use offerd_insight::persons::consent_lines::{
+    ArrivalDays, ConsentFields, ConsentSummary, STATEMENTS, Summaries, TooMany, each,
+};
+use offerd_insight::persons::consents::{ConsentFilter, ConsentPage, page};
+use offerd_insight::sheet::{ColumnKind, Sheet};
 
 /// Maximum consents to count; takes some seconds.
 const COUNTED: usize = 100_000;
@@ -16,7 +18,7 @@ const COUNTED: usize = 100_000;
 pub(super) const LINES: usize = 10_000;
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Read {
+pub(super) struct ConsentReadCounts {
     pub(super) consents: usize,
     /// Leads that are erased.
     pub(super) gone: u64,
@@ -26,7 +28,9 @@ pub(super) struct Read {
 ///
 /// # Errors
 /// Fails when the form is invalid, there are too many, or they cannot be read.
-pub(super) async fn counted(visit: &Visit) -> Result<(Vec<Summary>, Read), Failure> {
+pub(super) async fn counted(
+    visit: &ConsoleRequest,
+) -> Result<(Vec<ConsentSummary>, ConsentReadCounts), Failure> {
     let many = |_: TooMany| {
         let told = format!("There are more than {STATEMENTS} different texts, as many as leads perhaps");
         Failure::bad_request(format!("{told}: download a line of each lead."))
@@ -40,8 +44,8 @@ pub(super) async fn counted(visit: &Visit) -> Result<(Vec<Summary>, Read), Failu
 ///
 /// # Errors
 /// Like [`counted`].
-pub(super) async fn listed(visit: &Visit) -> Result<Vec<Fields>, Failure> {
-    let add = |lines: &mut Vec<Fields>, page: &ConsentPage| {
+pub(super) async fn listed(visit: &ConsoleRequest) -> Result<Vec<ConsentFields>, Failure> {
+    let add = |lines: &mut Vec<ConsentFields>, page: &ConsentPage| {
         let line = |consent| each(consent, &page.statements[consent.statement]);
         lines.extend(page.consents.iter().map(line));
         Ok(())
@@ -49,25 +53,25 @@ pub(super) async fn listed(visit: &Visit) -> Result<Vec<Fields>, Failure> {
     Ok(walked(visit, LINES, add).await?.0)
 }
 
-pub(super) fn sheet(lines: &[Fields]) -> Sheet {
-    let names = lines.first().into_iter().flatten().map(|(name, _)| (*name, Kind::Text));
-    let row = |line: &Fields| line.iter().map(|(_, text)| text.as_ref().into()).collect();
+pub(super) fn sheet(lines: &[ConsentFields]) -> Sheet {
+    let names = lines.first().into_iter().flatten().map(|(name, _)| (*name, ColumnKind::Text));
+    let row = |line: &ConsentFields| line.iter().map(|(_, text)| text.as_ref().into()).collect();
     Sheet::new(names, lines.iter().map(row))
 }
 
 /// Reads at most `most` consents of the form's selection, folding each page with `add`.
 async fn walked<T: Default + Send + 'static>(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     most: usize,
     add: impl Fn(&mut T, &ConsentPage) -> Result<(), Failure> + Send + 'static,
-) -> Result<(T, Read), Failure> {
+) -> Result<(T, ConsentReadCounts), Failure> {
     let wanted = wanted(visit)?;
     // It reads all leads of that time.
     let permit = Arc::clone(&visit.app.console.scans).try_acquire_owned();
     let busy = "Another page reads the store: ask again in a moment.";
     let permit = permit.map_err(|_| unavailable(busy))?;
     noted(&visit.app, &visit.actor()).await?;
-    let walk = move |app: &App| {
+    let walk = move |app: &AdminState| {
         let _permit = permit;
         walk(app, &wanted, most, add)
     };
@@ -75,12 +79,12 @@ async fn walked<T: Default + Send + 'static>(
 }
 
 fn walk<T: Default>(
-    app: &App,
-    wanted: &Wanted,
+    app: &AdminState,
+    wanted: &ConsentFilter,
     most: usize,
     add: impl Fn(&mut T, &ConsentPage) -> Result<(), Failure>,
-) -> Result<(T, Read), Failure> {
-    let (mut made, mut read, mut next) = (T::default(), Read::default(), None);
+) -> Result<(T, ConsentReadCounts), Failure> {
+    let (mut made, mut read, mut next) = (T::default(), ConsentReadCounts::default(), None);
     loop {
         let page = page(&app.store, wanted, next).map_err(store_unread)?;
         read.consents += page.consents.len();
@@ -99,14 +103,14 @@ fn walk<T: Default>(
 }
 
 /// The selection of the form.
-fn wanted(visit: &Visit) -> Result<Wanted, Failure> {
+fn wanted(visit: &ConsoleRequest) -> Result<ConsentFilter, Failure> {
     let day = |name: &'static str| {
         let wrong = |_| Failure::bad_request(format!("`{name}` must be a day such as 2026-01-31."));
         visit.field(name).map(|text| text.parse::<NaiveDate>().map_err(wrong)).transpose()
     };
     let turned = |told| Failure::bad_request(format!("Nothing can be told: {told}."));
-    let came = Came { from: day("from")?, to: day("to")? }.range().map_err(turned)?;
+    let came = ArrivalDays { from: day("from")?, to: day("to")? }.range().map_err(turned)?;
     let unknown = |_| Failure::bad_request("`company` must be a uuid.");
     let company = visit.field("company").map(|text| text.parse::<Uuid>().map_err(unknown)).transpose()?;
-    Ok(Wanted { company, came, test: visit.field("leads") == Some("test") })
+    Ok(ConsentFilter { company, came, test: visit.field("leads") == Some("test") })
 }

@@ -1,23 +1,23 @@
 //! The person of a form. Typed personal data appears only in form bodies and in the pages that answer them.
 
 use crate::console::prelude::*;
-use crate::persons::Wish;
+use crate::persons::PersonRequest;
 use crate::reasons::{has_name, names_them, reason_given};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 
-pub(super) struct Asked {
+pub(super) struct PersonQuery {
     pub(super) kind: SuppressionKind,
     digest: SuppressionDigest,
     /// Typed names, which a reason must not contain.
     names: Vec<String>,
 }
 
-impl Asked {
+impl PersonQuery {
     /// The person of the submitted form; `None` if it is empty.
     ///
     /// # Errors
     /// Fails when it identifies nobody.
-    pub(super) fn of(visit: &Visit) -> Result<Option<Self>, Failure> {
+    pub(super) fn of(visit: &ConsoleRequest) -> Result<Option<Self>, Failure> {
         let field = |name| visit.field(name).map(str::trim).unwrap_or_default();
         let contact = field("contact");
         let names = ["first", "last", "born"].map(field);
@@ -37,17 +37,23 @@ impl Asked {
     /// # Errors
     /// Fails when the reason is missing, or contains a typed name: the audit keeps it longer than
     /// the person may want.
-    pub(super) fn wish(&self, visit: &Visit) -> Result<Wish, Failure> {
+    pub(super) fn wish(&self, visit: &ConsoleRequest) -> Result<PersonRequest, Failure> {
         let reason = reason_given(visit.field("reason").unwrap_or_default())?;
         if self.names.iter().any(|name| has_name(reason, name)) {
             return Err(names_them());
         }
-        Ok(Wish { reason: Some(reason.to_owned()), ..self.look_up(visit) })
+        Ok(PersonRequest { reason: Some(reason.to_owned()), ..self.look_up(visit) })
     }
 
     /// A look-up of their leads, which needs no reason.
-    pub(super) fn look_up(&self, visit: &Visit) -> Wish {
-        Wish { by: visit.actor(), kind: self.kind, digest: self.digest, reason: None, despite_damage: false }
+    pub(super) fn look_up(&self, visit: &ConsoleRequest) -> PersonRequest {
+        PersonRequest {
+            by: visit.actor(),
+            kind: self.kind,
+            digest: self.digest,
+            reason: None,
+            despite_damage: false,
+        }
     }
 }
 

@@ -8,34 +8,34 @@ use std::collections::BTreeMap;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 
-use self::asked::Asked;
+use self::asked::PersonQuery;
 use super::prelude::*;
 use crate::command::our_fault;
 use crate::erasing;
-use crate::persons::{self, Wish};
-use offerd_insight::persons::request::{self, FoundLead, Listed};
+use crate::persons::{self, PersonRequest};
+use offerd_insight::persons::request::{self, FoundLead, OptOutCounts};
 use offerd_model::SuppressionKind;
 
 /// Leads listed on the page; actions apply to all.
 const LISTED: usize = 100;
 
-const PAGE: Page = Page::new(Section::Persons, "persons.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::Persons, "persons.html");
 
 /// The receipt of an erasure, to print and as JSON. It contains no personal data and is not stored; reloading
 /// it erases nothing more, and the audit has its number.
-const RECEIPT: Page = Page::new(Section::Persons, "receipt.html");
+const RECEIPT: ConsolePage = ConsolePage::new(Section::Persons, "receipt.html");
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     page(visit, Ok(None)).await
 }
 
 /// Shows the leads of a person and the possible actions.
-pub(super) async fn find(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn find(visit: &ConsoleRequest) -> Result<View, Failure> {
     let asked = asked(visit).map(|_| None);
     page(visit, asked).await
 }
 
-pub(super) async fn export(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn export(visit: &ConsoleRequest) -> Result<View, Failure> {
     match exported(visit).await {
         Ok(file) => Ok(file.into()),
         Err(failure) => page(visit, Err(failure)).await,
@@ -43,7 +43,7 @@ pub(super) async fn export(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// Erases all leads of a person and shows the receipt.
-pub(super) async fn erase(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn erase(visit: &ConsoleRequest) -> Result<View, Failure> {
     match erased(visit).await {
         Ok(receipt) => Ok(visit.view(RECEIPT, receipt)?.titled("Receipt of an erasure")),
         Err(failure) => page(visit, Err(failure)).await,
@@ -51,7 +51,7 @@ pub(super) async fn erase(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// Opts a person out.
-pub(super) async fn suppress(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View, Failure> {
     let done = async || {
         persons::suppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
         Ok(Some("No partner is asked about whoever is submitted with this from now on.".to_owned()))
@@ -61,7 +61,7 @@ pub(super) async fn suppress(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// Ends an opt-out.
-pub(super) async fn unsuppress(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View, Failure> {
     let done = async || {
         let was_suppressed = persons::unsuppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
         let (ended, never) = ("They may be asked about again.", "They were not left alone by this.");
@@ -71,7 +71,7 @@ pub(super) async fn unsuppress(visit: &Visit) -> Result<View, Failure> {
     page(visit, done).await
 }
 
-async fn exported(visit: &Visit) -> Result<Reply, Failure> {
+async fn exported(visit: &ConsoleRequest) -> Result<Reply, Failure> {
     let copy = persons::copied(&visit.app, asked(visit)?.wish(visit)?).await?;
     let file =
         serde_json::to_vec_pretty(&copy).map_err(our_fault("what is held could not be written as JSON"))?;
@@ -81,7 +81,7 @@ async fn exported(visit: &Visit) -> Result<Reply, Failure> {
 }
 
 /// The fields of the receipt.
-async fn erased(visit: &Visit) -> Result<Value, Failure> {
+async fn erased(visit: &ConsoleRequest) -> Result<Value, Failure> {
     let wish = asked(visit)?.wish(visit)?;
     if visit.field("sure") != Some("yes") {
         let message = "Nothing is erased: tick that all of it is to be erased for good.";
@@ -90,21 +90,21 @@ async fn erased(visit: &Visit) -> Result<Value, Failure> {
     let suppress = visit.field("suppress").is_some();
     let receipt = erasing::erased(&visit.app, wish.clone(), suppress).await?;
     let json = serde_json::to_string_pretty(&receipt).map_err(our_fault("a receipt could not be written"))?;
-    let listed = receipt.left_alone.map(Listed::told);
+    let listed = receipt.left_alone.map(OptOutCounts::told);
     // Whether the submitted key is opted out, now or before.
     Ok(fields! { receipt, json, listed, left_alone => wish.is_left_alone(&visit.app.engine) })
 }
 
-fn asked(visit: &Visit) -> Result<Asked, Failure> {
+fn asked(visit: &ConsoleRequest) -> Result<PersonQuery, Failure> {
     let nobody = || Failure::bad_request("An e-mail address or a phone number is missing.");
-    Asked::of(visit)?.ok_or_else(nobody)
+    PersonQuery::of(visit)?.ok_or_else(nobody)
 }
 
 /// The page after a form, with its outcome.
-async fn page(visit: &Visit, came: Result<Option<String>, Failure>) -> Result<View, Failure> {
+async fn page(visit: &ConsoleRequest, came: Result<Option<String>, Failure>) -> Result<View, Failure> {
     let (done, mut failure) = outcome(came);
     let (mut is_contact, mut locked, mut left_alone, mut found) = (false, None, None, None);
-    if let Ok(Some(asked)) = Asked::of(visit) {
+    if let Ok(Some(asked)) = PersonQuery::of(visit) {
         let wish = asked.look_up(visit);
         is_contact = asked.kind != SuppressionKind::Person;
         locked = visit.app.engine.suppressions.locked();
@@ -128,7 +128,7 @@ async fn page(visit: &Visit, came: Result<Option<String>, Failure>) -> Result<Vi
     Ok(view.failed(failure.as_ref()))
 }
 
-async fn found_leads(visit: &Visit, wish: &Wish) -> Result<Value, Failure> {
+async fn found_leads(visit: &ConsoleRequest, wish: &PersonRequest) -> Result<Value, Failure> {
     let leads = persons::found(&visit.app, wish.clone()).await?;
     visit.reading(move |app| listed(app, &leads)).await
 }
@@ -148,7 +148,7 @@ fn words(failure: &Failure) -> String {
 }
 
 /// The leads of a person, with the latest as rows.
-fn listed(app: &App, leads: &[FoundLead]) -> Value {
+fn listed(app: &AdminState, leads: &[FoundLead]) -> Value {
     let names = request::companies(&app.engine, leads);
     fields! {
         count => leads.len(),

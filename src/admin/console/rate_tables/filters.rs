@@ -2,11 +2,11 @@
 
 use chrono::{Days, NaiveDate, NaiveTime};
 
-use super::search::{ENDED, Sought, Wish, search};
+use super::search::{ENDED, TableSearch, TableSearchResult, search};
 use crate::console::prelude::*;
 use offerd_base::config::ConsoleSettings;
-use offerd_engine::matching::Engine;
-use offerd_engine::records::Unavailable;
+use offerd_engine::matching::MatchingEngine;
+use offerd_engine::records::RecordUnavailable;
 use offerd_store::entities::CompanyRecord;
 
 /// Choices of the minimum duration: seconds and label.
@@ -20,12 +20,12 @@ const CLOCK_STEPS_MS: i64 = 60 * 60 * 1000;
 /// of the search. An invalid filter yields no tables.
 ///
 /// # Errors
-/// [`Unavailable`], after it was reported, when a record cannot be read.
+/// [`RecordUnavailable`], after it was reported, when a record cannot be read.
 pub(super) fn sought(
-    engine: &Engine,
+    engine: &MatchingEngine,
     settings: &ConsoleSettings,
     asked: &[(String, String)],
-) -> Result<(Vec<Uuid>, Value), Unavailable> {
+) -> Result<(Vec<Uuid>, Value), RecordUnavailable> {
     let companies = Tokens::of(engine.records.store.clone()).companies();
     let mut reader = Reader { asked, faults: Vec::new() };
     let days = reader.days();
@@ -37,7 +37,7 @@ pub(super) fn sought(
         let now_ms = Utc::now().timestamp_millis() + CLOCK_STEPS_MS;
         search(engine, &wish, settings, now_ms)?
     } else {
-        Sought::default()
+        TableSearchResult::default()
     };
     let next = sought.next.map(|table| {
         let mut query = form_urlencoded::Serializer::new(String::new());
@@ -63,9 +63,9 @@ pub(super) fn sought(
 
 /// The options of the form.
 fn all_choices(
-    engine: &Engine,
+    engine: &MatchingEngine,
     asked: &[(String, String)],
-    wish: &Wish,
+    wish: &TableSearch,
     companies: Vec<CompanyRecord>,
 ) -> Value {
     let book = engine.book();
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The search criteria.
-    fn wish(&mut self, companies: &[CompanyRecord], [from, to]: [Option<NaiveDate>; 2]) -> Wish {
+    fn wish(&mut self, companies: &[CompanyRecord], [from, to]: [Option<NaiveDate>; 2]) -> TableSearch {
         let begins = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc().timestamp_millis();
         let company = |text: &str| {
             let uuid = text.parse::<Uuid>().ok()?;
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
         let outcome = |text: &str| ENDED.into_iter().find(|(word, ..)| *word == text);
         let slow = |text: &str| SLOW.iter().any(|(known, _)| *known == text).then(|| text.parse().ok())?;
         let products = || ProductType::ALL.iter().map(|one| one.as_str());
-        Wish {
+        TableSearch {
             company: self.read("company", "the uuid of a company", company),
             product: self.read("product", &one_of(products()), ProductType::from_wire),
             // A removed partner still has tables.

@@ -2,11 +2,11 @@
 
 use super::search::{answers, asked_for, took_ms};
 use crate::console::prelude::*;
-use offerd_engine::matching::Engine;
-use offerd_engine::records::{Unavailable, reading};
+use offerd_engine::matching::MatchingEngine;
+use offerd_engine::records::{RecordUnavailable, reading};
 
 /// The object of a UUID.
-pub(super) enum Found {
+pub(super) enum UuidLookup {
     /// A table, by its own UUID or as the only one of a lead.
     Table(Uuid),
     /// An offer, by its table.
@@ -22,31 +22,31 @@ pub(super) enum Found {
 /// Looks up a UUID.
 ///
 /// # Errors
-/// [`Unavailable`], after it was reported, when a record cannot be read.
-pub(super) fn find(engine: &Engine, uuid: Uuid) -> Result<Found, Unavailable> {
+/// [`RecordUnavailable`], after it was reported, when a record cannot be read.
+pub(super) fn find(engine: &MatchingEngine, uuid: Uuid) -> Result<UuidLookup, RecordUnavailable> {
     let store = &engine.records.store;
     if let Some(record) = reading::lead(store, uuid)? {
         let tables = reading::tables_of(store, &record);
         return Ok(match tables[..] {
-            [table] => Found::Table(table),
-            _ => Found::Lead(rows(engine, tables)),
+            [table] => UuidLookup::Table(table),
+            _ => UuidLookup::Lead(rows(engine, tables)),
         });
     }
     let offer = reading::offer(&engine.records, uuid)?;
     let (table, number) = offer.map_or((uuid, None), |(table, number)| (table, Some(number)));
     if let Some(found) = reading::table(&engine.records, table)? {
         return Ok(match number {
-            None => Found::Table(table),
-            Some(number) if found.offer(number).is_some() => Found::Offer(table),
-            Some(_) => Found::Nothing,
+            None => UuidLookup::Table(table),
+            Some(number) if found.offer(number).is_some() => UuidLookup::Offer(table),
+            Some(_) => UuidLookup::Nothing,
         });
     }
-    let erased = store.is_erased(uuid).map_err(|_| Unavailable)? || reading::was_erased(store, table)?;
-    Ok(if erased { Found::Erased } else { Found::Nothing })
+    let erased = store.is_erased(uuid).map_err(|_| RecordUnavailable)? || reading::was_erased(store, table)?;
+    Ok(if erased { UuidLookup::Erased } else { UuidLookup::Nothing })
 }
 
 /// The rows of tables. Unreadable tables were reported, and are left out.
-pub(super) fn rows(engine: &Engine, tables: impl IntoIterator<Item = Uuid>) -> Vec<Value> {
+pub(super) fn rows(engine: &MatchingEngine, tables: impl IntoIterator<Item = Uuid>) -> Vec<Value> {
     let tokens = Tokens::of(engine.records.store.clone());
     let row = |uuid| {
         let table = reading::table(&engine.records, uuid).ok().flatten()?;

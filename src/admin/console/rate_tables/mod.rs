@@ -15,19 +15,19 @@ mod table;
 mod timeline;
 pub(super) mod transcript;
 
-use self::found::{Found, find, rows};
+use self::found::{UuidLookup, find, rows};
 pub(super) use self::person::words;
 use self::table::TablePage;
 use super::prelude::*;
-use offerd_engine::records::Unavailable;
+use offerd_engine::records::RecordUnavailable;
 
 /// Seconds after which a page with unreadable records may be requested again.
 const RETRY_AFTER_S: u32 = 5;
 
-const PAGE: Page = Page::new(Section::RateTables, "rate_tables.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::RateTables, "rate_tables.html");
 
 /// Shows the latest tables. A UUID of a table or offer redirects to its page; one of a lead lists its tables.
-pub(super) async fn list(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn list(visit: &ConsoleRequest) -> Result<View, Failure> {
     let wanted = visit.query_value("find").or_else(|| visit.query_value("uuid"));
     let Some(wanted) = wanted.map(|wanted| wanted.trim().to_owned()) else {
         return sought(visit).await;
@@ -41,42 +41,42 @@ pub(super) async fn list(visit: &Visit) -> Result<View, Failure> {
     };
     let found = visit.reading(move |app| find(&app.engine, uuid)).await?;
     match found.map_err(|_| Failure::overloaded(RETRY_AFTER_S))? {
-        Found::Table(table) => View::at(&path_of(table)),
+        UuidLookup::Table(table) => View::at(&path_of(table)),
         // The page opens and highlights the offer of the fragment.
-        Found::Offer(table) => View::at(&format!("{}#offer-{uuid}", path_of(table))),
-        Found::Lead(rows) => {
+        UuidLookup::Offer(table) => View::at(&format!("{}#offer-{uuid}", path_of(table))),
+        UuidLookup::Lead(rows) => {
             let trouble = rows.is_empty().then_some("The lead has no rate table.");
             visit.view(PAGE, fields! { wanted, trouble, lead => uuid, rows, filters => None::<Value> })
         }
-        Found::Erased => nothing("The person of this lead was erased; nothing can be told any more."),
-        Found::Nothing => nothing("No lead, rate table or offer has this uuid."),
+        UuidLookup::Erased => nothing("The person of this lead was erased; nothing can be told any more."),
+        UuidLookup::Nothing => nothing("No lead, rate table or offer has this uuid."),
     }
 }
 
 /// Shows the tables that match the filters, latest first.
-async fn sought(visit: &Visit) -> Result<View, Failure> {
+async fn sought(visit: &ConsoleRequest) -> Result<View, Failure> {
     let asked = visit.query.clone();
     let read = visit.reading(move |app| {
         let (found, filters) = filters::sought(&app.engine, &app.settings().console, &asked)?;
         Ok((rows(&app.engine, found), filters))
     });
-    let (rows, filters) = read.await?.map_err(|_: Unavailable| Failure::overloaded(RETRY_AFTER_S))?;
+    let (rows, filters) = read.await?.map_err(|_: RecordUnavailable| Failure::overloaded(RETRY_AFTER_S))?;
     let (wanted, trouble, lead) = (None::<String>, None::<String>, None::<Uuid>);
     visit.view(PAGE, fields! { wanted, trouble, lead, rows, filters })
 }
 
-pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
     page(visit, uuid, Vec::new()).await?.view(visit, None)
 }
 
 /// Redirects the target of the reveal form, opened as an address, to the masked table.
-pub(super) async fn masked(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn masked(visit: &ConsoleRequest) -> Result<View, Failure> {
     View::at(&path_of(visit.params.uuid("uuid")?))
 }
 
 /// Shows a table with the requested attributes of its lead revealed.
-pub(super) async fn reveal(visit: &Visit) -> Result<View, Failure> {
+pub(super) async fn reveal(visit: &ConsoleRequest) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
     let masked = page(visit, uuid, Vec::new()).await?;
     let revealed = visit.reveal(masked.lead).await?;
@@ -88,7 +88,7 @@ fn path_of(table: Uuid) -> String {
     format!("/console/rateTables/{table}")
 }
 
-async fn page(visit: &Visit, uuid: Uuid, revealed: Vec<&'static str>) -> Result<TablePage, Failure> {
+async fn page(visit: &ConsoleRequest, uuid: Uuid, revealed: Vec<&'static str>) -> Result<TablePage, Failure> {
     let read = visit
         .reading(move |app| TablePage::read(&app.engine, uuid, (&revealed, &app.settings().reports.tags)));
     let read = read.await?;

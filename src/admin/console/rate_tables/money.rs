@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::console::prelude::*;
 use offerd_engine::rate_table::table::Table;
-use offerd_engine::records::{Unavailable, public_ids, reading};
-use offerd_store::entities::{LeadRecord, Payout};
+use offerd_engine::records::{RecordUnavailable, public_ids, reading};
+use offerd_store::entities::{LeadRecord, PayoutRecord};
 use offerd_store::{FeedKey, Store, Tree};
 
 /// Time span around an action in which its payout or reversal is recorded.
@@ -19,13 +19,13 @@ const RECORDS_MOST: usize = 2000;
 /// its tables less reversals, in dollars; and the actions on the lead since, oldest first.
 ///
 /// # Errors
-/// [`Unavailable`], after it was reported, when a record cannot be read.
+/// [`RecordUnavailable`], after it was reported, when a record cannot be read.
 pub(super) fn money(
     store: &Store,
     uuid: Uuid,
     table: &Table,
     lead: &LeadRecord,
-) -> Result<Value, Unavailable> {
+) -> Result<Value, RecordUnavailable> {
     let mut clicks = 0;
     for number in table.numbers() {
         clicks += reading::count(store, Tree::Clicks, public_ids::place(uuid, number))?.unwrap_or(0);
@@ -52,7 +52,7 @@ fn payouts(store: &Store, lead: &LeadRecord, moments: &[i64]) -> f64 {
     for at in moments {
         let around = AROUND.as_millis() as i64;
         let us = |ms: i64| u64::try_from(ms).unwrap_or(0) * 1000;
-        let records = store.feed_from::<Payout>(Tree::LeadPayouts, lead.company, us(at - around));
+        let records = store.feed_from::<PayoutRecord>(Tree::LeadPayouts, lead.company, us(at - around));
         let near = records.filter_map(Result::ok).take_while(|(key, _)| key.arrival_us <= us(at + around));
         for (key, payouts) in near.take(RECORDS_MOST) {
             let of_lead = payouts.iter().filter(|payout| payout.lead == lead.uuid);

@@ -6,10 +6,10 @@ use metrics::counter;
 use crate::console::prelude::*;
 use offerd_base::config::ConsoleSettings;
 use offerd_base::telemetry::metrics::CONSOLE_SEARCHES_STOPPED;
-use offerd_engine::matching::Engine;
+use offerd_engine::matching::MatchingEngine;
 use offerd_engine::rate_table::outcome::Outcome;
-use offerd_engine::rate_table::record::{Answer, TableHead};
-use offerd_engine::records::{Unavailable, reading};
+use offerd_engine::rate_table::record::{SeatAnswer, TableHeader};
+use offerd_engine::records::{RecordUnavailable, reading};
 use offerd_store::entities::LeadRecord;
 use offerd_store::{Store, Tree};
 
@@ -23,10 +23,10 @@ const CHUNK: std::ops::RangeInclusive<usize> = 128..=512;
 const FIRST_SPAN_MS: i64 = 1000;
 
 /// How a request may have ended: its name in addresses, its label, and the outcomes that it matches.
-pub(super) type Ended = (&'static str, &'static str, fn(&Outcome) -> bool);
+pub(super) type OutcomeFilter = (&'static str, &'static str, fn(&Outcome) -> bool);
 
 /// All choices.
-pub(super) const ENDED: [Ended; 4] = [
+pub(super) const ENDED: [OutcomeFilter; 4] = [
     ("offers", "offers", |outcome| matches!(outcome, Outcome::Offers(_))),
     ("no_offers", "no offers", |outcome| matches!(outcome, Outcome::NoOffers(_))),
     ("failed", "failed", |outcome| matches!(outcome, Outcome::Failed(_))),
@@ -35,12 +35,12 @@ pub(super) const ENDED: [Ended; 4] = [
 
 /// The search criteria; an unset one matches everything.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Wish {
+pub(super) struct TableSearch {
     pub company: Option<Uuid>,
     /// A seat of this product and partner, and how its request ended.
     pub product: Option<ProductType>,
     pub partner: Option<String>,
-    pub outcome: Option<Ended>,
+    pub outcome: Option<OutcomeFilter>,
     /// Client tags of the lead: name and value.
     pub tags: Vec<(String, String)>,
     /// Only tables without offers.
@@ -55,7 +55,7 @@ pub(super) struct Wish {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Sought {
+pub(super) struct TableSearchResult {
     pub tables: Vec<Uuid>,
     /// Tables scanned.
     pub looked_at: usize,
@@ -68,26 +68,26 @@ pub(super) struct Sought {
 /// Searches for tables, latest first.
 ///
 /// # Errors
-/// [`Unavailable`], after it was reported, when a record cannot be read.
+/// [`RecordUnavailable`], after it was reported, when a record cannot be read.
 pub(super) fn search(
-    engine: &Engine,
-    wish: &Wish,
+    engine: &MatchingEngine,
+    wish: &TableSearch,
     settings: &ConsoleSettings,
     now_ms: i64,
-) -> Result<Sought, Unavailable> {
+) -> Result<TableSearchResult, RecordUnavailable> {
     let store = &engine.records.store;
     let mut before = match (wish.before, wish.to_ms) {
         (Some(table), _) => table,
         (None, to_ms) => first_at(to_ms.unwrap_or(now_ms)),
     };
-    let (mut sought, mut read, mut span_ms) = (Sought::default(), 0, FIRST_SPAN_MS);
+    let (mut sought, mut read, mut span_ms) = (TableSearchResult::default(), 0, FIRST_SPAN_MS);
     loop {
         let chunk = chunk_before(store, before, wish.from_ms, &mut span_ms);
         let Some((oldest, _)) = chunk.first() else { return Ok(sought) };
         before = *oldest;
         for (table, bytes) in chunk.into_iter().rev() {
             // The store reports a corrupt one.
-            let head = store.decode::<TableHead>(Tree::RateTables, table.as_bytes(), &bytes);
+            let head = store.decode::<TableHeader>(Tree::RateTables, table.as_bytes(), &bytes);
             let Ok(head) = head else { continue };
             sought.looked_at += 1;
             if fits(engine, wish, &head, &mut read)? {
@@ -136,7 +136,12 @@ fn chunk_before(store: &Store, before: Uuid, from_ms: i64, span_ms: &mut i64) ->
     }
 }
 
-fn fits(engine: &Engine, wish: &Wish, head: &TableHead, read: &mut usize) -> Result<bool, Unavailable> {
+fn fits(
+    engine: &MatchingEngine,
+    wish: &TableSearch,
+    head: &TableHeader,
+    read: &mut usize,
+) -> Result<bool, RecordUnavailable> {
     if wish.company.is_some_and(|company| company != head.company) {
         return Ok(false);
     }
@@ -168,7 +173,8 @@ fn fits(engine: &Engine, wish: &Wish, head: &TableHead, read: &mut usize) -> Res
     }
     *read += 1;
     let answers = answers(&engine.records.store, head.uuid)?;
-    let ended = |(.., is_so): Ended| answers.iter().any(|one| is_wanted(one.seat) && is_so(&one.outcome));
+    let ended =
+        |(.., is_so): OutcomeFilter| answers.iter().any(|one| is_wanted(one.seat) && is_so(&one.outcome));
     let has_offers = || answers.iter().any(|one| !one.outcome.quotes().is_empty());
     let is_slow = |least: Duration| {
         took_ms(head.created_at, &answers).is_some_and(|took| took >= least.as_millis() as i64)
@@ -181,8 +187,8 @@ fn fits(engine: &Engine, wish: &Wish, head: &TableHead, read: &mut usize) -> Res
 /// The products that a lead requests: all if it names none, none if it is erased.
 ///
 /// # Errors
-/// [`Unavailable`], after it was reported.
-pub(super) fn asked_for(store: &Store, lead: Uuid) -> Result<Vec<ProductType>, Unavailable> {
+/// [`RecordUnavailable`], after it was reported.
+pub(super) fn asked_for(store: &Store, lead: Uuid) -> Result<Vec<ProductType>, RecordUnavailable> {
     let record = reading::lead(store, lead)?;
     let asked = |record: LeadRecord| match record.lead.product_types {
         Some(products) if !products.is_empty() => products,
@@ -192,7 +198,7 @@ pub(super) fn asked_for(store: &Store, lead: Uuid) -> Result<Vec<ProductType>, U
 }
 
 /// Whether a lead has all of these client tags; an erased one has none.
-fn has_tags(store: &Store, lead: Uuid, wanted: &[(String, String)]) -> Result<bool, Unavailable> {
+fn has_tags(store: &Store, lead: Uuid, wanted: &[(String, String)]) -> Result<bool, RecordUnavailable> {
     let record = reading::lead(store, lead)?;
     let tags = record.as_ref().and_then(|record| record.lead.client_tags.as_ref());
     let has = |name: &str, value: &String| {
@@ -204,13 +210,13 @@ fn has_tags(store: &Store, lead: Uuid, wanted: &[(String, String)]) -> Result<bo
 /// All answers of a table.
 ///
 /// # Errors
-/// [`Unavailable`], after it was reported.
-pub(super) fn answers(store: &Store, table: Uuid) -> Result<Vec<Answer>, Unavailable> {
+/// [`RecordUnavailable`], after it was reported.
+pub(super) fn answers(store: &Store, table: Uuid) -> Result<Vec<SeatAnswer>, RecordUnavailable> {
     Ok(reading::answers(store, table).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// Duration of a table, from its creation to its last answer.
-pub(super) fn took_ms(created_at: i64, answers: &[Answer]) -> Option<i64> {
+pub(super) fn took_ms(created_at: i64, answers: &[SeatAnswer]) -> Option<i64> {
     answers.iter().map(|answer| (answer.at - created_at).max(0)).max()
 }
 

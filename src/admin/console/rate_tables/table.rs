@@ -7,9 +7,9 @@ use super::offers::arrays;
 use super::person;
 use super::timeline::{time, timeline};
 use crate::console::prelude::*;
-use offerd_engine::matching::Engine;
+use offerd_engine::matching::MatchingEngine;
 use offerd_engine::rate_table::reason::Reason;
-use offerd_engine::records::{Unavailable, reading, transcripts};
+use offerd_engine::records::{RecordUnavailable, reading, transcripts};
 use offerd_insight::hindsight::explanation::{OfferReason, SeatExplanation, TableExplanation, explanation};
 use offerd_model::ClientTags;
 use offerd_store::entities::LeadRecord;
@@ -17,7 +17,7 @@ use offerd_store::entities::LeadRecord;
 /// Refresh interval of an open table, which is open for seconds.
 const FRESH: Duration = Duration::from_secs(1);
 
-const PAGE: Page = Page::new(Section::RateTables, "rate_table.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::RateTables, "rate_table.html");
 
 /// Content of the page.
 pub(super) struct TablePage {
@@ -28,7 +28,7 @@ pub(super) struct TablePage {
 
 /// A reason against a partner or some of its offers.
 #[derive(Debug, PartialEq, Serialize)]
-struct Against {
+struct Objection {
     /// The offers; empty if it is about the partner.
     offers: Vec<String>,
     wanted: String,
@@ -37,7 +37,7 @@ struct Against {
 
 impl TablePage {
     /// Renders the page, with the reason for a reveal.
-    pub(super) fn view(self, visit: &Visit, reason: Option<String>) -> Result<View, Failure> {
+    pub(super) fn view(self, visit: &ConsoleRequest, reason: Option<String>) -> Result<View, Failure> {
         // A complete table never changes.
         let page = if self.pending { PAGE.fresh(FRESH) } else { PAGE };
         Ok(visit.view(page, context! { reason, ..self.fields })?.titled("Rate table"))
@@ -47,12 +47,12 @@ impl TablePage {
     /// Shows only the `revealed` personal attributes, and only the reported `tags`.
     ///
     /// # Errors
-    /// [`Unavailable`], after it was reported, when a record cannot be read.
+    /// [`RecordUnavailable`], after it was reported, when a record cannot be read.
     pub(super) fn read(
-        engine: &Engine,
+        engine: &MatchingEngine,
         uuid: Uuid,
         (revealed, tags): (&[&str], &[String]),
-    ) -> Result<Option<Self>, Unavailable> {
+    ) -> Result<Option<Self>, RecordUnavailable> {
         let Some((table, _)) = reading::named(&engine.records, uuid)? else { return Ok(None) };
         let uuid = table.head().uuid;
         let explained = explanation(&engine.records, &engine.book(), uuid)?;
@@ -60,7 +60,7 @@ impl TablePage {
         let Some(explained) = explained else { return Ok(None) };
         let head = table.head();
         let Some(record) = reading::lead(&engine.records.store, head.lead)? else { return Ok(None) };
-        let snapshot = engine.snapshot(&table).ok_or(Unavailable)?;
+        let snapshot = engine.snapshot(&table).ok_or(RecordUnavailable)?;
 
         let kept = engine.configuration().rules.transcripts.kept;
         let transcribed = transcripts::seats(&engine.records.store, uuid, kept).into_iter();
@@ -160,8 +160,8 @@ fn without(seat: &SeatExplanation) -> Value {
 }
 
 /// The reasons against the partner or, if there are none, against its offers; equal reasons are merged.
-fn reasons(seat: &SeatExplanation) -> Vec<Against> {
-    let mut reasons: Vec<Against> = Vec::new();
+fn reasons(seat: &SeatExplanation) -> Vec<Objection> {
+    let mut reasons: Vec<Objection> = Vec::new();
     let mut note = |offer: Option<&String>, wanted: &str, found: &str| match reasons
         .iter_mut()
         .find(|known| known.wanted == wanted && known.found == found)
@@ -169,7 +169,7 @@ fn reasons(seat: &SeatExplanation) -> Vec<Against> {
         Some(known) => known.offers.extend(offer.cloned()),
         None => {
             let (wanted, found) = (wanted.to_owned(), found.to_owned());
-            reasons.push(Against { offers: offer.cloned().into_iter().collect(), wanted, found });
+            reasons.push(Objection { offers: offer.cloned().into_iter().collect(), wanted, found });
         }
     };
     for refusal in &seat.refusals {

@@ -33,7 +33,7 @@ const SHORTEST_MS: f64 = 5.0;
 
 /// A part of a lane.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq)]
-struct Stretch {
+struct LaneSegment {
     x: f64,
     width: f64,
 }
@@ -51,7 +51,7 @@ pub(super) fn timeline(table: &TableExplanation, now_ms: i64) -> Option<Value> {
     let deadline = after(table.deadline);
     let so_far = ((now_ms - made_at).max(0) as f64).min(deadline);
     let seated = table.seats.iter().filter(|seat| seat.seated);
-    let mut seats: Vec<Seated> = seated.map(|seat| (seat, Span::of(seat, &after, so_far))).collect();
+    let mut seats: Vec<Seated> = seated.map(|seat| (seat, AskInterval::of(seat, &after, so_far))).collect();
     let order = |(seat, span): &Seated| {
         (seat.second_look, span.map_or([f64::MAX; 2], |span| [span.asked, span.ended]))
     };
@@ -87,15 +87,15 @@ pub(super) fn timeline(table: &TableExplanation, now_ms: i64) -> Option<Value> {
 
 /// When a seat was asked, its time budget, and when it ended, in milliseconds since the table's creation.
 #[derive(Debug, Clone, Copy)]
-struct Span {
+struct AskInterval {
     asked: f64,
     budget: Option<f64>,
     ended: f64,
 }
 
-type Seated<'t> = (&'t SeatExplanation, Option<Span>);
+type Seated<'t> = (&'t SeatExplanation, Option<AskInterval>);
 
-impl Span {
+impl AskInterval {
     /// `None` for a seat that was not asked.
     fn of(seat: &SeatExplanation, after: &dyn Fn(Timestamp) -> f64, so_far: f64) -> Option<Self> {
         let asked = after(seat.asked_at?);
@@ -104,7 +104,7 @@ impl Span {
     }
 }
 
-fn lane(seat: &SeatExplanation, nth: u16, span: Option<Span>, scale: Scale) -> Value {
+fn lane(seat: &SeatExplanation, nth: u16, span: Option<AskInterval>, scale: Scale) -> Value {
     let words = words(seat, span);
     let bar = span.map(|span| scale.stretch(span.asked, span.ended));
     let (words_x, anchor) = place(bar, words.chars().count() as f64 * LETTER);
@@ -125,8 +125,8 @@ fn lane(seat: &SeatExplanation, nth: u16, span: Option<Span>, scale: Scale) -> V
 
 /// Position of the label, whichever fits first: after the bar (`start`), before it (`end`), or on it
 /// (`inside`).
-fn place(bar: Option<Stretch>, length: f64) -> (f64, &'static str) {
-    let Some(Stretch { x, width }) = bar else { return (LEFT + GAP, "start") };
+fn place(bar: Option<LaneSegment>, length: f64) -> (f64, &'static str) {
+    let Some(LaneSegment { x, width }) = bar else { return (LEFT + GAP, "start") };
     if x + width + GAP + length <= WIDTH - RIGHT {
         (rounded(x + width + GAP), "start")
     } else if x - GAP - length >= LEFT {
@@ -145,9 +145,9 @@ impl Scale {
         fields! { x => self.x(ms), words }
     }
 
-    fn stretch(self, from_ms: f64, to_ms: f64) -> Stretch {
+    fn stretch(self, from_ms: f64, to_ms: f64) -> LaneSegment {
         let x = self.x(from_ms).min(WIDTH - RIGHT - LEAST_BAR);
-        Stretch { x, width: rounded((self.x(to_ms) - x).max(LEAST_BAR)) }
+        LaneSegment { x, width: rounded((self.x(to_ms) - x).max(LEAST_BAR)) }
     }
 
     /// Round times, as many as fit.
@@ -162,7 +162,7 @@ impl Scale {
 }
 
 /// The outcome of a request in a few words, with its duration.
-fn words(seat: &SeatExplanation, span: Option<Span>) -> String {
+fn words(seat: &SeatExplanation, span: Option<AskInterval>) -> String {
     let offers = seat.offers.iter().filter(|offer| offer.uuid.is_some()).count();
     let ended = match seat.why {
         Reason::Offers if offers == 1 => "1 offer".to_owned(),

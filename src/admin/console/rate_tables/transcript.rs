@@ -6,20 +6,20 @@ use crate::console::prelude::*;
 use crate::transcripts::{found, revealed};
 use offerd_insight::hindsight::transcript::TableTranscript;
 
-const PAGE: Page = Page::new(Section::RateTables, "transcript.html");
+const PAGE: ConsolePage = ConsolePage::new(Section::RateTables, "transcript.html");
 
-fn view(visit: &Visit, transcript: &TableTranscript) -> Result<View, Failure> {
+fn view(visit: &ConsoleRequest, transcript: &TableTranscript) -> Result<View, Failure> {
     let fields = fields! { table => path_of(transcript.rate_table), transcript };
     Ok(visit.view(PAGE, fields)?.titled("Transcript"))
 }
 
 /// Shows the transcripts of a table, with personal data masked.
-pub(in crate::console) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(in crate::console) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     view(visit, &found(&visit.app, visit.params.uuid("uuid")?, None, false).await?)
 }
 
 /// Shows the transcript of one partner, unredacted.
-pub(in crate::console) async fn reveal(visit: &Visit) -> Result<View, Failure> {
+pub(in crate::console) async fn reveal(visit: &ConsoleRequest) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
     let partner =
         visit.field("partner").ok_or_else(|| Failure::bad_request("`partner` must name a partner"))?;

@@ -17,16 +17,16 @@ pub(in crate::console) struct Attempts {
     per_name: usize,
     /// Maximum failures within [`SPAN`] in total.
     in_all: usize,
-    failed: Mutex<VecDeque<Failed>>,
+    failed: Mutex<VecDeque<FailedSignIn>>,
 }
 
 /// Permission for one attempt.
 #[derive(Debug)]
 #[must_use = "it counts as failed until it has succeeded"]
-pub(in crate::console) struct Attempt(Failed);
+pub(in crate::console) struct Attempt(FailedSignIn);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Failed {
+struct FailedSignIn {
     name: Hash,
     at: Instant,
 }
@@ -50,7 +50,7 @@ impl Attempts {
         if failed.len() >= self.in_all || with_name >= self.per_name {
             return Err(NotSignedIn::TooMany);
         }
-        let attempt = Failed { name, at: Instant::now() };
+        let attempt = FailedSignIn { name, at: Instant::now() };
         failed.push_back(attempt);
         Ok(Attempt(attempt))
     }

@@ -1,5 +1,5 @@
 use super::*;
-use offerd_base::config::SignIn;
+use offerd_base::config::SignInPolicy;
 
 const PER_NAME: usize = 10;
 const IN_ALL: usize = 30;
@@ -8,7 +8,7 @@ fn sessions_lasting(life: Duration, idle: Duration) -> Sessions {
     Sessions::new(SessionRules {
         required: true,
         at_start: ConsoleSettings {
-            sign_in: SignIn::Always,
+            sign_in: SignInPolicy::Always,
             password_file: None,
             session_life: life,
             session_idle: idle,
@@ -20,8 +20,8 @@ fn sessions_lasting(life: Duration, idle: Duration) -> Sessions {
             proxy: None,
         },
         passwords: Passwords {
-            secret: Some(Password::of_secret("made by us")),
-            password: Some(Password::new("correct horse battery").unwrap()),
+            secret: Some(PasswordDigest::of_secret("made by us")),
+            password: Some(PasswordDigest::new("correct horse battery").unwrap()),
         },
     })
 }
@@ -31,11 +31,11 @@ fn sessions() -> Sessions {
 }
 
 fn link(sessions: &Sessions, who: &str) -> String {
-    sessions.link(Person::of_machine(format!("link of {who}")), false, LINK_LIFE)
+    sessions.link(ConsolePrincipal::of_machine(format!("link of {who}")), false, LINK_LIFE)
 }
 
-fn alice() -> Person {
-    Person::of(&UserRecord::new("alice", Role::Analyst, None))
+fn alice() -> ConsolePrincipal {
+    ConsolePrincipal::of(&UserRecord::new("alice", Role::Analyst, None))
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn another_secret_ends_all_that_was_begun_before() {
     let sessions = sessions();
     let (cookie, _) = sessions.sign_in(&Proof::Typed("made by us")).unwrap();
     let code = link(&sessions, "alice");
-    sessions.replace_secret(Password::of_secret("another"));
+    sessions.replace_secret(PasswordDigest::of_secret("another"));
     assert!(sessions.of(&cookie).is_none());
     assert!(sessions.sign_in(&Proof::Code(&code)).is_err());
     assert!(sessions.sign_in(&Proof::Typed("made by us")).is_err());
@@ -135,7 +135,8 @@ fn a_user_whose_right_has_changed_is_signed_out_and_nobody_else() {
     let sessions = sessions();
     let (theirs, _) = sessions.begin(alice(), false);
     let invitation = sessions.link(alice(), true, INVITATION_LIFE);
-    let (others, _) = sessions.begin(Person::of(&UserRecord::new("bob", Role::Viewer, None)), false);
+    let (others, _) =
+        sessions.begin(ConsolePrincipal::of(&UserRecord::new("bob", Role::Viewer, None)), false);
     sessions.end_of("alice");
     assert!(sessions.of(&theirs).is_none() && sessions.of(&others).is_some());
     assert!(sessions.sign_in(&Proof::Code(&invitation)).is_err());
@@ -153,10 +154,10 @@ fn what_another_process_has_changed_of_a_user_ends_what_they_have_begun() {
     ];
     for (what, now) in changes {
         let sessions = sessions();
-        let (theirs, _) = sessions.begin(Person::of(&alice), false);
-        let (others, _) = sessions.begin(Person::of(&bob), false);
-        let (of_nobody, _) = sessions.begin(Person::of_machine("secret".to_owned()), false);
-        let invitation = sessions.link(Person::of(&alice), true, INVITATION_LIFE);
+        let (theirs, _) = sessions.begin(ConsolePrincipal::of(&alice), false);
+        let (others, _) = sessions.begin(ConsolePrincipal::of(&bob), false);
+        let (of_nobody, _) = sessions.begin(ConsolePrincipal::of_machine("secret".to_owned()), false);
+        let invitation = sessions.link(ConsolePrincipal::of(&alice), true, INVITATION_LIFE);
         assert_eq!(sessions.users().into_iter().collect::<Vec<_>>(), ["alice", "bob"]);
         let read = |alice| [("alice".to_owned(), alice), ("bob".to_owned(), Some(bob.clone()))].into();
         sessions.end_outdated(&read(Some(alice.clone())));

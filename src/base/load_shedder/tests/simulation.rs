@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::ShedderRules;
 use crate::load_shedder::queue::Waiter;
-use crate::load_shedder::shedder::{Entry, Shedder};
+use crate::load_shedder::shedder::{AdmittedWindow, Shedder};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ struct Lead {
     closed_loop: bool,
     came: Duration,
     waiter: Option<Waiter>,
-    entered: Option<(Entry, Duration)>,
+    entered: Option<(AdmittedWindow, Duration)>,
     ended: Option<(bool, Duration)>,
 }
 
@@ -141,7 +141,7 @@ impl World {
         }
     }
 
-    fn enter(&mut self, lead: usize, entry: Entry) {
+    fn enter(&mut self, lead: usize, entry: AdmittedWindow) {
         self.leads[lead].entered = Some((entry, self.now));
         self.thread_free_at = self.thread_free_at.max(self.now) + self.work;
         self.at(self.thread_free_at + self.disk, Event::Acknowledged(lead));

@@ -32,12 +32,12 @@ const PATH: &str = "/v1/traces";
 
 /// The task that exports spans.
 #[derive(Debug)]
-pub struct Delivery {
+pub struct SpanExportTask {
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
-impl Delivery {
+impl SpanExportTask {
     /// Sends the queued spans within two seconds, and ends.
     pub async fn finish(self) {
         let Self { stop, mut task } = self;
@@ -49,7 +49,7 @@ impl Delivery {
     }
 }
 
-pub(super) fn start(endpoint: &str, resource: &Resource) -> Result<(Queue, Delivery), String> {
+pub(super) fn start(endpoint: &str, resource: &Resource) -> Result<(SpanQueue, SpanExportTask), String> {
     let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().build();
     let mut exporter = SpanExporter::builder()
         .with_http()
@@ -63,14 +63,14 @@ pub(super) fn start(endpoint: &str, resource: &Resource) -> Result<(Queue, Deliv
     let (stop, stopping) = oneshot::channel();
     exporter.set_resource(resource);
     let task = tokio::spawn(deliver(spans, exporter, stopping));
-    Ok((Queue(sender), Delivery { stop, task }))
+    Ok((SpanQueue(sender), SpanExportTask { stop, task }))
 }
 
 /// Queues ended spans. Drops and counts those that do not fit; never waits.
 #[derive(Debug)]
-pub(super) struct Queue(mpsc::Sender<SpanData>);
+pub(super) struct SpanQueue(mpsc::Sender<SpanData>);
 
-impl SpanProcessor for Queue {
+impl SpanProcessor for SpanQueue {
     fn on_start(&self, _: &mut Span, _: &Context) {}
 
     fn on_end(&self, span: SpanData) {
@@ -79,7 +79,7 @@ impl SpanProcessor for Queue {
         }
     }
 
-    /// [`Delivery::finish`] flushes.
+    /// [`SpanExportTask::finish`] flushes.
     fn force_flush(&self) -> OTelSdkResult {
         Ok(())
     }
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_full_queue_drops_what_comes_and_nobody_waits() {
         let (sender, mut spans) = mpsc::channel(2);
-        let queue = Queue(sender);
+        let queue = SpanQueue(sender);
         let tracer = SdkTracerProvider::builder().with_span_processor(queue).build().tracer("test");
         for name in ["one", "two", "three"] {
             tracer.start(name).end();
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_request_has_so_many_spans_and_no_more() {
         let (sender, mut spans) = mpsc::channel(QUEUE);
-        let queue = Queue(sender);
+        let queue = SpanQueue(sender);
         let tracer = SdkTracerProvider::builder().with_span_processor(queue).build().tracer("test");
         (0..BATCH + 1).for_each(|_| tracer.start("span").end());
         assert_eq!((next_batch(&mut spans).len(), next_batch(&mut spans).len()), (BATCH, 1));

@@ -17,7 +17,7 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider, Span};
 
 pub use self::context::{TRACEPARENT, TraceContext};
-pub use self::delivery::Delivery;
+pub use self::delivery::SpanExportTask;
 
 const SCOPE: &str = "offerd";
 
@@ -28,13 +28,13 @@ pub struct Traces(Option<SdkTracer>);
 impl Traces {
     /// Exports traces to the collector at `endpoint`, an http or https URL as in
     /// `OTEL_EXPORTER_OTLP_ENDPOINT`. Samples `sampled_percent` of the traces that no caller has started. The
-    /// [`Delivery`] sends queued spans.
+    /// [`SpanExportTask`] sends queued spans.
     ///
     /// Must be called within a tokio runtime.
     ///
     /// # Errors
     /// The fault of the endpoint.
-    pub fn to(endpoint: &str, sampled_percent: u8) -> Result<(Self, Delivery), String> {
+    pub fn to(endpoint: &str, sampled_percent: u8) -> Result<(Self, SpanExportTask), String> {
         let resource = Resource::builder_empty()
             .with_service_name("offerd")
             .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use super::ask::EndedAsk;
-use offerd_base::partner_health::Ending;
+use offerd_base::partner_health::AskEnding;
 use offerd_partners::declared::AdaptiveTimeout;
 
 /// Fewest asks for an estimate.
@@ -22,13 +22,13 @@ const FOR_EVER: u32 = u32::MAX;
 
 /// A seat's estimated timeout, which is some asks old.
 #[derive(Debug, Default)]
-pub(super) struct Estimate {
+pub(super) struct TimeoutEstimate {
     pub(super) age: usize,
     /// The time within which all but the allowed share ended, if known.
     enough: Option<Duration>,
 }
 
-impl Estimate {
+impl TimeoutEstimate {
     /// The timeout of a seat with these recent asks, whose full timeout is `whole`.
     pub(super) fn timeout<'a>(
         &mut self,
@@ -61,8 +61,8 @@ fn enough_for<'a>(asks: impl IntoIterator<Item = &'a EndedAsk>, share: f64) -> O
 fn took(ask: &EndedAsk) -> Option<u32> {
     match ask.end {
         _ if ask.test => None,
-        Some(Ending::Offered | Ending::Declined) => Some(ask.elapsed_us),
-        Some(Ending::TimedOut) => Some(FOR_EVER),
-        Some(Ending::Failed) | None => None,
+        Some(AskEnding::Offered | AskEnding::Declined) => Some(ask.elapsed_us),
+        Some(AskEnding::TimedOut) => Some(FOR_EVER),
+        Some(AskEnding::Failed) | None => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::rate_table::outcome::Outcome;
-use offerd_base::partner_health::Ending;
+use offerd_base::partner_health::AskEnding;
 
 /// An ended ask, in eight bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct EndedAsk {
     /// Duration in microseconds, capped at `u32::MAX` (over an hour).
     pub elapsed_us: u32,
     /// The result; `None` for a late answer, whose ask was already counted as timed out.
-    pub end: Option<Ending>,
+    pub end: Option<AskEnding>,
     /// Whether its lead is a test.
     pub test: bool,
 }
@@ -23,23 +23,23 @@ impl EndedAsk {
             return None;
         }
         let end = match outcome {
-            Outcome::Offers(_) => Ending::Offered,
-            Outcome::NoOffers(_) => Ending::Declined,
-            Outcome::Failed(_) => Ending::Failed,
-            Outcome::TimedOut => Ending::TimedOut,
+            Outcome::Offers(_) => AskEnding::Offered,
+            Outcome::NoOffers(_) => AskEnding::Declined,
+            Outcome::Failed(_) => AskEnding::Failed,
+            Outcome::TimedOut => AskEnding::TimedOut,
         };
         Some(Self { elapsed_us: micros(elapsed), end: Some(end), test })
     }
 
     /// The result as it counts for health: live leads only.
-    pub(super) fn live_ending(self) -> Option<Ending> {
+    pub(super) fn live_ending(self) -> Option<AskEnding> {
         self.end.filter(|_| !self.test)
     }
 
     /// A late answer to an ask already counted as timed out; `None` if it is no answer.
     pub fn late(outcome: &Outcome, elapsed: Duration, test: bool) -> Option<Self> {
         let ask = Self::in_time(outcome, elapsed, test)?;
-        matches!(ask.end, Some(Ending::Offered | Ending::Declined)).then_some(Self { end: None, ..ask })
+        matches!(ask.end, Some(AskEnding::Offered | AskEnding::Declined)).then_some(Self { end: None, ..ask })
     }
 }
 

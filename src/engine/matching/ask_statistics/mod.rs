@@ -1,7 +1,7 @@
 //! Recent results of each seat's asks, and what follows from them.
 //!
 //! Each seat keeps its last asks, with result and duration, and its last failures with their causes. They
-//! drive the adaptive timeout and the [`Summary`] that people see; the results also decide the seat's health
+//! drive the adaptive timeout and the [`AskSummary`] that people see; the results also decide the seat's health
 //! ([`offerd_base::partner_health`]). `hindsight::timing` makes the same summary from the stored tables, as
 //! far back as they reach.
 //!
@@ -33,17 +33,17 @@ use tokio::time::Instant;
 use tracing::warn;
 use uuid::Uuid;
 
-use self::adaptive_timeout::Estimate;
+use self::adaptive_timeout::TimeoutEstimate;
 pub use self::ask::EndedAsk;
 pub(super) use self::ask::micros;
 use self::summary::seconds;
-pub use self::summary::{AskTally, Summary};
+pub use self::summary::{AskSummary, AskTally};
 use super::failure_log::FailureLog;
 use crate::rate_table::cause::Cause;
 use crate::rate_table::outcome::{AskEnd, Outcome};
 use crate::records::Records;
-use crate::records::reading::{self, Told};
-use offerd_base::partner_health::{AskHistory, Ending, Health, Judgement};
+use crate::records::reading::{self, AnswerContext};
+use offerd_base::partner_health::{AskEnding, AskHistory, Health, Judgement};
 use offerd_base::telemetry::metrics::{PARTNER_ANSWER_SECONDS, PARTNER_HEALTH, PARTNER_OUTCOMES};
 use offerd_model::ProductType;
 use offerd_partners::{Book, Seat, SeatTemplate};
@@ -63,7 +63,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 #[derive(Debug)]
 pub struct AskStatistics {
     /// Keyed by partner. The map is replaced when a partner is first asked.
-    partners: ArcSwap<HashMap<String, Arc<OfPartner>>>,
+    partners: ArcSwap<HashMap<String, Arc<PartnerStatistics>>>,
     /// Origin of the times by which health is judged.
     begun: Instant,
     /// Failures, for the log.
@@ -77,7 +77,7 @@ impl Default for AskStatistics {
 }
 
 /// The statistics of a partner's seats, indexed by product type.
-type OfPartner = [Mutex<SeatStatistic>; ProductType::ALL.len()];
+type PartnerStatistics = [Mutex<SeatStatistic>; ProductType::ALL.len()];
 
 #[derive(Debug, Default)]
 struct SeatStatistic {
@@ -87,9 +87,9 @@ struct SeatStatistic {
     /// times.
     shown: usize,
     /// The last failures, oldest first.
-    troubles: VecDeque<Trouble>,
+    troubles: VecDeque<FailedAsk>,
     /// The adaptive timeout.
-    enough: Estimate,
+    enough: TimeoutEstimate,
     /// Results of live asks over time.
     history: AskHistory,
     /// Time from ask to outcome. Registered on first use and then held, to avoid look-ups.
@@ -101,7 +101,7 @@ struct SeatStatistic {
 
 /// An ask that ended without a usable answer.
 #[derive(Debug, Clone, Serialize)]
-pub struct Trouble {
+pub struct FailedAsk {
     /// When, Unix milliseconds.
     pub at: i64,
     /// The rate table.
@@ -117,7 +117,7 @@ pub struct Trouble {
 
 /// An ended ask to record.
 #[derive(Debug, Clone, Copy)]
-pub struct Noted<'n> {
+pub struct AskObservation<'n> {
     /// The rate table.
     pub rate_table: Uuid,
     /// Whether its lead is a test.
@@ -132,11 +132,11 @@ pub struct Noted<'n> {
 
 /// A seat's recent behaviour since the start.
 #[derive(Debug, Default)]
-pub struct Lately {
+pub struct RecentAsks {
     /// The last asks, oldest first.
     pub asks: Vec<EndedAsk>,
     /// The last failures, oldest first.
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<FailedAsk>,
 }
 
 impl AskStatistics {
@@ -145,7 +145,7 @@ impl AskStatistics {
         let statistics = Self::default();
         if book.seats().iter().any(|seat| seat.adaptive_timeout.is_some()) {
             let recalled = reading::each_answer(records, now - DAY_MS, |told| {
-                let Told { head, seat, elapsed_ms, outcome, .. } = told;
+                let AnswerContext { head, seat, elapsed_ms, outcome, .. } = told;
                 let ask = EndedAsk::in_time(outcome, Duration::from_millis(elapsed_ms), head.test);
                 statistics
                     .with(&seat.key, seat.product_type, |statistic| ask.map(|ask| statistic.recall(ask)));
@@ -167,7 +167,7 @@ impl AskStatistics {
     }
 
     /// Records a partner's reply, in time or late.
-    pub fn replied(&self, seat: &SeatTemplate, noted: Noted<'_>) {
+    pub fn replied(&self, seat: &SeatTemplate, noted: AskObservation<'_>) {
         let at = self.begun.elapsed();
         self.with(&seat.key, seat.product_type, |statistic| {
             statistic.answer_seconds(seat).record(noted.elapsed.as_secs_f64());
@@ -177,14 +177,14 @@ impl AskStatistics {
     }
 
     /// Records an ask that ended without a reply.
-    pub fn unanswered(&self, seat: &SeatTemplate, noted: Noted<'_>) {
+    pub fn unanswered(&self, seat: &SeatTemplate, noted: AskObservation<'_>) {
         let at = self.begun.elapsed();
         self.with(&seat.key, seat.product_type, |statistic| statistic.note(seat, noted, at));
         self.tell(seat, noted);
     }
 
     /// Logs a failure.
-    fn tell(&self, seat: &SeatTemplate, Noted { rate_table, end, late, .. }: Noted<'_>) {
+    fn tell(&self, seat: &SeatTemplate, AskObservation { rate_table, end, late, .. }: AskObservation<'_>) {
         if end.outcome.is_failure() && end.outcome.was_asked() && !late {
             let (word, cause) = (end.outcome.word(), end.cause.as_ref());
             self.failures.note(&seat.key, seat.product_type, rate_table, word, cause);
@@ -228,10 +228,10 @@ impl AskStatistics {
     }
 
     /// A seat's recent behaviour since the start.
-    pub fn lately(&self, partner: &str, product_type: ProductType) -> Lately {
+    pub fn lately(&self, partner: &str, product_type: ProductType) -> RecentAsks {
         self.with(partner, product_type, |SeatStatistic { asks, shown, troubles, .. }| {
             let asks = asks.range(asks.len() - *shown..).copied().collect();
-            Lately { asks, troubles: troubles.iter().cloned().collect() }
+            RecentAsks { asks, troubles: troubles.iter().cloned().collect() }
         })
     }
 
@@ -248,7 +248,7 @@ impl AskStatistics {
         act(&mut of_partner[usize::from(product_type.ordinal())].lock())
     }
 
-    fn begin_partner(&self, partner: &str) -> Arc<OfPartner> {
+    fn begin_partner(&self, partner: &str) -> Arc<PartnerStatistics> {
         self.partners.rcu(|known| {
             let mut known = HashMap::clone(known);
             known.entry(partner.to_owned()).or_default();
@@ -259,8 +259,8 @@ impl AskStatistics {
 }
 
 impl SeatStatistic {
-    fn note(&mut self, seat: &SeatTemplate, noted: Noted<'_>, at: Duration) {
-        let Noted { rate_table, test, end, elapsed, late } = noted;
+    fn note(&mut self, seat: &SeatTemplate, noted: AskObservation<'_>, at: Duration) {
+        let AskObservation { rate_table, test, end, elapsed, late } = noted;
         if !late {
             self.counted(seat, end.outcome.word(), 1);
         }
@@ -271,9 +271,9 @@ impl SeatStatistic {
             self.history.note(at, ending, elapsed);
         }
         self.shown = ASKS_SHOWN.min(self.shown + 1);
-        if let Some(Ending::Failed | Ending::TimedOut) = ask.end {
+        if let Some(AskEnding::Failed | AskEnding::TimedOut) = ask.end {
             let (at, outcome) = (Utc::now().timestamp_millis(), end.outcome.word());
-            let trouble = Trouble { at, rate_table, outcome, cause: end.cause.clone(), elapsed };
+            let trouble = FailedAsk { at, rate_table, outcome, cause: end.cause.clone(), elapsed };
             push(&mut self.troubles, TROUBLES_KEPT, trouble);
         }
     }

@@ -6,16 +6,16 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 use super::ask::EndedAsk;
-use super::survival::{Ending, Observed, Survival};
+use super::survival::{AskEnding, Observed, Survival};
 
 /// Ended asks, counted by result and duration in microseconds. Its size depends on the number of distinct
 /// durations, not of asks: stored tables have milliseconds, of which a timeout has few.
 #[derive(Debug, Clone, Default)]
-pub struct AskTally(BTreeMap<(Option<Ending>, u32), u64>);
+pub struct AskTally(BTreeMap<(Option<AskEnding>, u32), u64>);
 
 /// The figures.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Summary {
+pub struct AskSummary {
     /// Ended asks.
     pub asked: u64,
     /// Answered in time.
@@ -64,20 +64,20 @@ impl AskTally {
     }
 
     /// The figures, from these asks alone.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> AskSummary {
         self.summary_of(&self.survival([]))
     }
 
     /// The figures, given the course of the asks over time.
-    pub fn summary_of(&self, survival: &Survival) -> Summary {
-        let of = |end: Ending| self.times(end).map(|(_, count)| count).sum::<u64>();
-        let (offered, declined) = (of(Ending::Offered), of(Ending::Declined));
-        let (failed, timed_out) = (of(Ending::Failed), of(Ending::TimedOut));
+    pub fn summary_of(&self, survival: &Survival) -> AskSummary {
+        let of = |end: AskEnding| self.times(end).map(|(_, count)| count).sum::<u64>();
+        let (offered, declined) = (of(AskEnding::Offered), of(AskEnding::Declined));
+        let (failed, timed_out) = (of(AskEnding::Failed), of(AskEnding::TimedOut));
         let answered = offered + declined;
         let asked = answered + failed + timed_out;
         let micros = |micros: u32| Duration::from_micros(u64::from(micros));
         let within = |share: f64| survival.answered_within(share).map(micros);
-        Summary {
+        AskSummary {
             asked,
             answered,
             offered,
@@ -102,7 +102,7 @@ impl AskTally {
     }
 
     /// The durations of asks with a result, each with its count.
-    fn times(&self, end: Ending) -> impl Iterator<Item = (u32, u64)> {
+    fn times(&self, end: AskEnding) -> impl Iterator<Item = (u32, u64)> {
         self.0.range((Some(end), 0)..=(Some(end), u32::MAX)).map(|((_, micros), count)| (*micros, *count))
     }
 }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use offerd_base::partner_health::Ending;
+pub use offerd_base::partner_health::AskEnding;
 
 /// Standard deviations on each side of a 95 % interval.
 const Z: f64 = 1.959_964;
@@ -38,7 +38,7 @@ pub struct Observed {
     /// End of the observation, microseconds from the ask.
     pub to_us: u32,
     /// How the asks ended then. A timed-out ask has no end: it comes later, or never.
-    pub end: Ending,
+    pub end: AskEnding,
     /// The number of asks.
     pub count: u64,
 }
@@ -58,7 +58,7 @@ pub struct Estimated {
 /// How asks ended over time.
 #[derive(Debug, Clone, Default)]
 pub struct Survival {
-    steps: Vec<Step>,
+    steps: Vec<SurvivalStep>,
     /// End of the last observation, microseconds.
     pub seen_to_us: u32,
     /// The number under observation from each time at which it changed.
@@ -67,7 +67,7 @@ pub struct Survival {
 
 /// A time at which asks ended.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct SurvivalStep {
     at_us: u32,
     /// Asks under observation just before.
     at_risk: f64,
@@ -105,10 +105,10 @@ impl FromIterator<Observed> for Survival {
             }
             let tick = ticks.entry(to_us).or_default();
             let ends = match end {
-                Ending::Offered => &mut tick.offered,
-                Ending::Declined => &mut tick.declined,
-                Ending::Failed => &mut tick.failed,
-                Ending::TimedOut => &mut tick.left,
+                AskEnding::Offered => &mut tick.offered,
+                AskEnding::Declined => &mut tick.declined,
+                AskEnding::Failed => &mut tick.failed,
+                AskEnding::TimedOut => &mut tick.left,
             };
             *ends += count;
         }
@@ -133,7 +133,7 @@ impl Survival {
                 let stays = at_risk.saturating_sub(ended) as f64 / of;
                 pending *= stays;
                 unanswered *= 1.0 - answered;
-                survival.steps.push(Step {
+                survival.steps.push(SurvivalStep {
                     at_us,
                     at_risk: of,
                     offered,
@@ -162,7 +162,7 @@ impl Survival {
     /// Treats failed asks as if they would have been answered like the others.
     pub fn answered_within(&self, share: f64) -> Option<u32> {
         // Tolerates rounding of the product.
-        let reached = |step: &&Step| 1.0 - step.unanswered >= share - 1e-12;
+        let reached = |step: &&SurvivalStep| 1.0 - step.unanswered >= share - 1e-12;
         self.steps.iter().filter(|step| step.answered > 0.0).find(reached).map(|step| step.at_us)
     }
 
@@ -247,7 +247,7 @@ impl Survival {
         self.at_risk.first().map_or(0.0, |(_, asks)| *asks as f64)
     }
 
-    fn until(&self, at_us: u32) -> &[Step] {
+    fn until(&self, at_us: u32) -> &[SurvivalStep] {
         &self.steps[..self.steps.partition_point(|step| step.at_us <= at_us)]
     }
 
@@ -256,7 +256,7 @@ impl Survival {
     }
 
     /// The derivatives of an incidence by the shares that end at a step with offers and otherwise.
-    fn slope(&self, step: &Step, within_us: u32, incidence: f64) -> [f64; 2] {
+    fn slope(&self, step: &SurvivalStep, within_us: u32, incidence: f64) -> [f64; 2] {
         if step.at_us > within_us {
             return [0.0, 0.0];
         }
@@ -266,8 +266,8 @@ impl Survival {
 
     /// The standard error of an estimate with these derivatives by the shares at each step, which are
     /// multinomial.
-    fn error(&self, slope: impl Fn(&Step) -> [f64; 2]) -> f64 {
-        let variance = |step: &Step| {
+    fn error(&self, slope: impl Fn(&SurvivalStep) -> [f64; 2]) -> f64 {
+        let variance = |step: &SurvivalStep| {
             let [offered, other] = slope(step);
             let own = offered * offered * step.offered * (1.0 - step.offered)
                 + other * other * step.other * (1.0 - step.other);
@@ -283,16 +283,16 @@ mod tests {
 
     use super::*;
 
-    fn observed(to_us: u32, end: Ending) -> Observed {
+    fn observed(to_us: u32, end: AskEnding) -> Observed {
         Observed { from_us: None, to_us, end, count: 1 }
     }
 
     /// Weeks in remission of the 21 patients given 6-mercaptopurine (Freireich et al., Blood 21, 1963), the
     /// standard textbook example.
     fn remissions() -> Survival {
-        let relapsed = [6, 6, 6, 7, 10, 13, 16, 22, 23].map(|week| observed(week, Ending::Offered));
+        let relapsed = [6, 6, 6, 7, 10, 13, 16, 22, 23].map(|week| observed(week, AskEnding::Offered));
         let left =
-            [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35].map(|week| observed(week, Ending::TimedOut));
+            [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35].map(|week| observed(week, AskEnding::TimedOut));
         relapsed.into_iter().chain(left).collect()
     }
 
@@ -321,20 +321,20 @@ mod tests {
         assert!(remissions.offered(35).is_some() && remissions.offered(70).is_none());
         assert!(remissions.offers_against(70, 23).is_none());
         assert!(Survival::default().offered(0).is_none(), "no asks");
-        let all: Survival = [observed(3, Ending::Offered)].into_iter().collect();
+        let all: Survival = [observed(3, AskEnding::Offered)].into_iter().collect();
         assert!(all.offered(70).is_some(), "once all have ended, all is known");
     }
 
     #[test]
     fn a_late_answer_that_was_watched_for_is_one_of_those_that_ran_out_of_time() {
-        let mut asks = vec![Observed { count: 60, ..observed(10, Ending::Offered) }];
-        asks.push(Observed { count: 40, ..observed(50, Ending::TimedOut) });
+        let mut asks = vec![Observed { count: 60, ..observed(10, AskEnding::Offered) }];
+        asks.push(Observed { count: 40, ..observed(50, AskEnding::TimedOut) });
         // Of the four that were watched, one ended with offers and one declined.
         let watched = |end, to_us, count| Observed { from_us: Some(50), to_us, end, count };
         asks.extend([
-            watched(Ending::Declined, 70, 1),
-            watched(Ending::Offered, 80, 1),
-            watched(Ending::TimedOut, 100, 2),
+            watched(AskEnding::Declined, 70, 1),
+            watched(AskEnding::Offered, 80, 1),
+            watched(AskEnding::TimedOut, 100, 2),
         ]);
         let survival: Survival = asks.into_iter().collect();
         let offered = |within| survival.offered(within).unwrap().share;
@@ -349,9 +349,9 @@ mod tests {
     #[test]
     fn where_none_came_the_interval_tells_of_how_many() {
         let none = |asks| {
-            let offered = Observed { count: asks, ..observed(10, Ending::Offered) };
-            let silent = Observed { count: asks, ..observed(50, Ending::TimedOut) };
-            let watched = Observed { from_us: Some(50), count: asks, ..observed(100, Ending::TimedOut) };
+            let offered = Observed { count: asks, ..observed(10, AskEnding::Offered) };
+            let silent = Observed { count: asks, ..observed(50, AskEnding::TimedOut) };
+            let watched = Observed { from_us: Some(50), count: asks, ..observed(100, AskEnding::TimedOut) };
             let survival: Survival = [offered, silent, watched].into_iter().collect();
             // Just before the watches ended.
             (survival.offers_against(40, 50).unwrap(), survival.offers_against(99, 50).unwrap())
@@ -363,17 +363,21 @@ mod tests {
     }
 
     fn any_asks() -> impl Strategy<Value = Vec<Observed>> {
-        let end =
-            prop::sample::select(vec![Ending::Offered, Ending::Declined, Ending::Failed, Ending::TimedOut]);
+        let end = prop::sample::select(vec![
+            AskEnding::Offered,
+            AskEnding::Declined,
+            AskEnding::Failed,
+            AskEnding::TimedOut,
+        ]);
         prop::collection::vec((1_u32..200, end).prop_map(|(to_us, end)| observed(to_us, end)), 1..120)
     }
 
     proptest! {
         #[test]
         fn where_all_were_waited_for_it_is_the_share_that_came(asks in any_asks(), within in 0_u32..200) {
-            let asks: Vec<Observed> = asks.into_iter().filter(|ask| ask.end != Ending::TimedOut).collect();
+            let asks: Vec<Observed> = asks.into_iter().filter(|ask| ask.end != AskEnding::TimedOut).collect();
             prop_assume!(!asks.is_empty());
-            let came = asks.iter().filter(|ask| ask.end == Ending::Offered && ask.to_us <= within).count();
+            let came = asks.iter().filter(|ask| ask.end == AskEnding::Offered && ask.to_us <= within).count();
             let (survival, all) = (asks.iter().copied().collect::<Survival>(), asks.len() as f64);
             let offered = survival.offered(within);
             // All have ended after the last of them.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::matching::tests::world::book;
 use crate::partner_files::{partner, prompt_partners};
-use crate::rate_table::outcome::{Failure, NoOfferReason, Outcome};
+use crate::rate_table::outcome::{AskFailure, NoOfferReason, Outcome};
 use offerd_partners::declared::AdaptiveTimeout;
 
 const WHOLE: Duration = Duration::from_secs(10);
@@ -19,9 +19,9 @@ fn seat() -> Arc<Seat> {
     Arc::clone(&book(&[partner("bank").savings(rule)]).seats()[0])
 }
 
-fn noted(end: &AskEnd, elapsed_ms: u64) -> Noted<'_> {
+fn noted(end: &AskEnd, elapsed_ms: u64) -> AskObservation<'_> {
     let elapsed = Duration::from_millis(elapsed_ms);
-    Noted { rate_table: Uuid::nil(), test: false, end, elapsed, late: false }
+    AskObservation { rate_table: Uuid::nil(), test: false, end, elapsed, late: false }
 }
 
 fn offered() -> AskEnd {
@@ -29,14 +29,14 @@ fn offered() -> AskEnd {
 }
 
 fn unreachable() -> AskEnd {
-    Outcome::Failed(Failure::Unreachable).because("connection refused")
+    Outcome::Failed(AskFailure::Unreachable).because("connection refused")
 }
 
 fn timed_out() -> AskEnd {
     Outcome::TimedOut.into()
 }
 
-fn lately(statistics: &AskStatistics, seat: &Seat) -> Lately {
+fn lately(statistics: &AskStatistics, seat: &Seat) -> RecentAsks {
     statistics.lately(&seat.identity.key, ProductType::Savings)
 }
 
@@ -57,7 +57,7 @@ fn what_is_kept_is_bounded() {
     });
     let lately = lately(&statistics, &seat);
     assert_eq!(lately.asks.len(), ASKS_SHOWN);
-    assert_eq!(lately.asks[0], EndedAsk { elapsed_us: 7000, end: Some(Ending::Failed), test: false });
+    assert_eq!(lately.asks[0], EndedAsk { elapsed_us: 7000, end: Some(AskEnding::Failed), test: false });
     assert_eq!(lately.troubles[0].outcome, "unreachable");
     assert_eq!(lately.troubles[0].cause, unreachable().cause);
     assert!(statistics.lately(&seat.identity.key, ProductType::Loan).asks.is_empty());
@@ -68,19 +68,20 @@ fn what_is_kept_is_bounded() {
 fn an_answer_after_its_time_is_told_from_one_in_time() {
     let (statistics, seat) = (AskStatistics::default(), seat());
     statistics.unanswered(&seat.known_as, noted(&timed_out(), 7));
-    let late = |end: &AskEnd| statistics.replied(&seat.known_as, Noted { late: true, ..noted(end, 7) });
+    let late =
+        |end: &AskEnd| statistics.replied(&seat.known_as, AskObservation { late: true, ..noted(end, 7) });
     late(&offered());
     late(&unreachable());
     statistics.replied(&seat.known_as, noted(&Outcome::NoOffers(NoOfferReason::NotNeeded).into(), 7));
     let lately = lately(&statistics, &seat);
-    assert_eq!(lately.asks.iter().map(|ask| ask.end).collect::<Vec<_>>(), [Some(Ending::TimedOut), None]);
+    assert_eq!(lately.asks.iter().map(|ask| ask.end).collect::<Vec<_>>(), [Some(AskEnding::TimedOut), None]);
     assert_eq!(lately.troubles.len(), 1);
 }
 
 #[test]
 fn what_is_recalled_adapts_a_timeout_and_is_not_shown() {
     let (statistics, seat) = (AskStatistics::default(), seat());
-    let ask = EndedAsk { elapsed_us: 600_000, end: Some(Ending::Offered), test: false };
+    let ask = EndedAsk { elapsed_us: 600_000, end: Some(AskEnding::Offered), test: false };
     (0..300).for_each(|_| {
         statistics.with(&seat.identity.key, ProductType::Savings, |statistic| statistic.keep(ask))
     });
@@ -110,7 +111,7 @@ fn metrics_are_told_of_what_has_happened_only() {
     metrics::with_local_recorder(&recorder, || {
         let (statistics, seat) = (AskStatistics::default(), seat());
         statistics.offered_after(&seat, [3, 5]);
-        statistics.replied(&seat.known_as, Noted { late: true, ..noted(&unreachable(), 7) });
+        statistics.replied(&seat.known_as, AskObservation { late: true, ..noted(&unreachable(), 7) });
         statistics.unanswered(&seat.known_as, noted(&timed_out(), 7));
         statistics.not_asked(&seat.known_as, "no_time");
     });
@@ -176,11 +177,11 @@ fn more_time_outs_than_may_be_bring_the_whole_timeout_back() {
 #[test]
 fn a_late_answer_is_no_other_ask() {
     let ask = |elapsed_us, end| EndedAsk { elapsed_us, end, test: false };
-    let mut tally: AskTally = (1..=100).map(|nth| ask(nth * 10_000, Some(Ending::Offered))).collect();
-    [ask(5_000, Some(Ending::Declined)), ask(20, Some(Ending::Failed))]
+    let mut tally: AskTally = (1..=100).map(|nth| ask(nth * 10_000, Some(AskEnding::Offered))).collect();
+    [ask(5_000, Some(AskEnding::Declined)), ask(20, Some(AskEnding::Failed))]
         .into_iter()
         .for_each(|ask| tally.count(ask));
-    [Some(Ending::TimedOut), Some(Ending::TimedOut), None]
+    [Some(AskEnding::TimedOut), Some(AskEnding::TimedOut), None]
         .iter()
         .for_each(|end| tally.count(ask(1_000_000, *end)));
     let summary = tally.summary();
@@ -197,7 +198,7 @@ fn a_late_answer_is_no_other_ask() {
 prop_compose! {
     fn any_ask()(
         elapsed_us in 0_u32..20_000_000,
-        end in prop::sample::select(vec![Some(Ending::Offered), Some(Ending::Declined), Some(Ending::Failed), Some(Ending::TimedOut), None]),
+        end in prop::sample::select(vec![Some(AskEnding::Offered), Some(AskEnding::Declined), Some(AskEnding::Failed), Some(AskEnding::TimedOut), None]),
         test in any::<bool>(),
     ) -> EndedAsk {
         EndedAsk { elapsed_us, end, test }
@@ -205,7 +206,7 @@ prop_compose! {
 }
 
 fn adapted(asks: &[EndedAsk], rule: AdaptiveTimeout) -> Duration {
-    let mut estimate = Estimate::default();
+    let mut estimate = TimeoutEstimate::default();
     estimate.age = asks.len();
     estimate.timeout(asks, rule, WHOLE)
 }
@@ -231,7 +232,7 @@ proptest! {
     ) {
         let rule = AdaptiveTimeout { false_timeouts, floor: Duration::ZERO, ceiling: None };
         let mut telling = asks.clone();
-        telling.retain(|ask| !ask.test && !matches!(ask.end, Some(Ending::Failed) | None));
+        telling.retain(|ask| !ask.test && !matches!(ask.end, Some(AskEnding::Failed) | None));
         prop_assert_eq!(adapted(&asks, rule), adapted(&telling, rule));
     }
 
@@ -239,9 +240,9 @@ proptest! {
     fn where_none_ran_out_of_time_a_percentile_is_the_time_of_the_answer_at_its_rank(
         asks in prop::collection::vec(any_ask(), 0..300),
     ) {
-        let timely = |ask: &EndedAsk| !matches!(ask.end, Some(Ending::TimedOut | Ending::Failed));
+        let timely = |ask: &EndedAsk| !matches!(ask.end, Some(AskEnding::TimedOut | AskEnding::Failed));
         let asks: Vec<EndedAsk> = asks.into_iter().filter(timely).collect();
-        let mut times: Vec<u32> = asks.iter().filter(|ask| matches!(ask.end, Some(Ending::Offered | Ending::Declined))).map(|ask| ask.elapsed_us).collect();
+        let mut times: Vec<u32> = asks.iter().filter(|ask| matches!(ask.end, Some(AskEnding::Offered | AskEnding::Declined))).map(|ask| ask.elapsed_us).collect();
         times.sort_unstable();
         let at = |percent: usize| {
             let rank = (times.len() * percent).div_ceil(100);

@@ -62,7 +62,7 @@ impl Period {
 
 /// A seat's cap in one period.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Capped {
+pub struct SeatCap {
     /// Key of the partner.
     pub partner: String,
     /// The product type of the seat.
@@ -73,7 +73,7 @@ pub struct Capped {
     pub span: Range<i64>,
 }
 
-impl Capped {
+impl SeatCap {
     /// The record's key. A partner's key is a file name, so it holds no zero byte.
     pub fn key(&self) -> Vec<u8> {
         let mut key = format!("{}\0{}\0", self.partner, self.product_type.as_str()).into_bytes();
@@ -83,22 +83,22 @@ impl Capped {
     }
 }
 
-/// The grants of a cap. Stored as JSON under [`Capped::key`].
+/// The grants of a cap. Stored as JSON under [`SeatCap::key`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct HandedOut {
+pub struct CapGrants {
     /// End of the period, Unix milliseconds.
     pub until: i64,
     /// Asks by nodes that no longer hold a grant.
     pub asked: u32,
     /// The grants of the nodes.
-    pub held: Vec<Holding>,
+    pub held: Vec<NodeGrant>,
 }
 
 /// A node's grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Holding {
+pub struct NodeGrant {
     /// The node's id on the store.
     pub node: Uuid,
     /// Asks granted in total.
@@ -109,7 +109,7 @@ pub struct Holding {
 
 /// A node's request for a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wish {
+pub struct GrantRequest {
     /// The cap across all nodes.
     pub cap: u32,
     /// Number of nodes.
@@ -120,7 +120,7 @@ pub struct Wish {
     pub is_idle: bool,
 }
 
-impl Wish {
+impl GrantRequest {
     /// The size of a node's batch, given the free part of the cap.
     fn batch(self, free: u32) -> u32 {
         match self.nodes {
@@ -131,7 +131,7 @@ impl Wish {
     }
 }
 
-impl HandedOut {
+impl CapGrants {
     /// Asks that are used up or granted.
     pub fn total(&self) -> u32 {
         self.held.iter().fold(self.asked, |total, held| total.saturating_add(held.granted.max(held.asked)))
@@ -169,7 +169,7 @@ impl HandedOut {
     }
 
     /// Sets a node's grant by its wish, given its asks so far, and frees the rest.
-    pub fn hold(&mut self, node: Uuid, asked: u32, wish: Wish) {
+    pub fn hold(&mut self, node: Uuid, asked: u32, wish: GrantRequest) {
         let granted = self.granted(node).max(asked);
         self.held.retain(|held| held.node != node);
         let left = granted - asked;
@@ -186,7 +186,7 @@ impl HandedOut {
             let has_too_many = left > batch && (wish.is_idle || left / 2 > batch);
             if is_short || has_too_many { batch } else { left }
         };
-        self.held.push(Holding { node, granted: asked.saturating_add(left), asked });
+        self.held.push(NodeGrant { node, granted: asked.saturating_add(left), asked });
     }
 
     /// Returns a node's whole grant, given its asks so far.
@@ -198,7 +198,7 @@ impl HandedOut {
 
 /// This node's share of a cap.
 #[derive(Debug, Clone)]
-pub struct Batch {
+pub struct CapBatch {
     /// The kind of period.
     pub period: Period,
     /// The period, Unix milliseconds.
@@ -214,12 +214,12 @@ pub struct Batch {
     /// Time of the last ask, Unix milliseconds.
     pub asked_at: i64,
     /// The state at the last read of the record.
-    pub read: Option<Read>,
+    pub read: Option<CapRead>,
 }
 
 /// The state when a record was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Read {
+pub struct CapRead {
     /// When, Unix milliseconds.
     pub at: i64,
     /// The cap.
@@ -238,10 +238,10 @@ const SOON: i64 = 10_000;
 /// Pause after a read that granted nothing, milliseconds.
 const IN_VAIN: i64 = 1_000;
 
-impl Batch {
+impl CapBatch {
     /// An empty batch of a cap.
-    pub fn empty(capped: &Capped, at: i64) -> Self {
-        let Capped { period, ref span, .. } = *capped;
+    pub fn empty(capped: &SeatCap, at: i64) -> Self {
+        let SeatCap { period, ref span, .. } = *capped;
         let (granted, asked, by_others) = (0, 0, 0);
         Self {
             period,
@@ -278,9 +278,11 @@ impl Batch {
     }
 
     /// The wish to send, if the record is due to be read.
-    pub fn wish(&self, at: i64, cap: u32, nodes: u32) -> Option<Wish> {
-        let Some(read) = self.read else { return Some(Wish { cap, nodes, wants: true, is_idle: false }) };
-        let wish = Wish { cap, nodes, wants: self.is_wanted, is_idle: at - self.asked_at >= SOON };
+    pub fn wish(&self, at: i64, cap: u32, nodes: u32) -> Option<GrantRequest> {
+        let Some(read) = self.read else {
+            return Some(GrantRequest { cap, nodes, wants: true, is_idle: false });
+        };
+        let wish = GrantRequest { cap, nodes, wants: self.is_wanted, is_idle: at - self.asked_at >= SOON };
         let age = at - read.at;
         let is_due = (read.cap, read.nodes) != (cap, nodes)
             || self.is_short()

@@ -6,7 +6,7 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-use super::batch::{Batch, Period};
+use super::batch::{CapBatch, Period};
 use crate::rate_table::denied::Denied;
 use offerd_partners::Limits;
 
@@ -40,14 +40,14 @@ pub struct Meter {
     quarters: Periods,
     posted: Periods,
     /// Indexed by [`Period`].
-    running: [Option<Running>; Period::ALL.len()],
+    running: [Option<CachedPeriodAsks>; Period::ALL.len()],
     /// This node's shares of the caps, where other nodes ask the seat too.
-    pub batches: Vec<Batch>,
+    pub batches: Vec<CapBatch>,
 }
 
 /// Cached asks of the current local day, week or month: the quarters are too many to sum for each lead.
 #[derive(Debug, Clone)]
-struct Running {
+struct CachedPeriodAsks {
     zone: Tz,
     span: Range<i64>,
     asks: i64,
@@ -95,7 +95,7 @@ impl Meter {
 
     /// Whether to request more of a cap at once.
     pub fn is_short(&self) -> bool {
-        self.batches.iter().any(Batch::is_short)
+        self.batches.iter().any(CapBatch::is_short)
     }
 
     /// Asks in the period at `at`, of all nodes as last recorded.
@@ -153,12 +153,12 @@ impl Meter {
     }
 
     /// The cached count at a time, recomputed when the period has changed.
-    fn running(&mut self, period: Period, limits: &Limits, at: i64) -> &Running {
+    fn running(&mut self, period: Period, limits: &Limits, at: i64) -> &CachedPeriodAsks {
         let zone = limits.time_zone;
         let running = &mut self.running[period as usize];
         if !running.as_ref().is_some_and(|known| known.zone == zone && known.span.contains(&at)) {
             let span = period.span(limits, at);
-            *running = Some(Running { zone, asks: self.quarters.sum(quarters(&span)), span });
+            *running = Some(CachedPeriodAsks { zone, asks: self.quarters.sum(quarters(&span)), span });
         }
         running.as_ref().expect("it was begun")
     }
@@ -217,7 +217,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::matching::limiter::batch::Capped;
+    use crate::matching::limiter::batch::SeatCap;
     use offerd_model::ProductType;
 
     #[test]
@@ -247,8 +247,8 @@ mod tests {
         let mut meter = Meter::default();
         assert_eq!(meter.denial(&limits, 0, Some(2)), Some(Denied::PerDay), "nothing is held yet");
         let capped =
-            Capped { partner: "p".to_owned(), product_type: ProductType::Loan, period: Period::Day, span };
-        meter.batches.push(Batch { granted: 2, by_others: 3, ..Batch::empty(&capped, 0) });
+            SeatCap { partner: "p".to_owned(), product_type: ProductType::Loan, period: Period::Day, span };
+        meter.batches.push(CapBatch { granted: 2, by_others: 3, ..CapBatch::empty(&capped, 0) });
         for asked in 0..2 {
             assert_eq!(meter.denial(&limits, 0, Some(2)), None);
             meter.count(0, 1, DAY_KEPT);

@@ -39,7 +39,7 @@ use offerd_store::{Clock, ReadError};
 /// Counts the asks of seats and what their leads earn. Shared by everything that asks.
 #[derive(Debug)]
 pub struct Limiter {
-    counts: Mutex<Counts>,
+    counts: Mutex<LimiterCounts>,
     /// Serialises read-then-publish of pauses, so a stale read never overwrites a newer one.
     pausing: Mutex<()>,
     /// Notified when more of a cap is needed soon.
@@ -51,7 +51,7 @@ pub struct Limiter {
 
 /// Seats that were judged together, and the time that their asks count for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Round {
+pub struct LimiterRound {
     /// When, Unix milliseconds.
     pub at: i64,
     /// Whether the lead is a test: not counted, and limited only by pauses, exclusive partners and
@@ -61,9 +61,9 @@ pub struct Round {
 
 /// The counts of all partners.
 #[derive(Debug)]
-struct Counts {
+struct LimiterCounts {
     /// Keyed by partner.
-    partners: HashMap<String, OfPartner>,
+    partners: HashMap<String, PartnerCounts>,
     /// Retention of asks, milliseconds.
     kept: i64,
     /// Number of nodes that ask, if several may.
@@ -74,7 +74,7 @@ struct Counts {
 
 /// The counts of one partner.
 #[derive(Debug, Default)]
-struct OfPartner {
+struct PartnerCounts {
     /// Since when the whole partner is paused from the command line, Unix milliseconds.
     paused_since: Option<i64>,
     meters: [Meter; ProductType::ALL.len()],
@@ -125,10 +125,10 @@ impl Limiter {
         most: usize,
         seats: &[&Seat],
         left_out: &[Option<Denied>],
-    ) -> (Round, Vec<Verdict>) {
+    ) -> (LimiterRound, Vec<Verdict>) {
         let mut counts = self.counts.lock();
         // The time is read under the lock, so no ask counts for a minute that has already ended.
-        let round = Round { at: self.now(), test };
+        let round = LimiterRound { at: self.now(), test };
         let denied = seats.iter().zip(left_out).map(|(seat, by)| counts.denial(seat, round).or(*by));
         let denied = denied.collect();
         let verdicts = verdicts(seats, most, lead, denied);
@@ -146,7 +146,11 @@ impl Limiter {
     }
 
     /// Returns the counts of asks that were never made.
-    pub fn give_back<'a>(&self, round: Round, seats: impl IntoIterator<Item = (&'a str, ProductType)>) {
+    pub fn give_back<'a>(
+        &self,
+        round: LimiterRound,
+        seats: impl IntoIterator<Item = (&'a str, ProductType)>,
+    ) {
         if round.test {
             return;
         }
@@ -218,7 +222,7 @@ fn reach(book: &Book) -> i64 {
     book.seats().iter().map(|seat| of_seat(&seat.limits)).max().unwrap_or(DAY_KEPT)
 }
 
-impl Counts {
+impl LimiterCounts {
     fn keeping(kept: i64) -> Self {
         Self { partners: HashMap::new(), kept, nodes: None, booked: None }
     }
@@ -252,10 +256,10 @@ impl Counts {
         self.meter(partner, product_type).count(at, asks, kept);
     }
 
-    fn partner(&mut self, partner: &str) -> &mut OfPartner {
+    fn partner(&mut self, partner: &str) -> &mut PartnerCounts {
         // Most partners are known, and a look-up is cheaper than a new key.
         if !self.partners.contains_key(partner) {
-            self.partners.insert(partner.to_owned(), OfPartner::default());
+            self.partners.insert(partner.to_owned(), PartnerCounts::default());
         }
         self.partners.get_mut(partner).expect("was inserted")
     }
@@ -265,7 +269,7 @@ impl Counts {
     }
 
     /// What keeps a seat from being asked, apart from other seats.
-    fn denial(&mut self, seat: &Seat, round: Round) -> Option<Denied> {
+    fn denial(&mut self, seat: &Seat, round: LimiterRound) -> Option<Denied> {
         let nodes = self.nodes;
         let partner = self.partner(&seat.identity.key);
         if partner.paused_since(seat.product_type).is_some() {
@@ -276,7 +280,7 @@ impl Counts {
     }
 }
 
-impl OfPartner {
+impl PartnerCounts {
     /// Since when a product type is paused from the command line.
     fn paused_since(&self, product_type: ProductType) -> Option<i64> {
         self.paused_since.or(self.meters[usize::from(product_type.ordinal())].paused_since)

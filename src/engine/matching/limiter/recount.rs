@@ -6,11 +6,11 @@ use std::ops::Range;
 use tracing::warn;
 use uuid::Uuid;
 
-use super::Counts;
+use super::LimiterCounts;
 use super::meter::{DAY_KEPT, QUARTER};
 use crate::rate_table::asks::Asks;
-use crate::rate_table::progress::Standing;
-use crate::rate_table::record::TableHead;
+use crate::rate_table::progress::SeatPhase;
+use crate::rate_table::record::TableHeader;
 use crate::records::Records;
 use crate::records::postings::Posting;
 use crate::records::reading::made_since;
@@ -27,7 +27,7 @@ pub fn first_kept(now: i64, kept: i64) -> i64 {
 
 /// Counts asks up to `kept` milliseconds back, and earnings as far back as a local day can reach. Unreadable
 /// records count nothing.
-pub fn recount(records: &Records, now: i64, kept: i64) -> Counts {
+pub fn recount(records: &Records, now: i64, kept: i64) -> LimiterCounts {
     // Timestamps further in the future come from a wrong clock and belong to no day so far.
     let (mut counts, _) = recount_asks(records, now - kept..now + SLACK, kept);
     let _ = recount_postings(records, now, &mut counts);
@@ -38,7 +38,7 @@ pub fn recount(records: &Records, now: i64, kept: i64) -> Counts {
 ///
 /// # Errors
 /// [`ReadError`] when the store could not be read to the end.
-pub fn recount_postings(records: &Records, now: i64, counts: &mut Counts) -> Whole {
+pub fn recount_postings(records: &Records, now: i64, counts: &mut LimiterCounts) -> RecountResult {
     let (since, mut whole) = (now - DAY_KEPT, Ok(()));
     for posting in made_since::<Posting>(&records.store, Tree::Postings, since - SLACK) {
         let Some((_, posting)) = note(&mut whole, posting) else { continue };
@@ -50,27 +50,27 @@ pub fn recount_postings(records: &Records, now: i64, counts: &mut Counts) -> Who
 }
 
 /// Counts the asks since a time, for sharing with other nodes.
-pub fn recount_since(records: &Records, since: i64, now: i64) -> (Counts, Whole) {
+pub fn recount_since(records: &Records, since: i64, now: i64) -> (LimiterCounts, RecountResult) {
     recount_asks(records, since..now + SLACK, now - since + 2 * SLACK)
 }
 
 /// Whether a count is complete, or why the store could not be read to the end.
-type Whole = Result<(), ReadError>;
+type RecountResult = Result<(), ReadError>;
 
 /// The record found, unless reading failed, which is noted.
-fn note<T>(whole: &mut Whole, found: Result<T, ReadError>) -> Option<T> {
+fn note<T>(whole: &mut RecountResult, found: Result<T, ReadError>) -> Option<T> {
     found.map_err(|failure| *whole = Err(failure)).ok()
 }
 
 /// Counts the asks of a time span, with a retention of `kept` milliseconds, and reports whether they are
 /// complete.
-pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (Counts, Whole) {
+pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (LimiterCounts, RecountResult) {
     let (since, mut whole) = (lately.start, Ok(()));
     let differing = made_since(&records.store, Tree::Asks, since - SLACK);
     let differing: HashMap<Uuid, Asks> = differing.filter_map(|found| note(&mut whole, found)).collect();
-    let mut counts = Counts::keeping(kept);
+    let mut counts = LimiterCounts::keeping(kept);
     let mut unknown = 0_usize;
-    for found in made_since::<TableHead>(&records.store, Tree::RateTables, since - SLACK) {
+    for found in made_since::<TableHeader>(&records.store, Tree::RateTables, since - SLACK) {
         let Some((table, head)) = note(&mut whole, found) else { continue };
         if head.test {
             continue;
@@ -81,7 +81,7 @@ pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (Counts
                 unknown += 1;
                 continue;
             };
-            let at_once = Standing::at_start(seat.second_look, head.wants_loans) == Standing::Asked;
+            let at_once = SeatPhase::at_start(seat.second_look, head.wants_loans) == SeatPhase::Asked;
             let released_at = asks.and_then(|asks| asks.released_at(nth));
             let asked_at = if at_once { Some(head.created_at) } else { released_at };
             let spared = asks.is_some_and(|asks| asks.is_spared(nth));

@@ -6,9 +6,9 @@ use std::ops::Range;
 use tokio::sync::SemaphorePermit;
 use uuid::Uuid;
 
-use super::batch::{Batch, Capped, HandedOut, Period, Read, Wish};
+use super::batch::{CapBatch, CapGrants, CapRead, GrantRequest, Period, SeatCap};
 use super::recount::{recount_postings, recount_since};
-use super::{Counts, Limiter};
+use super::{Limiter, LimiterCounts};
 use crate::records::Records;
 use crate::records::postings::Posting;
 use offerd_model::ProductType;
@@ -23,11 +23,11 @@ const BEHIND: i64 = 60_000;
 
 /// Asks counted from the records.
 #[derive(Debug)]
-pub struct Counted(Counts);
+pub struct CountedAsks(LimiterCounts);
 
-impl Counted {
+impl CountedAsks {
     /// The asks of a cap.
-    pub fn of(&mut self, Capped { partner, product_type, span, .. }: &Capped) -> u32 {
+    pub fn of(&mut self, SeatCap { partner, product_type, span, .. }: &SeatCap) -> u32 {
         self.0.meter(partner, *product_type).asked_in(span)
     }
 }
@@ -39,14 +39,14 @@ impl Limiter {
     }
 
     /// The caps whose records are due to be read, with the wish for each. Drops the batches of past periods.
-    pub fn due(&self, book: &Book, nodes: u32) -> Vec<(Capped, Wish)> {
+    pub fn due(&self, book: &Book, nodes: u32) -> Vec<(SeatCap, GrantRequest)> {
         let at = self.now();
         // Look up days in time zones before taking the lock that leads wait for.
         let caps = caps_at(book, [at, at + AHEAD]);
         let mut counts = self.counts.lock();
         let meters = counts.partners.values_mut().flat_map(|partner| &mut partner.meters);
         meters.for_each(|meter| meter.batches.retain(|batch| batch.span.end + BEHIND > at));
-        let wish = |(capped, cap): (Capped, u32)| {
+        let wish = |(capped, cap): (SeatCap, u32)| {
             let wish = counts.batch(&capped, at).wish(at, cap, nodes)?;
             Some((capped, wish))
         };
@@ -54,12 +54,12 @@ impl Limiter {
     }
 
     /// Records how many asks were made here.
-    pub fn note(&self, capped: &Capped, node: Uuid, record: &mut HandedOut) {
+    pub fn note(&self, capped: &SeatCap, node: Uuid, record: &mut CapGrants) {
         record.note(node, self.counts.lock().batch(capped, self.now()).asked);
     }
 
     /// Sets this node's grant in a record. Asks to be returned stop counting as granted at once.
-    pub fn wish(&self, capped: &Capped, wish: Wish, node: Uuid, record: &mut HandedOut) {
+    pub fn wish(&self, capped: &SeatCap, wish: GrantRequest, node: Uuid, record: &mut CapGrants) {
         let mut counts = self.counts.lock();
         let batch = counts.batch(capped, self.now());
         // The record is authoritative if the response to an earlier change was lost.
@@ -69,7 +69,7 @@ impl Limiter {
     }
 
     /// Applies a record that is in the store.
-    pub fn hold(&self, capped: &Capped, wish: Wish, node: Uuid, record: &HandedOut) {
+    pub fn hold(&self, capped: &SeatCap, wish: GrantRequest, node: Uuid, record: &CapGrants) {
         let now = self.now();
         let mut counts = self.counts.lock();
         let batch = counts.batch(capped, now);
@@ -77,20 +77,20 @@ impl Limiter {
         batch.by_others = record.asked_by_others(node);
         let asked = record.held.iter().find(|held| held.node == node).map_or(0, |held| held.asked);
         let left = batch.left();
-        batch.read = Some(Read { at: now, cap: wish.cap, nodes: wish.nodes, asked, left });
+        batch.read = Some(CapRead { at: now, cap: wish.cap, nodes: wish.nodes, asked, left });
         // The next exhausted ask sets it again.
         batch.is_wanted = false;
     }
 
     /// Drops all batches; returns each with its asks.
-    pub fn let_go(&self) -> Vec<(Capped, u32)> {
+    pub fn let_go(&self) -> Vec<(SeatCap, u32)> {
         let mut counts = self.counts.lock();
         let mut held = Vec::new();
         for (partner, of_partner) in &mut counts.partners {
             for (product_type, meter) in ProductType::ALL.iter().copied().zip(&mut of_partner.meters) {
                 held.extend(meter.batches.drain(..).map(|batch| {
-                    let Batch { period, span, asked, .. } = batch;
-                    (Capped { partner: partner.clone(), product_type, period, span }, asked)
+                    let CapBatch { period, span, asked, .. } = batch;
+                    (SeatCap { partner: partner.clone(), product_type, period, span }, asked)
                 }));
             }
         }
@@ -115,11 +115,11 @@ impl Limiter {
         &self,
         records: &Records,
         spans: impl Iterator<Item = &'s Range<i64>>,
-    ) -> Result<Counted, ReadError> {
+    ) -> Result<CountedAsks, ReadError> {
         let now = self.now();
         let since = spans.map(|span| span.start).min().unwrap_or(now).min(now);
         let (counts, whole) = recount_since(records, since, now);
-        whole.map(|()| Counted(counts))
+        whole.map(|()| CountedAsks(counts))
     }
 
     /// Recomputes budgets from the records, including those of other nodes. Takes as long as reading the
@@ -129,7 +129,7 @@ impl Limiter {
     /// [`ReadError`] when the store cannot be read; budgets stay as they were.
     pub fn sum_up(&self, records: &Records) -> Result<(), ReadError> {
         self.counts.lock().booked = Some(Vec::new());
-        let mut summed = Counts::keeping(0);
+        let mut summed = LimiterCounts::keeping(0);
         let whole = recount_postings(records, self.now(), &mut summed);
         let mut counts = self.counts.lock();
         let booked = counts.booked.take().unwrap_or_default();
@@ -149,26 +149,26 @@ impl Limiter {
 }
 
 /// The caps of a book at some times, by record key.
-fn caps_at(book: &Book, times: [i64; 2]) -> BTreeMap<Vec<u8>, (Capped, u32)> {
+fn caps_at(book: &Book, times: [i64; 2]) -> BTreeMap<Vec<u8>, (SeatCap, u32)> {
     let mut caps = BTreeMap::new();
     for seat in book.seats() {
         let of_seat = Period::ALL.into_iter().filter_map(|period| Some((period, period.cap(&seat.limits)?)));
         for ((period, cap), at) in of_seat.flat_map(|capped| times.map(|at| (capped, at))) {
             let (partner, product_type) = (seat.identity.key.clone(), seat.product_type);
-            let capped = Capped { partner, product_type, period, span: period.span(&seat.limits, at) };
+            let capped = SeatCap { partner, product_type, period, span: period.span(&seat.limits, at) };
             caps.insert(capped.key(), (capped, cap));
         }
     }
     caps
 }
 
-impl Counts {
+impl LimiterCounts {
     /// This node's batch of a cap.
-    fn batch(&mut self, capped: &Capped, now: i64) -> &mut Batch {
+    fn batch(&mut self, capped: &SeatCap, now: i64) -> &mut CapBatch {
         let batches = &mut self.meter(&capped.partner, capped.product_type).batches;
-        let is_it = |batch: &Batch| batch.period == capped.period && batch.span == capped.span;
+        let is_it = |batch: &CapBatch| batch.period == capped.period && batch.span == capped.span;
         let place = batches.iter().position(is_it).unwrap_or_else(|| {
-            batches.push(Batch::empty(capped, now));
+            batches.push(CapBatch::empty(capped, now));
             batches.len() - 1
         });
         &mut batches[place]

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::batch::Period;
 use super::meter::MINUTE;
-use super::{Denied, Limiter, Round};
-use crate::matching::undeclared_words::UndeclaredWord;
+use super::{Denied, Limiter, LimiterRound};
+use crate::matching::undeclared_words::UnknownDeclineReason;
 use offerd_base::partner_health::Judgement;
 use offerd_base::telemetry::metrics::LIMIT_USED;
 use offerd_model::{ProductType, record};
@@ -56,7 +56,7 @@ record! {
         per_day_budget?: f64,
         /// Decline reasons that the partner file does not declare, where a daemon runs.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        undeclared_words: Vec<UndeclaredWord>,
+        undeclared_words: Vec<UnknownDeclineReason>,
     }
 }
 
@@ -100,7 +100,7 @@ impl Limiter {
         let limits = &seat.limits;
         let mut counts = self.counts.lock();
         let at = self.now();
-        let denial = counts.denial(seat, Round { at, test: false });
+        let denial = counts.denial(seat, LimiterRound { at, test: false });
         let partner = counts.partner(&seat.identity.key);
         let paused_since = partner.paused_since(seat.product_type);
         let meter = &mut partner.meters[usize::from(seat.product_type.ordinal())];

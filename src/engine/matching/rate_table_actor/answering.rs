@@ -5,17 +5,17 @@ use std::time::Duration;
 use metrics::counter;
 
 use super::RateTableActor;
-use crate::matching::ask_statistics::Noted;
+use crate::matching::ask_statistics::AskObservation;
 use crate::matching::messages::PartnerAnswered;
-use crate::matching::replies::Replies;
-use crate::rate_table::machine::Event;
+use crate::matching::replies::SeatReplies;
+use crate::rate_table::machine::TableEvent;
 use crate::rate_table::outcome::{AskEnd, Outcome};
 use offerd_base::telemetry::metrics::LATE_ANSWERS;
 
 impl RateTableActor {
     /// Takes the replies that are still gathering.
     pub(super) fn take_in_gathered(&mut self) {
-        let gathered = self.replies.as_ref().map(Replies::take).unwrap_or_default();
+        let gathered = self.replies.as_ref().map(SeatReplies::take).unwrap_or_default();
         gathered.into_iter().for_each(|answered| self.take_in_reply(answered));
     }
 
@@ -28,13 +28,19 @@ impl RateTableActor {
             counter!(LATE_ANSWERS).increment(1);
             return;
         }
-        self.table.handle(Event::Answered { seat, end, at });
+        self.table.handle(TableEvent::Answered { seat, end, at });
     }
 
     /// The end of an ask, for its seat's statistics.
-    pub(super) fn noted<'n>(&self, seat: usize, end: &'n AskEnd, elapsed: Duration) -> Noted<'n> {
+    pub(super) fn noted<'n>(&self, seat: usize, end: &'n AskEnd, elapsed: Duration) -> AskObservation<'n> {
         let head = self.shown().head();
-        Noted { rate_table: head.uuid, test: head.test, end, elapsed, late: self.table.has_outcome(seat) }
+        AskObservation {
+            rate_table: head.uuid,
+            test: head.test,
+            end,
+            elapsed,
+            late: self.table.has_outcome(seat),
+        }
     }
 
     pub(super) fn time_out(&mut self) {
@@ -45,7 +51,7 @@ impl RateTableActor {
         for seat in self.table.waited_for() {
             self.engine.statistics.unanswered(&self.shown().seats()[seat], self.noted(seat, &end, elapsed));
         }
-        self.table.handle(Event::DeadlinePassed { at: self.engine.limiter.now() });
+        self.table.handle(TableEvent::DeadlinePassed { at: self.engine.limiter.now() });
     }
 
     /// Requests replies one by one where a viewer sees the pending table or a reply may start second look.

@@ -9,19 +9,19 @@ use actix::prelude::*;
 use tokio::time::Instant;
 
 use super::RateTableActor;
-use crate::matching::afterwards::Afterwards;
+use crate::matching::afterwards::LateAnswerRecorder;
 use crate::matching::bidding::{Bidding, IsPaused};
 use crate::matching::call_journal::CallJournal;
 use crate::matching::calls::Calls;
-use crate::matching::limiter::Round;
+use crate::matching::limiter::LimiterRound;
 use crate::matching::messages::PartnerAnswered;
 use crate::matching::partner_actor::{PartnerActor, RequestOffers, catalog_answer};
-use crate::matching::prepared::Prepared;
-use crate::matching::question::Question;
-use crate::matching::replies::Replies;
+use crate::matching::prepared::PreparedRequests;
+use crate::matching::question::LeadQuestion;
+use crate::matching::replies::SeatReplies;
 use crate::matching::trigger::Trigger;
-use crate::rate_table::machine::Event;
-use crate::rate_table::outcome::{Failure, Outcome};
+use crate::rate_table::machine::TableEvent;
+use crate::rate_table::outcome::{AskFailure, Outcome};
 use crate::rate_table::record::Ask;
 use crate::rate_table::seating::Verdict;
 use offerd_model::ProductType;
@@ -34,25 +34,25 @@ impl RateTableActor {
         let chosen = self.start.calls.iter().filter(|(_, call)| call.bid.is_some());
         chosen.for_each(|(seat, _)| bidding.was_chosen(usize::from(*seat)));
         let prepared = self.prepared.take();
-        let mut prepared = prepared.unwrap_or_else(|| Prepared::without_requests(self.question()));
+        let mut prepared = prepared.unwrap_or_else(|| PreparedRequests::without_requests(self.question()));
         for &seat in seats {
             let at = self.engine.limiter.now();
             let Some(fit) = self.start.fits[seat].take() else {
-                let gone = Outcome::Failed(Failure::Gone);
+                let gone = Outcome::Failed(AskFailure::Gone);
                 self.engine.statistics.not_asked(&self.shown().seats()[seat], gone.word());
-                self.table.handle(Event::Answered { seat, end: gone.into(), at });
+                self.table.handle(TableEvent::Answered { seat, end: gone.into(), at });
                 continue;
             };
             let holds_up = self.table.second_look_to_come() && fit.seat.product_type == ProductType::Loan;
             let Some(budget) = self.budget.for_partner(self.engine.statistics.timeout(&fit.seat), holds_up)
             else {
                 self.engine.statistics.not_asked(&self.shown().seats()[seat], "no_time");
-                self.table.handle(Event::NoTime { seat, at });
+                self.table.handle(TableEvent::NoTime { seat, at });
                 continue;
             };
             let before = self.table.asked_before(seat).map_or(0, |asked| (at - asked).max(0));
             let before = Duration::from_millis(before as u64);
-            self.table.handle(Event::Asked { seat, ask: self.asked(at, before, budget) });
+            self.table.handle(TableEvent::Asked { seat, ask: self.asked(at, before, budget) });
             if self.answers_at_once(&fit.seat) {
                 self.ask_catalog(seat, &fit, &prepared.question);
             } else {
@@ -69,13 +69,13 @@ impl RateTableActor {
     }
 
     /// Asks a catalog inline.
-    pub(super) fn ask_catalog(&mut self, seat: usize, fit: &Fit, question: &Question) {
+    pub(super) fn ask_catalog(&mut self, seat: usize, fit: &Fit, question: &LeadQuestion) {
         let asked_at = Instant::now();
         let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
         let most = self.start.configuration.rules.matching.offers_per_partner;
         let answer =
             catch_unwind(AssertUnwindSafe(|| catalog_answer(&fit.seat, &fit.offers, most, question)));
-        let outcome = answer.unwrap_or(Outcome::Failed(Failure::Panicked));
+        let outcome = answer.unwrap_or(Outcome::Failed(AskFailure::Panicked));
         trace.end(outcome.word(), !outcome.is_failure());
         let (at, elapsed) = (self.engine.limiter.now(), asked_at.elapsed());
         self.take_in_reply(PartnerAnswered { seat, end: outcome.into(), at, elapsed });
@@ -87,12 +87,12 @@ impl RateTableActor {
         seat: usize,
         fit: Fit,
         (before, budget, calls): (Duration, Duration, Calls),
-        prepared: &mut Prepared,
+        prepared: &mut PreparedRequests,
         ctx: &mut Context<Self>,
     ) {
         let rules = self.start.configuration.rules.matching;
         let replies = self.replies.get_or_insert_with(|| {
-            let replies = Replies::default();
+            let replies = SeatReplies::default();
             ctx.add_stream(replies.gathered(rules.gather_answers));
             replies
         });
@@ -142,7 +142,7 @@ impl RateTableActor {
                 Arc::new(is_paused) as IsPaused
             }),
             unreadable: None,
-            afterwards: Some(Afterwards {
+            afterwards: Some(LateAnswerRecorder {
                 records: self.engine.records.clone(),
                 table: head.uuid,
                 seat: position,
@@ -160,8 +160,8 @@ impl RateTableActor {
         }
     }
 
-    pub(super) fn question(&self) -> Question {
-        let question = Question::of(self.shown().head(), Arc::clone(&self.start.lead), self.start.bands);
+    pub(super) fn question(&self) -> LeadQuestion {
+        let question = LeadQuestion::of(self.shown().head(), Arc::clone(&self.start.lead), self.start.bands);
         question.ranked_by(self.start.ranked_by.clone())
     }
 
@@ -185,7 +185,7 @@ impl RateTableActor {
         for (seat, _) in verdicts.iter().filter(|(_, verdict)| *verdict != Verdict::Asked) {
             self.engine.statistics.not_asked(&self.shown().seats()[*seat], "held_back");
         }
-        self.table.handle(Event::Admitted { at: round.at, verdicts });
+        self.table.handle(TableEvent::Admitted { at: round.at, verdicts });
     }
 
     /// Returns the counts of seats that were not asked after all.
@@ -194,7 +194,9 @@ impl RateTableActor {
         for &seat in seats {
             let SeatTemplate { key, product_type, .. } = &*self.shown().seats()[seat];
             let at = self.table.released_at(seat).unwrap_or(head.created_at);
-            self.engine.limiter.give_back(Round { at, test: head.test }, [(key.as_str(), *product_type)]);
+            self.engine
+                .limiter
+                .give_back(LimiterRound { at, test: head.test }, [(key.as_str(), *product_type)]);
         }
     }
 }

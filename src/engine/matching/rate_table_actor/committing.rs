@@ -7,13 +7,13 @@ use actix::prelude::*;
 use metrics::counter;
 use tracing::{debug, error};
 
-use super::{First, RateTableActor};
-use crate::matching::prepared::Prepared;
-use crate::rate_table::machine::Event;
+use super::{FirstWrite, RateTableActor};
+use crate::matching::prepared::PreparedRequests;
+use crate::rate_table::machine::TableEvent;
 use crate::records::postings::Posting;
 use crate::records::writing;
 use offerd_base::telemetry::metrics::OFFERS_CUT;
-use offerd_store::{CommitError, Health};
+use offerd_store::{CommitError, StoreHealth};
 
 /// Pause before retrying a commit for which the store's queue had no room.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
@@ -32,7 +32,7 @@ impl RateTableActor {
         if write.cut > 0 {
             counter!(OFFERS_CUT, "partner" => "all").increment(write.cut as u64);
         }
-        let First { lead, until, acknowledged } = match self.start.first.take() {
+        let FirstWrite { lead, until, acknowledged } = match self.start.first.take() {
             None => {
                 let commit = writing::table(self.shown(), self.start.lead_created_at, None, write);
                 let written = self.engine.records.store.commit(commit).into_actor(self);
@@ -47,8 +47,9 @@ impl RateTableActor {
         let written = self.engine.records.store.commit(commit);
         let afar = self.start.fits.iter().map(|fit| fit.as_ref().map(|fit| Arc::clone(&fit.seat)));
         let afar: Vec<_> = afar.map(|seat| seat.filter(|seat| seat.http.is_some())).collect();
-        let written =
-            async move { Prepared::meanwhile(written, question, afar.iter().map(Option::as_deref)).await };
+        let written = async move {
+            PreparedRequests::meanwhile(written, question, afar.iter().map(Option::as_deref)).await
+        };
         ctx.spawn(written.into_actor(self).map(|(result, prepared), actor, ctx| {
             actor.prepared = Some(prepared);
             actor.first_written(result, ctx);
@@ -83,9 +84,9 @@ impl RateTableActor {
             Ok(()) => self.take_in_written(),
             // Only the recovery of many tables can fill the queue; the answers wait until there is room.
             Err(CommitError::Busy) => {
-                self.table.handle(Event::PutOff);
+                self.table.handle(TableEvent::PutOff);
                 ctx.run_later(BUSY_PAUSE, |actor, ctx| {
-                    actor.table.handle(Event::Retry);
+                    actor.table.handle(TableEvent::Retry);
                     actor.drive(ctx);
                 });
             }
@@ -95,8 +96,10 @@ impl RateTableActor {
                 let rate_table = self.shown().head().uuid;
                 // The store logs its failure once, so many tables need not.
                 match self.engine.records.store.health() {
-                    Health::Failed(_) | Health::Stalled(_) => debug!(%rate_table, %failure, "{KEPT}"),
-                    Health::Sound | Health::Short(_) => error!(%rate_table, %failure, "{KEPT}"),
+                    StoreHealth::Failed(_) | StoreHealth::Stalled(_) => {
+                        debug!(%rate_table, %failure, "{KEPT}")
+                    }
+                    StoreHealth::Sound | StoreHealth::Short(_) => error!(%rate_table, %failure, "{KEPT}"),
                 }
                 return self.await_store(ctx);
             }
@@ -109,7 +112,7 @@ impl RateTableActor {
     fn await_store(&self, ctx: &mut Context<Self>) {
         ctx.run_later(FAILED_PAUSE, |actor, ctx| {
             let store = &actor.engine.records.store;
-            if matches!(store.health(), Health::Failed(_) | Health::Stalled(_)) {
+            if matches!(store.health(), StoreHealth::Failed(_) | StoreHealth::Stalled(_)) {
                 return actor.await_store(ctx);
             }
             match actor
@@ -120,8 +123,8 @@ impl RateTableActor {
                 Some(Ok(true)) => actor.take_in_written(),
                 Some(Err(_)) => return actor.await_store(ctx),
                 Some(Ok(false)) | None => {
-                    actor.table.handle(Event::PutOff);
-                    actor.table.handle(Event::Retry);
+                    actor.table.handle(TableEvent::PutOff);
+                    actor.table.handle(TableEvent::Retry);
                 }
             }
             actor.drive(ctx);
@@ -135,6 +138,6 @@ impl RateTableActor {
             let seat = &self.shown().seats()[usize::from(sale.seat)];
             self.engine.limiter.book(&Posting::of_sale(seat, sale));
         }
-        self.table.handle(Event::Written);
+        self.table.handle(TableEvent::Written);
     }
 }

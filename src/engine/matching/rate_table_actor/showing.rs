@@ -5,7 +5,7 @@ use metrics::{counter, histogram};
 use tokio::time::Instant;
 
 use super::RateTableActor;
-use crate::matching::messages::{Snapshot, Until};
+use crate::matching::messages::{TableSnapshot, Until};
 use offerd_base::telemetry::metrics::{TABLE_BUDGET_LEFT_SECONDS, TABLE_OVERHEAD_SECONDS, TABLES_SETTLED};
 
 impl RateTableActor {
@@ -17,7 +17,7 @@ impl RateTableActor {
         }
     }
 
-    pub(super) fn snapshot(&mut self) -> Option<Snapshot> {
+    pub(super) fn snapshot(&mut self) -> Option<TableSnapshot> {
         self.audience.show(|| self.engine.show(self.table.table()))
     }
 

@@ -68,7 +68,7 @@ fn limited(partner: PartnerFile, product: &str, limits: &str) -> PartnerFile {
     partner.and(&format!("\n[products.{product}.limits]\n{limits}\n"))
 }
 
-fn special_offers(snapshot: &Snapshot) -> usize {
+fn special_offers(snapshot: &TableSnapshot) -> usize {
     json(snapshot)["specialOffers"].as_array().unwrap().len()
 }
 
@@ -376,13 +376,13 @@ proptest! {
                     Step::Duplicate => {
                         let _ = world.try_submit_lead(NAMED, Until::Prompt).await;
                         let twice = world.try_submit_lead(&LEAD.replacen('{', r#"{"uuid":"7d9f2c1e-33aa-4c7f-8b5d-0a1b2c3d4e5f","#, 1), Until::Prompt).await;
-                        prop_assert!(matches!(twice, Err(Refused::Duplicate(_))));
+                        prop_assert!(matches!(twice, Err(LeadRefusal::Duplicate(_))));
                     }
                     Step::DiskFails => {
                         tokio::time::sleep(Duration::from_secs(20)).await;
                         let before = world.standings();
                         world.disk.set(true);
-                        prop_assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::StoreFailed);
+                        prop_assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), LeadRefusal::StoreFailed);
                         prop_assert_eq!(world.standings(), before);
                         world.disk.set(false);
                         // It is unknown whether an unacknowledged commit survives: here it does.

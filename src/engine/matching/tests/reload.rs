@@ -40,10 +40,10 @@ fn the_limit_of_live_tables_changes_at_once_and_takes_no_place_away() {
         let first = world.submit(Until::Prompt).await;
         world.submit(Until::Prompt).await;
         world.configure(&partners, most(1)).await;
-        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::Full);
+        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), LeadRefusal::Full);
         world.configure(&partners, most(3)).await;
         world.submit(Until::Prompt).await;
-        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::Full);
+        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), LeadRefusal::Full);
         tokio::time::sleep(Duration::from_secs(2)).await;
         assert_eq!(loan_offers(&world.poll(uuid(&first)).await), 1);
     });

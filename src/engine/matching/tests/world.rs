@@ -11,18 +11,18 @@ use uuid::Uuid;
 
 use crate::partner_files::{PartnerFile, partner};
 use offerd_base::config::{MatchingSettings, TranscriptSettings, WireSettings};
-use offerd_engine::experiments::Rules as Experiments;
-use offerd_engine::matching::configuration::{Configuration, Rules};
-use offerd_engine::matching::engine::Engine;
+use offerd_engine::experiments::ExperimentRules as Experiments;
+use offerd_engine::matching::configuration::{Configuration, MatchingRules};
+use offerd_engine::matching::engine::MatchingEngine;
 use offerd_engine::matching::matchmaker::Matchmaker;
-use offerd_engine::matching::messages::{Snapshot, Until};
+use offerd_engine::matching::messages::{TableSnapshot, Until};
 use offerd_engine::matching::partner_clients::PartnerClients;
-use offerd_engine::matching::refused::Refused;
+use offerd_engine::matching::refused::LeadRefusal;
 use offerd_engine::matching::showing::rate_table;
 use offerd_engine::matching::submission::Submission;
 use offerd_engine::matching::suppressions::Suppressions;
 use offerd_engine::records::Records;
-use offerd_engine::records::loan_reports::Kept;
+use offerd_engine::records::loan_reports::ReportRetention;
 use offerd_model::{BaseUrl, CreditBands, Lead, Viewer};
 use offerd_partners::Book;
 use offerd_store::{Clock, SpaceFault, Store, StoreOptions, SyncFault};
@@ -44,8 +44,8 @@ pub(crate) struct World {
     pub(crate) clock: Clock,
 }
 
-pub(crate) fn rules() -> Rules {
-    Rules {
+pub(crate) fn rules() -> MatchingRules {
+    MatchingRules {
         matching: MatchingSettings {
             deadline: Duration::from_secs(15),
             response_margin: Duration::from_millis(100),
@@ -63,7 +63,7 @@ pub(crate) fn rules() -> Rules {
         displays_kept_per_offer: 10,
         consents_kept_per_lead: 10,
         bytes_per_lead: 1 << 20,
-        loan_reports: Kept { time: Duration::from_secs(60), per_company: 10 },
+        loan_reports: ReportRetention { time: Duration::from_secs(60), per_company: 10 },
         transcripts: TranscriptSettings { kept: Duration::from_secs(3600), call_bytes: 4096 },
     }
 }
@@ -77,7 +77,7 @@ pub(crate) fn book(partners: &[PartnerFile]) -> Book {
 pub(crate) async fn matchmaker(
     store: Store,
     partners: &[PartnerFile],
-    rules: Rules,
+    rules: MatchingRules,
     clock: &Clock,
 ) -> Matchmaker {
     let records = Records::of(store);
@@ -88,7 +88,7 @@ pub(crate) async fn matchmaker(
     let suppressions = Suppressions::of(&records.store, PathBuf::new());
     let (experiments, ids) = (Experiments::default(), &records.templates.ids);
     let configuration = Configuration::new(Arc::new(book), clients, rules, experiments, ids);
-    let engine = Engine::new(clock.clone(), records, configuration, base_url, suppressions);
+    let engine = MatchingEngine::new(clock.clone(), records, configuration, base_url, suppressions);
     Matchmaker::new(engine, vec![Arbiter::current()])
 }
 
@@ -97,11 +97,11 @@ impl World {
         Self::with_rules(partners, rules()).await
     }
 
-    pub(crate) async fn with_rules(partners: &[PartnerFile], rules: Rules) -> Self {
+    pub(crate) async fn with_rules(partners: &[PartnerFile], rules: MatchingRules) -> Self {
         Self::with_clock(partners, rules, Clock::system()).await
     }
 
-    pub(crate) async fn with_clock(partners: &[PartnerFile], rules: Rules, clock: Clock) -> Self {
+    pub(crate) async fn with_clock(partners: &[PartnerFile], rules: MatchingRules, clock: Clock) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut options = StoreOptions::new(directory.path().join("store"));
         options.mend_interval = Duration::ZERO;
@@ -111,7 +111,7 @@ impl World {
     }
 
     /// Reloads with another book and other rules; unchanged clients are reused.
-    pub(crate) async fn configure(&self, partners: &[PartnerFile], rules: Rules) {
+    pub(crate) async fn configure(&self, partners: &[PartnerFile], rules: MatchingRules) {
         let engine = self.matchmaker.engine();
         let book = Arc::new(book(partners));
         engine.records.templates.keep(&book).await.unwrap();
@@ -120,15 +120,19 @@ impl World {
         engine.configure(Configuration::new(book, clients, rules, experiments, ids));
     }
 
-    pub(crate) async fn submit(&self, until: Until) -> Snapshot {
+    pub(crate) async fn submit(&self, until: Until) -> TableSnapshot {
         self.try_submit(until).await.unwrap()
     }
 
-    pub(crate) async fn try_submit(&self, until: Until) -> Result<Snapshot, Refused> {
+    pub(crate) async fn try_submit(&self, until: Until) -> Result<TableSnapshot, LeadRefusal> {
         self.try_submit_lead(LEAD, until).await
     }
 
-    pub(crate) async fn try_submit_lead(&self, lead: &str, until: Until) -> Result<Snapshot, Refused> {
+    pub(crate) async fn try_submit_lead(
+        &self,
+        lead: &str,
+        until: Until,
+    ) -> Result<TableSnapshot, LeadRefusal> {
         let lead = Lead::read(lead.as_bytes()).unwrap();
         let bands = CreditBands::Current;
         let submission = Submission {
@@ -145,7 +149,7 @@ impl World {
         self.matchmaker.submit(submission, until).await
     }
 
-    pub(crate) async fn poll(&self, table: Uuid) -> Snapshot {
+    pub(crate) async fn poll(&self, table: Uuid) -> TableSnapshot {
         rate_table(self.matchmaker.engine(), Viewer::of_all(COMPANY), table)
             .await
             .unwrap()
@@ -170,19 +174,19 @@ impl World {
     }
 }
 
-pub(crate) fn json(snapshot: &Snapshot) -> Value {
+pub(crate) fn json(snapshot: &TableSnapshot) -> Value {
     serde_json::from_slice(&snapshot.json).unwrap()
 }
 
-pub(crate) fn uuid(snapshot: &Snapshot) -> Uuid {
+pub(crate) fn uuid(snapshot: &TableSnapshot) -> Uuid {
     json(snapshot)["uuid"].as_str().unwrap().parse().unwrap()
 }
 
-pub(crate) fn loan_offers(snapshot: &Snapshot) -> usize {
+pub(crate) fn loan_offers(snapshot: &TableSnapshot) -> usize {
     json(snapshot)["loanOffers"].as_array().unwrap().len()
 }
 
-pub(crate) fn pending(snapshot: &Snapshot) -> Vec<String> {
+pub(crate) fn pending(snapshot: &TableSnapshot) -> Vec<String> {
     let table = json(snapshot);
     let responses = table["pendingResponses"].as_array().unwrap().iter();
     responses.map(|response| response["partner"]["name"].as_str().unwrap().to_owned()).collect()

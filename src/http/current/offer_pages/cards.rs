@@ -15,7 +15,7 @@ use offerd_model::{
 
 /// End times of offers, Unix milliseconds.
 #[derive(Debug, Default)]
-pub struct Ends {
+pub struct OfferEnds {
     /// By UUID; a missing offer has no known end.
     pub at: HashMap<Uuid, i64>,
     /// The time of rendering.
@@ -24,7 +24,7 @@ pub struct Ends {
     pub page: i64,
 }
 
-impl Ends {
+impl OfferEnds {
     /// Remaining time of an offer, milliseconds, if it ends before the page does; 0 if it has ended.
     fn of(&self, offer: Uuid) -> Option<i64> {
         let at = self.at.get(&offer).filter(|at| **at < self.page)?;
@@ -40,19 +40,19 @@ pub struct Shelf {
     /// Whether no partner is outstanding.
     complete: bool,
     /// The kinds with offers.
-    sections: Vec<Section>,
+    sections: Vec<OfferSection>,
 }
 
 /// The offers of one kind, best first.
 #[derive(Debug, Serialize)]
-struct Section {
+struct OfferSection {
     id: &'static str,
     heading: &'static str,
-    cards: Vec<Card>,
+    cards: Vec<OfferCard>,
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Card {
+struct OfferCard {
     uuid: Uuid,
     url: String,
     institution: String,
@@ -85,7 +85,7 @@ impl Shelf {
 }
 
 /// The shelf of a table, with the end times of its offers.
-pub fn shelf(table: RateTable, ends: &Ends) -> Shelf {
+pub fn shelf(table: RateTable, ends: &OfferEnds) -> Shelf {
     let (offers, complete) = (table.offer_count(), table.is_complete());
     let pending = table.pending_responses;
     let sections = [
@@ -95,7 +95,7 @@ pub fn shelf(table: RateTable, ends: &Ends) -> Shelf {
         section("mortgages", "Mortgages", table.mortgage_offers, mortgage),
         section("more", "More for you", table.special_offers, special),
     ];
-    let mut sections: Vec<Section> =
+    let mut sections: Vec<OfferSection> =
         sections.into_iter().filter(|section| !section.cards.is_empty()).collect();
     for card in sections.iter_mut().flat_map(|section| &mut section.cards) {
         card.ends_in = ends.of(card.uuid);
@@ -105,8 +105,13 @@ pub fn shelf(table: RateTable, ends: &Ends) -> Shelf {
     Shelf { status: status(offers - ended, ended, &pending), complete, sections }
 }
 
-fn section<O>(id: &'static str, heading: &'static str, offers: Vec<O>, card: fn(O) -> Card) -> Section {
-    Section { id, heading, cards: offers.into_iter().map(card).collect() }
+fn section<O>(
+    id: &'static str,
+    heading: &'static str,
+    offers: Vec<O>,
+    card: fn(O) -> OfferCard,
+) -> OfferSection {
+    OfferSection { id, heading, cards: offers.into_iter().map(card).collect() }
 }
 
 /// The number of offers, and the outstanding institutions. The page's script uses the same wording.
@@ -125,13 +130,13 @@ fn status(standing: usize, ended: usize, pending: &[PendingResponse]) -> String 
     }
 }
 
-fn loan(offer: LoanOffer) -> Card {
+fn loan(offer: LoanOffer) -> OfferCard {
     let monthly = offer.min_monthly_payment.or(offer.monthly_payment);
     let fee = range(offer.min_fee_rate, offer.max_fee_rate, percent)
         .filter(|_| offer.max_fee_rate.or(offer.min_fee_rate).is_some_and(|fee| fee.thousandths() > 0));
     let firm = firmness(offer.pre_approved, offer.pre_qualified, false);
     let amount = |amount: i32| money(Money::from_dollars(amount));
-    Card {
+    OfferCard {
         uuid: offer.uuid,
         url: offer.url.unwrap_or_default(),
         title: words(offer.product_sub_type.as_str()),
@@ -149,20 +154,23 @@ fn loan(offer: LoanOffer) -> Card {
 }
 
 /// The common part of the card of an offer with details, and the details.
-fn with_details<D>(offer: Offer<D>) -> (Card, D) {
+fn with_details<D>(offer: Offer<D>) -> (OfferCard, D) {
     let disclaimers =
         said([offer.disclaimer, offer.product_sub_type_disclaimer, Some(offer.partner.disclaimer)]);
     let title = words(offer.product_sub_type.as_str());
-    (Card { uuid: offer.uuid, url: offer.url, title, disclaimers, ..of(offer.partner.name) }, offer.details)
+    (
+        OfferCard { uuid: offer.uuid, url: offer.url, title, disclaimers, ..of(offer.partner.name) },
+        offer.details,
+    )
 }
 
-fn credit_card(offer: CreditCardOffer) -> Card {
+fn credit_card(offer: CreditCardOffer) -> OfferCard {
     let (card, details) = with_details(offer);
     let fee = range(details.min_annual_fee, details.max_annual_fee, money);
     let purchase = range(details.min_purchase_apr, details.max_purchase_apr, percent);
     let transfer = details.balance_transfer_intro_apr_text.or(details.balance_transfer_apr_text);
     let firm = firmness(details.pre_approved, details.pre_qualified, details.pre_selected);
-    Card {
+    OfferCard {
         title: details.card_name.unwrap_or(card.title),
         badges: firm.into_iter().collect(),
         about: details.intro_offer_text,
@@ -179,12 +187,12 @@ fn credit_card(offer: CreditCardOffer) -> Card {
     }
 }
 
-fn savings(offer: SavingsOffer) -> Card {
+fn savings(offer: SavingsOffer) -> OfferCard {
     let (card, details) = with_details(offer);
     let as_of = DateTime::from_timestamp_millis(details.effective_as_of.millis()).as_ref().map(day);
     let introductory = details.introductory_rate.zip(details.introductory_period_months);
     let introductory = introductory.map(|(rate, months)| format!("{} for {months} months", percent(rate)));
-    Card {
+    OfferCard {
         title: details.name.unwrap_or(card.title),
         about: details.description,
         figures: figures([
@@ -199,9 +207,9 @@ fn savings(offer: SavingsOffer) -> Card {
     }
 }
 
-fn mortgage(offer: MortgageOffer) -> Card {
+fn mortgage(offer: MortgageOffer) -> OfferCard {
     let (card, details) = with_details(offer);
-    Card {
+    OfferCard {
         title: words(details.loan_type.as_str()),
         figures: figures([
             ("APR", Some(percent(details.apr))),
@@ -213,8 +221,8 @@ fn mortgage(offer: MortgageOffer) -> Card {
     }
 }
 
-fn special(offer: SpecialOffer) -> Card {
-    Card {
+fn special(offer: SpecialOffer) -> OfferCard {
+    OfferCard {
         uuid: offer.uuid,
         url: offer.url,
         title: offer.name,
@@ -224,13 +232,13 @@ fn special(offer: SpecialOffer) -> Card {
     }
 }
 
-fn of(institution: String) -> Card {
+fn of(institution: String) -> OfferCard {
     let firsts = institution.split_whitespace().take(2).filter_map(|word| word.chars().next());
-    Card {
+    OfferCard {
         initials: firsts.collect(),
         tone: institution.chars().map(u32::from).fold(0, u32::wrapping_add) % 6,
         institution,
-        ..Card::default()
+        ..OfferCard::default()
     }
 }
 
@@ -354,8 +362,8 @@ mod tests {
         let example = include_str!("../../openapi/examples/rate_table.json");
         let table: RateTable = serde_json::from_str(example).unwrap();
         let (offers, card) = (table.offer_count(), table.credit_card_offers[0].clone());
-        let shelf = shelf(table, &Ends::default());
-        let cards: Vec<&Card> = shelf.sections.iter().flat_map(|section| &section.cards).collect();
+        let shelf = shelf(table, &OfferEnds::default());
+        let cards: Vec<&OfferCard> = shelf.sections.iter().flat_map(|section| &section.cards).collect();
         assert_eq!(cards.len(), offers);
         assert!(cards.iter().all(|card| !card.institution.is_empty() && !card.title.is_empty()));
         let shown = cards.iter().find(|shown| shown.uuid == card.uuid).unwrap();

@@ -19,9 +19,9 @@ use metrics::counter;
 use tokio::task::spawn_blocking;
 
 use self::brand::Brand;
-use self::cards::{Ends, day};
-pub use self::templates::Message;
-use self::templates::Page;
+use self::cards::{OfferEnds, day};
+use self::templates::OfferPage;
+pub use self::templates::PageMessage;
 use super::ui_events::{record_display, transparent_pixel};
 use super::waiting::{Followed, STILL_PENDING, follow, last_seen};
 use crate::prelude::*;
@@ -29,7 +29,7 @@ use offerd_base::telemetry::metrics::{OFFER_PAGE_DISPLAYS, OFFER_PAGES};
 use offerd_engine::conversions::click;
 use offerd_engine::matching::showing;
 use offerd_engine::records::reading;
-use offerd_engine::records::shown::Shown;
+use offerd_engine::records::shown::DisplayedOffer;
 use offerd_model::Viewer;
 use offerd_web::Params;
 use offerd_web::events::EVENT_STREAM;
@@ -38,16 +38,16 @@ use offerd_web::events::EVENT_STREAM;
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
 
 /// The object of a page's address.
-enum Found {
+enum PageLookup {
     /// Unknown: never existed, the lead is erased, or its retention is over.
     Unknown,
     /// An expired page of this company.
     Expired(Uuid),
-    Open(Opened),
+    Open(OpenPage),
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Opened {
+struct OpenPage {
     table: Uuid,
     lead: Uuid,
     /// The company that the offers were made for.
@@ -56,24 +56,24 @@ struct Opened {
 }
 
 /// Shows the stand-alone page.
-pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
     page(context, false).await
 }
 
 /// Shows the page for a frame on another site.
-pub async fn embed(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn embed(context: Context<ApiState>) -> Result<Reply, Failure> {
     page(context, true).await
 }
 
 /// Streams the offers of the page on every change, until the table is complete.
-pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn events(context: Context<ApiState>) -> Result<Reply, Failure> {
     let app = &context.app;
     app.click_rates.count_address(&context.request)?;
     let unknown = || Failure::unknown("Page does not exist");
     let opened = match find(app, &context.params)? {
-        Found::Open(opened) => opened,
-        Found::Expired(_) => return Err(Failure::gone("Page has expired")),
-        Found::Unknown => return Err(unknown()),
+        PageLookup::Open(opened) => opened,
+        PageLookup::Expired(_) => return Err(Failure::gone("Page has expired")),
+        PageLookup::Unknown => return Err(unknown()),
     };
     // The version that the page was rendered with, until the stream has sent one.
     let shown = context.request.query_value("seen").and_then(|version| version.parse().ok());
@@ -98,7 +98,7 @@ pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Answers with a transparent pixel for any path; records the display if it is an offer of the page.
-pub async fn seen(context: Context<App>) -> Result<Reply, Failure> {
+pub async fn seen(context: Context<ApiState>) -> Result<Reply, Failure> {
     let Context { app, request, params, .. } = context;
     if request.method == Method::GET && !request.is_prefetch() {
         let within = app.click_rates.count_address(&request).is_ok();
@@ -109,25 +109,25 @@ pub async fn seen(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Records a display; false if it is not an offer of the page, or cannot be recorded.
-async fn record_seen(app: &App, params: &Params) -> bool {
-    let (Ok(Found::Open(opened)), Ok(offer)) = (find(app, params), params.uuid("offer")) else {
+async fn record_seen(app: &ApiState, params: &Params) -> bool {
+    let (Ok(PageLookup::Open(opened)), Ok(offer)) = (find(app, params), params.uuid("offer")) else {
         return false;
     };
-    let shown = Shown { lead: opened.lead, rate_table: opened.table, offer };
+    let shown = DisplayedOffer { lead: opened.lead, rate_table: opened.table, offer };
     app.click_rates.takes_display(offer) && record_display(app, shown).await
 }
 
-async fn page(context: Context<App>, framed: bool) -> Result<Reply, Failure> {
+async fn page(context: Context<ApiState>, framed: bool) -> Result<Reply, Failure> {
     let app = Arc::clone(&context.app);
     app.click_rates.count_address(&context.request)?;
     let opened = match find(&app, &context.params)? {
-        Found::Open(opened) => opened,
-        Found::Expired(company) => return message(&app, Some(company), framed, Message::EXPIRED),
-        Found::Unknown => return message(&app, None, framed, Message::UNKNOWN),
+        PageLookup::Open(opened) => opened,
+        PageLookup::Expired(company) => return message(&app, Some(company), framed, PageMessage::EXPIRED),
+        PageLookup::Unknown => return message(&app, None, framed, PageMessage::UNKNOWN),
     };
     let snapshot = showing::rate_table(app.matchmaker.engine(), opened.viewer, opened.table).await;
     let Some(snapshot) = snapshot.map_err(unreadable)? else {
-        return message(&app, None, framed, Message::UNKNOWN);
+        return message(&app, None, framed, PageMessage::UNKNOWN);
     };
     let root = root_of(&app, &context.params);
     // A table with the maximum number of offers takes too long to render between two polls.
@@ -135,7 +135,8 @@ async fn page(context: Context<App>, framed: bool) -> Result<Reply, Failure> {
         let (name, brand) = brand_of(&app, Some(opened.viewer.company));
         let until = day(&opened.until);
         let ends = ends(&app, &opened)?;
-        let page = Page { name, brand, framed, root: &root, until: &until, ends: &ends, snapshot: &snapshot };
+        let page =
+            OfferPage { name, brand, framed, root: &root, until: &until, ends: &ends, snapshot: &snapshot };
         templates::page(&page).map(|html| html_reply(html, brand, framed))
     });
     let reply = written.await??;
@@ -144,17 +145,22 @@ async fn page(context: Context<App>, framed: bool) -> Result<Reply, Failure> {
 }
 
 /// The end times of offers that end before the page does.
-fn ends(app: &App, opened: &Opened) -> Result<Ends, Failure> {
+fn ends(app: &ApiState, opened: &OpenPage) -> Result<OfferEnds, Failure> {
     let engine = app.matchmaker.engine();
     let at = click::ends(engine, opened.table).map_err(unreadable)?;
-    Ok(Ends { at, now: engine.limiter.now(), page: opened.until.timestamp_millis() })
+    Ok(OfferEnds { at, now: engine.limiter.now(), page: opened.until.timestamp_millis() })
 }
 
 /// A page that explains why it has no offers, or why an offer cannot be opened.
 ///
 /// # Errors
 /// An internal error, logged.
-pub fn message(app: &App, company: Option<Uuid>, framed: bool, message: Message) -> Result<Reply, Failure> {
+pub fn message(
+    app: &ApiState,
+    company: Option<Uuid>,
+    framed: bool,
+    message: PageMessage,
+) -> Result<Reply, Failure> {
     counter!(OFFER_PAGES, "answer" => message.name).increment(1);
     let (name, brand) = brand_of(app, company);
     let html = templates::message(&name, brand, framed, message)?;
@@ -162,11 +168,11 @@ pub fn message(app: &App, company: Option<Uuid>, framed: bool, message: Message)
 }
 
 /// A failure as an HTML page, if there is a text for its status, with the headers of the failure.
-pub fn kindly(app: &App, failure: &Failure, framed: bool) -> Option<Reply> {
+pub fn kindly(app: &ApiState, failure: &Failure, framed: bool) -> Option<Reply> {
     let said = match failure.status {
-        StatusCode::NOT_FOUND => Message::UNKNOWN,
-        StatusCode::TOO_MANY_REQUESTS => Message::TOO_OFTEN,
-        StatusCode::SERVICE_UNAVAILABLE => Message::OFFER_UNAVAILABLE,
+        StatusCode::NOT_FOUND => PageMessage::UNKNOWN,
+        StatusCode::TOO_MANY_REQUESTS => PageMessage::TOO_OFTEN,
+        StatusCode::SERVICE_UNAVAILABLE => PageMessage::OFFER_UNAVAILABLE,
         _ => return None,
     };
     let page = message(app, None, framed, said).ok()?;
@@ -179,7 +185,7 @@ fn html_reply(html: String, brand: &Brand, framed: bool) -> Reply {
     Reply::page(html, brand.policy(framed)).guarded().header(ROBOTS, robots).compressible().own_site()
 }
 
-fn brand_of(app: &App, company: Option<Uuid>) -> (String, &Brand) {
+fn brand_of(app: &ApiState, company: Option<Uuid>) -> (String, &Brand) {
     let company = company.and_then(|company| app.tokens.company(company));
     let name = company.map(|company| company.name).unwrap_or_default();
     let brand = app.offer_pages.brand(&name);
@@ -187,27 +193,27 @@ fn brand_of(app: &App, company: Option<Uuid>) -> (String, &Brand) {
 }
 
 /// Prefix of the addresses of a page's stream and images: the path of the stand-alone page, in a frame too.
-fn root_of(app: &App, params: &Params) -> String {
+fn root_of(app: &ApiState, params: &Params) -> String {
     let base_url = &app.matchmaker.engine().base_url;
     base_url.on_host(format_args!("/offers/{}/", params.get("page").unwrap_or_default()))
 }
 
-fn find(app: &App, params: &Params) -> Result<Found, Failure> {
+fn find(app: &ApiState, params: &Params) -> Result<PageLookup, Failure> {
     let engine = app.matchmaker.engine();
     let page = params.uuid("page").ok();
     let Some(table) = page.and_then(|page| engine.records.templates.ids.read_page(page)) else {
-        return Ok(Found::Unknown);
+        return Ok(PageLookup::Unknown);
     };
     let store = &engine.records.store;
-    let Some(head) = reading::head(store, table).map_err(unreadable)? else { return Ok(Found::Unknown) };
+    let Some(head) = reading::head(store, table).map_err(unreadable)? else { return Ok(PageLookup::Unknown) };
     if store.is_erased(head.lead).map_err(unreadable)? {
-        return Ok(Found::Unknown);
+        return Ok(PageLookup::Unknown);
     }
     let until = head.created_at.saturating_add(app.offer_pages.open_for_ms);
     if engine.limiter.now() > until {
-        return Ok(Found::Expired(head.company));
+        return Ok(PageLookup::Expired(head.company));
     }
-    Ok(Found::Open(Opened {
+    Ok(PageLookup::Open(OpenPage {
         table,
         lead: head.lead,
         viewer: Viewer::of_all(head.company),

@@ -7,9 +7,9 @@ use minijinja::{Environment, context};
 use tracing::error;
 
 use super::brand::{Brand, SCRIPT};
-use super::cards::{self, Ends, Shelf};
+use super::cards::{self, OfferEnds, Shelf};
 use crate::prelude::*;
-use offerd_engine::matching::Snapshot;
+use offerd_engine::matching::TableSnapshot;
 use offerd_model::RateTable;
 use offerd_web::{events, templates};
 
@@ -23,7 +23,7 @@ const TEMPLATES: &[(&str, &str)] = &[
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| templates::environment(TEMPLATES));
 
 /// A page with offers.
-pub struct Page<'a> {
+pub struct OfferPage<'a> {
     /// Name in the page's header.
     pub name: String,
     /// The brand.
@@ -35,14 +35,14 @@ pub struct Page<'a> {
     /// Expiry.
     pub until: &'a str,
     /// End times of its offers.
-    pub ends: &'a Ends,
+    pub ends: &'a OfferEnds,
     /// The table.
-    pub snapshot: &'a Snapshot,
+    pub snapshot: &'a TableSnapshot,
 }
 
 /// Why a page has no offers.
 #[derive(Debug, Clone, Copy)]
-pub struct Message {
+pub struct PageMessage {
     /// Label in metrics.
     pub name: &'static str,
     /// Status of the answer.
@@ -51,7 +51,7 @@ pub struct Message {
     words: &'static str,
 }
 
-impl Message {
+impl PageMessage {
     /// The page or offer does not exist.
     pub const UNKNOWN: Self = Self {
         name: "unknown",
@@ -94,8 +94,8 @@ impl Message {
 ///
 /// # Errors
 /// An internal error, logged.
-pub fn page(page: &Page) -> Result<String, Failure> {
-    let Page { name, brand, framed, root, until, ends, snapshot } = page;
+pub fn page(page: &OfferPage) -> Result<String, Failure> {
+    let OfferPage { name, brand, framed, root, until, ends, snapshot } = page;
     let shelf = read(snapshot, ends)?;
     let moves = snapshot.pending || shelf.has_ends();
     let shelf = Value::from(Serde(shelf));
@@ -110,8 +110,8 @@ pub fn page(page: &Page) -> Result<String, Failure> {
 ///
 /// # Errors
 /// An internal error, logged.
-pub fn message(name: &str, brand: &Brand, framed: bool, message: Message) -> Result<String, Failure> {
-    let Message { heading, words, .. } = message;
+pub fn message(name: &str, brand: &Brand, framed: bool, message: PageMessage) -> Result<String, Failure> {
+    let PageMessage { heading, words, .. } = message;
     let body = render("message.html", context! { heading, words })?;
     layout(context! { title => heading, name, framed }, brand, body, None)
 }
@@ -120,13 +120,13 @@ pub fn message(name: &str, brand: &Brand, framed: bool, message: Message) -> Res
 ///
 /// # Errors
 /// An internal error, logged.
-pub fn event(snapshot: &Snapshot, root: &str, ends: &Ends) -> Result<Bytes, Failure> {
+pub fn event(snapshot: &TableSnapshot, root: &str, ends: &OfferEnds) -> Result<Bytes, Failure> {
     let html = offers(&Value::from(Serde(read(snapshot, ends)?)), snapshot, root)?;
     // Every line is sent as data, whatever a partner's text contains.
     Ok(events::event("offers", Some(snapshot.version), html.split(['\n', '\r'])))
 }
 
-fn offers(shelf: &Value, snapshot: &Snapshot, root: &str) -> Result<String, Failure> {
+fn offers(shelf: &Value, snapshot: &TableSnapshot, root: &str) -> Result<String, Failure> {
     render("offers.html", context! { shelf, root, version => snapshot.version })
 }
 
@@ -137,7 +137,7 @@ fn layout(head: Value, brand: &Brand, body: String, script: Option<&str>) -> Res
     render("layout.html", context! { style, script, body, ..head })
 }
 
-fn read(snapshot: &Snapshot, ends: &Ends) -> Result<Shelf, Failure> {
+fn read(snapshot: &TableSnapshot, ends: &OfferEnds) -> Result<Shelf, Failure> {
     let table: RateTable = serde_json::from_slice(&snapshot.json).map_err(|error| {
         error!(rate_table = %snapshot.table, line = error.line(), column = error.column(), "a shown table cannot be read");
         Failure::internal()
@@ -157,23 +157,24 @@ mod tests {
     use crate::current::offer_pages::brand::OfferPages;
     use offerd_base::config::Settings;
 
-    fn snapshot(json: String, pending: bool) -> Snapshot {
+    fn snapshot(json: String, pending: bool) -> TableSnapshot {
         let (table, company, test, version, deadline) = (Uuid::nil(), Uuid::nil(), true, 3, 0);
-        Snapshot { table, company, test, json: json.into(), version, pending, deadline }
+        TableSnapshot { table, company, test, json: json.into(), version, pending, deadline }
     }
 
     fn example() -> String {
         include_str!("../../openapi/examples/rate_table.json").to_owned()
     }
 
-    fn shown(snapshot: &Snapshot) -> String {
-        shown_with(snapshot, &Ends::default())
+    fn shown(snapshot: &TableSnapshot) -> String {
+        shown_with(snapshot, &OfferEnds::default())
     }
 
-    fn shown_with(snapshot: &Snapshot, ends: &Ends) -> String {
+    fn shown_with(snapshot: &TableSnapshot, ends: &OfferEnds) -> String {
         let pages = OfferPages::new(&Settings::from_layers(None, []).unwrap().offer_pages);
         let (name, brand) = ("A & B".to_owned(), pages.brand(""));
-        page(&Page { name, brand, framed: false, root: "p/", until: "May 1, 2027", ends, snapshot }).unwrap()
+        page(&OfferPage { name, brand, framed: false, root: "p/", until: "May 1, 2027", ends, snapshot })
+            .unwrap()
     }
 
     #[test]
@@ -207,7 +208,7 @@ mod tests {
         let table: RateTable = serde_json::from_str(&example()).unwrap();
         let offer = &table.loan_offers[0];
         let link = format!("/click&#x2f;{}\"", offer.uuid).replace('/', "&#x2f;");
-        let at = |end| Ends { at: [(offer.uuid, end)].into(), now: 1_000, page: 9_000 };
+        let at = |end| OfferEnds { at: [(offer.uuid, end)].into(), now: 1_000, page: 9_000 };
         let html = |end| shown_with(&snapshot(example(), false), &at(end));
         let links = shown(&snapshot(example(), false)).matches(&link).count();
         assert_eq!(links, 1, "{link}");
@@ -234,7 +235,7 @@ mod tests {
     fn no_text_of_a_partner_is_an_event_of_its_own() {
         let hostile =
             example().replace("\"Everyday\"", "\"Everyday\\r\\nid: 9\\rdata: x\\n\\nevent: other\"");
-        let event = event(&snapshot(hostile, true), "", &Ends::default()).unwrap();
+        let event = event(&snapshot(hostile, true), "", &OfferEnds::default()).unwrap();
         let text = std::str::from_utf8(&event).unwrap();
         let (head, lines) = text.trim_end().split_at(text.find("data: ").unwrap());
         assert_eq!(head, "event: offers\nid: 3\n");

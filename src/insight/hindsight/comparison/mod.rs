@@ -13,8 +13,8 @@ mod outcome;
 mod reading;
 
 pub use self::outcome::Outcome;
-use self::outcome::Tally;
-pub use self::reading::Reading;
+use self::outcome::VariantStatistics;
+pub use self::reading::RunningComparison;
 use offerd_engine::experiments::CONTROL;
 use offerd_model::record;
 
@@ -100,10 +100,10 @@ impl Difference {
 }
 
 /// Compares variants, given as names and tallies.
-fn compared(rule: &str, (test, cut): (bool, bool), variants: Vec<(String, Tally)>) -> Comparison {
-    let nothing = Tally::default();
+fn compared(rule: &str, (test, cut): (bool, bool), variants: Vec<(String, VariantStatistics)>) -> Comparison {
+    let nothing = VariantStatistics::default();
     let control = variants.iter().find(|(name, _)| name == CONTROL).map_or(&nothing, |(_, tally)| tally);
-    let figures = |name: &str, tally: &Tally| -> Vec<Figure> {
+    let figures = |name: &str, tally: &VariantStatistics| -> Vec<Figure> {
         let figure = |of: Outcome| Figure {
             of,
             total: tally.total(of),
@@ -120,7 +120,7 @@ fn compared(rule: &str, (test, cut): (bool, bool), variants: Vec<(String, Tally)
     Comparison { rule: rule.to_owned(), test, variants: variants.collect(), cut }
 }
 
-fn difference(of: Outcome, variant: &Tally, control: &Tally) -> Option<Difference> {
+fn difference(of: Outcome, variant: &VariantStatistics, control: &VariantStatistics) -> Option<Difference> {
     let value = variant.value(of)? - control.value(of)?;
     let (low, high) = if of.is_share() {
         interval::of_shares(variant.share(of), control.share(of))?
@@ -147,17 +147,17 @@ fn missing(value: f64, (low, high): (f64, f64), least: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hindsight::comparison::outcome::OfLead;
+    use crate::hindsight::comparison::outcome::LeadOutcomes;
 
-    fn tally(leads: u64, funded: u64, dollars: f64) -> Tally {
-        let lead = |nth| OfLead {
+    fn tally(leads: u64, funded: u64, dollars: f64) -> VariantStatistics {
+        let lead = |nth| LeadOutcomes {
             has_offers: true,
             clicks: 1,
             funded: i64::from(nth < funded),
             cents: if nth < funded { dollars * 100.0 } else { 0.0 },
-            ..OfLead::default()
+            ..LeadOutcomes::default()
         };
-        (0..leads).map(lead).fold(Tally::default(), |tally, lead| tally.with(&lead))
+        (0..leads).map(lead).fold(VariantStatistics::default(), |tally, lead| tally.with(&lead))
     }
 
     fn funded(comparison: &Comparison) -> Difference {
@@ -165,7 +165,7 @@ mod tests {
         figure.unwrap().difference.unwrap()
     }
 
-    fn of(control: Tally, other: Tally) -> Comparison {
+    fn of(control: VariantStatistics, other: VariantStatistics) -> Comparison {
         let variants = vec![(CONTROL.to_owned(), control), ("other".to_owned(), other)];
         compared("rule", (false, false), variants)
     }

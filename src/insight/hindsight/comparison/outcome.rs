@@ -62,7 +62,7 @@ impl Outcome {
 
 /// The outcomes of one lead.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct OfLead {
+pub struct LeadOutcomes {
     /// Whether a partner had an offer.
     pub has_offers: bool,
     /// Clicks on its offers.
@@ -75,7 +75,7 @@ pub struct OfLead {
     pub cents: f64,
 }
 
-impl OfLead {
+impl LeadOutcomes {
     fn get(&self, of: Outcome) -> f64 {
         match of {
             Outcome::WithOffers => f64::from(u8::from(self.has_offers)),
@@ -90,7 +90,7 @@ impl OfLead {
 /// The leads of a variant: the mean of each outcome and its sum of squared deviations, updated by Welford's
 /// method (1962), which loses no digits.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Tally {
+pub struct VariantStatistics {
     /// The number of leads.
     pub leads: u64,
     means: [f64; Outcome::ALL.len()],
@@ -100,10 +100,10 @@ pub struct Tally {
 /// Count, mean and variance.
 pub type Moments = (f64, f64, f64);
 
-impl Tally {
+impl VariantStatistics {
     /// Adds a lead.
     #[must_use]
-    pub fn with(mut self, lead: &OfLead) -> Self {
+    pub fn with(mut self, lead: &LeadOutcomes) -> Self {
         self.leads += 1;
         for (nth, of) in Outcome::ALL.into_iter().enumerate() {
             let value = lead.get(of);

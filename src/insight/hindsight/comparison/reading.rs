@@ -5,20 +5,20 @@ use std::collections::{HashMap, VecDeque};
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use super::outcome::{OfLead, Tally};
+use super::outcome::{LeadOutcomes, VariantStatistics};
 use super::{Comparison, compared};
 use offerd_engine::experiments::CONTROL;
 use offerd_engine::records::projection::{FEEDS, companies, next};
 use offerd_engine::records::{Records, reading};
 use offerd_model::EventType;
 use offerd_store::Tree;
-use offerd_store::entities::{Happening, Payout};
+use offerd_store::entities::{Happening, PayoutRecord};
 
 const STEP: usize = 512;
 
 /// A comparison in progress.
 #[derive(Debug)]
-pub struct Reading {
+pub struct RunningComparison {
     records: Records,
     rule: String,
     test: bool,
@@ -30,11 +30,11 @@ pub struct Reading {
     /// The variants found, the control first.
     variants: Vec<String>,
     /// The leads, each with the index of its variant.
-    leads: HashMap<Uuid, (usize, OfLead)>,
+    leads: HashMap<Uuid, (usize, LeadOutcomes)>,
     cut: bool,
 }
 
-impl Reading {
+impl RunningComparison {
     /// Starts with the arrivals since `since_ms` (Unix milliseconds). `variants` are listed even if no lead
     /// has drawn them.
     pub fn begin<'v>(
@@ -86,7 +86,7 @@ impl Reading {
         (next.records == STEP).then_some(next.next_us)
     }
 
-    fn paid(&mut self, payout: &Payout) {
+    fn paid(&mut self, payout: &PayoutRecord) {
         if let Some((_, lead)) = self.leads.get_mut(&payout.lead) {
             lead.cents += payout.cents;
         }
@@ -128,12 +128,12 @@ impl Reading {
             self.variants.push(variant);
             self.variants.len() - 1
         });
-        self.leads.insert(happening.lead, (place, OfLead::default()));
+        self.leads.insert(happening.lead, (place, LeadOutcomes::default()));
     }
 
     /// The comparison of what was read so far.
     pub fn comparison(self) -> Comparison {
-        let mut tallies = vec![Tally::default(); self.variants.len()];
+        let mut tallies = vec![VariantStatistics::default(); self.variants.len()];
         // In a fixed order, so that sums agree to the last digit.
         let mut leads: Vec<_> = self.leads.into_iter().collect();
         leads.sort_unstable_by_key(|(uuid, _)| *uuid);

@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use self::standing::Standing;
-pub use crate::hindsight::judgement::Refusal;
+pub use crate::hindsight::judgement::EligibilityObjection;
 pub use offerd_engine::rate_table::reason::Reason;
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::rate_table::treatment::Treatment;
-use offerd_engine::records::{Records, Unavailable, reading};
+use offerd_engine::records::{RecordUnavailable, Records, reading};
 use offerd_model::{ProductType, RejectReason, Timestamp, record};
 use offerd_partners::Book;
 use offerd_store::entities::LeadRecord;
@@ -104,7 +104,7 @@ record! {
         /// The time to its outcome, in milliseconds.
         ended_after_ms?: u64,
         /// The objections, for a seat that was not asked.
-        refusals: Vec<Refusal>,
+        refusals: Vec<EligibilityObjection>,
         /// Its offers.
         offers: Vec<OfferExplanation>,
     }
@@ -122,7 +122,7 @@ record! {
         /// Its standing, where a ranking was in force.
         standing?: Standing,
         /// The objections to it.
-        refusals: Vec<Refusal>,
+        refusals: Vec<EligibilityObjection>,
     }
 }
 
@@ -153,12 +153,12 @@ worded! {
 /// uuid is unknown.
 ///
 /// # Errors
-/// [`Unavailable`], already logged, when a record cannot be read.
+/// [`RecordUnavailable`], already logged, when a record cannot be read.
 pub fn explanation(
     records: &Records,
     book: &Book,
     uuid: Uuid,
-) -> Result<Option<LeadExplanation>, Unavailable> {
+) -> Result<Option<LeadExplanation>, RecordUnavailable> {
     let mut rate_tables = Vec::new();
     let record = if let Some(record) = reading::lead(&records.store, uuid)? {
         for table in reading::tables_of(&records.store, &record) {
@@ -184,7 +184,7 @@ fn of_table(
     book: &Book,
     record: &LeadRecord,
     table: &Table,
-) -> Result<TableExplanation, Unavailable> {
+) -> Result<TableExplanation, RecordUnavailable> {
     let head = table.head();
     let second_look_at = reading::asks(&records.store, head.uuid)?.second_look_at;
     Ok(TableExplanation {

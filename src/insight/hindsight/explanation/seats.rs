@@ -7,18 +7,18 @@ use chrono::{DateTime, Utc};
 
 use super::standing::{self, Standing};
 use super::{OfferExplanation, OfferReason, SeatExplanation};
-use crate::hindsight::judgement::{OfferJudgement, Refusal, SeatJudgement, judge};
+use crate::hindsight::judgement::{EligibilityObjection, OfferJudgement, SeatJudgement, judge};
 use offerd_engine::rate_table::asks::Asks;
-use offerd_engine::rate_table::call_record::LaterEnd;
+use offerd_engine::rate_table::call_record::LateEventKind;
 use offerd_engine::rate_table::denied::Denied;
-use offerd_engine::rate_table::progress::Standing as Place;
+use offerd_engine::rate_table::progress::SeatPhase as Place;
 use offerd_engine::rate_table::reason::Reason;
-use offerd_engine::rate_table::record::{Answer, Ask};
+use offerd_engine::rate_table::record::{Ask, SeatAnswer};
 use offerd_engine::rate_table::seating::denied_by_file;
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::rate_table::treatment::{self, Treatment};
 use offerd_engine::records::templates::Templates;
-use offerd_engine::records::{Records, Unavailable, reading};
+use offerd_engine::records::{RecordUnavailable, Records, reading};
 use offerd_model::{ProductType, Timestamp};
 use offerd_partners::{Book, Facts, Quote, Seat, SeatTemplate};
 use offerd_store::entities::LeadRecord;
@@ -29,17 +29,17 @@ struct KnownTable<'a> {
     book: &'a Book,
     asks: Asks,
     /// Results that arrived after an ask had ended, by seat.
-    later: HashMap<u16, LaterEnd>,
+    later: HashMap<u16, LateEventKind>,
     /// The answers in the order of recording.
-    answers: Vec<Recorded>,
+    answers: Vec<RecordedAnswer>,
     /// The standings of its ranked offers, by offer number.
     standings: HashMap<u16, Standing>,
     /// The seats that limits kept out, each with the limit.
     kept_out: Vec<(Arc<SeatTemplate>, Option<Denied>)>,
 }
 
-struct Recorded {
-    answer: Answer,
+struct RecordedAnswer {
+    answer: SeatAnswer,
     /// The ask, where it is recorded.
     ask: Option<Ask>,
     first_number: u16,
@@ -52,7 +52,7 @@ pub fn of_table(
     book: &Book,
     record: &LeadRecord,
     table: &Table,
-) -> Result<Vec<SeatExplanation>, Unavailable> {
+) -> Result<Vec<SeatExplanation>, RecordUnavailable> {
     let told = KnownTable::of(records, book, table)?;
     let created_at = DateTime::from_timestamp_millis(table.head().created_at).unwrap_or_default();
     let at = (!table.head().test).then_some(created_at);
@@ -83,14 +83,14 @@ impl<'a> KnownTable<'a> {
         Records { store, templates }: &'a Records,
         book: &'a Book,
         table: &'a Table,
-    ) -> Result<Self, Unavailable> {
+    ) -> Result<Self, RecordUnavailable> {
         let head = table.head();
         let mut answers = Vec::new();
         let mut number = 1;
         for recorded in reading::answer_records(store, head.uuid) {
             for (answer, ask) in recorded?.each() {
                 let offers = answer.outcome.quotes().len();
-                answers.push(Recorded { answer, ask, first_number: number });
+                answers.push(RecordedAnswer { answer, ask, first_number: number });
                 number += offers as u16;
             }
         }
@@ -118,7 +118,7 @@ impl<'a> KnownTable<'a> {
         let text = &self.table.seats()[seat];
         let judged = judgement_of(judged, text);
         let mut answers = self.answers.iter();
-        let Some(Recorded { answer, ask, first_number }) =
+        let Some(RecordedAnswer { answer, ask, first_number }) =
             answers.find(|recorded| usize::from(recorded.answer.seat) == seat)
         else {
             let held = self.table.progress().standing(Place::Held).any(|held| held == seat)
@@ -161,13 +161,13 @@ impl<'a> KnownTable<'a> {
     }
 
     /// The refusal for a limit or an experiment.
-    fn refusal(&self, by: Option<Denied>, seat: &SeatTemplate) -> Refusal {
+    fn refusal(&self, by: Option<Denied>, seat: &SeatTemplate) -> EligibilityObjection {
         let (wanted, found) = match by {
             Some(Denied::Experiment) => {
                 let head = self.table.head();
                 let variant = treatment::leaving_out(&head.treatments, seat, head.wants_loans);
                 let variant = variant.map_or_else(|| "an experiment".to_owned(), Treatment::label);
-                return Refusal::new("a variant that asks it", variant);
+                return EligibilityObjection::new("a variant that asks it", variant);
             }
             None => ("a place at the rate table", "as many partners were asked as may be"),
             Some(denied @ Denied::Exclusive) => {
@@ -176,7 +176,7 @@ impl<'a> KnownTable<'a> {
             }
             Some(denied) => denied.told(),
         };
-        Refusal::new(wanted, found)
+        EligibilityObjection::new(wanted, found)
     }
 
     /// The seat at the table that is exclusive by its file.

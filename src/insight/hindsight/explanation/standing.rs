@@ -6,7 +6,7 @@ use offerd_engine::rate_table::table::Table;
 use offerd_engine::records::templates::Templates;
 use offerd_model::{ConversionSource, record};
 use offerd_partners::Quote;
-use offerd_partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen};
+use offerd_partners::ranking::{ConversionFrom, ObservedClicks, Parts, Ranked, Ranking};
 
 record! {
     plain
@@ -22,7 +22,7 @@ record! {
         /// The source of its conversion rate.
         conversion_from: ConversionFrom,
         /// The clicks and conversions seen there.
-        seen: Seen,
+        seen: ObservedClicks,
         /// The next offer of its list, and why that ranks lower.
         above?: Above,
     }
@@ -103,8 +103,8 @@ impl Standing {
 }
 
 /// The source of a conversion rate, for people.
-fn conversion(from: ConversionFrom, seen: Seen) -> String {
-    let Seen { clicks, conversions } = seen;
+fn conversion(from: ConversionFrom, seen: ObservedClicks) -> String {
+    let ObservedClicks { clicks, conversions } = seen;
     let of = |what: &str| format!("learnt of {conversions:.1} of {clicks:.1} clicks on {what}");
     match from {
         ConversionFrom::Sold => "the partner has bought the lead".to_owned(),

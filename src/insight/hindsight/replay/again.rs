@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use super::report::{SeatKey, TableOutcome};
+use super::report::{ReplayedSeat, TableOutcome};
 use offerd_engine::matching::partner_actor::highest;
 use offerd_engine::matching::trigger::Trigger;
 use offerd_engine::rate_table::asks::Asks;
 use offerd_engine::rate_table::denied::Denied;
-use offerd_engine::rate_table::machine::{Beginning, Effect, Event, Machine};
+use offerd_engine::rate_table::machine::{Effect, Machine, MachineStart, TableEvent};
 use offerd_engine::rate_table::outcome::{NoOfferReason, Outcome};
-use offerd_engine::rate_table::record::{Answer, TableHead};
+use offerd_engine::rate_table::record::{SeatAnswer, TableHeader};
 use offerd_engine::rate_table::seating::{SeatingPlan, denied_by_file, verdicts};
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::rate_table::treatment::leaving_out;
@@ -34,7 +34,7 @@ pub struct Stored<'a> {
     /// The table, which must be complete.
     pub table: &'a Table,
     /// Its answers.
-    pub answers: &'a [Answer],
+    pub answers: &'a [SeatAnswer],
     /// The asks of second look.
     pub asks: &'a Asks,
     /// The ranking of its offers, if one was in force.
@@ -45,7 +45,7 @@ pub struct Stored<'a> {
 
 /// The limits of a table.
 #[derive(Debug, Clone, Copy)]
-pub struct Most {
+pub struct TableLimits {
     /// Seats.
     pub seats: usize,
     /// Offers of one answer.
@@ -54,13 +54,13 @@ pub struct Most {
 
 impl Stored<'_> {
     /// The seats that were asked.
-    pub fn asked(&self) -> impl Iterator<Item = SeatKey> {
+    pub fn asked(&self) -> impl Iterator<Item = ReplayedSeat> {
         let asked = self.answers.iter().filter(|answer| answer.outcome.was_asked());
         asked.map(|answer| seat_key(&self.table.seats()[usize::from(answer.seat)]))
     }
 
     /// The table's outcome with another book.
-    pub fn again(&self, book: &Book, most: Most) -> TableOutcome {
+    pub fn again(&self, book: &Book, most: TableLimits) -> TableOutcome {
         let head = self.table.head();
         let created_at = DateTime::from_timestamp_millis(head.created_at).unwrap_or_default();
         let facts = reading::facts(self.record, created_at).ranked_by(self.ranked_by.as_ref());
@@ -76,7 +76,7 @@ impl Stored<'_> {
         let seats: Vec<_> = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
         let (at_once, asks) = (vec![true; seats.len()], Asks::default());
         let table = Table::new(Arc::new(anew(head, &fits)), seats);
-        let mut table = Machine::new(Beginning { table, at_once, asks, sequence: None });
+        let mut table = Machine::new(MachineStart { table, at_once, asks, sequence: None });
         let at = head.created_at;
         let mut asked = Vec::new();
         while let Some(effect) = table.poll(at) {
@@ -86,14 +86,17 @@ impl Stored<'_> {
                         let fit = &fits[seat];
                         let outcome = self.outcome(&facts, fit, most);
                         asked.extend(outcome.was_asked().then(|| seat_key(&fit.seat.known_as)));
-                        table.handle(Event::Answered { seat, end: outcome.into(), at });
+                        table.handle(TableEvent::Answered { seat, end: outcome.into(), at });
                     }
                 }
                 Effect::Admit(held) => {
                     let verdicts = judge(&held.iter().map(|seat| &*fits[*seat].seat).collect::<Vec<_>>());
-                    table.handle(Event::Admitted { at, verdicts: held.into_iter().zip(verdicts).collect() });
+                    table.handle(TableEvent::Admitted {
+                        at,
+                        verdicts: held.into_iter().zip(verdicts).collect(),
+                    });
                 }
-                Effect::Write => table.handle(Event::Written),
+                Effect::Write => table.handle(TableEvent::Written),
                 Effect::GiveBack(_) | Effect::Show | Effect::Settle => {}
             }
         }
@@ -111,7 +114,7 @@ impl Stored<'_> {
         by_file.next().or_else(|| self.kept_out_then(seat))
     }
 
-    fn outcome(&self, facts: &Facts, fit: &Fit, most: Most) -> Outcome {
+    fn outcome(&self, facts: &Facts, fit: &Fit, most: TableLimits) -> Outcome {
         let (seat, test) = (&fit.seat, self.table.head().test);
         match test.then(|| Trigger::of(&self.record.lead, &seat.identity.key)).flatten() {
             Some(Trigger::Ends(outcome)) => return outcome,
@@ -154,14 +157,14 @@ impl Stored<'_> {
 }
 
 /// The key under which a seat is counted.
-pub fn seat_key(seat: &SeatTemplate) -> SeatKey {
+pub fn seat_key(seat: &SeatTemplate) -> ReplayedSeat {
     (seat.key.clone(), seat.product_type)
 }
 
 /// The head of a table for the same lead with other seats.
-fn anew(head: &TableHead, fits: &[Fit]) -> TableHead {
+fn anew(head: &TableHeader, fits: &[Fit]) -> TableHeader {
     let seats = fits.iter().map(|fit| fit.seat.text.fingerprint).collect();
-    TableHead { seats, kept_out: Vec::new(), ..head.clone() }
+    TableHeader { seats, kept_out: Vec::new(), ..head.clone() }
 }
 
 fn name_in(fits: &[Fit], text: &SeatTemplate, quote: &Quote) -> Option<String> {

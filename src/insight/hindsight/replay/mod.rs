@@ -12,15 +12,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use self::again::{Most, Stored, seat_key};
+use self::again::{Stored, TableLimits, seat_key};
 pub use self::report::{Named, OfferCount, ReplayReport, SeatReplay, Skipped};
-use self::report::{ReplayTally, SeatKey, TableOutcome};
-use offerd_engine::matching::configuration::Rules;
-use offerd_engine::rate_table::record::TableHead;
+use self::report::{ReplayTally, ReplayedSeat, TableOutcome};
+use offerd_engine::matching::configuration::MatchingRules;
+use offerd_engine::rate_table::record::TableHeader;
 use offerd_engine::rate_table::table::Table;
-use offerd_engine::records::{Records, Unavailable, reading};
+use offerd_engine::records::{RecordUnavailable, Records, reading};
 use offerd_partners::Book;
-use offerd_partners::ranking::{Conversions, Estimate, Ranked, RankedBy};
+use offerd_partners::ranking::{ConversionEstimate, Conversions, Ranked, RankedBy};
 use offerd_store::tokens::Tokens;
 use offerd_store::{Store, Tree};
 
@@ -30,7 +30,7 @@ pub const STEP: usize = 64;
 /// Selects the rate tables to replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Wish {
+pub struct ReplaySelection {
     /// The earliest creation time, in Unix milliseconds.
     pub since: i64,
     /// The name of the company; `None` for all.
@@ -44,7 +44,7 @@ pub struct Wish {
 /// The progress of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Progress {
+pub struct ReplayProgress {
     /// Rate tables replayed so far.
     pub done: usize,
     /// All selected rate tables.
@@ -53,24 +53,29 @@ pub struct Progress {
 
 /// A replay in progress.
 #[derive(Debug)]
-pub struct Replay {
+pub struct TableReplay {
     records: Records,
     book: Book,
-    most: Most,
+    most: TableLimits,
     tables: Vec<Uuid>,
     done: usize,
     tally: ReplayTally,
 }
 
-impl Replay {
+impl TableReplay {
     /// Looks up the selected tables.
     ///
     /// # Errors
     /// What is wrong with the selection.
-    pub fn new(records: &Records, book: Book, rules: &Rules, wish: &Wish) -> Result<Self, String> {
+    pub fn new(
+        records: &Records,
+        book: Book,
+        rules: &MatchingRules,
+        wish: &ReplaySelection,
+    ) -> Result<Self, String> {
         let company = wish.company.as_deref().map(|name| company(&records.store, name)).transpose()?;
         let mut tables = Vec::new();
-        for made in reading::made_since::<TableHead>(&records.store, Tree::RateTables, wish.since) {
+        for made in reading::made_since::<TableHeader>(&records.store, Tree::RateTables, wish.since) {
             let (table, head) = made.map_err(|failure| failure.to_string())?;
             if company.is_none_or(|company| head.company == company) {
                 tables.push(table);
@@ -82,7 +87,10 @@ impl Replay {
         Ok(Self {
             records: records.clone(),
             book,
-            most: Most { seats: rules.matching.partners_per_lead, offers: rules.matching.offers_per_partner },
+            most: TableLimits {
+                seats: rules.matching.partners_per_lead,
+                offers: rules.matching.offers_per_partner,
+            },
             tables,
             done: 0,
             tally: ReplayTally::default(),
@@ -90,8 +98,8 @@ impl Replay {
     }
 
     /// The progress so far.
-    pub fn progress(&self) -> Progress {
-        Progress { done: self.done, total: self.tables.len() }
+    pub fn progress(&self) -> ReplayProgress {
+        ReplayProgress { done: self.done, total: self.tables.len() }
     }
 
     /// Replays the next few tables; `false` when none are left.
@@ -99,7 +107,7 @@ impl Replay {
         let end = self.tables.len().min(self.done + STEP);
         for nth in self.done..end {
             // An unreadable record is already logged.
-            if let Err(Unavailable) = self.replay(self.tables[nth]) {
+            if let Err(RecordUnavailable) = self.replay(self.tables[nth]) {
                 self.tally.skip(|skipped| &mut skipped.gone);
             }
         }
@@ -109,14 +117,14 @@ impl Replay {
 
     /// The report on the tables replayed so far.
     pub fn report(&self) -> ReplayReport {
-        let seat = |(partner, product_type): &SeatKey| self.book.seat_of(partner, *product_type);
+        let seat = |(partner, product_type): &ReplayedSeat| self.book.seat_of(partner, *product_type);
         self.tally.report(|place| seat(place).is_some_and(|seat| seat.http.is_some()))
     }
 
-    fn replay(&mut self, uuid: Uuid) -> Result<(), Unavailable> {
-        let table = reading::table(&self.records, uuid)?.ok_or(Unavailable)?;
+    fn replay(&mut self, uuid: Uuid) -> Result<(), RecordUnavailable> {
+        let table = reading::table(&self.records, uuid)?.ok_or(RecordUnavailable)?;
         let head = table.head();
-        let record = reading::lead(&self.records.store, head.lead)?.ok_or(Unavailable)?;
+        let record = reading::lead(&self.records.store, head.lead)?.ok_or(RecordUnavailable)?;
         if !table.progress().settled() {
             self.tally.skip(|skipped| &mut skipped.pending);
             return Ok(());
@@ -151,7 +159,7 @@ impl Replay {
             let name = self.records.templates.offer_name(quote.text);
             let offer = name.split('/').next().unwrap_or_default().to_owned();
             let Ranked { parts, from, seen, .. } = *ranked;
-            let estimate = Estimate { rate: parts.conversion, from, seen, beta: (1.0, 1.0) };
+            let estimate = ConversionEstimate { rate: parts.conversion, from, seen, beta: (1.0, 1.0) };
             ((seat.product_type, seat.key.clone(), offer), estimate)
         });
         Some(RankedBy { ranking, conversions: Arc::new(Conversions::recorded(believed)) })

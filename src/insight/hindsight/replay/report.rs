@@ -13,15 +13,15 @@ use offerd_partners::Quote;
 const MOST_NAMED: usize = 20;
 
 /// A partner and product type.
-pub type SeatKey = (String, ProductType);
+pub type ReplayedSeat = (String, ProductType);
 
 /// A rate table as it was, or as it would be.
 #[derive(Debug, Default)]
 pub struct TableOutcome {
     /// The seats asked.
-    pub asked: BTreeSet<SeatKey>,
+    pub asked: BTreeSet<ReplayedSeat>,
     /// The offers shown: the seat, the name in the partner's file, and the quote.
-    pub offers: Vec<(SeatKey, String, Quote)>,
+    pub offers: Vec<(ReplayedSeat, String, Quote)>,
 }
 
 record! { plain
@@ -103,7 +103,7 @@ record! { plain
 #[derive(Debug, Default)]
 pub struct ReplayTally {
     report: ReplayReport,
-    seats: BTreeMap<SeatKey, SeatReplay>,
+    seats: BTreeMap<ReplayedSeat, SeatReplay>,
 }
 
 impl ReplayTally {
@@ -138,13 +138,13 @@ impl ReplayTally {
     }
 
     /// The report. `over_http` states whether a seat is asked over HTTP.
-    pub fn report(&self, over_http: impl Fn(&SeatKey) -> bool) -> ReplayReport {
+    pub fn report(&self, over_http: impl Fn(&ReplayedSeat) -> bool) -> ReplayReport {
         let seats = self.seats.iter();
         let seats = seats.map(|(place, seat)| SeatReplay { over_http: over_http(place), ..seat.clone() });
         ReplayReport { seats: seats.collect(), ..self.report.clone() }
     }
 
-    fn seat(&mut self, place: &SeatKey) -> &mut SeatReplay {
+    fn seat(&mut self, place: &ReplayedSeat) -> &mut SeatReplay {
         self.seats.entry(place.clone()).or_insert_with(|| SeatReplay {
             partner: place.0.clone(),
             product_type: place.1,
@@ -160,7 +160,7 @@ impl ReplayTally {
 }
 
 /// The quotes of each offer before and after; a partner asked over HTTP may answer with several of one name.
-type Sides<'t> = BTreeMap<(&'t SeatKey, &'t str), (Vec<&'t Quote>, Vec<&'t Quote>)>;
+type Sides<'t> = BTreeMap<(&'t ReplayedSeat, &'t str), (Vec<&'t Quote>, Vec<&'t Quote>)>;
 
 fn side_by_side<'t>(then: &'t TableOutcome, now: &'t TableOutcome) -> Sides<'t> {
     let mut sides = Sides::new();
@@ -207,9 +207,9 @@ impl Named {
 mod tests {
     use super::*;
     use offerd_partners::quote::SpecialTerms;
-    use offerd_partners::{Fingerprint, Terms};
+    use offerd_partners::{Fingerprint, QuoteTerms};
 
-    fn place(partner: &str) -> SeatKey {
+    fn place(partner: &str) -> ReplayedSeat {
         (partner.to_owned(), ProductType::Loan)
     }
 
@@ -217,7 +217,7 @@ mod tests {
         let quote = |score: f64| Quote {
             text: Fingerprint([0; 16]),
             score,
-            terms: Terms::Special(SpecialTerms { payout: 0.0, lot: None }),
+            terms: QuoteTerms::Special(SpecialTerms { payout: 0.0, lot: None }),
             landing_url: None,
             expires_at: None,
             own: None,

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::hindsight::explanation::{OfferReason, explanation};
-use crate::hindsight::replay::{OfferCount, Replay, Wish};
-use offerd_engine::matching::Rules;
+use crate::hindsight::replay::{OfferCount, ReplaySelection, TableReplay};
+use offerd_engine::matching::MatchingRules;
 
 /// A partner of any behaviour that may also be limited, exclusive or second look.
 fn any_limited_partner(nth: usize) -> impl Strategy<Value = PartnerFile> {
@@ -38,7 +38,7 @@ fn any_limited_partner(nth: usize) -> impl Strategy<Value = PartnerFile> {
     )
 }
 
-fn rules_of_places(most: usize) -> Rules {
+fn rules_of_places(most: usize) -> MatchingRules {
     let mut rules = rules();
     rules.matching.partners_per_lead = most;
     rules
@@ -52,10 +52,10 @@ fn places_are_dealt_anew() {
         let world = World::with_rules(&partners, rules_of_places(1)).await;
         world.submit(Until::Settled).await;
         let newly_asked = |most: usize| {
-            let wish = Wish { since: 0, company: None, limit: None };
+            let wish = ReplaySelection { since: 0, company: None, limit: None };
             let rules = rules_of_places(most);
             let records = &world.matchmaker.engine().records;
-            let mut replay = Replay::new(records, book(&partners), &rules, &wish).unwrap();
+            let mut replay = TableReplay::new(records, book(&partners), &rules, &wish).unwrap();
             while replay.step() {}
             replay.report().seats.iter().map(|seat| seat.newly_asked).sum::<u64>()
         };
@@ -92,8 +92,8 @@ proptest! {
             }
 
             let engine = world.matchmaker.engine();
-            let wish = Wish { since: 0, company: None, limit: None };
-            let replay = Replay::new(&engine.records, book(&partners), &engine.configuration().rules, &wish);
+            let wish = ReplaySelection { since: 0, company: None, limit: None };
+            let replay = TableReplay::new(&engine.records, book(&partners), &engine.configuration().rules, &wish);
             let mut replay = replay.unwrap();
             while replay.step() {}
             let report = replay.report();

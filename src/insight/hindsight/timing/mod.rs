@@ -26,10 +26,10 @@ pub use self::other_timeouts::OtherTimeout;
 use self::other_timeouts::other_timeouts;
 use self::waits::{Wait, Waits};
 use offerd_engine::matching::Configuration;
-use offerd_engine::matching::ask_statistics::survival::Ending;
+use offerd_engine::matching::ask_statistics::survival::AskEnding;
 use offerd_engine::matching::ask_statistics::{AskStatistics, AskTally, EndedAsk};
 use offerd_engine::matching::late_asks::LateAsk;
-use offerd_engine::records::reading::Told;
+use offerd_engine::records::reading::AnswerContext;
 use offerd_engine::records::{Records, reading};
 use offerd_model::ProductType;
 use offerd_partners::Seat;
@@ -83,19 +83,19 @@ struct SeatAsks {
 }
 
 /// The asks of one seat: by live leads, by test leads.
-type OfSeat = [SeatAsks; 2];
+type LiveAndTestAsks = [SeatAsks; 2];
 
 #[derive(Debug, Default)]
 struct TableAsks {
     table: Uuid,
-    asks: Vec<Asked>,
+    asks: Vec<TimedAsk>,
     /// When each seat, asked or not, had its outcome, in milliseconds since the lead's arrival.
     done: Vec<u64>,
 }
 
 #[derive(Debug)]
-struct Asked {
-    seat: SeatKey,
+struct TimedAsk {
+    seat: TimedSeat,
     ask: EndedAsk,
     /// Milliseconds since the lead's arrival.
     after_ms: u64,
@@ -104,7 +104,7 @@ struct Asked {
     place: usize,
 }
 
-type SeatKey = (String, ProductType);
+type TimedSeat = (String, ProductType);
 
 /// Measures each seat since a time in Unix milliseconds and estimates the effect of other timeouts. Reads all
 /// tables created since, so it may take a while. Skips damaged records.
@@ -117,7 +117,7 @@ pub fn timings(
     statistics: &AskStatistics,
     since: i64,
 ) -> Result<Vec<SeatTiming>, ReadError> {
-    let mut seats: BTreeMap<SeatKey, OfSeat> = BTreeMap::new();
+    let mut seats: BTreeMap<TimedSeat, LiveAndTestAsks> = BTreeMap::new();
     let mut of_table = TableAsks::default();
     reading::each_answer(records, since, |told| {
         if told.head.uuid != of_table.table {
@@ -128,7 +128,7 @@ pub fn timings(
     })?;
     of_table.count(&mut seats);
 
-    let timing = |((partner, product_type), asks): (SeatKey, OfSeat)| {
+    let timing = |((partner, product_type), asks): (TimedSeat, LiveAndTestAsks)| {
         let seat = configuration.book.seat_of(&partner, product_type);
         let late = seat.and_then(|seat| configuration.clients.of(seat)).map(|client| client.late());
         let tests = asks[0].tally.is_empty();
@@ -143,19 +143,19 @@ pub fn timings(
 }
 
 impl TableAsks {
-    fn note(&mut self, told: &Told<'_>) {
-        let Told { head, seat, after_ms, elapsed_ms, outcome, .. } = *told;
+    fn note(&mut self, told: &AnswerContext<'_>) {
+        let AnswerContext { head, seat, after_ms, elapsed_ms, outcome, .. } = *told;
         let (place, waited_ms) = (self.done.len(), told.waited_ms());
         self.done.push(after_ms + elapsed_ms);
         let ask = EndedAsk::in_time(outcome, Duration::from_millis(waited_ms), head.test);
         let seat = (seat.key.clone(), seat.product_type);
-        self.asks.extend(ask.map(|ask| Asked { seat, ask, after_ms, waited_ms, place }));
+        self.asks.extend(ask.map(|ask| TimedAsk { seat, ask, after_ms, waited_ms, place }));
     }
 
     /// Counts the asks, once the whole table has been read.
-    fn count(self, seats: &mut BTreeMap<SeatKey, OfSeat>) {
+    fn count(self, seats: &mut BTreeMap<TimedSeat, LiveAndTestAsks>) {
         let done = self.done;
-        for Asked { seat, ask, after_ms, waited_ms, place } in self.asks {
+        for TimedAsk { seat, ask, after_ms, waited_ms, place } in self.asks {
             let others = done.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, done)| *done);
             let asks = &mut seats.entry(seat).or_default()[usize::from(ask.test)];
             asks.tally.count(ask);
@@ -163,7 +163,7 @@ impl TableAsks {
                 others: others.max().unwrap_or(0),
                 after: after_ms,
                 elapsed: waited_ms,
-                ended: ask.end != Some(Ending::TimedOut),
+                ended: ask.end != Some(AskEnding::TimedOut),
             });
         }
     }

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use self::redaction::Redaction;
-pub use offerd_engine::rate_table::transcript::CalledBy;
+pub use offerd_engine::rate_table::transcript::CallInitiator;
 pub use offerd_engine::records::shown_transcript::{AskTranscript, ShownCall, ShownMessage};
 use offerd_engine::records::transcripts;
-use offerd_engine::records::{Records, Unavailable, reading};
+use offerd_engine::records::{RecordUnavailable, Records, reading};
 use offerd_partners::Book;
 
 /// The transcripts of a rate table.
@@ -33,14 +33,14 @@ pub struct TableTranscript {
 /// unless `whole`. `None` if there is no such table, or its lead is erased.
 ///
 /// # Errors
-/// [`Unavailable`], already logged, when a record cannot be read.
+/// [`RecordUnavailable`], already logged, when a record cannot be read.
 pub fn of_table(
     records: &Records,
     book: &Book,
     uuid: Uuid,
     (partner, whole): (Option<&str>, bool),
     kept: Duration,
-) -> Result<Option<TableTranscript>, Unavailable> {
+) -> Result<Option<TableTranscript>, RecordUnavailable> {
     let Some((table, _)) = reading::named(records, uuid)? else { return Ok(None) };
     let (uuid, lead) = (table.head().uuid, table.head().lead);
     let Some(record) = reading::lead(&records.store, lead)? else { return Ok(None) };

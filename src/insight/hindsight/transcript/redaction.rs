@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use offerd_engine::rate_table::transcript::CalledBy;
+use offerd_engine::rate_table::transcript::CallInitiator;
 use offerd_engine::records::shown_transcript::{AskTranscript, ShownMessage};
 use offerd_model::{Attribute, AttributeValue, Lead};
 use offerd_partners::http::{HttpSource, document};
@@ -51,7 +51,7 @@ impl Redaction {
         for call in &mut ask.calls {
             call.url = self.url(&call.url);
             // A call from a partner to us is an answer too.
-            self.message(&mut call.sent, call.by == CalledBy::Offerd);
+            self.message(&mut call.sent, call.by == CallInitiator::Offerd);
             call.came.iter_mut().for_each(|came| self.message(came, false));
         }
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use super::super::{CatalogOffer, FiguresBy, Pricing, common_faults, known_to, variants};
-use super::Figures;
+use super::super::{CatalogOffer, FiguresSource, Pricing, common_faults, known_to, variants};
+use super::AnsweredFigures;
 use super::unfit::Unfit;
-use crate::check::checker::Checker;
+use crate::check::checker::PartnerFileChecker;
 use crate::declared;
-use crate::eligibility::Rule;
+use crate::eligibility::EligibilityRule;
 use crate::identity::Institution;
 use crate::template::Imprint;
 use offerd_base::declaration::{Fault, Source};
@@ -46,7 +46,7 @@ impl CatalogOffer {
     ///
     /// # Errors
     /// Why they make no valid offer.
-    pub(super) fn completed(&self, said: &toml::Table, figures: &Figures<'_>) -> Result<Self, Unfit> {
+    pub(super) fn completed(&self, said: &toml::Table, figures: &AnsweredFigures<'_>) -> Result<Self, Unfit> {
         let mut said = said.clone();
         figures.put_into(&mut said);
         if self.product_type == ProductType::Loan {
@@ -66,7 +66,7 @@ impl CatalogOffer {
         let identity = other.as_ref().unwrap_or(&self.identity);
         let (offer, pricing) = read(said, self.product_type).map_err(|faults| unfit(&faults))?;
         let known = known_to(&offer, &pricing);
-        if known.is_some_and(|known| !Rule::always().and_all(&[known]).holds(figures.facts)) {
+        if known.is_some_and(|known| !EligibilityRule::always().and_all(&[known]).holds(figures.facts)) {
             return Err(Unfit::for_others("its kind is one that only leads of `newerValues` are offered"));
         }
         let (name, landing_url) = (self.name.clone(), self.declared_url().to_owned());
@@ -124,9 +124,9 @@ fn read(said: toml::Table, product_type: ProductType) -> Result<(declared::Offer
     let fault = |key: String, message: &str| NO_FILE.fault(&key, message.trim());
     let offer = serde_path_to_error::deserialize::<_, declared::Offer>(said)
         .map_err(|error| vec![fault(error.path().to_string(), error.inner().message())])?;
-    let mut check = Checker::new(&NO_FILE);
+    let mut check = PartnerFileChecker::new(&NO_FILE);
     common_faults(&offer, &mut check);
-    let pricing = variants(&offer, product_type, FiguresBy::Partner, &mut check).pop();
+    let pricing = variants(&offer, product_type, FiguresSource::Partner, &mut check).pop();
     let faults = check.into_faults();
     match pricing {
         Some(pricing) if faults.is_empty() => Ok((offer, pricing)),

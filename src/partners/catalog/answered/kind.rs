@@ -16,7 +16,7 @@ const LIST_MAX: usize = 64;
 
 /// The required kind of a value.
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum FigureKind {
     /// A number within inclusive bounds, or a text with one.
     Number(f64, f64),
     /// An integer within inclusive bounds.
@@ -30,41 +30,41 @@ pub(super) enum Kind {
     /// One of these words.
     Word(&'static [&'static str]),
     /// A list; a single value counts as a list of one, as in XML.
-    List(&'static Kind),
+    List(&'static FigureKind),
     /// An object with these attributes; the text names it in faults.
-    Object(&'static str, Fields),
+    Object(&'static str, ObjectFields),
     /// An object with arbitrary attributes.
     Free,
 }
 
 /// The attributes of an object, grouped by kind.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fields(pub(super) &'static [(Kind, &'static [&'static str])]);
+pub(super) struct ObjectFields(pub(super) &'static [(FigureKind, &'static [&'static str])]);
 
-impl Fields {
-    pub(super) fn each(self) -> impl Iterator<Item = (&'static str, &'static Kind)> {
+impl ObjectFields {
+    pub(super) fn each(self) -> impl Iterator<Item = (&'static str, &'static FigureKind)> {
         self.0.iter().flat_map(|(kind, names)| names.iter().map(move |name| (*name, kind)))
     }
 }
 
-type Refused<T> = Result<T, Unfit>;
+type FitResult<T> = Result<T, Unfit>;
 
-pub(super) const DOLLARS: Kind = Kind::Number(0.0, 100_000_000.0);
+pub(super) const DOLLARS: FigureKind = FigureKind::Number(0.0, 100_000_000.0);
 
 /// A rate in percent: 12.5, not 0.125.
-pub(super) const PERCENT: Kind = Kind::Number(0.0, 400.0);
+pub(super) const PERCENT: FigureKind = FigureKind::Number(0.0, 400.0);
 
 /// An origination fee, percent of the amount.
-pub(super) const FEE_RATE: Kind = Kind::Number(0.0, 50.0);
+pub(super) const FEE_RATE: FigureKind = FigureKind::Number(0.0, 50.0);
 
-pub(super) const TEXTS: Kind = Kind::List(&Kind::Text);
+pub(super) const TEXTS: FigureKind = FigureKind::List(&FigureKind::Text);
 
-impl Kind {
+impl FigureKind {
     /// Parses a value.
     ///
     /// # Errors
     /// The expected kind, worded to follow the key.
-    pub(super) fn read(&self, value: &Value) -> Refused<toml::Value> {
+    pub(super) fn read(&self, value: &Value) -> FitResult<toml::Value> {
         let read = match self {
             Self::Number(least, most) => {
                 let number = number(value).filter(|number| (least..=most).contains(&number));
@@ -141,7 +141,7 @@ fn flag(value: &Value) -> Option<bool> {
     }
 }
 
-fn text(value: &Value) -> Refused<String> {
+fn text(value: &Value) -> FitResult<String> {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
@@ -154,7 +154,7 @@ fn text(value: &Value) -> Refused<String> {
     Ok(text)
 }
 
-fn word(value: &Value, words: &'static [&'static str]) -> Refused<toml::Value> {
+fn word(value: &Value, words: &'static [&'static str]) -> FitResult<toml::Value> {
     let word = value.as_str().map(str::trim).unwrap_or_default();
     match words.iter().find(|known| **known == word) {
         Some(known) => Ok((*known).into()),
@@ -165,17 +165,17 @@ fn word(value: &Value, words: &'static [&'static str]) -> Refused<toml::Value> {
     }
 }
 
-fn list(value: &Value, kind: &Kind) -> Refused<toml::Value> {
+fn list(value: &Value, kind: &FigureKind) -> FitResult<toml::Value> {
     let elements = value.as_array().map_or_else(|| std::slice::from_ref(value), Vec::as_slice);
     if elements.len() > LIST_MAX {
         return Err(format!("must have at most {LIST_MAX} elements").into());
     }
     let read = |(nth, element)| kind.read(element).map_err(|unfit: Unfit| unfit.within(&format!("[{nth}]")));
     let given = elements.iter().enumerate().filter(|(_, element)| !element.is_null());
-    given.map(read).collect::<Refused<Vec<_>>>().map(toml::Value::Array)
+    given.map(read).collect::<FitResult<Vec<_>>>().map(toml::Value::Array)
 }
 
-fn object(value: &Value, noun: &str, fields: Fields) -> Refused<toml::Value> {
+fn object(value: &Value, noun: &str, fields: ObjectFields) -> FitResult<toml::Value> {
     let object = value.as_object().ok_or_else(|| Unfit::from(format!("must be an object: {noun}")))?;
     let mut table = toml::Table::new();
     for (name, value) in object.iter().filter(|(_, value)| !value.is_null()) {
@@ -197,24 +197,24 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const OBJECT: Kind = Kind::Object(
+    const OBJECT: FigureKind = FigureKind::Object(
         "Thing",
-        Fields(&[
-            (Kind::Number(0.0, 100.0), &["fee"]),
-            (Kind::List(&Kind::Word(&["daily", "weekly"])), &["words"]),
+        ObjectFields(&[
+            (FigureKind::Number(0.0, 100.0), &["fee"]),
+            (FigureKind::List(&FigureKind::Word(&["daily", "weekly"])), &["words"]),
         ]),
     );
 
     #[test]
     fn values_are_taken_in_the_forms_that_json_and_xml_have() {
         for (kind, value, read) in [
-            (Kind::Number(0.0, 10.0), json!(" 2.5 "), toml::Value::Float(2.5)),
-            (Kind::Number(0.0, 10.0), json!(2), toml::Value::Float(2.0)),
-            (Kind::Whole(0, 10), json!("3"), toml::Value::Integer(3)),
-            (Kind::Flag, json!("True"), toml::Value::Boolean(true)),
-            (Kind::Text, json!(36), "36".into()),
-            (Kind::Word(&["daily"]), json!("daily "), "daily".into()),
-            (Kind::List(&Kind::Text), json!("only"), vec!["only"].into()),
+            (FigureKind::Number(0.0, 10.0), json!(" 2.5 "), toml::Value::Float(2.5)),
+            (FigureKind::Number(0.0, 10.0), json!(2), toml::Value::Float(2.0)),
+            (FigureKind::Whole(0, 10), json!("3"), toml::Value::Integer(3)),
+            (FigureKind::Flag, json!("True"), toml::Value::Boolean(true)),
+            (FigureKind::Text, json!(36), "36".into()),
+            (FigureKind::Word(&["daily"]), json!("daily "), "daily".into()),
+            (FigureKind::List(&FigureKind::Text), json!("only"), vec!["only"].into()),
         ] {
             assert_eq!(kind.read(&value), Ok(read), "{value}");
         }
@@ -243,9 +243,16 @@ mod tests {
             assert!(refused.reason.starts_with(wanted), "{}", refused.reason);
             assert!(!refused.reason.contains("canary"), "{}", refused.reason);
         }
-        let long = Kind::Text.read(&json!("x".repeat(TEXT_BYTES_MAX + 1))).unwrap_err();
+        let long = FigureKind::Text.read(&json!("x".repeat(TEXT_BYTES_MAX + 1))).unwrap_err();
         assert_eq!(long.reason, "must be at most 4096 bytes");
-        let kinds = [Kind::Whole(0, 5), Kind::Flag, Kind::Url, Kind::Uuid, Kind::Instant, Kind::Free];
+        let kinds = [
+            FigureKind::Whole(0, 5),
+            FigureKind::Flag,
+            FigureKind::Url,
+            FigureKind::Uuid,
+            FigureKind::Instant,
+            FigureKind::Free,
+        ];
         for kind in kinds {
             let refused = kind.read(&json!("canary.5")).unwrap_err();
             assert!(refused.reason.starts_with("must be") && !refused.reason.contains("canary"), "{kind:?}");

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub use figure::Figure;
+pub use figure::AnsweredFigure;
 pub use money::{MoneyRules, PaymentBy};
 pub use unfit::Unfit;
 
@@ -39,13 +39,13 @@ const REQUIRED: &[(ProductType, &[&str])] = &[
 
 /// The answered figures of one offer.
 #[derive(Debug, Clone)]
-pub struct Figures<'f> {
+pub struct AnsweredFigures<'f> {
     rules: Arc<MoneyRules>,
     facts: &'f Facts<'f>,
-    given: Vec<(Figure, toml::Value)>,
+    given: Vec<(AnsweredFigure, toml::Value)>,
 }
 
-impl<'f> Figures<'f> {
+impl<'f> AnsweredFigures<'f> {
     /// No figures yet, of an offer to a lead under the rules of a file.
     pub fn under(rules: Arc<MoneyRules>, facts: &'f Facts<'f>) -> Self {
         Self { rules, facts, given: Vec::new() }
@@ -60,7 +60,7 @@ impl<'f> Figures<'f> {
     ///
     /// # Errors
     /// The expected kind, worded to follow its name.
-    pub fn set(&mut self, figure: Figure, value: &Value) -> Result<(), Unfit> {
+    pub fn set(&mut self, figure: AnsweredFigure, value: &Value) -> Result<(), Unfit> {
         self.given.push((figure, figure.kind().read(value)?));
         Ok(())
     }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Figures;
+use super::AnsweredFigures;
 use super::unfit::Unfit;
 use crate::catalog::{Pricing, Quoted};
-use crate::quote::{LoanTerms, MortgageTerms, Spread, Terms};
+use crate::quote::{LoanTerms, MortgageTerms, QuoteTerms, Spread};
 use crate::template::Template;
 use crate::{Facts, finance};
 use offerd_model::State;
@@ -99,7 +99,7 @@ impl MoneyRules {
     }
 }
 
-impl Figures<'_> {
+impl AnsweredFigures<'_> {
     /// Returns a doubt about an offer that is shown nevertheless, if any.
     ///
     /// # Errors
@@ -110,23 +110,23 @@ impl Figures<'_> {
         pricing: &Pricing,
     ) -> Result<Option<&'static str>, Unfit> {
         let (rates, apr) = match terms {
-            Terms::Loan(terms) => (vec![terms.apr], Some(terms.apr)),
-            Terms::Mortgage(terms) => {
+            QuoteTerms::Loan(terms) => (vec![terms.apr], Some(terms.apr)),
+            QuoteTerms::Mortgage(terms) => {
                 let (interest_rate, apr) = (Spread::exactly(terms.interest_rate), Spread::exactly(terms.apr));
                 (vec![interest_rate, apr], Some(apr))
             }
-            Terms::Card(_) | Terms::Savings(_) | Terms::Special(_) => (Vec::new(), None),
+            QuoteTerms::Card(_) | QuoteTerms::Savings(_) | QuoteTerms::Special(_) => (Vec::new(), None),
         };
         self.not_a_fraction(&rates)?;
         self.within_bounds(apr)?;
         if let Some(apr) = apr {
-            self.below_cap(apr, matches!(terms, Terms::Mortgage(_)))?;
+            self.below_cap(apr, matches!(terms, QuoteTerms::Mortgage(_)))?;
         }
         let off = match (terms, pricing) {
-            (Terms::Loan(terms), Pricing::Loan(loan)) if self.has_payment() => {
+            (QuoteTerms::Loan(terms), Pricing::Loan(loan)) if self.has_payment() => {
                 amount.zip(loan.months()).map(|(amount, months)| loan_payment_off(terms, amount, months))
             }
-            (Terms::Mortgage(terms), _) if self.has_payment() => {
+            (QuoteTerms::Mortgage(terms), _) if self.has_payment() => {
                 amount.map(|amount| mortgage_payment_off(terms, amount))
             }
             _ => None,

@@ -1,13 +1,13 @@
 //! Builds the terms of a quote from answered figures.
 
 use super::super::{Quoted, STATIC_SUITABILITY, hundredths, mortgage, suitability, thousandths};
-use super::Figures;
+use super::AnsweredFigures;
 use super::unfit::Unfit;
 use crate::finance;
-use crate::quote::{CardTerms, LoanTerms, MortgageTerms, SavingsTerms, Spread, Terms};
+use crate::quote::{CardTerms, LoanTerms, MortgageTerms, QuoteTerms, SavingsTerms, Spread};
 use offerd_model::{CompoundingMethod, MortgageAdjustmentType};
 
-impl Figures<'_> {
+impl AnsweredFigures<'_> {
     /// The terms of a loan, and the amount that they are for; `declared` is the amount range of the file.
     pub(super) fn loan(&self, months: Option<u32>, declared: Option<(f64, f64)>) -> Result<Quoted, Unfit> {
         let requested = self.facts.loan_amount();
@@ -50,14 +50,14 @@ impl Figures<'_> {
             return Err("its ends are the wrong way round".into());
         }
         let suitability = suitability(terms.pre_approved, terms.pre_qualified, false);
-        Ok((Terms::Loan(terms), suitability, Some(amount)))
+        Ok((QuoteTerms::Loan(terms), suitability, Some(amount)))
     }
 
     pub(super) fn card(&self) -> Quoted {
         let [pre_qualified, pre_approved, pre_selected] =
             ["pre_qualified", "pre_approved", "pre_selected"].map(|name| self.flag(name));
         let suitability = suitability(pre_approved, pre_qualified, pre_selected);
-        (Terms::Card(CardTerms { pre_qualified, pre_approved, pre_selected }), suitability, None)
+        (QuoteTerms::Card(CardTerms { pre_qualified, pre_approved, pre_selected }), suitability, None)
     }
 
     /// The terms of a mortgage, and the amount that they are for.
@@ -87,7 +87,7 @@ impl Figures<'_> {
             adjustment_type: adjustment.unwrap_or_else(|| mortgage::adjustment(price_adjustment)),
             ..declared
         };
-        Ok((Terms::Mortgage(terms), STATIC_SUITABILITY, Some(amount)))
+        Ok((QuoteTerms::Mortgage(terms), STATIC_SUITABILITY, Some(amount)))
     }
 
     pub(super) fn savings(&self, compounding: CompoundingMethod) -> Result<Quoted, Unfit> {
@@ -96,7 +96,7 @@ impl Figures<'_> {
         let computed = || finance::annual_percentage_yield(rate, compounding);
         let annual_percent_yield = hundredths(given.unwrap_or_else(computed));
         let terms = SavingsTerms { rate: thousandths(rate), annual_percent_yield };
-        Ok((Terms::Savings(terms), STATIC_SUITABILITY, None))
+        Ok((QuoteTerms::Savings(terms), STATIC_SUITABILITY, None))
     }
 
     fn spread(&self, one: &str, low: &str, high: &str) -> Option<Spread> {

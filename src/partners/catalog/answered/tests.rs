@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::catalog::Unfit;
-use crate::http::{Answered, Asked, Exchange, Given, Reading, Received};
+use crate::http::{AnswerReading, Answered, AskContext, Given, PartnerExchange, Received};
 use crate::offer_json::{OfferPlace, write_offer};
 use crate::{Book, Facts};
 use offerd_model::{
@@ -59,12 +59,12 @@ fn load(file: &str) -> Result<Book, String> {
 }
 
 /// The reading of an answer with these offers, and each offer as a client sees it.
-fn answered(file: &str, offers: &Value, lead: &Value) -> (Reading, Vec<Value>) {
+fn answered(file: &str, offers: &Value, lead: &Value) -> (AnswerReading, Vec<Value>) {
     let book = load(file).unwrap_or_else(|faults| panic!("{faults}"));
     let lead = Lead::read(lead.to_string().as_bytes()).unwrap_or_else(|_| panic!("it is a lead"));
     let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
     let facts = Facts::new(&lead, now, CreditBands::Current);
-    let asked = Asked { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
+    let asked = AskContext { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let body = json!({ "offers": offers }).to_string();
     let received = Received { status: StatusCode::OK, headers: &headers, body: body.as_bytes() };
@@ -72,7 +72,7 @@ fn answered(file: &str, offers: &Value, lead: &Value) -> (Reading, Vec<Value>) {
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
     let given = Given::of(&facts, &asked);
     let source = seat.http.as_ref().unwrap();
-    let reading = source.answer(&Exchange::default(), received, &given, &facts, &fitting).unwrap();
+    let reading = source.answer(&PartnerExchange::default(), received, &given, &facts, &fitting).unwrap();
     // If none can be shown, the answer has failed.
     let quotes = if let Answered::Offers(quotes) = &reading.answered { &quotes[..] } else { &[] };
     let shown = quotes.iter().map(|quote| {

@@ -5,7 +5,7 @@ use super::*;
 /// Nodes that share a cap, each with its batch in memory, and their shared record.
 struct Several {
     cap: u32,
-    record: HandedOut,
+    record: CapGrants,
     nodes: Vec<Node>,
     /// Asks of all nodes, as counted from the records.
     asked: u32,
@@ -32,7 +32,7 @@ enum Step {
 
 impl Several {
     fn of(cap: u32, nodes: u32) -> Self {
-        let mut several = Self { cap, record: HandedOut::default(), nodes: Vec::new(), asked: 0 };
+        let mut several = Self { cap, record: CapGrants::default(), nodes: Vec::new(), asked: 0 };
         (0..nodes).for_each(|_| several.join());
         several
     }
@@ -59,7 +59,7 @@ impl Several {
         }
         let (cap, nodes) = (self.cap, self.nodes.len() as u32);
         let node = &mut self.nodes[place];
-        self.record.hold(node.id, node.asked, Wish { cap, nodes, wants: node.wants, is_idle });
+        self.record.hold(node.id, node.asked, GrantRequest { cap, nodes, wants: node.wants, is_idle });
         node.granted = self.record.granted(node.id);
         node.wants = false;
     }
@@ -181,10 +181,10 @@ fn what_a_process_had_asked_that_crashed_is_counted_from_the_records_and_what_it
 #[test]
 fn a_record_is_read_again_when_more_is_needed_and_now_and_then_but_not_each_time_in_vain() {
     let (partner, product_type) = ("p".to_owned(), ProductType::Loan);
-    let capped = Capped { partner, product_type, period: Period::Day, span: 0..1_000_000 };
-    let mut batch = Batch::empty(&capped, 0);
+    let capped = SeatCap { partner, product_type, period: Period::Day, span: 0..1_000_000 };
+    let mut batch = CapBatch::empty(&capped, 0);
     assert!(batch.wish(0, 10, 2).is_some_and(|wish| wish.wants) && batch.is_short());
-    let read = Read { at: 0, cap: 10, nodes: 2, asked: 0, left: 4 };
+    let read = CapRead { at: 0, cap: 10, nodes: 2, asked: 0, left: 4 };
     (batch.granted, batch.is_wanted, batch.read) = (4, false, Some(read));
     batch.count(5, 1);
     assert_eq!(batch.wish(5, 10, 2), None);
@@ -192,7 +192,7 @@ fn a_record_is_read_again_when_more_is_needed_and_now_and_then_but_not_each_time
     assert!(batch.wish(SOON, 10, 2).is_some(), "others are to know what was asked");
     batch.count(6, 1);
     assert!(batch.is_short() && batch.wish(6, 10, 2).is_some_and(|wish| wish.wants));
-    batch.read = Some(Read { left: 0, at: 6, asked: 2, ..read });
+    batch.read = Some(CapRead { left: 0, at: 6, asked: 2, ..read });
     assert!(!batch.is_short() && batch.wish(7, 10, 2).is_none());
     assert!(batch.wish(6 + IN_VAIN, 10, 2).is_some());
 }

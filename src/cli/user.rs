@@ -190,7 +190,7 @@ fn sheet(users: &[ListedUser]) -> Sheet {
         "signs in" => match (user.disabled, user.has_password) {
             (true, _) => "disabled",
             (false, true) => "with a password",
-            (false, false) => "has set no password",
+            (false, false) => "no password yet",
         },
         "since": Time => user.created_at,
     })

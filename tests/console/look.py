@@ -291,14 +291,14 @@ def persons(page, admin, email, out, scheme):
     expect(page.get_by_role("heading", name="2 leads", exact=True)).to_be_visible()
     assert email not in page.url
     seen("persons_found")
-    give = page.get_by_role("region", name="Give them what is held")
+    give = page.get_by_role("region", name="Export their data")
     give.get_by_label("Why").fill("letter 4711")
     with page.expect_download() as download:
         give.get_by_role("button").click()
     assert len(json.loads(download.value.path().read_text())["leads"]) == 2
     end = page.get_by_role("region", name="Erase them")
     end.get_by_label("Why").fill("letter 4711")
-    end.get_by_label("All 2 leads are to be erased").check()
+    end.get_by_label("Erase all 2 leads for good").check()
     end.get_by_role("button").click()
     expect(page.get_by_role("heading", name="2 leads are erased")).to_be_visible()
     expect(page.get_by_role("button", name="Print")).to_be_visible()

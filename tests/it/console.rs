@@ -141,7 +141,7 @@ async fn now_begins_with_what_needs_attention() {
     let text = tokio::time::timeout(crate::kit::PATIENCE, waiting).await.expect("the alert is shown");
     let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
     assert!(place("Needs attention") < place("Payouts today"));
-    assert!(place("Payouts today") < place("Leads taken in"));
+    assert!(place("Payouts today") < place("Leads accepted"));
     assert!(text.contains("/console/handbook/metrics#the-last-backup-is-old"));
     let alerts = html(&daemon, "/console/alerts").await;
     assert!(alerts.contains(">OfferdBackupOld</th>") && alerts.contains("Nobody is told"), "{alerts}");
@@ -200,12 +200,12 @@ async fn what_happens_is_on_the_page_a_moment_later() {
     daemon.submit(sample("personal_loan")).await;
     let now = until(&daemon, "/console", "1 in the last minute").await;
     assert!(
-        tile(&now, "Leads taken in").contains("1 in the last minute"),
+        tile(&now, "Leads accepted").contains("1 in the last minute"),
         "who is refused is no lead: {now}"
     );
     assert!(tile(&now, "Answered 4xx").contains("<p class=\"figure\">3<small>"), "{now}");
     assert!(tile(&now, "Answered 5xx").contains("<p class=\"figure\">0<small>"), "{now}");
-    assert!(tile(&now, "Submit, 99 of 100 within").contains("refusals included"), "{now}");
+    assert!(tile(&now, "p99 submit latency").contains("refusals included"), "{now}");
     let partners = html(&daemon, "/console/partners").await;
     assert!(partners.contains("/console/partners/northquill_lending"));
 }

@@ -112,7 +112,7 @@ async fn each_stage_is_counted_by_product_and_company_and_once_over_a_crash() {
     }
     assert!(page.contains("<td>$100</td>"), "dollars are told as such: {page}");
     let stranger = html(&daemon, "/console/funnel?leads=test").await;
-    assert!(stranger.contains("Nothing in this time"), "tests are counted apart: {stranger}");
+    assert!(stranger.contains("Nothing in this period"), "tests are counted apart: {stranger}");
     let others = "leads=live\">3 live leads</a>";
     assert!(
         stranger.contains(others) && !page.contains("there are <a"),

@@ -99,7 +99,7 @@ async fn the_leads_of_a_person_are_found_given_and_erased_with_a_receipt_from_th
     }
     assert_eq!(daemon.get(&format!("/leads/{other}")).await.status, 200);
     let gone = text(&operator.post("/console/persons", &[("contact", PHONE)]).await);
-    assert!(gone.contains(">0 leads</h2>") && gone.contains("No lead is found by this"), "{gone}");
+    assert!(gone.contains(">0 leads</h2>") && gone.contains("No lead has this contact"), "{gone}");
     assert!(!gone.contains("/console/persons/erase"), "there is nothing to erase: {gone}");
     let again = text(&operator.post("/console/persons/erase", &sure).await);
     assert!(again.contains("Nothing was erased"), "{again}");

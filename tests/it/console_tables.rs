@@ -112,14 +112,14 @@ async fn a_search_for_what_there_is_not_says_so_beside_the_form() {
     ] {
         assert!(told.contains(wanted), "{wanted}: {told}");
     }
-    assert!(!told.contains(&path(&table)) && !told.contains("were looked at"), "{told}");
+    assert!(!told.contains(&path(&table)) && !told.contains("No match among"), "{told}");
     let turned = html(&daemon, "/console/rateTables?from=2026-11-02&to=2026-11-01").await;
     assert!(turned.contains("from must be no later than to"), "{turned}");
     let found = html(&daemon, "/console/rateTables?outcome=offers&product=loan").await;
     assert!(found.contains(&path(&table)), "{found}");
     let left = html(&daemon, "/console/rateTables?partner=nobody").await;
     let kept = "<option value=\"nobody\" selected>nobody (has no file)</option>";
-    assert!(left.contains(kept) && left.contains("None of the 1 that were looked at"), "{left}");
+    assert!(left.contains(kept) && left.contains("No match among the 1 rate tables searched"), "{left}");
 }
 
 #[tokio::test]
@@ -133,10 +133,7 @@ async fn a_search_that_stops_at_its_limit_says_so_and_goes_on_from_there() {
         submitted(&daemon, &lead(&[])).await;
     }
     let stopped = html(&daemon, "/console/rateTables?outcome=no_offers").await;
-    assert!(
-        stopped.contains("this one has looked at 20") && stopped.contains("Go on from there"),
-        "{stopped}"
-    );
+    assert!(stopped.contains("this one covered 20") && stopped.contains("Continue the search"), "{stopped}");
     assert!(daemon.metrics().await.contains("offerd_console_searches_stopped_total 1"));
     let next = stopped.split("href=\"/console/rateTables?").find(|rest| rest.contains("before=")).unwrap();
     let next = next.split('"').next().unwrap().replace("&amp;", "&");

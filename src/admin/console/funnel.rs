@@ -105,7 +105,7 @@ fn product() -> Dimension {
 /// The query of the page, by days or months.
 fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery, Failure> {
     let zone = counted.zone();
-    let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not what this page offers"));
+    let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not a choice on this page"));
     let mut filters = Vec::new();
     if let Some(company) = visit.query_value("company") {
         let company: Uuid = company.parse().map_err(|_| wrong("company"))?;
@@ -144,8 +144,8 @@ fn tables(
         let uuid = companies.iter().find(|(_, known)| known == name).map_or(name, |(uuid, _)| uuid);
         (name.clone(), with(visit, "company", uuid), written(&counted.figures))
     };
-    let note = "A lead that asks for several products counts in each of their rows, and once above. A rate table counts in the \
-                row of a product when a partner for it had a place at the table.";
+    let note = "A lead that asks for several products counts in each of their rows, and once above. A rate \
+        table counts in the row of a product when it has a partner for that product.";
     let more =
         format!("Only the {COMPANIES} companies with the most leads; choose one above to see another.");
     let products = ProductType::ALL.iter().filter_map(of_product).collect();
@@ -165,8 +165,8 @@ fn stages(sum: &Figures) -> Vec<Value> {
         ("Rate tables", "appSubmitted in lead_events", Some(sum.rate_tables), of_leads),
         ("With offers", "answers of complete rate_tables", Some(sum.with_offers), of_leads),
         ("Clicks", "offerClicked in lead_events", Some(sum.clicks), of_leads),
-        ("Applied", "applied in lead_events, less those taken back", sum.applied, of_clicks),
-        ("Funded", "funded in lead_events, less those taken back", sum.funded, of_clicks),
+        ("Applied", "applied in lead_events, without reversed ones", sum.applied, of_clicks),
+        ("Funded", "funded in lead_events, without reversed ones", sum.funded, of_clicks),
     ];
     let most = counts.iter().filter_map(|(_, _, count, _)| *count).max().unwrap_or_default();
     let stage = |(name, source, count, of): (_, _, Option<i64>, Option<(i64, _)>)| {

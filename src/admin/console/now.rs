@@ -66,20 +66,20 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
 /// The tiles, from leads to disk.
 fn tiles(lately: &RecentReadings, limit: usize) -> Result<Vec<Value>, Failure> {
     let taken_in = format!("{} in the last minute", lately.count(|at| at.leads));
-    let room = format!("of {} at most", figures::count(limit as f64));
+    let room = format!("limit: {}", figures::count(limit as f64));
     let offered = share(lately.grown(|at| at.offered), lately.grown(|at| at.asked));
     let offered = format!("{} with offers", known(offered, figures::percent));
-    let turned_away = format!("{} turned away in the last minute", lately.count(|at| at.refused));
-    let written = format!("{} written a second", lately.rate(|at| at.commits.count()));
-    let leads = ("Leads taken in", "offerd_http_requests_total, status 200");
-    let submits = ("Submit, 99 of 100 within", metrics::HTTP_REQUEST_SECONDS);
-    let polls = ("Poll, 99 of 100 within", metrics::HTTP_REQUEST_SECONDS);
-    let commits = ("Commit, 99 of 100 within", metrics::STORE_COMMIT_SECONDS);
+    let turned_away = format!("{} refused in the last minute", lately.count(|at| at.refused));
+    let written = format!("{} written per second", lately.rate(|at| at.commits.count()));
+    let leads = ("Leads accepted", "offerd_http_requests_total, status 200");
+    let submits = ("p99 submit latency", metrics::HTTP_REQUEST_SECONDS);
+    let polls = ("p99 poll latency", metrics::HTTP_REQUEST_SECONDS);
+    let commits = ("p99 commit latency", metrics::STORE_COMMIT_SECONDS);
     let tiles = [
         lately.growing(leads, |at| at.leads, taken_in),
         lately.within(submits, |at| &at.submits, halves_of_all),
         lately.standing(("Open rate tables", metrics::OPEN_TABLES), |at| at.open_tables, room),
-        lately.growing(("Asks of partners ended", metrics::PARTNER_OUTCOMES), |at| at.asked, offered),
+        lately.growing(("Asks finished", metrics::PARTNER_OUTCOMES), |at| at.asked, offered),
         lately.growing(("Requests", metrics::HTTP_REQUESTS), |at| at.requests, turned_away),
         lately.answers(("Answered 4xx", "offerd_http_requests_total, status 4xx"), |at| at.faulty),
         lately.answers(("Answered 5xx", "offerd_http_requests_total, status 5xx"), |at| at.failed),
@@ -107,7 +107,7 @@ impl RecentReadings<'_> {
 
     /// The tile of a counter.
     fn growing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value, Failure> {
-        tile(head, (self.rate(of), "a second"), note, trend::rate(self.quarter, SPARKS, of))
+        tile(head, (self.rate(of), "per second"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
     /// The tile of a gauge.
@@ -119,9 +119,9 @@ impl RecentReadings<'_> {
     fn answers(&self, head: TileLabel, of: ReadingFigure) -> Result<Value, Failure> {
         let note = match share(self.grown(of), self.grown(|at| at.requests)) {
             Some(share) => format!("{} of all answers", figures::percent(share)),
-            None => "nothing was answered".to_owned(),
+            None => "no answers".to_owned(),
         };
-        tile(head, (self.count(of), "in a minute"), note, trend::rate(self.quarter, SPARKS, of))
+        tile(head, (self.count(of), "per minute"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
     /// The tile of a p99 over the last minute.
@@ -150,7 +150,7 @@ fn tile(
 
 fn halves(distribution: &Distribution) -> String {
     match distribution.quantile(0.5) {
-        Some(half) => format!("{} in half of them", figures::seconds(half)),
+        Some(half) => format!("p50: {}", figures::seconds(half)),
         None => "none in the last minute".to_owned(),
     }
 }
@@ -164,15 +164,14 @@ fn halves_of_all(requests: &Distribution) -> String {
 fn charts(hour: &[MetricsReading]) -> Result<Vec<(&'static str, Value)>, Failure> {
     let flow = Chart {
         id: "flow".to_owned(),
-        title: "Leads and rate tables a second".to_owned(),
-        description: "Leads taken in and rate tables completed a second, over the last hour at most."
-            .to_owned(),
+        title: "Leads and rate tables per second".to_owned(),
+        description: "Leads accepted and rate tables completed per second, over the last hour.".to_owned(),
         source: "offerd_http_requests_total, offerd_rate_tables_settled_total".to_owned(),
-        unit: "a second",
+        unit: "per second",
         ..Chart::default()
     };
     let flow_lines = [
-        ChartLine { name: "leads taken in".into(), points: trend::rate(hour, POINTS, |at| at.leads) },
+        ChartLine { name: "leads accepted".into(), points: trend::rate(hour, POINTS, |at| at.leads) },
         ChartLine {
             name: "rate tables completed".into(),
             points: trend::rate(hour, POINTS, |at| at.settled),
@@ -180,10 +179,10 @@ fn charts(hour: &[MetricsReading]) -> Result<Vec<(&'static str, Value)>, Failure
     ];
     let times = Chart {
         id: "times".to_owned(),
-        title: "Time within which 99 of 100 were answered".to_owned(),
+        title: "p99 latency".to_owned(),
         description:
-            "Submits, polls and commits: time within which 99 of 100 were through, refused ones too, \
-                      estimated within buckets as Prometheus does."
+            "p99 of submits, polls and commits, refused ones included, estimated from buckets as Prometheus \
+                does."
                 .to_owned(),
         source: "offerd_http_request_seconds, offerd_store_commit_seconds".to_owned(),
         unit: "time",

@@ -336,7 +336,7 @@ fn bars(figure: Figure, report: &Report) -> (String, Vec<Value>) {
         }
     };
     let heading = match report.rows.len() {
-        all if all > BARS => format!("{}, the greatest {BARS} of {all}", heading(figure, report)),
+        all if all > BARS => format!("{}: top {BARS} of {all}", heading(figure, report)),
         _ => heading(figure, report),
     };
     (heading, rows.into_iter().map(bar).collect())

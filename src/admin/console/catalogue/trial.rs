@@ -61,7 +61,7 @@ fn view(
 }
 
 fn product(name: Option<&str>) -> Result<ProductType, Failure> {
-    let wrong = || Failure::bad_request("`product` is not what this page offers");
+    let wrong = || Failure::bad_request("`product` is not a choice on this page");
     name.map_or(Ok(ProductType::Loan), |name| ProductType::from_wire(name).ok_or_else(wrong))
 }
 

@@ -144,7 +144,10 @@ async fn now_begins_with_what_needs_attention() {
     assert!(place("Payouts today") < place("Leads accepted"));
     assert!(text.contains("/console/handbook/metrics#the-last-backup-is-old"));
     let alerts = html(&daemon, "/console/alerts").await;
-    assert!(alerts.contains(">OfferdBackupOld</th>") && alerts.contains("Nobody is told"), "{alerts}");
+    assert!(
+        alerts.contains(">OfferdBackupOld</th>") && alerts.contains("Nobody receives alerts"),
+        "{alerts}"
+    );
 }
 
 #[tokio::test]
@@ -235,7 +238,7 @@ async fn every_page_hears_of_the_daemon_and_only_what_changes_is_sent_anew() {
     let handbook = kept_open(&daemon, "/console/handbook", 2).await;
     assert_eq!(handbook.matches("<h1").count(), 1, "a page that never changes is not sent again");
     let (_, second) = handbook.rsplit_once("event: page").unwrap();
-    assert!(second.contains("id=\"standing\" data-live") && second.contains("taking leads"), "{second}");
+    assert!(second.contains("id=\"standing\" data-live") && second.contains("accepting leads"), "{second}");
     let page = html(&daemon, "/console/handbook").await;
     assert!(
         page.contains("data-beat=\"5\"") && page.contains("id=\"contact\" class=\"pill bad\" role=\"alert\"")
@@ -387,7 +390,7 @@ async fn a_refused_reload_is_told_at_once_and_only_until_the_next() {
     let broken = daemon.partners().join("broken.toml");
     std::fs::write(&broken, "[partner]\nname = 7\n").unwrap();
     let refused = reload().await;
-    assert!(refused.contains("Not taken in") && refused.contains(">1 since the start"), "{refused}");
+    assert!(refused.contains("Not applied") && refused.contains(">1 since the start"), "{refused}");
     assert!(html(&daemon, "/console").await.contains("last one refused"));
     std::fs::remove_file(broken).unwrap();
     let taken = reload().await;
@@ -493,7 +496,7 @@ async fn the_system_page_tells_of_settings_store_and_log() {
     let token = csrf(&text);
     assert_eq!(send(&daemon, "/console/system/check", &[("csrf", &token)], &[]).await.status, 303);
     let checked = async {
-        while !html(&daemon, "/console/system").await.contains("everything is as it was written") {
+        while !html(&daemon, "/console/system").await.contains("all records are intact") {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     };

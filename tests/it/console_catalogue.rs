@@ -33,7 +33,7 @@ async fn offers_are_searched_and_paged() {
     let clicked = html(&daemon, "/console/catalogue?q=AMBERWICK").await;
     assert!(clicked.contains("$4.50 per click"), "{clicked}");
     let nothing = html(&daemon, "/console/catalogue?q=%3Cscript%3E").await;
-    assert!(nothing.contains("No offer has all of these words") && nothing.contains("&lt;script&gt;"));
+    assert!(nothing.contains("No offer matches all of these words") && nothing.contains("&lt;script&gt;"));
     for query in ["page=0", "page=x", "product=moon"] {
         assert_eq!(page(&daemon, &format!("/console/catalogue?{query}")).await.status, 400, "{query}");
     }
@@ -57,7 +57,7 @@ async fn a_lead_is_tried_and_nothing_of_it_is_kept() {
     );
     assert!(verdict.contains("<code>personal</code>"), "{verdict}");
     assert!(verdict.contains("<code>personalInformation.state</code> in NY<span class=\"found\">WA</span>"));
-    assert!(verdict.contains("1 more seat is for other products"), "{verdict}");
+    assert!(verdict.contains("1 partner product not requested by this lead"), "{verdict}");
     assert!(html(&daemon, "/console/rateTables").await.contains("No lead has asked for a rate table yet"));
 }
 

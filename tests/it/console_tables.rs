@@ -66,7 +66,7 @@ async fn a_table_is_found_by_each_uuid_and_tells_who_was_asked_and_why_others_di
         assert!(
             found.contains("<code>personalInformation.state</code> in NY<span class=\"found\">WA</span>")
         );
-        assert!(found.contains("1 more seat is for product types that this lead does not ask for"));
+        assert!(found.contains("1 partner product not requested by this lead"));
         assert!(found.contains(offer.as_str().unwrap()), "the offer stands as the client sees it");
         assert!(!found.contains(SSN) && !found.contains("Marenka"), "a person is masked");
     }
@@ -85,7 +85,7 @@ async fn second_look_is_drawn_where_it_began() {
 async fn what_no_record_has_is_said_and_not_invented() {
     let daemon = daemon().await;
     assert!(html(&daemon, "/console/rateTables").await.contains("No lead has asked for a rate table yet"));
-    assert!(html(&daemon, "/console/rateTables?find=tomorrow").await.contains("That is no uuid"));
+    assert!(html(&daemon, "/console/rateTables?find=tomorrow").await.contains("This is not a uuid"));
     let nobody = "01a1fcce-e71a-773e-b126-244629fac000";
     let missing = html(&daemon, &format!("/console/rateTables?find={nobody}")).await;
     assert!(missing.contains("No lead, rate table or offer has this uuid"));
@@ -282,7 +282,7 @@ async fn a_table_tells_what_it_has_brought() {
     let click = table["loanOffers"][0]["url"].as_str().unwrap().to_owned();
     assert!((300..400).contains(&daemon.request(Method::GET, &click, "", "").await.status));
     let after = html(&daemon, &path(&table)).await;
-    assert!(after.contains("1 click on these offers") && after.contains("what was done since"), "{after}");
+    assert!(after.contains("1 click on these offers") && after.contains("later events"), "{after}");
 }
 
 #[tokio::test]
@@ -312,7 +312,10 @@ async fn tables_are_found_by_the_client_tags_of_their_leads() {
     }
 
     let one = html(&daemon, &path(&spring)).await;
-    assert!(one.contains("href=\"/console/rateTables?tag=campaign%3Dspring\">others of it</a>"), "{one}");
+    assert!(
+        one.contains("href=\"/console/rateTables?tag=campaign%3Dspring\">others with this tag</a>"),
+        "{one}"
+    );
     assert!(!one.contains("kept back"), "only tags that are counted are shown: {one}");
     let erased = daemon.command(&["lead", "erase", both["leadUuid"].as_str().unwrap()]);
     assert!(erased.status.success(), "{}", String::from_utf8_lossy(&erased.stderr));

@@ -482,5 +482,5 @@ async fn a_word_that_the_file_does_not_know_declines_and_is_counted() {
     let page = format!("{}/console/partners/far", daemon.admin);
     let page = daemon.request_with(Method::GET, &page, "", &cookie, String::new()).await;
     let page = String::from_utf8(page.body.to_vec()).unwrap();
-    assert!(page.contains("Words that its file does not know") && page.contains("MOON = "), "{page}");
+    assert!(page.contains("Reject reasons missing from its file") && page.contains("MOON = "), "{page}");
 }

@@ -548,11 +548,11 @@ async fn a_console_that_nobody_signs_in_to_says_so_on_every_page_and_gives_no_mo
     let nobody = Browser::new(&daemon);
     for path in ["/console", "/console/partners", "/console/rateTables", "/console/handbook", "/console/none"]
     {
-        assert!(text(&nobody.get(path).await).contains("Nobody has to sign in here"), "{path}");
+        assert!(text(&nobody.get(path).await).contains("Sign-in is off"), "{path}");
     }
     let guarded = Daemon::with_partners(prompt_partners(1)).start().await;
     let page = crate::console::html(&guarded, "/console").await;
-    assert!(!page.contains("Nobody has to sign in here"));
+    assert!(!page.contains("Sign-in is off"));
 }
 
 /// A look by a proxy that names somebody.

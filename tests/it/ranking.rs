@@ -256,7 +256,7 @@ async fn the_console_shows_the_same_and_each_offer_why_it_stands_where_it_stands
     let shown = page("/console/ranking").await;
     assert!(shown.contains("expected_value") && shown.contains("Nothing yet"), "{shown}");
     let shown = page(&format!("/console/rateTables/{}", table["uuid"].as_str().unwrap())).await;
-    assert!(shown.contains("why it stands here") && shown.contains("expected_value: interest"), "{shown}");
+    assert!(shown.contains("why it ranks here") && shown.contains("expected_value: interest"), "{shown}");
     assert!(shown.contains("the prior of the settings"), "{shown}");
 }
 

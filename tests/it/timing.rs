@@ -101,7 +101,7 @@ async fn an_answer_that_comes_too_late_tells_what_a_longer_timeout_would_win() {
     assert_eq!(daemon.rate_table(uuid).await.json(), table, "a late offer never enters");
 
     let page = html(&daemon, "/console/partners/far/timeouts").await;
-    for words in ["1 asks of tests: 0 with offers", "1 ran out of time, of which 1 were watched on"] {
+    for words in ["1 asks of tests: 0 with offers", "1 timed out; offerd kept watching 1 of those"] {
         assert!(page.contains(words), "{words}: {page}");
     }
     let people = daemon.command(&["partners", "timing", "far"]);

@@ -18,7 +18,7 @@ const SPANS: [AuditPeriod; 4] = [
     ("day", "last day", Some(Duration::from_secs(24 * 3600))),
     ("week", "last 7 days", Some(Duration::from_secs(7 * 24 * 3600))),
     ("month", "last 30 days", Some(Duration::from_secs(30 * 24 * 3600))),
-    ("all", "all that is kept", None),
+    ("all", "all", None),
 ];
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Audit, "audit.html");

@@ -37,7 +37,7 @@ pub(super) async fn list(visit: &ConsoleRequest) -> Result<View, Failure> {
         visit.view(PAGE, fields! { wanted, trouble, lead, rows => Vec::<Value>::new(), filters })
     };
     let Ok(uuid) = wanted.parse::<Uuid>() else {
-        return nothing("That is no uuid: 32 hexadecimal digits, with or without hyphens.");
+        return nothing("This is not a uuid: 32 hexadecimal digits, with or without hyphens.");
     };
     let found = visit.reading(move |app| find(&app.engine, uuid)).await?;
     match found.map_err(|_| Failure::overloaded(RETRY_AFTER_S))? {
@@ -48,7 +48,7 @@ pub(super) async fn list(visit: &ConsoleRequest) -> Result<View, Failure> {
             let trouble = rows.is_empty().then_some("The lead has no rate table.");
             visit.view(PAGE, fields! { wanted, trouble, lead => uuid, rows, filters => None::<Value> })
         }
-        UuidLookup::Erased => nothing("The person of this lead was erased; nothing can be told any more."),
+        UuidLookup::Erased => nothing("This lead was erased; its data is gone."),
         UuidLookup::Nothing => nothing("No lead, rate table or offer has this uuid."),
     }
 }

@@ -174,7 +174,7 @@ fn words(seat: &SeatExplanation, span: Option<AskInterval>) -> String {
             None => "rejected".to_owned(),
         },
         Reason::TimedOut => "timed out".to_owned(),
-        Reason::Refused => "answered with an error".to_owned(),
+        Reason::Refused => "error answer".to_owned(),
         Reason::BadAnswer => "unusable answer".to_owned(),
         Reason::Unreachable => "not reached".to_owned(),
         Reason::KeptOut => "not called: breaker or full".to_owned(),
@@ -209,7 +209,8 @@ fn description(
     let second_look =
         second_look.map(|at| format!(" Second look began after {}.", time(at))).unwrap_or_default();
     format!(
-        "{asked} of {} were asked, {offered} answered with offers; {ended} {}, of the {} that it may take.{second_look}",
+        "{asked} of {} were asked, {offered} answered with offers; {ended} {}, with a deadline of \
+            {}.{second_look}",
         seats.len(),
         time(last),
         time(deadline)
@@ -311,7 +312,8 @@ mod tests {
             "it is far away, and would press the bars together"
         );
         let description = drawn["description"].as_str().unwrap();
-        let wanted = "3 of 3 were asked, 2 answered with offers; complete after 950 ms, of the 15 s";
+        let wanted =
+            "3 of 3 were asked, 2 answered with offers; complete after 950 ms, with a deadline of 15 s";
         assert!(description.contains(wanted), "{description}");
     }
 

@@ -85,9 +85,7 @@ impl AdminState {
     /// Fails when it cannot be recorded; the caller must not go on then.
     pub(super) async fn note(&self, actor: &AuditActor, note: Note<'_>) -> Result<(), Failure> {
         let noted = self.commit(actor, note, Commit::new()).await;
-        noted.map_err(|failure| {
-            unwritten("the record in the audit, without which this is not done,", &failure)
-        })
+        noted.map_err(|failure| unwritten("the audit record that this action needs", &failure))
     }
 
     /// Records and logs an action that happens in any case.
@@ -95,7 +93,7 @@ impl AdminState {
         let Note { action, line, .. } = note;
         if let Err(failure) = self.commit(actor, Note { line: Box::new(|_| ()), ..note }, Commit::new()).await
         {
-            error!(%failure, action, "what was done could not be recorded in the audit");
+            error!(%failure, action, "an action could not be recorded in the audit");
         }
         line(&actor.who);
     }
@@ -188,7 +186,7 @@ pub(super) async fn verdict(context: Context<AdminState>) -> Result<Reply, Failu
 /// 503: the audit cannot be read.
 pub(super) fn unread(failure: ReadError) -> Failure {
     error!(%failure, "{UNREAD}");
-    unavailable("the audit cannot be read; the log tells why")
+    unavailable("the audit cannot be read; see the log")
 }
 
 /// The records as a spreadsheet.

@@ -25,7 +25,7 @@ pub(super) async fn backup(context: Context<AdminState>) -> Result<Reply, Failur
     let backup = context.app.store.backup().map_err(|refused| match refused {
         BackupError::UnderWay => Failure::overloaded(RETRY_AFTER_S),
         BackupError::InDatabase => Failure::bad_request(BackupError::InDatabase.to_string()),
-        error => our_fault("a backup could not be begun")(error),
+        error => our_fault("a backup could not start")(error),
     })?;
     context.app.note_if_can(&AuditActor::of_command(&context), note!("backup")).await;
     told("backup.begin", &who);
@@ -44,12 +44,12 @@ async fn go_on(
         Ok((None, backup)) => {
             told("backup.take", &who);
             if let Err(failure) = alerts::note_backup(&app.store, &who, backup.missed()).await {
-                error!(%failure, "that a backup was taken could not be noted");
+                error!(%failure, "a backup could not be recorded");
             }
             None
         }
         Err(error) => {
-            error!(%error, "a backup could not go on");
+            error!(%error, "a backup failed");
             Some((Err(error), None))
         }
     }
@@ -57,5 +57,5 @@ async fn go_on(
 
 /// Logs who took a copy of the store.
 pub fn told(action: &'static str, who: &str) {
-    audit_by!(who, action, "the store as a whole");
+    audit_by!(who, action, "backup of the whole store");
 }

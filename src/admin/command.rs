@@ -164,13 +164,13 @@ pub fn csv_file(sheet: &Sheet, name: &str) -> Result<Reply, Failure> {
 
 /// 503: the requested records cannot be read. An empty answer would claim that none exist.
 pub fn unread(failure: ReadError) -> Failure {
-    error!(%failure, "what an operator asked for could not be read");
+    error!(%failure, "an operator's request could not be read");
     unavailable(failure.to_string())
 }
 
 /// 503: the store cannot be read; see the log for the cause.
 pub fn store_unread(_: RecordUnavailable) -> Failure {
-    unavailable("the store cannot be read; the log tells why")
+    unavailable("the store cannot be read; see the log")
 }
 
 /// 503: the request cannot be served now.
@@ -182,12 +182,12 @@ pub fn unavailable(message: impl Into<String>) -> Failure {
 
 /// 503: a write failed. The answer and the log have the cause, which contains no personal data.
 pub fn unwritten(what: &str, cause: &impl std::fmt::Display) -> Failure {
-    error!(%cause, what, "what an operator asked for could not be written");
+    error!(%cause, what, "an operator's change could not be written");
     let mut failure = Failure::overloaded(WRITTEN_AFTER_S);
     let cause = cause.to_string();
     failure.errors[0].message = match cause.contains(DISK_FULL) {
         true => format!(
-            "{what} was not written: the disk is full; make room on the disk of `store.path`, and do it again"
+            "{what} was not written: the disk is full; free space on the disk of `store.path`, and try again"
         )
         .into(),
         false => format!("{what} was not written: {cause}").into(),
@@ -205,7 +205,8 @@ mod tests {
             let error = std::io::Error::from_raw_os_error(code);
             unwritten("the token", &error).errors[0].message.clone().unwrap()
         };
-        let full = "the token was not written: the disk is full; make room on the disk of `store.path`, and do it again";
+        let full = "the token was not written: the disk is full; free space on the disk of `store.path`, \
+            and try again";
         assert_eq!(message(28), full);
         assert_eq!(message(5), "the token was not written: Input/output error (os error 5)");
     }

@@ -101,7 +101,7 @@ fn begin(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<R
 }
 
 fn gone_on(ended: Result<Result<Receipt, Failure>, JoinError>) -> Result<Receipt, Failure> {
-    ended.map_err(our_fault("an erasure could not go on"))?
+    ended.map_err(our_fault("an erasure stopped early"))?
 }
 
 /// Leads still to be erased, as counted by the metric.
@@ -158,7 +158,7 @@ async fn erase_in_rounds(
     for round in found.chunks(app.settings().limits.leads_erased_at_once) {
         let progress = ErasureProgress { done: receipt.leads.len(), of: found.len() };
         if app.console.is_stopping() {
-            let stopping = unavailable("the daemon stops");
+            let stopping = unavailable("the daemon is stopping");
             return Err(cut_short(stopping, receipt_uuid, progress));
         }
         let erased = erase_round(app, wish, (receipt_uuid, round), (progress, told)).await;
@@ -229,7 +229,8 @@ fn cut_short(failure: Failure, receipt: Uuid, ErasureProgress { done, of }: Eras
         return failure;
     }
     unavailable(format!(
-        "{}; {done} of {of} leads are erased under receipt {receipt}, and the audit names them: ask again for the others",
+        "{}; {done} of {of} leads are erased under receipt {receipt}, and the audit lists them: repeat the \
+            erasure for the others",
         failure.words()
     ))
 }

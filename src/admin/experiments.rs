@@ -183,10 +183,10 @@ async fn counted(app: &Arc<AdminState>, leads: &str) -> Result<BTreeMap<String, 
 pub(super) async fn compared(app: &Arc<AdminState>, rule: &str, test: bool) -> Result<Comparison, Failure> {
     let Ok(_permit) = Arc::clone(&app.replays).try_acquire_owned() else {
         counter!(EXPERIMENT_COMPARISONS, "result" => "busy").increment(1);
-        return Err(unavailable("Another comparison or replay is under way; try again"));
+        return Err(unavailable("Another comparison or replay is running; try again"));
     };
     let known = standings(app).await?.into_iter().find(|standing| standing.rule == rule);
-    let Some(known) = known else { return Err(Failure::unknown("There is no experiment of this name")) };
+    let Some(known) = known else { return Err(Failure::unknown("There is no experiment with this name")) };
     let since = known.starts.map_or(0, |starts| starts.timestamp_millis() - SLACK_MS);
     let most = app.settings().experiments.compared_leads;
     let (records, mut steps) = (app.engine.records.clone(), Steps::new(app.rests));

@@ -39,14 +39,17 @@ impl ReadinessState {
         match self.store.health() {
             offerd_store::StoreHealth::Sound => self.store.lost_base().map_or(Ok(()), |damage| {
                 Err(format!(
-                    "degraded: what was acknowledged cannot be read: {damage}; stop the daemon, then `offerd store salvage` makes a good \
-                     store of what is left, and of the last backup"
+                    "degraded: acknowledged data cannot be read: {damage}; stop the daemon, then run \
+                        `offerd store salvage` to rebuild the store from what is left and the last backup"
                 ))
             }),
             offerd_store::StoreHealth::Short(reason) | offerd_store::StoreHealth::Stalled(reason) => {
-                Err(format!("no new leads are taken in: {reason}"))
+                Err(format!("not accepting new leads: {reason}"))
             }
-            offerd_store::StoreHealth::Failed(reason) => Err(format!("the store does not write: {reason}")),
+            offerd_store::StoreHealth::Failed(reason) => Err(format!(
+                "the store accepts no writes: \
+                {reason}"
+            )),
         }
     }
 
@@ -68,12 +71,9 @@ pub(super) fn clock_remark(standing: ClockStanding) -> Option<String> {
     let written = |off: Duration| humantime::format_duration(Duration::from_secs(off.as_secs()));
     match standing {
         ClockStanding::Followed => None,
-        ClockStanding::Ahead(off) => Some(format!(
-            "the clock of this machine is not believed: {} ahead of what has passed",
-            written(off)
-        )),
-        ClockStanding::Behind(off) => {
-            Some(format!("the clock of this machine is {} behind the last arrivals", written(off)))
+        ClockStanding::Ahead(off) => {
+            Some(format!("System clock is off by {} (ahead); using offerd's own clock", written(off)))
         }
+        ClockStanding::Behind(off) => Some(format!("System clock jumped back {}", written(off))),
     }
 }

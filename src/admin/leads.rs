@@ -16,7 +16,7 @@ use offerd_engine::records::reading::{self, LeadState};
 use offerd_insight::hindsight::explanation::explanation;
 use offerd_insight::persons::{dossier, erasure};
 
-const UNAVAILABLE: &str = "the store cannot be read or written; the log tells why";
+const UNAVAILABLE: &str = "the store cannot be read or written; see the log";
 
 pub(super) async fn erase(context: Context<AdminState>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("uuid")?;
@@ -37,7 +37,7 @@ pub(super) async fn erase(context: Context<AdminState>) -> Result<Reply, Failure
 pub(super) async fn export(context: Context<AdminState>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("uuid")?;
     let by = AuditActor::of_command(&context);
-    let dossier = seen_through(&context.app, "what is held on a lead could not be read", async move |app| {
+    let dossier = seen_through(&context.app, "the data of a lead could not be read", async move |app| {
         let dossier = found(&app, lead, move |engine| dossier::dossier(engine, lead)).await?;
         let note = note!("lead.export", %lead, "personal data of a lead exported").about(lead);
         app.note(&by, note).await?;
@@ -68,7 +68,7 @@ async fn found<T: Send + 'static>(
     lead: Uuid,
     look: impl FnOnce(&MatchingEngine) -> Result<Option<T>, RecordUnavailable> + Send + 'static,
 ) -> Result<T, Failure> {
-    let looked = app.reading("what is held on a lead could not be read", |app| look(&app.engine)).await?;
+    let looked = app.reading("the data of a lead could not be read", |app| look(&app.engine)).await?;
     let found = looked.map_err(|_| unavailable(UNAVAILABLE))?;
     found.ok_or_else(|| Failure::unknown_uuid("Lead", lead))
 }

@@ -218,7 +218,7 @@ const ROUTES: &[AdminRoute] = routes! {
     GET "/metrics" None All [show_metrics] "Every metric, for Prometheus.";
     GET "/tokens" Confidential All [tokens::list] "Lists tokens.";
     POST "/tokens" Confidential All [tokens::create] "Makes a token.";
-    POST "/partnerEvents" Confidential All [partner_events::take_in] "Takes in what partners report.";
+    POST "/partnerEvents" Confidential All [partner_events::take_in] "Imports partner reports.";
     GET "/leads/{uuid}/explanation" Confidential All [leads::explain]
         "Explains the offers of a lead.";
     GET "/rateTables/{uuid}/transcript" Confidential All [transcripts::redacted]
@@ -241,7 +241,7 @@ const ROUTES: &[AdminRoute] = routes! {
     POST "/suppressions/naming" Confidential All [suppressions::naming]
         "Lists the suppression lists that name a lead.";
     POST "/suppressions/confirm" Confidential All [suppressions::confirm]
-        "Takes the suppression lists as a salvage has left them.";
+        "Confirms the suppression lists after a salvage.";
     DELETE "/suppressions/{name}" Confidential All [suppressions::remove] "Removes a suppression list.";
     GET "/experiments" Confidential All [experiments::list] "Lists experiments with their state.";
     GET "/experiments/{rule}" Confidential All [experiments::compare]
@@ -257,20 +257,20 @@ const ROUTES: &[AdminRoute] = routes! {
     POST "/persons/find" Confidential All [persons::find] "Finds the leads of a person.";
     POST "/persons/export" Confidential All [persons::export] "Exports everything held on a person.";
     POST "/persons/erase" Confidential All [erasing::erase] "Erases all leads of a person.";
-    POST "/persons/suppress" Confidential All [persons::suppress] "Leaves a person alone.";
-    POST "/persons/unsuppress" Confidential All [persons::unsuppress] "Ends that.";
+    POST "/persons/suppress" Confidential All [persons::suppress] "Opts a person out.";
+    POST "/persons/unsuppress" Confidential All [persons::unsuppress] "Ends an opt-out.";
     GET "/consents" Confidential All [consents::list] "Lists consents.";
     GET "/masterKey" Confidential All [master_key::sealed_with] "Names the master key of the store.";
-    POST "/masterKey" Confidential All [master_key::rotate] "Seals the keys with another one.";
-    POST "/reload" Confidential All [reload::reload] "Takes in settings and partner files anew.";
-    POST "/replay" Confidential All [replay::replay] "Runs stored leads against other partner files.";
+    POST "/masterKey" Confidential All [master_key::rotate] "Seals the keys with another master key.";
+    POST "/reload" Confidential All [reload::reload] "Reloads settings and partner files.";
+    POST "/replay" Confidential All [replay::replay] "Replays stored leads against other partner files.";
     GET "/nodes" Confidential All [nodes::list] "Lists the nodes that share the store.";
     GET "/ranking" Confidential All [ranking::ranking] "Reports the conversion learnt from clicks.";
-    GET "/report" Confidential All [reports::report] "Counts what became of leads.";
-    POST "/report/rebuild" Confidential All [reports::rebuild] "Counts anew from the records that there are.";
+    GET "/report" Confidential All [reports::report] "Reports what happened to leads.";
+    POST "/report/rebuild" Confidential All [reports::rebuild] "Recounts reports from the stored records.";
     POST "/store/check" Confidential All [store::check] "Reads every record.";
-    GET "/backup" Confidential All [backup::backup] "Gives the whole store as one sealed file.";
-    DELETE "/tokens/{id}" Confidential All [tokens::revoke] "Ends a token.";
+    GET "/backup" Confidential All [backup::backup] "Backs the store up as one sealed file.";
+    DELETE "/tokens/{id}" Confidential All [tokens::revoke] "Revokes a token.";
 };
 
 /// Every path with its method, including the console's.

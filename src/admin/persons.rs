@@ -85,7 +85,7 @@ impl PersonRequest {
     pub(super) fn who(&self) -> Result<ContactDigest, Failure> {
         let Self { kind, digest, .. } = *self;
         if !KINDS.contains(&kind) {
-            let wanted = "must be `email` or `phone`, by which leads are found";
+            let wanted = "must be `email` or `phone`: leads are found by these";
             return Err(Failure::bad_attribute("kind", wanted));
         }
         Ok(ContactDigest { kind, digest })
@@ -140,9 +140,9 @@ pub(super) async fn about(app: &Arc<AdminState>, wish: &PersonRequest) -> Result
         0 => Ok(about),
         _ if wish.despite_damage => Ok(about),
         places => Err(unavailable(format!(
-            "{places} {} of the store cannot be read, and leads of this person may lie there: `offerd store check` names them, and \
-             `offerd store salvage` brings back what can be read; `offerd person` with `--despite-damage` does it for the leads that \
-             can be read",
+            "{places} {} of the store cannot be read and may hold leads of this person: `offerd store \
+                check` names them, and `offerd store salvage` recovers what is readable; `offerd person` \
+                with `--despite-damage` covers the readable leads only",
             if places == 1 { "place" } else { "places" }
         ))),
     }
@@ -160,8 +160,7 @@ pub(super) async fn left_alone_by_all(
     load(app).await?;
     let (listed, reason) = (OptOutCounts::of(named), wish.reason.as_deref());
     let OptOutCounts { emails, phones, names } = listed;
-    let note =
-        note!("person.suppress", emails, phones, names, reason, "a person is asked about nowhere any more");
+    let note = note!("person.suppress", emails, phones, names, reason, "person opted out");
     app.note_if_can(&wish.by, note.about(listed.told()).because(reason)).await;
     Ok(listed)
 }
@@ -171,12 +170,12 @@ pub(super) async fn left_alone_by_all(
 /// # Errors
 /// Returns the fault of the key or of the store.
 pub(super) async fn suppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Result<(), Failure> {
-    seen_through(app, "a person could not be left alone", async move |app| {
+    seen_through(app, "a person could not be opted out", async move |app| {
         named_nowhere(&app, &wish).await?;
         leave_alone(&app.engine, wish.kind, &[wish.digest]).await?;
         load(&app).await?;
         let (kind, reason) = (wish.kind.word(), wish.reason.as_deref());
-        let note = note!("person.suppress", kind, reason, "a person is asked about nowhere any more");
+        let note = note!("person.suppress", kind, reason, "person opted out");
         app.note_if_can(&wish.by, note.because(reason)).await;
         Ok(())
     })
@@ -188,7 +187,7 @@ pub(super) async fn suppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Re
 /// # Errors
 /// Returns the fault of the key or of the store.
 pub(super) async fn unsuppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Result<bool, Failure> {
-    seen_through(app, "it could not be ended that a person is left alone", async move |app| {
+    seen_through(app, "an opt-out could not be removed", async move |app| {
         named_nowhere(&app, &wish).await?;
         let key_file = &app.engine.suppressions.key_file;
         let done = left_alone::ask_again(&app.store, key_file, wish.kind, &wish.digest).await;
@@ -217,7 +216,7 @@ async fn named_nowhere(app: &Arc<AdminState>, wish: &PersonRequest) -> Result<()
 }
 
 /// Log message when a request panics.
-const UNREAD: &str = "what is held on a person could not be read";
+const UNREAD: &str = "a person's data could not be read";
 
 /// Runs a request on a blocking thread, since feeds may be long.
 pub(super) async fn carried_out<T: Send + 'static>(

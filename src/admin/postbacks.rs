@@ -6,7 +6,7 @@ use offerd_outbound::postbacks::{self, Retried, Retry, Subscription, Trial};
 use offerd_web::Params;
 
 /// Log message when the postbacks cannot be read.
-pub(super) const UNREAD: &str = "what is held of postbacks could not be read";
+pub(super) const UNREAD: &str = "postback records could not be read";
 
 /// The state of all subscriptions.
 pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
@@ -47,7 +47,7 @@ pub(super) async fn retried(
     which: Retry,
 ) -> Result<Retried, Failure> {
     let retried = postbacks::retry(&app.store, subscription, which).await;
-    let retried = retried.map_err(|cause| unwritten("what is to be sent again", &cause))?;
+    let retried = retried.map_err(|cause| unwritten("the retry of dead letters", &cause))?;
     let (subscription, put_back) = (&subscription.name, retried.put_back);
     let note = note!("postbacks.retry", subscription, put_back, "dead letters put back");
     app.note_if_can(actor, note.about(format!("{subscription}: {put_back} letters"))).await;
@@ -75,5 +75,5 @@ pub(super) async fn tried(
 /// Fails when there is none of this name.
 pub(super) fn named(app: &AdminState, params: &Params) -> Result<Arc<Subscription>, Failure> {
     let known = app.subscriptions().named(params.get("name").unwrap_or_default()).cloned();
-    known.ok_or_else(|| Failure::unknown("There is no subscription of this name"))
+    known.ok_or_else(|| Failure::unknown("There is no subscription with this name"))
 }

@@ -39,10 +39,10 @@ pub(super) fn wanted(query: &[(String, String)]) -> Result<RankingFilter, Failur
 /// # Errors
 /// Fails when they cannot be read, or there is no such company or partner.
 pub(super) async fn report(app: &AdminState, wanted: RankingFilter) -> Result<RankingReport, Failure> {
-    let none = || unavailable("What was learnt of clicks cannot be read; the log tells why");
+    let none = || unavailable("The ranking data cannot be read; see the log");
     let rankings: Rankings = app.engine.rankings.clone().ok_or_else(none)?;
     let (company, partner) = (wanted.company.clone(), wanted.partner.clone());
-    let report = blocking("what was learnt could not be summed up", move || rankings.report(&wanted)).await?;
+    let report = blocking("ranking data could not be summed up", move || rankings.report(&wanted)).await?;
     // A removed company or partner may still have rows.
     if report.rows.is_empty() {
         let companies = Tokens::of(app.store.clone()).companies().into_iter().map(|one| one.name);

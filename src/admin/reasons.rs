@@ -33,7 +33,7 @@ const NAMES: [&str; 4] = [
 pub(super) fn reason_given(reason: &str) -> Result<&str, Failure> {
     let reason = reason.trim();
     if reason.is_empty() || reason.chars().count() > REASON_CHARS {
-        return Err(wrong(&format!("must say why, in at most {REASON_CHARS} letters")));
+        return Err(wrong(&format!("must give a reason, in at most {REASON_CHARS} characters")));
     }
     // Normalises full-width and other variant characters.
     let plain = plain_text(reason);
@@ -44,8 +44,8 @@ pub(super) fn reason_given(reason: &str) -> Result<&str, Failure> {
     }
     if has_number(&plain) {
         let message = format!(
-            "must not name the person, since the audit keeps it: {TOO_MANY_DIGITS} digits in a row could be a phone number; a \
-             shorter number of the letter, or letters within it, will do"
+            "must not name the person, since the audit keeps it: {TOO_MANY_DIGITS} digits in a row could be \
+                a phone number; use a shorter number, or put letters in it"
         );
         return Err(wrong(&message));
     }
@@ -81,7 +81,7 @@ pub(super) fn has_name(reason: &str, name: &str) -> bool {
 }
 
 pub(super) fn names_them() -> Failure {
-    wrong("must not name the person, since the audit keeps it; the number of their letter will do")
+    wrong("must not name the person, since the audit keeps it; give the number of their letter instead")
 }
 
 fn wrong(message: &str) -> Failure {

@@ -50,7 +50,7 @@ pub(super) async fn replay(mut context: Context<AdminState>) -> Result<Reply, Fa
         let book = book_of(order.partner_files)?;
         TableReplay::new(&app.engine.records, book, &app.engine.configuration().rules, &order.wish)
     };
-    let replay = context.app.reading("a replay could not be begun", begin).await?;
+    let replay = context.app.reading("a replay could not start", begin).await?;
     let replay = replay.map_err(Failure::bad_request)?;
     let under_way = (replay, Steps::new(context.app.rests), permit);
     Ok(json_lines(stream::unfold(Some(under_way), |under_way| async { Some(go_on(under_way?).await) })))
@@ -62,8 +62,8 @@ async fn go_on((mut replay, mut steps, permit): RunningReplay) -> (ReplayLine, O
         Ok((true, replay)) => (ReplayLine::Progress(replay.progress()), Some((replay, steps, permit))),
         Ok((false, replay)) => (ReplayLine::Report(replay.report()), None),
         Err(error) => {
-            error!(%error, "a replay could not go on");
-            (ReplayLine::Failed("the replay could not go on; the log tells why".to_owned()), None)
+            error!(%error, "a replay failed");
+            (ReplayLine::Failed("the replay failed; see the log".to_owned()), None)
         }
     }
 }

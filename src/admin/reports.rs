@@ -53,7 +53,7 @@ pub(super) fn as_csv(report: &Report) -> Result<Reply, Failure> {
 /// # Errors
 /// Fails when they cannot be read.
 pub(super) fn reports(app: &AdminState) -> Result<Reports, Failure> {
-    let none = || unavailable("What is counted for reports cannot be read; the log tells why");
+    let none = || unavailable("The report counts cannot be read; see the log");
     app.reports.clone().ok_or_else(none)
 }
 
@@ -63,7 +63,7 @@ pub(super) async fn settle(app: &AdminState) {
     let Some(reports) = app.reports.clone() else { return };
     let settling = tokio::spawn(async move {
         if let Err(failure) = reports.settle(SETTLED_WITHIN).await {
-            warn!(%failure, "what was counted for reports could not be written before an erasure");
+            warn!(%failure, "report counts could not be flushed before an erasure");
         }
     });
     // The flush goes on after the timeout.
@@ -93,11 +93,11 @@ pub(super) fn failed(fault: ReportFault) -> Failure {
     match fault {
         ReportFault::Query(faults) => unfit(faults),
         ReportFault::Busy => {
-            unavailable("As many reports are made as may be at once (`reports.at_once`); try again")
+            unavailable("Too many reports are running (limit: `reports.at_once`); try again")
         }
         ReportFault::Unreadable(error) => {
             error!(%error, "a report could not be made");
-            unavailable("The store cannot be read; the log tells why")
+            unavailable("The store cannot be read; see the log")
         }
     }
 }
@@ -115,14 +115,15 @@ pub(super) async fn rebuild(context: Context<AdminState>) -> Result<Reply, Failu
     let unread = context.app.store.unreadable_places();
     if unread > 0 {
         return Err(unavailable(format!(
-            "nothing was counted, and the counts are as they were: places of the store that cannot be read: {unread}, and what lies \
-             there would be missing; `offerd store check` names them, and `offerd store salvage` makes a good store to count anew"
+            "nothing was counted and the counts are unchanged: places of the store that cannot be read: \
+                {unread}, so their records would be missing; `offerd store check` names them, and `offerd \
+                store salvage` makes a sound store to count again"
         )));
     }
     let permit = Arc::clone(&context.app.replays).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
     let begun = Rebuild::begin(reports(&context.app)?, context.app.rests).await;
-    let rebuild = begun.map_err(our_fault("a count could not be made anew"))?;
+    let rebuild = begun.map_err(our_fault("a recount failed"))?;
     let under_way = Some((rebuild, permit));
     Ok(json_lines(stream::unfold(under_way, |under_way| async { Some(go_on(under_way?).await) })))
 }
@@ -134,14 +135,14 @@ fn refuse_unless_it_leads(app: &AdminState) -> Result<(), Failure> {
     if store.leads() || store.is_alone() {
         return Ok(());
     }
-    let nodes = store.nodes().map_err(our_fault("who counts for reports could not be read"))?;
+    let nodes = store.nodes().map_err(our_fault("the node that counts for reports could not be read"))?;
     let leads = nodes.into_iter().find(|node| node.leads && node.ended_ms.is_none());
     let told = leads.map_or_else(
-        || "No node leads just now, and only the one that leads counts anew; try again".to_owned(),
+        || "No node leads at the moment, and only the leading one recounts; try again".to_owned(),
         |node| {
             let told: Option<NodeStatus> = serde_json::from_str(&node.told).ok();
             let told = told.map_or_else(String::new, |told| format!(" ({}, {})", told.name, told.api));
-            format!("Only the node that leads counts anew: ask node {}{told}", node.id)
+            format!("Only the leading node recounts: ask node {}{told}", node.id)
         },
     );
     Err(Failure::led_elsewhere(told))
@@ -155,8 +156,8 @@ async fn go_on((mut rebuild, permit): RunningRebuild) -> (RebuildLine, Option<Ru
         Ok(Some(progress)) => (RebuildLine::Progress(progress), Some((rebuild, permit))),
         Ok(None) => (RebuildLine::Rebuilt(rebuild.rebuilt()), None),
         Err(failure) => {
-            error!(%failure, "a count could not be made anew");
-            (RebuildLine::Failed(format!("the count could not be made anew: {failure}")), None)
+            error!(%failure, "a recount failed");
+            (RebuildLine::Failed(format!("the recount failed: {failure}")), None)
         }
     }
 }

@@ -63,7 +63,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> Admin
         let records = Records::of(records);
         let rankings = Rankings::of(records.clone(), rankings);
         let rankings =
-            rankings.inspect_err(|error| tracing::error!(%error, "what was learnt is not known")).ok();
+            rankings.inspect_err(|error| tracing::error!(%error, "the ranking data is unavailable")).ok();
         let suppressions = Suppressions::of(&records.store, key_file);
         let ids = &records.templates.ids;
         let configuration = Configuration::new(Arc::new(book), clients, rules, experiments, ids);

@@ -72,8 +72,7 @@ impl StoreReport {
         let mut report = Self::from(store.check()?);
         let AuditVerdict { broken, gaps, .. } = AuditLog::of(store.clone()).verify()?;
         let broken = broken.map(|broken| format!("the chain of the audit is broken: {broken}"));
-        let gap =
-            |gap: AuditGap| format!("the chain of the audit has a gap that a salvage has recorded: {gap}");
+        let gap = |gap: AuditGap| format!("the chain of the audit has a gap that a salvage recorded: {gap}");
         report.known.extend(gaps.into_iter().map(gap));
         let unmarked = unless_broken(left_alone::damage(store))?.flatten();
         let doubt = match unless_broken(SuppressionDoubt::read(store))?.flatten() {
@@ -126,6 +125,7 @@ impl From<CheckReport> for StoreReport {
 fn unfound((volume, records): &(u32, u64)) -> String {
     let of = if *volume == 0 { "the base".to_owned() } else { format!("volume {volume}") };
     format!(
-        "the index of {of} did not find {records} records that its files hold; it is made anew when the store is opened again"
+        "the index of {of} lacks {records} records that its files hold; the next opening of the store \
+            rebuilds it"
     )
 }

@@ -180,7 +180,7 @@ pub(super) async fn leave_alone(
 pub(super) fn not_left_alone(failure: OptOutError) -> Failure {
     match failure {
         OptOutError::Locked(told) => unavailable(told),
-        OptOutError::Store(failure) => unwritten("who asked to be left alone", &failure),
+        OptOutError::Store(failure) => unwritten("the opt-out list", &failure),
     }
 }
 
@@ -217,8 +217,8 @@ const OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca49599
 pub fn digest(text: &str) -> Result<SuppressionDigest, &'static str> {
     match const_hex::decode_to_array(text) {
         Ok(_) if text.eq_ignore_ascii_case(OF_NOTHING) => {
-            Err("the SHA-256 of something, got that of an empty text, which names nobody")
+            Err("the SHA-256 of a contact, got that of an empty text")
         }
-        digest => digest.map_err(|_| "a SHA-256 as 64 hexadecimal digits; lines in plain want `--plain`"),
+        digest => digest.map_err(|_| "a SHA-256 as 64 hexadecimal digits; use `--plain` for plain text"),
     }
 }

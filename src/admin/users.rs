@@ -111,9 +111,7 @@ pub(super) async fn add(app: &AdminState, actor: &AuditActor, new: NewUser) -> R
     let note = note!("user.add", user = name, role = word, "user added").about(format!("{name} as {word}"));
     let removed = find_also_removed(app, name)?;
     app.commit(actor, note, user.added(removed.as_ref())).await.map_err(|failure| match failure {
-        CommitError::Guard { .. } => {
-            Failure::bad_attribute("name", format!("there is a user `{name}` already"))
-        }
+        CommitError::Guard { .. } => Failure::bad_attribute("name", format!("user `{name}` exists already")),
         failure => unwritten("the user", &failure),
     })?;
     Ok(user)
@@ -216,10 +214,9 @@ fn printable(name: &str) -> &str {
 
 fn changed_meanwhile(failure: CommitError) -> Failure {
     match failure {
-        CommitError::Guard { .. } => Failure::bad_attribute(
-            "name",
-            "somebody else has changed this user just now; look, and do it again",
-        ),
+        CommitError::Guard { .. } => {
+            Failure::bad_attribute("name", "somebody else has just changed this user; check, and try again")
+        }
         failure => unwritten("the user", &failure),
     }
 }

@@ -319,7 +319,7 @@ def persons(page, admin, email, out, scheme):
     page.goto(f"{admin}/console/persons")
     page.get_by_label("E-mail address or phone number").fill("nobody@")
     page.get_by_role("button", name="Find").click()
-    expect(page.locator("main [role=alert]")).to_contain_text("no e-mail address")
+    expect(page.locator("main [role=alert]")).to_contain_text("not an e-mail address")
     look(page, f"persons_fault ({scheme})", [])
     page.screenshot(path=out / f"persons_fault-{scheme}.png", full_page=True)
     page.close()

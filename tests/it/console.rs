@@ -391,12 +391,15 @@ async fn a_refused_reload_is_told_at_once_and_only_until_the_next() {
     std::fs::write(&broken, "[partner]\nname = 7\n").unwrap();
     let refused = reload().await;
     assert!(refused.contains("Not applied") && refused.contains(">1 since the start"), "{refused}");
-    assert!(html(&daemon, "/console").await.contains("last one refused"));
+    assert!(html(&daemon, "/console").await.contains("last reload rejected"));
     std::fs::remove_file(broken).unwrap();
     let taken = reload().await;
     assert!(taken.contains("nothing has changed") && taken.contains(">1 since the start"), "{taken}");
     let now = html(&daemon, "/console").await;
-    assert!(!now.contains("last one refused") && now.contains("reloads refused since the start: 1"), "{now}");
+    assert!(
+        !now.contains("last reload rejected") && now.contains("reloads rejected since the start: 1"),
+        "{now}"
+    );
 }
 
 #[tokio::test]

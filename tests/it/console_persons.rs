@@ -132,15 +132,18 @@ async fn nothing_is_done_without_a_reason_that_names_nobody_and_no_fault_repeats
         for (fields, told) in [
             (&[("contact", EMAIL)][..], "The reason must say why"),
             (&[("contact", EMAIL), ("reason", "  ")], "The reason must say why"),
-            (&[("contact", EMAIL), ("reason", &long)], "in at most 200 letters"),
+            (&[("contact", EMAIL), ("reason", &long)], "in at most 200 characters"),
             (
                 &[("contact", EMAIL), ("reason", "ottoline@quillfeather.example asks")],
                 "must not name the person",
             ),
             (&[("contact", PHONE), ("reason", "call of 206 555 0142")], "must not name the person"),
-            (&[("contact", "ottoline@"), ("reason", REASON)], "no e-mail address"),
-            (&[("contact", "555-0142"), ("reason", REASON)], "neither an e-mail address nor a phone number"),
-            (&[("reason", REASON)], "phone number is missing"),
+            (&[("contact", "ottoline@"), ("reason", REASON)], "not an e-mail address"),
+            (
+                &[("contact", "555-0142"), ("reason", REASON)],
+                "neither an e-mail address nor a ten-digit phone number",
+            ),
+            (&[("reason", REASON)], "Give an e-mail address or a phone number"),
         ] {
             let answer = operator.post(&path, &[fields, &[("sure", "yes")]].concat()).await;
             let page = text(&answer);
@@ -159,7 +162,7 @@ async fn nothing_is_done_without_a_reason_that_names_nobody_and_no_fault_repeats
         assert!(answer.status == 400 && text(&answer).contains("all three"), "{}", text(&answer));
     }
     let unsure = operator.post("/console/persons/erase", &[("contact", EMAIL), ("reason", REASON)]).await;
-    assert!(unsure.status == 400 && text(&unsure).contains("Nothing is erased"), "{}", text(&unsure));
+    assert!(unsure.status == 400 && text(&unsure).contains("Nothing was erased: tick"), "{}", text(&unsure));
     assert_eq!(daemon.get(&format!("/leads/{uuid}")).await.status, 200);
     let records = audited(&daemon);
     assert!(actions(&records).iter().all(|action| *action == "person.find"), "{records:?}");
@@ -175,17 +178,17 @@ async fn who_asks_for_it_is_left_alone_by_address_number_or_name_and_taken_off_t
     for who in [&[("contact", EMAIL)][..], &[("contact", PHONE)], &name] {
         let fields = [who, &[("reason", REASON)]].concat();
         let page = text(&operator.post("/console/persons/suppress", &fields).await);
-        assert!(page.contains("No partner is asked about whoever is submitted with this"), "{page}");
+        assert!(page.contains("no partner is asked about leads submitted with this contact"), "{page}");
         assert_eq!(submitted(&daemon, EMAIL, PHONE).await.1, 0, "{who:?}");
         if who.len() == 1 {
             let page = text(&operator.post("/console/persons", who).await);
             assert!(page.contains(">on the list</span>") && page.contains("/persons/unsuppress"), "{page}");
         }
         let page = text(&operator.post("/console/persons/unsuppress", &fields).await);
-        assert!(page.contains("They may be asked about again."), "{page}");
+        assert!(page.contains("Partners may be asked about them again."), "{page}");
         assert_eq!(submitted(&daemon, EMAIL, PHONE).await.1, 1, "{who:?}");
         let page = text(&operator.post("/console/persons/unsuppress", &fields).await);
-        assert!(page.contains("They were not left alone by this."), "{page}");
+        assert!(page.contains("They were not on the opt-out list."), "{page}");
     }
     let fields = [("contact", EMAIL), ("reason", REASON), ("sure", "yes"), ("suppress", "yes")];
     let page = text(&operator.post("/console/persons/erase", &fields).await);
@@ -197,7 +200,7 @@ async fn who_asks_for_it_is_left_alone_by_address_number_or_name_and_taken_off_t
     for left_alone in [&[("contact", PHONE)][..], &name] {
         let fields = [left_alone, &[("reason", REASON)]].concat();
         let page = text(&operator.post("/console/persons/unsuppress", &fields).await);
-        assert!(page.contains("They may be asked about again."), "{page}");
+        assert!(page.contains("Partners may be asked about them again."), "{page}");
     }
 
     // What the page has done the command sees, and the other way round.

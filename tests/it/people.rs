@@ -188,7 +188,7 @@ async fn what_changes_a_users_right_ends_what_they_have_begun() {
         assert!(!daemon.command(&wrong).status.success());
     }
     let twice = daemon.command(&["user", "add", "sam", "--role", "viewer"]);
-    assert!(said(&twice).contains("there is a user `sam` already"), "{}", said(&twice));
+    assert!(said(&twice).contains("user `sam` exists already"), "{}", said(&twice));
 }
 
 #[tokio::test]
@@ -364,7 +364,7 @@ fn filled(path: &str, table: &str) -> String {
 }
 
 /// What a page of the console says that is for others.
-const NOT_FOR: &str = "this is for a";
+const NOT_FOR: &str = "role, and yours is ";
 
 #[tokio::test]
 async fn each_role_gets_what_the_table_says_and_no_more() {

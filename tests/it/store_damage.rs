@@ -429,7 +429,7 @@ async fn damage_is_shown_while_all_the_rest_goes_on() {
     let found = doctor_on_the_store(&doctor);
     assert_eq!((doctor.status.code(), &found["state"]), (Some(1), &json!("wrong")), "{found}");
     assert!(found["found"].as_str().unwrap().contains("damaged places of the store: 1"), "{found}");
-    for (page, shown) in [("", "taken in, degraded"), ("/system", "1 damaged places")] {
+    for (page, shown) in [("", "accepting, degraded"), ("/system", "1 damaged places")] {
         let html = html(&daemon, &format!("/console{page}")).await;
         assert!(html.contains(shown), "{html}");
     }

@@ -166,7 +166,7 @@ async fn lines_in_plain_are_hashed_and_what_is_bad_is_told_without_what_it_says(
     let listed = said(&daemon.command(&["suppressions", "list"]));
     assert!(!listed.contains("new"), "an empty list would let everybody pass: {listed}");
     let hash = said(&add(&daemon, "by_email", "someone@suppressed.example", &["--kind", "email"]));
-    assert!(hash.contains("lines in plain want `--plain`"), "{hash}");
+    assert!(hash.contains("use `--plain` for plain text"), "{hash}");
 
     // Found by the phone number, in a lead that is given and in one that is stored.
     let file = daemon.file("lead.json");

@@ -25,7 +25,7 @@ pub(super) async fn set(visit: &ConsoleRequest) -> Result<View, Failure> {
         }
         Err(failure) => {
             let trouble = failure.errors.iter().find_map(|error| error.message.clone());
-            let trouble = trouble.unwrap_or_else(|| "that cannot be done".to_owned());
+            let trouble = trouble.unwrap_or_else(|| "this action is not available".to_owned());
             view(visit, Some(trouble), failure.status)
         }
     }
@@ -34,7 +34,7 @@ pub(super) async fn set(visit: &ConsoleRequest) -> Result<View, Failure> {
 async fn changed(visit: &ConsoleRequest) -> Result<ConsolePrincipal, Failure> {
     let password = visit.field("password").unwrap_or_default().to_owned();
     if visit.field("again") != Some(password.as_str()) {
-        return Err(Failure::bad_attribute("again", "the two passwords are not the same"));
+        return Err(Failure::bad_attribute("again", "the two passwords differ"));
     }
     let (actor, password) = (visit.actor(), Some(password));
     match (visit.user(), visit.role()) {
@@ -62,8 +62,8 @@ async fn is_them(visit: &ConsoleRequest, user: &str) -> Result<(), Failure> {
     if is_only_by_proxy(visit)? {
         // A proxy proves the user only while it does so; a password would outlast that.
         return Err(Failure::forbidden(
-            "a proxy has signed you in, and you have no password that could be changed; ask an administrator for an invitation, \
-             by which you set one",
+            "a proxy signed you in, so you have no password to change; ask an administrator for an \
+                invitation to set one",
         ));
     }
     let attempts = &visit.app.console.sessions.attempts;
@@ -73,7 +73,7 @@ async fn is_them(visit: &ConsoleRequest, user: &str) -> Result<(), Failure> {
     let known = users::known(&visit.app, user)?;
     let current = visit.field("current").unwrap_or_default();
     if !password_hash::fits(known.password, current).await? {
-        return Err(Failure::bad_attribute("current", "that is not your password"));
+        return Err(Failure::bad_attribute("current", "wrong password"));
     }
     attempts.succeeded(attempt);
     Ok(())
@@ -97,7 +97,7 @@ fn view(visit: &ConsoleRequest, trouble: Option<String>, status: StatusCode) -> 
     let role = visit.role().unwrap_or(Role::Viewer);
     let fields = fields! {
         user => visit.user(),
-        who => visit.signed_in().unwrap_or("nobody: nobody has to sign in"),
+        who => visit.signed_in().unwrap_or("nobody: sign-in is off"),
         role => role.word(),
         asks => asks(visit)?,
         // A proxy's sign-in is not enough to set a password.

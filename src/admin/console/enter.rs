@@ -123,12 +123,8 @@ fn may_enter(visit: &ConsoleRequest, least: Option<Role>) -> Result<bool, Failur
 
 fn not_for(role: Role, least: Role) -> Failure {
     let (is, wanted) = (role.word(), least.word());
-    let more = if least < Role::Administrator { " or one who may more" } else { "" };
-    let article = |word: &str| if word.starts_with(['a', 'o']) { "an" } else { "a" };
     Failure::forbidden(&format!(
-        "this is for {} {wanted}{more}, and you are signed in as {} {is}; an administrator can change your role",
-        article(wanted),
-        article(is)
+        "you need the {wanted} role, and yours is {is}; an administrator can change your role"
     ))
 }
 
@@ -136,14 +132,12 @@ fn not_for(role: Role, least: Role) -> Failure {
 fn is_genuine(visit: &ConsoleRequest, headers: &HeaderMap) -> Result<(), Failure> {
     if visit.is_unguarded() && visit.proxied.is_none() && !is_local(headers) {
         return Err(Failure::forbidden(
-            "the console is open on loopback only by the names of loopback; \
-             for another name set `console.sign_in` to \"always\"",
+            "without sign-in, the console answers only under loopback names; for another name set \
+                `console.sign_in` to \"always\"",
         ));
     }
     if visit.form.is_some() && !(is_ours(headers) && visit.has_csrf()) {
-        return Err(Failure::forbidden(
-            "this form was not sent from the console, or is too old; load the page again",
-        ));
+        return Err(Failure::forbidden("this form is not from the console, or has expired; reload the page"));
     }
     Ok(())
 }

@@ -67,18 +67,18 @@ fn nodes(app: &AdminState) -> Option<Judged> {
     settings.store.database()?;
     Some(match NodeList::of(&app.store, &settings) {
         Ok(nodes) if nodes.warnings.is_empty() => {
-            ("good", "alike", format!("{} alive", app.store.known_alive()))
+            ("good", "in agreement", format!("{} alive", app.store.known_alive()))
         }
-        Ok(nodes) => ("warn", "look at them", nodes.warnings.join(". ")),
-        Err(error) => ("bad", "not known", error.to_string()),
+        Ok(nodes) => ("warn", "check warnings", nodes.warnings.join(". ")),
+        Err(error) => ("bad", "unknown", error.to_string()),
     })
 }
 
 fn leads(app: &AdminState) -> Judged {
     match app.ready() {
         Ok(()) => match app.health.degraded() {
-            Some(degraded) => ("warn", "taken in, degraded", degraded),
-            None => ("good", "taken in", "ready".to_owned()),
+            Some(degraded) => ("warn", "accepting, degraded", degraded),
+            None => ("good", "accepting", "ready".to_owned()),
         },
         Err(reason) => ("bad", "refused", reason),
     }
@@ -86,8 +86,8 @@ fn leads(app: &AdminState) -> Judged {
 
 fn store(app: &AdminState) -> Judged {
     match app.store.health() {
-        offerd_store::StoreHealth::Sound => ("good", "writes", "synced before it is acknowledged".to_owned()),
-        offerd_store::StoreHealth::Short(reason) => ("warn", "short of room", reason),
+        offerd_store::StoreHealth::Sound => ("good", "writes", "synced before acknowledgement".to_owned()),
+        offerd_store::StoreHealth::Short(reason) => ("warn", "low disk space", reason),
         offerd_store::StoreHealth::Stalled(reason) => ("bad", "hangs", reason),
         offerd_store::StoreHealth::Failed(reason) => ("bad", "failed", reason),
     }
@@ -98,11 +98,11 @@ fn disk(app: &AdminState, last: &MetricsReading) -> Judged {
     let (class, state) = match last.free_bytes {
         Some(free) if free < reserve => ("bad", "full"),
         Some(free) if free < reserve * 4.0 => ("warn", "filling"),
-        Some(_) => ("good", "room"),
+        Some(_) => ("good", "free"),
         None => ("idle", "not measured"),
     };
     let figures =
-        format!("{} free, {} kept back", known(last.free_bytes, figures::bytes), figures::bytes(reserve));
+        format!("{} free, {} in reserve", known(last.free_bytes, figures::bytes), figures::bytes(reserve));
     (class, state, figures)
 }
 
@@ -111,7 +111,7 @@ fn limited(used: f64, limit: usize, what: &str) -> Judged {
     let (class, state) = match share {
         full if full >= 1.0 => ("bad", "full"),
         much if much >= WORTH_A_LOOK => ("warn", "filling"),
-        _ => ("good", "room"),
+        _ => ("good", "free"),
     };
     (class, state, format!("{} of {} {what}", figures::count(used), figures::count(limit as f64)))
 }
@@ -120,23 +120,21 @@ fn records(app: &AdminState, last: &MetricsReading) -> Judged {
     let damages = app.store.damages();
     let (class, state) = match (damages.is_empty(), last.broken > 0.0) {
         (false, _) => ("bad", "damaged"),
-        (true, true) => ("bad", "broken ones"),
+        (true, true) => ("bad", "unreadable"),
         (true, false) => ("good", "readable"),
     };
     let broken = figures::count(last.broken);
-    let figures =
-        format!("{broken} unreadable and {} places of files damaged since the start", damages.len());
+    let figures = format!("{broken} unreadable records and {} damaged places since the start", damages.len());
     (class, state, figures)
 }
 
 fn clock(app: &AdminState) -> Judged {
     let (class, state) = match app.store.clock_standing() {
-        ClockStanding::Followed => ("good", "believed"),
-        ClockStanding::Ahead(_) => ("bad", "not believed"),
+        ClockStanding::Followed => ("good", "in use"),
+        ClockStanding::Ahead(_) => ("bad", "ignored"),
         ClockStanding::Behind(_) => ("warn", "behind"),
     };
-    let figures =
-        app.health.remark().unwrap_or_else(|| "leads arrive by the clock of this machine".to_owned());
+    let figures = app.health.remark().unwrap_or_else(|| "leads get the time of the system clock".to_owned());
     (class, state, figures)
 }
 
@@ -146,18 +144,18 @@ fn postbacks(app: &AdminState) -> Judged {
     let failing = postbacks::failing(store, &subscriptions).into_iter();
     let failing: Vec<String> =
         failing.filter(|(_, since)| *since <= latest_ms).map(|(name, _)| name).collect();
-    let (class, state) = if failing.is_empty() { ("good", "taken") } else { ("bad", "failing") };
+    let (class, state) = if failing.is_empty() { ("good", "delivering") } else { ("bad", "failing") };
     let figures = match failing.as_slice() {
         [] => figures::counted(subscriptions.all().len(), "subscription"),
-        failing => format!("calls fail for a minute or longer: {}", failing.join(", ")),
+        failing => format!("failing for at least a minute: {}", failing.join(", ")),
     };
     (class, state, figures)
 }
 
 fn refused(first: &MetricsReading, last: &MetricsReading) -> Judged {
     let count = last.refused - first.refused;
-    let (class, state) = if count > 0.0 { ("warn", "turned away") } else { ("good", "all let in") };
-    let figures = format!("{} turned away in the last minute", figures::count(count));
+    let (class, state) = if count > 0.0 { ("warn", "refusing") } else { ("good", "none refused") };
+    let figures = format!("{} refused in the last minute", figures::count(count));
     (class, state, figures)
 }
 
@@ -169,14 +167,14 @@ fn partners(app: &AdminState) -> Judged {
     let capped = of(&[State::Capped, State::OverBudget]);
     let closed = of(&[State::OutsideSchedule, State::OutsideDays]);
     let (class, state) = match active {
-        0 => ("bad", "nobody is asked"),
-        all_asked if all_asked == all => ("good", "all asked"),
+        0 => ("bad", "none active"),
+        all_asked if all_asked == all => ("good", "all active"),
         // Paused by an operator, hence no warning.
         some if some + paused + closed == all => ("idle", "some paused"),
-        _ => ("warn", "not all asked"),
+        _ => ("warn", "not all active"),
     };
     let figures =
-        format!("{active} of {all} asked, {paused} paused, {capped} at a cap, {closed} outside schedule");
+        format!("{active} of {all} active, {paused} paused, {capped} at a cap, {closed} outside schedule");
     (class, state, figures)
 }
 
@@ -190,7 +188,7 @@ fn partners_health(app: &AdminState) -> Judged {
         Some(Health::Failing) => ("bad", "failing"),
         Some(worst) => ("warn", worst.words()),
         None if of(Health::Healthy) > 0 => ("good", "as usual"),
-        None => ("idle", "hardly asked"),
+        None => ("idle", "too few asks"),
     };
     let counts = unwell.map(|health| format!("{} {}", of(health), health.words()));
     let figures = format!("{}, of {}", counts.join(", "), standings.len());
@@ -208,21 +206,22 @@ fn breakers(app: &AdminState) -> Judged {
     let of = |wanted: BreakerState| states.iter().filter(|state| **state == wanted).count();
     let (open, half) = (of(BreakerState::Open), of(BreakerState::HalfOpen));
     let (class, state) = match (states.len(), open, half) {
-        (0, ..) => ("idle", "nobody is called"),
+        (0, ..) => ("idle", "no calls"),
         (_, 0, 0) => ("good", "all closed"),
         (_, 0, _) => ("warn", "probing"),
         _ => ("bad", "open"),
     };
-    let figures = format!("{open} open, {half} half open, of {} lines", states.len());
+    let figures = format!("{open} open, {half} half open, of {} breakers", states.len());
     (class, state, figures)
 }
 
 fn reload(last: &MetricsReading) -> Judged {
     // The previous configuration stays in use, not that of the files.
-    let (class, state) = if last.refused_last { ("warn", "last one refused") } else { ("good", "in force") };
+    let (class, state) =
+        if last.refused_last { ("warn", "last reload rejected") } else { ("good", "current") };
     let at = last.reloaded_at.map(|seconds| seconds * 1000.0);
     let figures = format!(
-        "taken in at {}; reloads refused since the start: {}",
+        "loaded at {}; reloads rejected since the start: {}",
         known(at, |ms| figures::moment(ms as i64)),
         figures::count(last.reloads_refused)
     );

@@ -20,7 +20,7 @@ const WRITE_WITHIN: Duration = Duration::from_secs(2);
 const MINUTE_MS: i64 = 60_000;
 
 /// Log message when the records cannot be read.
-const UNREAD: &str = "what is kept for charts could not be read";
+const UNREAD: &str = "stored chart data could not be read";
 
 /// The minute of the last stored reading.
 pub(super) struct LastStoredMinute(i64);
@@ -95,7 +95,7 @@ fn minutes_kept(app: &AdminState) -> i64 {
 
 async fn write(app: &AdminState, commit: Commit) {
     if let Err(failure) = app.store.commit_within(WRITE_WITHIN, commit).await {
-        debug!(%failure, "a reading of the metrics could not be kept");
+        debug!(%failure, "a metrics reading could not be stored");
     }
 }
 

@@ -45,12 +45,12 @@ async fn changed(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult,
         "invite" => return invited(visit, name).await,
         "remove" => {
             if !users::remove(&visit.app, &visit.actor(), name).await? {
-                return Err(Failure::unknown("There is no such user, or no more."));
+                return Err(Failure::unknown("There is no such user any longer."));
             }
-            return Ok(UserChangeResult { done: Some("They are removed.".to_owned()), link: None });
+            return Ok(UserChangeResult { done: Some("The user is removed.".to_owned()), link: None });
         }
         "role" => (UserChange { role: Some(role(visit)?), ..nothing }, "has another role"),
-        "disable" => (UserChange { disabled: Some(true), ..nothing }, "is kept out"),
+        "disable" => (UserChange { disabled: Some(true), ..nothing }, "is disabled"),
         "enable" => (UserChange { disabled: Some(false), ..nothing }, "may sign in again"),
         _ => return Err(Failure::bad_attribute("do", "must be invite, role, disable, enable or remove")),
     };

@@ -20,15 +20,12 @@ pub(super) fn named(app: &AdminState, request: &Request) -> Result<Option<Consol
     let Some(value) = values.next() else { return Ok(None) };
     let address = request.peer.map(|peer| peer.0.ip().to_canonical());
     if !address.is_some_and(|address| proxy.from.iter().any(|network| network.contains(&address))) {
-        return Err(refused(
-            "untrusted",
-            "what names a user is taken from the proxy of `console.proxy` only",
-        ));
+        return Err(refused("untrusted", "only the proxy of `console.proxy` may name a user"));
     }
     let name = value.to_str().ok().filter(|name| Users::fault(name).is_none());
     match (name, values.next()) {
         (Some(name), None) => of(app, proxy, name).map(Some),
-        _ => Err(refused("unknown", "the proxy names nobody who could be a user, or two at once")),
+        _ => Err(refused("unknown", "the proxy must name exactly one valid user")),
     }
 }
 
@@ -59,7 +56,7 @@ fn of(app: &AdminState, proxy: &ProxySettings, name: &str) -> Result<ConsolePrin
         }
         (None, None) => Err(refused(
             "unknown",
-            "nobody has added this user; an administrator does with `offerd user add`",
+            "this user has no account; an administrator adds one with `offerd user add`",
         )),
     }
 }

@@ -34,7 +34,7 @@ pub struct NewSecret {
 /// Reads the digest of the current secret. A file that other users could write is ignored.
 pub fn find(store: &Path) -> Option<PasswordDigest> {
     let found = private_file::read(&path(store)).unwrap_or_else(|why| {
-        warn!("the console takes no secret, since {why}; `offerd console --new-secret` makes another one");
+        warn!("the console accepts no secret, because {why}; `offerd console --new-secret` makes a new one");
         None
     });
     let (_, bytes) = found?;
@@ -85,6 +85,6 @@ mod tests {
         let found = find(store.path()).unwrap();
         assert!(found.is(&second) && !found.is(&first));
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(find(store.path()).is_none(), "others may have written it");
+        assert!(find(store.path()).is_none(), "other users may have written it");
     }
 }

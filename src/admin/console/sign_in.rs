@@ -98,12 +98,13 @@ async fn refuse(visit: &ConsoleRequest, refused: NotSignedIn) -> Result<View, Fa
             // Attempts beyond the limit are only counted, so that guessing cannot fill the log.
             let note = note!("console.sign_in_refused");
             visit.app.note_if_can(&visit.stranger(), tried(visit).into_iter().fold(note, Note::about)).await;
-            info!(target: AUDIT, action = "console.sign_in_refused", "nobody was signed in to the console");
+            info!(target: AUDIT, action = "console.sign_in_refused", "sign-in to the console failed");
             form(
                 visit,
                 StatusCode::FORBIDDEN,
                 Some(
-                    "That is wrong, was used before, or is too old; a link ends with a restart, and `offerd console` makes another.",
+                    "This sign-in is wrong, used or expired. A restart ends links; `offerd console` makes a \
+                        new one.",
                 ),
             )
         }

@@ -32,8 +32,8 @@ pub(super) async fn counted(
     visit: &ConsoleRequest,
 ) -> Result<(Vec<ConsentSummary>, ConsentReadCounts), Failure> {
     let many = |_: TooMany| {
-        let told = format!("There are more than {STATEMENTS} different texts, as many as leads perhaps");
-        Failure::bad_request(format!("{told}: download a line of each lead."))
+        let told = format!("There are more than {STATEMENTS} different texts, perhaps one per lead");
+        Failure::bad_request(format!("{told}: use “Download each lead”."))
     };
     let add = move |summaries: &mut Summaries, page: &ConsentPage| summaries.add(page).map_err(many);
     let (summaries, read) = walked(visit, COUNTED, add).await?;
@@ -68,7 +68,7 @@ async fn walked<T: Default + Send + 'static>(
     let wanted = wanted(visit)?;
     // It reads all leads of that time.
     let permit = Arc::clone(&visit.app.console.scans).try_acquire_owned();
-    let busy = "Another page reads the store: ask again in a moment.";
+    let busy = "Another page is reading the store; try again in a moment.";
     let permit = permit.map_err(|_| unavailable(busy))?;
     noted(&visit.app, &visit.actor()).await?;
     let walk = move |app: &AdminState| {
@@ -91,7 +91,8 @@ fn walk<T: Default>(
         read.gone += page.gone;
         if read.consents > most {
             return Err(Failure::bad_request(format!(
-                "There are more than {most} consents of this time: choose fewer days or one company, or ask `offerd person consents`, which reads any number."
+                "This period has more than {most} consents: choose fewer days or one company, or use \
+                    `offerd person consents`, which has no limit."
             )));
         }
         add(&mut made, &page)?;
@@ -108,7 +109,7 @@ fn wanted(visit: &ConsoleRequest) -> Result<ConsentFilter, Failure> {
         let wrong = |_| Failure::bad_request(format!("`{name}` must be a day such as 2026-01-31."));
         visit.field(name).map(|text| text.parse::<NaiveDate>().map_err(wrong)).transpose()
     };
-    let turned = |told| Failure::bad_request(format!("Nothing can be told: {told}."));
+    let turned = |told| Failure::bad_request(format!("Consents cannot be shown: {told}."));
     let came = ArrivalDays { from: day("from")?, to: day("to")? }.range().map_err(turned)?;
     let unknown = |_| Failure::bad_request("`company` must be a uuid.");
     let company = visit.field("company").map(|text| text.parse::<Uuid>().map_err(unknown)).transpose()?;

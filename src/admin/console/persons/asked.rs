@@ -60,10 +60,10 @@ impl PersonQuery {
 /// The required input, without the given one.
 fn wanted(kind: SuppressionKind) -> &'static str {
     match kind {
-        SuppressionKind::Email => "That is no e-mail address, such as ada@example.com.",
-        SuppressionKind::Phone => "That is neither an e-mail address nor a phone number of ten digits.",
+        SuppressionKind::Email => "This is not an e-mail address; write one like ada@example.com.",
+        SuppressionKind::Phone => "This is neither an e-mail address nor a ten-digit phone number.",
         SuppressionKind::Person => {
-            "First name, last name and day of birth are wanted, all three, and the names without commas."
+            "Give all three of first name, last name and day of birth; names without commas."
         }
     }
 }

@@ -54,7 +54,7 @@ pub(super) async fn erase(visit: &ConsoleRequest) -> Result<View, Failure> {
 pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View, Failure> {
     let done = async || {
         persons::suppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
-        Ok(Some("No partner is asked about whoever is submitted with this from now on.".to_owned()))
+        Ok(Some("From now on, no partner is asked about leads submitted with this contact.".to_owned()))
     };
     let done = done().await;
     page(visit, done).await
@@ -64,7 +64,11 @@ pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View, Failure> {
 pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View, Failure> {
     let done = async || {
         let was_suppressed = persons::unsuppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
-        let (ended, never) = ("They may be asked about again.", "They were not left alone by this.");
+        let (ended, never) = (
+            "Partners may be asked about them again.",
+            "They were not on the opt-out \
+            list.",
+        );
         Ok(Some(if was_suppressed { ended } else { never }.to_owned()))
     };
     let done = done().await;
@@ -74,7 +78,7 @@ pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View, Failure> 
 async fn exported(visit: &ConsoleRequest) -> Result<Reply, Failure> {
     let copy = persons::copied(&visit.app, asked(visit)?.wish(visit)?).await?;
     let file =
-        serde_json::to_vec_pretty(&copy).map_err(our_fault("what is held could not be written as JSON"))?;
+        serde_json::to_vec_pretty(&copy).map_err(our_fault("the export could not be written as JSON"))?;
     // The file name does not identify the person.
     let name = HeaderValue::from_static("attachment; filename=\"person.json\"");
     Ok(Reply::json_bytes(file).header(CONTENT_DISPOSITION, name))
@@ -84,7 +88,7 @@ async fn exported(visit: &ConsoleRequest) -> Result<Reply, Failure> {
 async fn erased(visit: &ConsoleRequest) -> Result<Value, Failure> {
     let wish = asked(visit)?.wish(visit)?;
     if visit.field("sure") != Some("yes") {
-        let message = "Nothing is erased: tick that all of it is to be erased for good.";
+        let message = "Nothing was erased: tick the box that confirms the erasure.";
         return Err(Failure::bad_request(message));
     }
     let suppress = visit.field("suppress").is_some();
@@ -96,7 +100,7 @@ async fn erased(visit: &ConsoleRequest) -> Result<Value, Failure> {
 }
 
 fn asked(visit: &ConsoleRequest) -> Result<PersonQuery, Failure> {
-    let nobody = || Failure::bad_request("An e-mail address or a phone number is missing.");
+    let nobody = || Failure::bad_request("Give an e-mail address or a phone number.");
     PersonQuery::of(visit)?.ok_or_else(nobody)
 }
 

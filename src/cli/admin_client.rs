@@ -100,7 +100,7 @@ impl AdminClient {
         let made = !super::is_there(&settings.store)?;
         let store = super::open_or_make_store(settings)?;
         if made {
-            tell!("there was no store at {}; it has been made", settings.store.place());
+            tell!("no store at {}; made a new one", settings.store.place());
         }
         Ok(Self::of_store(store, Book::of(Vec::new()), settings))
     }
@@ -173,7 +173,8 @@ impl AdminClient {
     pub async fn warn_of_damage(&self) {
         if self.knows_of_damage().await {
             tell!(
-                "the store is damaged, and what cannot be read is not listed: `offerd store check` names it"
+                "the store is damaged; unreadable records are missing from this list, and `offerd store \
+                    check` names them"
             );
         }
     }

@@ -42,18 +42,18 @@ pub async fn run(admin: &AdminClient, command: AlertsCommand) -> Result<(), Comm
     Ok(())
 }
 
-const NOBODY: &str = "nobody is told of alerts: set `alerts.webhooks` or `alerts.mail`";
+const NOBODY: &str = "alerts have no receiver: set `alerts.webhooks` or `alerts.mail`";
 
 fn told(ReceiverTest { receiver, place, error }: &ReceiverTest) -> String {
     match error {
-        None => format!("{receiver} ({place}) has taken it"),
-        Some(error) => format!("{receiver} ({place}) has not taken it: {error}"),
+        None => format!("{receiver} ({place}) accepted it"),
+        Some(error) => format!("{receiver} ({place}) did not accept it: {error}"),
     }
 }
 
 fn show(standing: &AlertsStatus) {
     match standing.alerts.is_empty() {
-        true => page::print("no alert fires, waits, or has ended lately"),
+        true => page::print("no alert is firing, pending or recently ended"),
         false => page::print_sheet(&alerts(&standing.alerts)),
     }
     match standing.receivers.is_empty() {

@@ -42,13 +42,13 @@ impl AdminAnswer {
         let told: Vec<String> = errors.iter().filter_map(sentence).collect();
         Err(match (self.of_daemon, told.as_slice()) {
             (true, []) => format!(
-                "the daemon answered with {} and did not say why; if it is of another version than this command, start \
-                 it again",
+                "the daemon answered {} without a reason; if its version differs from this command's, \
+                    restart it",
                 self.status.as_u16()
             ),
             (true, told) => format!("the daemon refused: {}", told.join("; ")),
             (false, _) if self.status == StatusCode::INTERNAL_SERVER_ERROR => {
-                "it could not be done; what is wrong is told above".to_owned()
+                "failed; see the messages above".to_owned()
             }
             (false, told) => told.join("; "),
         })
@@ -71,9 +71,7 @@ fn sentence(error: &ApiError) -> Option<String> {
 /// Fails when it has another form.
 pub fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     serde_json::from_slice(json).map_err(|error| {
-        format!(
-            "the daemon's answer cannot be read ({error}); it may be of another version than this command"
-        )
+        format!("the daemon's answer cannot be read ({error}); its version may differ from this command's")
     })
 }
 

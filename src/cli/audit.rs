@@ -84,7 +84,7 @@ async fn against(
     number: u64,
     hash: &str,
 ) -> Result<Option<String>, String> {
-    let missing = Some(format!("record {number} is not there any more: the end of the audit was cut off"));
+    let missing = Some(format!("record {number} is missing: the end of the audit was cut off"));
     if number > verdict.head.number {
         return Ok(missing);
     }
@@ -95,7 +95,12 @@ async fn against(
             page.records.first().filter(|next| next.number == number + 1).map(|next| next.previous.clone())
         }
     };
-    let other = || format!("record {number} has another hash than was written down: the audit was made anew");
+    let other = || {
+        format!(
+            "record {number} has another hash than the one you noted: the audit was \
+        rewritten"
+        )
+    };
     Ok(found.filter(|found| found != hash).map(|_| other()))
 }
 
@@ -109,7 +114,7 @@ fn tell(verdict: &AuditVerdict, written_down: Option<String>, json: bool) -> Res
             head.hash
         ));
         for gap in gaps {
-            page::print(format_args!("a gap that a salvage has recorded: {gap}"));
+            page::print(format_args!("a gap that a salvage recorded: {gap}"));
         }
     })?;
     match verdict.broken.clone().or(written_down) {
@@ -136,6 +141,6 @@ fn head(text: &str) -> Result<(u64, String), String> {
     let good =
         parts.filter(|(_, hash)| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
     good.ok_or_else(|| {
-        "must be what `offerd audit verify` prints last: a number, a colon and 64 digits".to_owned()
+        "must be the last output of `offerd audit verify`: a number, a colon and 64 digits".to_owned()
     })
 }

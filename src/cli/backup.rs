@@ -45,7 +45,7 @@ pub async fn run(config: Option<&Path>, arguments: &BackupArguments) -> Result<(
     }
     drop((pieces, bar));
     admin.close()?;
-    let summary = scanner.finish().map_err(|fault| format!("the backup did not arrive whole: {fault}"))?;
+    let summary = scanner.finish().map_err(|fault| format!("the backup is incomplete: {fault}"))?;
     making.finish(&written).map_err(|error| cannot_make(file, &error))?;
     let file = arguments.file.display();
     page::show(&json_of(&summary), arguments.json, || {
@@ -58,7 +58,7 @@ pub async fn run(config: Option<&Path>, arguments: &BackupArguments) -> Result<(
     match damage_of(&summary.broken, summary.damages) {
         None => Ok(()),
         Some(damage) => Err(CommandError::Other(format!(
-            "{file} is a backup of all that can be read, and that is not all: {damage}; keep the last whole one"
+            "{file} is incomplete, without what cannot be read: {damage}; keep the last complete backup"
         ))),
     }
 }
@@ -73,7 +73,7 @@ async fn keeper(
         Err(CommandError::Other(told)) if told.contains(DISK_FULL) && settings.store.database().is_none() => {
             let cannot = |error: &dyn std::fmt::Display| {
                 CommandError::Other(format!(
-                    "{told}; nor can its files be copied beside {}: {error}",
+                    "{told}; its files cannot be copied beside {} either: {error}",
                     file.display()
                 ))
             };
@@ -104,7 +104,7 @@ fn copied(settings: &Settings, file: &Path) -> Result<(Store, StagingDirectory),
 async fn broken_off(admin: &AdminClient, broke: impl Into<CommandError>) -> CommandError {
     match admin.call(Method::GET, "/readyz").await {
         Ok(answer) if !answer.status.is_success() => {
-            CommandError::Other(format!("the backup broke off, and there is none: {}", answer.text()))
+            CommandError::Other(format!("the backup was interrupted; no file was written: {}", answer.text()))
         }
         _ => broke.into(),
     }
@@ -113,18 +113,18 @@ async fn broken_off(admin: &AdminClient, broke: impl Into<CommandError>) -> Comm
 /// Creates the file. Dropping it before `finish` leaves none.
 fn begin(file: &Path, store: &Path) -> Result<(AtomicFile, File), String> {
     if file == Path::new("-") {
-        return Err("a backup goes into a file, not to standard output: give the name of one".to_owned());
+        return Err("a backup needs a file, not standard output: give a file name".to_owned());
     }
     if file.exists() {
         return Err(format!(
-            "{} is there already, and a backup is never written over; give another name, or move it away",
+            "{} exists already, and a backup is never overwritten; give another name, or move it away",
             file.display()
         ));
     }
     let within = std::path::absolute(file).is_ok_and(|file| file.starts_with(super::whole(store)));
     if within {
         return Err(format!(
-            "{} is in the directory of the store, with which it would be lost; give another place",
+            "{} is in the directory of the store and would be lost with it; give another place",
             file.display()
         ));
     }
@@ -135,7 +135,7 @@ fn begin(file: &Path, store: &Path) -> Result<(AtomicFile, File), String> {
 pub fn damage_of(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
     let missed = missed(broken, damages)?;
     Some(format!(
-        "{missed}; `offerd store check` names them, `offerd store salvage` makes a good store of the rest"
+        "{missed}; `offerd store check` names them, `offerd store salvage` rebuilds a store from the rest"
     ))
 }
 
@@ -158,7 +158,7 @@ pub fn told_of(summary: &BackupSummary) -> String {
     let records: u64 = summary.records.iter().map(|(_, count)| count).sum();
     let mebibytes = summary.bytes as f64 / f64::from(1 << 20);
     format!(
-        "{records} records and {} changes made meanwhile, {mebibytes:.1} MiB, sealed with master key {}",
+        "{records} records and {} changes during the backup, {mebibytes:.1} MiB, sealed with master key {}",
         summary.changes, summary.sealed_with
     )
 }

@@ -70,7 +70,7 @@ async fn strangers(
     };
     let tokens = match tokens {
         Ok(tokens) => tokens,
-        Err(why) => return vec![format!("whether the companies named have tokens is not known: {why}")],
+        Err(why) => return vec![format!("cannot check that the named companies have tokens: {why}")],
     };
     let companies = tokens.into_iter().filter_map(|token| match token.holder {
         Holder::Company(name) => Some(name),

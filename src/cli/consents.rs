@@ -63,14 +63,15 @@ pub async fn run(admin: &AdminClient, arguments: &ConsentsArguments) -> Result<(
     drop(bar);
     lines.end()?;
     if gone > 0 {
-        tell!("{gone} leads are not there any more, and tell nothing");
+        tell!("{gone} leads are erased or removed, and not counted");
     }
     Ok(())
 }
 
 fn too_many(_: TooMany) -> CommandError {
     CommandError::Other(format!(
-        "there are more than {STATEMENTS} different texts, as many as leads perhaps: ask for a line of each by `--each`"
+        "there are more than {STATEMENTS} different texts, perhaps one per lead: use `--each` for a line \
+            per lead"
     ))
 }
 

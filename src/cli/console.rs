@@ -29,7 +29,7 @@ pub async fn run(config: Option<&Path>, arguments: &ConsoleArguments) -> Result<
     let link = link(&settings, arguments).await?;
     Ok(page::show(&link, arguments.json, || {
         if let Some(seconds) = link.expires_in_s {
-            tell!("signs in once, within {} minutes:", seconds / 60);
+            tell!("signs you in once, within {} minutes:", seconds / 60);
         }
         page::print(&link.url);
     })?)
@@ -41,7 +41,7 @@ async fn new_secret(settings: &Settings, json: bool) -> Result<(), CommandError>
     let made: NewSecret = admin.ask(Method::POST, "/console/secret").await?;
     Ok(page::show(&made, json, || {
         page::print(&made.secret);
-        tell!("the console takes this secret from now on; it is shown only now");
+        tell!("new secret of the console; it is shown only once");
     })?)
 }
 

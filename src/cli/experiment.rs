@@ -43,8 +43,7 @@ pub async fn run(settings: &Settings, command: ExperimentCommand) -> Result<(), 
         }
         ExperimentCommand::Compare { rule, test, format } => {
             let leads = if test { "test" } else { "live" };
-            let missing =
-                || format!("there is no experiment `{rule}`; `offerd experiment list` shows those there are");
+            let missing = || format!("there is no experiment `{rule}`; `offerd experiment list` lists them");
             if !is_key(&rule) {
                 return Err(missing().into());
             }
@@ -80,7 +79,7 @@ fn list(rules: &[RuleStanding]) -> Sheet {
         "percent": Figure => variant.percent.map(|percent| (percent * 100.0).round() / 100.0),
         "leads": Count => variant.leads,
         "tests": Count => variant.test_leads,
-        "what is different" => &variant.about,
+        "changes" => &variant.about,
     })
 }
 
@@ -108,12 +107,10 @@ fn cell(figure: &Figure) -> String {
 fn notes(comparison: &Comparison) -> String {
     let of = if comparison.test { "test leads" } else { "live leads" };
     let mut notes = format!(
-        "{of}; differences from the control with their intervals of 95 %, told from {LEAST_LEADS} leads of both on"
+        "{of}; differences from the control with 95 % intervals, judged from {LEAST_LEADS} leads per variant"
     );
     if comparison.cut {
-        notes.push_str(
-            "\nthere are more leads than are read (`experiments.compared_leads`): these are the first",
-        );
+        notes.push_str("\nonly the first leads are compared, up to `experiments.compared_leads`");
     }
     notes
 }

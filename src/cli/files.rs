@@ -146,7 +146,7 @@ pub fn cannot_make(file: &Path, error: &Error) -> String {
     let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     match (error.kind(), directory) {
         (ErrorKind::AlreadyExists, _) => {
-            format!("{shown} is there already, and is not written over; give another name, or move it away")
+            format!("{shown} exists already, and is never overwritten; give another name, or move it away")
         }
         (ErrorKind::NotFound, Some(directory)) => format!(
             "{shown} cannot be made: the directory {} does not exist; make it first, or give another place",

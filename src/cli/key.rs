@@ -40,7 +40,7 @@ fn create(file: &Path) -> Result<(), String> {
         MasterKeyError::Unmade { error, .. } => cannot_make(file, &error),
         other => other.to_string(),
     })?;
-    tell!("master key {} is in {}; without it nothing that it seals can be read", key.id(), file.display());
+    tell!("master key {} is in {}; without it, the data it seals cannot be read", key.id(), file.display());
     Ok(())
 }
 
@@ -62,7 +62,7 @@ async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<
     Ok(page::show(&rotated, json, || {
         let (Rotated { old_key, new_key }, file) = (&rotated, rotation.new_key_file.display());
         page::print(match old_key == new_key {
-            true => format!("the store is sealed with {new_key} already; nothing was done"),
+            true => format!("the store is sealed with {new_key} already; nothing changed"),
             false => format!(
                 "the keys of the store are sealed with master key {new_key} now, {old_key} opens them no more\n\
                  give {new_key} ({file}) to every start from now on; keep {old_key} only for the backups that are \

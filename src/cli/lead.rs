@@ -64,7 +64,8 @@ const NO_TOKEN: &str = "no access token: set OFFERD_TOKEN or give --token; the f
 
 const NO_DAEMON: &str = "no daemon runs on the configured store; start it with `offerd serve`, or give --url";
 
-const BAD_TOKEN: &str = "the daemon does not know this access token; `offerd token list` shows whom there are tokens for, and `offerd token create` makes one";
+const BAD_TOKEN: &str = "the daemon does not know this access token; `offerd token list` lists the tokens, \
+    and `offerd token create` makes one";
 
 const API_ADDRESS: &str =
     "leave --url out for the daemon of the configured store, or see `api.listen` in its settings";
@@ -89,8 +90,8 @@ pub async fn run(settings: &Settings, command: LeadCommand) -> Result<(), Comman
             files::can_give(out)?;
             let admin = AdminClient::find(settings).await?;
             let looked_up = found(&admin, Method::GET, uuid);
-            let dossier: Box<RawValue> = progress::during("gathering all that is held", looked_up).await?;
-            Ok(files::give(out, &dossier, &format!("all that is held on lead {uuid}"))?)
+            let dossier: Box<RawValue> = progress::during("gathering the data", looked_up).await?;
+            Ok(files::give(out, &dossier, &format!("all data of lead {uuid}"))?)
         }
     }
 }
@@ -148,7 +149,10 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
         return Err(BAD_TOKEN.to_owned());
     }
     if [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].contains(&posted.status) {
-        return Err(format!("{} takes no leads: it is not the api listener; {API_ADDRESS}", client.url("")));
+        return Err(format!(
+            "{} accepts no leads: it is not the api listener; {API_ADDRESS}",
+            client.url("")
+        ));
     }
     let table = complete(&client, posted.read()?).await?;
 
@@ -170,8 +174,8 @@ async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTabl
         let polled = client.ask(Method::GET, &format!("/originator/rateTables/{uuid}")).await;
         table = polled.map_err(|fault| {
             format!(
-                "{fault}; the lead is taken: rate table {uuid} goes on when the daemon is back, and \
-                     `offerd explain {uuid}` then tells what became of it"
+                "{fault}; the lead was accepted: rate table {uuid} continues when the daemon is back, and \
+                    `offerd explain {uuid}` then shows it"
             )
         })?;
         progress.show(&table);
@@ -180,7 +184,7 @@ async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTabl
     match table.pending_responses.is_empty() {
         true => Ok(table),
         false => Err(format!(
-            "rate table {0} is still pending; `offerd explain {0}` tells what becomes of it",
+            "rate table {0} is still pending; `offerd explain {0}` shows its progress",
             table.uuid
         )),
     }
@@ -325,7 +329,7 @@ async fn found<T: DeserializeOwned>(admin: &AdminClient, method: Method, lead: U
     let found = admin.find_one(method, &format!("/leads/{lead}")).await?;
     found.ok_or_else(|| {
         format!(
-            "there is no lead {lead}, or it has been erased; `lead submit` and `explain` tell the uuid of a lead"
+            "there is no lead {lead}, or it was erased; `lead submit` and `explain` show the uuid of a lead"
         )
     })
 }
@@ -333,7 +337,7 @@ async fn found<T: DeserializeOwned>(admin: &AdminClient, method: Method, lead: U
 /// The receipt of an erasure: what was destroyed, and what remains.
 fn told(Erasure { lead_uuid, destroyed, remaining, damaged, .. }: &Erasure) -> String {
     let damaged = match damaged {
-        true => "; its record was damaged, so that only what was still found of it is counted",
+        true => "; its record was damaged, so only the readable parts are counted",
         false => "",
     };
     let told = format!(

@@ -293,8 +293,7 @@ fn permit(error: &io::Error) -> &'static str {
 /// # Errors
 /// Fails when the store's directory is not accessible.
 fn is_there(store: &StoreSettings) -> Result<bool, String> {
-    let cannot =
-        |error: io::Error| format!("{} cannot be looked into: {error}; {}", store.place(), permit(&error));
+    let cannot = |error: io::Error| format!("{} cannot be read: {error}; {}", store.place(), permit(&error));
     match store.database() {
         Some(_) => Ok(!matches!(Store::database_figures(&StoreOptions::from(store)), Ok(None))),
         None => store.path.join("lock").try_exists().map(|_| Store::exists(&store.path)).map_err(cannot),
@@ -312,7 +311,7 @@ fn in_files(settings: &Settings, what: &str, instead: &str) -> Result<(), String
 }
 
 /// Advice for a user without permission.
-const PERMIT: &str = "go on as the user that the daemon runs as, or give it to that user with `chown -R`";
+const PERMIT: &str = "run this as the user that the daemon runs as, or give it to that user with `chown -R`";
 
 /// The absolute path, which means the same in every working directory.
 fn whole(path: &Path) -> PathBuf {
@@ -339,8 +338,11 @@ fn unopened(settings: &Settings, error: &StoreError) -> String {
             format!("{told}; {PERMIT}")
         }
         StoreError::Locked { .. } => {
-            format!("{told}; commands find it by `daemon.json` in that directory, which a restart makes anew")
+            format!(
+                "{told}; commands find it by `daemon.json` in that directory, which a restart of the \
+                daemon writes again"
+            )
         }
-        _ => format!("{told}; `offerd doctor` looks at what is wrong"),
+        _ => format!("{told}; `offerd doctor` looks for the cause"),
     }
 }

@@ -6,15 +6,15 @@ use std::io;
 /// The connection was accepted, but no answer came.
 pub fn silent(url: &str) -> String {
     format!(
-        "the daemon at {} does not answer; look at its log, and if it hangs, end it (SIGKILL loses nothing that was \
-         acknowledged) and start it again",
+        "the daemon at {} does not answer; see its log, and if it hangs, kill it (SIGKILL loses nothing \
+            acknowledged) and restart it",
         origin(url)
     )
 }
 
 /// The connection closed before the answer ended.
 pub fn broke(url: &str, cause: &str) -> String {
-    format!("the daemon at {} hung up before it had answered ({cause}); its log tells why", origin(url))
+    format!("the daemon at {} hung up before answering ({cause}); see its log", origin(url))
 }
 
 /// The client's error, when no response head arrived.
@@ -23,7 +23,7 @@ pub fn of(url: &str, error: &hyper_util::client::legacy::Error) -> String {
         unconnected(url, error)
     } else if chain(error).any(|one| one.downcast_ref().is_some_and(hyper::Error::is_parse)) {
         format!(
-            "what answers at {} does not speak HTTP; a listener with `tls` in its section is reached at https://",
+            "the service at {} does not speak HTTP; use https:// for a listener with `tls` in its section",
             origin(url)
         )
     } else {
@@ -39,20 +39,16 @@ fn unconnected(url: &str, error: &(dyn Error + 'static)) -> String {
     };
     let (origin, cause) = (origin(url), innermost(error));
     if chain(error).any(refused) {
-        format!("no daemon answers at {origin}; start it with `offerd serve`, or look at the address")
+        format!("no daemon answers at {origin}; start it with `offerd serve`, or check the address")
     } else if says("dns error") {
-        format!(
-            "the host in {origin} has no address; look at how it is written, or give its number instead of its name"
-        )
+        format!("the host in {origin} has no address; check its spelling, or give its IP address")
     } else if url.starts_with("https:") && !says("tcp ") {
         format!(
-            "no TLS with {origin} ({cause}); a listener without `tls` in its section is reached at http://, and one \
-             with a certificate of your own under the settings that name it (`--config FILE`)"
+            "TLS with {origin} failed ({cause}); use http:// for a listener without `tls`, and `--config \
+                FILE` for one with your own certificate"
         )
     } else {
-        format!(
-            "{origin} cannot be connected to ({cause}); look at the address, and whether this machine may go there"
-        )
+        format!("cannot connect to {origin} ({cause}); check the address and this machine's network access")
     }
 }
 

@@ -124,7 +124,7 @@ pub async fn run(admin: &AdminClient, command: PersonCommand) -> Result<(), Comm
         }
         PersonCommand::Unsuppress { who, why } => {
             let done: OptOutChange = admin.post("/persons/unsuppress", &who.order(why)?).await?;
-            let (ended, never) = ("they may be asked about again", "they were not left alone by this");
+            let (ended, never) = ("they may be asked about again", "they were not on the opt-out list");
             tell!("{}", if done.was_suppressed { ended } else { never });
             Ok(())
         }
@@ -144,14 +144,14 @@ async fn find(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<()
 async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) -> Result<(), CommandError> {
     files::can_give(out)?;
     let gathered = admin.post("/persons/export", order);
-    let held: Box<RawValue> = progress::during("gathering all that is held", gathered).await?;
+    let held: Box<RawValue> = progress::during("gathering the data", gathered).await?;
     let copy: Value = serde_json::from_str(held.get()).map_err(|error| error.to_string())?;
     let what = match copy["leads"].as_array().is_none_or(Vec::is_empty) {
         true => {
             tell!("{NOBODY}");
             "a copy without leads"
         }
-        false => "all that is held on them",
+        false => "all their data",
     };
     Ok(files::give(out, &held, what)?)
 }
@@ -182,14 +182,14 @@ async fn erased(admin: &AdminClient, order: &PersonOrder) -> Result<Receipt, Str
     Ok(Receipt { leads, ..receipt })
 }
 
-const CUT_SHORT: &str = "the daemon ended before the erasure did: `offerd audit list --action person.erase` names the leads that were \
-                         about to go, and `person.erased` those that are gone; erase again for the others";
+const CUT_SHORT: &str = "the daemon ended during the erasure: `offerd audit list --action person.erase` \
+    names the leads to erase, and `person.erased` those erased; erase again for the others";
 
 /// Message after an opt-out.
-const LEFT_ALONE: &str = "no partner is asked about them from now on; `offerd person unsuppress` ends that";
+const LEFT_ALONE: &str = "from now on, no partner is asked about them; `offerd person unsuppress` ends that";
 
 /// Message when no lead is found.
-const NOBODY: &str = "no lead is found by this; one that was erased is found by nothing";
+const NOBODY: &str = "no lead has this contact; erased leads cannot be found";
 
 impl PersonArguments {
     fn order(self) -> Result<PersonOrder, CommandError> {
@@ -237,12 +237,12 @@ fn told(receipt: &Receipt) -> String {
     let why = reason.as_deref().map_or_else(String::new, |reason| format!(", because: {reason}"));
     let done = format!("receipt {receipt_uuid}, {erased_at}, by {by} on {daemon}{why}");
     let alone = left_alone.map_or_else(String::new, |listed| {
-        format!("from now on no partner is asked about whoever is submitted with one of: {}\n", listed.told())
+        format!("from now on, no partner is asked about leads submitted with one of: {}\n", listed.told())
     });
     let alone = match receipt.unread {
         0 => alone,
         unread => {
-            format!("{alone}leads of theirs may lie at {unread} places of the store that cannot be read\n")
+            format!("{alone}{unread} unreadable places of the store may hold leads of theirs\n")
         }
     };
     if leads.is_empty() {

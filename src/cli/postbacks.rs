@@ -88,9 +88,7 @@ async fn path(admin: &AdminClient, name: &str, what: &str) -> Result<String, Str
     let standings: Vec<SubscriptionStatus> = admin.ask(Method::GET, "/postbacks").await?;
     match standings.iter().any(|one| one.name == name) {
         true => Ok(format!("/postbacks/{name}/{what}")),
-        false => {
-            Err(format!("there is no subscription `{name}`; `offerd postbacks list` shows those there are"))
-        }
+        false => Err(format!("there is no subscription `{name}`; `offerd postbacks list` lists them")),
     }
 }
 

@@ -46,7 +46,7 @@ pub async fn run(admin: &AdminClient, arguments: &RankingArguments) -> Result<()
 /// The rankings in use, one per line.
 fn rankings(report: &RankingReport) -> String {
     if report.rankings.is_empty() {
-        return "no ranking is named: offers stand by the expected value that the partner files say"
+        return "no ranking is set: offers are sorted by the expected value from the partner files"
             .to_owned();
     }
     let line = |(name, ranking): (&String, &offerd_engine::ranking::report::Named)| {
@@ -102,10 +102,10 @@ fn summary(report: &RankingReport, is_empty: bool) -> String {
     let prior = report.prior;
     let mut lines = Vec::new();
     if is_empty && report.learnt_at.is_some() {
-        lines.push("nothing was learnt yet: no click is old enough (`ranking.matures_after`)".to_owned());
+        lines.push("no data yet: no click is old enough (`ranking.matures_after`)".to_owned());
     }
     lines.push(format!(
-        "believed without any click: {}, worth {} clicks; never less than {}, never more than {}",
+        "prior: {}, weight {} clicks; estimates stay between {} and {}",
         percent(prior.rate),
         prior.strength,
         percent(prior.least),
@@ -116,7 +116,7 @@ fn summary(report: &RankingReport, is_empty: bool) -> String {
     }
     if report.rows_cut > 0 {
         let more = page::counted(report.rows_cut, "more row");
-        lines.push(format!("{more}; `--company` and `--partner` choose among them"));
+        lines.push(format!("{more}; filter with `--company` and `--partner`"));
     }
     lines.join("\n")
 }

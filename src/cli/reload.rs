@@ -38,7 +38,7 @@ pub async fn run(config: Option<&Path>, arguments: &ReloadArguments) -> Result<(
             Err(CommandError::Told(ExitCode::from(BAD_CONFIGURATION)))
         }
         ReloadOutcome::Refused { faults } => Err(CommandError::Faults(faults)),
-        ReloadOutcome::Failed { cause } => Err(CommandError::Other(format!("nothing was changed: {cause}"))),
+        ReloadOutcome::Failed { cause } => Err(CommandError::Other(format!("nothing changed: {cause}"))),
     }
 }
 
@@ -53,15 +53,15 @@ fn other_file(config: Option<&Path>, settings: &Settings) -> Option<String> {
     let read: Vec<String> = read.iter().map(|file| file.display().to_string()).collect();
     let read = if read.is_empty() { "no settings file".to_owned() } else { read.join(", ") };
     let given = given.display();
-    Some(format!("the daemon reads {read}, as it was told at its start; {given} has only said where it is"))
+    Some(format!("the daemon reads {read}, set at its start; {given} was only used to find it"))
 }
 
 async fn reload(settings: &Settings) -> Result<ReloadOutcome, String> {
     let Some(daemon) = AdminClient::of_daemon(settings).await? else {
         let store = settings.store.path.display();
         return Err(format!(
-            "no daemon is running on the store `{store}`, so there is nothing to reload; `offerd serve` starts one, \
-             which reads the files anew"
+            "no daemon is running on the store `{store}`, so there is nothing to reload; `offerd serve` \
+                starts one with the current files"
         ));
     };
     daemon.call(Method::POST, "/reload").await?.read_any()

@@ -61,7 +61,7 @@ async fn replayed(
         ReplayLine::Report(report) => Some(Ok(report)),
         ReplayLine::Failed(why) => Some(Err(why)),
     };
-    admin.follow("/replay", order, "the daemon ended before the replay did", ended).await
+    admin.follow("/replay", order, "the daemon ended during the replay", ended).await
 }
 
 fn print(report: &ReplayReport) {
@@ -107,7 +107,8 @@ fn summary(report: &ReplayReport) -> String {
     }
     if report.seats.iter().any(|seat| seat.over_http) {
         lines.push(
-            "nobody was called: partners asked over HTTP keep the offers they answered then, as long as they would be asked"
+            "no partner was called: partners asked over HTTP keep their recorded offers if they would still \
+                be asked"
                 .to_owned(),
         );
     }

@@ -193,11 +193,11 @@ fn summary(report: &Report) -> String {
     }
     if report.rows_left_out > 0 {
         let more = page::counted(report.rows_left_out, "more row");
-        lines.push(format!("{more}; `--limit` and `--sort` choose among them"));
+        lines.push(format!("{more}; choose with `--limit` and `--sort`"));
     }
     if let Some(at) = report.uncounted_from {
         let at = page::minute(at);
-        lines.push(format!("not counted yet: what arrived from {at} on; a running daemon counts it"));
+        lines.push(format!("not counted yet: arrivals since {at}; a running daemon counts them"));
     }
     if !report.test && report.total.get(Figure::Leads) == Some(0.0) {
         lines.push("no live lead is counted here; `--test` counts those of test tokens".to_owned());
@@ -207,7 +207,7 @@ fn summary(report: &Report) -> String {
 
 async fn rebuilt(admin: &AdminClient) -> Result<Rebuilt, String> {
     let bar = StepProgressBar::begin(BAR);
-    let cut_short = "the daemon ended before the count did";
+    let cut_short = "the daemon ended during the count";
     let ended = |line| match line {
         RebuildLine::Progress(RebuildProgress { at, since, .. }) => {
             let now = chrono::Utc::now().timestamp_millis();

@@ -44,8 +44,8 @@ pub fn run(config: Option<&Path>, arguments: &RestoreArguments) -> Result<(), Co
     match ended? {
         None => Ok(()),
         Some(missed) => Err(CommandError::Other(format!(
-            "{} is not a backup of all: the store was damaged when it was taken, and {missed}; an older one, or `offerd store \
-             salvage` on the damaged store, may have the rest",
+            "{} is incomplete: the store was damaged when it was backed up, and {missed}; an older backup, \
+                or `offerd store salvage` on the damaged store, may have the rest",
             arguments.file.display()
         ))),
     }
@@ -103,7 +103,7 @@ fn restore(
 
 fn with_next(fault: &BackupFault) -> String {
     let next = match fault {
-        BackupFault::Foreign => "give a file that `offerd backup` has made",
+        BackupFault::Foreign => "give a file made by `offerd backup`",
         BackupFault::Version { .. } | BackupFault::Format { .. } => "take the offerd that it was made with",
         BackupFault::Damaged { .. } => "take another backup",
         BackupFault::WrongMasterKey { .. } => {
@@ -127,7 +127,7 @@ fn read(
 ) -> Result<(), String> {
     let cannot = |error: std::io::Error| {
         format!(
-            "{} cannot be read: {error}; give a file that `offerd backup` has made, and as a user who may read it",
+            "{} cannot be read: {error}; give a file made by `offerd backup`, and as a user who may read it",
             file.display()
         )
     };

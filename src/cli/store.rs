@@ -88,7 +88,11 @@ async fn check(settings: &Settings, all: bool, json: bool) -> Result<(), Command
     if report.sound {
         return Ok(());
     }
-    Err(CommandError::Other("the store is not sound: what is named cannot be read, everything else can; `offerd store salvage` makes a good store of what is left, and of the last backup".to_owned()))
+    Err(CommandError::Other(
+        "the store is damaged: the records named above cannot be read, all others can; \
+        `offerd store salvage` rebuilds the store from them and the last backup"
+            .to_owned(),
+    ))
 }
 
 async fn read(settings: &Settings) -> Result<StoreReport, CommandError> {
@@ -146,7 +150,7 @@ fn print(report: &StoreReport, all: bool) {
 async fn salvaged(settings: &Settings, into: &Path, backup: Option<&Path>) -> Result<Salvaged, String> {
     if AdminClient::of_daemon(settings).await?.is_some() {
         let path = settings.store.path.display();
-        return Err(format!("a daemon runs on `{path}`: stop it, then salvage what it has left"));
+        return Err(format!("a daemon runs on `{path}`: stop it, then salvage its store"));
     }
     super::log_as_the_daemon_does(settings);
     let open = |file: &Path| {
@@ -235,8 +239,8 @@ fn print_base(salvaged: &Salvaged) {
     }
     if salvaged.may_lack_unknown {
         page::print(
-            "the base of the store is damaged, and no backup tells what it had: what is lost of tokens, users, pauses and other \
-             records that are about no lead is not counted",
+            "the base of the store is damaged and no backup lists its content: lost tokens, users, pauses \
+                and other records without a lead are not counted",
         );
     }
     salvaged.audit_gaps.iter().for_each(|gap| {

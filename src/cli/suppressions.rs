@@ -96,13 +96,12 @@ pub async fn run(settings: &Settings, command: SuppressionsCommand) -> Result<()
             let admin = AdminClient::find_with_partners(settings).await?;
             match admin.end(Method::POST, "/suppressions/confirm").await? {
                 true => tell!("the suppression lists are taken as they are"),
-                false => tell!("no salvage has left anything open of the suppression lists"),
+                false => tell!("no salvage left suppression lists to confirm"),
             }
         }
         SuppressionsCommand::Remove { name } => {
             let admin = AdminClient::find_with_partners(settings).await?;
-            let missing =
-                || format!("there is no list `{name}`; `offerd suppressions list` shows those there are");
+            let missing = || format!("there is no list `{name}`; `offerd suppressions list` lists them");
             if !is_key(&name) {
                 return Err(missing().into());
             }

@@ -86,9 +86,7 @@ pub async fn run(settings: &Settings, command: TokenCommand) -> Result<(), Comma
         TokenCommand::Revoke { id } => {
             let admin = AdminClient::find(settings).await?;
             if !admin.end(Method::DELETE, &format!("/tokens/{id}")).await? {
-                return Err(
-                    format!("there is no token {id}; `offerd token list` shows those there are").into()
-                );
+                return Err(format!("there is no token {id}; `offerd token list` lists them").into());
             }
             tell!("token {id} is revoked");
         }
@@ -104,7 +102,7 @@ fn tell(created: &Created, json: bool) -> Result<(), String> {
             Holder::Company(name) => format!("company {name}"),
             Holder::Partner(key) => format!("partner {key}"),
         };
-        tell!("token {} of {holder}; it is shown only now", created.id);
+        tell!("token {} of {holder}; it is shown only once", created.id);
     })
 }
 

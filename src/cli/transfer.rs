@@ -44,13 +44,13 @@ const TOLD_EVERY: u64 = 256;
 
 /// Runs `offerd export`.
 pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Result<(), CommandError> {
-    run(config, "stop it, or restore a backup elsewhere and take that", async |settings| {
+    run(config, "stop it, or restore a backup elsewhere and export that", async |settings| {
         let store = super::open_store(settings)?;
         if arguments.personal_data {
             let entry = AuditEntry::of_machine(operator(), "command", "store.export.personal_data");
             let noted = AuditLog::of(store.clone()).commit(Commit::new(), entry).await;
             noted.map_err(|failure| {
-                format!("nothing was exported, since that could not be recorded: {failure}")
+                format!("nothing was exported, because the export could not be recorded: {failure}")
             })?;
         }
         let Exported { records, unread } = write(&store, arguments)?;
@@ -58,14 +58,14 @@ pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Resul
         let damages = store.damages().iter().filter(|damage| damage.costs_records()).count() as u64;
         let damages = damages.max(unread.min(1));
         store.close().map_err(|error| error.to_string())?;
-        let left_out = "; what is sealed in the store was left out: say --personal-data for all of it";
+        let left_out = "; sealed data was left out: use --personal-data to include it";
         let left_out = if arguments.personal_data { "" } else { left_out };
         let action = if arguments.personal_data { "store.export.personal_data" } else { "store.export" };
         told(action, &operator());
         let message = format!("{records} records exported{left_out}");
         match damage_of(&broken, damages) {
             None => Ok(message),
-            Some(damage) => Err(format!("{message}, and that is not all there was: {damage}")),
+            Some(damage) => Err(format!("{message}, but the export is incomplete: {damage}")),
         }
     })
     .await
@@ -73,9 +73,10 @@ pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Resul
 
 /// Runs `offerd import`.
 pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Result<(), CommandError> {
-    let next = "an import makes a new store: name another place as `store.path`, or stop the daemon and move its store away";
+    let next = "an import needs a new store: set another `store.path`, or stop the daemon and move its \
+        store away";
     run(config, next, async |settings| {
-        super::in_files(settings, "`offerd import`", "import into files, and take those into the database")?;
+        super::in_files(settings, "`offerd import`", "import into files, then copy those into the database")?;
         // Opened first, so that no store is created for an unreadable file.
         let input = InputFile::open(&arguments.file);
         let input = input.map_err(|fault| format!("{fault}; `offerd export` makes such a file"))?.read;

@@ -105,7 +105,7 @@ pub async fn run(settings: &Settings, command: UserCommand) -> Result<(), Comman
             None => Ok(with.invite(&AdminClient::find(settings).await?, &name).await?),
             password => {
                 let change = UserChange { password, ..same };
-                changed(settings, &name, &change, "has another password; their sessions have ended").await
+                changed(settings, &name, &change, "has a new password; their sessions have ended").await
             }
         },
         UserCommand::List { json } => {
@@ -121,7 +121,7 @@ pub async fn run(settings: &Settings, command: UserCommand) -> Result<(), Comman
         }
         UserCommand::Disable(UserNameArgument { name }) => {
             let change = UserChange { disabled: Some(true), ..same };
-            changed(settings, &name, &change, "is kept out; their sessions have ended").await
+            changed(settings, &name, &change, "is disabled; their sessions have ended").await
         }
         UserCommand::Enable(UserNameArgument { name }) => {
             let change = UserChange { disabled: Some(false), ..same };
@@ -130,9 +130,7 @@ pub async fn run(settings: &Settings, command: UserCommand) -> Result<(), Comman
         UserCommand::Remove(UserNameArgument { name }) => {
             let admin = AdminClient::find(settings).await?;
             if !admin.end(Method::DELETE, &format!("/users/{name}")).await? {
-                return Err(
-                    format!("there is no user `{name}`; `offerd user list` shows who there is").into()
-                );
+                return Err(format!("there is no user `{name}`; `offerd user list` lists them").into());
             }
             tell!("{name} is removed; their sessions have ended");
             Ok(())

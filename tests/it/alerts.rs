@@ -289,7 +289,7 @@ async fn a_mail_server_that_does_not_prove_itself_is_told_nothing() {
         let server = MailServer::start(speaks).await;
         let daemon = mailing(&server, tls, ca).start().await;
         let (good, text) = command(&daemon, &["test", "mail"]);
-        assert!(!good && text.contains("has not taken it"), "{speaks:?}: {text}");
+        assert!(!good && text.contains("did not accept it"), "{speaks:?}: {text}");
         assert_eq!(server.mails(), [""; 0]);
         let in_the_clear = server.in_the_clear();
         assert!(
@@ -355,7 +355,7 @@ async fn a_test_says_who_has_taken_it_and_why_not() {
     let far = FarSide::start(|_| Deed::Json(401, String::new())).await;
     let daemon = started(plan(&far).setting("alerts.backup_age", "0s")).await;
     let (good, text) = command(&daemon, &["test"]);
-    assert!(!good && text.contains("ops (127.0.0.1) has not taken it: it answered 401"), "{text}");
+    assert!(!good && text.contains("ops (127.0.0.1) did not accept it: it answered 401"), "{text}");
     let (good, text) = command(&daemon, &["test", "nobody"]);
     assert!(!good && text.contains("there is no receiver `nobody`"), "{text}");
     assert_eq!(told(&far.received()), [pair("OfferdTest", "firing")]);

@@ -222,7 +222,7 @@ async fn a_restore_is_refused_over_a_store_and_with_another_key() {
 async fn a_backup_that_is_not_ended_leaves_no_file_and_none_is_written_over() {
     let (daemon, _, file) = backed_up().await;
     let again = daemon.command(&["backup", file.to_str().unwrap()]);
-    assert!(!again.status.success() && stderr(&again).contains("is there already"));
+    assert!(!again.status.success() && stderr(&again).contains("exists already"));
 
     let unfinished = daemon.file("no-such-directory").join("file");
     let output = daemon.command(&["backup", unfinished.to_str().unwrap()]);

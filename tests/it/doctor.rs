@@ -59,7 +59,7 @@ fn a_new_machine_is_told_what_a_first_start_will_do() {
     report.says("disk", "good", "free");
     report.says("master key", "look", "the first start makes one");
     report.says("store", "good", "none in");
-    report.says("port", "good", "takes any port");
+    report.says("port", "good", "takes any free port");
     assert!(!plan.store().exists() && !plan.master_key().exists(), "looking changes nothing");
 
     let table = plan.command(&["doctor"]).output().unwrap();
@@ -74,7 +74,7 @@ fn faults_of_files_are_told() {
     report.says("settings", "wrong", "`matching.deadline`");
     let plan = Daemon::with_partners(vec![partner("bad").savings("timeot = '3s'")]);
     examined(&plan).says("partner files", "wrong", "did you mean `timeout`");
-    examined(&Daemon::with_partners(Vec::new())).says("partner files", "look", "no lead will have an offer");
+    examined(&Daemon::with_partners(Vec::new())).says("partner files", "look", "no lead will get an offer");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_disk_without_room_or_leave_is_told() {
     fs::write(plan.directory().join("file"), "").unwrap();
     let mut below_a_file = plan.command(&["doctor", "--json"]);
     below_a_file.env("OFFERD__STORE__PATH", plan.directory().join("file/store"));
-    Report::of(below_a_file).says("disk", "wrong", "cannot be written to");
+    Report::of(below_a_file).says("disk", "wrong", "cannot write to it");
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn a_key_that_is_gone_or_open_to_others_or_wrong_is_told() {
     report.says("store", "good", "opens it");
 
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
-    examined(plan).says("master key", "wrong", "others than its owner may read");
+    examined(plan).says("master key", "wrong", "other users may read");
 
     fs::create_dir(plan.directory().join("elsewhere")).unwrap();
     let other = plan.directory().join("elsewhere/other.key");
@@ -136,7 +136,7 @@ async fn a_key_that_is_gone_or_open_to_others_or_wrong_is_told() {
 
     fs::remove_file(&key).unwrap();
     let report = examined(plan);
-    report.says("master key", "wrong", "no key to open it with");
+    report.says("master key", "wrong", "no key to open it");
     report.says("store", "wrong", "");
 }
 

@@ -136,5 +136,5 @@ async fn a_stopped_store_on_a_full_disk_is_backed_up_elsewhere() {
     disk.fill();
     let output = take("damaged.backup");
     assert_eq!(output.status.code(), Some(1), "{}", told(&output));
-    assert!(told(&output).contains("that is not all"), "{}", told(&output));
+    assert!(told(&output).contains("is incomplete"), "{}", told(&output));
 }

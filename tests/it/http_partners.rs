@@ -320,9 +320,9 @@ async fn explain_says_that_it_is_asked_for_its_terms() {
     let lead = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/leads/personal_loan.json");
     let output = daemon.command(&["explain", lead.to_str().unwrap(), "--matched"]);
     let told = String::from_utf8(output.stdout).unwrap();
-    assert!(told.contains("the partner is asked for its terms"), "{told}");
+    assert!(told.contains("terms come from the partner"), "{told}");
     assert!(told.contains("1 of 1 seats are asked, 2 offers match"), "{told}");
-    assert!(!told.contains("every partner is shown"), "{told}");
+    assert!(!told.contains("all partners are shown"), "{told}");
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn explain_begins_with_how_to_see_less_and_wraps_long_reasons() {
     let plan = Daemon::with_partners(vec![picky]);
     let output = plan.command(&["explain", lead.to_str().unwrap()]).output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();
-    let hint = "every partner is shown; `--matched` shows only those with offers for the lead\n";
+    let hint = "all partners are shown; `--matched` shows only those with offers for the lead\n";
     assert!(told.starts_with(hint), "{told}");
     let longest = told.lines().map(|line| line.chars().count()).max();
     assert!(longest <= Some(160) && told.contains("city 59"), "{told}");
@@ -468,9 +468,9 @@ async fn a_word_that_the_file_does_not_know_declines_and_is_counted() {
     daemon.submit_blocking(sample("personal_loan").replace("Tolliver", "Hollis")).await;
     let list = String::from_utf8(daemon.command(&["partners", "list"]).stdout).unwrap();
     for wanted in [
-        "far declines in words that far.toml does not know; [products.loan.http.answer.reasons] gives each a meaning:",
+        "far declines with words missing from far.toml; [products.loan.http.answer.reasons] gives each a meaning:",
         "  MOON = \"...\"   # 2 times, last 20",
-        "The meanings there are: ",
+        "Meanings: ",
     ] {
         assert!(list.contains(wanted), "{wanted} is not in {list}");
     }

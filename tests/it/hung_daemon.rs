@@ -52,6 +52,9 @@ async fn a_check_that_needs_the_daemon_says_that_it_does_not_answer() {
     let Output { status, stderr, .. } = ended.unwrap();
     let told = String::from_utf8(stderr).unwrap();
     assert_eq!(status.code(), Some(0), "the files are good: {told}");
-    assert!(told.contains("have tokens is not known") && told.contains("does not answer"), "{told}");
+    assert!(
+        told.contains("that the named companies have tokens") && told.contains("does not answer"),
+        "{told}"
+    );
     signal(daemon.pid(), "CONT");
 }

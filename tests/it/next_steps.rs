@@ -22,21 +22,21 @@ fn each_failure_is_one_sentence_with_the_next_step() {
     let taken = taken.local_addr().unwrap().to_string();
     file("lead.json", &sample("personal_loan"));
     let failures: [(&[&str], &str); 20] = [
-        (&["explain", "abc"], "no file `abc`, and it is no uuid either; give a lead as a JSON file such as"),
+        (&["explain", "abc"], "`abc` is neither a file nor a uuid; give a JSON file as for"),
         (&["lead", "erase", "abc"], "must be a uuid such as 01a1"),
         (&["token", "revoke", "abc"], "must be a uuid such as 01a1"),
         (&["partners", "timing", "--since", "yesterday"], "such as 7d"),
         (&["replay", "--since", "yesterday"], "such as 7d"),
         (
             &["backup", "store/copy"],
-            "is in the directory of the store, with which it would be lost; give another",
+            "is in the directory of the store and would be lost with it; give another",
         ),
-        (&["backup", "there"], "there is there already, and a backup is never written over; give another"),
+        (&["backup", "there"], "there exists already, and a backup is never overwritten; give another"),
         (
             &["backup", "/no-such/x"],
             "/no-such/x cannot be made: the directory /no-such does not exist; make it",
         ),
-        (&["key", "create", "there"], "there is there already, and is not written over; give another name"),
+        (&["key", "create", "there"], "there exists already, and is never overwritten; give another name"),
         (&["key", "create", "/no-such/x"], "the directory /no-such does not exist; make it"),
         (
             &["restore", "--check", "one.json"],
@@ -84,9 +84,9 @@ async fn an_address_that_takes_no_lead_is_told_from_one_where_nobody_is() {
         told
     };
     let says = |url: &str, wanted: &str| assert!(told(url).contains(wanted), "{url}: {}", told(url));
-    says(&daemon.api.replace("http:", "https:"), "no TLS with https://");
-    says("http://offerd.invalid:8080", "has no address; look at how it is written");
-    says(&daemon.admin, "takes no leads: it is not the api listener");
+    says(&daemon.api.replace("http:", "https:"), "TLS with https://");
+    says("http://offerd.invalid:8080", "has no address; check its spelling");
+    says(&daemon.admin, "accepts no leads: it is not the api listener");
     says(&format!("http://{gone}"), "no daemon answers at");
 }
 
@@ -115,7 +115,7 @@ async fn a_lead_that_was_taken_before_the_daemon_died_is_told_as_taken() {
     answering.join().unwrap();
     let told = stderr(&output);
     assert!(
-        told.contains("the lead is taken") && told.contains(&format!("`offerd explain {uuid}`")),
+        told.contains("the lead was accepted") && told.contains(&format!("`offerd explain {uuid}`")),
         "{told}"
     );
 }

@@ -116,11 +116,11 @@ fn a_store_that_cannot_be_looked_for_is_not_told_as_none() {
     let below = plan.directory().join("new.key/store");
     let mut list = plan.command(&["token", "list"]);
     let told = stderr(&list.env("OFFERD__STORE__PATH", &below).output().unwrap());
-    assert!(told.contains("cannot be looked into") && told.contains("it has to name a directory"), "{told}");
+    assert!(told.contains("cannot be read") && told.contains("it has to name a directory"), "{told}");
     let mut doctor = plan.command(&["doctor"]);
     let output = doctor.env("OFFERD__STORE__PATH", &below).output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("cannot be looked into") && !told.contains("the first start makes it"), "{told}");
+    assert!(told.contains("cannot be read") && !told.contains("the first start makes it"), "{told}");
     let mut serve = plan.command(&["serve"]);
     let output = serve.env("OFFERD__STORE__PATH", &below).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr).into_owned();

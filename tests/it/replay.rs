@@ -137,7 +137,7 @@ async fn partners_over_http_are_judged_by_whether_they_would_be_asked_and_nobody
     );
     assert_eq!(far.received().len(), 2, "nobody was called");
     let page = daemon.command(&["replay", "--partners", files.path().to_str().unwrap()]);
-    assert!(String::from_utf8_lossy(&page.stdout).contains("nobody was called"));
+    assert!(String::from_utf8_lossy(&page.stdout).contains("no partner was called"));
 }
 
 #[tokio::test]

@@ -145,7 +145,7 @@ async fn what_clients_have_sent_moves_no_cursor_and_no_file_is_written_over() {
     assert!(run(&output).status.success());
     let again = run(&output);
     let told = String::from_utf8_lossy(&again.stderr).into_owned();
-    assert!(again.status.code() == Some(1) && told.contains("is there already"), "{told}");
+    assert!(again.status.code() == Some(1) && told.contains("exists already"), "{told}");
 }
 
 #[tokio::test]

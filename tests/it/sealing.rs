@@ -371,7 +371,7 @@ async fn a_persons_request_is_answered_with_everything_that_is_held() {
         running["rateTables"][0]["loanOffers"][0]["url"].as_str().unwrap().split("/click").next().unwrap();
     assert_eq!(offline.to_string(), running.to_string().replace(origin, ""));
     let again = stopped.plan.command(&exported).output().unwrap();
-    assert!(stderr(&again).contains("is not written over"), "{}", stderr(&again));
+    assert!(stderr(&again).contains("is never overwritten"), "{}", stderr(&again));
 }
 
 #[tokio::test]
@@ -396,7 +396,7 @@ async fn the_master_key_is_exchanged_while_the_daemon_runs_and_while_it_does_not
     assert!(stderr(&refused).contains("offerd key create /nowhere"), "{}", stderr(&refused));
     let again = daemon.command(&["key", "rotate", "--new-key-file", first]);
     let new_key = rotated["newKey"].as_str().unwrap();
-    assert_eq!(stdout(&again), format!("the store is sealed with {new_key} already; nothing was done\n"));
+    assert_eq!(stdout(&again), format!("the store is sealed with {new_key} already; nothing changed\n"));
     assert_eq!(daemon.log().matches("action=\"key.rotate\"").count(), 1, "nothing to be audited");
 
     // The settings still give the key of before: a start would fail, and who looks is told before.

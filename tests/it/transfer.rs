@@ -45,7 +45,7 @@ async fn what_is_imported_answers_as_what_was_exported() {
     let into_running = daemon.command(&["import", "any"]);
     let told = String::from_utf8(into_running.stderr).unwrap();
     assert!(
-        told.contains("a daemon runs") && told.contains("an import makes a new store: name another"),
+        told.contains("a daemon runs") && told.contains("an import needs a new store: set another"),
         "{told}"
     );
 
@@ -101,7 +101,7 @@ fn is_found_and_erased(plan: &Plan, lead: &Value, lead_uuid: &str) {
     let receipt = printed(&["person", "erase", "--phone", phone]);
     assert!(receipt.contains(lead_uuid), "{receipt}");
     let found = printed(&["person", "find", "--email", email]);
-    assert!(found.contains("no lead is found"), "{found}");
+    assert!(found.contains("no lead has this contact"), "{found}");
     let verdict = printed(&["audit", "verify"]);
     assert!(!verdict.contains("broken"), "{verdict}");
 }

@@ -26,20 +26,20 @@ pub fn clock(store: &Path) -> Finding {
 /// The finding for the current time, the newest file of the store, and the time daemon.
 fn judged(now: SystemTime, newest: Option<SystemTime>, keeper: Option<String>) -> Finding {
     const CHECK: DoctorCheck = DoctorCheck("clock");
-    const NEXT: &str = "set the clock, and have it kept: systemd-timesyncd or chrony";
+    const NEXT: &str = "set the clock, and keep it right with systemd-timesyncd or chrony";
     if now < UNIX_EPOCH + WRITTEN {
-        return CHECK.wrong("it is in the past: this program was not written then", NEXT);
+        return CHECK.wrong("it is in the past: before this program was built", NEXT);
     }
     if let Some(ahead) = newest.and_then(|newest| newest.duration_since(now + SLACK).ok()) {
         let ahead = humantime::format_duration(Duration::from_secs(ahead.as_secs().max(1)));
-        let found = format!("it has gone back: the store was written {ahead} after now");
+        let found = format!("it has gone back: the store was written {ahead} later than now");
         return CHECK.wrong(found, NEXT);
     }
     match keeper {
-        Some(keeper) => CHECK.good(format!("kept right by {keeper}")),
+        Some(keeper) => CHECK.good(format!("synchronised by {keeper}")),
         None => CHECK.unknown(
-            "plausible; whether anything keeps it right is unknown here",
-            "look with `timedatectl` or `chronyc tracking`; in a container the host keeps it",
+            "plausible; synchronisation cannot be checked here",
+            "check with `timedatectl` or `chronyc tracking`; in a container the host keeps the clock",
         ),
     }
 }

@@ -20,17 +20,17 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
     let key = match MasterKey::find(store.master_key_file.as_deref(), &store.path) {
         Ok(Some(key)) => key,
         Ok(None) if Store::exists(&store.path) => {
-            let found = "there is a store, and no key to open it with";
+            let found = "the store has no key to open it";
             let next = "name the key's file as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential";
             return CHECK.wrong(found, next);
         }
         Ok(None) if let Err(error) = MasterKey::new_beside(&store.path) => {
-            return CHECK.wrong(error.to_string(), "the first start makes no key there");
+            return CHECK.wrong(error.to_string(), "the first start cannot make a key there");
         }
         Ok(None) => {
-            let next =
-                "enough to try things; else `offerd key create FILE`, and name it as `store.master_key_file`";
-            return CHECK.look("none is given: the first start makes one beside the store", next);
+            let next = "fine for a trial; otherwise `offerd key create FILE`, and name it as \
+                    `store.master_key_file`";
+            return CHECK.look("none given: the first start makes one beside the store", next);
         }
         Err(error) => {
             let next = match &error {
@@ -55,20 +55,24 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
         }
         Some(file) if others_may(&file) => {
             let next = format!("chmod 600 {}", file.display());
-            CHECK.wrong(format!("{id} in {place}, which others than its owner may read"), next)
+            CHECK.wrong(format!("{id} in {place}, which other users may read"), next)
         }
         Some(file)
             if MasterKey::beside(&store.path) == file && MasterKey::new_beside(&store.path).is_err() =>
         {
             let found =
                 format!("{id} in {place}, beside the volume that is mounted at {}", store.path.display());
-            let next = "in a container it ends with the container: copy it where it is kept, and name that place as `store.master_key_file`";
+            let next = "it is lost with the container: copy it to a permanent place, and name that as \
+                `store.master_key_file`";
             CHECK.look(found, next)
         }
         Some(file) if file.parent() == store.path.parent() => {
-            let next = "keep it where a copy of this disk does not hold it, and name that place as `store.master_key_file`";
+            let next = "keep it off this disk, and name its place as `store.master_key_file`";
             CHECK.look(
-                format!("{id} in {place}, beside the store: it protects copies of the store only"),
+                format!(
+                    "{id} in {place}, beside the store: it protects only copies of the store without \
+                    the key"
+                ),
                 next,
             )
         }

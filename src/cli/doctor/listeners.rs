@@ -22,7 +22,7 @@ pub fn certificates(settings: &Settings) -> Vec<Finding> {
         Err(faults) => faults.iter().map(|fault| CHECK.wrong(fault.to_string(), renew)).collect(),
         Ok(days) if days.is_empty() => of_clear_text(settings),
         Ok(days) => {
-            let found = |listener, days| format!("that of `{listener}` stays in force for {days} days");
+            let found = |listener, days| format!("certificate of `{listener}` valid for {days} days");
             let each = days.into_iter().map(|(listener, days)| match days {
                 days if days < RENEW_DAYS => CHECK.look(found(listener, days), renew),
                 days => CHECK.good(found(listener, days)),
@@ -40,9 +40,15 @@ fn of_clear_text(settings: &Settings) -> Vec<Finding> {
         .map(|(listener, _)| listener)
         .collect();
     vec![if outward.is_empty() {
-        CHECK.good("none: the listeners speak HTTP in the clear, to this machine only")
+        CHECK.good("none: the listeners use plain HTTP, on this machine only")
     } else {
-        let found = format!("none: {} can be reached from elsewhere in the clear", outward.join(", "));
+        let found = format!(
+            "none: {} can be reached from other machines over plain HTTP",
+            outward.join(
+                ", \
+            "
+            )
+        );
         CHECK.look(found, "`tls` in their sections, unless a proxy in front of them speaks TLS")
     }]
 }
@@ -69,11 +75,11 @@ pub fn ports(settings: &Settings, running: bool) -> Vec<Finding> {
             }
             (_, Ok(bound)) => {
                 held.push(bound);
-                let free = if address.port() == 0 { "takes any port that is free" } else { "is free" };
+                let free = if address.port() == 0 { "takes any free port" } else { "is free" };
                 PORT.good(format!("`{listener}` at {address} {free}"))
             }
             (_, Err(error)) => {
-                let next = format!("see who has it with `ss -ltnp`, or set another `{listener}.listen`");
+                let next = format!("find its user with `ss -ltnp`, or set another `{listener}.listen`");
                 PORT.wrong(format!("`{listener}` cannot have {address}: {error}"), next)
             }
         });

@@ -43,13 +43,11 @@ pub fn files(settings: &Settings, book: &Book) -> Finding {
         "`LimitNOFILE={wanted}` in the unit, or `ulimit -Hn {wanted}`, or a smaller `api.max_connections`"
     );
     match limit {
-        limit if limit < FEWEST => {
-            CHECK.wrong(format!("{limit} open files, which is too few to serve anybody"), next)
-        }
+        limit if limit < FEWEST => CHECK.wrong(format!("{limit} open files, too few to serve clients"), next),
         limit if limit < needed || left < clients => {
             let found = format!(
-                "{limit} open files, of which clients may have {left}; every connection that the settings allow would take \
-                 {needed}"
+                "{limit} open files, {left} of them for clients; the connections that the settings allow \
+                    need {needed}"
             );
             CHECK.look(found, next)
         }
@@ -66,30 +64,34 @@ pub fn disk(store: &StoreSettings) -> Finding {
     let shown = there.display();
     if access(there, Access::WRITE_OK | Access::EXEC_OK).is_err() {
         let next = "give it to the user that the daemon runs as, or set another `store.path`";
-        return CHECK.wrong(format!("{shown} is no directory, or cannot be written to by this user"), next);
+        return CHECK.wrong(format!("{shown} is not a directory, or this user cannot write to it"), next);
     }
     let disk = match statvfs(there) {
         Ok(disk) => disk,
         Err(error) => {
-            return CHECK.unknown(format!("{shown} cannot be asked for its room: {error}"), "look with `df`");
+            return CHECK.unknown(
+                format!("the free space of {shown} cannot be read: {error}"),
+                "check with \
+                `df`",
+            );
         }
     };
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let (room, reserve) = (bytes(free), bytes(store.reserve_bytes));
     if free < LEAST_BYTES {
         let found =
-            format!("{room} free at {shown}, less than the {} that a start takes", bytes(LEAST_BYTES));
-        CHECK.wrong(found, "make room: old backups first")
+            format!("{room} free at {shown}, less than the {} that a start needs", bytes(LEAST_BYTES));
+        CHECK.wrong(found, "free space: delete old backups first")
     } else if free < store.reserve_bytes {
         let found = format!(
-            "{room} free, less than `store.reserve_bytes` ({reserve}): no new leads would be taken in"
+            "{room} free, less than `store.reserve_bytes` ({reserve}): the daemon would refuse new leads"
         );
-        CHECK.wrong(found, "make room: old backups first")
+        CHECK.wrong(found, "free space: delete old backups first")
     } else if free < store.reserve_bytes.saturating_mul(COMFORT) {
-        let found = format!("{room} free; below {reserve} no new leads are taken in");
-        CHECK.look(found, "make room before that: a lead with 20 offers takes about 8 KB")
+        let found = format!("{room} free; below {reserve} the daemon refuses new leads");
+        CHECK.look(found, "free space before that: a lead with 20 offers takes about 8 KB")
     } else {
-        CHECK.good(format!("{room} free at {shown}, {reserve} are kept in reserve"))
+        CHECK.good(format!("{room} free at {shown}, {reserve} of it in reserve"))
     }
 }
 

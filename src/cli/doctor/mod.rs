@@ -104,7 +104,7 @@ async fn examine(config: Option<&Path>) -> Vec<Finding> {
 }
 
 fn of_files(check: DoctorCheck, faults: &[Fault], good: &str) -> Vec<Finding> {
-    let next = "mend it; `offerd check` tells again";
+    let next = "fix it; check again with `offerd check`";
     match faults {
         [] => vec![check.good(good)],
         faults => faults.iter().map(|fault| check.wrong(fault.to_string(), next)).collect(),
@@ -117,8 +117,8 @@ fn of_partner_files(settings: &Settings, book: &Result<Book, Vec<Fault>>) -> Vec
     match book {
         Err(faults) => of_files(CHECK, faults, ""),
         Ok(book) if book.seats().is_empty() => {
-            let next = "put partner files there, or say by `partners.path` where they are";
-            vec![CHECK.look(format!("none in {directory}: no lead will have an offer"), next)]
+            let next = "put partner files there, or set `partners.path` to their directory";
+            vec![CHECK.look(format!("none in {directory}: no lead will get an offer"), next)]
         }
         Ok(book) => vec![CHECK.good(format!("{} in {directory}", extent(book)))],
     }
@@ -143,11 +143,11 @@ fn summary(findings: &[Finding]) -> String {
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     match (count(CheckState::Wrong), count(CheckState::Look) + count(CheckState::Unknown)) {
         (0, 0) => "everything is good".to_owned(),
-        (0, look) => format!("nothing is wrong; {} to look at", page::counted(look, "thing")),
+        (0, look) => format!("nothing is wrong; {} to check", page::counted(look, "thing")),
         (wrong, _) => {
             let are = if wrong == 1 { "is" } else { "are" };
             let things = page::counted(wrong, "thing");
-            format!("{things} {are} wrong; the daemon would not start, or not do all that it should")
+            format!("{things} {are} wrong; the daemon would not start, or would not work fully")
         }
     }
 }

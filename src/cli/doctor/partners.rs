@@ -19,8 +19,13 @@ pub async fn reachable(settings: &Settings, book: &Book) -> Vec<Finding> {
     let clients = match PartnerClients::new(settings.wire).opened(book) {
         Ok(clients) => clients,
         Err(faults) => {
-            let wrong =
-                |fault: Fault| CHECK.wrong(fault.to_string(), "mend its file; `offerd check` tells again");
+            let wrong = |fault: Fault| {
+                CHECK.wrong(
+                    fault.to_string(),
+                    "fix its file; check again with `offerd \
+                    check`",
+                )
+            };
             return faults.into_iter().map(wrong).collect();
         }
     };
@@ -39,7 +44,7 @@ pub async fn reachable(settings: &Settings, book: &Book) -> Vec<Finding> {
     let mut findings = join_all(asked.into_iter().map(reach)).await;
     if paused > 0 {
         let paused = page::counted(paused, "seat");
-        findings.push(CHECK.good(format!("{paused} over HTTP paused in their files, and not tried")));
+        findings.push(CHECK.good(format!("{paused} over HTTP paused in their files, not tried")));
     }
     findings
 }
@@ -49,7 +54,7 @@ async fn reach((partner, host, client): (String, String, PartnerClient)) -> Find
     match client.reach(&host).await {
         Ok(()) => {
             let took = began.elapsed().as_millis();
-            CHECK.good(format!("`{partner}` at {host} was connected to in {took} ms"))
+            CHECK.good(format!("`{partner}` at {host} connected in {took} ms"))
         }
         Err(CallError::Tls(fault)) => CHECK.wrong(format!("`{partner}` at {host}: {fault}"), fault.remedy()),
         Err(error) => CHECK.wrong(format!("`{partner}` at {host}: {error}"), next(error)),
@@ -58,13 +63,11 @@ async fn reach((partner, host, client): (String, String, PartnerClient)) -> Find
 
 fn next(error: CallError) -> &'static str {
     match error {
-        CallError::Unresolved => {
-            "look at the name in its file, and at this machine's resolver (/etc/resolv.conf)"
-        }
-        CallError::ForbiddenAddress => "if it is meant to be there, allow it by `wire.allow_addresses`",
+        CallError::Unresolved => "check the name in its file, and this machine's resolver (/etc/resolv.conf)",
+        CallError::ForbiddenAddress => "if this address is intended, allow it by `wire.allow_addresses`",
         CallError::Connect | CallError::TimedOut { during: Phase::Connect } => {
-            "ask the partner whether it is up and lets this machine in; look at the firewall on the way out"
+            "ask the partner whether it is up and admits this machine; check the outgoing firewall"
         }
-        _ => "look at its URL, then pause it until it is mended: `offerd partners pause KEY`",
+        _ => "check its URL, and pause it until it works: `offerd partners pause KEY`",
     }
 }

@@ -14,8 +14,8 @@ use offerd_store::{DatabaseFigures, FORMAT, FileDamage, MasterKey, Store, StoreE
 
 const CHECK: DoctorCheck = DoctorCheck("store");
 
-const DAMAGED: &str = "`offerd store check` names what is lost; `offerd store salvage` makes a good store of what is left, and of the \
-                       last backup";
+const DAMAGED: &str = "`offerd store check` names the lost records; `offerd store salvage` rebuilds the \
+    store from the rest and the last backup";
 
 /// Largest clock difference to the database.
 const SKEW_MS: u64 = 1000;
@@ -31,7 +31,7 @@ const AUDIT: &str = "the chain of the audit is broken";
 
 /// Advice for a broken audit chain.
 const CHANGED: &str =
-    "hold `offerd audit list` against that of a backup: what differs was changed, or is damaged";
+    "compare `offerd audit list` with that of a backup: records that differ were changed or damaged";
 
 /// The daemon that holds the store, if one runs; or an error when it hangs.
 type Daemon = Result<Option<AdminClient>, String>;
@@ -50,7 +50,7 @@ pub async fn store(settings: &StoreSettings, daemon: &Daemon) -> Finding {
             None => of_stopped(settings),
         },
         Ok(Some(daemon)) => held(daemon).await,
-        Err(hangs) => CHECK.wrong(hangs, "without it nothing can be said of the store it holds"),
+        Err(hangs) => CHECK.wrong(hangs, "without it the store cannot be checked"),
     }
 }
 
@@ -61,13 +61,13 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
     }
     match settings.path.join("lock").try_exists().map(|_| Store::exists(&settings.path)) {
         Ok(true) if !may_change(&settings.path) => {
-            let found = format!("{path} is there, and cannot be read and written by this user");
+            let found = format!("{path} exists, but this user cannot read and write it");
             return CHECK.wrong(found, PERMIT);
         }
         Ok(true) => {}
         Ok(false) => return CHECK.good(format!("none in {path} yet; the first start makes it")),
         Err(error) => {
-            return CHECK.wrong(format!("{path} cannot be looked into: {error}"), permit(&error));
+            return CHECK.wrong(format!("{path} cannot be read: {error}"), permit(&error));
         }
     }
     let opened = Store::open(StoreOptions::from(settings)).and_then(|store| {
@@ -108,7 +108,7 @@ fn of_database(settings: &StoreSettings) -> Finding {
             match skew.unsigned_abs() > SKEW_MS {
                 true => CHECK.wrong(
                     format!("{found}, and this machine's clock is {skew} ms ahead of its own"),
-                    "let both keep time, as by NTP: clocks may differ by a second",
+                    "synchronise both, by NTP for example: clocks may differ by at most a second",
                 ),
                 false => CHECK.good(format!("{found}; clocks differ by {skew} ms")),
             }
@@ -126,10 +126,7 @@ fn other_key(settings: &StoreSettings, needed: &str) -> Option<Finding> {
         None => "none is given".to_owned(),
     };
     let found = format!("the keys in {} are sealed with master key {needed}, and {found}", settings.place());
-    Some(
-        CHECK
-            .wrong(found, "give every node the same key: the file of the others, as `store.master_key_file`"),
-    )
+    Some(CHECK.wrong(found, "give every node the same key file as `store.master_key_file`"))
 }
 
 /// The finding for a store that opens: each file exists, has its length and a valid header; also reports
@@ -137,7 +134,7 @@ fn other_key(settings: &StoreSettings, needed: &str) -> Option<Finding> {
 fn of_opened(opened: &str, damages: &[FileDamage]) -> Finding {
     let mut costly = damages.iter().filter(|damage| damage.costs_records());
     match (costly.next(), costly.count()) {
-        (None, _) => CHECK.good(format!("{opened}; not every record was read: `offerd store check` does")),
+        (None, _) => CHECK.good(format!("{opened}; to read every record, run `offerd store check`")),
         (Some(first), more) => {
             let more = if more == 0 { String::new() } else { format!(", and {more} more") };
             CHECK.wrong(format!("{opened}, but it is damaged: {first}{more}"), DAMAGED)
@@ -157,47 +154,50 @@ fn may_change(store: &Path) -> bool {
 async fn held(daemon: &AdminClient) -> Finding {
     let answer = match daemon.call(Method::GET, "/readyz").await {
         Ok(answer) => answer,
-        Err(error) => return CHECK.wrong(error, "look at the daemon's log"),
+        Err(error) => return CHECK.wrong(error, "see the daemon's log"),
     };
     if !answer.status.is_success() {
         let found = format!("the running daemon is not ready for leads: {}", answer.text().trim_end());
-        return CHECK.wrong(found, "do what that says; the daemon's log has more");
+        return CHECK.wrong(found, "follow that message; the daemon's log has more");
     }
     if let Some(degraded) = answer.text().strip_prefix("ready, degraded: ") {
-        let found = format!("open in the running daemon, which takes leads, and is degraded: {degraded}");
+        let found = format!("open in the running daemon, which accepts leads and is degraded: {degraded}");
         return CHECK.wrong(found, DAMAGED);
     }
     match daemon.ask(Method::GET, "/audit/verdict").await {
         Ok(AuditVerdict { broken: Some(broken), .. }) => {
             CHECK.wrong(format!("open in the running daemon, and {AUDIT}: {broken}"), CHANGED)
         }
-        _ => CHECK.good("open in the running daemon, which takes leads"),
+        _ => CHECK.good("open in the running daemon, which accepts leads"),
     }
 }
 
 fn unopened(error: &StoreError) -> Finding {
     let next = match error {
         StoreError::Owner { .. } => "run it as the user that the daemon runs as",
-        StoreError::Locked { .. } => "stop what holds it, or set another `store.path`",
+        StoreError::Locked { .. } => "stop the process that holds it, or set another `store.path`",
         StoreError::Foreign { .. } => "set another `store.path`",
-        StoreError::Format { .. } => "start the offerd that wrote it, or set another `store.path`",
+        StoreError::Format { .. } => "start the offerd version that wrote it, or set another `store.path`",
         StoreError::Sealing(_) => {
             "give the key that the message names; without it only a backup with its own key helps"
         }
         StoreError::Database(said) if OF_ANOTHER_SESSION.iter().any(|state| said.contains(state)) => POOLER,
-        StoreError::Database(_) => "look at `store.postgres` and whether the database runs, as with `psql`",
-        StoreError::Tables { .. } => {
-            "install the offerd that made them, or set `store.postgres.url` to an empty database"
+        StoreError::Database(_) => {
+            "check `store.postgres`, and that the database runs, with `psql` for \
+            example"
         }
-        StoreError::Unfinished => "give `offerd store copy` again, or set another place",
+        StoreError::Tables { .. } => {
+            "install the offerd version that made them, or set `store.postgres.url` to an empty database"
+        }
+        StoreError::Unfinished => "repeat `offerd store copy`, or set another place",
         StoreError::Io { source, .. } if is_forbidden(source) => PERMIT,
         StoreError::Io { source, .. } if source.kind() == ErrorKind::InvalidInput => {
-            "have `store.path` name a directory, or a place where one can be made"
+            "set `store.path` to a directory, or to a place where one can be made"
         }
         StoreError::Io { source, .. } if source.kind() == ErrorKind::StorageFull => {
-            "make room on its disk, then start the daemon"
+            "free space on its disk, then start the daemon"
         }
-        _ => "look at the disk; `offerd restore` makes a store of the last backup",
+        _ => "check the disk; `offerd restore` rebuilds the store from the last backup",
     };
     CHECK.wrong(error.to_string(), next)
 }

@@ -95,7 +95,7 @@ impl Importer {
             Ok(_) => outcomes
                 .next()
                 .map(|outcome| (record.line, outcome))
-                .ok_or_else(|| format!("the daemon does not tell what became of line {}", record.line)),
+                .ok_or_else(|| format!("the daemon gave no result for line {}", record.line)),
         });
         told.collect()
     }

@@ -49,15 +49,17 @@ pub fn read<'f>(
     match format {
         EventFileFormat::Csv => csv_records(input, partner),
         EventFileFormat::Ndjson if is_one_document(&mut input)? => Err(
-            "it is one JSON document over several lines, neither CSV nor NDJSON, which has an object a line; \
-             `jq -c .` writes an object so, `jq -c '.[]'` those of an array"
+            "it is one JSON document over several lines, neither CSV nor NDJSON (one object per line); `jq \
+                -c .` converts an object, `jq -c '.[]'` an array"
                 .to_owned(),
         ),
-        EventFileFormat::Ndjson => Ok(Box::new(TextLines::new(input, SAVE_AS_UTF_8).map(move |(line, text)| {
-            let report = text.and_then(|text| object(&text));
-            let report = report.map_err(|message| vec![ApiError::new(ErrorType::Malformed, message)]);
-            EventRecord::new(line, report, partner)
-        }))),
+        EventFileFormat::Ndjson => {
+            Ok(Box::new(TextLines::new(input, SAVE_AS_UTF_8).map(move |(line, text)| {
+                let report = text.and_then(|text| object(&text));
+                let report = report.map_err(|message| vec![ApiError::new(ErrorType::Malformed, message)]);
+                EventRecord::new(line, report, partner)
+            })))
+        }
     }
 }
 
@@ -96,11 +98,11 @@ fn csv_records<'f>(
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         let wanted = PartnerReportFields::WIRE.join(", ");
         return Err(format!(
-            "line {line} is read as the header, and names `{unknown}`, which is none of {PARTNER}, {wanted}"
+            "line {line} is the header, and its column `{unknown}` is none of {PARTNER}, {wanted}"
         ));
     }
     if let Some((_, twice)) = names.iter().enumerate().find(|(nth, name)| names[..*nth].contains(name)) {
-        return Err(format!("line {line} names `{twice}` twice; leave one of the two columns out"));
+        return Err(format!("line {line} names `{twice}` twice; remove one of the two columns"));
     }
     Ok(Box::new(rows.map(move |CsvRow { line, cells }| {
         let texts = |cells: &[String]| {

@@ -82,7 +82,7 @@ fn section(seat: &SeatJudgement, matched_only: bool) -> SeatOutline {
     for offer in &seat.offers {
         if offer.matched {
             let score = offer.score.map(|score| format!("score {score:.2}"));
-            let score = score.unwrap_or_else(|| "the partner is asked for its terms".to_owned());
+            let score = score.unwrap_or_else(|| "terms come from the partner".to_owned());
             section.offer(&offer.name, ("matched", Color::Green), vec![score]);
         } else if !matched_only && !offer.refusals.is_empty() {
             section.unmet(&offer.name, &offer.refusals);

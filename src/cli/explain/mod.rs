@@ -39,8 +39,8 @@ pub async fn run(config: Option<&Path>, arguments: &ExplainArguments) -> Result<
         Ok(uuid) => return stored::explain(&super::settings(config)?, uuid, arguments).await,
         Err(_) => {
             return Err(CommandError::Other(format!(
-                "there is no file `{lead}`, and it is no uuid either; give a lead as a JSON file such as \
-                 `offerd lead submit` takes, or the uuid of a stored lead, rate table or offer"
+                "`{lead}` is neither a file nor a uuid; give a JSON file as for `offerd lead submit`, or \
+                    the uuid of a stored lead, rate table or offer"
             )));
         }
     }
@@ -52,7 +52,7 @@ impl ExplainArguments {
     /// Prints how to narrow the output, if every partner is shown.
     fn print_hint(&self) {
         if !self.matched && self.partner.is_none() {
-            page::print("every partner is shown; `--matched` shows only those with offers for the lead\n");
+            page::print("all partners are shown; `--matched` shows only those with offers for the lead\n");
         }
     }
 

@@ -24,8 +24,7 @@ pub async fn explain(
     let keys = seats.map(|seat| seat.partner.as_str());
     if let Some(key) = arguments.partner.as_deref().filter(|key| !keys.clone().any(|known| known == *key)) {
         let near = did_you_mean(nearest(key, keys));
-        let message =
-            format!("no partner `{key}` was there for it{near}; without `--partner` all of them are shown");
+        let message = format!("it has no partner `{key}`{near}; without `--partner` all are shown");
         return Err(message.into());
     }
     for table in &mut explained.rate_tables {
@@ -45,11 +44,10 @@ pub async fn explain(
 }
 
 async fn unknown(admin: &AdminClient, uuid: Uuid) -> CommandError {
-    let lost =
-        "; but the store is damaged, and may have lost it: `offerd store check` names what it has lost";
+    let lost = "; the store is damaged and may have lost it: `offerd store check` names the losses";
     let damaged = if admin.knows_of_damage().await { lost } else { "" };
     CommandError::Other(format!(
-        "no lead, rate table or shown offer has the uuid {uuid}; an erased lead has none either{damaged}"
+        "no lead, rate table or shown offer has the uuid {uuid}, or its lead is erased{damaged}"
     ))
 }
 
@@ -74,11 +72,15 @@ fn heading(explained: &LeadExplanation, table: &TableExplanation) -> String {
     }
     if !table.same_files {
         heading.push_str(
-            "\n! the partner files have changed since: conditions below are those of now, not those it was made with",
+            "\n! the partner files have changed since: the conditions below are the current ones, not those \
+                used for it",
         );
     }
     if !table.same_lead {
-        heading.push_str("\n! the lead has grown since: what conditions find below is what it says now");
+        heading.push_str(
+            "\n! the lead has changed since: the conditions below are checked against its \
+            current data",
+        );
     }
     heading
 }

@@ -88,7 +88,7 @@ pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<()
 
     let missing = source.missing_secrets();
     if !missing.is_empty() {
-        return Err(format!("nothing was sent: these secrets are missing: {}", missing.join(", ")));
+        return Err(format!("nothing was sent; missing secrets: {}", missing.join(", ")));
     }
     let mut veil = MaskedTexts::default();
     veil.hide_lead(&lead, &shown_lead);
@@ -197,7 +197,7 @@ async fn send(
         Answered::Offers(quotes) => {
             for (nth, doubt) in quotes.iter().enumerate().filter_map(|(nth, quote)| Some((nth, quote.doubt?)))
             {
-                page::print(format_args!("offer {nth} of those that are shown is in doubt: {doubt}"));
+                page::print(format_args!("shown offer {nth} is doubtful: {doubt}"));
             }
             page::print_sheet(&offers(seat, &quotes)?);
         }

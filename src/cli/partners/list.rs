@@ -33,7 +33,8 @@ pub fn undeclared(standings: &[SeatStanding]) -> Vec<String> {
     for SeatStanding { partner, product_type, undeclared_words, .. } in standings {
         if !undeclared_words.is_empty() {
             lines.push(format!(
-                "{partner} declines in words that {partner}.toml does not know; [products.{product_type}.http.answer.reasons] gives each a meaning:"
+                "{partner} declines with words missing from {partner}.toml; \
+                    [products.{product_type}.http.answer.reasons] gives each a meaning:"
             ));
         }
         for word in undeclared_words {
@@ -49,7 +50,7 @@ pub fn undeclared(standings: &[SeatStanding]) -> Vec<String> {
         }
     }
     if !lines.is_empty() {
-        lines.push(format!("The meanings there are: {}", RejectReason::WIRE.join(", ")));
+        lines.push(format!("Meanings: {}", RejectReason::WIRE.join(", ")));
     }
     lines
 }

@@ -78,9 +78,7 @@ fn fault(compared: &StoreComparison) -> Option<String> {
         }
         None => "the sealed keys differ".to_owned(),
     };
-    Some(format!(
-        "the two sides are not the same; {first}. The copy is not to be used, and no daemon opens it: empty that side, and copy anew"
-    ))
+    Some(format!("the two sides differ; {first}. No daemon opens this copy: empty that side, and copy again"))
 }
 
 fn print(copied: &Copied) {

@@ -83,7 +83,7 @@ async fn a_record_file_that_cannot_be_read_costs_what_is_in_it_and_only_as_long_
     let [export, salvaged] = ["of.ndjson", "salvaged"].map(|name| stopped.plan.directory().join(name));
     for (arguments, told) in [
         (&["store", "check"][..], "`volumes/1/00000001.records`: the disk cannot read"),
-        (&["export", export.to_str().unwrap()], "that is not all"),
+        (&["export", export.to_str().unwrap()], "is incomplete"),
         (&["store", "salvage", "--into", salvaged.to_str().unwrap()], "os error 5"),
     ] {
         let output = run(&stopped, arguments);

@@ -50,118 +50,120 @@ pub const WITHOUT_HEAD: &[&str] = &["/click/{id}", "/originator/prefills/{prefil
 /// The API listener, `{base_url}`.
 pub const API: &[ApiRoute] = api_routes! {
     POST "/leads/rateTables" Publishable All [rate_tables::submit, v1: v1::rate_tables::submit]
-        "Takes a lead and answers with its rate table, at once with the offers that are there."
+        "Accepts a lead and answers with its rate table at once, with the offers available so far."
         "Rate tables" submitLead { .with(shared::submit) }
     GET "/originator/rateTables/{uuid}" Publishable All [rate_tables::show, v1: v1::rate_tables::show]
-        "Answers with a rate table as it is; pendingResponses is empty once it is complete."
+        "Returns a rate table; pendingResponses is empty once it is complete."
         "Rate tables" getRateTable {
-            .header("Prefer", "`wait=10` answers as soon as the table is not what `If-None-Match` names, at most that many seconds \
-                later.")
-            .header("If-None-Match", "The `ETag` of the table that the client holds.")
+            .header("Prefer", "`wait=10` answers as soon as the table differs from the version in \
+                `If-None-Match`, after at most that many seconds.")
+            .header("If-None-Match", "The `ETag` of the client's version of the table.")
             .with(shared::rate_table)
-            .answers_empty(304, "The table is what the client holds.").with_header("ETag")
+            .answers_empty(304, "The client's version is current.").with_header("ETag")
             .unknown("RateTable", "The company has no such rate table.")
         }
     GET "/originator/rateTables/{uuid}/events" Publishable CurrentOnly [waiting::events]
-        "Streams a rate table as server-sent events, as it is and whenever it changes, until it is complete."
+        "Streams a rate table as server-sent events, now and on every change, until it is complete."
         "Rate tables" streamRateTable {
             .about("Each event `rateTable` holds the whole table; its id is the table's version.")
-            .header("Last-Event-ID", "The version that the client holds already.")
+            .header("Last-Event-ID", "The version that the client has already.")
             .answers_events("The rate table, whenever it changes.")
             .answers_empty(204, "The table is complete, and the client has seen it: an `EventSource` stops.")
             .unknown("RateTable", "The company has no such rate table.")
         }
     POST "/originator/prefills" Publishable CurrentOnly [prefills::keep]
-        "Keeps the data of a lead for some minutes, for somebody who comes back for them."
+        "Stores lead data for some minutes, to prefill a form later."
         "Leads" createPrefill {
-            .about("They are checked as a lead's are, and no lead is made of them. They are gone after `expiresInSeconds`, and \
-                after they were read `maxUses` times.")
+            .about("The data is checked like a lead's, but creates no lead. It is deleted after \
+                `expiresInSeconds`, or after `maxUses` reads.")
             .with(shared::lead)
-            .answers::<PrefillResponse>(200, "The token to read them by.")
+            .answers::<PrefillResponse>(200, "The token to read the data with.")
         }
     GET "/originator/prefills/{prefillToken}" Publishable CurrentOnly [prefills::read]
-        "Gives them back, a few times, to any token of the company."
+        "Returns prefill data, a few times, to any token of the company."
         "Leads" getPrefill {
-            .about("`HEAD` is not taken, since each reading counts. A publishable token reads them too: the prefill token is the \
-                permission.")
-            .answers::<Lead>(200, "What was given.")
-            .unknown("Prefill", "Unknown to the company, over, or used up.")
+            .about("`HEAD` is not allowed, because each read counts. A publishable token may read too: the \
+                prefill token is the permission.")
+            .answers::<Lead>(200, "The stored data.")
+            .unknown("Prefill", "Unknown to the company, expired or used up.")
         }
     GET "/leads/{uuid}" Confidential All [leads::show, v1: v1::leads::show]
-        "Answers with a lead as it was sent, and what became of it."
+        "Returns a lead as it was sent, and its results."
         "Leads" getLead { .answers::<LeadView>(200, "The lead.").unknown("Lead", "The company has no such lead.") }
     PATCH "/leads/{uuid}" Confidential CurrentOnly [leads::grow]
-        "Merges what is sent into a lead: values go over values, arrays are united as sets."
+        "Merges the body into a lead: new values replace old ones, arrays are united as sets."
         "Leads" growLead {
             .newer_values().with(shared::lead)
-            .answers::<LeadView>(200, "The lead as it is now.")
+            .answers::<LeadView>(200, "The lead after the merge.")
             .unknown("Lead", "The company has no such lead.")
-            .refuses(Failure::conflict(Uuid::nil()), "The lead would be another that exists already.")
+            .refuses(Failure::conflict(Uuid::nil()), "The merged lead would duplicate an existing lead.")
         }
     GET "/leads/{uuid}/explanation" Confidential CurrentOnly [explanations::show]
-        "Tells partner by partner and offer by offer why a lead has the offers that it has."
+        "Explains, by partner and offer, why a lead has its offers."
         "Leads" explainLead {
-            .about("What was asked and answered is told as it was; conditions are those of now, and `changedSince` \
-                tells when they may have been others. What keeps a partner from leads of any kind is told by its \
-                kind only.")
+            .about("Asks and answers are shown as recorded. Conditions are the current ones, and \
+                `changedSince` shows whether they may have changed. Reasons that keep a partner from all \
+                leads are shown by kind only.")
             .answers::<LeadExplanation>(200, "The explanation.")
             .unknown("Lead", "The company has no such lead.")
         }
     POST "/leads" Publishable CurrentOnly [leads::take]
-        "Takes a lead, which may be empty, without building a rate table."
+        "Accepts a lead, which may be empty, without building a rate table."
         "Leads" createLead {
-            .about("A publishable token is answered with ids, times and status only, not with what was sent.")
+            .about("A publishable token gets only ids, times and status back, not the data sent.")
             .newer_values().with(shared::lead).body_optional()
             .answers::<LeadView>(201, "The lead.").with_header("Location")
             .refuses(Failure::conflict(Uuid::nil()), "The lead exists already.")
         }
     POST "/leads/{leadUuid}/rateTables" Publishable CurrentOnly [rate_tables::submit_again]
-        "Builds a new rate table for a lead, into which the body is merged."
+        "Merges the body into a lead and builds a new rate table for it."
         "Rate tables" submitLeadAgain {
-            .about("By a publishable token for 24 hours after the lead was made (a setting of the operator); then the lead is \
-                unknown to it.")
+            .about("A publishable token may do this for 24 hours after the lead was created (a setting of \
+                the operator); after that it gets 404.")
             .newer_values().with(shared::lead).body_optional()
             .with(shared::rate_table)
-            .unknown("Lead", "The company has no such lead, or it was made too long ago for a publishable token.")
+            .unknown("Lead", "The company has no such lead, or the lead is too old for a publishable token.")
         }
     GET "/click/{id}" None All [clicks::open]
-        "Where an offer's url leads: records the click and sends the person on to the partner."
+        "Target of an offer's url: records the click and redirects the person to the partner."
         "Opened by browsers" openOffer {
-            .about("The path stands in the `url` of an offer. `HEAD` is not taken. A request that accepts `text/html` reads a page where it leads nowhere. What a \
-                browser fetches ahead (`Sec-Purpose: prefetch` and the like) is no click. The first clicks on an offer are kept with its \
-                lead; those beyond lead on as well, and are only counted.")
+            .about("The path is in the `url` of an offer. `HEAD` is not allowed. If the link is dead, a \
+                request that accepts `text/html` gets a page. A browser's prefetch (`Sec-Purpose: prefetch` \
+                and the like) is not a click. The first clicks on an offer are stored with its lead; later \
+                ones redirect too, and are only counted.")
             .path("id", "The uuid of a shown offer.", uuid())
-            .query(UNTIL, "Stands in the `url` of an offer of a preview: until when it stands, and a proof of that.", text())
-            .answers_empty(302, "The way to the partner.").with_header("Location")
-            .refuses(Failure::fetched_ahead(), "A browser fetches it ahead of the person.")
+            .query(UNTIL, "In the `url` of a previewed offer: its expiry, and a proof of that.", text())
+            .answers_empty(302, "Redirect to the partner.").with_header("Location")
+            .refuses(Failure::fetched_ahead(), "A browser's prefetch.")
             .refuses(Failure::unknown("Offer does not exist"), "No such offer was shown.").or_page()
             .refuses(Failure::gone("Offer has expired"), "The offer's `expiresAt` has passed.").or_page()
             .refuses(Failure::overloaded(1), "The service is at a limit, or its store does not answer: try again later.").or_page()
-            .refuses(Failure::too_many_requests(1), "The address, or whoever opens the offer, clicks too often.").or_page()
+            .refuses(Failure::too_many_requests(1), "The address or the person clicks too often.").or_page()
         }
     GET "/offers/{page}" None All [offer_pages::show]
-        "Where a rate table's partnerPageUrl leads: shows a person its offers as they arrive."
+        "Target of a rate table's partnerPageUrl: shows a person its offers as they arrive."
         "Opened by browsers" showOfferPage {
-            .about("The address stands in the `partnerPageUrl` of a rate table. It opens in a browser, with a script or without.")
+            .about("The address is in the `partnerPageUrl` of a rate table. It opens in a browser, with or \
+                without scripts.")
             .with(shared::offer_page)
         }
     GET "/offers/{page}/embed" None All [offer_pages::embed]
-        "Where its embedUrl leads: the same page for a frame, on the origins that the operator allows."
+        "Target of its embedUrl: the same page for a frame, on the origins that the operator allows."
         "Opened by browsers" showEmbeddedOfferPage {
-            .about("The address stands in the `embedUrl` of a rate table. A browser shows it in a frame on the origins of the \
-                setting `offer_pages.frame_ancestors` only.")
+            .about("The address is in the `embedUrl` of a rate table. Browsers show it in a frame only on \
+                the origins of the setting `offer_pages.frame_ancestors`.")
             .with(shared::offer_page)
         }
     GET "/offers/{page}/events" None All [offer_pages::events]
-        "Streams the offers of that page to its own script whenever they change, until the table is complete."
+        "Streams the page's offers to its script on every change, until the table is complete."
         "Opened by browsers" streamOfferPage {
             .about("Each event `offers` holds the offers as HTML; its id is the version of the table.")
             .path("page", "What the address in a rate table has there.", uuid())
-            .query("seen", "The version that the page itself shows.", integer(0, u32::MAX))
-            .header("Last-Event-ID", "The version that the page has seen since.")
+            .query("seen", "The version that the page was loaded with.", integer(0, u32::MAX))
+            .header("Last-Event-ID", "The latest version that the page has received.")
             .answers_events("The offers, whenever they change.")
             .answers_empty(204, "The table is complete, and the page has seen it so.")
-            .refuses(Failure::unknown("Page does not exist"), "There is no such page, or none any more.")
+            .refuses(Failure::unknown("Page does not exist"), "The page does not exist, or no longer.")
             .refuses(Failure::gone("Page has expired"), "The page has expired.")
         }
     GET "/offers/{page}/{offer}/seen.gif" None All [offer_pages::seen]
@@ -172,23 +174,23 @@ pub const API: &[ApiRoute] = api_routes! {
             .answers_as(200, "image/gif", "The pixel.", text())
         }
     GET "/leads/universities" Publishable All [ui_utilities::universities]
-        "Lists the names of universities that hold a fragment, as leads are to spell them."
+        "Lists the universities whose names contain a fragment, in the spelling for leads."
         "UI utilities" listUniversities {
             .query("name", "A fragment of the name, in any case, with or without diacritics.", text())
             .query("offset", "How many names to pass over.", integer(0, i64::MAX))
             .query("limit", "How many names at most.", integer(1, UNIVERSITIES_MAX)).required()
-            .answers_all("Names, as leads are to spell them.", text(), "University of Washington")
+            .answers_all("Names, in the spelling for leads.", text(), "University of Washington")
             .faults("limit", Missing, "Query parameter limit must be specified", "A parameter is missing or does not fit.")
         }
     GET "/leads/vehicles/years" Publishable CurrentOnly [vehicles::years]
-        "Lists the model years that there are cars of."
+        "Lists the model years of cars."
         "UI utilities" listVehicleYears {
             .query("minYear", "No year beyond this one.", shared::year())
             .query("maxYear", "No year beyond this one.", shared::year())
             .answers_all("Model years, the earliest first.", integer(*YEARS.start(), *YEARS.end()), 2024)
             .refuses(
                 shared::unfit("minYear", "Query parameter minYear must be an integer from -2147483648 to 2147483647"),
-                "A parameter does not fit; `details` has what was found.")
+                "A parameter is invalid; `details` has the value found.")
         }
     GET "/leads/vehicles/makes" Publishable CurrentOnly [vehicles::makes]
         "Lists the makes of cars, of a year or of all."
@@ -206,7 +208,7 @@ pub const API: &[ApiRoute] = api_routes! {
             .answers_all("Names, in alphabetical order.", text(), "Camry")
         }
     GET "/leads/vehicles/trims" Publishable CurrentOnly [vehicles::trims]
-        "Lists the cars of a model with their trims, and the uuids that leads name them by."
+        "Lists the cars of a model with their trims and uuids."
         "UI utilities" listVehicleTrims {
             .about("Put the `uuid` into the lead as `vehicleInformation.vehicleUuid`.")
             .query("year", "Of this model year only.", shared::year())
@@ -219,26 +221,26 @@ pub const API: &[ApiRoute] = api_routes! {
         "Lists the institutions to show before anything personal is asked for."
         "UI utilities" listFeaturedInstitutions { .answers_each::<FeaturedFinancialInstitution>("The institutions.") }
     GET "/offerPreview/loanOffers" Publishable All [offer_previews::loans, v1: v1::offer_previews::loans]
-        "Previews the loan offers that anyone may see, as ranges."
+        "Previews public loan offers, as ranges."
         "Offer previews" previewLoanOffers {
             .with(shared::preview)
-            .query("loanAmount", "What is to be borrowed, in dollars.", integer(0, i32::MAX))
-            .query_of::<LoanPurpose>("loanPurpose", "What for.")
+            .query("loanAmount", "The amount to borrow, in dollars.", integer(0, i32::MAX))
+            .query_of::<LoanPurpose>("loanPurpose", "The purpose.")
             .answers_each::<LoanOffer>("Offers, the best first.")
         }
     GET "/offerPreview/creditCardOffers" Publishable All [offer_previews::cards, v1: v1::offer_previews::cards]
-        "Previews the credit card offers that anyone may see."
+        "Previews public credit card offers."
         "Offer previews" previewCreditCardOffers {
             .with(shared::preview)
-            .list_of::<CardPurpose>("cardPurposes", "What the card should be good for.", Some(1), None)
+            .list_of::<CardPurpose>("cardPurposes", "The purpose of the card.", Some(1), None)
             .answers_each::<CreditCardOffer>("Offers, the best first.")
         }
     GET "/offerPreview/savingsOffers" Publishable All [offer_previews::savings, v1: v1::offer_previews::savings]
-        "Previews the savings offers that anyone may see."
+        "Previews public savings offers."
         "Offer previews" previewSavingsOffers {
             .with(shared::preview)
-            .query("minDepositAmount", "The least that would be deposited, in dollars.", integer(0, i64::MAX))
-            .query("maxDepositAmount", "The most that would be deposited, in dollars.", integer(0, i64::MAX))
+            .query("minDepositAmount", "The smallest deposit, in dollars.", integer(0, i64::MAX))
+            .query("maxDepositAmount", "The largest deposit, in dollars.", integer(0, i64::MAX))
             .answers_each::<SavingsOffer>("Offers, the best first.")
         }
     POST "/approvalProbability/loanReports" Publishable CurrentOnly [loan_reports::make]
@@ -250,17 +252,17 @@ pub const API: &[ApiRoute] = api_routes! {
                 1 - min(totalDebt / annualIncome, 1) / 2; times 0.8 for each derogatory mark.")
             .body::<LoanReportCreateData>(&[("somebody", examples::LOAN_REPORT_WANTED)])
             .answers::<LoanReport>(201, "The report.").with_header("Location")
-            .faults("annualIncome", Missing, "must be given", "Something must be given, or does not fit.")
+            .faults("annualIncome", Missing, "must be given", "An attribute is missing or invalid.")
         }
     GET "/approvalProbability/loanReports/{uuid}" Publishable CurrentOnly [loan_reports::show]
-        "Answers with such an estimate as it was made. Experimental."
+        "Returns an earlier estimate. Experimental."
         "Approval probability" getLoanReport {
-            .about("Experimental. A report of the company as it was made, for as long as reports are kept.")
+            .about("Experimental. A report of the company, unchanged, for as long as reports are stored.")
             .answers::<LoanReport>(200, "The report.")
-            .unknown("LoanReport", "Nothing of the company's, or no longer.")
+            .unknown("LoanReport", "The company has no such report, or no longer.")
         }
     POST "/uiEvent/sessionInits" Publishable All [ui_events::init_session]
-        "Records the start of a visit; an empty body has a sessionUuid made up."
+        "Records the start of a visit; an empty body gets a new sessionUuid."
         "UI events" initSession {
             .about("Put the answer's `sessionUuid` into every lead of the visit.")
             .body::<SessionInitNew>(&[("a new session", "{}")]).body_optional()
@@ -273,7 +275,7 @@ pub const API: &[ApiRoute] = api_routes! {
             .answers::<OfferDisplay>(201, "The display.")
             .refuses(
                 Failure::fault("offerUuid", InvalidUuidReference, "Offer for UUID … does not exist").with_status(StatusCode::BAD_REQUEST),
-                "Not the three ids, or one that names nothing of the company's.")
+                "An id is missing, or names no record of the company.")
         }
     GET "/uiEvent/offerDisplays/{leadUuid}/{rateTableUuid}/{offerUuid}/pixel.gif" None All [ui_events::pixel]
         "Records that an offer was seen, as an image: always the transparent GIF of one pixel."
@@ -284,64 +286,66 @@ pub const API: &[ApiRoute] = api_routes! {
             .answers_as(200, "image/gif", "The pixel.", text())
         }
     GET "/supplyAnalytics/leadEvents" Confidential All [analytics::lead_events, v1: v1::analytics::lead_events]
-        "Tells what happened to the leads of the company, a page at a time, in the order of arrival."
+        "Returns the events of the company's leads, page by page, in the order of arrival."
         "Analytics" listLeadEvents {
             .with(shared::feed::<LeadEventResponse>)
             .list_of::<EventType>("eventType", "The newer form: only events of these types.", None, Some(ParameterStyle::Form))
         }
     GET "/supplyAnalytics/leadPayouts" Confidential All [analytics::lead_payouts]
-        "Tells what the leads of the company earned, a page at a time, in the order of arrival."
+        "Returns the payouts of the company's leads, page by page, in the order of arrival."
         "Analytics" listLeadPayouts { .with(shared::feed::<LeadPayoutResponse>) }
     GET "/supplyAnalytics/leadClientTags" Confidential All [analytics::lead_client_tags]
-        "Tells how the leads of the company were tagged, a page at a time, in the order of arrival."
+        "Returns the client tags of the company's leads, page by page, in the order of arrival."
         "Analytics" listLeadClientTags { .with(shared::feed::<LeadClientTagsResponse>) }
     GET "/supplyAnalytics/leadsInfo/{leadUuid}" Confidential CurrentOnly [analytics::lead_info]
-        "Tells what happened to one lead, what it earned and how it was tagged, as far as it is there."
+        "Returns the events, payouts and client tags of one lead so far."
         "Analytics" getLeadInfo {
-            .about("In the newer form of the feeds, and without waiting for any age. 206 with `warnings` while a rate table of \
-                the lead is pending, so that decisions are to come, or where more arrived since the lead came than is read at once.")
+            .about("In the newer form of the feeds, without their minimum age. Answers 206 with `warnings` \
+                while a rate table of the lead is pending, or when more has arrived since the lead than one \
+                request reads.")
             .parameter(ParameterIn::Header, API_VERSION, "The version of the form.", one_of(&[PROMPT_VERSION])).required()
-            .answers::<LeadInfoResponse>(200, "All that there is.")
-            .answers::<LeadInfoResponse>(206, "What there is so far; `warnings` tell what is to come.")
+            .answers::<LeadInfoResponse>(200, "Everything.")
+            .answers::<LeadInfoResponse>(206, "The records so far; `warnings` name what is missing.")
             .unknown("Lead", "The company has no such lead.")
             .refuses(analytics::no_version(), "The header is missing, or names another version.")
         }
     GET "/" None All [home::show]
-        "Shows people where to begin."
+        "Shows a start page for people."
         "Documentation" showHome { .answers_page(200, "The page.") }
     GET "/openapi.json" None All [docs::document]
-        "Describes what clients call for programs, as an OpenAPI document that clients can be generated from."
-        "Documentation" getOpenApi { .answers_as(200, JSON, "What of this document clients call.", typed(Type::Object)) }
+        "Describes the client API as an OpenAPI document, from which clients can be generated."
+        "Documentation" getOpenApi { .answers_as(200, JSON, "The client API.", typed(Type::Object)) }
     GET "/openapi-all.json" None All [docs::whole]
-        "Describes every path in the same way: also what partners report, what browsers open, and the documentation."
+        "Describes every path as an OpenAPI document, including partner reports, pages for browsers and the \
+            documentation."
         "Documentation" getWholeOpenApi { .answers_as(200, JSON, "This document.", typed(Type::Object)) }
     GET "/docs" None All [docs::show]
-        "Shows the interface to people, who can try it there."
+        "Shows the API documentation to people, who can try it there."
         "Documentation" showDocs { .answers_page(200, "The page.") }
     GET "/docs/{file}" None All [docs::file]
-        "Answers with what that page is made of."
+        "Returns a file of that page."
         "Documentation" getDocsFile {
             .path("file", "The name of a file.", one_of(docs::FILES))
             .answers_as(200, "*/*", "The file.", text())
             .refuses(Failure::not_found_path(), "The page has no such file.")
         }
     GET "/demo" None All [demo::show]
-        "Shows a page on which a lead can be tried by hand; a sandbox only has it."
+        "Shows a page to submit a lead by hand; sandboxes only."
         "Documentation" showDemo { .answers_page(200, "The page.").refuses(Failure::not_found_path(), "This is no sandbox.") }
     GET "/demo/{file}" None All [demo::file]
-        "Answers with what that page loads."
+        "Returns a file of the demo page."
         "Documentation" getDemoFile {
             .path("file", "The name of a file.", one_of(demo::FILES))
             .answers_as(200, "*/*", "The file.", text())
             .refuses(Failure::not_found_path(), "The page has no such file, or this is no sandbox.")
         }
     GET "/samples/{partner}/{name}" None All [samples::show]
-        "Stands in the place of sample partners: a logo, a picture of a card, the page that an offer leads to."
+        "Stands in for sample partners: a logo, a picture of a card, an offer's landing page."
         "Opened by browsers" showSample {
-            .about("A sample partner's file names it as `{baseUrl}/samples/…`; of other partners there is nothing.")
+            .about("A sample partner's file names it as `{baseUrl}/samples/…`; other partners have none.")
             .path("partner", "The key of a sample partner.", text())
             .path("name", "`logo.svg`; the key of an offer for its page; that with `.svg` for a picture of the card.", text())
-            .query("click", "The click that led there, which the page tells.", text())
+            .query("click", "The click that led there, shown on the page.", text())
             .answers_as(200, "*/*", "The page or the picture.", text())
             .refuses(Failure::not_found_path(), "No sample partner names it.")
         }
@@ -350,31 +354,31 @@ pub const API: &[ApiRoute] = api_routes! {
 /// The integrations listener, `{integrations_url}`.
 pub const INTEGRATIONS: &[ApiRoute] = api_routes! {
     POST "/blocking/leads/rateTables" Publishable All [rate_tables::submit_blocking, v1: v1::rate_tables::submit_blocking]
-        "Takes a lead and answers with its rate table once every partner has answered or run out of time."
+        "Accepts a lead and answers with its rate table once every partner has answered or timed out."
         "Rate tables" submitLeadAndWait { .with(shared::submit).about("`pendingResponses` of the answer is always empty.") }
     POST "/partnerEvents" Partner CurrentOnly [partner_events::report]
-        "Takes in what a partner reports of a lead that it was asked about, or takes it back."
+        "Records a partner's report on a lead that it was asked about, or reverses one."
         "Partner events" reportPartnerEvent {
             .about("A report needs `transactionId` and `revoked`, or `transactionId`, `eventType` and one of `clickId`, \
                 `offerUuid`, `leadUuid`. Sent twice, it counts once.")
             .body::<PartnerReportFields>(&[("a funded loan", examples::PARTNER_REPORT)])
-            .answers::<PartnerEventReceipt>(201, "What became of the report.")
+            .answers::<PartnerEventReceipt>(201, "The result of the report.")
             .with(shared::report)
         }
     POST "/callbacks/{id}" None CurrentOnly [callbacks::take]
-        "Takes in what a partner answers to an ask that it was to answer by calling; once, and until the ask has ended."
+        "Accepts a partner's answer to an ask by callback, once, until the ask ends."
         "Partner events" answerAsk {
-            .about("For partners whose file says that they answer by calling: the address is `callback_url` of their request, \
-                the body what the file's `answer` reads.")
+            .about("For partners whose file has them answer by callback: their request has the address as \
+                `callback_url`, and the file's `answer` reads the body.")
             .path("id", "Stands in the address.", uuid())
-            .answers_empty(204, "It was taken in.")
+            .answers_empty(204, "Accepted.")
             .refuses(Failure::forbidden("The signature is not that of the partner"),
-                "It is not signed as the partner's file wants it.")
+                "The signature is not the one that the partner's file requires.")
             .refuses(Failure::unknown("Callback does not exist"), "No ask had this address.")
             .refuses(Failure::gone("The ask has ended"), "It came too late, or a second time.")
             .refuses(
                 Failure::malformed(vec![ApiError::new(Malformed, "`answer.offers`: finds nothing")]),
-                "It cannot be read as the partner's file has it; a call that can is still waited for.")
+                "The partner's file cannot read the body; the ask keeps waiting for a valid callback.")
         }
     GET "/partnerEvents" Signed CurrentOnly [partner_events::report_by_query]
         "The same as a signed query, for partners that can only fire a URL."
@@ -390,7 +394,7 @@ pub const INTEGRATIONS: &[ApiRoute] = api_routes! {
             .query("amountInCents", "The amount at stake.", typed(Type::Integer))
             .query("payoutInCents", "What the supply partner earns.", typed(Type::Number))
             .query_of::<RejectReason>("rejectReason", "Why it was rejected.")
-            .query("revoked", "Takes back what was reported under this transaction id.", typed(Type::Boolean))
+            .query("revoked", "Reverses the report with this transaction id.", typed(Type::Boolean))
             .with(shared::report)
         }
 };

@@ -143,8 +143,9 @@ impl<'c> OperationDraft<'c> {
     pub fn newer_values(self) -> Self {
         self.header(
             API_VERSION,
-            "A version, a day such as `2025-04-01` or two numbers such as `1.106`: says that offers may have values that the \
-             specification lacks, of the enumerations named here. Anything else is passed over.",
+            "A version, a day such as `2025-04-01` or two numbers such as `1.106`: allows offers to have \
+                values of the enumerations named here that the specification lacks. Anything else is \
+                ignored.",
         )
     }
 
@@ -160,8 +161,8 @@ impl<'c> OperationDraft<'c> {
             Some(RequestBodyBuilder::new().content(JSON, content).required(Some(Required::True)).build());
         self.header(
             "Prefer",
-            "`handling=strict` refuses keys of the body that mean nothing, and names the likely ones; also an `API-Version` that is \
-             none and, of a test lead, values of the client tag `sandbox` that bring nothing about.",
+            "`handling=strict` rejects unknown keys of the body and suggests known ones; it also rejects an \
+                invalid `API-Version` and, for a test lead, unknown values of the client tag `sandbox`.",
         )
     }
 
@@ -293,24 +294,24 @@ impl<'c> OperationDraft<'c> {
         self = self.refuses(undecodable, "The request cannot be read.");
         if row.scope != Scope::None {
             let missing = Failure::unauthorized("Access token is missing");
-            self = self.refuses(missing, "No token that may do this.");
+            self = self.refuses(missing, "The token does not permit this.");
         }
         if self.body.is_some() {
             self = self
                 .refuses(Failure::timeout(), "The body did not arrive in time.")
                 .refuses(Failure::too_large(1 << 20), "The body is too long.")
-                .refuses(Failure::unsupported_media(), "The body is not said to be JSON.");
+                .refuses(Failure::unsupported_media(), "`Content-Type` is not JSON.");
         }
         if row.editions == Editions::CurrentOnly {
             self = self.refuses(Failure::unsupported_edition(), "The v1 edition has no such path.");
         }
         self.refuses(
             Failure::too_many_requests(1),
-            "The company or the address asks too often, or has too much under way.",
+            "The company or the address sends too many requests, or has too many in progress.",
         )
         .with_header("RateLimit")
         .with_header("RateLimit-Policy")
-        .refuses(Failure::internal(), "A fault of the service.")
+        .refuses(Failure::internal(), "An internal error.")
         .refuses(Failure::overloaded(1), "The service is at a limit, or stopping: try again later.")
     }
 
@@ -330,11 +331,11 @@ type HeaderRow = (&'static str, &'static str, fn() -> RefOr<Schema>);
 
 const HEADERS: &[HeaderRow] = &[
     ("ETag", "The version of the rate table, for `If-None-Match`.", text),
-    ("Location", "Where to go on.", text),
-    ("Request-Id", "The id of the request, which the log names too.", uuid),
+    ("Location", "The redirect target.", text),
+    ("Request-Id", "The id of the request, also in the log.", uuid),
     (
         "RateLimit",
-        "What is left of each limit, and the seconds until all of it is there again, as in `\"company\";r=1999;t=1`.",
+        "What is left of each limit, and the seconds until it is full again, as in `\"company\";r=1999;t=1`.",
         text,
     ),
     (
@@ -342,18 +343,19 @@ const HEADERS: &[HeaderRow] = &[
         "Each limit: the requests of a burst, and the seconds in which it refills, as in `\"company\";q=2000;w=2`.",
         text,
     ),
-    ("Retry-After", "Seconds until it is worth asking again.", || integer(0, i32::MAX)),
+    ("Retry-After", "Seconds until a retry makes sense.", || integer(0, i32::MAX)),
     ("Table-Deadline", "When the rate table will be complete at the latest, while it is pending.", || {
         schema::text("date-time")
     }),
     (
         "Unknown-Keys",
-        "How many keys of the body, and of a test values of its tag `sandbox`, mean nothing, where some do.",
+        "The number of unknown keys in the body and, for a test lead, of unknown values of its tag \
+            `sandbox`, if any.",
         || integer(1, i32::MAX),
     ),
-    ("Accept-Encoding", "The codings that a body may come in: none.", text),
+    ("Accept-Encoding", "The accepted codings of a body: none.", text),
     ("WWW-Authenticate", "The scheme of the token: `Bearer`.", text),
-    ("Allow", "The methods that the path has.", text),
+    ("Allow", "The methods of the path.", text),
 ];
 
 fn add_header(answer: &mut Response, name: &str) {
@@ -366,13 +368,14 @@ fn add_header(answer: &mut Response, name: &str) {
 /// The security scheme of a scope, and its description.
 fn asked(scope: Scope) -> (Option<&'static str>, &'static str) {
     match scope {
-        Scope::None => (None, "Asks for no token."),
-        Scope::Publishable => (Some(TOKEN), "Asks for a token of either kind."),
-        Scope::Confidential => (Some(TOKEN), "Asks for a confidential token."),
-        Scope::Partner => (Some(TOKEN), "Asks for a partner's token."),
+        Scope::None => (None, "Needs no token."),
+        Scope::Publishable => (Some(TOKEN), "Needs a token of either kind."),
+        Scope::Confidential => (Some(TOKEN), "Needs a confidential token."),
+        Scope::Partner => (Some(TOKEN), "Needs a partner's token."),
         Scope::Signed => (
             Some(SIGNATURE),
-            "Asks for a signature: the HMAC-SHA256, in hexadecimal, keyed with the signing key, over the other parameters as \
+            "Needs a signature: the HMAC-SHA256, in hexadecimal, keyed with the signing key, over the other \
+                parameters as \
              `name=value`, sorted, a line feed after each.",
         ),
     }

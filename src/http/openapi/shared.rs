@@ -26,7 +26,7 @@ const KEY: &str = "^[!-~]([ -~]*[!-~])?$";
 const INPUT_ONLY: [&str; 2] = ["productTypes", "formCompleted"];
 
 /// Description of a parameter that narrows a list to one name.
-pub const THIS_ONE: &str = "Of this one only, as it is listed; case does not matter.";
+pub const THIS_ONE: &str = "Only this one, spelt as listed, in any case.";
 
 /// Description of both forms of the feeds.
 const FEED: &str = "Come back to `nextUrl` an hour later, or at once while `shouldContinuePolling` is true.\n\nOf the two \
@@ -37,7 +37,8 @@ const FEED: &str = "Come back to `nextUrl` an hour later, or at once while `shou
 pub fn submit(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let key = ObjectBuilder::new().schema_type(Type::String).pattern(Some(KEY)).max_length(Some(KEY_BYTES));
     let about =
-        "A name for this submit: sent again under it, the same body is taken once and answered alike.";
+        "A name for this submit: a repeat with the same name and body is stored once and gets the same \
+            answer.";
     draft
         .parameter(ParameterIn::Header, "Idempotency-Key", about, key)
         .newer_values()
@@ -61,16 +62,16 @@ pub fn rate_table(draft: OperationDraft<'_>) -> OperationDraft<'_> {
 /// Answers with an offer page.
 pub fn offer_page(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     draft
-        .path("page", "What the address in a rate table has there.", uuid())
+        .path("page", "The value from the address in a rate table.", uuid())
         .answers_page(200, "The page.")
-        .answers_page(404, "A page that says that there are no offers here, or none any more.")
+        .answers_page(404, "A page without offers: unknown or removed.")
         .answers_page(410, "A page that says that the offers have expired.")
         .answers_page(
             503,
-            "A page that says to try again: the service is at a limit, or its store does not answer.",
+            "A page that asks to retry: the service is at a limit, or its store does not answer.",
         )
         .with_header("Retry-After")
-        .answers_page(429, "A page that says to wait: the address opens pages too often.")
+        .answers_page(429, "A page that asks to wait: the address opens pages too often.")
         .with_header("Retry-After")
 }
 
@@ -84,16 +85,16 @@ pub fn preview(draft: OperationDraft<'_>) -> OperationDraft<'_> {
         )
         .query_of::<Zipcode>("zipCode", "Where the person lives.")
         .newer_values()
-        .faults("zipCode", Malformed, message, "A parameter does not fit.")
+        .faults("zipCode", Malformed, message, "A parameter is invalid.")
 }
 
 /// Requests a part of a vehicle list.
 pub fn part(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let message = "Query parameter year must narrow the 4711 that are found to at most 2000, or limit and offset ask for a part";
     draft
-        .query("offset", "How many of the list to pass over.", integer(0, i64::MAX))
-        .query("limit", "How many of it at most, if not all.", integer(1, LIMIT_TAKEN))
-        .refuses(unfit("year", message), "A parameter does not fit, or more has to be given.")
+        .query("offset", "How many entries to skip.", integer(0, i64::MAX))
+        .query("limit", "The maximum number of entries; all by default.", integer(1, LIMIT_TAKEN))
+        .refuses(unfit("year", message), "A parameter is invalid, or more are needed.")
 }
 
 /// A model year.
@@ -112,11 +113,11 @@ pub fn unfit(parameter: &str, message: &str) -> Failure {
 /// Reads a feed page by page.
 pub fn feed<P: Example + ToSchema + Serialize>(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let moment = || schema::text("date-time");
-    let timestamp = "Where the page starts: when its first record reached the service, at least an hour ago.";
-    let since = "The newer form: where its first page starts, at least five minutes ago.";
-    let until = "The newer form: where its last page ends, this instant not included.";
-    let token = "The newer form: the next page, as `nextUrl` carries it; all else is ignored beside it.";
-    let faulty = "No time, no time at all, or one less than an hour ago.";
+    let timestamp = "Start of the page: arrival time of its first record, at least an hour ago.";
+    let since = "The newer form: start of the first page, at least five minutes ago.";
+    let until = "The newer form: end of the last page, exclusive.";
+    let token = "The newer form: the next page, from `nextUrl`; other parameters are ignored.";
+    let faulty = "The time is missing, invalid, or less than an hour ago.";
     draft
         .about(FEED)
         .query("timestamp", timestamp, moment())
@@ -133,10 +134,11 @@ pub fn report(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let other = Failure::fault("transactionId", Duplicate, "was reported with other content before");
     let other = other.with_status(hyper::StatusCode::CONFLICT);
     draft
-        .answers::<PartnerEventReceipt>(200, "What became of the report, known before or taken back.")
-        .unknown("Report", "There is nothing to take back.")
-        .refuses(other, "The transaction id stands for another report.")
-        .faults("eventType", Missing, "must be given", "Not a report of a lead that the partner was sent.")
+        .answers::<PartnerEventReceipt>(200, "The result of the report: known already, or reversed.")
+        .unknown("Report", "There is nothing to reverse.")
+        .refuses(other, "The transaction id belongs to another report.")
+        .faults("eventType", Missing, "must be given", "Not a valid report on a lead that the partner \
+            received.")
 }
 
 /// The schema `Lead`: the service's own attributes and, flattened into it, the submitted sections.

@@ -227,14 +227,14 @@ pub fn bind(
     };
     let listener = match given {
         Some(socket) => Listener::from_std(name, socket, limits)
-            .map_err(|error| format!("the socket given for `{name}` cannot be taken: {error}"))?,
-        None => Listener::bind(name, address, limits)
-            .map_err(|error| match error.kind() {
-                ErrorKind::AddrInUse => format!(
-                    "`{name}.listen` {address} is taken by another program, perhaps another offerd; end that, or set another address"
-                ),
-                _ => format!("`{name}.listen` {address} cannot be bound: {error}"),
-            })?,
+            .map_err(|error| format!("the socket given for `{name}` cannot be used: {error}"))?,
+        None => Listener::bind(name, address, limits).map_err(|error| match error.kind() {
+            ErrorKind::AddrInUse => format!(
+                "`{name}.listen` {address} is in use by another program, perhaps another offerd; stop \
+                        that, or set another address"
+            ),
+            _ => format!("`{name}.listen` {address} cannot be bound: {error}"),
+        })?,
     };
     Ok(listener.with_identity(identity.cloned()).among(Arc::clone(connections)))
 }

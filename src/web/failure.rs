@@ -53,7 +53,8 @@ impl Failure {
         forbidden(message: &str) FORBIDDEN Unauthorized message;
         /// 403: a browser prefetches a URL that counts as opened by a person. It discards this answer and
         /// asks again when the person opens it.
-        fetched_ahead() FORBIDDEN Unsupported "A prefetch is no click; the address is there to be opened";
+        fetched_ahead() FORBIDDEN Unsupported "A prefetch does not count as a click; open the address to \
+            follow it";
         /// 404: no resource has this path.
         not_found_path() NOT_FOUND Unsupported "Path does not exist";
         /// 404: the path of a resource, with an extra slash at its end.
@@ -81,7 +82,8 @@ impl Failure {
             format!("Request body must be at most {limit_bytes} bytes") => "limit" limit_bytes;
         /// 413: the merged lead would be longer than `limit_bytes`.
         lead_too_large(limit_bytes: usize) PAYLOAD_TOO_LARGE TooLarge
-            format!("Lead must be at most {limit_bytes} bytes with what is merged into it; send less, or begin a new lead")
+            format!("Lead must be at most {limit_bytes} bytes after the merge; send less, or submit a new \
+                lead")
             => "limit" limit_bytes;
         /// 415: the body's type is not JSON.
         unsupported_media() UNSUPPORTED_MEDIA_TYPE Unsupported "Content-Type must be application/json";
@@ -101,7 +103,7 @@ impl Failure {
             "Too many requests; try again later", RETRY_AFTER retry_after_s;
         /// 429: an address has as many connections as allowed, each with a request under way.
         too_many_connections(retry_after_s: u32) TOO_MANY_REQUESTS Unavailable
-            "Too many connections of this address; use one for many requests, or try again later",
+            "Too many connections from this address; reuse connections, or try again later",
             RETRY_AFTER retry_after_s;
         /// 400: the head is not HTTP/1.1, or its `Content-Length` is not a length.
         head_malformed() BAD_REQUEST Malformed
@@ -120,7 +122,7 @@ impl Failure {
             "The record cannot be read; try again later", RETRY_AFTER retry_after_s;
         /// 503: the request cannot be stored at the moment, and was not accepted.
         unwritable(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable
-            "The record cannot be written; try again later", RETRY_AFTER retry_after_s;
+            "Not accepting writes right now; retry later", RETRY_AFTER retry_after_s;
     }
 
     /// 400: the body is not a JSON object; `error` says where parsing failed.
@@ -141,7 +143,7 @@ impl Failure {
 
     /// 409: the same request is under way; the client gets its answer by sending it again.
     pub fn under_way() -> Self {
-        let message = "A request with this Idempotency-Key is under way";
+        let message = "A request with this Idempotency-Key is in progress";
         Self::of(StatusCode::CONFLICT, ApiError::at("Idempotency-Key", ErrorType::Duplicate, message))
             .header(RETRY_AFTER, HeaderValue::from(1))
     }

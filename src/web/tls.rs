@@ -153,7 +153,7 @@ fn in_force(certificate: &CertificateDer<'_>) -> Result<(), String> {
     if now > end {
         return Err("the certificate has expired".to_owned());
     }
-    if now < begin { Err("the certificate is not in force yet".to_owned()) } else { Ok(()) }
+    if now < begin { Err("the certificate is not valid yet".to_owned()) } else { Ok(()) }
 }
 
 /// The start and end of a certificate's validity, since the epoch.

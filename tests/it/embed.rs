@@ -336,7 +336,7 @@ async fn what_is_not_there_is_said_kindly() {
             (404, Some("text/html; charset=utf-8")),
             "{url}"
         );
-        assert!(text(&page).contains("There is nothing here"), "{url}");
+        assert!(text(&page).contains("Nothing found here"), "{url}");
         assert_eq!(rule(&page, "default-src"), "'none'");
     }
     assert!(daemon.metrics().await.contains(r#"offerd_offer_pages_total{answer="unknown"} 3"#));

@@ -125,7 +125,7 @@ async fn a_lead_does_not_grow_beyond_its_limit() {
     };
     assert_eq!((refused.status, refused.json()[0]["type"].as_str()), (413, Some("tooLarge")));
     let message = refused.json()[0]["message"].as_str().unwrap().to_owned();
-    assert!(message.contains("at most 16384 bytes") && message.contains("begin a new lead"), "{message}");
+    assert!(message.contains("at most 16384 bytes") && message.contains("submit a new lead"), "{message}");
     let stored = daemon.get(&format!("/leads/{lead}")).await.json();
     assert_eq!(stored["clientTags"]["seen"].as_array().unwrap().len(), taken as usize);
     assert_eq!(patch(&daemon, &lead, json!({"clientTags": {}})).await.status, 200, "what adds nothing");

@@ -66,7 +66,7 @@ pub async fn lead_info(context: Context<ApiState>) -> Result<Reply, Failure> {
     }
     let viewer = context.caller()?.viewer();
     let app = Arc::clone(&context.app);
-    blocking("what the feeds tell of a lead could not be read", move || info(&app, viewer, uuid)).await?
+    blocking("feed records of a lead could not be read", move || info(&app, viewer, uuid)).await?
 }
 
 fn info(app: &ApiState, viewer: Viewer, uuid: Uuid) -> Result<Reply, Failure> {
@@ -79,15 +79,17 @@ fn info(app: &ApiState, viewer: Viewer, uuid: Uuid) -> Result<Reply, Failure> {
     let mut warnings: Vec<String> = Vec::new();
     for table in reading::tables_of(store, &lead) {
         let open = store.get(Tree::OpenTables, table).map_err(unreadable)?;
-        warnings.extend(open.map(|_| {
-            format!("events: rate table {table} is pending; what its partners decide is not there yet")
-        }));
+        warnings.extend(
+            open.map(|_| {
+                format!("events: rate table {table} is pending; its partners' decisions are missing")
+            }),
+        );
     }
     let since = ArrivalTime(reading::made_since_us(lead.created_at));
     let FoundInfo { info, cut_at } = app.feeds.of_lead(&lead, since).map_err(unreadable)?;
-    warnings.extend(cut_at.map(|at| {
-        format!("events, payouts, clientTags: what arrived from {at} on is told by the feeds only")
-    }));
+    warnings.extend(
+        cut_at.map(|at| format!("events, payouts, clientTags: arrivals since {at} are in the feeds only")),
+    );
     let status = if warnings.is_empty() { StatusCode::OK } else { StatusCode::PARTIAL_CONTENT };
     Ok(Reply::json(&LeadInfoResponse { data: info, warnings })?.status(status))
 }

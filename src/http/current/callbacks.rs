@@ -23,7 +23,7 @@ pub async fn take(mut context: Context<ApiState>) -> Result<Reply, Failure> {
             Err(Failure::malformed(vec![ApiError::new(ErrorType::Malformed, told)]))
         }
         Ok(CallbackResult::Unsigned) => Err(Failure::forbidden("The signature is not that of the partner")),
-        Ok(CallbackResult::Again) => Err(Failure::gone("The callback was taken before")),
+        Ok(CallbackResult::Again) => Err(Failure::gone("The callback was accepted before")),
         Ok(CallbackResult::Late) => Err(Failure::gone("The ask has ended")),
         Ok(CallbackResult::Nobody) => Err(unknown()),
         Err(error) => Err(unreadable(error)),

@@ -10,7 +10,7 @@ const PAGE: &str = include_str!("home/page.html");
 const SANDBOX: &str = "<!-- sandbox -->";
 
 /// The part for sandboxes.
-const DEMO: &str = "<li><a href=\"demo\">/demo</a>: send a lead by hand, and watch its offers arrive</li>";
+const DEMO: &str = "<li><a href=\"demo\">/demo</a>: submit a lead by hand, and watch its offers arrive</li>";
 
 /// The page has no script and loads nothing.
 const POLICY: HeaderValue = HeaderValue::from_static(

@@ -114,7 +114,7 @@ pub(super) fn refused(refused: LeadRefusal) -> Failure {
     match refused {
         LeadRefusal::Duplicate(lead) | LeadRefusal::Erased(lead) => Failure::conflict(lead),
         LeadRefusal::OtherBody => {
-            Failure::fault("Idempotency-Key", ErrorType::Duplicate, "came with another body before")
+            Failure::fault("Idempotency-Key", ErrorType::Duplicate, "was used with another body before")
         }
         LeadRefusal::TooLarge(limit_bytes) => Failure::lead_too_large(limit_bytes),
         LeadRefusal::UnderWay => Failure::under_way(),

@@ -94,7 +94,8 @@ fn answer<T: Serialize>(
     }
     let narrow = |name: &&str| {
         let message = format!(
-            "Query parameter {name} must narrow the {found} that are found to at most {most}, or limit and offset ask for a part"
+            "Query parameter {name} must narrow the {found} results to at most {most}, or use limit and \
+                offset"
         );
         ApiError::at(*name, ErrorType::Malformed, message).with("found", found.to_string())
     };

@@ -232,7 +232,7 @@ async fn an_address_has_so_many_connections_and_a_proxy_any_number() {
     let mut refused = server.connect().await;
     let answer = refused.ask("GET /hello", &[], "").await;
     assert_eq!((answer.status, answer.header("retry-after")), (429, Some("1")));
-    assert!(answer.fault().1.contains("Too many connections of this address"), "{}", answer.body);
+    assert!(answer.fault().1.contains("Too many connections from this address"), "{}", answer.body);
     assert_eq!(refused.until_closed().await, "");
 
     let behind_a_proxy = among(rules(&["127.0.0.0/8"]));

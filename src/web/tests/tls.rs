@@ -186,7 +186,7 @@ fn a_pair_with_a_fault_is_told_by_its_file() {
     params.not_before = date_time_ymd(2901, 1, 1);
     params.not_after = date_time_ymd(2902, 1, 1);
     pair.write(params);
-    assert_eq!(pair.fault(), format!("{certificate}: the certificate is not in force yet"));
+    assert_eq!(pair.fault(), format!("{certificate}: the certificate is not valid yet"));
 
     pair.renew();
     std::fs::write(&pair.key, "secret").unwrap();

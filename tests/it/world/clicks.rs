@@ -111,7 +111,7 @@ async fn a_person_reads_a_page_where_a_program_reads_json() {
         let missing = daemon.request_with(Method::GET, &unknown, "", headers, "").await;
         assert!(limited.header("retry-after").is_some(), "{headers:?}");
         assert_eq!(missing.status, 404);
-        for (answer, words) in [(limited, "Please wait a moment"), (missing, "There is nothing here")] {
+        for (answer, words) in [(limited, "Please wait a moment"), (missing, "Nothing found here")] {
             let kind = if by_a_person { "text/html; charset=utf-8" } else { "application/json" };
             assert_eq!(answer.header("content-type"), Some(kind), "{headers:?}");
             assert_eq!(text(&answer).contains(words), by_a_person, "{headers:?}: {}", text(&answer));

@@ -56,37 +56,40 @@ impl PageMessage {
     pub const UNKNOWN: Self = Self {
         name: "unknown",
         status: StatusCode::NOT_FOUND,
-        heading: "There is nothing here",
-        words: "The link may have lost a part on its way, or the offers that it led to were removed. Please open it again from where \
-                you got it, or ask there for a new one.",
+        heading: "Nothing found here",
+        words: "The link may be incomplete, or its offers were removed. Please open it again from where you \
+            got it, or ask there for a new one.",
     };
     /// The page has expired.
     pub const EXPIRED: Self = Self {
         name: "expired",
         status: StatusCode::GONE,
         heading: "These offers have expired",
-        words: "Offers hold for a while only, and this while is over. Please ask for new ones where you got this link.",
+        words: "Offers are valid for a limited time. Please ask for new ones where you got this link.",
     };
     /// The offer has ended.
     pub const OFFER_ENDED: Self = Self {
         name: "offer_ended",
         status: StatusCode::GONE,
         heading: "This offer has ended",
-        words: "Its institution let it stand for a while only, and this while is over. Please ask for new offers where you found this one.",
+        words: "Its institution offered it for a limited time only. Please ask for new offers where you \
+            found this one.",
     };
     /// Too many requests for the page or offer.
     pub const TOO_OFTEN: Self = Self {
         name: "too_often",
         status: StatusCode::TOO_MANY_REQUESTS,
         heading: "Please wait a moment",
-        words: "This was opened very often in a short time. It is still there: please try again in a minute.",
+        words: "This page was opened very often in a short time. It is still available: please try again in \
+            a minute.",
     };
     /// The offer cannot be looked up or its click recorded now.
     pub const OFFER_UNAVAILABLE: Self = Self {
         name: "offer_unavailable",
         status: StatusCode::SERVICE_UNAVAILABLE,
         heading: "This offer cannot be opened just now",
-        words: "Something of ours does not answer for a moment. The offer is still there: please try again in a few seconds.",
+        words: "One of our systems is not responding. The offer is still available: please try again in a \
+            few seconds.",
     };
 }
 

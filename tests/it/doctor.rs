@@ -190,7 +190,11 @@ fn certificates_that_end_or_do_not_fit_are_told() {
     let outward = self::plan();
     let mut command = outward.command(&["doctor", "--json"]);
     command.env("OFFERD__API__LISTEN", "0.0.0.0:0");
-    Report::of(command).says("certificates", "look", "api can be reached from elsewhere in the clear");
+    Report::of(command).says(
+        "certificates",
+        "look",
+        "api can be reached from other machines over plain HTTP",
+    );
 }
 
 #[test]

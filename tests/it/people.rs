@@ -226,7 +226,7 @@ async fn an_administrator_sees_to_users_in_the_browser() {
         (&[("do", "role"), ("role", "operator")][..], "robin has another role", false),
         (&[("do", "disable")], "disabled", false),
         (&[("do", "enable")], "may sign in again", false),
-        (&[("do", "remove")], "They are removed", false),
+        (&[("do", "remove")], "The user is removed", false),
     ] {
         let changed = text(&maren.post("/console/people/robin", fields).await);
         assert!(changed.contains(words), "{changed}");

@@ -158,7 +158,7 @@ async fn lines_in_plain_are_hashed_and_what_is_bad_is_told_without_what_it_says(
     );
     let of_nothing = format!("sha256\n{}\n{}\n", hashed(""), hashed("someone@suppressed.example"));
     let hashes = said(&add(&daemon, "by_email", &of_nothing, &["--kind", "email"]));
-    let wanted = "list.txt:2: must be the SHA-256 of something, got that of an empty text";
+    let wanted = "list.txt:2: must be the SHA-256 of a contact, got that of an empty text";
     assert!(
         hashes.contains(wanted) && hashes.contains("2 lines read, 1 bad; by_email has 1 entries"),
         "{hashes}"

@@ -46,8 +46,8 @@ pub(super) fn sections(product: ProductType, given: impl Fn(&str) -> Option<Stri
     };
     let is_of_product = |whose: &str| whose.split(',').any(|one| one == product.as_str());
     let sections = [
-        FormSection { name: "What is wanted", fields: fields(&is_of_product) },
-        FormSection { name: "Who asks", fields: fields(&|whose| whose == ALL) },
+        FormSection { name: "Request", fields: fields(&is_of_product) },
+        FormSection { name: "Applicant", fields: fields(&|whose| whose == ALL) },
     ];
     sections.into_iter().filter(|section| !section.fields.is_empty()).collect()
 }

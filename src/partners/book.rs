@@ -216,7 +216,7 @@ impl Book {
 
     /// A warning for a book without partners.
     pub fn without_seats(&self) -> Option<&'static str> {
-        self.seats().is_empty().then_some("there are no partner files, so no lead will have an offer")
+        self.seats().is_empty().then_some("no partner files found, so no lead gets an offer")
     }
 
     /// The templates of all seats and offers.

@@ -64,7 +64,7 @@ pub const MAX_ALTERNATIVES: usize = 64;
 
 /// The fault of a rule with too many alternatives.
 pub(super) fn too_many(alternatives: usize) -> String {
-    format!("unfolds to {alternatives} alternatives, at most {MAX_ALTERNATIVES} are kept")
+    format!("expands to {alternatives} alternatives; at most {MAX_ALTERNATIVES} are allowed")
 }
 
 impl EligibilityRule {

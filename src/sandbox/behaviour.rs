@@ -116,7 +116,7 @@ impl Behaviours {
             }
             Err(fault) => {
                 let before = known.map_or(&self.usual, |(_, behaviour)| behaviour);
-                (before.clone(), Some(format!("{fault}; it behaves as before")))
+                (before.clone(), Some(format!("{fault}; the previous behaviour stays in force")))
             }
         }
     }

@@ -98,7 +98,7 @@ impl SandboxCases {
         let mut cases = Self::default();
         for partner in case::entries(directory)? {
             if !partner.is_dir() {
-                cases.skip(&partner, "is no directory of a partner");
+                cases.skip(&partner, "is not a partner's directory");
                 continue;
             }
             let declared = behaviour::read(&partner)?;
@@ -107,7 +107,7 @@ impl SandboxCases {
                     continue;
                 }
                 if file.extension().is_none_or(|extension| extension != "json") {
-                    cases.skip(&file, "is no `.json`");
+                    cases.skip(&file, "is not a `.json` file");
                     continue;
                 }
                 let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
@@ -333,9 +333,9 @@ mod tests {
         assert_eq!(
             told,
             [
-                "README.md is no directory of a partner",
+                "README.md is not a partner's directory",
                 "asked.json has no `response`",
-                "notes.md is no `.json`"
+                "notes.md is not a `.json` file"
             ]
         );
     }

@@ -52,7 +52,7 @@ pub enum CallError {
         during: Phase,
     },
     /// What answers to plain HTTP is TLS.
-    #[error("the port speaks TLS, and was asked without it: write `https://` in the URL")]
+    #[error("the port expects TLS; use `https://` in the URL")]
     SpeaksTls,
     /// The connection ended before the answer did.
     #[error("the connection ended before the answer was complete")]

@@ -94,7 +94,7 @@ fn a_case_that_fails_is_told_with_what_differs() {
         "expected GET",
         "found    POST",
         "the answer cannot be mapped: `answer.offer.interest_rate`: must be a number from 0 to 400",
-        "is no case: missing field `product`",
+        "is not a valid case: missing field `product`",
         "2 of 2 cases failed",
     ] {
         assert!(shown.contains(wanted), "{wanted} is not in {shown}");
@@ -167,9 +167,9 @@ fn a_case_says_how_a_call_of_the_partners_is_signed_and_what_becomes_of_it() {
     ]);
     assert_eq!(output.status.code(), Some(1), "{shown}");
     for wanted in [
-        "call 2: callback: taken expected, unsigned found",
-        "call 3: callback: taken expected, again found",
-        "call 2: callback: again expected, taken found",
+        "call 2: callback: expected taken, found unsigned",
+        "call 3: callback: expected taken, found again",
+        "call 2: callback: expected again, found taken",
         "3 of 3 cases failed",
     ] {
         assert!(shown.contains(wanted), "{wanted} is not in {shown}");
@@ -188,11 +188,12 @@ fn what_nobody_can_sign_with_is_told_with_its_key_and_line() {
     ]);
     assert_eq!(output.status.code(), Some(1), "{shown}");
     for wanted in [
-        "is no case: `calls[1].callback.sign.algorithm` unknown field `algorithm`, expected one of",
-        "names a digest that is not known, `sha265`; there are sha1, sha256, sha384, sha512; did you mean `sha256`? at line",
+        "is not a valid case: `calls[1].callback.sign.algorithm` unknown field `algorithm`, expected one of",
+        "names an unknown digest, `sha265`; known: sha1, sha256, sha384, sha512; did you mean `sha256`? \
+            at line",
         "`calls[1].callback.sign` has one of `header` and `key`, which go together at line",
-        "uses `lead_uuid`, which is not known here; there are body, header, now, secret",
-        "is no case: `calls[1].call` missing field `url` at line",
+        "uses `lead_uuid`, which is unknown here; known: body, header, now, secret",
+        "is not a valid case: `calls[1].call` missing field `url` at line",
     ] {
         assert!(shown.contains(wanted), "{wanted} is not in {shown}");
     }

@@ -349,7 +349,7 @@ async fn a_post_when_shown_that_does_not_follow_its_ping_as_the_last_step_is_a_f
         .write(daemon.partners());
     let check = daemon.command(&["check"]);
     let said = String::from_utf8_lossy(&check.stderr).into_owned();
-    assert!(said.contains("post.when` wants one ping, whose answer has the offers"), "{said}");
+    assert!(said.contains("post.when` needs one ping, whose answer has the offers"), "{said}");
 }
 
 #[tokio::test]

@@ -111,13 +111,13 @@ company = { in = ["Acme"] }
     assert_eq!(output.status.code(), Some(64));
     let told = stderr(&output);
     for fault in [
-        "`personalInformation.stat` is no attribute of a lead; did you mean `personalInformation.state`?",
+        "`personalInformation.stat` is not an attribute of a lead; did you mean `personalInformation.state`?",
         "got `Washington`",
         "is greater than `max`",
-        "does not go with this attribute; wanted: is, present",
+        "does not fit this attribute; wanted: is, present",
         "`products.savings.eligibility.\"personalInformation.zipcode\".prefix_in[1]` must be one to five digits, got `94105-1804`",
-        "\"personalInformation.city\".prefix_in` does not go with this attribute; wanted: in, not_in, present",
-        "\"clientTags.channel\".in` does not go with this attribute; wanted: any_of, none_of, present",
+        "\"personalInformation.city\".prefix_in` does not fit this attribute; wanted: in, not_in, present",
+        "\"clientTags.channel\".in` does not fit this attribute; wanted: any_of, none_of, present",
         "`products.savings.eligibility.company.in[0]` must be a uuid, got `Acme`",
     ] {
         assert!(told.contains(fault), "{fault} is not in: {told}");

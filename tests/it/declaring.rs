@@ -52,15 +52,11 @@ fn what_may_not_be_meant_of_a_far_partner_is_told_with_file_line_and_key() {
     let told = stderr(&output);
     let remarks: Vec<&str> = told.lines().filter(|line| line.contains("far.toml:")).collect();
     for (key, at, wanted) in [
-        ("post.wait", "wait = ", "is 5s, and the whole ask has 3s (`timeout`)"),
-        (
-            "steps[0].url",
-            "/pings",
-            "is `http://`: live leads would be sent so that all on the way can read them",
-        ),
-        ("steps[2].every", "every = ", "is 4s, and the whole ask has 3s (`timeout`)"),
-        ("steps[2].callback", "callback = ", "no step before sends `callback_url`"),
-        ("steps[2].callback", "callback = ", "takes calls that are not signed"),
+        ("post.wait", "wait = ", "is 5s, but the whole ask has only 3s (`timeout`)"),
+        ("steps[0].url", "/pings", "is `http://`: live leads would be sent unencrypted"),
+        ("steps[2].every", "every = ", "is 4s, but the whole ask has only 3s (`timeout`)"),
+        ("steps[2].callback", "callback = ", "no earlier step sends `callback_url`"),
+        ("steps[2].callback", "callback = ", "accepts unsigned calls"),
         ("steps[0].sandbox_url", "http.steps]]", "is missing: the partner is not sent test leads"),
     ] {
         let place = format!("far.toml:{}: `products.loan.http.{key}` ", line_of(&plan, "far", at));
@@ -113,17 +109,19 @@ X-G = "request.body|hmac('hunter2', 'sha256')|hex"
     for (key, wanted) in [
         (
             "X-A",
-            "names a digest that is not known, `sha265`; there are sha1, sha256, sha384, sha512; did you mean `sha256`?",
+            "names an unknown digest, `sha265`; known: sha1, sha256, sha384, sha512; did you mean \
+                `sha256`?",
         ),
-        ("X-B", "filter `sha265` is unknown; there are abs, "),
-        ("X-C", "uses `requst`, which is not known here; there are lead, "),
+        ("X-B", "filter `sha265` is unknown; known: abs, "),
+        ("X-C", "uses `requst`, which is unknown here; known: lead, "),
         (
             "X-D",
-            "uses a part of the `request` that is not known, `boddy`; there are method, url, path, query, body; did you mean `body`?",
+            "uses an unknown part of the `request`, `boddy`; known: method, url, path, query, body; did you \
+                mean `body`?",
         ),
-        ("X-E", "names an algorithm that is not known, `RS265`; there are HS256, "),
-        ("X-F", "uses a name that is not known here; there are lead, "),
-        ("X-G", "names a digest that is not known; there are sha1, "),
+        ("X-E", "names an unknown algorithm, `RS265`; known: HS256, "),
+        ("X-F", "uses a name that is unknown here; known: lead, "),
+        ("X-G", "names an unknown digest; known: sha1, "),
     ] {
         let place = format!("far.toml:{}: `products.loan.http.headers.{key}` ", line_of(&plan, "far", key));
         assert!(

@@ -90,7 +90,7 @@ async fn a_landing_url_with_a_control_character_is_no_offer() {
         let table = daemon.submit_blocking(sample("personal_loan")).await.json();
         assert_eq!(table["loanOffers"], json!([]), "{wrong:?}");
         let log = daemon.log();
-        assert!(log.contains("its landing url is no absolute http or https URL"), "{wrong:?}: {log}");
+        assert!(log.contains("its landing URL is not an absolute http or https URL"), "{wrong:?}: {log}");
     }
 }
 
@@ -379,8 +379,8 @@ async fn faults_of_mappings_are_told_with_file_and_line() {
     for wanted in [
         "uses a secret, and `secrets` names none",
         "did you mean `lead.loanInformation.loanAmount`?",
-        "filter `percent` is unknown; there are abs, ",
-        "`products.loan.http.answer.offer.aprr` is no figure",
+        "filter `percent` is unknown; known: abs, ",
+        "`products.loan.http.answer.offer.aprr` is not a figure",
     ] {
         assert!(told.contains(wanted), "{wanted} is not in {told}");
     }
@@ -444,7 +444,7 @@ async fn what_looks_like_a_decline_and_is_none_is_a_bad_answer_by_name() {
     let told = explained(changed, "empty = \"declines\", ").await;
     assert!(told.contains("has nothing for this lead"), "{told}");
     let told = explained(Deed::Json(202, json!({"offers": []}).to_string()), "").await;
-    assert!(told.contains("the answer has status 202: what it has comes later"), "{told}");
+    assert!(told.contains("the answer has status 202: the result comes later"), "{told}");
     let told = explained(Deed::Json(503, "{}".to_owned()), "").await;
     assert!(told.contains("status 503"), "{told}");
 }

@@ -102,7 +102,7 @@ async fn what_is_wrong_with_steps_is_told_with_its_line() {
     assert_eq!(check.status.code(), Some(64), "{said}");
     for fault in [
         "steps[1].every` must be at least 50ms, got 1ms",
-        "steps[1].url` uses what no step before keeps; there are id",
+        "steps[1].url` uses a value that no earlier step keeps; kept: id",
     ] {
         assert!(said.contains(fault), "{said}");
     }

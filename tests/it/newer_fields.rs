@@ -527,7 +527,7 @@ fn every_fault_of_what_is_declared_is_told_with_its_line() {
         ),
         ("products.life_insurance.offers[0].policy.policyAmount", "must be from 1"),
         ("products.life_insurance.offers[0].policy.termLength", "is one of two"),
-        ("products.unknown", "is no product that a partner can offer"),
+        ("products.unknown", "is not a product that a partner can offer"),
     ] {
         let line = told.lines().find(|line| line.contains(&format!("`{key}`")));
         let line = line.unwrap_or_else(|| panic!("{key} is missing in:\n{told}"));

@@ -68,7 +68,7 @@ async fn a_reload_takes_not_all_partners_out() {
     assert_eq!(savings_offers(&daemon).await, 2);
 
     let empty = Daemon::with_partners(Vec::new()).start().await;
-    assert!(reload(&empty).contains("? there are no partner files, so no lead will have an offer"));
+    assert!(reload(&empty).contains("? no partner files found, so no lead gets an offer"));
     partner("added").savings("").write(empty.partners());
     assert!(reload(&empty).contains("+ added"));
 }

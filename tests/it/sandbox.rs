@@ -310,7 +310,8 @@ fn what_it_cannot_sign_is_refused_at_the_start_with_file_and_key() {
         (
             json!({"x-s": "body|hmac('sha1024', secret.key)|hex"}),
             key,
-            "badly_signed.json: `calls[1].callback.sign.headers.x-s` names a digest that is not known, `sha1024`; there are sha1, sha256",
+            "badly_signed.json: `calls[1].callback.sign.headers.x-s` names an unknown digest, `sha1024`; \
+                known: sha1, sha256",
         ),
         (
             json!({"x-s": "body|jws('ES256', secret.key)"}),
@@ -320,7 +321,8 @@ fn what_it_cannot_sign_is_refused_at_the_start_with_file_and_key() {
         (
             json!({"x-s": "body|hmac('sha256', secret.key)|hex"}),
             "",
-            "offers.json: `calls[1]`: `callback`: `sign.headers.x-s` uses `secret.key`, which neither `sign.secrets` nor `[secrets]` of sandbox.toml has",
+            "offers.json: `calls[1]`: `callback`: `sign.headers.x-s` uses `secret.key`, which neither \
+                `sign.secrets` nor `[secrets]` of sandbox.toml defines",
         ),
         (
             json!({"x-s": "body|sha256|hex"}),

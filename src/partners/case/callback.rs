@@ -84,7 +84,7 @@ impl TryFrom<String> for SignExpression {
             if !KNOWN.contains(&first) {
                 let hint = did_you_mean(nearest(first, KNOWN));
                 return Err(format!(
-                    "uses `{first}`, which is not known here; there are {}{hint}",
+                    "uses `{first}`, which is unknown here; known: {}{hint}",
                     KNOWN.join(", ")
                 ));
             }
@@ -108,10 +108,10 @@ impl TryFrom<DeclaredSign> for Sign {
             _ => return Err("has one of `header` and `key`, which go together".to_owned()),
         }
         if let Some(name) = headers.keys().find(|name| HeaderName::try_from(*name).is_err()) {
-            return Err(format!("`{name}` is no name of a header"));
+            return Err(format!("`{name}` is not a valid header name"));
         }
         if headers.is_empty() && body.is_none() {
-            return Err("signs nothing: it needs `headers`, a `body`, or `header` and `key`".to_owned());
+            return Err("signs nothing; set `headers`, `body`, or `header` and `key`".to_owned());
         }
         Ok(Self { headers, body, secrets })
     }
@@ -143,7 +143,7 @@ impl Sign {
             let value = self.run(&key, recipe, (&headers, &body), now, keys)?;
             let header = (HeaderName::try_from(name), HeaderValue::try_from(value));
             let (Ok(name), Ok(value)) = header else {
-                return Err(format!("`{key}` makes what no header may hold"));
+                return Err(format!("`{key}` gives a value that no header can hold"));
             };
             headers.insert(name, value);
         }
@@ -168,7 +168,10 @@ impl Sign {
                 (Some(own), _) => own.clone(),
                 (None, SignKeys::Masked) => "***".to_owned(),
                 (None, SignKeys::Of(given)) => given.get(&name).cloned().ok_or_else(|| {
-                    format!("`{key}` uses `secret.{name}`, which neither `sign.secrets` nor `[secrets]` of sandbox.toml has")
+                    format!(
+                        "`{key}` uses `secret.{name}`, which neither `sign.secrets` nor `[secrets]` of \
+                        sandbox.toml defines"
+                    )
                 })?,
             };
             secret.insert(name, value);
@@ -177,7 +180,7 @@ impl Sign {
         let body = String::from_utf8_lossy(body);
         let context: Mapped = minijinja::context! { header, body, now, secret };
         let made = recipe.0.run(&context).map_err(|error| format!("`{key}`: {}", error.detail))?;
-        text(&made).ok_or_else(|| format!("`{key}` makes nothing"))
+        text(&made).ok_or_else(|| format!("`{key}` gives nothing"))
     }
 }
 

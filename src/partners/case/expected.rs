@@ -39,7 +39,8 @@ impl Response {
     /// # Errors
     /// The invalid one, by its key.
     pub fn head(&self) -> Result<(StatusCode, HeaderMap), String> {
-        let status = StatusCode::from_u16(self.status).map_err(|_| "`response.status` is no status")?;
+        let status =
+            StatusCode::from_u16(self.status).map_err(|_| "`response.status` is not an HTTP status")?;
         let kind = match (&self.json, &self.xml) {
             (Some(_), _) => "application/json",
             (_, Some(_)) => "application/xml",
@@ -49,7 +50,7 @@ impl Response {
         for (name, value) in &self.headers {
             let header = (HeaderName::try_from(name), HeaderValue::try_from(value));
             let (Ok(known), Ok(value)) = header else {
-                return Err(format!("`response.headers.{name}` is no header"));
+                return Err(format!("`response.headers.{name}` is not a valid header"));
             };
             headers.insert(known, value);
         }
@@ -93,7 +94,7 @@ impl CaseExpectation {
         match (self, &Self::found(seat, answered)) {
             (Self::Offers(expected), Self::Offers(found)) => {
                 if expected.len() != found.len() {
-                    wrong.push(format!("offers: {} expected, {} found", expected.len(), found.len()));
+                    wrong.push(format!("offers: expected {}, found {}", expected.len(), found.len()));
                 }
                 for (nth, (expected, found)) in expected.iter().zip(found).enumerate() {
                     compare_part(&format!("offers[{nth}]"), expected, found, wrong);
@@ -101,7 +102,7 @@ impl CaseExpectation {
             }
             (Self::Declined(reason), Self::Declined(found)) if reason == found => {}
             (Self::Declined(reason), Self::Declined(found)) => {
-                wrong.push(format!("declined: {reason} expected, {found} found"));
+                wrong.push(format!("declined: expected {reason}, found {found}"));
             }
             (Self::Failed(cause), Self::Failed(found)) if found.contains(cause.as_str()) => {}
             (expected, found) => {
@@ -153,6 +154,6 @@ fn compare_part(path: &str, expected: &Value, found: &Value, wrong: &mut Vec<Str
             }
         }
         _ if expected == found => {}
-        _ => wrong.push(format!("{path}: {expected} expected, {found} found")),
+        _ => wrong.push(format!("{path}: expected {expected}, found {found}")),
     }
 }

@@ -138,7 +138,7 @@ impl CaseFile {
 
     fn run(&self, book: &Book, leads: &Path) -> Result<Vec<String>, String> {
         let text = fs::read(&self.path).map_err(|error| format!("cannot be read: {error}"))?;
-        let case: PartnerCase = read(&text).map_err(|fault| format!("is no case: {fault}"))?;
+        let case: PartnerCase = read(&text).map_err(|fault| format!("is not a valid case: {fault}"))?;
         let is_meant = |seat: &&std::sync::Arc<Seat>| {
             seat.identity.key == self.partner && seat.product_type.as_str() == case.product
         };
@@ -179,7 +179,7 @@ impl PartnerCase {
             (_, true) => Ok(vec![only]),
             (true, false) => Ok(std::mem::take(&mut self.calls)),
             (false, false) => {
-                Err("`calls` stands beside `call` or `response`; each call has its own".to_owned())
+                Err("`calls` conflicts with `call` and `response`; each call has its own".to_owned())
             }
         }
     }
@@ -196,7 +196,7 @@ impl PartnerCase {
         };
         merge(&mut lead, &self.with);
         Lead::read(lead.to_string().as_bytes())
-            .map_err(|_| "`lead` is not a lead: `offerd explain` tells why".to_owned())
+            .map_err(|_| "`lead` is not a valid lead; `offerd explain` shows why".to_owned())
     }
 }
 

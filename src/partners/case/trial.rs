@@ -47,7 +47,7 @@ impl<'a> Trial<'a> {
                 self.called(callback, turn.response.as_ref())
             }
             None if self.reading.is_some() => {
-                self.wrong.push("no further call follows it".to_owned());
+                self.wrong.push("no further call is expected".to_owned());
                 Ok(())
             }
             None => {
@@ -70,10 +70,10 @@ impl<'a> Trial<'a> {
             // The other differences explain it.
             _ if !wrong.is_empty() => {}
             (None, _) if self.goes_on => {
-                wrong.push("a further call follows it, which the case lacks".to_owned());
+                wrong.push("one more call follows, which the case lacks".to_owned());
             }
             (None, Some(_)) if self.source.has_callback() => {
-                wrong.push("no call of the partner's own was taken, so there is no answer".to_owned());
+                wrong.push("the partner's callback was not accepted, so there is no answer".to_owned());
             }
             _ => {}
         }
@@ -94,7 +94,7 @@ impl<'a> Trial<'a> {
 
     /// Processes a callback as the integrations listener does.
     fn called(&mut self, callback: &CaseCallback, said: Option<&Response>) -> Result<(), String> {
-        let said = said.ok_or("`callback` has no `response`, which is what the partner says")?;
+        let said = said.ok_or("`callback` has no `response`; add what the partner sends")?;
         let (status, mut headers) = said.head()?;
         let mut body = said.body();
         if let Some(sign) = &callback.sign {
@@ -106,10 +106,10 @@ impl<'a> Trial<'a> {
         let before = self.wrong.len();
         if found != callback.expect {
             let unreadable = self.unreadable(received).filter(|_| found == CallbackOutcome::Unreadable);
-            self.wrong.push(format!("callback: {} expected, {found} found", callback.expect));
+            self.wrong.push(format!("callback: expected {}, found {found}", callback.expect));
             self.wrong.extend(signed.err().map(|error| error.in_full()).into_iter().chain(unreadable));
         } else if found == CallbackOutcome::Taken && self.source.awaited(&self.exchange).is_none() {
-            self.wrong.push("no call of the partner's own is awaited here".to_owned());
+            self.wrong.push("no callback is awaited here".to_owned());
         }
         if found == CallbackOutcome::Taken && self.wrong.len() == before {
             let step = self.exchange.progress().step;

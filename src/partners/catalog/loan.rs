@@ -74,7 +74,7 @@ pub(super) fn declared(
     for term in &offer.terms {
         check.between("terms", Some(f64::from(*term)), shortest, longest);
         if !seen.insert(*term) {
-            check.at("terms", format!("{term} stands twice"));
+            check.at("terms", format!("{term} appears twice"));
         }
     }
 

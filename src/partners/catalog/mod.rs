@@ -109,7 +109,7 @@ impl CatalogOffer {
             check.at("firmness", "needs `partner.supports_personalized_offers = true`");
         }
         if figures == FiguresSource::Partner && !offer.bands.is_empty() {
-            check.at("bands", "is for offers that the file prices; this partner answers the figures");
+            check.at("bands", "is for offers that the file prices; this partner sends the figures");
         }
         let said = (figures == FiguresSource::Partner).then(|| check.table().cloned()).flatten();
         let said = said.map(|mut said| {

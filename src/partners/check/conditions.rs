@@ -16,7 +16,7 @@ use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_model::AttributeKind;
 
 /// The fault of an unknown attribute path.
-pub(super) const NO_ATTRIBUTE: &str = "is no attribute of a lead";
+pub(super) const NO_ATTRIBUTE: &str = "is not an attribute of a lead";
 
 impl PartnerFileChecker<'_> {
     /// Checks the required attributes.
@@ -157,7 +157,7 @@ impl PartnerFileChecker<'_> {
             ("max", declared.max.is_some()),
         ];
         for (word, _) in given.iter().filter(|(word, given)| *given && !wanted.contains(word)) {
-            self.at(word, format!("does not go with this attribute; wanted: {}", wanted.join(", ")));
+            self.at(word, format!("does not fit this attribute; wanted: {}", wanted.join(", ")));
         }
     }
 
@@ -178,7 +178,7 @@ impl PartnerFileChecker<'_> {
             })),
             _ => {
                 if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
-                    self.at(word, "must be texts that are not empty");
+                    self.at(word, "must be non-empty texts");
                 }
                 ConditionTest::Text(values.iter().map(|value| value.to_lowercase()).collect())
             }

@@ -143,9 +143,12 @@ conversion_probability = 1.0
             load("", "per_week = 0\nper_month = 0\nshare = 1.5\nstarts_on = 'soon'\nends_on = 12")
                 .unwrap_err(),
             [
-                "lender.toml:12: `products.other.limits.per_week` must be at least 1; `paused = true` takes the partner out",
-                "lender.toml:13: `products.other.limits.per_month` must be at least 1; `paused = true` takes the partner out",
-                "lender.toml:14: `products.other.limits.share` must be above 0 and at most 1, got 1.5; `paused = true` takes the partner out",
+                "lender.toml:12: `products.other.limits.per_week` must be at least 1; `paused = true` \
+                    pauses the partner",
+                "lender.toml:13: `products.other.limits.per_month` must be at least 1; `paused = true` \
+                    pauses the partner",
+                "lender.toml:14: `products.other.limits.share` must be above 0 and at most 1, got 1.5; \
+                    `paused = true` pauses the partner",
                 "lender.toml:15: `products.other.limits.starts_on` must be a date `YYYY-MM-DD`, got `\"soon\"`",
                 "lender.toml:16: `products.other.limits.ends_on` must be a date `YYYY-MM-DD`, got `12`",
             ]
@@ -175,8 +178,10 @@ conversion_probability = 1.0
             load("exclusive = 'No Group'", bad).unwrap_err(),
             [
                 "lender.toml:10: `products.other.exclusive` must be lower-case letters, digits, `-` and `_`, got `No Group`",
-                "lender.toml:12: `products.other.limits.per_minute` must be at least 1; `paused = true` takes the partner out",
-                "lender.toml:13: `products.other.limits.per_day` must be at least 1; `paused = true` takes the partner out",
+                "lender.toml:12: `products.other.limits.per_minute` must be at least 1; `paused = true` \
+                    pauses the partner",
+                "lender.toml:13: `products.other.limits.per_day` must be at least 1; `paused = true` pauses \
+                    the partner",
                 "lender.toml:14: `products.other.limits.per_day_budget` must be dollars above 0, got 0",
                 "lender.toml:15: `products.other.limits.time_zone` must be an IANA time zone, got `America/New_Yrok`; did you mean `America/New_York`?",
                 "lender.toml:17: `products.other.limits.schedule[0].from` must be a time from `00:00` to `24:00`, got `8:00`",

@@ -208,7 +208,7 @@ impl PartnerFileChecker<'_> {
             self.at("second_look", "is for `products.other` only");
         }
         if product_type == ProductType::Unknown {
-            self.at("", "is no product that a partner can offer; `generic` and `other` are");
+            self.at("", "is not a product that a partner can offer; use `generic` or `other`");
         }
         let is_shorter = |one: declared::Simulate| one.delay_max.is_some_and(|longest| longest < one.delay);
         if product.simulate.is_some_and(is_shorter) {
@@ -217,7 +217,10 @@ impl PartnerFileChecker<'_> {
         if let Some(declared::AdaptiveTimeout { floor, ceiling, .. }) = product.adaptive_timeout {
             let ceiling = ceiling.unwrap_or(product.timeout);
             if floor > ceiling || ceiling > product.timeout {
-                self.at("adaptive_timeout.floor", "must not be above `ceiling`, nor that above `timeout`");
+                self.at(
+                    "adaptive_timeout.floor",
+                    "must not exceed `ceiling`, and `ceiling` must not exceed `timeout`",
+                );
             }
         }
         if product.http.is_some() && product.simulate.is_some() {

@@ -35,19 +35,14 @@ impl PartnerFileChecker<'_> {
 
     fn remark_wait(&mut self, key: &str, wait: Option<Duration>, timeout: Duration) {
         if let Some(wait) = wait.filter(|wait| *wait >= timeout) {
-            self.remark(
-                key,
-                format!(
-                    "is {wait:?}, and the whole ask has {timeout:?} (`timeout`): there is no time for it"
-                ),
-            );
+            self.remark(key, format!("is {wait:?}, but the whole ask has only {timeout:?} (`timeout`)"));
         }
     }
 
     fn remark_url(&mut self, key: &str, url: Option<&str>) {
         let host = url.and_then(|url| url.strip_prefix("http://")).map(host);
         if host.is_some_and(|host| !is_this_machine(host)) {
-            self.remark(key, "is `http://`: live leads would be sent so that all on the way can read them; `https://` seals them");
+            self.remark(key, "is `http://`: live leads would be sent unencrypted; use `https://`");
         }
     }
 }

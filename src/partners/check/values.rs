@@ -65,7 +65,7 @@ impl PartnerFileChecker<'_> {
         for macro_name in path.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
             if !LANDING_MACROS.contains(&macro_name) {
                 let known = LANDING_MACROS.map(|name| format!("`{{{name}}}`")).join(", ");
-                self.at("landing_url", format!("has no macro `{{{macro_name}}}`; there are {known}"));
+                self.at("landing_url", format!("has no macro `{{{macro_name}}}`; known: {known}"));
             }
         }
     }
@@ -317,7 +317,7 @@ bands = [{ rate = 8.9 }]
     fn an_attribute_that_is_not_known_is_named_before_what_is_wrong_in_its_condition() {
         let found = faults("eligibility = {}", r#"eligibility = { "nope.x" = { is = 1 } }"#);
         assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found[0].contains("`nope.x` is no attribute of a lead"), "{found:?}");
+        assert!(found[0].contains("`nope.x` is not an attribute of a lead"), "{found:?}");
         assert!(found[1].contains("must be a boolean"), "{found:?}");
     }
 }

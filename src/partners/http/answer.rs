@@ -108,18 +108,18 @@ impl Received<'_> {
 
     pub(super) fn bad_status(self) -> Answered {
         let more = match self.status.as_u16() {
-            202 => ": what it has comes later, and no step with `pending` asks for it",
+            202 => ": the result comes later, and no step with `pending` asks for it",
             301..=303 | 307 | 308 if self.headers.contains_key(LOCATION) => {
-                ": it is a redirect, which is not followed: write the address of its `Location` as the URL"
+                ": it is a redirect, which offerd does not follow; use the address in its `Location` as the \
+                    URL"
             }
             301..=303 | 307 | 308 => {
-                ": it is a redirect, which is not followed, without a `Location`: ask the partner for the right URL"
+                ": it is a redirect, which offerd does not follow, without a `Location`; ask the partner \
+                    for the right URL"
             }
-            400 if self.wants_tls() => {
-                ": the port speaks TLS, and was asked without it: write `https://` in the URL"
-            }
+            400 if self.wants_tls() => ": the port expects TLS; use `https://` in the URL",
             _ if document::is_page_of(self.content_type(), self.body) => {
-                ": it is a page of HTML, such as a login, an error or a proxy shows: look at the URL"
+                ": it is an HTML page, such as a login page or a proxy's error; check the URL"
             }
             _ => "",
         };
@@ -265,7 +265,7 @@ impl HttpSource {
             Err(absent) => Ok(AnswerReading::lacking(
                 absent,
                 &context,
-                "; if that means no offers, `answer.empty = \"declines\"` says so",
+                "; if that means no offers, set `answer.empty = \"declines\"`",
             )),
         }
     }

@@ -161,13 +161,13 @@ impl BearerToken {
             Value::String(_) => return failed("has an empty access_token".to_owned()),
             Value::Null if said.is_object() => return failed("has no access_token".to_owned()),
             Value::Null => return failed("is no JSON object".to_owned()),
-            _ => return failed("has an access_token that is no text".to_owned()),
+            _ => return failed("has an access_token that is not text".to_owned()),
         };
         if !is_bearer(&said["token_type"]) {
             return failed("has a token_type other than Bearer".to_owned() + OTHER_TYPE);
         }
         let mut authorization = HeaderValue::try_from(format!("Bearer {token}"))
-            .map_err(|_| "the token is no text for a header".to_owned())?;
+            .map_err(|_| "the token cannot be sent in a header".to_owned())?;
         authorization.set_sensitive(true);
         let seconds = match &said["expires_in"] {
             // Many servers write numbers as texts.
@@ -182,7 +182,7 @@ impl BearerToken {
 
 fn credentials(key: &str, user: &str, password: &str) -> Result<HeaderValue, MappingError> {
     let value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))));
-    let mut value = value.map_err(|_| MappingError::new(key, "makes no header"))?;
+    let mut value = value.map_err(|_| MappingError::new(key, "is not a valid header value"))?;
     value.set_sensitive(true);
     Ok(value)
 }
@@ -200,17 +200,20 @@ fn is_bearer(token_type: &Value) -> bool {
 fn advice(said: &Value, status: StatusCode, body: &[u8]) -> &'static str {
     match said["error"].as_str().unwrap_or_default() {
         "invalid_client" => {
-            ", invalid_client: `client_id` or `client_secret` is wrong, or it wants them otherwise, see `client_auth`"
+            ", invalid_client: `client_id` or `client_secret` is wrong, or the server wants them sent \
+                another way; see `client_auth`"
         }
-        "invalid_scope" => ", invalid_scope: look at `scope`",
-        "invalid_grant" => ", invalid_grant: look at `params` and `client_assertion`",
-        "unsupported_grant_type" => ", unsupported_grant_type: look at `params.grant_type`",
-        "unauthorized_client" => ", unauthorized_client: the partner must let `client_id` have tokens so",
-        "invalid_request" => ", invalid_request: look at `params` for what it wants beside",
-        "" if document::is_page_of(None, body) => ": it is a page of HTML, look at `token_url`",
-        "" if status.is_redirection() => ": it is a redirect, which is not followed, look at `token_url`",
+        "invalid_scope" => ", invalid_scope: check `scope`",
+        "invalid_grant" => ", invalid_grant: check `params` and `client_assertion`",
+        "unsupported_grant_type" => ", unsupported_grant_type: check `params.grant_type`",
+        "unauthorized_client" => ", unauthorized_client: the partner must allow `client_id` this grant",
+        "invalid_request" => ", invalid_request: check `params` for what is missing",
+        "" if document::is_page_of(None, body) => ": it is an HTML page; check `token_url`",
+        "" if status.is_redirection() => {
+            ": it is a redirect, which offerd does not follow; check `token_url`"
+        }
         "" => "",
-        _ => ", with an `error` that RFC 6749 does not know: ask the partner what it means",
+        _ => ", with an `error` that RFC 6749 does not define: ask the partner what it means",
     }
 }
 

@@ -90,7 +90,7 @@ fn declared_steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Ca
         return Some(vec![mappings.step(&http.only_call(), true)?]);
     }
     for key in http.only_call().request_keys() {
-        mappings.check.at(key, "stands beside `steps`; each step has its own");
+        mappings.check.at(key, "conflicts with `steps`; each step has its own");
     }
     let count = http.steps.len();
     if count > STEPS_MAX {
@@ -116,20 +116,20 @@ fn post(http: &Http, check: &mut PartnerFileChecker) {
     if when_shown && pings > 0 && (pings > 1 || !is_before_last) {
         check.at(
             "post.when",
-            "wants one ping, whose answer has the offers, and the post as the step after it, the last",
+            "needs one ping, whose answer has the offers, and then the post as the last step",
         );
     }
     let given = [floor.map(|_| "floor"), best.map(|_| "best"), when.map(|_| "when"), wait.map(|_| "wait")];
     for key in given.into_iter().flatten().filter(|_| pings == 0) {
-        check.at(&format!("post.{key}"), "stands without a step that has a `bid`");
+        check.at(&format!("post.{key}"), "needs a step that has a `bid`");
     }
     if wait.is_some() && best.is_none() {
-        check.at("post.wait", "stands without `best`: nobody else's bids are waited for");
+        check.at("post.wait", "needs `best`: without it offerd awaits no other bids");
     }
     if wait.is_some() && when_shown {
         check.at(
             "post.wait",
-            "stands beside `when = \"shown\"`: who is shown is known when the table is complete",
+            "conflicts with `when = \"shown\"`: only a complete table decides which partners are shown",
         );
     }
 }

@@ -21,7 +21,8 @@ const STRICT_FILTER: &str = "unless_nothing";
 const STRICT_MARK: &str = ")|unless_nothing";
 
 /// What is wrong with a text that is no condition.
-pub(super) const NO_TRUTH: &str = "gives a text that says neither yes nor no; compare it, as in `response.status == 'open'`, or ask for it by `is defined`";
+pub(super) const NO_TRUTH: &str = "gives a text that means neither yes nor no; compare it, as in \
+    `response.status == 'open'`, or test it with `is defined`";
 
 /// Operators of Jinja whose letters apart would be others.
 const LONG: [&str; 6] = ["==", "!=", "<=", ">=", "**", "//"];

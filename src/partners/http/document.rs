@@ -25,7 +25,7 @@ const PAGES: [&str; 2] = ["<!doctype html", "<html"];
 
 /// What a page of HTML is in the place of JSON or XML.
 const PAGE: &str =
-    "is not JSON or XML but a page of HTML, such as a login, an error or a proxy shows: look at the URL";
+    "is not JSON or XML but an HTML page, such as a login page or a proxy's error; check the URL";
 
 /// How gzip begins (RFC 1952, 2.3.1). No text does.
 const GZIP: [u8; 2] = [0x1F, 0x8B];
@@ -41,7 +41,11 @@ pub fn read(
     named: impl Fn(&str) -> bool + Copy,
 ) -> Result<Mapped, String> {
     if body.starts_with(&GZIP) {
-        return Err("is compressed by gzip and does not say so: the partner must add `Content-Encoding: gzip`, or send it plain".to_owned());
+        return Err(
+            "is gzip without a `Content-Encoding`: the partner must add `Content-Encoding: gzip`, or \
+            send it uncompressed"
+                .to_owned(),
+        );
     }
     let text = text_of(content_type, body)?;
     let trimmed = text.trim_start();
@@ -81,7 +85,7 @@ pub(super) fn wrapped(text: &str) -> Option<&'static str> {
     }
     let inner = serde_json::from_str::<String>(text);
     is_document(inner.as_deref().unwrap_or(text)).then_some(
-        "is a text in quotes with JSON in it, as a program sends that makes JSON twice: the partner must send the JSON itself",
+        "is a JSON string that holds JSON, so it was encoded twice: the partner must send the JSON itself",
     )
 }
 
@@ -168,7 +172,9 @@ pub fn text_of<'b>(content_type: Option<&str>, body: &'b [u8]) -> Result<Cow<'b,
             let text = encoding.decode_without_bom_handling_and_without_replacement(body);
             text.ok_or_else(|| format!("is not in the encoding that it names, {}", encoding.name()))
         }
-        None if label.is_some() => Err("is not UTF-8, and names no other encoding that is read".to_owned()),
+        None if label.is_some() => {
+            Err("is not UTF-8, and names no other encoding that offerd reads".to_owned())
+        }
         None => Err("is not UTF-8, and names no other encoding: the partner must add a `charset` to its \
             `Content-Type`, or an `encoding` to its XML declaration"
             .to_owned()),
@@ -251,7 +257,7 @@ fn no_xml(error: &Error, text: &str) -> String {
     match error {
         Error::NodesLimitReached => format!("has more than {NODES} elements and attributes"),
         Error::DtdDetected => {
-            "declares entities, which are not filled in: the partner must send XML without `<!ENTITY`"
+            "declares entities, which offerd does not expand: the partner must send XML without `<!ENTITY`"
                 .to_owned()
         }
         Error::UnknownEntityReference(..) => {

@@ -31,7 +31,7 @@ const FAULTS: [&str; 5] =
     [moment::NO_FORMAT, moment::NO_ZONE, signing::NO_DIGEST, signing::NO_TEXT, jws::NO_ALGORITHM];
 
 /// The fault of a filter call with the wrong number of arguments.
-const ARGUMENTS: &str = "gives a filter or a function fewer or more arguments than it takes";
+const ARGUMENTS: &str = "passes too few or too many arguments to a filter or a function";
 
 /// An expression: `lead.financialInformation.annualIncome / 12`.
 #[derive(Debug)]
@@ -280,8 +280,8 @@ fn environment() -> Environment<'static> {
 fn syntax(error: Error) -> String {
     let detail = error.detail().unwrap_or("cannot be read");
     match error.line() {
-        Some(line) if line > 1 => format!("is no mapping: {detail}, in its line {line}"),
-        _ => format!("is no mapping: {detail}"),
+        Some(line) if line > 1 => format!("is not a valid mapping: {detail}, in line {line}"),
+        _ => format!("is not a valid mapping: {detail}"),
     }
 }
 
@@ -294,11 +294,11 @@ fn never_right(error: &Option<Error>) -> Result<(), String> {
         UnknownFilter => {
             let name = detail.trim_start_matches("filter ").trim_end_matches(" is unknown");
             let hint = did_you_mean(nearest(name, filters::NAMES));
-            Err(format!("filter `{name}` is unknown; there are {}{hint}", filters::NAMES.join(", ")))
+            Err(format!("filter `{name}` is unknown; known: {}{hint}", filters::NAMES.join(", ")))
         }
         ErrorKind::InvalidOperation if is_fault(detail) => Err(detail.to_owned()),
         ErrorKind::MissingArgument | ErrorKind::TooManyArguments => Err(ARGUMENTS.to_owned()),
-        UnknownFunction | UnknownMethod | UnknownTest => Err(format!("names what there is not: {detail}")),
+        UnknownFunction | UnknownMethod | UnknownTest => Err(format!("uses an unknown name: {detail}")),
         _ => Ok(()),
     }
 }
@@ -401,19 +401,18 @@ mod tests {
     #[test]
     fn faults_are_found_when_it_is_compiled() {
         for (text, fault) in [
-            ("lead.", "is no mapping"),
-            ("lead.amount|dollars", "filter `dollars` is unknown; there are abs, "),
+            ("lead.", "is not a valid mapping"),
+            ("lead.amount|dollars", "filter `dollars` is unknown; known: abs, "),
             ("lead.amount|roud", "did you mean `round`?"),
             ("'a' if not test else lead.amount|dollars", "filter `dollars` is unknown"),
-            ("now|date('%Q')", "has a format that no date can be written in"),
-            ("get_env('HOME')", "names what there is not"),
+            ("now|date('%Q')", "has an invalid date format"),
+            ("get_env('HOME')", "uses an unknown name"),
         ] {
             let found = Expression::compile(text).unwrap_err();
             assert!(found.contains(fault), "{text}: {found}");
         }
-        assert!(
-            TextTemplate::compile("<a>{% if %}</a>", AutoEscape::Html).unwrap_err().contains("is no mapping")
-        );
+        let found = TextTemplate::compile("<a>{% if %}</a>", AutoEscape::Html).unwrap_err();
+        assert!(found.contains("is not a valid mapping"), "{found}");
     }
 
     #[test]
@@ -427,11 +426,11 @@ mod tests {
     #[test]
     fn a_run_that_lacks_a_value_names_it_once() {
         let error = Expression::compile("lead.a.b * 100").unwrap().run(&empty()).unwrap_err();
-        assert!(error.to_string().contains("not given: `lead.a.b` (`needs`"), "{error}");
+        assert!(error.to_string().contains("missing: `lead.a.b` (`needs`"), "{error}");
         assert_eq!(error.in_full().matches("invalid operation").count(), 1, "{}", error.in_full());
         let template = TextTemplate::compile("<a>\n{{ lead.a * 2 }}</a>", AutoEscape::Html).unwrap();
         let error = template.run(&empty()).unwrap_err();
-        assert!(error.in_full().contains(", in its line 2; not given: `lead.a`"), "{}", error.in_full());
+        assert!(error.in_full().contains(", in line 2; missing: `lead.a`"), "{}", error.in_full());
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl Mappings<'_, '_> {
             for word in compiled.iter().filter(|_| name == "key").flat_map(|compiled| compiled.literals()) {
                 if !keys.iter().any(|key| key == word) {
                     let hint = did_you_mean(nearest(word, keys.iter().map(String::as_str)));
-                    self.check.at(&key, format!("`{word}` is no offer of the file{hint}"));
+                    self.check.at(&key, format!("`{word}` is not an offer of the file{hint}"));
                 }
             }
             match AnsweredFigure::named(name, product_type) {
@@ -49,7 +49,7 @@ impl Mappings<'_, '_> {
             match AnsweredFigure::named(name, product_type) {
                 None => self.check.at(&key, no_figure(name, product_type)),
                 Some(figure) if !figure.is_number() => {
-                    self.check.at(&key, "is no number, which bounds can be set to")
+                    self.check.at(&key, "is not a number, so it cannot have bounds")
                 }
                 Some(_) if is_empty => self.check.at(&key, format!("is empty: from {least} to {most}")),
                 Some(_) => drop(bounds.insert(name.clone(), (least, most))),
@@ -82,5 +82,5 @@ fn no_figure(name: &str, product_type: ProductType) -> String {
         Some(first) => format!("; and each attribute of an object alone, such as `\"{first}\"`"),
         None => String::new(),
     };
-    format!("is no figure of such an offer; there are {}{attributes}{hint}", names.join(", "))
+    format!("is not a figure of such an offer; known: {}{attributes}{hint}", names.join(", "))
 }

@@ -17,7 +17,7 @@ use rustls_pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 use spki::SubjectPublicKeyInfoRef;
 use spki::der::Decode;
 
-pub(super) const NO_ALGORITHM: &str = "names an algorithm that is not known";
+pub(super) const NO_ALGORITHM: &str = "names an unknown algorithm";
 
 pub(super) struct Algorithm {
     pub(super) name: &'static str,
@@ -72,9 +72,8 @@ impl Algorithm {
         if let SignatureKind::Hmac(algorithm) = self.kind {
             return Ok(hmac::verify(&hmac::Key::new(*algorithm, key), text, signature).is_ok());
         }
-        let no_key = || {
-            "has a key that is not a public key in PEM; `openssl pkey -pubout` writes such a one".to_owned()
-        };
+        let no_key =
+            || "has a key that is not a public key in PEM; make one with `openssl pkey -pubout`".to_owned();
         let der = SubjectPublicKeyInfoDer::from_pem_slice(key).map_err(|_| no_key())?;
         let key = SubjectPublicKeyInfoRef::from_der(&der).map_err(|_| no_key())?;
         let public = key.subject_public_key.as_bytes().ok_or_else(no_key)?;
@@ -89,7 +88,7 @@ impl Algorithm {
     pub(super) fn sign(&self, key: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
         let random = SystemRandom::new();
         let no_key =
-            |wanted: &str| format!("has a key that is not {wanted}; `openssl genpkey` writes such a one");
+            |wanted: &str| format!("has a key that is not {wanted}; make one with `openssl genpkey`");
         match self.kind {
             SignatureKind::Hmac(algorithm) => {
                 Ok(hmac::sign(&hmac::Key::new(*algorithm, key), text).as_ref().to_vec())

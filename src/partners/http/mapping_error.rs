@@ -27,7 +27,7 @@ impl MappingError {
     /// A failed run, with the undefined variables that may have caused it.
     pub(super) fn of(key: &str, error: &Error, not_given: &[String]) -> Self {
         let line = error.line().filter(|_| error.name() == Some(TEMPLATE));
-        let line = line.map_or_else(String::new, |line| format!(", in its line {line}"));
+        let line = line.map_or_else(String::new, |line| format!(", in line {line}"));
         let detail = error.detail().map_or_else(String::new, |detail| format!(": {detail}"));
         // Of what is said in detail these alone name kinds of values, and no value.
         let has_no_value = detail.starts_with(": tried to use ") || detail.ends_with(NO_TRUTH);
@@ -54,8 +54,8 @@ fn missing(not_given: &[String]) -> String {
     match not_given {
         [] => String::new(),
         [first, ..] if first.starts_with("lead.") => {
-            format!("; not given: {} (`needs` keeps such leads away, `|default(...)` gives a value)", named())
+            format!("; missing: {} (`needs` excludes such leads, `|default(...)` gives a value)", named())
         }
-        [..] => format!("; not given: {}", named()),
+        [..] => format!("; missing: {}", named()),
     }
 }

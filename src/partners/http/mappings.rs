@@ -27,25 +27,25 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Headers that the connection, the URL or the body decides, and what to do instead. In a file they never work, or they spoil every answer.
 const NOT_THE_FILES: [(&[&str], &str); 8] = [
     (&["accept-encoding"], "leave it out; `wire = { gzip = true }` asks for compressed answers"),
-    (&["content-length", "transfer-encoding"], "leave it out, it is made of the body"),
-    (&["content-encoding"], "leave it out, the body is never sent compressed"),
-    (&["host"], "leave it out, it is made of `url`"),
+    (&["content-length", "transfer-encoding"], "leave it out; offerd derives it from the body"),
+    (&["content-encoding"], "leave it out; offerd never compresses the body"),
+    (&["host"], "leave it out; offerd derives it from `url`"),
     (
         &["connection", "keep-alive", "upgrade", "te", "trailer"],
-        "leave it out, it is about the connection, which `wire` settles",
+        "leave it out; `wire` controls the connection",
     ),
-    (&["expect"], "leave it out, the body is sent at once and no `100 Continue` is waited for"),
-    (&["range", "if-range"], "leave it out, a part of an answer cannot be read"),
+    (&["expect"], "leave it out; offerd sends the body at once and awaits no `100 Continue`"),
+    (&["range", "if-range"], "leave it out; offerd cannot read a partial answer"),
     (
         &["if-none-match", "if-modified-since"],
-        "leave it out, no answer is kept that a status 304 could stand for",
+        "leave it out; offerd keeps no answers that a status 304 could refer to",
     ),
 ];
 
 /// What to do instead of a header that a file may not have.
 fn not_the_files(name: &HeaderName) -> Option<&'static str> {
     if name.as_str().starts_with("proxy-") {
-        return Some("leave it out, partners are asked without a proxy");
+        return Some("leave it out; offerd calls partners without a proxy");
     }
     NOT_THE_FILES.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, advice)| *advice)
 }
@@ -88,11 +88,11 @@ impl Mappings<'_, '_> {
         // If the offers come from the ping, the post has its own outcome keys.
         let step = self.step(declared, is_last && !self.http.post.when_shown());
         if declared.bid.is_some() && is_last {
-            self.check.at("bid", "is of a ping, which the post must follow: a further step");
+            self.check.at("bid", "is for a ping, which the post must follow as a further step");
         }
         let is_post = nth > 0 && last_ping == Some(nth - 1);
         if is_post && declared.when.is_some() {
-            self.check.at("when", "is of the post, which is made whenever the bid is chosen");
+            self.check.at("when", "is set on the post, which is sent whenever its bid is chosen");
         }
         self.check.leave();
         self.prefix.clear();
@@ -116,7 +116,7 @@ impl Mappings<'_, '_> {
         };
         let verify = self.callback(declared);
         if declared.once && declared.pending.is_some() {
-            self.check.at("once", "stands beside `pending`, by which the call is made again");
+            self.check.at("once", "conflicts with `pending`, which repeats the call");
         }
         let sandbox_url = declared.sandbox_url.as_deref().map(|url| self.url("sandbox_url", url));
         let query = self.fields("query", &declared.query, ExpressionPlace::Request);
@@ -126,7 +126,7 @@ impl Mappings<'_, '_> {
         {
             let shown = declared.headers.keys().find(|key| name.as_str().eq_ignore_ascii_case(key));
             let key = format!("headers.{}", quoted(shown.map_or(name.as_str(), String::as_str)));
-            self.check.at(&key, "stands beside `auth`, which makes that header; leave one out");
+            self.check.at(&key, "conflicts with `auth`, which sets that header; leave one out");
         }
         let body = self.body(declared);
         let when = self.optional("when", &declared.when, ExpressionPlace::Request);
@@ -134,8 +134,8 @@ impl Mappings<'_, '_> {
         let [error, declined] =
             [("error", &declared.error), ("declined", &declared.declined)].map(|(key, text)| {
                 if text.is_some() && last {
-                    let others = "is for steps that others follow";
-                    self.check.at(key, format!("{others}; of the last one `answer.{key}` says it"));
+                    let others = "is only for steps before the last";
+                    self.check.at(key, format!("{others}; for the last one, use `answer.{key}`"));
                 }
                 self.optional(key, text, ExpressionPlace::Answer)
             });
@@ -168,7 +168,7 @@ impl Mappings<'_, '_> {
     fn callback(&mut self, declared: &declared::Step) -> Option<Expression> {
         if !declared.callback {
             if declared.verify.is_some() {
-                self.check.at("verify", "stands without `callback = true`");
+                self.check.at("verify", "needs `callback = true`");
             }
             return None;
         }
@@ -176,31 +176,34 @@ impl Mappings<'_, '_> {
             self.check.at("callback", "is for later steps: the partner is asked before it can call");
         }
         if declared.url.is_some() && declared.pending.is_none() {
-            self.check
-                .at("url", "stands without `pending`, which says when no call of the partner is waited for");
+            self.check.at("url", "needs `pending`, which decides when no callback is awaited");
         }
         if declared.url.is_none() {
             for key in declared.request_keys() {
-                self.check.at(key, "is of a request, and without `url` there is none: the partner calls us");
+                self.check
+                    .at(key, "is for a request, and a step without `url` sends none: the partner calls us");
             }
         }
         if !self.sends_callback {
             self.check.remark(
                 "callback",
-                "awaits a call, and no step before sends `callback_url`, so the partner cannot know where to call",
+                "awaits a callback, but no earlier step sends `callback_url`, so the partner cannot know \
+                    where to call",
             );
         }
         if declared.verify.is_none() {
             self.check.remark(
                 "callback",
-                "takes calls that are not signed: without `verify` whoever knows the address can answer for the partner",
+                "accepts unsigned calls: without `verify`, anyone who knows the address can answer for the \
+                    partner",
             );
         }
         let verify = self.optional("verify", &declared.verify, ExpressionPlace::Callback);
         if verify.as_ref().is_some_and(|verify| !verify.uses("secret")) {
             self.check.remark(
                 "verify",
-                "uses no `secret`, so whoever knows the address and the file's rule can answer for the partner",
+                "uses no `secret`, so anyone who knows the address and the file's rule can answer for the \
+                    partner",
             );
         }
         verify
@@ -209,7 +212,7 @@ impl Mappings<'_, '_> {
     fn polling(&mut self, declared: &declared::Step) -> Option<PollingRule> {
         let Some(pending) = &declared.pending else {
             if declared.every.is_some() {
-                self.check.at("every", "stands without `pending`, which says when to ask again");
+                self.check.at("every", "needs `pending`, which decides when to ask again");
             }
             return None;
         };
@@ -222,10 +225,10 @@ impl Mappings<'_, '_> {
 
     fn keep(&mut self, declared: &BTreeMap<String, String>, last: bool) -> Vec<(String, Expression)> {
         if last && !declared.is_empty() {
-            self.check.at("keep", "is for steps that others follow; `answer` sees the whole last answer");
+            self.check.at("keep", "is only for steps before the last; `answer` sees the whole last answer");
         }
         if declared.contains_key("bid") {
-            self.check.at("keep.bid", "is kept of itself where a step has a `bid`; choose another name");
+            self.check.at("keep.bid", "is reserved where a step has a `bid`; choose another name");
         }
         let keep = self.fields("keep", declared, ExpressionPlace::Answer);
         self.kept.extend(declared.keys().cloned());
@@ -288,11 +291,11 @@ impl Mappings<'_, '_> {
         for (name, text) in headers {
             let key = format!("headers.{}", quoted(name));
             let Ok(name) = HeaderName::try_from(name) else {
-                self.check.at(&key, "is no name of a header");
+                self.check.at(&key, "is not a valid header name");
                 continue;
             };
             if let Some(advice) = not_the_files(&name) {
-                self.check.at(&key, format!("is not for the file to say: {advice}"));
+                self.check.at(&key, format!("cannot be set in the file: {advice}"));
             }
             if let Some(mut expression) = self.expression(&key, text, ExpressionPlace::Header) {
                 expression.key = self.whole(&format!("headers.{name}"));
@@ -314,7 +317,7 @@ impl Mappings<'_, '_> {
             }
             (None, None, Some(xml)) => self.xml(xml).map(BodyMapping::Xml),
             _ => {
-                self.check.at("json", "stands beside `form` or `xml`; a request has one body");
+                self.check.at("json", "conflicts with `form` or `xml`; a request has one body");
                 None
             }
         }
@@ -328,7 +331,7 @@ impl Mappings<'_, '_> {
         if let Ok(made) = made
             && let Err(error) = roxmltree::Document::parse(made.trim())
         {
-            self.check.at("xml", format!("makes no XML of a lead in which everything is given: {error}"));
+            self.check.at("xml", format!("cannot make XML of a complete lead: {error}"));
             return None;
         }
         Some(template)
@@ -407,8 +410,7 @@ impl Mappings<'_, '_> {
             }
             (None, Some(assertion)) => {
                 if is_basic {
-                    let fault =
-                        "is how a `client_secret` is sent, and `client_assertion` stands in its place";
+                    let fault = "is how a `client_secret` is sent, but `client_assertion` replaces it";
                     self.check.at("auth.oauth2.client_auth", fault);
                 }
                 let assertion =
@@ -430,7 +432,7 @@ impl Mappings<'_, '_> {
         self.reject_words("answer.declined", &declined);
         let xml = http.steps.last().map_or(&http.xml, |step| &step.xml);
         if xml.is_some() && declared.offers.is_none() {
-            let message = "is missing: where its offers stand in the answer, such as `response.Offers.Offer`";
+            let message = "is missing: the path of the offers in the answer, such as `response.Offers.Offer`";
             self.check.at("answer.offers", message);
         }
         let offers = declared.offers.as_deref().unwrap_or("response.offers");

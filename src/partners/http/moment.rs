@@ -9,9 +9,9 @@ use minijinja::{Environment, Error, ErrorKind};
 use offerd_model::Timestamp;
 
 /// The fault of an invalid date format.
-pub(super) const NO_FORMAT: &str = "has a format that no date can be written in; `'%m/%d/%Y'` is one";
+pub(super) const NO_FORMAT: &str = "has an invalid date format; use one such as `'%m/%d/%Y'`";
 
-pub(super) const NO_ZONE: &str = "names a time zone that is not known; `'America/New_York'` is one";
+pub(super) const NO_ZONE: &str = "names an unknown time zone; use one such as `'America/New_York'`";
 
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("date", written);

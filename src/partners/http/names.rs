@@ -97,7 +97,7 @@ fn is_kept(key: &str) -> bool {
 /// The fault of a mapping that does not compile, redacted if necessary.
 pub(super) fn no_mapping(key: &str, fault: String) -> String {
     match is_kept(key) && !is_of_known_words(&fault) {
-        true => format!("is no mapping, or names what there is not; {QUOTES}"),
+        true => format!("is not a valid mapping, or uses an unknown name; {QUOTES}"),
         false => fault,
     }
 }
@@ -116,17 +116,18 @@ pub(super) fn fault(
     if !known.contains(&first) {
         if ping && OF_THE_PERSON.contains(&first) {
             return Some(format!(
-                "uses `{first}`, which leads to the person: a ping goes to who may not be sent the lead; `ask_uuid` names the ask"
+                "uses `{first}`, which leads to the person: a ping also goes to partners that do not get \
+                    the lead; use `ask_uuid` to identify the ask"
             ));
         }
         let bare = text.trim() == variable && rest.is_empty();
         // A single word is usually a text without quotes.
         let near = nearest(first, known.iter().copied());
         let mut fault = match bare || is_kept(key) && near.is_none() {
-            true => "uses a name that is not known here".to_owned(),
-            false => format!("uses `{first}`, which is not known here"),
+            true => "uses a name that is unknown here".to_owned(),
+            false => format!("uses `{first}`, which is unknown here"),
         };
-        fault.push_str(&format!("; there are {}", known.join(", ")));
+        fault.push_str(&format!("; known: {}", known.join(", ")));
         fault.push_str(&did_you_mean(near));
         if bare || is_kept(key) {
             fault.push_str(&format!("; {QUOTES}"));
@@ -136,17 +137,17 @@ pub(super) fn fault(
     match first {
         "secret" if !secrets.contains(&rest) => Some(match secrets {
             [] => "uses a secret, and `secrets` names none".to_owned(),
-            _ => format!("uses a secret that `secrets` does not name; there are {}", secrets.join(", ")),
+            _ => format!("uses a secret that `secrets` does not name; known: {}", secrets.join(", ")),
         }),
         "kept" if !kept.iter().any(|name| rest.split('.').next() == Some(name)) => {
-            Some(format!("uses what no step before keeps; there are {}", kept.join(", ")))
+            Some(format!("uses a value that no earlier step keeps; kept: {}", kept.join(", ")))
         }
         "request" if !OF_THE_REQUEST.contains(&rest) => {
             let near = nearest(rest, OF_THE_REQUEST);
             let shown = near.map_or_else(String::new, |_| format!(", `{rest}`"));
             let parts = OF_THE_REQUEST.join(", ");
             Some(format!(
-                "uses a part of the `request` that is not known{shown}; there are {parts}{}",
+                "uses an unknown part of the `request`{shown}; known: {parts}{}",
                 did_you_mean(near)
             ))
         }
@@ -167,21 +168,21 @@ fn personal(path: &str) -> Option<String> {
     let is_open = OPEN.iter().any(|open| *open != "productTypes" && path.split('.').next() == Some(*open));
     match named {
         Some(attribute) if attribute.path == path => Some(format!(
-            "uses `lead.{path}`, which identifies a person: a ping goes to who may not be sent the lead"
+            "uses `lead.{path}`, which identifies a person: a ping also goes to partners that do not get \
+                the lead"
         )),
         Some(attribute) => Some(format!(
-            "uses `lead{}{path}`, in which `{}` identifies a person: a ping goes to who may not be sent the lead",
+            "uses `lead{}{path}`, in which `{}` identifies a person: a ping also goes to partners that do \
+                not get the lead",
             if path.is_empty() { "" } else { "." },
             attribute.path
         )),
-        None if is_open => {
-            Some(format!("uses `lead.{path}`, which may hold what identifies a person, in a ping"))
-        }
+        None if is_open => Some(format!("uses `lead.{path}` in a ping, but it may identify a person")),
         None => None,
     }
 }
 
-/// The fault of a path that is no attribute of a lead.
+/// The fault of a path that is not an attribute of a lead.
 fn attribute(path: &str) -> Option<String> {
     let paths = || Attribute::all().iter().map(|attribute| attribute.path);
     let is_open = OPEN.iter().any(|open| path.split('.').next() == Some(*open));
@@ -189,5 +190,5 @@ fn attribute(path: &str) -> Option<String> {
         return None;
     }
     let near = nearest(path, paths()).map(|known| format!("lead.{known}"));
-    Some(format!("uses `lead.{path}`, which is no attribute of a lead{}", did_you_mean(near.as_deref())))
+    Some(format!("uses `lead.{path}`, which is not an attribute of a lead{}", did_you_mean(near.as_deref())))
 }

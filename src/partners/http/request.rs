@@ -65,7 +65,7 @@ impl CallStep {
             url.push_str(&encoded(&query));
         }
         if Uri::try_from(&url).is_err() {
-            let cause = "makes no URL; `|urlencode` makes a part of one of any text";
+            let cause = "gives no valid URL; `|urlencode` escapes any text for one";
             return Err(MappingError::new(&declared.key, cause));
         }
 
@@ -96,7 +96,7 @@ impl CallStep {
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
             if let Some(text) = text(&value.run(context)?) {
-                let unfit = |_| MappingError::new(&value.key, "holds what no header may hold");
+                let unfit = |_| MappingError::new(&value.key, "holds a value that no header can hold");
                 headers.insert(name.clone(), HeaderValue::try_from(text).map_err(unfit)?);
             }
         }

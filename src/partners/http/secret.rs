@@ -59,7 +59,8 @@ impl Secret {
                     std::env::var(name).map_err(|error| match error {
                         VarError::NotUnicode(_) => format!("cannot be used: {place} is not UTF-8 text"),
                         VarError::NotPresent => format!(
-                            "cannot be read: {place} is not set; a daemon has those that it was started with"
+                            "cannot be read: {place} is not set; a daemon has only the variables that it \
+                                was started with"
                         ),
                     })?,
                     place,

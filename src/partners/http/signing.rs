@@ -15,10 +15,9 @@ use super::secret::MASKED;
 use offerd_base::declaration::{did_you_mean, nearest};
 
 /// The fault of bytes in place of a text.
-pub(super) const NO_TEXT: &str =
-    "gives bytes, which are no text: `|hex`, `|base64` or `|base64url` makes one of them";
+pub(super) const NO_TEXT: &str = "gives bytes, not text; add `|hex`, `|base64` or `|base64url`";
 
-pub(super) const NO_DIGEST: &str = "names a digest that is not known";
+pub(super) const NO_DIGEST: &str = "names an unknown digest";
 
 /// Digests available for HMACs.
 const DIGESTS: [&str; 4] = ["sha1", "sha256", "sha384", "sha512"];
@@ -85,7 +84,7 @@ fn signed(payload: &Value, algorithm: &str, key: &Value, header: Kwargs) -> Resu
     let mut members = serde_json::Map::from_iter([("alg".to_owned(), algorithm.name.into())]);
     for name in header.args().filter(|name| *name != "detached").collect::<Vec<_>>() {
         let member = serde_json::to_value(header.get::<Value>(name)?);
-        members.insert(name.to_owned(), member.map_err(|_| unfit("has a header that is no JSON"))?);
+        members.insert(name.to_owned(), member.map_err(|_| unfit("has a header that is not JSON"))?);
     }
     let payload = match payload.kind() {
         ValueKind::Map => json(payload)?.into_bytes(),
@@ -148,7 +147,7 @@ fn tojson(value: &Value) -> Result<Value, Error> {
 }
 
 fn json(value: &Value) -> Result<String, Error> {
-    serde_json::to_string(value).map_err(|_| unfit("is no value of JSON"))
+    serde_json::to_string(value).map_err(|_| unfit("is not a JSON value"))
 }
 
 fn encoded(bytes: &Value, encode: impl Fn(&[u8]) -> String) -> Value {
@@ -181,7 +180,7 @@ fn unknown(fault: &str, found: &str, known: &[&str]) -> String {
         true => format!(", `{found}`"),
         false => String::new(),
     };
-    format!("{fault}{shown}; there are {}{}", known.join(", "), did_you_mean(near))
+    format!("{fault}{shown}; known: {}{}", known.join(", "), did_you_mean(near))
 }
 
 fn unfit(cause: impl Into<String>) -> Error {
@@ -242,23 +241,21 @@ mod tests {
             ("lead_uuid|sha256", NO_TEXT),
             (
                 "lead_uuid|hmac('sha265', 'k')|hex",
-                "names a digest that is not known, `sha265`; there are sha1, sha256, sha384, sha512; did you mean `sha256`?",
+                "names an unknown digest, `sha265`; known: sha1, sha256, sha384, sha512; did you mean \
+                    `sha256`?",
             ),
             (
                 "lead_uuid|hmac('md5', 'k')|hex",
-                "names a digest that is not known, `md5`; there are sha1, sha256, sha384, sha512",
+                "names an unknown digest, `md5`; known: sha1, sha256, sha384, sha512",
             ),
             (
                 "lead_uuid|hmac('hunter2', 'sha256')|hex",
-                "names a digest that is not known; there are sha1, sha256, sha384, sha512",
+                "names an unknown digest; known: sha1, sha256, sha384, sha512",
             ),
         ] {
             assert_eq!(Expression::compile(text).unwrap_err(), wanted, "{text}");
         }
         let told = Expression::compile("lead_uuid|jws('ES255', 'k')").unwrap_err();
-        assert!(
-            told.starts_with("names an algorithm that is not known, `ES255`; there are HS256,"),
-            "{told}"
-        );
+        assert!(told.starts_with("names an unknown algorithm, `ES255`; known: HS256,"), "{told}");
     }
 }

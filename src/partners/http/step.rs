@@ -92,7 +92,7 @@ impl JsonMapping {
                 if value.is_undefined() {
                     return Ok(None);
                 }
-                let unfit = |_| MappingError::new(&expression.key, "is no value of JSON");
+                let unfit = |_| MappingError::new(&expression.key, "is not a JSON value");
                 Some(leaf(serde_json::to_value(&value).map_err(unfit)?))
             }
             Self::Object(entries) => {

@@ -129,7 +129,7 @@ fn a_misplaced_secret_is_told_what_is_wanted() {
 #[test]
 fn unknown_names_are_told_with_those_that_there_are() {
     for (wrong, wanted) in [
-        ("json = { a = 'leed.uuid' }", "uses `leed`, which is not known here; there are lead, lead_uuid,"),
+        ("json = { a = 'leed.uuid' }", "uses `leed`, which is unknown here; known: lead, lead_uuid,"),
         ("json = { a = 'leed.uuid' }", "; did you mean `lead`?"),
         ("json = { a = 'lead_uid' }", "did you mean `lead_uuid`?"),
         ("json = { a = 'lead.personalInformation.stat' }", "did you mean `lead.personalInformation.state`?"),
@@ -151,22 +151,23 @@ fn a_misspelt_key_of_auth_is_one_fault() {
 fn what_cannot_work_is_a_fault() {
     let answer = |answer: &str| format!("answer = {{ offers = 'response.R', {answer} }}");
     for (wrong, wanted) in [
-        ("xml = '<a><b></a>'".to_owned(), "`products.mortgage.http.xml` makes no XML"),
-        ("xml = '<a>{% if test %}<b>{% endif %}</a>'".to_owned(), "makes no XML"),
-        ("json = { a = \"now|date('%Q')\" }".to_owned(), "no date can be written in"),
-        ("json = { a = \"lead_uuid|hmac|hex\" }".to_owned(), "fewer or more arguments than it takes"),
+        ("xml = '<a><b></a>'".to_owned(), "`products.mortgage.http.xml` cannot make XML"),
+        ("xml = '<a>{% if test %}<b>{% endif %}</a>'".to_owned(), "cannot make XML"),
+        ("json = { a = \"now|date('%Q')\" }".to_owned(), "invalid date format"),
+        ("json = { a = \"lead_uuid|hmac|hex\" }".to_owned(), "too few or too many arguments"),
         (answer("bounds = { interest_rate = { min = nan } }, offer = { key = \"'thirty'\", interest_rate = 'offer.Note' }"), "is empty: from NaN"),
         (
             "headers = { authorization = \"'a'\" }\nauth = { basic = { user = \"'a'\", password = \"'b'\" } }".to_owned(),
             "`products.mortgage.http.headers.authorization` stands beside `auth`",
         ),
-        (answer("offer = { key = \"'thirtyy'\", interest_rate = 'offer.Note' }"), "`thirtyy` is no offer of the file; did you mean `thirty`?"),
-        (answer("offer = { key = \"'thirty' if test else 'fort'\", interest_rate = 'offer.Note' }"), "`fort` is no offer of the file"),
+        (answer("offer = { key = \"'thirtyy'\", interest_rate = 'offer.Note' }"), "`thirtyy` is not an \
+            offer of the file; did you mean `thirty`?"),
+        (answer("offer = { key = \"'thirty' if test else 'fort'\", interest_rate = 'offer.Note' }"), "`fort` is not an offer of the file"),
         (answer("offer = { key = \"'thirty'\", apr = 'offer.Apr' }"), "`products.mortgage.http.answer.offer` must have interest_rate; without it no offer can be shown"),
         (answer("declined = \"'lowfico' if response.No\", offer = { interest_rate = 'offer.Note' }"), "did you mean `low_fico`?"),
         (
             "xml = '<a/>'\nanswer = { offer = { interest_rate = 'offer.Note' } }".to_owned(),
-            "`products.mortgage.http.answer.offers` is missing: where its offers stand",
+            "`products.mortgage.http.answer.offers` is missing: the path of the offers",
         ),
     ] {
         let told = fault(&wrong);
@@ -210,15 +211,15 @@ fn a_bad_offer_costs_no_other() {
     let told: Vec<(usize, &str, &str)> =
         reading.dropped.iter().map(|one| (one.position, one.reason.as_str(), one.detail.as_str())).collect();
     let bad_rate = "`answer.offer.interest_rate`: must be a number from 0 to 400, got a text";
-    let not_for_it = "`refinance` is not for the lead: its conditions do not hold";
+    let not_for_it = "`refinance` does not fit the lead: its conditions are not met";
     assert_eq!(
         told,
         [
             (0, bad_rate, bad_rate),
             (
                 2,
-                "its key is no offer of the file; there are thirty, refinance",
-                "`thirtyy` is no offer of the file; there are thirty, refinance"
+                "its key is not an offer of the file; there are thirty, refinance",
+                "`thirtyy` is not an offer of the file; there are thirty, refinance"
             ),
             (3, not_for_it, not_for_it),
         ]
@@ -281,7 +282,7 @@ fn what_looks_like_a_decline_and_is_none_is_a_bad_answer() {
     let unknown = "<R><Rates><Rate><Note>7</Note><Key>thirtyy</Key></Rate></Rates></R>";
     let Answered::Failed(cause) = read(ANSWER, unknown).answered else { panic!("its only offer is unknown") };
     assert!(
-        cause.starts_with("none of its 1 offers can be shown: its key is no offer of the file"),
+        cause.starts_with("none of its 1 offers can be shown: its key is not an offer of the file"),
         "{cause}"
     );
     let of_others = "<R><Rates><Rate><Note>7</Note><Key>refinance</Key></Rate></Rates></R>";

@@ -55,7 +55,7 @@ table! {
 /// A cap on asks. Values above `u32::MAX` are clamped, which is as good as no cap.
 fn cap(asks: i64) -> Result<u32, ValueFaults> {
     if asks < 1 {
-        return Err(vec!["must be at least 1; `paused = true` takes the partner out".to_owned()]);
+        return Err(vec!["must be at least 1; `paused = true` pauses the partner".to_owned()]);
     }
     Ok(u32::try_from(asks).unwrap_or(u32::MAX))
 }
@@ -70,7 +70,7 @@ fn cents(dollars: f64) -> Result<f64, ValueFaults> {
 fn share(share: f64) -> Result<Option<f64>, ValueFaults> {
     if !(share > 0.0 && share <= 1.0) {
         let wanted = "must be above 0 and at most 1";
-        return Err(vec![format!("{wanted}, got {share}; `paused = true` takes the partner out")]);
+        return Err(vec![format!("{wanted}, got {share}; `paused = true` pauses the partner")]);
     }
     Ok(Some(share).filter(|share| *share < 1.0))
 }

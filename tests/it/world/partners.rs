@@ -20,7 +20,7 @@ const JSON: &str = r#"{"offers":[{"term":36,"apr":9.5}]}"#;
 const OFFER: &str = "9.5 % APR";
 
 /// What is wrong with an answer without a list of offers, and what to change.
-const NO_LIST: &str = "`answer.empty = \"declines\"` says so";
+const NO_LIST: &str = "set `answer.empty = \"declines\"`";
 
 /// An answer, and what becomes of it.
 struct Case {
@@ -165,7 +165,7 @@ fn of_http() -> Vec<Case> {
         case(
             "a login page of a proxy, with status 200",
             answer("content-type: text/html\r\n", "<!DOCTYPE html><html></html>"),
-            "is not JSON or XML but a page of HTML",
+            "is not JSON or XML but an HTML page",
         ),
     ]
 }
@@ -191,11 +191,16 @@ fn of_broken_http() -> Vec<Case> {
         case("a length that is none", head(ok, "content-length: 1,024\r\n", JSON), "contradicts itself in its length"),
         case("chunks of an old gateway that says 1.0", head("HTTP/1.0 200 OK", "transfer-encoding: chunked\r\n", JSON), "contradicts itself in its length"),
         case("compressed for the way", head(ok, "transfer-encoding: gzip, chunked\r\n", "0\r\n\r\n"), "compressed by its `Transfer-Encoding`"),
-        case("rustls and OpenSSL, asked without TLS", b"\x15\x03\x03\x00\x02\x02\x0a".to_vec(), "the port speaks TLS, and was asked without it: write `https://`"),
-        case("nginx, asked without TLS", of_status("400 Bad Request", "", to_https), "the port speaks TLS, and was asked without it: write `https://`"),
-        case("a new host", of_status("302 Found", "location: https://new.example/\r\n", ""), "status 302: it is a redirect, which is not followed: write the address of its `Location`"),
-        case("a new host that is not said", of_status("307 Temporary Redirect", "", ""), "status 307: it is a redirect, which is not followed, without a `Location`"),
-        case("a page of a balancer", of_status("503 Service Unavailable", "", page), "status 503: it is a page of HTML"),
+        case("rustls and OpenSSL, asked without TLS", b"\x15\x03\x03\x00\x02\x02\x0a".to_vec(), "the port \
+            expects TLS; use `https://`"),
+        case("nginx, asked without TLS", of_status("400 Bad Request", "", to_https), "the port expects TLS; \
+            use `https://`"),
+        case("a new host", of_status("302 Found", "location: https://new.example/\r\n", ""), "status 302: \
+            it is a redirect, which offerd does not follow; use the address in its `Location`"),
+        case("a new host that is not said", of_status("307 Temporary Redirect", "", ""), "status 307: it is \
+            a redirect, which offerd does not follow, without a `Location`"),
+        case("a page of a balancer", of_status("503 Service Unavailable", "", page), "status 503: it is an \
+            HTML page"),
     ]
 }
 
@@ -231,20 +236,22 @@ fn of_bodies() -> Vec<Case> {
         case("a byte order mark before the declaration", xml_answer(format!("\u{feff}<?xml version=\"1.0\"?>{}", xml(rate))), OFFER),
         case("an empty line before the declaration, as PHP does", xml_answer(format!("\r\n<?xml version=\"1.0\"?>{}", xml(rate))), OFFER),
         case("a document type that only names itself", xml_answer(format!("<!DOCTYPE r SYSTEM \"quote.dtd\">{}", xml(rate))), OFFER),
-        case("entities, which nobody fills in", xml_answer("<!DOCTYPE r [<!ENTITY a \"9.5\">]><r>&a;</r>"), "declares entities, which are not filled in"),
+        case("entities, which nobody fills in", xml_answer("<!DOCTYPE r [<!ENTITY a \"9.5\">]><r>&a;</r>"), "declares entities, which offerd does not expand"),
         case("an empty answer that is called XML", xml_answer(""), NO_LIST),
         case("UTF-8 that is called ASCII, as a default of Python and Java", answer("content-type: application/json; charset=us-ascii\r\n", r#"{"who":"José"}"#), "declined").mapped("declined = \"response.who == 'José'\""),
         case("UTF-8 that is called Latin-1", answer("content-type: application/json; charset=ISO-8859-1\r\n", r#"{"who":"José"}"#), "declined").mapped("declined = \"response.who == 'José'\""),
         case("UTF-8 that is called windows-1252", answer("content-type: text/xml; charset=windows-1252\r\n", "<r><who>José</who></r>"), "declined").mapped("declined = \"response.who == 'José'\""),
         case("UTF-8 that is called UTF-16: .NET's StringWriter", xml_answer("<?xml version=\"1.0\" encoding=\"utf-16\"?><r><who>José</who></r>"), "declined").mapped("declined = \"response.who == 'José'\""),
         case("a nil that has a unit", xml_answer(xml("<apr>9.5</apr><rate xsi:nil=\"true\" unit=\"percent\"/>")), OFFER).mapped("declined = \"response.offers.rate\""),
-        case("gzip that nobody names", json_answer(gzip(JSON.as_bytes())), "is compressed by gzip and does not say so"),
-        case("a login page of XHTML", xml_answer("<?xml version=\"1.0\"?><!DOCTYPE html><html><body/></html>"), "with status 200, is not JSON or XML but a page of HTML"),
+        case("gzip that nobody names", json_answer(gzip(JSON.as_bytes())), "is gzip without a \
+            `Content-Encoding`"),
+        case("a login page of XHTML", xml_answer("<?xml version=\"1.0\"?><!DOCTYPE \
+            html><html><body/></html>"), "with status 200, is not JSON or XML but an HTML page"),
         case("a warning of PHP", json_answer(format!("<br />\n<b>Warning</b>: x\n{JSON}")), "has markup before its JSON"),
         case("JSONP", json_answer(format!("cb({JSON});")), "is JSONP, a script around JSON"),
         case("JSONP that is called a script, of a partner whose nothing declines", answer("content-type: application/javascript\r\n", format!("/**/cb({JSON})")), "is JSONP, a script around JSON").mapped("empty = \"declines\""),
-        case("JSON that is made twice, as ASP.NET's controllers do", json_answer(serde_json::to_string(JSON).unwrap()), "is a text in quotes with JSON in it"),
-        case("the same, called a text", answer("content-type: text/plain\r\n", serde_json::to_string(JSON).unwrap()), "is a text in quotes with JSON in it"),
+        case("JSON that is made twice, as ASP.NET's controllers do", json_answer(serde_json::to_string(JSON).unwrap()), "is a JSON string that holds JSON"),
+        case("the same, called a text", answer("content-type: text/plain\r\n", serde_json::to_string(JSON).unwrap()), "is a JSON string that holds JSON"),
         case("JSON that ends early", json_answer(&JSON[..20]), "is cut off: its JSON ends at line 1, column 20"),
         case("XML that ends early", xml_answer(&xml(rate)[..90]), "is cut off: its XML ends before"),
         case("XML that ends within a tag", xml_answer("<r><offers"), "is cut off: its XML ends before"),
@@ -423,7 +430,8 @@ fn of_oauth() -> Vec<(&'static str, u16, &'static str, &'static str)> {
             "an error with status 200",
             200,
             r#"{"error":"invalid_client"}"#,
-            "has no access_token, invalid_client: `client_id` or `client_secret` is wrong, or it wants them otherwise, see `client_auth`",
+            "has no access_token, invalid_client: `client_id` or `client_secret` is wrong, or the server \
+                wants them sent another way; see `client_auth`",
         ),
         (
             "bshaffer's server wants HTTP basic",
@@ -435,18 +443,22 @@ fn of_oauth() -> Vec<(&'static str, u16, &'static str, &'static str)> {
             "a scope that nobody granted",
             400,
             r#"{"error":"invalid_scope"}"#,
-            "has status 400, invalid_scope: look at `scope`",
+            "has status 400, invalid_scope: check `scope`",
         ),
         ("an error in other words", 400, r#"{"errorCode":"Maren"}"#, "the token answer has status 400"),
-        ("a page of a proxy", 200, "<html></html>", "the token answer is no JSON object: it is a page of HTML, look at `token_url`"),
-        ("a page of a proxy that has failed", 502, "<!DOCTYPE html><html></html>", "the token answer has status 502: it is a page of HTML"),
-        ("a token server that has moved", 302, "", "the token answer has status 302: it is a redirect, which is not followed"),
+        ("a page of a proxy", 200, "<html></html>", "the token answer is no JSON object: it is an HTML \
+            page; check `token_url`"),
+        ("a page of a proxy that has failed", 502, "<!DOCTYPE html><html></html>", "the token answer has \
+            status 502: it is an HTML page"),
+        ("a token server that has moved", 302, "", "the token answer has status 302: it is a redirect, \
+            which offerd does not follow"),
         ("Apigee's word for a bearer", 200, r#"{"access_token":"t","token_type":"BearerToken"}"#, OFFER),
         ("capitals, and a blank type", 200, r#"{"access_token":"t","token_type":"BEARER"}"#, OFFER),
         ("a token that is to be signed with", 200, r#"{"access_token":"t","token_type":"DPoP"}"#, "has a token_type other than Bearer, which is how it would be sent"),
         ("a token that is not filled in", 200, r#"{"access_token":"","token_type":"Bearer"}"#, "has an empty access_token"),
-        ("a token in an object", 200, r#"{"access_token":{"value":"t"}}"#, "has an access_token that is no text"),
-        ("an error beside an empty token", 200, r#"{"access_token":"","error":"invalid_scope"}"#, "has an empty access_token, invalid_scope: look at `scope`"),
+        ("a token in an object", 200, r#"{"access_token":{"value":"t"}}"#, "has an access_token that is not \
+            text"),
+        ("an error beside an empty token", 200, r#"{"access_token":"","error":"invalid_scope"}"#, "has an empty access_token, invalid_scope: check `scope`"),
         ("an error of a vendor's own", 403, r#"{"error":"maren_blocked"}"#, "has status 403, with an `error` that RFC 6749 does not know"),
     ]
 }
@@ -524,24 +536,24 @@ async fn a_token_that_lives_shortly_is_not_fetched_for_every_ask() {
 
 #[test]
 fn headers_that_would_break_every_answer_are_refused_when_the_file_is_checked() {
-    let connection = "leave it out, it is about the connection, which `wire` settles";
+    let connection = "leave it out; `wire` controls the connection";
     for (name, advice) in [
         ("Accept-Encoding", "leave it out; `wire = { gzip = true }` asks for compressed answers"),
-        ("content-length", "leave it out, it is made of the body"),
-        ("Transfer-Encoding", "leave it out, it is made of the body"),
-        ("Content-Encoding", "leave it out, the body is never sent compressed"),
-        ("Host", "leave it out, it is made of `url`"),
+        ("content-length", "leave it out; offerd derives it from the body"),
+        ("Transfer-Encoding", "leave it out; offerd derives it from the body"),
+        ("Content-Encoding", "leave it out; offerd never compresses the body"),
+        ("Host", "leave it out; offerd derives it from `url`"),
         ("Connection", connection),
         ("Keep-Alive", connection),
         ("Upgrade", connection),
         ("TE", connection),
         ("Trailer", connection),
-        ("Expect", "leave it out, the body is sent at once and no `100 Continue` is waited for"),
-        ("Range", "leave it out, a part of an answer cannot be read"),
-        ("If-None-Match", "leave it out, no answer is kept that a status 304 could stand for"),
-        ("If-Modified-Since", "leave it out, no answer is kept that a status 304 could stand for"),
-        ("Proxy-Authorization", "leave it out, partners are asked without a proxy"),
-        ("Proxy-Connection", "leave it out, partners are asked without a proxy"),
+        ("Expect", "leave it out; offerd sends the body at once and awaits no `100 Continue`"),
+        ("Range", "leave it out; offerd cannot read a partial answer"),
+        ("If-None-Match", "leave it out; offerd keeps no answers that a status 304 could refer to"),
+        ("If-Modified-Since", "leave it out; offerd keeps no answers that a status 304 could refer to"),
+        ("Proxy-Authorization", "leave it out; offerd calls partners without a proxy"),
+        ("Proxy-Connection", "leave it out; offerd calls partners without a proxy"),
     ] {
         let headers = format!("headers = {{ {name} = \"'gzip'\" }}");
         let plan = Daemon::with_partners(vec![far_lender("far", "https://far.example/", &headers)]);

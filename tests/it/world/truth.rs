@@ -43,7 +43,7 @@ struct Condition {
     said: [&'static str; 3],
 }
 
-const NEITHER: &str = "gives a text that says neither yes nor no";
+const NEITHER: &str = "gives a text that means neither yes nor no";
 
 const CONDITIONS: [Condition; 12] = [
     Condition { http: "declined = \"response.flag\"", said: ["declined", "9.5 % APR", "declined"] },

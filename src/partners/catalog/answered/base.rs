@@ -67,7 +67,7 @@ impl CatalogOffer {
         let (offer, pricing) = read(said, self.product_type).map_err(|faults| unfit(&faults))?;
         let known = known_to(&offer, &pricing);
         if known.is_some_and(|known| !EligibilityRule::always().and_all(&[known]).holds(figures.facts)) {
-            return Err(Unfit::for_others("its kind is one that only leads of `newerValues` are offered"));
+            return Err(Unfit::for_others("its kind is only for leads with `newerValues`"));
         }
         let (name, landing_url) = (self.name.clone(), self.declared_url().to_owned());
         let imprint = Imprint { name, landing_url, ..offer.imprint(None) };
@@ -87,7 +87,7 @@ pub(in crate::catalog) fn lacks(
         answered.keys().any(of_key)
     };
     let missing = |what: &str| {
-        let message = format!("must have {what}: no offer of the file stands behind it that says so");
+        let message = format!("must have {what}: no offer of the file supplies it");
         ("answer.offer".to_owned(), message)
     };
     let mut lacks = Vec::new();
@@ -147,7 +147,7 @@ fn stand_ins(product_type: ProductType) -> toml::Table {
 
 /// The reason from the first fault.
 fn unfit(faults: &[Fault]) -> Unfit {
-    let Some(Fault { key, message, .. }) = faults.first() else { return "it is no whole offer".into() };
+    let Some(Fault { key, message, .. }) = faults.first() else { return "it is not a complete offer".into() };
     let without_value = message.split(", got ").next().unwrap_or_default();
     let is_known = FAULTS_WITHOUT_VALUES.iter().any(|beginning| without_value.starts_with(beginning));
     let told = if is_known { without_value } else { "does not fit the rest of the offer" };

@@ -74,7 +74,7 @@ impl<'f> AnsweredFigures<'f> {
         let mut named = offers.iter().filter(|offer| self.name(offer, offers));
         let offer = named.next().ok_or_else(|| self.names_none(offers, keys))?;
         if named.next().is_some() {
-            return Err("it names several offers of the file; `key` and `term` tell them apart".into());
+            return Err("it matches several offers of the file; distinguish them by `key` and `term`".into());
         }
         let completed = self.completed(offer)?;
         let said = completed.as_ref().unwrap_or(offer);
@@ -128,19 +128,19 @@ impl<'f> AnsweredFigures<'f> {
         let key = self.text("key").map(str::to_owned);
         if let Some(key) = key.as_ref().filter(|key| !keys.contains(key)) {
             let [reason, detail] = ["its key".to_owned(), format!("`{key}`")]
-                .map(|named| format!("{named} is no offer of the file; {}", there(keys)));
+                .map(|named| format!("{named} is not an offer of the file; {}", there(keys)));
             return Unfit::told(reason, detail);
         }
         let of_key = offers.iter().filter(|offer| key.as_ref().is_none_or(|key| offer.key() == key));
         let terms: Vec<String> =
             of_key.filter_map(|offer| offer.pricing.term()).map(|term| term.to_string()).collect();
         match (key, &terms[..]) {
-            (_, [_, ..]) => format!("its term is none of the file for the lead; {}", there(&terms)).into(),
+            (_, [_, ..]) => format!("the file has no such term for the lead; {}", there(&terms)).into(),
             (Some(key), []) => {
-                Unfit::for_others(format!("`{key}` is not for the lead: its conditions do not hold"))
+                Unfit::for_others(format!("`{key}` does not fit the lead: its conditions are not met"))
             }
             (None, []) => {
-                Unfit::for_others("no offer of the file is for the lead: their conditions do not hold")
+                Unfit::for_others("no offer of the file fits the lead: their conditions are not met")
             }
         }
     }
@@ -168,7 +168,7 @@ impl<'f> AnsweredFigures<'f> {
             }
             Pricing::Savings(savings) => self.savings(savings.compounding),
             Pricing::Special(special) => Ok(special.quote()),
-            Pricing::Own => Err("it is no whole offer".into()),
+            Pricing::Own => Err("it is not a complete offer".into()),
         }
     }
 
@@ -177,7 +177,7 @@ impl<'f> AnsweredFigures<'f> {
         let declared = offer.declared_url();
         let Some(url) = self.text("landing_url") else {
             let is_said = !declared.is_empty();
-            return is_said.then_some(None).ok_or("it has no landing url, and the file has none".into());
+            return is_said.then_some(None).ok_or("it has no landing URL, and neither has the file".into());
         };
         let page = |url: &str| {
             url.split('?').next().filter(|page| page.starts_with(SAMPLE_PAGES)).map(str::to_owned)
@@ -185,7 +185,7 @@ impl<'f> AnsweredFigures<'f> {
         if is_absolute_url(url) || page(url).is_some_and(|own| page(declared) == Some(own)) {
             return Ok(Some(url.to_owned()));
         }
-        Err("its landing url is no absolute http or https URL".into())
+        Err("its landing URL is not an absolute http or https URL".into())
     }
 
     fn value(&self, name: &str) -> Option<&toml::Value> {

@@ -59,10 +59,11 @@ const PAYMENT_REFUSED_BEYOND: f64 = 0.10;
 const LOW_APR: f64 = 1.0;
 
 /// The fault of such an APR.
-const A_FRACTION: &str = "like a fraction that is taken for a percentage; `answer.low_apr = true` lets it";
+const A_FRACTION: &str = "like a fraction read as a percentage; `answer.low_apr = true` allows it";
 
 /// The doubt about a payment that roughly fits.
-const DOUBTED_PAYMENT: &str = "its monthly payment is more than 2 % from what its amount, rate and term make";
+const DOUBTED_PAYMENT: &str = "its monthly payment is more than 2 % off the one that its amount, rate and \
+    term give";
 
 impl MoneyRules {
     /// Default maximum size of an offer's own texts in bytes.
@@ -78,7 +79,7 @@ impl MoneyRules {
             PaymentBy::NoteRate => fees(terms, amount),
         };
         if fees.max >= amount && fees.max > 0.0 {
-            return Err("its fees are no less than its amount".into());
+            return Err("its fees are at least as high as its amount".into());
         }
         Ok(Spread {
             min: finance::monthly_payment(amount - fees.max, terms.apr.min, months),
@@ -133,7 +134,7 @@ impl AnsweredFigures<'_> {
         };
         match off {
             Some(off) if off > PAYMENT_REFUSED_BEYOND => {
-                let made = "from what its amount, rate and term make";
+                let made = "off the one that its amount, rate and term give";
                 Err(Unfit::told(
                     format!("its monthly payment is more than 10 % {made}"),
                     format!("its monthly payment is {:.0} % {made}; at most 10 % is shown", off * 100.0),
@@ -162,7 +163,7 @@ impl AnsweredFigures<'_> {
                 _ => self.number(name).map(Spread::exactly),
             };
             let Some(found) = found.filter(|found| found.min < *least || found.max > *most) else { continue };
-            let reason = format!("its `{name}` is not within `answer.bounds`, {}", shown((*least, *most)));
+            let reason = format!("its `{name}` is outside `answer.bounds`, {}", shown((*least, *most)));
             let detail = format!("{reason}, but {}", shown((found.min, found.max)));
             return Err(Unfit::told(reason, detail));
         }
@@ -174,7 +175,7 @@ impl AnsweredFigures<'_> {
         let state = (!caps.is_empty()).then(|| state(self.facts, of_property)).flatten();
         let capped = state.and_then(|state| Some((state, *caps.get(&state)?)));
         let Some((state, cap)) = capped.filter(|(_, cap)| apr.max > *cap) else { return Ok(()) };
-        let detail = format!("its APR is {}, above {cap}, which `answer.rate_caps` has for {state}", apr.max);
+        let detail = format!("its APR is {}, above the {cap} of `answer.rate_caps` for {state}", apr.max);
         Err(Unfit {
             detail,
             ..Unfit::for_others("its APR is above that of `answer.rate_caps` for the lead's state")

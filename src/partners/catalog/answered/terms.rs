@@ -47,7 +47,7 @@ impl AnsweredFigures<'_> {
         terms.total_payment = terms.total_payment.map(to_cents);
         let spreads = [Some(apr), Some(fee_rate), fee_fixed, terms.monthly_payment, terms.total_payment];
         if min_amount > max_amount || spreads.into_iter().flatten().any(|spread| spread.min > spread.max) {
-            return Err("its ends are the wrong way round".into());
+            return Err("its lower end is above its upper end".into());
         }
         let suitability = suitability(terms.pre_approved, terms.pre_qualified, false);
         Ok((QuoteTerms::Loan(terms), suitability, Some(amount)))

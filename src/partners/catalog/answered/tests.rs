@@ -263,8 +263,8 @@ fn without_a_key_an_answer_is_the_partners_own_and_with_one_it_is_of_the_file() 
     assert_eq!(
         reasons,
         [
-            "its key is no offer of the file; there is personal",
-            "its term is none of the file for the lead; there are 24, 36"
+            "its key is not an offer of the file; there is personal",
+            "the file has no such term for the lead; there are 24, 36"
         ]
     );
 }
@@ -290,7 +290,7 @@ fn what_is_answered_is_checked_and_never_repeated() {
         (with("canary", json!(1)), "has an attribute that CreditCardOfferDetails has not"),
         (json!({"card": good, "words": "canary".repeat(1000)}), "must be at most 4096 bytes"),
         (json!({"card": good, "kind": "personal_loan"}), "its `sub_type` must be one of credit_card, "),
-        (json!({"card": good, "kind": "student_card"}), "its kind is one that only leads of `newerValues`"),
+        (json!({"card": good, "kind": "student_card"}), "its kind is only for leads with `newerValues`"),
         (json!({"card": {"cardType": "visa"}}), "its `card` does not fit the rest of the offer"),
     ] {
         let file = file.clone();
@@ -316,10 +316,7 @@ fn what_offers_of_ones_own_lack_is_a_fault_of_the_file() {
         "`term`, or an open `term_unit`",
         "`landing_url`, here or in `answer.own`",
     ] {
-        assert!(
-            told.contains(&format!("must have {missing}: no offer of the file stands behind it")),
-            "{told}"
-        );
+        assert!(told.contains(&format!("must have {missing}: no offer of the file supplies it")), "{told}");
     }
     assert!(told.contains("lender.toml:") && !told.contains("bands"), "{told}");
     let told =
@@ -371,9 +368,7 @@ fn money_that_cannot_be_right_is_not_shown() {
     );
     let (reading, _) = answered(&ruled, &json!([{"apr": 0.9}, {"apr": 15.9}]), &ten_thousand());
     assert_eq!(reading.dropped, []);
-    assert!(
-        dropped(&ruled, json!({"apr": 21})).contains("its `apr` is not within `answer.bounds`, 0.5 to 20")
-    );
+    assert!(dropped(&ruled, json!({"apr": 21})).contains("its `apr` is outside `answer.bounds`, 0.5 to 20"));
     let found = dropped(&ruled, json!({"apr": 17}));
     assert!(found.contains("above that of `answer.rate_caps`") && !found.contains("NY"), "{found}");
     let elsewhere =
@@ -400,7 +395,7 @@ fn the_file_says_by_which_rate_a_payment_is_computed() {
         "payment = 'note_rate'\noffer = { term = '36', apr = '9', fee_fixed = '10000' }",
         CATALOG,
     );
-    assert!(dropped(&all, json!({})).contains("its fees are no less than its amount"));
+    assert!(dropped(&all, json!({})).contains("its fees are at least as high as its amount"));
 }
 
 #[test]
@@ -409,7 +404,7 @@ fn bounds_and_caps_are_checked_with_the_file() {
     let rules = "bounds = { aprr = { min = 1 }, sponsored = { min = 1 }, apr = { min = 9, max = 3 } }\nrate_caps = { NY = 0.25 }\nmax_text_bytes = 5";
     let told = load(&file("loan", &format!("{rules}\n{mapped}"), CATALOG)).unwrap_err();
     for fault in [
-        "bounds.aprr` is no figure of such an offer",
+        "bounds.aprr` is not a figure of such an offer",
         "did you mean `apr`?",
         "bounds.sponsored` is no number",
         "bounds.apr` is empty: from 9 to 3",

@@ -65,8 +65,8 @@ pub fn read(path: &Path) -> Result<Option<(File, Vec<u8>)>, String> {
     let (user, owner) = (geteuid().as_raw(), found.st_uid);
     if !may_be_of(owner, user, path) {
         return Err(format!(
-            "`{place}` belongs to another user (uid {owner}) than this command's (uid {user}), who may have made it up; go on \
-             as the user that the daemon runs as, or {AGAIN}"
+            "`{place}` belongs to another user (uid {owner}) than this command's (uid {user}), who may have \
+                made it up; run this as the user that the daemon runs as, or {AGAIN}"
         ));
     }
     if found.st_mode & OTHERS != 0 {

@@ -39,12 +39,12 @@ impl Descriptors {
         let most = match raised {
             Ok(()) => maximum,
             Err(error) => {
-                warn!(%error, ?current, "the limit of open files stays as low as it was");
+                warn!(%error, ?current, "could not raise the limit of open files");
                 current
             }
         };
         if most != current {
-            info!(from = current, to = most, "the limit of open files was raised");
+            info!(from = current, to = most, "raised the limit of open files");
         }
         gauge!(DESCRIPTORS_MAX).set(most.map_or(f64::INFINITY, |most| most as f64));
         Self { most }

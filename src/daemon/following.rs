@@ -73,10 +73,10 @@ pub(super) async fn unlock_suppressions(engine: Arc<MatchingEngine>) {
         match spawn_blocking(load).await {
             Ok(Ok(())) => {}
             Ok(Err(failure)) => {
-                error!(%failure, "the lists of who is left alone could not be read again");
+                error!(%failure, "could not reload the opt-out lists");
             }
             Err(failure) => {
-                error!(%failure, "reading the lists of who is left alone again has failed");
+                error!(%failure, "reloading the opt-out lists failed");
             }
         }
     }

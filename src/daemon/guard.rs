@@ -46,7 +46,7 @@ pub(super) enum DaemonStage {
 /// The unfinished work to report for each stage, in order.
 const UNFINISHED: [&str; 6] = [
     "the start",
-    "the work at hand: the process does not answer its signals",
+    "current work: the process does not react to its signals",
     "requests in flight",
     "rate tables that were being built",
     "the traces or the admin listener",
@@ -128,7 +128,8 @@ impl WatchdogThread {
             error!(
                 unfinished,
                 within_s,
-                "did not end in time and ends now; what was acknowledged is on the disk, and the next start goes on with it"
+                "did not end in time and exits now; everything acknowledged is on disk, and the next start \
+                    continues with it"
             );
             let _ = said.send(());
         };

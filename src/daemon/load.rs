@@ -117,7 +117,7 @@ pub fn master_key_fault(settings: &Settings) -> Option<Fault> {
     let error = MasterKey::find(master_key_file.as_deref(), path).err()?;
     let source = settings.describe().iter().find(|(key, ..)| key == "store.master_key_file");
     let file = source.filter(|_| master_key_file.is_some()).map(|(_, _, source)| PathBuf::from(source));
-    let next = if error.is_forbidden() { "; go on as the user that the daemon runs as" } else { "" };
+    let next = if error.is_forbidden() { "; run this as the user that the daemon runs as" } else { "" };
     Some(Fault::new(file, "", format!("{error}{next}")))
 }
 

@@ -56,7 +56,7 @@ pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
     // Leads have their own threads: this one accepts connections and runs background work.
     let runtime = match Builder::new_multi_thread().worker_threads(1).enable_all().build() {
         Ok(runtime) => Arc::new(runtime),
-        Err(error) => return fatal(format!("the runtime could not be started: {error}")),
+        Err(error) => return fatal(format!("could not start the runtime: {error}")),
     };
     let system = System::with_tokio_rt({
         let runtime = Arc::clone(&runtime);
@@ -64,7 +64,7 @@ pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
     });
     let guard = match WatchdogHandle::post(settings.shutdown.announce + settings.shutdown.drain) {
         Ok(guard) => guard,
-        Err(error) => return fatal(format!("the thread that guards the end could not be started: {error}")),
+        Err(error) => return fatal(format!("could not start the shutdown watchdog thread: {error}")),
     };
     let outcome = system.block_on(live(config, loaded, sockets, DaemonTelemetry { filter, metrics }, &guard));
     if outcome.is_ok() {

@@ -53,7 +53,7 @@ impl BoundListeners {
 pub(super) async fn open(settings: &Settings, book: &Book, guard: &WatchdogHandle) -> Result<Records, Fatal> {
     let store = Store::open(StoreOptions::from(&settings.store)).map_err(|error| {
         let place = settings.store.place();
-        format!("{place} cannot be opened: {error}; `offerd doctor` looks at what is wrong")
+        format!("cannot open {place}: {error}; run `offerd doctor` to find the cause")
     })?;
     guard.heed(store.lost());
     store.stand(NodeStatus::of(settings).text());
@@ -63,7 +63,7 @@ pub(super) async fn open(settings: &Settings, book: &Book, guard: &WatchdogHandl
         .templates
         .keep(book)
         .await
-        .map_err(|error| format!("the book's templates could not be stored: {error}"))?;
+        .map_err(|error| format!("could not store the partner templates: {error}"))?;
     info!(partners = book.partners().len(), offers = book.offers(), "partners loaded");
     if let Some(remark) = book.without_seats() {
         warn!(path = %settings.partners.path.display(), "{remark}");

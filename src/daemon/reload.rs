@@ -84,12 +84,12 @@ impl Reloading {
 
     async fn swap(&mut self) -> Result<Report, ReloadRefusal> {
         let config = self.config.clone();
-        let read = aside("the files could not be read to their end", move || load(config.as_deref()));
+        let read = aside("could not finish reading the files", move || load(config.as_deref()));
         let Loaded { settings: later, book, subscriptions, experiments, vehicles } =
             read.await?.map_err(ReloadRefusal::Faulty)?;
         let (settings, settings_diff) = self.settings.reloaded(&later).map_err(ReloadRefusal::Faulty)?;
         let shown = self.shown.clone();
-        let read = aside("the certificates could not be read to their end", move || shown.read_again());
+        let read = aside("could not finish reading the certificates", move || shown.read_again());
         let renewals = read.await?.map_err(|found| ReloadRefusal::Faulty(placed(&self.settings, found)))?;
         let old = self.engine.configuration();
         if let Some(fault) = empties(&old.book, &book, &later) {
@@ -97,18 +97,18 @@ impl Reloading {
         }
         let clients = old.clients.opened(&book).map_err(ReloadRefusal::Faulty)?;
         let kept = self.engine.records.templates.keep(&book).await;
-        kept.map_err(failed("the book's templates could not be stored"))?;
+        kept.map_err(failed("could not store the partner templates"))?;
         let begun = postbacks::begin(&self.engine.records.store, &subscriptions).await;
-        begun.map_err(failed("where postbacks begin could not be stored"))?;
+        begun.map_err(failed("could not store the start position of postbacks"))?;
 
         let engine = Arc::clone(&self.engine);
-        let counting = aside("the asks could not be counted", move || {
+        let counting = aside("could not count the asks", move || {
             engine.limiter.look_back(&engine.records, &book);
             book
         });
         let book = counting.await?;
         let shared = cap_sharing::share_out(&self.engine, &book).await;
-        shared.map_err(failed("what this node may ask could not be settled with the others"))?;
+        shared.map_err(failed("could not agree with the other nodes on this node's share of the caps"))?;
 
         let holders = Tokens::of(self.engine.records.store.clone()).holders();
         let report = Report {
@@ -154,7 +154,7 @@ impl Reloading {
         note_certificates(&self.shown);
         if let Err(cause) = self.filter.set(&settings.log.filter) {
             // It was validated with the other settings; this fails only in a process without a log.
-            warn!(cause, "the log's filter stays as it was");
+            warn!(cause, "the log filter is unchanged");
         }
         self.in_force.send_replace(Arc::new(settings.clone()));
         self.settings = settings;
@@ -179,8 +179,8 @@ fn empties(old: &Book, new: &Book, settings: &Settings) -> Option<Fault> {
     let before = old.partners().len();
     (before > 0 && new.seats().is_empty()).then(|| {
         let message = format!(
-            "has no partner file, and a reload does not take all {before} partners out: put the files back, or begin with an empty \
-             book by a restart"
+            "has no partner file, and a reload never removes all {before} partners: put the files back, or \
+                restart to run without partners"
         );
         settings.fault("partners.path", message)
     })
@@ -202,7 +202,13 @@ fn tell(outcome: &ReloadOutcome) {
             let Report { book, partners, subscriptions, experiments, settings, remarks } = &**report;
             remarks.iter().for_each(|remark| warn!("{remark}"));
             for SettingChange { key, before, after, source } in &settings.waiting_for_restart {
-                warn!(key, running = before, set = after, source, "a setting waits for a restart");
+                warn!(
+                    key,
+                    running = before,
+                    set = after,
+                    source,
+                    "a changed setting takes effect at the next restart"
+                );
             }
             info!(
                 partners = book.partners,
@@ -226,10 +232,13 @@ fn tell(outcome: &ReloadOutcome) {
             for fault in faults {
                 warn!(%fault, "fault in the settings or a partner file");
             }
-            error!(faults = faults.len(), "settings and partners not reloaded; everything stays as it was");
+            error!(
+                faults = faults.len(),
+                "settings and partners not reloaded; still running the previous ones"
+            );
         }
         ReloadOutcome::Failed { cause } => {
-            error!(cause, "settings and partners not reloaded; everything stays as it was");
+            error!(cause, "settings and partners not reloaded; still running the previous ones");
         }
     }
 }

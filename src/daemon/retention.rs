@@ -43,8 +43,8 @@ async fn remove_old(engine: &Arc<MatchingEngine>, settings: &StoreSettings, audi
     let store = &engine.records.store;
     match store.forget_passed_identities(store.now_ms()).await {
         Ok(0) => {}
-        Ok(keys) => info!(keys, "destroyed keys of identities that no look-back reaches any more"),
-        Err(failure) => error!(%failure, "keys of identities could not be destroyed; it is tried again"),
+        Ok(keys) => info!(keys, "destroyed keys of identities older than every look-back"),
+        Err(failure) => error!(%failure, "could not destroy keys of identities; will retry"),
     }
     forget_transcripts(engine).await;
     prune_audit(engine, audit.keep).await;
@@ -61,9 +61,9 @@ async fn forget_transcripts(engine: &MatchingEngine) {
         Ok(0) => {}
         Ok(removed) => {
             metrics::counter!(TRANSCRIPTS, "event" => "removed").increment(removed);
-            info!(removed, "removed what partners were sent and answered longer ago than `transcripts.kept`");
+            info!(removed, "removed transcripts older than `transcripts.kept`");
         }
-        Err(failure) => error!(%failure, "transcripts could not be removed; it is tried again"),
+        Err(failure) => error!(%failure, "could not remove transcripts; will retry"),
     }
 }
 
@@ -73,8 +73,8 @@ async fn prune_audit(engine: &MatchingEngine, keep: Duration) {
     let before_ms = store.now_ms().saturating_sub_unsigned(keep.as_millis() as u64);
     match AuditLog::of(store.clone()).prune(before_ms).await {
         Ok(0) => {}
-        Ok(removed) => info!(removed, "removed records of the audit that are older than `audit.keep`"),
-        Err(failure) => error!(%failure, "old records of the audit could not be removed; it is tried again"),
+        Ok(removed) => info!(removed, "removed audit records older than `audit.keep`"),
+        Err(failure) => error!(%failure, "could not remove old audit records; will retry"),
     }
 }
 
@@ -99,12 +99,12 @@ async fn expire_old(engine: &Arc<MatchingEngine>, retention: Duration, every: Du
             Ok(Some(Expired { leads, records, is_all: true })) => {
                 // The removed tables are not known one by one.
                 engine.kept.forget_all();
-                info!(leads, records, "removed what is older than `store.retention`");
+                info!(leads, records, "removed data older than `store.retention`");
             }
             Ok(Some(_)) => {}
             Ok(None) => return,
             Err(failure) => {
-                error!(%failure, "what is older than `store.retention` could not be removed; it is tried again");
+                error!(%failure, "could not remove data older than `store.retention`; will retry");
                 return;
             }
         }
@@ -124,11 +124,11 @@ async fn drop_old(engine: &MatchingEngine, retention: Duration) {
         match dropped {
             Ok(Some(Dropped { volume, leads, records, bytes })) => {
                 metrics::counter!(STORE_VOLUMES_DROPPED).increment(1);
-                info!(volume, leads, records, bytes, "dropped what is older than `store.retention`");
+                info!(volume, leads, records, bytes, "dropped volumes older than `store.retention`");
             }
             Ok(None) => return,
             Err(failure) => {
-                error!(%failure, "what is older than `store.retention` could not be dropped; it is tried again");
+                error!(%failure, "could not drop volumes older than `store.retention`; will retry");
                 return;
             }
         }

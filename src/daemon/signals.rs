@@ -19,7 +19,7 @@ pub(super) enum SignalRequest {
 
 impl Signals {
     pub(super) fn listen() -> Result<Self, Fatal> {
-        let listen = |kind| signal(kind).map_err(|error| format!("signals cannot be received: {error}"));
+        let listen = |kind| signal(kind).map_err(|error| format!("cannot receive signals: {error}"));
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,

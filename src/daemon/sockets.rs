@@ -24,7 +24,7 @@ impl Sockets {
     /// The fault of the sockets, in a sentence.
     pub fn inherit() -> Result<Self, String> {
         let named = sd_notify::listen_fds_with_names()
-            .map_err(|error| format!("the service manager's sockets cannot be taken: {error}"))?;
+            .map_err(|error| format!("cannot use the service manager's sockets: {error}"))?;
         let names: Vec<String> = named.map(|(_, name)| name).collect();
         if names.is_empty() {
             return Ok(Self::default());
@@ -78,12 +78,15 @@ fn fitting<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), String> {
     for name in names {
         if !LISTENERS.contains(&name) {
             return Err(format!(
-                "the service manager gives a socket named `{name}`; wanted one of {}, set by `FileDescriptorName=` of its unit",
+                "the service manager passed a socket named `{name}`; set `FileDescriptorName=` of its unit \
+                    to one of {}",
                 LISTENERS.map(|name| format!("`{name}`")).join(", ")
             ));
         }
         if seen.contains(&name) {
-            return Err(format!("the service manager gives two sockets named `{name}`; a listener has one"));
+            return Err(format!(
+                "the service manager passed two sockets named `{name}`; a listener takes one"
+            ));
         }
         seen.push(name);
     }
@@ -99,7 +102,10 @@ mod tests {
         assert_eq!(fitting(["admin", "api"].into_iter()), Ok(()));
         let unknown = fitting(["api", "offerd.socket"].into_iter()).unwrap_err();
         assert!(
-            unknown.contains("named `offerd.socket`; wanted one of `api`, `integrations`, `admin`"),
+            unknown.contains(
+                "named `offerd.socket`; set `FileDescriptorName=` of its unit to one of `api`, \
+                `integrations`, `admin`"
+            ),
             "{unknown}"
         );
         let twice = fitting(["api", "api"].into_iter()).unwrap_err();

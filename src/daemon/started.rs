@@ -157,14 +157,15 @@ impl Started {
             tokio::select! {
                 request = signals.next() => match request {
                     SignalRequest::Reload => {
-                        info!(target: AUDIT, who = "SIGHUP", action = "reload", "reload asked for");
+                        info!(target: AUDIT, who = "SIGHUP", action = "reload", "reload requested");
                         note_signal(&self.store).await;
                         drop(self.reloading.reload().await);
                     }
                     SignalRequest::Stop => return None,
                 },
                 reason = self.store.until_lost() => {
-                    error!(reason, "the store has failed for good: the process ends, and another start goes on with what is on the disk");
+                    error!(reason, "the store failed permanently: exiting; the next start continues with \
+                        what is on disk");
                     return Some(reason);
                 }
                 // Fails if the requester has hung up.
@@ -216,13 +217,13 @@ impl Started {
         self.admin.stop();
         guard.at(DaemonStage::Closing);
         if let Err(failure) = self.reports.write().await {
-            warn!(%failure, "what was counted for reports since it was written is counted again at the next start");
+            warn!(%failure, "could not save the report counts; the next start recounts what is missing");
         }
         let closed = self.store.close().map_err(|error| error.to_string());
         self.threads.end();
         info!("stopped");
         match lost {
-            Some(reason) => Err(format!("ended because the store had failed for good: {reason}")),
+            Some(reason) => Err(format!("ended because the store failed permanently: {reason}")),
             None => closed.map(|()| ending),
         }
     }
@@ -233,7 +234,8 @@ async fn going_on(matchmaker: &Matchmaker) -> Arc<MatchingEngine> {
     let engine = Arc::clone(matchmaker.engine());
     note_book(&engine.book());
     if let Err(failure) = cap_sharing::share_out(&engine, &engine.book()).await {
-        warn!(%failure, "nothing is held yet of the caps of seats, which are not asked until there is; it is tried again");
+        warn!(%failure, "this node has no share of the seats' caps yet and does not ask them until it has; \
+            will retry");
     }
     recovery::recover(matchmaker).await;
     engine
@@ -344,7 +346,8 @@ fn queueing(app: &offerd_http::ApiState) -> impl Fn() -> Duration + Send + Sync 
 async fn give_caps_back(engine: &MatchingEngine) {
     if tokio::time::timeout(GIVING_BACK, cap_sharing::give_back(engine)).await.is_err() {
         warn!(
-            "what was held of the caps of seats could not be given back in time; others count it from the rate tables"
+            "could not return this node's share of the caps in time; other nodes count it from the rate \
+                tables"
         );
     }
 }
@@ -355,7 +358,7 @@ async fn subscribed(
     subscriptions: Subscriptions,
 ) -> Result<(watch::Sender<Arc<Subscriptions>>, watch::Receiver<Arc<Subscriptions>>), Fatal> {
     let begun = postbacks::begin(store, &subscriptions).await;
-    begun.map_err(|failure| format!("where postbacks begin could not be stored: {failure}"))?;
+    begun.map_err(|failure| format!("could not store the start position of postbacks: {failure}"))?;
     let holders = Tokens::of(store.clone()).holders();
     subscriptions.without_token(&holders).iter().for_each(|remark| warn!("{remark}"));
     Ok(watch::channel(Arc::new(subscriptions)))
@@ -391,20 +394,20 @@ async fn welcome(
     let is_bare = settings.tokens.bootstrap && tokens.companies().is_empty();
     if is_bare && store.is_base_damaged() {
         // Its companies may be lost, so it is no new store.
-        error!("no first tokens are made, since the store is damaged; `offerd token create` makes one");
+        error!("created no first tokens, since the store is damaged; create one with `offerd token create`");
     }
     if is_bare && !store.is_base_damaged() {
         let is_first_start = !tokens.has_any_company();
         match bootstrap::welcome(tokens, run_file, sign_in.as_ref()).await {
             Ok(true) => {}
             Ok(false) => {
-                info!("another node has made the first tokens, and has shown them");
+                info!("another node has created and shown the first tokens");
                 sign_in.iter().for_each(|sign_in| bootstrap::show_secret(run_file, sign_in));
             }
             Err(error) if is_first_start => return Err(format!("no first tokens: {error}")),
             // The records of companies are damaged; the rest of the daemon continues.
             Err(error) => {
-                error!(%error, "no first tokens are made; `offerd token create` makes one");
+                error!(%error, "created no first tokens; create one with `offerd token create`");
                 sign_in.iter().for_each(|sign_in| bootstrap::show_secret(run_file, sign_in));
             }
         }
@@ -422,7 +425,7 @@ async fn welcome(
 async fn note_signal(store: &Store) {
     let entry = AuditEntry::of_machine("SIGHUP".to_owned(), "signal", "reload");
     if let Err(failure) = AuditLog::of(store.clone()).commit(Commit::new(), entry).await {
-        error!(%failure, "a reload could not be recorded in the audit");
+        error!(%failure, "could not record a reload in the audit");
     }
 }
 
@@ -451,7 +454,7 @@ fn run_file(config: Option<&PathBuf>, [api, integrations, admin]: [&Listener; 3]
 
 fn written(run_file: &RunFile, settings: &Settings) -> Result<OwnRunFile, Fatal> {
     let written = run_file.write(&settings.store.path);
-    written.map_err(|error| format!("the run file could not be written: {error}"))
+    written.map_err(|error| format!("could not write the run file: {error}"))
 }
 
 /// Builds the engine from these settings, with a client for every partner of the book. It uses the addresses
@@ -506,6 +509,6 @@ fn passwords(settings: &Settings) -> Result<(Passwords, Option<String>), Fatal> 
         return Ok((Passwords { secret: known, password }, None));
     }
     let made =
-        secret::make(store).map_err(|error| format!("the console's secret could not be written: {error}"))?;
+        secret::make(store).map_err(|error| format!("could not write the console's secret: {error}"))?;
     Ok((Passwords { secret: Some(PasswordDigest::of_secret(&made.secret)), password }, Some(made.secret)))
 }

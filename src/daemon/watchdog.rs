@@ -27,14 +27,11 @@ pub async fn watch(store: Store, within: Duration, mut alive: impl FnMut()) {
             Ok(Ok(())) => alive(),
             Ok(Err(CommitError::Closed)) => return,
             Ok(Err(error)) => {
-                error!(%error, "a write failed, so the service manager's watchdog is not told that all is well");
+                error!(%error, "a write failed, so offerd no longer pings the service manager's watchdog");
             }
             Err(_) => {
                 let within_ms = within.as_millis();
-                error!(
-                    within_ms,
-                    "a write was not durable in time, so the watchdog is not told that all is well"
-                );
+                error!(within_ms, "a write was not durable in time, so offerd no longer pings the watchdog");
             }
         }
     }

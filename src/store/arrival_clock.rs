@@ -65,7 +65,7 @@ impl Default for ClockLimits {
 pub enum ClockStanding {
     /// Arrivals follow the clock.
     Followed,
-    /// The clock is this far ahead, so arrivals run on without it.
+    /// The clock is this far ahead, so uses its own clock for arrivals.
     Ahead(Duration),
     /// The clock is this far behind the last arrivals, which run on at half the pace.
     Behind(Duration),
@@ -233,17 +233,18 @@ impl ClockStanding {
     fn log(self, limits: &ClockLimits) {
         let hold = limits.hold;
         match self {
-            Self::Followed => info!("arrivals follow the clock of this machine again"),
+            Self::Followed => info!("arrival times follow the system clock again"),
             Self::Ahead(off) => warn!(
                 ahead_s = off.as_secs(),
                 ?hold,
-                "the clock of this machine is ahead of what has passed since the last arrival: arrivals run on without it, and \
-                 follow when it has stayed there for `store.clock_hold`; set the clock if it is wrong"
+                "the system clock jumped ahead: offerd uses its own clock for arrivals, and follows the \
+                    system clock once it has stayed ahead for `store.clock_hold`; set the clock if it is \
+                    wrong"
             ),
             Self::Behind(off) => warn!(
                 behind_s = off.as_secs(),
-                "the clock of this machine is behind the last arrivals: they run on at half its pace until it has caught up; set \
-                 the clock if it is wrong"
+                "the system clock is behind the last arrivals: arrival times advance at half its pace until \
+                    it has caught up; set the clock if it is wrong"
             ),
         }
         counter!(STORE_CLOCK_STEPS, "to" => self.word()).increment(1);

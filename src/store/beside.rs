@@ -40,7 +40,7 @@ pub struct StagingDirectory {
 pub enum StagingError {
     /// The path is not empty.
     #[error(
-        "`{path}` is not empty{}: a store is made in an empty directory only",
+        "`{path}` is not empty{}: a store needs an empty directory",
         if *.daemon { ", and a daemon runs there or was killed" } else { "" }
     )]
     NotEmpty {
@@ -60,7 +60,8 @@ pub enum StagingError {
 /// Directories left by a restore, an import or a salvage that was killed.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "a restore, an import or a salvage is running, or was killed and has left {}: if none is running, `rm -r {}`, and try again",
+    "a restore, an import or a salvage is running, or was killed and left {}: if none is running, `rm -r \
+        {}`, and try again",
     shown(.0, "`", " and "), shown(.0, "", " ")
 )]
 pub struct LeftOver(Vec<PathBuf>);

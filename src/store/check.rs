@@ -73,7 +73,7 @@ pub(super) fn check(records: &StoredRecords) -> Result<CheckReport, ReadError> {
     report.damages = records.volumes().damages.all();
     records.volumes().damages.save();
     if let Some((number, count)) = report.unfound.first() {
-        let why = format!("the index of volume {number} does not find {count} records that its files hold");
+        let why = format!("the index of volume {number} misses {count} records of its files");
         records.latch().fail_for_good(&why);
     }
     Ok(report)

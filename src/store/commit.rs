@@ -237,7 +237,7 @@ pub enum CommitError {
     Busy,
     /// Too many changes of the record are waiting, or this one has waited too long; nothing was written, try
     /// later.
-    #[error("too many changes of the record wait for each other")]
+    #[error("too many changes of this record are waiting")]
     Crowded,
     /// The commit is about a lead that is erased; nothing was written.
     #[error("the lead is erased")]
@@ -247,7 +247,7 @@ pub enum CommitError {
     #[error("the store could not write: {0}")]
     Failed(String),
     /// The disk did not take it in time. It may be written later.
-    #[error("the store's disk did not take it in time")]
+    #[error("the store's disk did not finish the write in time")]
     Late,
     /// The store is closed; nothing was written.
     #[error("the store is closed")]

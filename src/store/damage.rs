@@ -33,11 +33,11 @@ pub enum DamageKind {
         wanted: u64,
     },
     /// It is redundant: nothing is lost.
-    #[error(" is damaged; nothing is lost, since another file says the same")]
+    #[error(" is damaged; nothing is lost, since another file has the same data")]
     Spare,
     /// The manifest and its copy are lost. The list was rebuilt from the existing files, so missing files
     /// cannot be detected.
-    #[error(" and its copy are lost; what the store has was told from its files, and made a list of anew")]
+    #[error(" and its copy are lost; the store rebuilt the list from its files")]
     Unlisted,
     /// It cannot be opened, for this reason.
     #[error(" cannot be used: {0}")]
@@ -54,12 +54,12 @@ pub enum DamageKind {
     },
     /// A damaged file of the journal. Groups at its damaged places may be lost; how many is unknown.
     #[error(
-        " is a damaged file of the journal, set aside: what was whole of it was taken in, what lay at its damaged places may be lost, \
-         and is counted nowhere; remove it when you have seen it"
+        " is a damaged journal file, set aside: its intact records were recovered, those at its damaged \
+            places may be lost and are counted nowhere; remove it once you have noted it"
     )]
     SetAside,
     /// It has another format.
-    #[error(" has format `{found}`, this offerd reads `{wanted}`: the offerd that wrote it can read it")]
+    #[error(" has format `{found}`, this offerd reads `{wanted}`: use the offerd that wrote it")]
     Format {
         /// Its format.
         found: String,
@@ -67,9 +67,7 @@ pub enum DamageKind {
         wanted: String,
     },
     /// It was opened while the disk could not read all of it.
-    #[error(
-        " was opened while the disk could not read all of it; what it could not read is looked for again at the next start"
-    )]
+    #[error(" was opened while parts of it were unreadable; the next start looks for them again")]
     Partial,
     /// Some of its bytes are no records.
     #[error(": {bytes} bytes at {at} are no records{}", beside(.between))]

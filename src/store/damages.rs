@@ -43,7 +43,7 @@ impl Damages {
         let file = store.join(NAME);
         let kept = match fs::read(&file) {
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-                tracing::warn!(%error, "what is known of the store's damage cannot be read; it is found anew");
+                tracing::warn!(%error, "cannot read the list of the store's damage; it is rebuilt");
                 Vec::new()
             }),
             Err(_) => Vec::new(),
@@ -96,7 +96,7 @@ impl Damages {
     /// Notes that a file is back under its name.
     pub(super) fn is_back(&self, file: &str) {
         if self.forget(|known| known.file == file && known.what == DamageKind::Missing) {
-            tracing::info!(file, "a file of the store that was gone is back");
+            tracing::info!(file, "a missing file of the store is back");
         }
     }
 
@@ -138,7 +138,7 @@ impl Damages {
         let kept: Vec<FileDamage> = self.all().into_iter().filter(is_kept).collect();
         if let Err(error) = write(file, &kept) {
             self.0.changed.store(true, Ordering::Release);
-            tracing::warn!(%error, "what is known of the store's damage cannot be written; it is found anew after a restart");
+            tracing::warn!(%error, "cannot write the list of the store's damage; a restart rebuilds it");
         }
     }
 

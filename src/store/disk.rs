@@ -167,7 +167,7 @@ pub(super) fn want_place(path: &Path) -> io::Result<()> {
             let what = "want a directory; mount or make that place, or remove the link";
             Err(io::Error::new(
                 NOT_A_FILE,
-                format!("`{shown}` is a link to `{target}`, where nothing is, {what}"),
+                format!("`{shown}` is a link to `{target}`, which does not exist, {what}"),
             ))
         }
         _ => want_directory(path),
@@ -345,7 +345,7 @@ mod tests {
         let [link, there] = ["link", "there"].map(|name| directory.path().join(name));
         std::os::unix::fs::symlink(&there, &link).unwrap();
         let error = want_place(&link).unwrap_err().to_string();
-        let wanted = format!("`{}` is a link to `{}`, where nothing is", link.display(), there.display());
+        let wanted = format!("`{}` is a link to `{}`, which does not exist", link.display(), there.display());
         assert!(error.starts_with(&wanted), "{error}");
         assert!(want_place(&there).is_ok(), "it can be made");
         fs::create_dir(&there).unwrap();

@@ -27,7 +27,8 @@ pub enum StoreError {
     Locked(PathBuf),
     /// The store belongs to another user.
     #[error(
-        "`{path}` belongs to {}, and this is {}, whose files in it the daemon could not read; nothing was changed: run `{}`",
+        "`{path}` belongs to {}, but you are {}, and the daemon could not read files of that user; nothing \
+            was changed: run `{}`",
         User(*.owner), User(*.user), User(*.owner).command(*.user)
     )]
     Owner {
@@ -40,8 +41,8 @@ pub enum StoreError {
     },
     /// The store's format is not this build's.
     #[error(
-        "the store in `{path}` has format `{found}`, this offerd reads `{}`, and nothing was changed: start the offerd that wrote it, or \
-         name another directory as `store.path`",
+        "the store in `{path}` has format `{found}`, this offerd reads `{}`, and nothing was changed: start \
+            the offerd that wrote it, or set `store.path` to another directory",
         FORMAT
     )]
     Format {
@@ -52,7 +53,8 @@ pub enum StoreError {
     },
     /// The directory holds another database, and no store.
     #[error(
-        "`{0}` holds a database that is no store of offerd, or its manifest is none of offerd's; nothing was changed: name another directory as `store.path`"
+        "`{0}` holds a database or a manifest that is not of offerd; nothing was changed: set `store.path` \
+            to another directory"
     )]
     Foreign(PathBuf),
     /// Sealed data of the store cannot be opened, or data cannot be sealed.
@@ -69,8 +71,8 @@ pub enum StoreError {
     Database(String),
     /// The tables in the database have another version.
     #[error(
-        "the tables in the database of `store.postgres.url` have version `{found}`, this offerd wants `{known}`: run the offerd that made \
-         them, or name an empty database"
+        "the tables in the database of `store.postgres.url` have version `{found}`, this offerd needs \
+            `{known}`: run the offerd that made them, or use an empty database"
     )]
     Tables {
         /// The version found.
@@ -80,7 +82,8 @@ pub enum StoreError {
     },
     /// The store is an unfinished copy.
     #[error(
-        "it is an unfinished copy of a store, and opened by nobody: `offerd store copy`, given as before, goes on with it"
+        "it is an unfinished copy of a store, which cannot be opened: repeat the same `offerd store copy` \
+            to continue it"
     )]
     Unfinished,
     /// The writer did not finish within this time; unanswered commits may be lost.

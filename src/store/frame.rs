@@ -22,7 +22,7 @@ const HEADER: usize = 5;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// Nothing of it is left at its place.
-    #[error("nothing of it is left where it lay")]
+    #[error("nothing of it is left in its place")]
     Lost,
     /// Shorter than a frame.
     #[error("the frame is cut short")]
@@ -40,7 +40,7 @@ pub enum Reason {
     #[error("the data key of its lead is missing or broken")]
     DataKey,
     /// It was not sealed with this key or for this place, or was changed since.
-    #[error("it is not what was sealed here")]
+    #[error("it does not decrypt: it was changed or moved")]
     Seal,
     /// The payload is sound, but does not decode as a record of its tree.
     #[error("{0}")]

@@ -143,7 +143,7 @@ impl<'a> WriteGroup<'a> {
         if let KeyDestruction::Leads(leads, _) = &rewrap.without
             && leads.iter().any(|lead| sealing.slots.slot_of(*lead) != slot)
         {
-            return Err(failed("the leads of a commit that erases them must be of one slot"));
+            return Err(failed("a commit may only erase leads of one slot"));
         }
         sealing.renew(&BTreeSet::from([slot])).map_err(failed)?;
         self.rewrapped.insert(slot);
@@ -349,7 +349,7 @@ fn within_limits(commit: &Commit) -> CommitResult {
             CommitWrite::Put { tree, payload, .. } => (*tree, payload.len()),
             CommitWrite::Remove { tree, .. } => (*tree, 0),
             CommitWrite::Append { tree, .. } if !Tree::FEEDS.contains(tree) => {
-                return Err(CommitError::Failed(format!("tree `{}` is no feed to append to", tree.name())));
+                return Err(CommitError::Failed(format!("tree `{}` is not a feed", tree.name())));
             }
             CommitWrite::Append { tree, payload, .. } => (*tree, payload.len()),
             CommitWrite::Identify { .. } => (Tree::Identities, 0),
@@ -357,13 +357,13 @@ fn within_limits(commit: &Commit) -> CommitResult {
         let (name, removes) = (tree.name(), matches!(write, CommitWrite::Remove { .. }));
         let is_known = removes || matches!(write, CommitWrite::Identify { .. });
         let reason = match tree {
-            Tree::LeadKeys => format!("tree `{name}` is written by the store alone"),
-            Tree::Identities if !is_known => format!("tree `{name}` is written by the store alone"),
+            Tree::LeadKeys => format!("only the store writes tree `{name}`"),
+            Tree::Identities if !is_known => format!("only the store writes tree `{name}`"),
             _ if tree.row().seal == Seal::Lead && commit.about.is_none() && !removes => {
-                format!("a record of tree `{name}` must be of a commit that is about a lead")
+                format!("a record of tree `{name}` needs a commit of a lead")
             }
             _ if commit.about.is_some() && passes(write) => {
-                format!("a record of tree `{name}` must not be of a commit that is about a lead")
+                format!("a record of tree `{name}` cannot be in a commit of a lead")
             }
             _ if length > VALUE_LIMIT => {
                 format!("a value of tree `{name}` must be at most `{VALUE_LIMIT}` bytes, got `{length}`")

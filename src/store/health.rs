@@ -62,7 +62,7 @@ impl FailureLatch {
             }
             *failure = None;
         }
-        tracing::warn!("the store works again: commits are taken");
+        tracing::warn!("the store works again and accepts commits");
         self.mended.notify_one();
         true
     }
@@ -101,7 +101,7 @@ impl FailureLatch {
             Some(before) => format!("{reason}; before that: {}", before.reason),
             None => reason.to_owned(),
         };
-        tracing::error!(%reason, for_good, "store failed, commits are refused from here on");
+        tracing::error!(%reason, for_good, "store failed, refusing commits from here on");
         *failed = Some(Arc::new(StoreFailure { reason, for_good }));
         if for_good {
             self.lost.store(true, Ordering::Release);

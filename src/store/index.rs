@@ -73,7 +73,7 @@ impl From<sled::Error> for DiskError {
             sled::Error::Corruption { .. } => Self("its file is not as it was written".to_owned()),
             other => {
                 tracing::error!(error = %other, "sled failed");
-                Self("it gave up, as the log tells".to_owned())
+                Self("it stopped; see the log".to_owned())
             }
         }
     }
@@ -237,7 +237,7 @@ impl Iterator for IndexRange {
 fn guarded<T>(directory: &Path, work: impl FnOnce() -> sled::Result<T>) -> DiskResult<T> {
     match foreseen(work) {
         Ok(done) => done.map_err(|error| failed(directory, &DiskError::from(error).0)),
-        Err(_) => Err(failed(directory, "it gave up over what it found, as the log tells")),
+        Err(_) => Err(failed(directory, "it stopped at what it found; see the log")),
     }
 }
 
@@ -247,11 +247,12 @@ fn failed(directory: &Path, reason: &str) -> DiskError {
         Some("base") => "of the base".to_owned(),
         number => format!("of volume {}", number.unwrap_or("?")),
     };
-    DiskError(format!("the index {of} failed: {reason}; a restart makes it anew of the record files"))
+    DiskError(format!("the index {of} failed: {reason}; a restart rebuilds it from the record files"))
 }
 
 fn locator(bytes: &[u8]) -> DiskResult<Locator> {
-    Locator::parse(bytes).ok_or_else(|| DiskError("the index holds what is no place of a record".to_owned()))
+    Locator::parse(bytes)
+        .ok_or_else(|| DiskError("the index has an entry that is not a place of a record".to_owned()))
 }
 
 /// The system's error in words. sled passes some errors on only as debug text, including that of its lock.
@@ -366,7 +367,7 @@ mod tests {
         for error in [sled::Error::Io(full()), again] {
             let DiskError(why) = failed(Path::new("store/volumes/7/index"), &DiskError::from(error).0);
             let want = "the index of volume 7 failed: its file cannot be read or written: No space left on device (os error 28); \
-                        a restart makes it anew of the record files";
+                        a restart rebuilds it from the record files";
             assert_eq!(why, want);
         }
     }

@@ -226,7 +226,7 @@ fn open_volumes(shared: &Arc<StoreInner>) -> io::Result<()> {
             let Some(shared) = shared.upgrade() else { return };
             let Some(files) = shared.files() else { return };
             if let Err(error) = files.records.volumes().volume(number) {
-                tracing::error!(volume = number, %error, "a volume of the store cannot be opened");
+                tracing::error!(volume = number, %error, "cannot open a volume of the store");
             }
         }
     };
@@ -716,7 +716,8 @@ impl Store {
             let mut is_told = false;
             while let Err(failure) = take_in().await {
                 if !is_told {
-                    tracing::error!(?topic, %failure, "what was changed cannot be taken in; it is tried again until it can");
+                    tracing::error!(?topic, %failure, "cannot load changed records; retrying until it \
+                        succeeds");
                 }
                 is_told = true;
                 tokio::time::sleep(TAKEN_IN_AGAIN).await;

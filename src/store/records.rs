@@ -61,7 +61,7 @@ impl Reads {
     /// Whether indexes may be queried: a failed one may answer falsely, or never.
     fn hold(&self) -> DiskResult<()> {
         match self.latch.is_lost() {
-            true => Err(DiskError("the store has failed, and is not read any more".to_owned())),
+            true => Err(DiskError("the store has failed and is no longer read".to_owned())),
             false => Ok(()),
         }
     }

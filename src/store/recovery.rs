@@ -63,7 +63,7 @@ pub(super) fn recover(
     }
     let groups = recovery.replay(&replay, &manifest)?;
     if groups > 0 {
-        tracing::info!(groups, "took in what the store's journal still held");
+        tracing::info!(groups, "recovered records from the store's journal");
     }
     if manifest.has_journal && !recovery.looked.is_there {
         damages.note_of(None, "journal", DamageKind::Missing);

@@ -45,7 +45,7 @@ impl ReadThrottle {
             let Some(records) = records.upgrade() else { return ControlFlow::Break(()) };
             self.volume(number, records)?;
         }
-        tracing::debug!(bytes = self.read, "read all files of the store through");
+        tracing::debug!(bytes = self.read, "checked all files of the store");
         ControlFlow::Continue(())
     }
 

@@ -87,7 +87,7 @@ impl DiskSpace {
             (false, true) => tracing::error!(
                 free_bytes = free,
                 reserve_bytes = self.reserve_bytes,
-                "the disk of the store is nearly full: no new leads are taken in until there is room"
+                "the disk of the store is nearly full: offerd refuses new leads until there is room"
             ),
             (true, false) => tracing::info!(free_bytes = free, "the disk of the store has room again"),
             _ => {}

@@ -46,14 +46,14 @@ pub(super) enum WriterStep {
 
 /// Every step, with its name in messages.
 const STEPS: [(WriterStep, &str); 9] = [
-    (WriterStep::Read, "a read of what is stored"),
-    (WriterStep::Journal, "a write of the journal"),
-    (WriterStep::Roll, "the beginning of a file of the journal"),
-    (WriterStep::Append, "a write of a record file"),
-    (WriterStep::Readers, "a read that is under way"),
-    (WriterStep::Index, "a write of an index"),
-    (WriterStep::Keys, "a write of the key file"),
-    (WriterStep::Begin, "the beginning of a record file"),
+    (WriterStep::Read, "a read of stored records"),
+    (WriterStep::Journal, "a journal write"),
+    (WriterStep::Roll, "starting a journal file"),
+    (WriterStep::Append, "a record file write"),
+    (WriterStep::Readers, "a read in progress"),
+    (WriterStep::Index, "an index write"),
+    (WriterStep::Keys, "a key file write"),
+    (WriterStep::Begin, "starting a record file"),
     (WriterStep::Database, "a commit"),
 ];
 
@@ -149,7 +149,7 @@ impl Stalls {
             metrics::counter!(STORE_STALLS).increment(1);
             tracing::error!(
                 reason = stall.told(),
-                "the store does not answer: no new leads are taken in until it does"
+                "the store does not answer: offerd refuses new leads until it does"
             );
         }
     }
@@ -157,7 +157,7 @@ impl Stalls {
     fn ends(&self, stall: Stall) {
         if self.has_ended() {
             let lasted_ms = u64::try_from(stall.lasts.as_millis()).unwrap_or(u64::MAX);
-            tracing::warn!(lasted_ms, "the store answers again: leads are taken in");
+            tracing::warn!(lasted_ms, "the store answers again: offerd accepts leads");
         }
     }
 
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(stalls.stall().map(|stall| stall.step), Some(WriterStep::Journal));
         stalls.step(WriterStep::Begin);
         let told = stalls.stall().expect("it takes longer than no time").told();
-        assert_eq!(told, "the disk has not finished the beginning of a record file for 0 s");
+        assert_eq!(told, "the disk has not finished starting a record file for 0 s");
         stalls.done();
         assert_eq!(stalls.stall(), None);
         let patient = Stalls::new(Duration::from_secs(3600));

@@ -24,15 +24,15 @@ struct ObservedChanges {
 pub enum BackupError {
     /// The store is in a database, whose own tools take its backups.
     #[error(
-        "the store is in a database: take its backup with the database's own tools, such as `pg_dump`, and keep the master key apart \
-         from it"
+        "the store is in a database: back it up with the database's own tools, such as `pg_dump`, and keep \
+            the master key elsewhere"
     )]
     InDatabase,
     /// Another backup is in progress.
-    #[error("another backup is being taken")]
+    #[error("another backup is running")]
     UnderWay,
     /// More was written meanwhile than may wait for the backup.
-    #[error("the backup was written too slowly: more than {} MiB were changed meanwhile", CHANGES_BYTES_MAX >> 20)]
+    #[error("the backup was written too slowly: more than {} MiB changed meanwhile", CHANGES_BYTES_MAX >> 20)]
     FellBehind,
     /// The disk failed.
     #[error("the store cannot be read: {0}")]

@@ -162,8 +162,7 @@ impl engine::GroupWriter for FilesWriter {
             return Ok(false);
         }
         let renewed = self.journal.renew(&volumes.positions());
-        let renewed =
-            renewed.inspect_err(|error| tracing::warn!(%error, "the store's disk does not work yet"));
+        let renewed = renewed.inspect_err(|error| tracing::warn!(%error, "the store's disk still fails"));
         Ok(renewed.is_ok())
     }
 

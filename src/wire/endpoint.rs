@@ -231,7 +231,7 @@ impl EndpointInner {
                     endpoint,
                     calls,
                     failed,
-                    "breaker stays closed: as much of the panel as allowed is ejected"
+                    "breaker stays closed: the limit of ejected partners is reached"
                 );
             }
             BreakerChange::Closed => {

@@ -16,7 +16,7 @@ pub(super) const HEAD_LINES: usize = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum CallError {
     /// The endpoint's concurrency limit is reached.
-    #[error("as many calls as allowed were already under way")]
+    #[error("the limit of concurrent calls was reached")]
     Busy,
     /// The endpoint's breaker is open.
     #[error("the breaker is open after too many failures")]
@@ -25,11 +25,12 @@ pub enum CallError {
     #[error("the deadline had passed before the call")]
     NoTime,
     /// The URL is not an absolute http or https URL, or contains a user.
-    #[error("the URL is not an absolute http or https URL without a user")]
+    #[error("the URL must be an absolute http or https URL without a user")]
     BadUrl,
     /// The address rules forbid the host's address.
     #[error(
-        "the host is at a private, local or reserved address; the host's name in `wire.allow_addresses` allows it"
+        "the host is at a private, local or reserved address; to allow it, add its name to \
+            `wire.allow_addresses`"
     )]
     ForbiddenAddress,
     /// The host has no address.
@@ -73,22 +74,26 @@ pub enum CallError {
     BadStatusLine,
     /// The answer does not say how long it is.
     #[error(
-        "the answer contradicts itself in its length: the partner must send one `Content-Length`, a number, or in HTTP/1.1 `Transfer-Encoding: chunked`"
+        "the answer gives conflicting lengths: the partner must send one `Content-Length`, a number, or in \
+            HTTP/1.1 `Transfer-Encoding: chunked`"
     )]
     BadLength,
     /// The answer is compressed on its way, and not as itself.
     #[error(
-        "the answer is compressed by its `Transfer-Encoding`, which is not read: the partner must use `Content-Encoding`"
+        "the answer is compressed by its `Transfer-Encoding`, which offerd does not read: the partner must \
+            use `Content-Encoding`"
     )]
     TransferCoding,
     /// The answer is in a content coding that is not read.
     #[error(
-        "the answer is compressed in a way that is not read: the partner's `Content-Encoding` must be gzip, deflate, br or identity"
+        "the answer has an unknown compression: the partner's `Content-Encoding` must be gzip, deflate, br \
+            or identity"
     )]
     UnknownCoding,
     /// The answer uses Brotli's large window.
     #[error(
-        "the answer is compressed with Brotli's large window, which takes up to 1 GiB to undo: the partner must leave that option out, or use gzip"
+        "the answer is compressed with Brotli's large window, which needs up to 1 GiB to decompress: the \
+            partner must leave that option out, or use gzip"
     )]
     LargeWindow,
     /// The answer cannot be decompressed.

@@ -413,9 +413,10 @@ fn every_fault_of_the_settings_is_told_at_once_with_its_line() {
     pipe(&plan.directory().join("pipe"));
     let text = checked(&plan);
     for wanted in [
-        "offerd.toml:2: `alerts.off` names `OfferdNoLead`, which is no alert: `offerd alerts list` names them all; did you mean `OfferdNoLeads`?",
+        "offerd.toml:2: `alerts.off` names `OfferdNoLead`, which is not an alert: list them all with `offerd \
+            alerts list`; did you mean `OfferdNoLeads`?",
         "offerd.toml:4: `alerts.waits.OfferdSlow` names `OfferdSlow`, which is no alert",
-        "offerd.toml:7: `alerts.webhooks.ops.secret` cannot be read from the file that it names: No such file",
+        "offerd.toml:7: `alerts.webhooks.ops.secret` cannot be read from its file: No such file",
         "offerd.toml:8: `alerts.webhooks.ops.ca_file` cannot be read: it is no regular file",
         "offerd.toml:10: `alerts.webhooks.none.bearer` must be a `file` or a `credential`, not both",
         "offerd.toml:9: `alerts.webhooks.none.url` must be set, or else `url_from`, and not both",
@@ -423,7 +424,7 @@ fn every_fault_of_the_settings_is_told_at_once_with_its_line() {
         "offerd.toml:14: `alerts.mail.from` must be a mail address, got `us`",
         "offerd.toml:15: `alerts.mail.to` must be set where a `server` is",
         "offerd.toml:16: `alerts.mail.password` is set and `user` is not: they go together",
-        "offerd.toml:16: `alerts.mail.password` cannot be read from the file that it names: it is no regular file",
+        "offerd.toml:16: `alerts.mail.password` cannot be read from its file: it is no regular file",
     ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }

@@ -120,7 +120,7 @@ async fn a_directory_with_another_database_is_refused_and_stays_as_it_is() {
     fs::remove_dir_all(&store).unwrap();
     fs::create_dir_all(store.join("db")).unwrap();
     fs::write(store.join("db/pages"), "somebody else's").unwrap();
-    let wanted = format!("`{}` holds a database that is no store of offerd", store.display());
+    let wanted = format!("`{}` holds a database or a manifest that is not of offerd", store.display());
     fs::create_dir(store.join("made")).unwrap();
     fs::rename(store.join("db"), store.join("made/db")).unwrap();
     fs::write(store.join("manifest"), "{\"of\": \"somebody else\"}").unwrap();

@@ -72,7 +72,7 @@ async fn while_the_disk_hangs_it_is_not_ready_new_leads_are_refused_and_polls_go
     let first = hung.submit_under("a key").await;
     assert_eq!((first.status, first.header("retry-after")), (503, Some("5")), "its own deadline came");
     let reason = hung.until_ready_is(503).await;
-    assert!(reason.contains("the disk has not finished a write of the journal"), "{reason}");
+    assert!(reason.contains("the disk has not finished a journal write"), "{reason}");
     let second = hung.submit_under("another").await;
     assert_eq!((second.status, second.header("retry-after")), (503, Some("5")));
     assert_eq!(hung.submit_under("a key").await.status, 503, "not a conflict with the one that waits");
@@ -145,7 +145,7 @@ async fn a_daemon_whose_disk_hangs_for_ever_ends_when_it_is_told_to() {
     let (status, log) = hung.daemon.ended().await;
     assert_eq!(status.code(), Some(1), "{log}");
     let last = log.lines().last().unwrap_or_default();
-    assert!(last.contains("did not end in time and ends now"), "{log}");
+    assert!(last.contains("did not end in time and exits now"), "{log}");
     assert!(last.contains("the closing of the store"), "{log}");
 }
 
@@ -163,7 +163,7 @@ async fn a_store_that_has_failed_for_good_ends_the_process_and_the_next_start_go
     let (status, log) = lost.daemon.ended().await;
     assert_eq!(status.code(), Some(1), "{log}");
     let last = log.lines().last().unwrap_or_default();
-    assert!(last.contains("ended because the store had failed for good: record file "), "{log}");
+    assert!(last.contains("ended because the store failed permanently: record file "), "{log}");
     assert!(last.contains("cannot be synced: Input/output error"), "{log}");
 
     lost.disk.go_on();

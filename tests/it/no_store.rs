@@ -88,7 +88,7 @@ fn nothing_is_left_in_a_directory_of_something_else() {
             let told = [output.stdout, output.stderr]
                 .map(|told| String::from_utf8_lossy(&told).into_owned())
                 .concat();
-            assert!(told.contains("that is no store of offerd"), "{command:?}: {told}");
+            assert!(told.contains("that is not of offerd"), "{command:?}: {told}");
             assert_eq!(fs::read_dir(plan.store()).unwrap().count(), 1, "{command:?}");
         }
         fs::remove_file(theirs).unwrap();
@@ -104,7 +104,7 @@ fn a_link_that_leads_nowhere_is_no_new_store() {
         let told =
             [output.stdout, output.stderr].map(|told| String::from_utf8_lossy(&told).into_owned()).concat();
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains("is a link to `not-mounted`, where nothing is"), "{command:?}: {told}");
+        assert!(told.contains("is a link to `not-mounted`, which does not exist"), "{command:?}: {told}");
         assert!(!output.status.success() && !plan.master_key().exists(), "{command:?}");
     }
 }

@@ -88,7 +88,7 @@ async fn root_leaves_nothing_in_the_store_that_the_daemon_cannot_read() {
         let output = run_as(plan, 0, command);
         let (code, told) = (output.status.code(), error(&output) + &String::from_utf8_lossy(&output.stdout));
         assert_eq!(code, Some(1), "{command:?}: {told}");
-        assert!(told.contains("belongs to user 54321, and this is user root"), "{command:?}: {told}");
+        assert!(told.contains("belongs to user 54321, but you are user root"), "{command:?}: {told}");
         let as_owner = "sudo -u '#54321' -- ";
         assert!(told.contains(as_owner) && told.contains(&command.join(" ")), "{command:?}: {told}");
         assert_eq!(files(&plan.store()), before, "{command:?}");

@@ -337,7 +337,7 @@ async fn who_asked_to_be_left_alone_is_asked_about_nowhere_also_after_an_erasure
     std::fs::rename(&key, &lent).unwrap();
     let daemon = stopped.start().await;
     assert_eq!(offers(&daemon, "else@quillfeather.example").await, 0);
-    let locked = "the key of who asked to be left alone cannot be used";
+    let locked = "the key of the opt-out list cannot be used";
     let ready = async |daemon: &Daemon| {
         let answer = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
         String::from_utf8_lossy(&answer.body).into_owned()
@@ -415,7 +415,7 @@ async fn over_a_damaged_base_nobody_is_asked_about_anybody_once_somebody_asked_t
         let answer = ready(&daemon).await;
         assert_eq!(answer.status, if suppress { 503 } else { 200 });
         let told = String::from_utf8_lossy(&answer.body).into_owned();
-        assert_eq!(told.contains("some of who asked to be left alone may be lost"), suppress, "{told}");
+        assert_eq!(told.contains("some opt-outs may be lost"), suppress, "{told}");
         assert!(!has_tokens || asked(&daemon).await != suppress);
         let again = daemon.terminate().1.start().await;
         assert_eq!(ready(&again).await.status, answer.status, "it is damaged as before");

@@ -299,7 +299,7 @@ async fn a_private_address_is_not_called_unless_its_file_allows_it() {
     let plan = plan(&[("acme", file.replace("127.0.0.1", "localhost"))]);
     let daemon = plan.start().await.with_live_company();
     let (good, text) = command(&daemon, &["test", "acme"]);
-    assert!(!good && text.contains("`allow_addresses` of the file allows it"), "{text}");
+    assert!(!good && text.contains("add its name to `allow_addresses` of the file"), "{text}");
     subscribe(&daemon.file(""), "acme", &file);
     let checked = daemon.command(&["check"]);
     let told = String::from_utf8_lossy(&checked.stderr).into_owned();

@@ -22,7 +22,7 @@ async fn a_lead_is_gone_after_its_retention_and_who_sends_it_again_is_no_duplica
     assert!(!volume.exists(), "its files are gone");
     let told = daemon.log();
     let dropped = told.lines().find(|line| line.contains(r#""leads":1"#)).unwrap();
-    assert!(dropped.contains("dropped what is older than `store.retention`"), "{dropped}");
+    assert!(dropped.contains("dropped volumes older than `store.retention`"), "{dropped}");
     let again = daemon.submit(sample("everything")).await;
     assert_eq!(again.status, 200, "nothing is known of the first one any more");
 

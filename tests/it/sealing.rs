@@ -179,7 +179,7 @@ async fn a_daemon_without_its_master_key_refuses_to_start_and_says_what_to_do() 
         let refused = serve(variable, value);
         assert_eq!(refused.status.code(), Some(1));
         let told = stderr(&refused);
-        assert!(told.contains("is sealed with master key") && told.contains("give it as"), "{told}");
+        assert!(told.contains("needs master key") && told.contains("give it as"), "{told}");
         assert!(!told.contains(text.trim()), "a key is never shown");
     }
 

@@ -110,7 +110,7 @@ async fn a_socket_of_no_listener_is_refused() {
     let checked = plan.command_with_sockets(&["check"]).output().unwrap();
     assert_eq!(checked.status.code(), Some(64));
     let told = plan.log();
-    assert!(told.contains("gives a socket named `offerd.socket`; wanted one of"), "{told}");
+    assert!(told.contains("passed a socket named `offerd.socket`; set `FileDescriptorName=`"), "{told}");
 }
 
 /// A descriptor that is meant for another process is left alone.

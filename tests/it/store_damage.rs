@@ -193,7 +193,7 @@ async fn damage_to_the_journal_is_told_alike_by_all_who_tell_of_damage() {
     bytes[used / 2] ^= 1;
     fs::write(&file, bytes).unwrap();
 
-    let told = format!("`damaged/{name}` is a damaged file of the journal");
+    let told = format!("`damaged/{name}` is a damaged journal file");
     let output = stopped.plan.command(&["store", "check"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains(&told), "{}", text(&output.stdout));
@@ -372,7 +372,7 @@ async fn who_asked_to_be_left_alone_is_not_asked_about_after_a_salvage() {
 
     fs::remove_dir_all(&store).unwrap();
     let told = salvage(&[]);
-    assert!(told.contains("a salvage could not show that the suppression lists are whole"), "{told}");
+    assert!(told.contains("a salvage could not prove that the suppression lists are complete"), "{told}");
     let checked = stopped.plan.command(&["store", "check"]).output().unwrap();
     assert_eq!(checked.status.code(), Some(1), "{}", text(&checked.stdout));
     assert!(text(&checked.stdout).contains("suppressions confirm"), "{}", text(&checked.stdout));
@@ -546,7 +546,7 @@ async fn a_daemon_starts_without_first_tokens_where_its_company_cannot_be_read()
     fs::write(&file, bytes).unwrap();
 
     let daemon = stopped.start().await;
-    daemon.logged("no first tokens are made").await;
+    daemon.logged("created no first tokens").await;
     let ready = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
     assert_eq!(ready.status, 200, "{}", text(&ready.body));
     let made = daemon.command(&["token", "create", "--company", "Acme", "--kind", "publishable"]);

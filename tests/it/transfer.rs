@@ -176,7 +176,7 @@ async fn lines_that_are_not_whole_make_no_store() {
         let file = elsewhere.store().with_file_name("lines");
         fs::write(&file, text).unwrap();
         let refused = run(&elsewhere, &["import", file.to_str().unwrap()]).unwrap_err();
-        assert!(refused.contains(told) && !refused.contains("made a master key"), "{refused}");
+        assert!(refused.contains(told) && !refused.contains("created a master key"), "{refused}");
         assert!(!elsewhere.store().exists() && !elsewhere.master_key().exists());
     }
     let elsewhere = plan();

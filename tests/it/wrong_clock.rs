@@ -101,7 +101,7 @@ async fn what_came_in_under_a_clock_of_the_future_stops_no_feed() {
     assert_eq!(first, "ready");
     assert!(second.contains("3years") && second.contains("System clock jumped back"), "{said}");
     assert!(offset(&daemon).await < -3.9 * YEAR as f64);
-    daemon.logged("the clock of this machine is behind the last arrivals").await;
+    daemon.logged("the system clock is behind the last arrivals").await;
 
     let (leads, next) = leads_in_feed(&daemon).await;
     assert_eq!(leads, [1, 2].map(Uuid::from_u128), "all that is an hour old by the time that passed");
@@ -129,7 +129,7 @@ async fn a_clock_that_is_far_ahead_of_the_last_arrival_is_not_believed_before_it
     assert_eq!((status, said.lines().next()), (200, Some("ready")));
     assert!(said.contains("System clock is off by 2months"), "{said}");
     assert!(offset(&daemon).await > 89.0 * DAY as f64);
-    daemon.logged("arrivals run on without it").await;
+    daemon.logged("uses its own clock for arrivals").await;
     let table = takes_a_lead(&daemon).await;
     assert_eq!(
         leads_in_feed(&daemon).await.0,

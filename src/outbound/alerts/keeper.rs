@@ -84,7 +84,7 @@ impl AlertKeeper {
     async fn keep(mut self) {
         self.until_it_tells().await;
         if let Err(failure) = begin_backups(&self.store).await {
-            warn!(%failure, "it could not be noted that there was no backup yet");
+            warn!(%failure, "could not record that no backup exists yet");
         }
         let mut look_at = Instant::now();
         loop {
@@ -115,7 +115,7 @@ impl AlertKeeper {
             if let Some((commit, _)) = counted.unwritten()
                 && let Err(failure) = self.store.commit_within(WRITE_WITHIN, commit).await
             {
-                warn!(%failure, "how many leads came could not be written");
+                warn!(%failure, "could not write the lead count");
             }
             note_last_backup(&self.store);
             *self.board.ledger() = AlertLedger::load(&self.store);
@@ -190,7 +190,7 @@ impl AlertKeeper {
     async fn write(&self) {
         let Some((commit, changes)) = self.board.ledger().unwritten() else { return };
         if let Err(failure) = self.store.commit_within(WRITE_WITHIN, commit).await {
-            warn!(%failure, "what became of alerts could not be written; it is tried again");
+            warn!(%failure, "could not write the state of alerts; will retry");
             self.board.ledger().write_again(changes);
         }
     }
@@ -216,12 +216,12 @@ impl AlertKeeper {
         let error = match told {
             Ok(refused) => {
                 if let Some(cause) = refused {
-                    warn!(receiver = name, cause, "alerts were taken, but not for everybody");
+                    warn!(receiver = name, cause, "the server accepted alerts, but not for every recipient");
                 }
                 None
             }
             Err(cause) => {
-                warn!(receiver = name, cause, "alerts were not taken; they are sent again");
+                warn!(receiver = name, cause, "alerts were not accepted; will retry");
                 Some(cause)
             }
         };

@@ -28,12 +28,12 @@ pub(super) async fn send(settings: &MailSettings, batch: &MessageBatch) -> Resul
     let (mut refused, mut failed, mut taken) = (Vec::new(), Vec::new(), false);
     for to in &settings.to {
         let envelope = Envelope::new(Some(from.clone()), vec![mailbox(to)?.email]);
-        let envelope = envelope.map_err(|error| format!("the mail cannot be made: {error}"))?;
+        let envelope = envelope.map_err(|error| format!("cannot make the mail: {error}"))?;
         match tokio::time::timeout(TIMEOUT, transport.send_raw(&envelope, &bytes)).await {
             Ok(Ok(_)) => taken = true,
             Ok(Err(error)) if error.is_permanent() => refused.push(format!("`{to}`: {}", whole(&error))),
             Ok(Err(error)) => failed.push(format!("`{to}`: {}", whole(&error))),
-            Err(_) => failed.push(format!("`{to}`: nothing within {} s", TIMEOUT.as_secs())),
+            Err(_) => failed.push(format!("`{to}`: no answer within {} s", TIMEOUT.as_secs())),
         }
     }
     if taken && failed.is_empty() {
@@ -41,7 +41,7 @@ pub(super) async fn send(settings: &MailSettings, batch: &MessageBatch) -> Resul
         return Ok((!refused.is_empty()).then_some(told));
     }
     refused.extend(failed);
-    Err(format!("the server has not taken it for {}", refused.join("; ")))
+    Err(format!("the server did not accept it for {}", refused.join("; ")))
 }
 
 /// The faults of addresses and files, by key. A missing key is reported elsewhere.
@@ -60,7 +60,7 @@ fn message(settings: &MailSettings, batch: &MessageBatch) -> Result<Message, Str
         .subject(batch.subject());
     let addressed =
         settings.to.iter().try_fold(begun, |message, to| Ok::<_, String>(message.to(mailbox(to)?)))?;
-    addressed.body(batch.text()).map_err(|error| format!("the mail cannot be made: {error}"))
+    addressed.body(batch.text()).map_err(|error| format!("cannot make the mail: {error}"))
 }
 
 fn mailbox(address: &str) -> Result<Mailbox, String> {

@@ -91,6 +91,6 @@ fn unread(key: &str, place: Option<&SecretPlace>, found: &mut Vec<(String, Strin
 
 fn strange(name: &str) -> String {
     let near = nearest(name, super::RULES.iter().map(|rule| rule.name));
-    let list = "`offerd alerts list` names them all";
-    format!("names `{name}`, which is no alert: {list}{}", did_you_mean(near))
+    let list = "list them all with `offerd alerts list`";
+    format!("names `{name}`, which is not an alert: {list}{}", did_you_mean(near))
 }

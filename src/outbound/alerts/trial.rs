@@ -30,7 +30,7 @@ pub fn check_receiver(settings: &AlertSettings, name: Option<&str>) -> Result<()
     let is_none = |name: &&str| !known.iter().any(|one| one == name);
     let Some(name) = name.filter(is_none) else { return Ok(()) };
     let near = did_you_mean(nearest(name, known.iter().map(String::as_str)));
-    Err(format!("there is no receiver `{name}`: `offerd alerts list` shows those there are{near}"))
+    Err(format!("there is no receiver `{name}`: `offerd alerts list` shows all{near}"))
 }
 
 /// Sends a firing test alert to all receivers, or to one; only [the result](super::AlertBoard::tried) is recorded.
@@ -38,7 +38,7 @@ pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) 
     let alert = Alert {
         name: "OfferdTest".to_owned(),
         labels: Vec::new(),
-        summary: "this is a test: somebody asked whether alerts arrive".to_owned(),
+        summary: "this is a test of alert delivery".to_owned(),
         since_ms: now_ms,
         fired_ms: Some(now_ms),
         ended_ms: None,

@@ -32,7 +32,7 @@ pub(super) async fn send(
     let endpoint = pool(wire, &batch.receiver, settings, roots)?.endpoint("alert", EndpointRules::default());
     let reply = endpoint.call(call, Instant::now() + TIMEOUT).await.map_err(|error| match error {
         CallError::ForbiddenAddress => {
-            "its host is at a private, local or reserved address, which `allow_addresses` does not name"
+            "its host is at a private, local or reserved address that `allow_addresses` does not list"
                 .to_owned()
         }
         error => error.to_string(),

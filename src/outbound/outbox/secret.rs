@@ -16,7 +16,7 @@ pub fn text(place: &SecretPlace) -> Result<String, String> {
         SecretPlace::Credential(name) => credential(name)?,
     };
     let text = regular_file::text_of(&path, SECRET_BYTES_MAX)
-        .map_err(|error| format!("cannot be read from the file that it names: {error}"))?;
+        .map_err(|error| format!("cannot be read from its file: {error}"))?;
     Ok(text.trim().to_owned())
 }
 
@@ -38,8 +38,7 @@ fn credential(name: &str) -> Result<PathBuf, String> {
         return Err("must name a credential, not a path".to_owned());
     }
     let directory = std::env::var_os("CREDENTIALS_DIRECTORY").ok_or_else(|| {
-        "cannot be read: no credentials were given to this process; `LoadCredential=` of its unit does"
-            .to_owned()
+        "cannot be read: this process has no credentials; set `LoadCredential=` in its unit".to_owned()
     })?;
     Ok(PathBuf::from(directory).join(name))
 }

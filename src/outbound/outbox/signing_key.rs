@@ -29,7 +29,8 @@ impl SigningKey {
         let text = secret::text(place)?;
         Self::parse(&text).ok_or_else(|| {
             format!(
-                "must lead to `{PREFIX}` and base64 of {} to {} bytes; `openssl rand -base64 32` makes such a key",
+                "must lead to `{PREFIX}` and base64 of {} to {} bytes; make one with `openssl rand -base64 \
+                    32`",
                 KEY_BYTES.start(),
                 KEY_BYTES.end()
             )

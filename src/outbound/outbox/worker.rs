@@ -23,7 +23,7 @@ impl Worker {
         name: &'static str,
         work: impl FnOnce() -> W + Send + 'static,
     ) -> Result<Self, String> {
-        let failed = |error| format!("the thread of {name} could not be started: {error}");
+        let failed = |error| format!("could not start the thread of {name}: {error}");
         let (stop, mut stopping) = watch::channel(false);
         let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {

@@ -67,7 +67,7 @@ fn bounds(declared: &Declared, checker: &mut Checker<'_>) {
         }
     }
     if declared.events.as_ref().is_some_and(Vec::is_empty) {
-        checker.at("events", "must name at least one event; without the key all are told");
+        checker.at("events", "must name at least one event; without the key all are sent");
     }
     checker.tags(&declared.tags);
 }
@@ -86,7 +86,7 @@ fn webhook(declared: &Declared, checker: &mut Checker<'_>) -> PostbackTarget {
         checker.at("method", "is for `kind = \"url\"`; webhooks are posted");
     }
     if declared.url.contains(['{', '}']) {
-        checker.at("url", "must have no macros; `kind = \"url\"` has them");
+        checker.at("url", "must have no macros; only `kind = \"url\"` has them");
     }
     if declared.secrets.is_empty() || declared.secrets.len() > KEYS_MAX {
         let wanted =

@@ -154,7 +154,7 @@ impl Follower {
 struct Intake(Arc<FollowerState>);
 
 impl Projection for Intake {
-    const TROUBLE: &'static str = "what arrives is not taken in for a postback yet; it is tried again";
+    const TROUBLE: &'static str = "cannot process new events for a postback yet; will retry";
 
     async fn fold(&mut self) -> Result<bool, CommitError> {
         let more = self.0.take_in().await;

@@ -94,7 +94,7 @@ impl PostbackKeeper {
                 let task = tokio::spawn(follower.run());
                 self.tasks.insert(name.clone(), (Arc::clone(subscription), settings.clone(), task));
             }
-            Err(cause) => error!(subscription = name, cause, "postbacks cannot be sent; tried again"),
+            Err(cause) => error!(subscription = name, cause, "cannot send postbacks; will retry"),
         }
     }
 
@@ -113,7 +113,7 @@ impl PostbackKeeper {
         let (store, in_force, runtime) = (self.store.clone(), Arc::clone(in_force), Handle::current());
         let sweeping = spawn_blocking(move || runtime.block_on(sweep(&store, &in_force)));
         if let Ok(Err(error)) = sweeping.await {
-            warn!(%error, "what is kept of postbacks could not be looked through");
+            warn!(%error, "could not scan the stored postbacks");
         }
     }
 }

@@ -74,7 +74,8 @@ pub(super) async fn send_once(subscription: &Subscription, call: Call) -> Result
     let reply = endpoint.call(call, Instant::now() + subscription.timeout).await;
     reply.map_err(|error| match error {
         CallError::ForbiddenAddress => {
-            "the host is at a private, local or reserved address; its name in `allow_addresses` of the file allows it"
+            "the host is at a private, local or reserved address; to allow it, add its name to \
+                `allow_addresses` of the file"
                 .to_owned()
         }
         error => error.to_string(),

@@ -83,11 +83,11 @@ fn every_fault_of_a_file_is_told_at_once() {
         [
             "acme.toml:1: `company` must be the name of a company, as `offerd token list` has it",
             "acme.toml:4: `timeout` must be above 0s and at most 1m, got `2m`",
-            "acme.toml:5: `events` must name at least one event; without the key all are told",
+            "acme.toml:5: `events` must name at least one event; without the key all are sent",
             "acme.toml:7: `tags.a` must have at least one value",
             "acme.toml:8: `secrets` are for `kind = \"webhook\"`; a URL is not signed",
-            "acme.toml:3: `url` has the macro `{payuot}`, which is not known; did you mean `payout`?",
-            "acme.toml:3: `url` must have its macros behind the host, in the path or the query",
+            "acme.toml:3: `url` has the unknown macro `{payuot}`; did you mean `payout`?",
+            "acme.toml:3: `url` must have its macros after the host, in the path or the query",
         ]
     );
     let faults =

@@ -57,7 +57,7 @@ impl Trial {
 pub async fn try_out(subscription: &Subscription) -> Result<Trial, String> {
     if matches!(&subscription.way, PostbackTarget::Webhook { keys, .. } if keys.is_empty()) {
         let file = subscription.file.display();
-        return Err(format!("{file}: its `secrets` cannot be read, so nothing can be signed"));
+        return Err(format!("{file}: cannot read its `secrets`, so it cannot sign"));
     }
     let message = PostbackMessage { id: ids::random().to_string(), event: event() };
     let tags = tags(subscription);

@@ -80,7 +80,7 @@ impl UrlTemplate {
         let fixed = text.split('{').next().unwrap_or_default();
         let has_host = fixed.split_once("://").is_some_and(|(_, after)| after.contains(['/', '?']));
         if text.contains('{') && !has_host {
-            faults.push("must have its macros behind the host, in the path or the query".to_owned());
+            faults.push("must have its macros after the host, in the path or the query".to_owned());
         }
         if faults.is_empty() { Ok(Self(pieces)) } else { Err(faults) }
     }
@@ -129,7 +129,7 @@ fn piece(name: &str) -> Result<TemplatePiece, String> {
     let known = MACROS.iter().position(|(known, _)| *known == name);
     known.map(TemplatePiece::Macro).ok_or_else(|| {
         let names = MACROS.iter().map(|(known, _)| *known).chain([CLIENT_TAG]);
-        format!("has the macro `{{{name}}}`, which is not known{}", did_you_mean(nearest(name, names)))
+        format!("has the unknown macro `{{{name}}}`{}", did_you_mean(nearest(name, names)))
     })
 }
 

@@ -7,7 +7,7 @@ use crate::FORMAT;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BackupFault {
     /// It is not a backup.
-    #[error("it is no backup of offerd's, or its first line is damaged")]
+    #[error("it is not a backup of offerd, or its first line is damaged")]
     Foreign,
     /// It has this version, which this build does not read.
     #[error("it is a backup of version `{0}`, this offerd reads `{VERSION}`", VERSION = VERSION)]
@@ -31,7 +31,7 @@ pub enum BackupFault {
         damage: BlockDamage,
     },
     /// It is sealed with another master key.
-    #[error("it is sealed with master key {sealed_with}, but {place} has {given}")]
+    #[error("it needs master key {sealed_with}, but {place} holds {given}")]
     WrongMasterKey {
         /// The id of the required master key.
         sealed_with: String,
@@ -49,18 +49,18 @@ pub enum BlockDamage {
     #[error("its checksum does not match")]
     Checksum,
     /// The seal does not match: someone changed or moved the block and adjusted its checksum.
-    #[error("it is not what was sealed here")]
+    #[error("it does not decrypt: it was changed or moved")]
     Seal,
     /// Its length exceeds that of any block.
-    #[error("it says to be longer than a block can be")]
+    #[error("its length exceeds that of a block")]
     Length,
     /// Its content is invalid, or invalid at this position.
-    #[error("it holds what no block holds here")]
+    #[error("it has data that no block has here")]
     Content,
     /// The file ends before or inside it.
-    #[error("the file ends before it does")]
+    #[error("the file ends inside it")]
     CutShort,
     /// The file continues after its end.
-    #[error("it is behind the end")]
+    #[error("it comes after the end")]
     Trailing,
 }

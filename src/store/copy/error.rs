@@ -12,14 +12,13 @@ pub enum CopyError {
     #[error("there is no store in {0}; name the daemon's settings by `--config FILE`")]
     NoStore(String),
     /// No master key is configured.
-    #[error(
-        "no master key is given, and both sides have to open with the one of the store: name it by `store.master_key_file`"
-    )]
+    #[error("no master key is given, and both sides need the store's: set `store.master_key_file`")]
     NoMasterKey,
     /// The target holds something else.
     #[error(
-        "{target} is not empty: {found}, and no unfinished copy of this store; nothing was changed. Where it was copied there before, that \
-         copy is whole: set `store.engine`, and start. Otherwise {}", emptied(.target)
+        "{target} is not empty: {found}, and holds no unfinished copy of this store; nothing was changed. \
+            If the store was copied there before, that copy is complete: set `store.engine`, and start. \
+            Otherwise {}", emptied(.target)
     )]
     NotEmpty {
         /// The target.
@@ -29,18 +28,19 @@ pub enum CopyError {
     },
     /// The target has an unfinished copy of another store.
     #[error(
-        "{0} has an unfinished copy of another store; nothing was changed: copy that one to its end, or {emptied}",
+        "{0} has an unfinished copy of another store; nothing was changed: finish that copy, or {emptied}",
         emptied = emptied(.0)
     )]
     OtherSource(String),
     /// The target has an unfinished copy of an earlier state of the same store.
     #[error(
-        "{0} has an unfinished copy of this store, which was written to since; nothing was changed: {emptied}, and copy it anew",
+        "{0} has an unfinished copy of this store, which has changed since; nothing was changed: {emptied}, \
+            and copy it again",
         emptied = emptied(.0)
     )]
     Changed(String),
     /// The source is itself an unfinished copy.
-    #[error("{0} has an unfinished copy of a store: copy that to its end first")]
+    #[error("{0} has an unfinished copy of a store: finish that copy first")]
     SourceUnfinished(String),
     /// An erasure in the database was interrupted.
     #[error(
@@ -55,15 +55,18 @@ pub enum CopyError {
     Alive(Vec<Uuid>),
     /// A node has joined the database during the copy.
     #[error(
-        "a node was started on the database while it was copied, so what was copied may not be all: stop it, empty the other side, and \
-         copy anew"
+        "a node was started on the database while it was copied, so the copy may be incomplete: stop the \
+            node, empty the other side, and copy again"
     )]
     Joined,
     /// A record cannot be read.
-    #[error("{0}: a copy would lose it; `offerd store salvage` makes a good store of files")]
+    #[error("{0}: a copy would lose it; make a good store of files with `offerd store salvage`")]
     Broken(BrokenRecord),
     /// A key belongs to no known tree.
-    #[error("the key `{key}` in {place} is of no tree that this offerd knows: a newer one wrote it")]
+    #[error(
+        "the key `{key}` in {place} belongs to a tree that this offerd does not know: a newer version wrote \
+            it"
+    )]
     Unknown {
         /// The key, in hexadecimal.
         key: String,

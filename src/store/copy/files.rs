@@ -111,7 +111,7 @@ impl CopySide for FilesSide {
         let damages = self.opened().records.volumes().damages.all();
         if let Some(damage) = damages.iter().find(|damage| damage.costs_records()) {
             return Err(
-                StoreError::Disk(format!("{damage}; `offerd store salvage` makes a good store")).into()
+                StoreError::Disk(format!("{damage}; make a good store with `offerd store salvage`")).into()
             );
         }
         Ok(KeyFile::of(&self.options.path).sound(master)?)

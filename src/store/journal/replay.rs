@@ -101,14 +101,14 @@ impl JournalReplay {
         let copy = directory.join(file.file_name().unwrap_or_default());
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);
         if let Err(error) = made.and_then(|()| fs::copy(file, &copy)) {
-            tracing::warn!(segment = %file.display(), %error, "a damaged segment of the journal cannot be set aside");
+            tracing::warn!(segment = %file.display(), %error, "cannot set aside a damaged journal segment");
         }
         metrics::counter!(STORE_BROKEN_RECORDS, "tree" => "journal").increment(1);
         tracing::error!(
             segment = %file.display(),
             at,
             copy = %copy.display(),
-            "a segment of the store's journal is damaged; what is whole of it was taken in, and a copy of it was set aside"
+            "a journal segment is damaged; its intact records were recovered, and a copy of it was set aside"
         );
     }
 }

@@ -42,20 +42,21 @@ pub(crate) struct Client {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DatabaseFailure {
     /// A concurrent change of the same records: the caller retries.
-    #[error("others changed the same records at the same time")]
+    #[error("another node changed the same records at the same time")]
     Conflict,
     /// A concurrent change of the keys: the caller reloads them and retries.
-    #[error("others changed the keys of the store at the same time")]
+    #[error("another node changed the keys of the store at the same time")]
     OtherKeys,
     /// Another process has ended this node.
     #[error(
-        "this node did not renew its lease in time, or was started again elsewhere, and others go on with its rate tables"
+        "this node did not renew its lease in time, or was restarted elsewhere; other nodes continue its \
+            rate tables"
     )]
     Lost,
     /// The SQLSTATE, if there is one, and the message. Never includes what was sent.
     #[error("{}", match .0 {
         Some(state) => format!("the database says: {} (SQLSTATE {state})", .1),
-        None => format!("the database cannot be asked: {}", .1),
+        None => format!("cannot query the database: {}", .1),
     })]
     Said(Option<String>, String),
 }
@@ -207,7 +208,7 @@ impl Client {
             .thread_name("store-database")
             .enable_all()
             .build()
-            .map_err(|error| format!("threads for the database cannot be started: {error}"))?;
+            .map_err(|error| format!("cannot start threads for the database: {error}"))?;
         let longest = Some(options.answer_within);
         let pool = Pool::builder(manager)
             .max_size(options.connections)
@@ -218,7 +219,7 @@ impl Client {
             .runtime(PoolRuntime::Tokio1)
             .timeouts(deadpool_postgres::Timeouts { wait: longest, create: longest, recycle: longest })
             .build()
-            .map_err(|error| format!("connections to the database cannot be kept: {error}"))?;
+            .map_err(|error| format!("cannot manage connections to the database: {error}"))?;
         Ok(Self { pool, runtime: Some(runtime), longest: options.answer_within, is_hung: Arc::default() })
     }
 
@@ -281,7 +282,7 @@ impl Client {
         });
         answered
             .recv()
-            .unwrap_or_else(|_| Err(DatabaseFailure::Said(None, "nobody asks it any more".to_owned())))
+            .unwrap_or_else(|_| Err(DatabaseFailure::Said(None, "it is no longer in use".to_owned())))
     }
 
     /// Runs a background task for the life of the client.
@@ -345,9 +346,11 @@ fn unreadable(error: &tokio_postgres::Error) -> String {
         }
         (Some(option), _) => format!("has a value of `{option}` that cannot be read; correct it or leave it out"),
         (None, Some((option, remedy))) => {
-            format!("has the option `{option}`, which is not known here; {remedy}")
+            format!("has the unknown option `{option}`; {remedy}")
         }
-        _ => "must be an address as `postgres://USER@HOST:PORT/DATABASE`, and cannot be read as one; letters of the password such as `%`, `@`, `/` and `?` are written `%25`, `%40`, `%2F` and `%3F`, and options such as `sslmode` follow one `?`".to_owned(),
+        _ => "must be an address such as `postgres://USER@HOST:PORT/DATABASE`; characters of the password \
+            such as `%`, `@`, `/` and `?` are written `%25`, `%40`, `%2F` and `%3F`, and options such as \
+            `sslmode` follow one `?`".to_owned(),
     }
 }
 

@@ -111,9 +111,7 @@ pub(super) fn open(
 /// Ends this node after a refused start.
 pub(super) fn leave(database: &Database, refused: StoreError) -> Result<(), StoreError> {
     let left = database.node.leave(&database.client);
-    left.unwrap_or_else(
-        |failure| tracing::debug!(%failure, "the lease of the database could not be given up"),
-    );
+    left.unwrap_or_else(|failure| tracing::debug!(%failure, "could not release the lease of the database"));
     Err(refused)
 }
 

@@ -87,7 +87,7 @@ impl LeasedNode {
                     Err(failure) => {
                         seen.answers_since = None;
                         node.cluster.note_silence(failure.to_string());
-                        tracing::debug!(%failure, "the lease of the database could not be renewed");
+                        tracing::debug!(%failure, "could not renew the lease of the database");
                     }
                 }
             }
@@ -158,7 +158,7 @@ impl LeasedNode {
             return Err(DatabaseFailure::Lost);
         }
         if may_end_others && connection.change(END_LAPSED, &[]).await? > 0 {
-            tracing::warn!("a node has not renewed its lease: others go on with its rate tables");
+            tracing::warn!("a node has not renewed its lease: other nodes continue its rate tables");
         }
         connection.change(FORGET_NODES, &[]).await?;
         self.look_around(connection).await
@@ -175,7 +175,7 @@ impl LeasedNode {
         // A leader leads until it ends, and an ended node never comes back.
         if !is_led && self.cluster.may_lead() && connection.change(FOLLOW, &[&self.me(), &leader]).await? > 0
         {
-            tracing::info!("this node leads");
+            tracing::info!("this node is now the leader");
             self.cluster.lead();
         }
         Ok(())

@@ -36,7 +36,7 @@ fn tables_of_another_version_are_refused_and_left_as_they_are() {
         put.unwrap();
         let error = Store::open_inline_with(&options).unwrap_err().to_string();
         let wanted =
-            format!("have version `{found}`, this offerd wants `{}`: run the offerd that", schema::KNOWN);
+            format!("have version `{found}`, this offerd needs `{}`: run the offerd that", schema::KNOWN);
         assert!(error.contains(&wanted), "{error}");
         assert_eq!(schema::version(&client).unwrap(), Some(found));
         let figures = Store::database_figures(&options).unwrap().unwrap();

@@ -123,7 +123,7 @@ impl engine::GroupWriter for DatabaseWriter {
     fn end(&mut self) {
         let ended = self.database.node.leave(&self.database.client);
         ended.unwrap_or_else(
-            |failure| tracing::warn!(%failure, "the lease of the database could not be given up"),
+            |failure| tracing::warn!(%failure, "could not release the lease of the database"),
         );
     }
 }

@@ -86,7 +86,7 @@ impl AuditGap {
     fn fault(self) -> String {
         let wanted = self.after + 1;
         match self.next == wanted {
-            true => format!("record {wanted} does not follow from the one before it, which was changed"),
+            true => format!("record {wanted} does not match the one before it, which was changed"),
             false => format!("record {wanted} is missing or cannot be read"),
         }
     }
@@ -187,7 +187,7 @@ impl Chain {
         let begins_anew = |record: &AuditRecord| record.previous == BEGINNING;
         self.fault = match &record {
             _ if found < wanted => Some(format!("record {wanted} is missing or cannot be read")),
-            None => Some(format!("record {found} is no record")),
+            None => Some(format!("record {found} is not a valid record")),
             Some(record) if record.number != found => {
                 Some(format!("record {found} is record {} in another place", record.number))
             }

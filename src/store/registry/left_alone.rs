@@ -103,7 +103,7 @@ impl OptOuts {
             }
         };
         if !check.contains(&key.kept(CHECKED)) {
-            return Self::Locked(locked(&format!("`{}` is another one's", file.display())));
+            return Self::Locked(locked(&format!("`{}` belongs to another key", file.display())));
         }
         let kinds = lists.into_iter().filter(|(name, _)| name != CHECK && name != SALVAGED);
         Self::Known(key, kinds.map(|(_, list)| list).collect())
@@ -134,21 +134,26 @@ impl OptOuts {
 }
 
 /// Message: damage may have cost entries of suppression lists, and the remedy.
-pub const MAY_LACK: &str = "the store is damaged where its suppression lists lie, so that some of who asked to be left alone may be lost. Until \
-                            then nobody is asked about anybody; `offerd store check` names what is damaged, and `offerd store salvage` makes a \
-                            whole store";
+pub const MAY_LACK: &str = "the store is damaged where its suppression lists are, so some opt-outs may be \
+    lost. Until that is repaired, no partner is asked; `offerd store check` names the damage, and `offerd \
+    store salvage` makes a whole store";
 
 /// Message: why the key cannot be used, and the remedy.
 fn locked(why: &str) -> String {
     format!(
-        "the key of who asked to be left alone cannot be used: {why}; put the file back, or name it as `store.suppression_key_file`; nodes that share a database need the same file each. Until then nobody is asked about anybody; `offerd suppressions remove {EVERYWHERE}` ends the list"
+        "the key of the opt-out list cannot be used: {why}; put the file back, or name it as \
+            `store.suppression_key_file`; nodes that share a database each need the same file. Until then \
+            no partner is asked; `offerd suppressions remove {EVERYWHERE}` ends the list"
     )
 }
 
 /// Message: the record that identifies the key is lost, and the remedy.
 fn unmarked(file: &str) -> String {
     format!(
-        "the store is damaged: of the list of who asked to be left alone the record is lost that shows which key is the right one, so that {file} may be it or not. Until then nobody is asked about anybody; `offerd store salvage` takes the record from a backup, or `offerd suppressions confirm` takes that key as the right one"
+        "the store is damaged: the record that identifies the key of the opt-out list is lost, so {file} \
+            may be the right key or not. Until that is settled, no partner is asked; `offerd store salvage` \
+            takes the record from a backup, or `offerd suppressions confirm` accepts that key as the right \
+            one"
     )
 }
 
@@ -176,10 +181,15 @@ impl SuppressionDoubt {
     pub(crate) fn of_time(until_ms: i64) -> Self {
         match DateTime::from_timestamp_millis(until_ms).filter(|_| until_ms > 0) {
             None => Self::MayBeLost(
-                "a salvage could not show that the suppression lists are whole: some of who asked to be left alone may be lost. Until then nobody is asked about anybody; salvage the damaged store again with `--backup FILE`, or add whom you know of, and `offerd suppressions confirm` takes the lists as they are".to_owned(),
+                "a salvage could not prove that the suppression lists are complete: some opt-outs may be \
+                    lost. Until that is settled, no partner is asked; salvage the damaged store again with \
+                    `--backup FILE`, or add the people you know of, then accept the lists with `offerd \
+                    suppressions confirm`"
+                    .to_owned(),
             ),
             Some(since) => Self::OfBackup(format!(
-                "the suppression lists were salvaged with those of the backup of {}: who was added to them later may be lost; add whom you know of, then `offerd suppressions confirm`",
+                "the suppression lists were salvaged with those of the backup of {}: people added later may \
+                    be missing; add those you know of, then run `offerd suppressions confirm`",
                 since.format("%Y-%m-%dT%H:%M:%SZ")
             )),
         }
@@ -352,7 +362,10 @@ mod tests {
         assert!(matches!(read(), OptOuts::Locked(_)));
         MasterKey::create(&file).unwrap();
         let OptOuts::Locked(told) = read() else { panic!("it is another key") };
-        assert!(told.contains("another one's") && told.contains("suppressions remove everywhere"), "{told}");
+        assert!(
+            told.contains("belongs to another key") && told.contains("suppressions remove everywhere"),
+            "{told}"
+        );
         assert!(leave_alone(&store, &file, SuppressionKind::Email, &[other]).await.is_err());
         std::fs::rename(&lent, &file).unwrap();
 
@@ -369,7 +382,10 @@ mod tests {
             let keys = store.keys(Tree::Suppressions, format!("{CHECK}\0")).unwrap();
             store.remove_all(Tree::Suppressions, &keys[kept..]).await.unwrap();
             let OptOuts::Locked(told) = read() else { panic!("nobody knows whose key it is") };
-            assert!(told.contains("the store is damaged") && !told.contains("another one's"), "{told}");
+            assert!(
+                told.contains("the store is damaged") && !told.contains("belongs to another key"),
+                "{told}"
+            );
             assert!(told.contains("suppressions confirm") && damage(&store).unwrap().is_some(), "{told}");
             assert!(confirm(&store, &file).await.unwrap() && !confirm(&store, &file).await.unwrap());
             assert!(read().has_any(SuppressionKind::Email, [&asked]) && damage(&store).unwrap().is_none());

@@ -123,7 +123,7 @@ impl Pauses {
                     let pause = Pause::of_key(&broken.key_bytes())?;
                     tracing::warn!(
                         partner = pause.partner,
-                        "a pause cannot be read, and holds; `offerd partners resume` ends it"
+                        "cannot read a pause, so it stays in force; end it with `offerd partners resume`"
                     );
                     Some(Ok(pause))
                 }

@@ -37,7 +37,7 @@ pub fn copy_elsewhere(
     let segment = |name: &String| FileDamage {
         volume: None,
         file: format!("journal/{name}"),
-        what: DamageKind::Unusable("some of it is damaged; what is whole of it was taken in".to_owned()),
+        what: DamageKind::Unusable("parts of it are damaged; the intact records were recovered".to_owned()),
     };
     let aside = |name: String| FileDamage {
         volume: None,

@@ -110,10 +110,10 @@ pub enum SalvageError {
     #[error(transparent)]
     LeftOver(LeftOver),
     /// No master key is configured.
-    #[error("the store is sealed, and no master key is given: {GIVE}", GIVE = GIVE)]
+    #[error("the store is encrypted, and no master key is given: {GIVE}", GIVE = GIVE)]
     NoMasterKey,
     /// The file of the store's keys is lost, and no backup is given.
-    #[error("`{0}` is lost, and without it nothing of a person can be read: give a backup, which has it")]
+    #[error("`{0}` is lost, and without it no personal data can be read: give a backup, which has it")]
     KeysLost(PathBuf),
     /// The backup is of another store.
     #[error("the backup is of another store")]
@@ -175,7 +175,7 @@ pub fn salvage(
     let of_backup = || Some(restored.as_ref()?.opened.records.sealing().key_file_text(&master));
     let keys = keys.or_else(of_backup).ok_or_else(lost)?;
     KeyFile::of(&new.path).restore(&keys).map_err(StoreError::Sealing)?;
-    tell(PhaseProgress::begins("finding what is there", None));
+    tell(PhaseProgress::begins("looking for records", None));
     let mut opened = open::open_with(&new, Some(master))?;
     if salvaged.keys_of_backup && is_sealed_otherwise(&opened) {
         return Err(SalvageError::OtherStore);
@@ -183,7 +183,7 @@ pub fn salvage(
     let damaged = salvaged.damaged_volumes();
     let mut lists = SalvagedLists::of(&opened, damaged.contains(&BASE) || !salvaged.journal.is_empty())?;
     if let Some(restored) = &restored {
-        tell(PhaseProgress::begins("taking in what the backup has", None));
+        tell(PhaseProgress::begins("reading the backup's records", None));
         lists.note_backup(restored)?;
         let old = &restored.opened.records;
         Rescue::new(old, &mut opened, &damaged, salvaged.keys_of_backup)?
@@ -324,7 +324,8 @@ fn record_in_audit(
     if !is_damaged && gaps.is_empty() && salvaged.journal.is_empty() && commit.writes.is_empty() {
         return Ok(());
     }
-    let reason = "the store was damaged; records of the audit may be lost where the gaps are, and behind the last one before this";
+    let reason =
+        "the store was damaged; audit records may be missing at the gaps and after the last one before this";
     let (key, record) = audit::salvage_record(last.as_ref(), who, reason, gaps.clone());
     salvaged.audit_gaps = gaps;
     new.committer.execute_all(&[commit.put(Tree::Audit, key, record)])

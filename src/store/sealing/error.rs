@@ -17,7 +17,7 @@ pub enum SealingError {
     #[error("{0}")]
     MasterKey(MasterKeyError),
     /// No master key is configured, and the store is sealed with one.
-    #[error("`{path}` is sealed with master key {sealed_with}, and none is given: {GIVE}", GIVE = GIVE)]
+    #[error("`{path}` needs master key {sealed_with}, and none is given: {GIVE}", GIVE = GIVE)]
     NoMasterKey {
         /// The file of the store's keys.
         path: PathBuf,
@@ -25,7 +25,7 @@ pub enum SealingError {
         sealed_with: String,
     },
     /// Another master key is configured.
-    #[error("`{path}` is sealed with master key {sealed_with}, but {place} has {given}: {GIVE}", GIVE = GIVE)]
+    #[error("`{path}` needs master key {sealed_with}, but {place} holds {given}: {GIVE}", GIVE = GIVE)]
     WrongMasterKey {
         /// The file of the store's keys.
         path: PathBuf,
@@ -38,7 +38,8 @@ pub enum SealingError {
     },
     /// The store has records, but the file of its keys is gone.
     #[error(
-        "`{0}` is gone, and without it nothing of a person can be read: `offerd store salvage` takes it from a backup"
+        "`{0}` is missing, and without it no personal data can be read: restore it from a backup with \
+            `offerd store salvage`"
     )]
     NoKeys(PathBuf),
     /// The file of the store's keys has another format.
@@ -50,10 +51,10 @@ pub enum SealingError {
         found: u32,
     },
     /// The file of the store's keys is damaged.
-    #[error("`{0}` is not as it was written: `offerd store salvage` takes it from a backup")]
+    #[error("`{0}` is damaged: restore it from a backup with `offerd store salvage`")]
     Damaged(PathBuf),
     /// Another process has replaced the keys of the store meanwhile.
-    #[error("others have replaced the keys of the store meanwhile")]
+    #[error("another node has replaced the keys of the store meanwhile")]
     Replaced,
     /// The file of the store's keys cannot be read or written.
     #[error("{}", unusable(path, error))]

@@ -135,8 +135,9 @@ impl MasterKey {
         tracing::warn!(
             file = %file.display(),
             id = self.id(),
-            "made a master key beside the store; move it where a copy of this disk does not hold it, and name that place \
-             as store.master_key_file, or give it as {VARIABLE} or as the systemd credential {CREDENTIAL}"
+            "created a master key beside the store; move it off this disk, so that a copy of the disk does \
+                not include it, and name its place as store.master_key_file, or give it as {VARIABLE} or as \
+                the systemd credential {CREDENTIAL}"
         );
     }
 

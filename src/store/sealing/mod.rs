@@ -380,7 +380,7 @@ impl Sealing {
     /// Whether the keys have changed, after reloading them. Only called when a key was not found.
     fn are_others(&self) -> bool {
         self.refresh().unwrap_or_else(|error| {
-            tracing::warn!(%error, "it cannot be seen whether the keys of the store are others by now");
+            tracing::warn!(%error, "cannot check whether another node changed the keys of the store");
             false
         })
     }

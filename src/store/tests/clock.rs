@@ -75,7 +75,7 @@ fn a_step_ahead_by_minutes_is_followed_and_a_longer_one_when_it_has_stayed() {
     assert_eq!(arrivals.now_us(), NOW + 11 * MINUTE);
     assert_eq!(arrivals.standing(), ClockStanding::Ahead(us(4 * YEAR - 11 * MINUTE)));
     machine.pass(DAY - 1);
-    assert_eq!(arrivals.now_us(), NOW + 11 * MINUTE + DAY - 1, "they run on");
+    assert_eq!(arrivals.now_us(), NOW + 11 * MINUTE + DAY - 1, "advance at half its pace");
     machine.pass(1);
     assert_eq!((arrivals.now_us(), arrivals.standing()), (NOW + 4 * YEAR + DAY, ClockStanding::Followed));
 }

@@ -22,8 +22,8 @@ pub(crate) fn name(volume: Number, number: FileNumber) -> String {
 /// The error message for a file that was deleted while open, with the remedy.
 pub(crate) fn gone(file: &str) -> String {
     format!(
-        "`{file}` is gone, or another file has its name: move it back, or stop the daemon and give `offerd store salvage`; nothing is \
-         acknowledged until then"
+        "`{file}` is missing, or another file has its name: move it back, or stop the daemon and run \
+            `offerd store salvage`; offerd acknowledges nothing until then"
     )
 }
 

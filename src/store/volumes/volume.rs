@@ -42,7 +42,7 @@ impl Volume {
     /// notes the damage it meets.
     pub(crate) fn open(files: VolumeFiles, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<Self> {
         let kept = VolumeIndex::open_closed(options).unwrap_or_else(|DiskError(why)| {
-            tracing::warn!(volume = files.volume, %why, "an index of the store is made anew");
+            tracing::warn!(volume = files.volume, %why, "rebuilding an index of the store");
             None
         });
         let (index, partial) = match kept {
@@ -134,7 +134,7 @@ impl Drop for Volume {
             return;
         }
         if let Err(error) = self.index.close() {
-            tracing::warn!(%error, "an index of the store is made anew at the next start");
+            tracing::warn!(%error, "the next start rebuilds an index of the store");
         }
     }
 }

@@ -53,7 +53,7 @@ fn an_address_of_a_database_says_what_of_it_is_not_read() {
     }
     // What is not known may be a part of the password, and is not shown.
     let said = check("postgres://offerd@db.example/offerd?s3cret=1");
-    assert!(said.contains("must be an address as `postgres://"), "{said}");
+    assert!(said.contains("must be an address such as `postgres://"), "{said}");
 }
 
 /// A server that shows an authority's certificate as its own, as `openssl req -x509` makes one; and that certificate.

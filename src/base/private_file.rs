@@ -49,30 +49,31 @@ pub fn read(path: &Path) -> Result<Option<(File, Vec<u8>)>, String> {
         Ok(file) => file,
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
         Err(Errno::LOOP) => {
-            return Err(format!("`{place}` is a symbolic link, which offerd never makes; {AGAIN}"));
+            return Err(format!("`{place}` is a symbolic link, which offerd never creates; {AGAIN}"));
         }
         Err(Errno::ACCESS | Errno::PERM) => {
             return Err(format!(
-                "`{place}` can be read only by the user that the daemon runs as; go on as that user"
+                "only the user that the daemon runs as can read `{place}`; run this as that user"
             ));
         }
         Err(error) => return Err(format!("`{place}` cannot be read: {error}")),
     };
     let found = fstat(&file).map_err(|error| format!("`{place}` cannot be read: {error}"))?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return Err(format!("`{place}` is no file, and offerd has not made it; {AGAIN}"));
+        return Err(format!("`{place}` is not a file, so offerd did not create it; {AGAIN}"));
     }
     let (user, owner) = (geteuid().as_raw(), found.st_uid);
     if !may_be_of(owner, user, path) {
         return Err(format!(
             "`{place}` belongs to another user (uid {owner}) than this command's (uid {user}), who may have \
-                made it up; run this as the user that the daemon runs as, or {AGAIN}"
+                forged it; run this as the user that the daemon runs as, or {AGAIN}"
         ));
     }
     if found.st_mode & OTHERS != 0 {
         let mode = found.st_mode & 0o777;
         return Err(format!(
-            "`{place}` is open to other users (mode {mode:o}, wanted {OWN:o}), so it proves nothing; {AGAIN}"
+            "`{place}` is open to other users (mode {mode:o}, wanted {OWN:o}), so it cannot be trusted; \
+                {AGAIN}"
         ));
     }
     let (file, mut bytes) = (File::from(file), Vec::new());
@@ -82,7 +83,7 @@ pub fn read(path: &Path) -> Result<Option<(File, Vec<u8>)>, String> {
 }
 
 /// The remedy for a file that cannot be trusted.
-const AGAIN: &str = "remove it and start the daemon again, which makes it anew";
+const AGAIN: &str = "remove it and restart the daemon, which recreates it";
 
 /// Whether the user owns the file. Root also accepts files of the owner of the directory.
 fn may_be_of(owner: u32, user: u32, path: &Path) -> bool {

@@ -38,7 +38,7 @@ pub fn open(file: &Path) -> io::Result<File> {
     let opened = OpenOptions::new().read(true).custom_flags(nonblocking).open(file)?;
     match opened.metadata()?.is_file() {
         true => Ok(opened),
-        false => Err(refused("it is no regular file".to_owned())),
+        false => Err(refused("it is not a regular file".to_owned())),
     }
 }
 
@@ -51,7 +51,7 @@ fn refused(message: String) -> io::Error {
 /// # Errors
 /// Like [`bytes_of`], or if it is not UTF-8.
 pub fn text_of(file: &Path, most: u64) -> io::Result<String> {
-    let no_text = |_| io::Error::new(ErrorKind::InvalidData, "it is no text in UTF-8");
+    let no_text = |_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text");
     let mut text = String::from_utf8(bytes_of(file, most)?).map_err(no_text)?;
     if text.starts_with('\u{feff}') {
         text.drain(..'\u{feff}'.len_utf8());
@@ -74,7 +74,7 @@ mod tests {
         std::os::unix::fs::symlink("/dev/zero", at("zero")).unwrap();
         fs::create_dir(at("room")).unwrap();
         for name in ["pipe", "room", "zero"] {
-            assert_eq!(text_of(&at(name), 9).unwrap_err().to_string(), "it is no regular file", "{name}");
+            assert_eq!(text_of(&at(name), 9).unwrap_err().to_string(), "it is not a regular file", "{name}");
         }
     }
 
@@ -91,6 +91,6 @@ mod tests {
         fs::write(&file, "\u{feff}a").unwrap();
         assert_eq!(text_of(&file, 4).unwrap(), "a");
         fs::write(&file, [0xff]).unwrap();
-        assert_eq!(text_of(&file, 4).unwrap_err().to_string(), "it is no text in UTF-8");
+        assert_eq!(text_of(&file, 4).unwrap_err().to_string(), "it is not UTF-8 text");
     }
 }

@@ -184,13 +184,13 @@ const FIGURES: [NodeComparison; 3] = [
     (
         "nodes have different partner files",
         |told| &told.book,
-        "give all the same files, and `offerd reload` each",
+        "give all nodes the same files, and run `offerd reload` on each",
     ),
-    ("nodes are of different versions", |told| &told.version, "go on with the upgrade"),
+    ("nodes run different versions", |told| &told.version, "finish the upgrade"),
     (
         "nodes differ in `api.base_url`",
         |told| &told.settings,
-        "set the same on all, or the addresses that one answers lead elsewhere than those of another",
+        "set the same on all, so that their answers contain the same addresses",
     ),
 ];
 
@@ -203,7 +203,7 @@ fn differences(alive: &[LiveNode<'_>]) -> Vec<String> {
     let declared = |name: &String| {
         let known =
             alive.iter().filter_map(|(node, told)| Some((node.name(), told.alike.get(name)?.as_str())));
-        let why = "give all the same, and `offerd reload` each, or start it again";
+        let why = "give all nodes the same, and run `offerd reload` on each, or restart it";
         (format!("nodes have different {name}"), known.collect(), why)
     };
     let all = FIGURES.into_iter().map(figure).chain(names.into_iter().map(declared));
@@ -224,7 +224,7 @@ fn same_names(alive: &[LiveNode<'_>]) -> Vec<String> {
     }
     let told = |(name, count): (&str, usize)| {
         format!(
-            "{count} nodes are called {name}: give each another `store.postgres.node_name`, so that it can be told which is which"
+            "{count} nodes are called {name}: give each its own `store.postgres.node_name` to tell them apart"
         )
     };
     named.into_iter().filter(|(_, count)| *count > 1).map(told).collect()
@@ -239,10 +239,13 @@ fn troubles((node, told): LiveNode<'_>) -> Vec<String> {
     let clock = (told.clock_ahead_ms.abs() > CLOCK_OFF_MS).then(|| {
         let (ms, way) =
             (told.clock_ahead_ms.abs(), if told.clock_ahead_ms > 0 { "ahead of" } else { "behind" });
-        format!("the clock of {name} is {ms} ms {way} the database's: see to its time service")
+        format!("the clock of {name} is {ms} ms {way} the database's: check its time service")
     });
     let alone = (!told.has_base_url).then(|| {
-        format!("{name} has no `api.base_url`: the addresses that it answers lead to itself alone, so set the one of all nodes")
+        format!(
+            "{name} has no `api.base_url`: the addresses in its answers lead only to itself; set the \
+            address of all nodes"
+        )
     });
     [lapsed, silent, clock, alone].into_iter().flatten().collect()
 }
@@ -250,8 +253,8 @@ fn troubles((node, told): LiveNode<'_>) -> Vec<String> {
 /// The warning about the settings of a node that is about to start, if any.
 pub fn remark(settings: &Settings) -> Option<String> {
     (settings.store.database().is_some() && settings.api.base_url.is_none()).then(|| {
-        "`store.engine` is `postgres`, and `api.base_url` is not set: the addresses that this node answers lead to itself alone; set the \
-         one under which clients reach all nodes"
+        "`store.engine` is `postgres`, and `api.base_url` is not set: the addresses in this node's answers \
+            lead only to itself; set the address at which clients reach all nodes"
             .to_owned()
     })
 }
@@ -333,7 +336,7 @@ mod tests {
             (|told| told.name = "one".to_owned(), "2 nodes are called one"),
             (
                 |told| drop(told.alike.insert("postbacks".to_owned(), "t".to_owned())),
-                "nodes have different postbacks: one s, two t; give all the same",
+                "nodes have different postbacks: one s, two t; give all nodes the same",
             ),
             (|told| told.asks_nobody = Some("no key".to_owned()), "two asks no partner: no key"),
         ];

@@ -263,7 +263,7 @@ impl Prefills {
         };
         if let Err(failure) = self.store.forget_passed(Tree::Prefills, is_wanted).await {
             self.has_ended.store(true, Ordering::Relaxed);
-            error!(%failure, "the keys of prefills that have ended could not be destroyed; it is tried again");
+            error!(%failure, "could not destroy the keys of expired prefills; will retry");
         }
     }
 

@@ -167,8 +167,8 @@ impl<T: ToSchema> PartialSchema for FeedPage<T> {
     fn schema() -> RefOr<Schema> {
         let next =
             "Where the next page is; always carries a `timestamp`, or in the newer form a `paginationToken`.";
-        let token = "The `paginationToken` of `nextUrl`; told by the newer form always.";
-        let more = "Whether there is something at `nextUrl` now; otherwise come back in an hour.";
+        let token = "The `paginationToken` of `nextUrl`; always present in the newer form.";
+        let more = "Whether `nextUrl` has something now; otherwise retry in an hour.";
         let plain = |kind, about| ObjectBuilder::new().schema_type(kind).description(Some(about)).into();
         let object = schema::object([
             ("nextUrl", plain(Type::String, next), true),

@@ -68,7 +68,7 @@ impl BodyFaults {
         if self.errors.len() < Self::MAX {
             self.errors.push(ApiError::at(path.to_string(), ErrorType::Malformed, fault.0));
         } else if self.errors.len() == Self::MAX {
-            let message = format!("there are more faults; the first {} are listed", Self::MAX);
+            let message = format!("more faults follow; the first {} are listed", Self::MAX);
             self.errors.push(ApiError::new(ErrorType::Malformed, message));
         }
     }

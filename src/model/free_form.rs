@@ -37,7 +37,7 @@ impl PartialSchema for ClientTags {
         ObjectBuilder::new()
             .schema_type(Type::Object)
             .description(Some(
-                "Values under keys of the client's own choosing, by which it tells its leads apart.",
+                "Values under keys of the client's own choosing, for example to tell its leads apart.",
             ))
             .additional_properties(Some(values))
             .into()

@@ -199,7 +199,8 @@ fn cents(name: &str, text: &str) -> Result<Value, &'static str> {
     let is_amount = name == "amountInCents";
     if text.contains(['e', 'E']) && text.parse::<f64>().is_ok() {
         return Err(
-            "must not have an exponent, since whatever wrote it has rounded the number; write out its digits",
+            "must not have an exponent, since the program that wrote it has rounded the number; write out \
+                its digits",
         );
     }
     if is_amount && text.split_once('.').is_some_and(|(_, decimals)| decimals != "0") {

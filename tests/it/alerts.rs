@@ -417,14 +417,14 @@ fn every_fault_of_the_settings_is_told_at_once_with_its_line() {
             alerts list`; did you mean `OfferdNoLeads`?",
         "offerd.toml:4: `alerts.waits.OfferdSlow` names `OfferdSlow`, which is no alert",
         "offerd.toml:7: `alerts.webhooks.ops.secret` cannot be read from its file: No such file",
-        "offerd.toml:8: `alerts.webhooks.ops.ca_file` cannot be read: it is no regular file",
+        "offerd.toml:8: `alerts.webhooks.ops.ca_file` cannot be read: it is not a regular file",
         "offerd.toml:10: `alerts.webhooks.none.bearer` must be a `file` or a `credential`, not both",
         "offerd.toml:9: `alerts.webhooks.none.url` must be set, or else `url_from`, and not both",
         "offerd.toml:13: `alerts.mail.tls` must be `starttls` or `tls`, unless the server is on loopback",
         "offerd.toml:14: `alerts.mail.from` must be a mail address, got `us`",
         "offerd.toml:15: `alerts.mail.to` must be set where a `server` is",
         "offerd.toml:16: `alerts.mail.password` is set and `user` is not: they go together",
-        "offerd.toml:16: `alerts.mail.password` cannot be read from its file: it is no regular file",
+        "offerd.toml:16: `alerts.mail.password` cannot be read from its file: it is not a regular file",
     ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
@@ -476,7 +476,7 @@ fn a_file_that_would_be_waited_for_is_refused_wherever_settings_name_one() {
         "`products.loan.http.secrets.key`",
         "`products.loan.http.wire.authorities`",
     ] {
-        let is_told = |line: &&str| line.contains(key) && line.contains("it is no regular file");
+        let is_told = |line: &&str| line.contains(key) && line.contains("it is not a regular file");
         assert!(text.lines().any(|line| is_told(&line)), "{key}: {text}");
     }
 }

@@ -52,7 +52,7 @@ async fn only_who_is_chosen_by_its_bid_is_sent_the_person_and_the_bid_pays() {
     let why = String::from_utf8_lossy(&why.stdout).into_owned();
     for said in [
         "its bid of $9.50 was taken",
-        "its bid of $4.20 is number 2 of the bids, and only the best is sent the lead",
+        "its bid of $4.20 is number 2 of the bids, and only the best gets the lead",
         "its bid of $1.00 is below its floor of $5.00",
         "none, loan   has nothing for this lead",
     ] {
@@ -119,7 +119,7 @@ async fn nobody_is_posted_twice_when_the_daemon_is_killed_before_the_post_is_ans
     assert_eq!(posts(&far).len(), 1);
     let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
     let why = String::from_utf8_lossy(&why.stdout).into_owned();
-    assert!(why.contains("was sent the lead before a restart, and what it answered is not known"), "{why}");
+    assert!(why.contains("was sent the lead before a restart; its answer is unknown"), "{why}");
 }
 
 #[tokio::test]
@@ -134,9 +134,9 @@ async fn nobody_is_posted_twice_for_other_tables_of_the_same_lead_also_of_tables
     };
     let at_once = tokio::join!(table(), table(), table());
     let tables = [at_once.0, at_once.1, at_once.2, table().await];
-    let told = tables.iter().filter(|table| {
-        explained(&daemon, table).contains("it was sent the lead before, for another rate table")
-    });
+    let told = tables
+        .iter()
+        .filter(|table| explained(&daemon, table).contains("it already got the lead for another rate table"));
     assert_eq!(told.count(), 3, "{}", daemon.log());
     assert_eq!(posts(&far).len(), 1);
     let sold =
@@ -186,9 +186,10 @@ async fn why_a_bid_is_not_taken_is_told_as_it_was() {
     let why = explained(&daemon, &table);
     for said in [
         "was not sent the lead: its bid was not chosen",
-        "its bid of $6.00 is number 2 of the bids, behind 1 of the same height that stood before it at the table, and only the best is sent the lead",
+        "its bid of $6.00 is number 2 of the bids, behind 1 of equal height from earlier seats, and only \
+            the best gets the lead",
         "its bid, without a price, is below its floor of $5.00",
-        "its bid of $50.00 came when it was decided who is sent the lead",
+        "its bid of $50.00 came after the best bids were chosen",
     ] {
         assert!(why.contains(said), "{said} is not in {why}");
     }
@@ -306,7 +307,7 @@ async fn who_is_posted_when_its_offers_are_shown_is_posted_then_and_once_also_ov
     let table = daemon.submit(sample("personal_loan")).await.json();
     let uuid = table["uuid"].as_str().unwrap();
     // An operator who looks on shows the table to nobody.
-    let waiting = "its bid of $9.50 was taken, and it is sent the lead once its offers are shown";
+    let waiting = "its bid of $9.50 was taken, and it gets the lead once its offers are shown";
     explains(&daemon, &table, waiting, 2).await;
     let daemon = daemon.kill().start().await;
     assert_eq!((posts(&glad).len(), posts(&picky).len()), (0, 0));
@@ -373,5 +374,5 @@ async fn a_post_of_shown_offers_that_a_kill_leaves_unanswered_is_not_made_again(
     far.until(|received| received.iter().filter(|one| one.head.starts_with("POST /post")).count() >= 2).await;
     assert_eq!(posts(&far).len(), 2, "one for each lead");
     let why = explained(&daemon, &table);
-    assert!(why.contains("whether it took the lead is not known: its answer has not come"), "{why}");
+    assert!(why.contains("it is unknown whether it took the lead: no answer has arrived"), "{why}");
 }

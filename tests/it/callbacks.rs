@@ -25,7 +25,7 @@ async fn one_that_only_calls_without_its_signature_has_not_answered_and_is_told_
     );
     let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
     let why = String::from_utf8_lossy(&why.stdout).into_owned();
-    assert!(why.contains("the partner has called, but not signed as `verify` wants it"), "{why}");
+    assert!(why.contains("the partner called back without the signature that `verify` requires"), "{why}");
 }
 
 #[tokio::test]

@@ -336,14 +336,14 @@ async fn a_comparison_is_a_table_a_file_for_spreadsheets_or_a_page() {
     drawn(&daemon).await;
     let text = |words: &[&str]| String::from_utf8(daemon.command(words).stdout).unwrap();
     let table = text(&["experiment", "compare", "narrow"]);
-    assert!(table.contains("more leads of each would tell"), "{table}");
+    assert!(table.contains("more leads per variant"), "{table}");
     let csv = text(&["experiment", "compare", "narrow", "--format", "csv"]);
     let heading = "variant,leads,figure,total,value,difference,low,high,differs,leadsMissing\ncontrol,";
     assert!(csv.starts_with(heading), "{csv}");
     let page = format!("{}/console/experiments?rule=narrow", daemon.admin);
     let page = daemon.request_with(Method::GET, &page, "", &[("cookie", daemon.signed_in().await)], "").await;
     let page = String::from_utf8_lossy(&page.body).into_owned();
-    assert!(page.contains("against its control") && page.contains("more leads of each would tell"), "{page}");
+    assert!(page.contains("against its control") && page.contains("more leads per variant"), "{page}");
 
     let url = format!("{}/experiments/narrow", daemon.admin);
     assert_eq!(daemon.request(Method::GET, &url, "", "").await.status, 401);
@@ -403,7 +403,7 @@ async fn every_fault_of_every_file_is_told_at_once() {
         "`variants[1].name` must be lower-case letters",
         "`variants[1].ranking` must be a ranking of the settings",
         "`variants[1].partners[0]` names `bnak`, which is no partner; did you mean `bank`?",
-        "`variants[1].without_partners` does not go with `partners`",
+        "`variants[1].without_partners` conflicts with `partners`",
         "`variants[2].percent` must be at least 0.0001",
         "`variants[3].percent` must be at least 0.0001 and below 100, of a hundred leads, got NaN",
         "`variants` must leave leads for the control",
@@ -432,7 +432,7 @@ async fn rules_that_change_the_same_thing_of_the_same_leads_are_refused() {
     let overlapping = plan(&[("one", without_bank()), ("two", companies("Live"))]);
     let told = overlapping.command(&["check"]).output().unwrap();
     let told = String::from_utf8(told.stderr).unwrap();
-    assert!(told.contains("changes the partners of leads of which `one` may change it too"), "{told}");
+    assert!(told.contains("changes the partners of leads that `one` may change too"), "{told}");
     let apart = plan(&[("one", companies("One")), ("two", companies("Live"))]);
     let told = apart.command(&["check"]).output().unwrap();
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));

@@ -163,7 +163,7 @@ async fn who_is_strict_is_told_of_a_sandbox_value_that_brings_nothing_about() {
     let wrong = [1, 2, 3].map(|nth| format!("clientTags.sandbox[{nth}]"));
     assert_eq!(refused.attributes(), wrong);
     let message = refused.json()[2]["message"].clone();
-    assert_eq!(message, "names a partner that is not there: before the = must be a partner's key");
+    assert_eq!(message, "names an unknown partner: the part before the = must be a partner's key");
     for value in ["slow", "timed_out", "declined:low_fico"] {
         assert!(refused.json()[0]["message"].as_str().unwrap().contains(value), "{refused:?}");
     }

@@ -65,7 +65,7 @@ async fn one_that_is_still_at_work_at_its_deadline_has_run_out_of_time() {
     let daemon = Daemon::with_partners(vec![slow_lender(&far, "2s")]).start().await;
     let table = daemon.submit_blocking(sample("personal_loan")).await.json();
     assert_eq!(table["pendingResponses"], json!([]), "{table}");
-    daemon.logged("the partner was still at work, and there is no time to ask again").await;
+    daemon.logged("the partner was still working, and no time is left to ask again").await;
 }
 
 #[tokio::test]

@@ -65,7 +65,7 @@ fn each_failure_is_one_sentence_with_the_next_step() {
         assert_eq!(told.lines().count(), 1, "{command:?}: {told}");
     }
     let told = stderr(&plan.command(&["--config", "nofile.toml", "check"]).output().unwrap());
-    assert!(told.contains("nofile.toml: cannot be read") && told.contains("or leave both out"), "{told}");
+    assert!(told.contains("nofile.toml: cannot be read") && told.contains("or omit both"), "{told}");
 }
 
 const SAMPLE_CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/partners");

@@ -153,7 +153,7 @@ fn what_is_no_directory_or_no_file_is_refused_by_its_name_and_never_waited_for()
     ] {
         let output = plan.command(command).env_remove("OFFERD_CONFIG").output().unwrap();
         let told = stderr(&output);
-        assert!(told.contains("it is no regular file") && told.contains(&pipe), "{command:?}: {told}");
+        assert!(told.contains("it is not a regular file") && told.contains(&pipe), "{command:?}: {told}");
     }
 }
 

@@ -647,7 +647,7 @@ async fn who_was_removed_is_kept_out_where_strangers_are_let_in_and_nobody_sets_
 #[test]
 fn a_proxy_that_anybody_could_play_is_no_setting() {
     for (proxy, told) in [
-        (r#"{ header = "x-user", from = [] }"#, "`from` must hold"),
+        (r#"{ header = "x-user", from = [] }"#, "`from` must list"),
         (r#"{ header = "cookie", from = ["10.0.0.5"] }"#, "`header` must be one"),
         (r#"{ header = "connection", from = ["10.0.0.5"] }"#, "`header` must be one"),
         (r#"{ header = "x-user", from = ["0.0.0.0/0", "::/0"] }"#, "no network wider than /8"),

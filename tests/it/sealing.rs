@@ -341,7 +341,7 @@ async fn a_pending_table_of_an_erased_lead_ends_and_is_not_recovered() {
     let daemon = daemon.kill().start().await;
     assert_eq!(daemon.rate_table(table["uuid"].as_str().unwrap()).await.status, 404);
     let log = daemon.log();
-    assert!(!log.contains("pending rate tables go on") && !log.contains("ERROR"), "{log}");
+    assert!(!log.contains("continuing pending rate tables") && !log.contains("ERROR"), "{log}");
 }
 
 #[tokio::test]

@@ -109,7 +109,7 @@ async fn a_dead_collector_slows_no_lead_and_its_spans_are_counted() {
     let daemon = plan.start().await;
     let table = daemon.submit_blocking(sample("personal_loan")).await.json();
     assert_eq!(table["loanOffers"].as_array().unwrap().len(), 1, "{table}");
-    daemon.logged("traces cannot be delivered and are dropped").await;
+    daemon.logged("dropping traces that cannot be delivered").await;
     let metrics = daemon.metrics().await;
     assert!(metrics.contains(r#"offerd_trace_spans_dropped_total{reason="not_delivered"}"#), "{metrics}");
 }

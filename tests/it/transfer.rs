@@ -164,7 +164,7 @@ async fn lines_that_are_not_whole_make_no_store() {
     for (text, told) in [
         (whole, "is not where the export ends"),
         (&first_gone, "is not where the export ends"),
-        (&format!("{whole}\nnonsense\n"), "is no record of a store"),
+        (&format!("{whole}\nnonsense\n"), "is not a record of a store"),
         ("nonsense", "line 1 is not the first line"),
         ("", "is empty; give a file that `offerd export --personal-data` has made"),
         (

@@ -211,13 +211,13 @@ fn a_list_that_is_no_file_or_has_no_end_is_refused_and_of_many_faults_the_first_
         String::from_utf8(checked.stderr).unwrap()
     };
     std::fs::create_dir(&place).unwrap();
-    assert!(check().contains("cars.csv: cannot be read: it is no regular file"), "{}", check());
+    assert!(check().contains("cars.csv: cannot be read: it is not a regular file"), "{}", check());
     std::fs::remove_dir(&place).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&place).status().unwrap().success());
-    assert!(check().contains("it is no regular file"), "{}", check());
+    assert!(check().contains("it is not a regular file"), "{}", check());
     std::fs::remove_file(&place).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &place).unwrap();
-    assert!(check().contains("it is no regular file"), "{}", check());
+    assert!(check().contains("it is not a regular file"), "{}", check());
     std::fs::remove_file(&place).unwrap();
     std::fs::File::create(&place).unwrap().set_len(1 << 40).unwrap();
     assert!(check().contains("it has more than 33554432 bytes"), "{}", check());

@@ -170,20 +170,23 @@ impl KeySources {
             let meant = right.get(&with_single_underscores(name)).filter(|_| !self.defaults.has(&key));
             let message = if let Some(meant) = meant {
                 format!(
-                    "sets nothing: `{meant}` is set by `{}`, with two underscores before each part",
+                    "has no effect: set `{meant}` with `{}`, with two underscores before each part",
                     variable(meant)
                 )
             } else if !name.starts_with(PREFIX) {
                 return None;
             } else if key.split('.').any(str::is_empty) {
                 format!(
-                    "names no setting: wanted `{PREFIX}SECTION__KEY`, such as `{}`",
+                    "matches no setting: wanted `{PREFIX}SECTION__KEY`, such as `{}`",
                     variable("api.listen")
                 )
             } else {
                 let value =
                     std::iter::successors(parent(&key), |at| parent(at)).find(|at| self.is_value(at))?;
-                format!("names nothing: `{value}` has one value and no keys; `{}` sets it", variable(value))
+                format!(
+                    "matches no setting: `{value}` has one value and no keys; set it with `{}`",
+                    variable(value)
+                )
             };
             Some(Fault::new(Some(PathBuf::from(name)), "", message))
         };

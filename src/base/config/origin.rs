@@ -55,7 +55,7 @@ fn as_sent(host: String) -> Result<String, &'static str> {
     }
     ipv4(&parts)
         .map(|address| address.to_string())
-        .ok_or(": that is no IPv4 address, which is as `192.0.2.1`")
+        .ok_or(": that is not an IPv4 address, such as `192.0.2.1`")
 }
 
 /// IPv6 as browsers write it: no part in IPv4 notation.

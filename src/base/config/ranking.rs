@@ -92,8 +92,9 @@ impl RankingSettings {
         });
         let sentence = |(name, company): (&String, &String)| {
             format!(
-                "`ranking.named.{name}` names the company `{company}`, which has no token, so that nothing is ranked for it. Write \
-                 the name as `offerd token list` has it, or make a token with `offerd token create`"
+                "`ranking.named.{name}` names the company `{company}`, which has no token, so it ranks \
+                    nothing. Write the name as `offerd token list` shows it, or create a token with `offerd \
+                    token create`"
             )
         };
         named.map(sentence).collect()
@@ -111,7 +112,7 @@ impl RankingSettings {
                 let there_are: Vec<String> = self.named.keys().map(|name| format!("`{name}`")).collect();
                 let there_are = if there_are.is_empty() { "none".to_owned() } else { there_are.join(", ") };
                 format!(
-                    "must be empty, `{}` or a ranking of `ranking.named`, of which there are: {there_are}; got `{default}`",
+                    "must be empty, `{}` or a ranking of `ranking.named` ({there_are}), got `{default}`",
                     Self::EXPECTED_VALUE
                 )
             });
@@ -144,7 +145,7 @@ impl NamedRanking {
             format!("must be a name of letters, digits, `_` and `-`, 64 at most, got `{name}`")
         });
         rules.want(name != RankingSettings::EXPECTED_VALUE, &[&place], || {
-            "is built in, and always means the same: give this ranking another name".to_owned()
+            "is built in and cannot be redefined: give this ranking another name".to_owned()
         });
         let weights = [self.interest, self.conversion, self.payout, self.consumer_rating];
         rules.want(weights != [0.0; 4], &[&place], || {

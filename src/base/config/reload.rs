@@ -78,6 +78,6 @@ impl Settings {
 }
 
 fn unfit(key: String, message: &str) -> Fault {
-    let message = format!("{message}, since what waits for a restart counts as it is running");
+    let message = format!("{message}; settings that wait for a restart count with their running values");
     Fault::new(None, key, message)
 }

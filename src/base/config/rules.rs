@@ -155,7 +155,7 @@ impl MatchingSettings {
         );
         let keys = ["matching.response_margin", "matching.least_budget", DEADLINE];
         rules.want(response_margin + least_budget <= deadline, &keys, || {
-            format!("and `{}` together must fit into `{DEADLINE}`, or nobody is asked", keys[1])
+            format!("and `{}` together must fit into `{DEADLINE}`, or no partner is asked", keys[1])
         });
     }
 }

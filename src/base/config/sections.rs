@@ -453,8 +453,9 @@ impl OfferPageSettings {
         let there_are = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let sentence = |company: &String| {
             format!(
-                "`offer_pages.companies` names `{company}`, which has no token, so its looks are never shown; companies with tokens \
-                 are: {there_are}. Write the name as `offerd token list` has it, or make a token with `offerd token create`"
+                "`offer_pages.companies` names `{company}`, which has no token, so its design is never \
+                    shown; companies with tokens: {there_are}. Write the name as `offerd token list` shows \
+                    it, or create a token with `offerd token create`"
             )
         };
         strangers.map(sentence).collect()
@@ -642,8 +643,8 @@ fn proxies(names: OneOrMany) -> CheckedValue<Vec<IpNet>> {
     let wide = networks.iter().filter(|network| is_half_the_world(network));
     let wide = wide.map(|wide| {
         format!(
-            "must be networks that only proxies come from, such as `10.0.0.0/24`: none wider than /8, or /16 of IPv6, from which many \
-             others come too and could forge `X-Forwarded-For`; got `{wide}`"
+            "must be networks that hold only proxies, such as `10.0.0.0/24`: none wider than /8, or /16 of \
+                IPv6, since other clients there could forge `X-Forwarded-For`; got `{wide}`"
         )
     });
     unless(wide.collect(), networks)
@@ -658,19 +659,19 @@ fn proxy(proxy: ProxySettings) -> CheckedValue<Option<ProxySettings>> {
     let mut faults = Vec::new();
     if !names_users(header) {
         faults.push(format!(
-            "`header` must be one in which a proxy names a user, and that nobody else sets: one that begins with `x-`, such as \
+            "`header` must be one that only a proxy sets to name a user: one that begins with `x-`, such as \
              `x-forwarded-user`, or one of {}; got `{header}`",
             USER_HEADERS.map(|name| format!("`{name}`")).join(", ")
         ));
     }
     if from.is_empty() {
-        faults.push("`from` must hold the addresses that the proxy comes from".to_owned());
+        faults.push("`from` must list the proxy's addresses".to_owned());
     }
     let wide = from.iter().filter(|network| is_half_the_world(network));
     faults.extend(wide.map(|wide| {
         format!(
-            "`from` must hold the addresses that the proxy comes from, such as `10.0.0.5` or `10.0.0.0/24`: no network wider than /8, or \
-             /16 of IPv6, from which many others come too; got `{wide}`"
+            "`from` must list the proxy's addresses, such as `10.0.0.5` or `10.0.0.0/24`: no network wider \
+                than /8, or /16 of IPv6, which holds many others; got `{wide}`"
         )
     }));
     if let Some(role) = role.as_ref().filter(|role| !ROLES.contains(&role.as_str())) {
@@ -704,7 +705,7 @@ fn tags(names: OneOrMany) -> CheckedValue<Vec<String>> {
         // The name precedes the `=` of a filter and heads a column.
         let is_unfit = name.contains('=') || name.chars().any(char::is_control);
         for (is_wrong, wanted) in [
-            (DIMENSIONS.contains(&name.as_str()), "names of client tags that are no dimensions of reports"),
+            (DIMENSIONS.contains(&name.as_str()), "names of client tags that are not dimensions of reports"),
             (name.is_empty() || names[..nth].contains(name), "names, each once"),
             (is_unfit, "names without `=`, line feeds and other control characters"),
         ] {
@@ -728,7 +729,7 @@ fn database_url(url: String) -> CheckedValue<String> {
     if url.is_empty() || ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
         return Ok(url);
     }
-    Err(vec!["must begin with `postgres://` or `postgresql://`, and does not".to_owned()])
+    Err(vec!["must begin with `postgres://` or `postgresql://`".to_owned()])
 }
 
 fn node_name(name: String) -> CheckedValue<Option<String>> {

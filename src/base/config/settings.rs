@@ -105,8 +105,8 @@ impl Settings {
             Ok(text) => Self::of_layers(Some((path, &text)), environment),
             Err(error) => {
                 let message = format!(
-                    "cannot be read: {error}; name the settings file by `--config` or OFFERD_CONFIG, or leave both out \
-                     for the built-in settings"
+                    "cannot be read: {error}; name the settings file with `--config` or OFFERD_CONFIG, or \
+                        omit both for the built-in settings"
                 );
                 (None, vec![Fault::new(Some(path.to_owned()), "", message)])
             }

@@ -158,18 +158,20 @@ fn a_variable_that_names_no_setting_is_told_with_the_right_name() {
     let one = |name: &str| faults("", &[(name, "1")]);
     let under = |name: &str| {
         vec![format!(
-            "{name}: names nothing: `api.listen` has one value and no keys; `OFFERD__API__LISTEN` sets it"
+            "{name}: matches no setting: `api.listen` has one value and no keys; set it with \
+                `OFFERD__API__LISTEN`"
         )]
     };
     assert_eq!(one("OFFERD__API__LISTEN__X"), under("OFFERD__API__LISTEN__X"));
     let both = [("OFFERD__API__LISTEN", "127.0.0.1:9000"), ("OFFERD__API__LISTEN__X__Y", "1")];
     assert_eq!(faults("", &both), under("OFFERD__API__LISTEN__X__Y"));
     for name in ["OFFERD__", "OFFERD____X", "OFFERD__API__"] {
-        let wanted = "names no setting: wanted `OFFERD__SECTION__KEY`, such as `OFFERD__API__LISTEN`";
+        let wanted = "matches no setting: wanted `OFFERD__SECTION__KEY`, such as `OFFERD__API__LISTEN`";
         assert_eq!(one(name), [format!("{name}: {wanted}")]);
     }
     for name in ["OFFERD_API_LISTEN", "OFFERD__API_LISTEN", "OFFERD_API__LISTEN", "OFFERD___API__LISTEN"] {
-        let wanted = "sets nothing: `api.listen` is set by `OFFERD__API__LISTEN`, with two underscores before each part";
+        let wanted = "has no effect: set `api.listen` with `OFFERD__API__LISTEN`, with two underscores \
+            before each part";
         assert_eq!(one(name), [format!("{name}: {wanted}")]);
     }
     assert!(one("OFFERD_STORE_MASTER_KEY_FILE")[0].contains("`OFFERD__STORE__MASTER_KEY_FILE`"));
@@ -264,9 +266,7 @@ fn a_database_needs_an_address_and_its_password_is_shown_nowhere() {
     let found = faults("[store.postgres]\nurl = 'host=db password=secret'\n", &[]);
     assert_eq!(
         found,
-        [
-            "offerd.toml:2: `store.postgres.url` must begin with `postgres://` or `postgresql://`, and does not"
-        ]
+        ["offerd.toml:2: `store.postgres.url` must begin with `postgres://` or `postgresql://`"]
     );
 
     let url = "postgres://offerd:secret@db.example/offerd?password=secret";
@@ -389,10 +389,11 @@ fn a_company_has_pages_of_its_own_colours_and_what_is_not_read_well_is_told() {
             "offerd.toml:3: `offer_pages.frame_ancestors` must be origins such as `https://shop.example` or \
              `https://*.shop.example`, got `https://a.example; script-src *`",
             "offerd.toml:4: `offer_pages.open_for` must be from 1m to 31d, got 32d",
-            "offerd.toml:6: `offer_pages.companies.\"Acme Loans\".colour` must have a contrast of at least 4.5:1 with its \
-             ground #f5f6f4, or it is not read well; #ffcc00 has 1.39:1: take a darker one",
-            "offerd.toml:7: `offer_pages.companies.\"Acme Loans\".dark_colour` must have a contrast of at least 4.5:1 with its \
-             ground #1a2027, or it is not read well; #333333 has 1.29:1: take a lighter one",
+            "offerd.toml:6: `offer_pages.companies.\"Acme Loans\".colour` must have a contrast of at least \
+                4.5:1 with its background #f5f6f4 to be readable; #ffcc00 has 1.39:1: choose a darker colour",
+            "offerd.toml:7: `offer_pages.companies.\"Acme Loans\".dark_colour` must have a contrast of at \
+                least 4.5:1 with its background #1a2027 to be readable; #333333 has 1.29:1: choose a \
+                lighter colour",
             "offerd.toml:8: `offer_pages.companies.\"Acme Loans\".color` is not a known key; did you mean `colour`?",
         ]
     );
@@ -454,7 +455,8 @@ fn what_cannot_be_meant_is_refused_once() {
     for (file, told) in [
         (
             named("expected_value").as_str(),
-            "offerd.toml:1: `ranking.named.expected_value` is built in, and always means the same: give this ranking another name",
+            "offerd.toml:1: `ranking.named.expected_value` is built in and cannot be redefined: give this \
+                ranking another name",
         ),
         (
             "[reports]\nzones = ['Nope/Zone']\n",
@@ -609,10 +611,8 @@ fn a_reloadable_setting_must_fit_what_waits_for_a_restart() {
     let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
-        [
-            "`matching.live_tables` must be less than `store.queue` (65536), got 70000; set both, since what waits for a restart \
-          counts as it is running"
-        ]
+        ["`matching.live_tables` must be less than `store.queue` (65536), got 70000; set both; settings \
+                that wait for a restart count with their running values"]
     );
 }
 
@@ -664,7 +664,7 @@ fn a_proxy_is_named_by_a_header_of_its_own_and_comes_from_few_addresses() {
         let told = proxy("x-user", from);
         assert!(
             told.len() == 1
-                && told[0].starts_with("offerd.toml:3: `console.proxy` `from` must hold")
+                && told[0].starts_with("offerd.toml:3: `console.proxy` `from` must list")
                 && told[0].contains(from),
             "{from}: {told:?}"
         );

@@ -128,8 +128,8 @@ pub(super) fn colour_on(ground: Colour) -> impl Fn(String) -> CheckedValue<Colou
         // Rounded down, so that a contrast that is too small never looks sufficient.
         let contrast = (contrast * 100.0).floor() / 100.0;
         Err(vec![format!(
-            "must have a contrast of at least {least}:1 with its ground {ground}, or it is not read well; {colour} has {contrast}:1: take \
-             a {other} one"
+            "must have a contrast of at least {least}:1 with its background {ground} to be readable; \
+                {colour} has {contrast}:1: choose a {other} colour"
         )])
     }
 }

@@ -154,14 +154,14 @@ fn shrunk(seen: f64, of: f64) -> f64 {
 fn late(timed_out: &EndingShare) -> String {
     match timed_out.seen.round() {
         0.0 => String::new(),
-        late => format!("; {late} more ran out of time"),
+        late => format!("; {late} more timed out"),
     }
 }
 
 fn silent(silences: u64, usual: f64) -> Option<(Health, String)> {
     let chance = usual.min(SILENT_USUAL).powf(silences as f64);
     let is_silent = silences as f64 >= FEWEST && chance < SELDOM;
-    is_silent.then(|| (Health::Silent, format!("the last {silences} asks ran out of time")))
+    is_silent.then(|| (Health::Silent, format!("the last {silences} asks timed out")))
 }
 
 /// Whether answers take longer, by the logarithms of their times.

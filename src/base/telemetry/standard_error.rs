@@ -55,7 +55,7 @@ impl StandardError {
     fn says(self, lost: u64) -> String {
         let at = Utc::now().to_rfc3339_opts(SecondsFormat::Micros, true);
         let (target, message) =
-            (module_path!(), "log lines were lost: standard error was not read, or could not be written");
+            (module_path!(), "log lines were lost: standard error could not be written in time");
         let end = if IS_CUT.load(Ordering::Relaxed) { "\n" } else { "" };
         match self.0 {
             LogFormat::Text => format!("{end}{at}  WARN {target}: {message} lines={lost}\n"),

@@ -288,7 +288,7 @@ impl ReportRefused {
                 ApiError::at("transactionId", ErrorType::Duplicate, "came with another report before")
             }
             Self::NothingToRevoke => {
-                let message = "names no report that could be taken back";
+                let message = "names no report that can be reversed";
                 ApiError::at("transactionId", ErrorType::InvalidUuidReference, message)
             }
             Self::Unavailable => {

@@ -51,7 +51,7 @@ impl ClickedPreview {
             [("partner", seat.identity.key.clone()), ("product_type", seat.product_type.to_string())];
         counter!(PREVIEW_CLICKS, &labels).increment(1);
         if let Err(failure) = self.write(engine).await {
-            warn!(partner = seat.identity.key, %failure, "a click on a preview could not be counted in the store");
+            warn!(partner = seat.identity.key, %failure, "could not count a click on a preview in the store");
         }
         absolute(&seat.offers[self.offer].landing_url(&self.id.to_string(), ""), &engine.base_url)
     }

@@ -59,7 +59,7 @@ fn leads(declared: &Declared, checker: &mut Checker<'_>) {
     if companies.is_some_and(|names| names.is_empty() || names.iter().any(|name| name.trim().is_empty())) {
         checker.at(
             "companies",
-            "must be names of companies, as `offerd token list` has them; without the key all are drawn",
+            "must be names of companies, as `offerd token list` shows them; without the key all take part",
         );
     }
     checker.tags(&declared.tags);
@@ -73,7 +73,7 @@ fn shares(variants: &[DeclaredVariant], most: usize, checker: &mut Checker<'_>) 
         checker.at("variants", message);
     }
     if variants.is_empty() {
-        let message = "must have at least one, as `[[variants]]`; the leads that get none are the control";
+        let message = "must have at least one, as `[[variants]]`; leads without a variant are the control";
         checker.at("variants", message);
     }
     let mut names = BTreeSet::from([CONTROL]);
@@ -118,7 +118,7 @@ fn checked(
     if let Some(without) = &declared.without_partners {
         known("without_partners", without, partners, checker);
         if declared.partners.is_some() {
-            checker.at("without_partners", "does not go with `partners`, which says who is asked");
+            checker.at("without_partners", "conflicts with `partners`, which decides the partners asked");
         }
         changes.push(TreatmentChange::WithoutPartners(without.clone()));
     }
@@ -151,7 +151,7 @@ fn ranking_of(ranking: &str, settings: &Settings, checker: &mut Checker<'_>) {
     let there_are = if there_are.is_empty() { "none".to_owned() } else { there_are.join(", ") };
     let near = did_you_mean(nearest(ranking, named.keys().map(String::as_str)));
     let wanted = "must be a ranking of the settings (`ranking.named`, `ranking.default`)";
-    checker.at("ranking", format!("{wanted}, of which there are: {there_are}; got `{ranking}`{near}"));
+    checker.at("ranking", format!("{wanted}: {there_are}; got `{ranking}`{near}"));
 }
 
 fn known(key: &str, named: &[String], partners: Option<&BTreeSet<&str>>, checker: &mut Checker<'_>) {
@@ -161,6 +161,6 @@ fn known(key: &str, named: &[String], partners: Option<&BTreeSet<&str>>, checker
     let Some(keys) = partners else { return };
     for (nth, partner) in named.iter().enumerate().filter(|(_, name)| !keys.contains(name.as_str())) {
         let near = did_you_mean(nearest(partner, keys.iter().copied()));
-        checker.at(&format!("{key}[{nth}]"), format!("names `{partner}`, which is no partner{near}"));
+        checker.at(&format!("{key}[{nth}]"), format!("names `{partner}`, which is not a partner{near}"));
     }
 }

@@ -141,7 +141,8 @@ fn overlap(one: &ExperimentRule, other: &ExperimentRule) -> Option<Fault> {
     }
     // Tags cannot separate two rules: a lead may have those of both.
     let message = format!(
-        "changes {same} of leads of which `{}` may change it too: let one end before the other starts, or give them other `companies`",
+        "changes {same} of leads that `{}` may change too: end one before the other starts, or give them \
+            different `companies`",
         other.name
     );
     Some(Fault { file: Some(one.file.clone()), line: None, key: "variants".to_owned(), message })

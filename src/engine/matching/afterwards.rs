@@ -31,13 +31,13 @@ impl LateAnswerRecorder {
         match self.write(outcome, progress).await {
             // The lead is erased, or another answer came first.
             Ok(()) | Err(CommitError::Erased | CommitError::Guard { .. }) => {}
-            Err(failure) => warn!(rate_table = %table, %failure, "a late answer could not be kept"),
+            Err(failure) => warn!(rate_table = %table, %failure, "could not store a late answer"),
         }
     }
 
     async fn write(self, outcome: Outcome, progress: StoredExchange) -> Result<(), CommitError> {
         let Self { records, table, seat, is_event } = self;
-        let unreadable = |_| CommitError::Failed("what is kept of the ask cannot be read".to_owned());
+        let unreadable = |_| CommitError::Failed("cannot read the stored ask".to_owned());
         let Some(stored) = reading::table(&records, table).map_err(unreadable)? else { return Ok(()) };
         let lead = reading::lead(&records.store, stored.head().lead).map_err(unreadable)?;
         let Some(lead) = lead else { return Ok(()) };

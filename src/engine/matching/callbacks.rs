@@ -138,7 +138,8 @@ impl Callbacks {
             warn!(
                 partner = seat.identity.key,
                 product_type = seat.product_type.as_str(),
-                "a call that is not signed as the partner's file wants it was refused: a stranger's, or the key has changed"
+                "refused a callback without the signature that the partner file requires: it came from a \
+                    stranger, or the key has changed"
             );
             self.waiting.lock().entry(id).and_modify(|expected| expected.unsigned = true);
             return CallbackResult::Unsigned;

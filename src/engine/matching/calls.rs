@@ -213,7 +213,7 @@ impl Calls {
         let cause = match place {
             Some(place) if place.before() < best => return Ok(()),
             Some(place) => format!("{its_bid} {}", not_among(place, best)),
-            None => format!("{its_bid} came when it was decided who is sent the lead"),
+            None => format!("{its_bid} came after the best bids were chosen"),
         };
         Err(AskError::NotSent(NoOfferReason::Outbid, cause))
     }
@@ -224,11 +224,11 @@ fn not_among(place: BidRank, best: usize) -> String {
     let number = place.before() + 1;
     let equal = match place.equal {
         0 => String::new(),
-        equal => format!(", behind {equal} of the same height that stood before it at the table"),
+        equal => format!(", behind {equal} of equal height from earlier seats"),
     };
     match best {
-        1 => format!("is number {number} of the bids{equal}, and only the best is sent the lead"),
-        best => format!("is number {number} of the bids{equal}, and only the best {best} are sent the lead"),
+        1 => format!("is number {number} of the bids{equal}, and only the best gets the lead"),
+        best => format!("is number {number} of the bids{equal}, and only the best {best} get the lead"),
     }
 }
 

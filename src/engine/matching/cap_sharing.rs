@@ -91,7 +91,8 @@ pub async fn keep(engine: Arc<MatchingEngine>) {
         if let Err(failure) = &shared
             && !is_told
         {
-            error!(%failure, "what this node may ask of capped seats cannot be settled with the others; it is tried again");
+            error!(%failure, "cannot agree with the other nodes on this node's share of the caps; will \
+                retry");
         }
         is_told = shared.is_err();
         if store.leads() && swept.elapsed() >= SWEEP {
@@ -119,7 +120,7 @@ pub async fn follow_budgets(engine: Arc<MatchingEngine>) {
             let summed = spawn_blocking(move || summing.limiter.sum_up(&summing.records)).await;
             let is_summed = matches!(summed, Ok(Ok(())));
             if !is_summed && !is_told {
-                error!("budgets cannot be summed up with what other nodes earn; it is tried again");
+                error!("cannot add other nodes' payouts to the budgets; will retry");
             }
             is_told = !is_summed;
             alone_since = (alone && is_summed).then_some(changes);
@@ -150,7 +151,7 @@ async fn give_one_back(engine: &MatchingEngine, capped: SeatCap, asked: u32) {
         match write(engine, &capped, Some(known), &record).await {
             Err(CommitError::Guard { .. }) => {}
             Err(failure) => {
-                return warn!(%failure, "what this node held of a cap could not be given back");
+                return warn!(%failure, "could not return this node's share of a cap");
             }
             Ok(()) => return,
         }
@@ -245,6 +246,6 @@ async fn sweep(engine: &Arc<MatchingEngine>) {
     if !old.is_empty()
         && let Err(failure) = engine.records.store.commit(commit).await
     {
-        warn!(%failure, "what was handed out of caps in past periods could not be removed; it is tried again");
+        warn!(%failure, "could not remove the shares of caps of past periods; will retry");
     }
 }

@@ -144,7 +144,10 @@ impl MatchingEngine {
         let missing = book.seats().iter().filter_map(|seat| {
             let name = lists.missing(seat)?;
             let key = &seat.identity.key;
-            Some(format!("{key} is not asked, since its suppression list `{name}` is missing: `offerd suppressions add {name} FILE --kind KIND`"))
+            Some(format!(
+                "{key} is not asked, since its suppression list `{name}` is missing: add it with \
+                `offerd suppressions add {name} FILE --kind KIND`"
+            ))
         });
         let mut sentences: Vec<String> = missing.collect();
         sentences.dedup();

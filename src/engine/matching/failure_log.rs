@@ -131,7 +131,7 @@ impl FailureLine {
             product_type = self.product_type.as_str(),
             rate_table = %self.rate_table,
             cause = self.cause.map(tracing::field::display),
-            "asks of a partner failed since its last line; the table and the cause are those of the last"
+            "more asks of this partner failed; the table and cause are of the last one"
         );
     }
 }

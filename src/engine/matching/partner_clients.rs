@@ -294,7 +294,7 @@ impl PartnerClient {
         let end = match (told, bid) {
             (None, None) => outcome.into(),
             (None, Some(bid)) if is_sold && when_shown => {
-                let then = "it is sent the lead once its offers are shown, unless it is paused then";
+                let then = "it gets the lead once its offers are shown, unless paused by then";
                 outcome.because(format!("{} was taken, and {then}", in_words(bid)))
             }
             (None, Some(bid)) => outcome.because(format!("{} was taken", in_words(bid))),
@@ -376,16 +376,16 @@ pub(super) enum AskError {
     #[error("{1}")]
     NotSent(NoOfferReason, String),
     /// An at-most-once call may have been sent before a restart.
-    #[error("a call that is made but once may have been sent before a restart")]
+    #[error("a call that must not repeat may have been sent before a restart")]
     Unsure,
     /// The partner did not call back.
     #[error("the partner has not called back")]
     NotCalled,
     /// Time ran out after a callback without a valid signature.
-    #[error("the partner has called, but not signed as `verify` wants it, so that it was not believed")]
+    #[error("the partner called back without the signature that `verify` requires, so the call was refused")]
     Unsigned,
     /// The store could not record the at-most-once call, so it was not made.
-    #[error("the store could not take down that it is sent the lead, so it was not")]
+    #[error("the store could not record the post, so the lead was not sent")]
     Unrecorded,
     #[error("{0}")]
     Request(String),
@@ -393,9 +393,9 @@ pub(super) enum AskError {
     Call(CallError),
     #[error("{0}")]
     Answer(String),
-    #[error("time ran out while a token was fetched")]
+    #[error("time ran out while fetching a token")]
     TimedOut,
-    #[error("the partner was still at work, and there is no time to ask again")]
+    #[error("the partner was still working, and no time is left to ask again")]
     Pending,
     /// In one of several calls, which is named first.
     #[error("in {0}: {1}")]

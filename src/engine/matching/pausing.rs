@@ -76,5 +76,5 @@ pub async fn resume(
 /// Applies the written pauses; a failure means that they are stored but not in force here.
 fn take_in(engine: &MatchingEngine, pauses: &Pauses) -> Result<(), CommitError> {
     let taken_in = engine.limiter.take_in_pauses(pauses);
-    taken_in.map_err(|failure: ReadError| CommitError::Failed(format!("pauses cannot be read: {failure}")))
+    taken_in.map_err(|failure: ReadError| CommitError::Failed(format!("cannot read the pauses: {failure}")))
 }

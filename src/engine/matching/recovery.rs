@@ -47,7 +47,7 @@ pub async fn recover(matchmaker: &Matchmaker) -> usize {
     match unattended(matchmaker).await {
         Ok(unattended) => take_over(matchmaker, unattended.of_ranks_below(FIRST, matchmaker)).await,
         Err(error) => {
-            error!(%error, "it cannot be seen which rate tables are pending; it is tried again when the store works again");
+            error!(%error, "cannot find the pending rate tables; will retry when the store works again");
             0
         }
     }
@@ -144,7 +144,8 @@ async fn take_over(matchmaker: &Matchmaker, tables: Vec<OpenTable>) -> usize {
                 Ok(()) => taken.push(table.uuid),
                 Err(CommitError::Guard { .. }) => {}
                 Err(failure) => {
-                    error!(rate_table = %table.uuid, %failure, "a pending rate table cannot be taken over; it stays in the store as it is");
+                    error!(rate_table = %table.uuid, %failure, "cannot take over a pending rate table; it \
+                        stays in the store unchanged");
                 }
             }
         }
@@ -160,13 +161,14 @@ async fn resume_all(matchmaker: &Matchmaker, open: impl IntoIterator<Item = Uuid
             Ok(ResumedTable::GoesOn) => recovered += 1,
             Ok(ResumedTable::Erased) => {}
             Err(_) => {
-                error!(rate_table = %table, "a pending rate table cannot be recovered; it stays in the store as it is")
+                error!(rate_table = %table, "cannot recover a pending rate table; it stays in the store \
+                    unchanged")
             }
         }
     }
     if recovered > 0 {
         counter!(TABLES_RECOVERED).increment(recovered as u64);
-        info!(rate_tables = recovered, "pending rate tables go on");
+        info!(rate_tables = recovered, "continuing pending rate tables");
     }
     recovered
 }

@@ -59,7 +59,7 @@ impl LeadRefusal {
             CommitError::Crowded => ("lead_busy", Self::Full),
             failure => {
                 // The store logs its failure once; these are only counted.
-                debug!(lead = %record.uuid, %failure, tree = Tree::Leads.name(), "a lead could not be stored");
+                debug!(lead = %record.uuid, %failure, tree = Tree::Leads.name(), "could not store a lead");
                 ("store_failed", Self::StoreFailed)
             }
         };

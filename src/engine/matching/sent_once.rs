@@ -11,7 +11,7 @@ use crate::records::{RecordUnavailable, Records, reading, writing};
 use offerd_store::{Commit, Tree};
 
 /// The cause when a partner is not sent the lead again.
-pub const SENT_BEFORE: &str = "it was sent the lead before, for another rate table, and is sent it but once";
+pub const SENT_BEFORE: &str = "it already got the lead for another rate table, and gets it only once";
 
 /// A commit that records the call of a step as sent, guarded against the same call for another table of the
 /// lead; `None` where that was made.

@@ -82,7 +82,7 @@ pub async fn keep(engine: Arc<MatchingEngine>) {
                 let seat = Arc::clone(&post.seat);
                 if let Err(failure) = make(&engine, &table, &lead, post).await {
                     let rate_table = table.head().uuid;
-                    warn!(partner = seat.identity.key, %rate_table, %failure, "a post could not be recorded");
+                    warn!(partner = seat.identity.key, %rate_table, %failure, "could not record a post");
                 }
             });
         }
@@ -124,7 +124,7 @@ async fn make(
     let whose = (table, lead.created_at);
     let at = Utc::now().timestamp_millis();
     // The record if a kill precedes the response.
-    let unanswered = LateEvent { at, end: LateEventKind::Unclear(Cause::new("its answer has not come")) };
+    let unanswered = LateEvent { at, end: LateEventKind::Unclear(Cause::new("no answer has arrived")) };
     let sent = CallRecord { sent: true, at, later: Some(unanswered), ..before.clone() };
     let claim = writing::later(whose, position, (Some(&before), &sent), (None, None));
     let claim = sent_once::alone(&engine.records, (table.head(), position), before.step, claim).await;

@@ -88,8 +88,8 @@ impl Suppressions {
         let suppressions = Self { key_file, ..Self::default() };
         if let Err(failure) = suppressions.load(store) {
             let told = format!(
-                "the suppression lists cannot be read, so that nobody is asked about anybody: {failure}; `offerd store check` names \
-                 what is damaged, and `offerd store salvage` brings back what can be read"
+                "cannot read the suppression lists, so no partner is asked: {failure}; `offerd store check` \
+                    names the damage, and `offerd store salvage` recovers what is readable"
             );
             tracing::error!("{told}");
             let left_alone = OptOuts::Locked(told.clone());
@@ -247,13 +247,11 @@ impl SuppressionReason {
             Self::Listed(name) => {
                 ("a person on none of its suppression lists", format!("one who is on `{name}`"))
             }
-            Self::LeftAlone => {
-                ("a person who may be asked about", "one who asked to be left alone".to_owned())
-            }
-            Self::Locked(told) => ("the list of who asked to be left alone, and its key", told.clone()),
+            Self::LeftAlone => ("a person who has not opted out", "one who opted out".to_owned()),
+            Self::Locked(told) => ("the opt-out list and its key", told.clone()),
             Self::Missing(name) => (
-                "every suppression list that its file names",
-                format!("no list `{name}`; `offerd suppressions add {name} FILE --kind KIND` makes it"),
+                "every suppression list of its file",
+                format!("no list `{name}`; add it with `offerd suppressions add {name} FILE --kind KIND`"),
             ),
         }
     }

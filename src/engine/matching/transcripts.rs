@@ -300,7 +300,7 @@ impl Transcripts {
             }
             Err(error) => {
                 counter!(TRANSCRIPTS, "event" => "lost").increment(1);
-                warn!(%error, "what a partner was sent and answered could not be kept");
+                warn!(%error, "could not store a transcript");
             }
         }
     }

@@ -56,7 +56,7 @@ pub fn faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> Vec<ApiError> {
         let message = match wrong {
             TriggerFault::Outcome => wanted.clone(),
             TriggerFault::Partner => {
-                "names a partner that is not there: before the = must be a partner's key".to_owned()
+                "names an unknown partner: the part before the = must be a partner's key".to_owned()
             }
         };
         ApiError::at(format!("clientTags.{TAG}[{nth}]"), ErrorType::Malformed, message)

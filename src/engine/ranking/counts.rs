@@ -82,7 +82,7 @@ impl ClickCounts {
         counter!(RANKING_COHORTS_DROPPED).increment(dropped as u64);
         warn!(
             dropped,
-            "the clicks of the oldest day count no more, since there are as many counts as `ranking.cohorts` says"
+            "the clicks of the oldest day no longer count, since the counts have reached `ranking.cohorts`"
         );
     }
 

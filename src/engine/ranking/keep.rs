@@ -32,7 +32,7 @@ impl RankingLearner {
 }
 
 impl Projection for RankingLearner {
-    const TROUBLE: &'static str = "what is learnt of clicks is not learnt yet, and tried again";
+    const TROUBLE: &'static str = "could not learn from clicks; will retry";
 
     async fn begin(&mut self) {
         let store = self.rankings.0.records.store.clone();
@@ -40,7 +40,7 @@ impl Projection for RankingLearner {
             // The leader may have written more.
             self.rankings.drop_counts();
             if let Err(failure) = self.rankings.refresh(&mut self.due).await {
-                error!(%failure, "what was learnt of clicks could not be read; it is tried again");
+                error!(%failure, "could not read what was learnt from clicks; will retry");
             }
             let _ = tokio::time::timeout(LOOK_AGAIN, store.until_it_leads()).await;
         }

@@ -159,5 +159,5 @@ fn prior(rules: &RankingSettings) -> Prior {
 }
 
 fn unreadable(reason: impl Display) -> CommitError {
-    CommitError::Failed(format!("what was learnt of clicks cannot be read: {reason}"))
+    CommitError::Failed(format!("cannot read what was learnt from clicks: {reason}"))
 }

@@ -68,7 +68,7 @@ impl LateEventKind {
             Self::Taken => "its offers were shown, and it took the lead".to_owned(),
             Self::NotTaken => "its offers were shown, and it did not take the lead".to_owned(),
             Self::Unclear(cause) => {
-                format!("its offers were shown, and whether it took the lead is not known: {cause}")
+                format!("its offers were shown; it is unknown whether it took the lead: {cause}")
             }
         }
     }

@@ -53,7 +53,7 @@ denied! {
     /// The person is on one of the seat's suppression lists.
     Suppressed "a person on none of its suppression lists", "one who is on one";
     /// A suppression list that the seat names is missing.
-    ListMissing "every suppression list that its file names", "one that was missing, so that nobody is asked about";
+    ListMissing "every suppression list of its file", "one that was missing";
     /// The lead's experiment variant leaves the seat out.
     Experiment "a variant that asks it", "an experiment";
 }

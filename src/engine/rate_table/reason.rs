@@ -57,11 +57,11 @@ reasons! {
     /// The partner left the panel while the table was pending over a restart.
     Gone "gone" Unavailable "left the panel while the table was pending over a restart";
     /// The request could not be built from the lead.
-    BadRequest "bad_request" Unavailable "no request could be made of the lead";
+    BadRequest "bad_request" Unavailable "its request could not be built from the lead";
     /// The partner could not be reached, or the connection broke.
     Unreachable "unreachable" Unavailable "could not be reached";
     /// The circuit breaker was open, or the call limit was reached.
-    KeptOut "kept_out" Unavailable "was not called: its breaker is open, or it has as many calls as allowed";
+    KeptOut "kept_out" Unavailable "was not called: its breaker is open, or its limit of calls is reached";
     /// The answer was an error or could not be read.
     BadAnswer "bad_answer" Unavailable "its answer could not be read, or was an error";
     /// Too little time was left to ask.
@@ -71,7 +71,7 @@ reasons! {
     /// The lead is a test, and the partner has no sandbox.
     NoSandbox "no_sandbox" NoSandbox "has no sandbox for a test lead";
     /// Second look started, but limits or an exclusive partner held the seat back.
-    HeldBack "held_back" Limit "was kept from being asked when second look began";
+    HeldBack "held_back" Limit "was no longer eligible when second look began";
     /// The seat is paused, in its file or from the command line.
     Paused "paused" Unavailable "paused";
     /// The seat is outside its schedule.
@@ -96,11 +96,11 @@ reasons! {
     /// reveals least to a client.
     Suppressed "suppressed" Limit "left out because of its suppression lists";
     /// A suppression list that the seat names is missing.
-    ListMissing "list_missing" Limit "left out because a suppression list that it names is missing";
+    ListMissing "list_missing" Limit "left out because one of its suppression lists is missing";
     /// The lead's experiment variant leaves the seat out.
     Experiment "experiment" Limit "left out by an experiment";
     /// The table was full.
-    NoRoom "no_room" Limit "as many others were asked as may be";
+    NoRoom "no_room" Limit "the limit of partners per lead was reached";
     /// The lead does not ask for the product type.
     NotWanted "not_wanted" NotAskedFor "product type not asked for";
     /// A condition of the partner file is not met.
@@ -112,9 +112,9 @@ reasons! {
     /// The seat was paused between ask and posting, so the lead was not sent.
     PausedMeanwhile "paused_meanwhile" Unavailable "was not sent the lead: it was paused meanwhile";
     /// The lead was sent before a restart; its answer is unknown, and it is not sent again.
-    Unsure "unsure" Unavailable "was sent the lead before a restart, and what it answered is not known";
+    Unsure "unsure" Unavailable "was sent the lead before a restart; its answer is unknown";
     /// The current partner files would ask this seat; those of the time did not.
-    Unlisted "unlisted" Unavailable "not asked then; by the partner files of today it would be";
+    Unlisted "unlisted" Unavailable "not asked then; the current partner files would ask it";
 }
 
 impl From<&Outcome> for Reason {

@@ -206,7 +206,7 @@ pub async fn blocking<T: Send + 'static>(
 }
 
 fn unreadable(reason: impl Display) -> CommitError {
-    CommitError::Failed(format!("the feeds cannot be read: {reason}"))
+    CommitError::Failed(format!("cannot read the feeds: {reason}"))
 }
 
 #[cfg(test)]

@@ -317,7 +317,7 @@ pub fn each_answer(
     for made in made_since::<TableHeader>(&records.store, Tree::RateTables, since) {
         let (table, head) = made?;
         if let Err(RecordUnavailable) = of_table(records, table, &head, asks.get(&table), &mut tell) {
-            warn!(rate_table = %table, "the answers of a table could not be counted");
+            warn!(rate_table = %table, "could not count the answers of a table");
         }
     }
     Ok(())
@@ -403,7 +403,7 @@ pub fn made_since_us(created_at: i64) -> u64 {
 
 /// Logs a record that cannot be read; readers of other records are not affected.
 fn broken(cause: impl std::fmt::Display) -> RecordUnavailable {
-    error!(%cause, "a stored record cannot be read");
+    error!(%cause, "cannot read a stored record");
     RecordUnavailable
 }
 

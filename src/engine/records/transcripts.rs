@@ -40,7 +40,7 @@ pub fn written(
 /// The transcripts of a table, by seat and time, that are within their retention.
 ///
 /// # Errors
-/// [`RecordUnavailable`] when a transcript cannot be read; the cause is logged.
+/// [`RecordUnavailable`] when cannot read a transcript; the cause is logged.
 pub fn of_table(
     store: &Store,
     table: Uuid,
@@ -98,6 +98,6 @@ fn place(key: &[u8]) -> Option<(u16, i64)> {
 }
 
 fn unreadable(failure: impl std::fmt::Display) -> RecordUnavailable {
-    error!(%failure, "a transcript cannot be read");
+    error!(%failure, "cannot read a transcript");
     RecordUnavailable
 }

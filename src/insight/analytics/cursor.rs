@@ -46,11 +46,11 @@ impl PageCursor {
     /// The token is not ours, or belongs to another feed.
     pub fn read<F: Feed>(token: &str) -> Result<PageRequest, ApiError> {
         let malformed = |message| ApiError::at(PAGINATION_TOKEN, ErrorType::Malformed, message);
-        let unreadable = || malformed("paginationToken must be taken from a nextUrl as it is");
+        let unreadable = || malformed("paginationToken must be copied unchanged from a nextUrl");
         let (feed, start, until, event_types) = open(token).ok_or_else(unreadable)?;
         if feed != F::TREE.row().prefix {
             return Err(malformed(
-                "paginationToken must be taken from a nextUrl of this feed, and is of another one",
+                "paginationToken must come from a nextUrl of this feed, but is from another one",
             ));
         }
         Ok(PageRequest { form: Form::Prompt, start, until, event_types })

@@ -39,7 +39,7 @@ fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Eligibilit
         State::PausedByCommand => "not paused",
         State::Capped => "fewer asks than its cap",
         State::OverBudget => "payouts below its budget",
-        State::BreakerOpen => "a partner that has not failed too often lately",
+        State::BreakerOpen => "a partner without too many recent failures",
     };
     Some(EligibilityObjection::new(wanted, standing.told()))
 }

@@ -122,9 +122,10 @@ fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<EligibilityO
     }
     for (fit, by) in kept_out {
         against[fit.position].push(match by {
-            None => {
-                EligibilityObjection::new("a place at the rate table", "as many partners are asked as may be")
-            }
+            None => EligibilityObjection::new(
+                "a place at the rate table",
+                "the limit of partners per lead is reached",
+            ),
             Some(_) => {
                 let taker = asked.iter().find(|other| other.seat.takes_from(&fit.seat));
                 let taker = taker.map_or("another one", |taker| &taker.seat.identity.key);
@@ -162,7 +163,7 @@ fn against(
         let unmet = refusals(&seat.rule, facts);
         if unmet.is_empty() && seat.fits_nothing(facts) {
             against_seat
-                .push(EligibilityObjection::new("an offer of its file that is for the lead", "none is"));
+                .push(EligibilityObjection::new("an offer of its file that fits the lead", "none is"));
         }
         against_seat.extend(unmet);
     } else {

@@ -171,6 +171,6 @@ impl ConsentPageBuilder {
 }
 
 fn unread(failure: impl std::fmt::Display) -> RecordUnavailable {
-    tracing::error!(%failure, "the consents of leads could not be read");
+    tracing::error!(%failure, "could not read the consents of leads");
     RecordUnavailable
 }

@@ -280,7 +280,7 @@ impl Hashes {
 }
 
 fn failed(failure: impl std::fmt::Display) -> RecordUnavailable {
-    tracing::error!(%failure, "leads could not be erased");
+    tracing::error!(%failure, "could not erase leads");
     RecordUnavailable
 }
 

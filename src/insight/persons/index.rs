@@ -20,7 +20,7 @@ const NAME: &str = "contacts";
 pub struct ContactIndex(pub Store);
 
 impl Projection for ContactIndex {
-    const TROUBLE: &'static str = "leads do not come into the index of persons yet; it is tried again";
+    const TROUBLE: &'static str = "cannot add leads to the index of persons; will retry";
 
     async fn begin(&mut self) {
         self.0.until_it_leads().await;

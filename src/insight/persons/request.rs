@@ -107,11 +107,11 @@ pub type OptOutDigests = [(SuppressionKind, BTreeSet<SuppressionDigest>); Suppre
 pub enum PersonRequestError {
     /// The index is still catching up, so leads could be missed.
     #[error(
-        "leads are still coming into the index of persons, so that some could be missed; ask again in a minute"
+        "offerd is still adding leads to the index of persons, so some could be missed; try again in a minute"
     )]
     Indexing,
     /// The store cannot be read or written.
-    #[error("the store cannot be read or written; the log tells why")]
+    #[error("the store cannot be read or written; see the log")]
     Unavailable,
 }
 
@@ -201,13 +201,13 @@ pub async fn leads(engine: &MatchingEngine, who: ContactDigest) -> Result<Vec<Uu
         Ok(true) => {}
         Ok(false) => return Err(PersonRequestError::Indexing),
         Err(failure) => {
-            tracing::error!(%failure, "leads could not be brought into the index of persons");
+            tracing::error!(%failure, "could not add leads to the index of persons");
             return Err(PersonRequestError::Unavailable);
         }
     }
     let store = &engine.records.store;
     store.found_by(&contacts::contact(store, who.kind, &who.digest)).map_err(|failure| {
-        tracing::error!(%failure, "the index of persons could not be read");
+        tracing::error!(%failure, "could not read the index of persons");
         PersonRequestError::Unavailable
     })
 }

@@ -81,7 +81,8 @@ impl Vehicles {
         let fault = |(line, key, message)| Fault { file: Some(file.to_owned()), line, key, message };
         let bytes = regular_file::bytes_of(file, MOST_BYTES).map_err(|found| {
             let message = format!(
-                "cannot be read: {found}; put a list there, or leave `reference.vehicles` empty for the sample"
+                "cannot be read: {found}; put a list there, or leave `reference.vehicles` empty to use the \
+                    sample"
             );
             vec![fault((None, String::new(), message))]
         })?;
@@ -107,7 +108,7 @@ impl Vehicles {
         let mut reading = VehicleParser::default();
         for CsvRow { line, cells } in rows {
             if reading.entries.len() > MOST_CARS {
-                let message = format!("has more than {MOST_CARS} cars, the most that are taken in");
+                let message = format!("has more than {MOST_CARS} cars, the maximum");
                 reading.fault(None, "", message);
                 break;
             }
@@ -201,7 +202,7 @@ impl Columns {
         for (nth, name) in names.iter().enumerate() {
             let fault = match (COLUMNS.contains(&name.as_str()), names[..nth].contains(name)) {
                 (false, _) => format!("is not a known column{}", did_you_mean(nearest(name, COLUMNS))),
-                (true, true) => "names a column that stands there already".to_owned(),
+                (true, true) => "repeats a column".to_owned(),
                 (true, false) => continue,
             };
             faults.push((Some(line), name.clone(), fault));
@@ -263,7 +264,7 @@ impl VehicleParser {
             let number = number.unwrap_or_else(|| number_of(uuid));
             let key = (year, make.to_owned(), model.to_owned(), trim.to_owned());
             if let Some((earlier, ..)) = self.entries.insert(key, (line, uuid, number)) {
-                self.fault(Some(line), "trim", format!("is that of line {earlier} already, of {year}"));
+                self.fault(Some(line), "trim", format!("is already that of line {earlier}, of {year}"));
             }
         }
     }
@@ -283,14 +284,14 @@ impl VehicleParser {
 
     fn end(mut self) -> Result<Vehicles, Vec<FaultAt>> {
         if self.entries.is_empty() && self.faults.is_empty() {
-            self.fault(None, "", "has no row; leave `reference.vehicles` empty for the sample");
+            self.fault(None, "", "has no row; leave `reference.vehicles` empty to use the sample");
         }
         let mut uuids: BTreeMap<Uuid, usize> = BTreeMap::new();
         let mut numbers: BTreeMap<i64, usize> = BTreeMap::new();
         for (line, uuid, number) in self.entries.values().copied() {
             let taken = [("uuid", uuids.insert(uuid, line)), ("ucgVehicleId", numbers.insert(number, line))];
             for (column, other) in taken.into_iter().filter_map(|(column, other)| Some((column, other?))) {
-                let message = format!("is that of line {other} too; give both lines ids of their own");
+                let message = format!("is also that of line {other}; give each line its own id");
                 self.faults.push((Some(line), column.to_owned(), message));
             }
         }
@@ -426,7 +427,7 @@ mod tests {
                 "3 model: is missing",
                 "3 years: must be a year from 1886 to 2100, or two such as 2018-2024, got `20x0`",
                 "3 uuid: must be a UUID, got `no`",
-                "5 trim: is that of line 4 already, of 2021",
+                "5 trim: is already that of line 4, of 2021",
                 "6 years: must be one year where `uuid` or `ucgVehicleId` is given",
             ]
         );
@@ -438,7 +439,7 @@ mod tests {
             faults("years,make,modl,trim,make\n"),
             [
                 "1 modl: is not a known column; did you mean `model`?",
-                "1 make: names a column that stands there already",
+                "1 make: repeats a column",
                 "1 model: is missing; the first row names the columns: years, make, model, trim, uuid, ucgVehicleId",
             ]
         );
@@ -448,9 +449,6 @@ mod tests {
         assert!(faults("\nyears,make\n").iter().all(|fault| fault.starts_with("2 ")));
         assert_eq!(faults("years,make,model,trim\n").len(), 1);
         let twice = "years,make,model,trim,ucgVehicleId\n2020,A,B,C,7\n2021,A,B,C,7\n";
-        assert_eq!(
-            faults(twice),
-            ["3 ucgVehicleId: is that of line 2 too; give both lines ids of their own"]
-        );
+        assert_eq!(faults(twice), ["3 ucgVehicleId: is also that of line 2; give each line its own id"]);
     }
 }

@@ -122,5 +122,5 @@ pub fn read(
 
 /// Unreadable counts are an error, never empty: otherwise records would be counted twice.
 pub fn unreadable(reason: impl Display) -> CommitError {
-    CommitError::Failed(format!("what is counted for reports cannot be read: {reason}"))
+    CommitError::Failed(format!("cannot read the report counts: {reason}"))
 }

@@ -102,10 +102,7 @@ impl ReportCount {
             return count.map_err(unreadable);
         }
         // Its cursors are lost, so going on with it would count records twice.
-        warn!(
-            zone = zone.name(),
-            "the count for reports is damaged, and made anew from the records that there are"
-        );
+        warn!(zone = zone.name(), "the report counts are damaged; rebuilding them from the records");
         let anew = CountSpace { generation: in_force.wrapping_add(1), ..space };
         let anew = Self::of(store, anew, rules).map_err(unreadable)?;
         Ok(Self { in_force, ..anew })

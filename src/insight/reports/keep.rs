@@ -19,7 +19,7 @@ use offerd_store::CommitError;
 const TAKE_IN_EVERY: Duration = Duration::from_secs(30);
 
 impl Projection for Reports {
-    const TROUBLE: &'static str = "what was counted for reports since it was written is counted again";
+    const TROUBLE: &'static str = "recounting what the saved report counts lack";
 
     async fn begin(&mut self) {
         self.until_it_counts().await;
@@ -41,11 +41,11 @@ impl Reports {
         while tokio::time::timeout(TAKE_IN_EVERY, store.until_it_leads()).await.is_err() {
             // Queries refer to tags and values, which must be known before a report is made.
             if let Err(failure) = self.of_each_zone(Self::take_in).await {
-                warn!(%failure, "what is counted for reports could not be read; it is tried again");
+                warn!(%failure, "could not read the report counts; will retry");
             }
         }
         while let Err(failure) = self.of_each_zone(Self::load_again).await {
-            error!(%failure, "what was counted for reports could not be read; it is tried again");
+            error!(%failure, "could not read the report counts; will retry");
             tokio::time::sleep(LOOK_AGAIN).await;
         }
         self.counting.store(true, Ordering::Release);

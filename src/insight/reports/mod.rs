@@ -179,7 +179,8 @@ impl Reports {
                 refused("large");
                 let most = self.rules.groups;
                 let wanted = format!(
-                    "must make {most} groups at most (`reports.groups`); fewer days, a filter by `where`, or another dimension would"
+                    "must have {most} groups at most (`reports.groups`); use fewer days, a filter by \
+                        `where`, or another dimension"
                 );
                 ReportFault::Query(vec![("by".to_owned(), wanted)])
             }

@@ -308,7 +308,7 @@ impl QueryParser<'_> {
         let change = || Figure::ALL.into_iter().find(|figure| figure.change() == name).map(OrderBy::Change);
         match dimension.or_else(figure).or_else(change) {
             Some(OrderBy::Change(_)) if self.value("compare").as_deref() != Some("true") => {
-                self.fault("sort", format!("must come with compare=true, which `{name}` is known by"));
+                self.fault("sort", format!("needs compare=true, which provides `{name}`"));
                 usual
             }
             Some(by) => SortOrder { by, descending },

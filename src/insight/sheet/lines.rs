@@ -199,14 +199,15 @@ impl<R: Read> TextLines<R> {
         if text.contains(UNREADABLE) {
             Err(format!("has letters that cannot be read as {named}; {}", self.advice))
         } else if text.contains('\u{fffd}') {
-            Err("has letters that were lost before, when it was saved or sent; export it again, as UTF-8"
-                .to_owned())
+            Err("lost letters earlier, when it was saved or sent; export it again, as UTF-8".to_owned())
         } else if text.contains('\0') {
-            Err("has zero bytes, so it is no text; save the file as CSV UTF-8".to_owned())
+            Err("has zero bytes, so it is not text; save the file as CSV UTF-8".to_owned())
         } else if encoding.is_single_byte() && is_utf_8(&text, encoding) {
             Err(format!("is UTF-8, not {named}; leave out `--encoding`"))
         } else if !encoding.is_single_byte() && is_utf_8(&text, WINDOWS_1252) {
-            Err("has letters that a program has spoilt, which took UTF-8 for windows-1252 (`ü` is then `Ã¼`); export it again, as UTF-8".to_owned())
+            Err("has letters garbled by a program that read UTF-8 as windows-1252 (`ü` becomes `Ã¼`); \
+                export it again, as UTF-8"
+                .to_owned())
         } else {
             Ok(text)
         }

@@ -250,7 +250,7 @@ fn spoilt(cell: &str, separator: char) -> Option<&'static str> {
         .is_some_and(|(number, power)| are_digits(&number.replace([',', '.'], "")) && are_digits(power))
     {
         return Some(
-            "is a number that the spreadsheet has shortened; make the column text, and fill it in again",
+            "is a number that the spreadsheet has shortened; make the column text, and enter it again",
         );
     }
     if cell.starts_with(CURLY) {
@@ -260,7 +260,8 @@ fn spoilt(cell: &str, separator: char) -> Option<&'static str> {
     }
     if cell.split_once('-').is_some_and(|(day, month)| is_date(day, month) || is_date(month, day)) {
         return Some(
-            "is a date that the spreadsheet has made of another value, such as `3-Mar` of `3-3`; make the column text, and fill it in again",
+            "is a date that the spreadsheet made from another value, such as `3-Mar` from `3-3`; make the \
+                column text, and enter it again",
         );
     }
     // Where cells are not kept apart by commas, these may be decimal, and points stand between thousands.

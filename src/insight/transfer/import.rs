@@ -37,7 +37,7 @@ pub struct RecordImport {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// The first line is not that of an export.
-    #[error("is not the first line of an export of offerd's")]
+    #[error("is not the first line of an export of offerd")]
     Foreign,
     /// The export is of another version.
     #[error(
@@ -45,10 +45,10 @@ pub enum ImportError {
     )]
     Version(u32),
     /// The export lacks personal data.
-    #[error("begins an export without personal data, which is no whole store")]
+    #[error("begins an export without personal data, which cannot restore a store")]
     Incomplete,
     /// A line is malformed, or no record of its tree.
-    #[error("is no record of a store")]
+    #[error("is not a record of a store")]
     Line,
     /// The last line is missing or not last, or lines are missing.
     #[error("is not where the export ends: lines are missing, or too many")]

@@ -56,7 +56,7 @@ pub(super) fn subscription(name: &str, source: &Source) -> Result<Subscription, 
 
 fn bounds(declared: &Declared, checker: &mut Checker<'_>) {
     if declared.company.trim().is_empty() {
-        checker.at("company", "must be the name of a company, as `offerd token list` has it");
+        checker.at("company", "must be the name of a company, as `offerd token list` shows it");
     }
     for (key, given, longest) in
         [("timeout", declared.timeout, TIMEOUT_MAX), ("give_up_after", declared.give_up_after, GIVE_UP_MAX)]

@@ -81,7 +81,7 @@ fn every_fault_of_a_file_is_told_at_once() {
     assert_eq!(
         faults,
         [
-            "acme.toml:1: `company` must be the name of a company, as `offerd token list` has it",
+            "acme.toml:1: `company` must be the name of a company, as `offerd token list` shows it",
             "acme.toml:4: `timeout` must be above 0s and at most 1m, got `2m`",
             "acme.toml:5: `events` must name at least one event; without the key all are sent",
             "acme.toml:7: `tags.a` must have at least one value",

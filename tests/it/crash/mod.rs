@@ -85,7 +85,7 @@ async fn a_lead_that_fits_nobody_leaves_nothing_to_recover() {
     let daemon = Daemon::with_partners(vec![partner("prompt").savings("")]).start().await;
     assert_eq!(daemon.submit(r#"{"productTypes":["mortgage"]}"#).await.status, 200);
     let daemon = daemon.kill().start().await;
-    assert!(!daemon.log().contains("pending rate tables go on"), "{}", daemon.log());
+    assert!(!daemon.log().contains("continuing pending rate tables"), "{}", daemon.log());
 }
 
 #[tokio::test]

@@ -299,7 +299,7 @@ fn a_stray_mark_among_200_reports_costs_its_own() {
 const COLUMNS: [(&str, &str, Option<&str>); 18] = [
     ("revoked", "TRUE", None),
     ("revoked", "WAHR", Some("`revoked` must be `true` or `false`")),
-    ("transactionId", "3-Mar", Some("`transactionId` is a date that the spreadsheet has made")),
+    ("transactionId", "3-Mar", Some("`transactionId` is a date that the spreadsheet made")),
     ("transactionId", "1.23457E+15", Some("`transactionId` is a number that the spreadsheet has shortened")),
     ("amountInCents", "1.2E+06", Some("`amountInCents` is a number that the spreadsheet has shortened")),
     ("amountInCents", "1e3", Some("`amountInCents` must not have an exponent")),
@@ -396,7 +396,7 @@ const LISTS: [List; 13] = [
     List {
         bytes: b"Zo\xc3\x83\xc2\xab,King,1985-02-21\nWilliam,King,1985-02-21\n",
         words: &["person"],
-        told: &[":1: has letters that a program has spoilt"],
+        told: &[":1: has letters garbled by a program"],
         entries: 1,
     },
     List {

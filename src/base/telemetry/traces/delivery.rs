@@ -128,7 +128,7 @@ async fn send(exporter: &SpanExporter, batch: Vec<SpanData>, reached_before: boo
         Err(error) => {
             counter!(TRACE_SPANS_DROPPED, "reason" => "not_delivered").increment(count);
             if reached_before {
-                tracing::warn!(%error, "traces cannot be delivered and are dropped");
+                tracing::warn!(%error, "dropping traces that cannot be delivered");
             }
             false
         }

@@ -151,7 +151,7 @@ impl AskStatistics {
                     .with(&seat.key, seat.product_type, |statistic| ask.map(|ask| statistic.recall(ask)));
             });
             if let Err(failure) = recalled {
-                warn!(%failure, "how partners have answered lately could not be read in full");
+                warn!(%failure, "could not read all recent answers of partners");
             }
         }
         statistics

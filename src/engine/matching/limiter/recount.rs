@@ -91,7 +91,7 @@ pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (Limite
         }
     }
     if unknown > 0 {
-        warn!(seats = unknown, "seats could not be counted: the store has lost their texts");
+        warn!(seats = unknown, "could not count seats: the store has lost their texts");
     }
     (counts, whole)
 }

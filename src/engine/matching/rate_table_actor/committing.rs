@@ -19,7 +19,7 @@ use offerd_store::{CommitError, StoreHealth};
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// Log message for answers that could not be written.
-const KEPT: &str = "answers could not be stored; they are kept until the store takes them";
+const KEPT: &str = "could not store answers; keeping them until the store accepts them";
 
 /// Interval between checks of a failed store.
 const FAILED_PAUSE: Duration = Duration::from_millis(250);

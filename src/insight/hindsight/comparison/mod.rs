@@ -93,7 +93,7 @@ impl Difference {
     pub fn verdict(&self) -> String {
         match self.leads_missing {
             _ if self.differs => "differs".to_owned(),
-            Some(leads) => format!("{leads} more leads of each would tell"),
+            Some(leads) => format!("inconclusive: about {leads} more leads per variant"),
             None => "no difference seen".to_owned(),
         }
     }

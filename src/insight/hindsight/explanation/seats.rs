@@ -169,7 +169,7 @@ impl<'a> KnownTable<'a> {
                 let variant = variant.map_or_else(|| "an experiment".to_owned(), Treatment::label);
                 return EligibilityObjection::new("a variant that asks it", variant);
             }
-            None => ("a place at the rate table", "as many partners were asked as may be"),
+            None => ("a place at the rate table", "the limit of partners per lead was reached"),
             Some(denied @ Denied::Exclusive) => {
                 let (wanted, another) = denied.told();
                 (wanted, self.exclusive(seat.product_type).unwrap_or(another))

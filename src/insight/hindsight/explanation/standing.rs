@@ -105,11 +105,11 @@ impl Standing {
 /// The source of a conversion rate, for people.
 fn conversion(from: ConversionFrom, seen: ObservedClicks) -> String {
     let ObservedClicks { clicks, conversions } = seen;
-    let of = |what: &str| format!("learnt of {conversions:.1} of {clicks:.1} clicks on {what}");
+    let of = |what: &str| format!("learnt from {conversions:.1} conversions of {clicks:.1} clicks on {what}");
     match from {
         ConversionFrom::Sold => "the partner has bought the lead".to_owned(),
         ConversionFrom::Click => "the click earns the payout".to_owned(),
-        ConversionFrom::Prior => "the prior of the settings, as nothing was seen yet".to_owned(),
+        ConversionFrom::Prior => "the prior of the settings, since no clicks were seen yet".to_owned(),
         ConversionFrom::Product => of("other partners' offers of the product"),
         ConversionFrom::Partner => of("other offers of the partner"),
         ConversionFrom::Offer => of("the offer by people of other ratings"),

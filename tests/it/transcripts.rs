@@ -308,7 +308,7 @@ async fn it_ends_before_the_lead_does() {
     let daemon = plan.setting("transcripts.kept", "1s").setting("store.volume_age", "1s").start().await;
     let table = daemon.submit_blocking(sample("personal_loan")).await.json();
     let uuid = table["uuid"].as_str().unwrap();
-    daemon.logged("longer ago than `transcripts.kept`").await;
+    daemon.logged("older than `transcripts.kept`").await;
     assert!(refused(&daemon.command(&["transcript", uuid])).contains("nothing is kept"));
     assert!(daemon.metrics().await.contains("offerd_transcripts_total{event=\"removed\"} 1"));
     assert_eq!(daemon.rate_table(uuid).await.json(), table, "the rest stays");

@@ -157,5 +157,5 @@ async fn a_clock_that_is_right_is_not_talked_about() {
     takes_a_lead(&daemon).await;
     assert_eq!(ready(&daemon).await, (200, "ready\n".to_owned()));
     assert_eq!(offset(&daemon).await, 0.0);
-    assert!(!daemon.log().contains("the clock of this machine"));
+    assert!(!daemon.log().contains("the system clock"));
 }

@@ -485,7 +485,7 @@ fn nothing_is_acknowledged_while_a_file_is_gone_and_all_goes_on_when_it_is_back(
         find(&store);
         let refused = store.commit_now(commit("lost")).unwrap_err().to_string();
         assert!(
-            refused.contains("`base/00000001.records` is gone, or another file has its name"),
+            refused.contains("`base/00000001.records` is missing, or another file has its name"),
             "{refused}"
         );
         store.tried_long_ago();

@@ -10,35 +10,17 @@ use crate::cli::key::file_of;
 use offerd_base::config::StoreSettings;
 use offerd_store::{MasterKey, Store};
 
+const CHECK: DoctorCheck = DoctorCheck("master key");
+
 /// Mode bits that let users other than the owner read or write a file.
 const OTHERS: u32 = 0o077;
 
 /// Checks that the key exists, is readable by its owner only, and seals a running daemon's store. For a
 /// stopped daemon, opening the store checks the last.
 pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
-    const CHECK: DoctorCheck = DoctorCheck("master key");
-    let key = match MasterKey::find(store.master_key_file.as_deref(), &store.path) {
-        Ok(Some(key)) => key,
-        Ok(None) if Store::exists(&store.path) => {
-            let found = "the store has no key to open it";
-            let next = "name the key's file as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential";
-            return CHECK.wrong(found, next);
-        }
-        Ok(None) if let Err(error) = MasterKey::new_beside(&store.path) => {
-            return CHECK.wrong(error.to_string(), "the first start cannot make a key there");
-        }
-        Ok(None) => {
-            let next = "fine for a trial; otherwise `offerd key create FILE`, and name it as \
-                    `store.master_key_file`";
-            return CHECK.look("none given: the first start makes one beside the store", next);
-        }
-        Err(error) => {
-            let next = match &error {
-                forbidden if forbidden.is_forbidden() => PERMIT,
-                _ => "give the right file, or make a key for a new store with `offerd key create FILE`",
-            };
-            return CHECK.wrong(error.to_string(), next);
-        }
+    let key = match find(store) {
+        Ok(key) => key,
+        Err(finding) => return finding,
     };
     let (id, place) = (key.id(), key.place().to_owned());
     match file_of(&key) {
@@ -78,6 +60,33 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
         }
         _ => CHECK.good(format!("{id} in {place}")),
     }
+}
+
+/// The key, or what keeps it from being found.
+fn find(store: &StoreSettings) -> Result<MasterKey, Finding> {
+    Err(match MasterKey::find(store.master_key_file.as_deref(), &store.path) {
+        Ok(Some(key)) => return Ok(key),
+        Ok(None) if Store::exists(&store.path) => {
+            let found = "the store has no key to open it";
+            let next = "name the key's file as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential";
+            CHECK.wrong(found, next)
+        }
+        Ok(None) if let Err(error) = MasterKey::new_beside(&store.path) => {
+            CHECK.wrong(error.to_string(), "the first start cannot make a key there")
+        }
+        Ok(None) => {
+            let next = "fine for a trial; otherwise `offerd key create FILE`, and name it as \
+                    `store.master_key_file`";
+            CHECK.look("none given: the first start makes one beside the store", next)
+        }
+        Err(error) => {
+            let next = match &error {
+                forbidden if forbidden.is_forbidden() => PERMIT,
+                _ => "give the right file, or make a key for a new store with `offerd key create FILE`",
+            };
+            CHECK.wrong(error.to_string(), next)
+        }
+    })
 }
 
 fn others_may(file: &Path) -> bool {

@@ -143,7 +143,7 @@ mod tests {
         write(&path, b"secret", |_| Ok(())).unwrap();
         symlink(&path, &link).unwrap();
         assert!(refused(&link).contains("symbolic link"), "{}", refused(&link));
-        assert!(refused(directory.path()).contains("is no file"), "{}", refused(directory.path()));
+        assert!(refused(directory.path()).contains("is not a file"), "{}", refused(directory.path()));
         // Writing replaces the link itself, not its target.
         write(&link, b"new", |_| Ok(())).unwrap();
         assert_eq!(

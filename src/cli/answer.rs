@@ -97,6 +97,6 @@ mod tests {
             told(r#"[{"attribute":"a","message":"must be b"},{"attribute":"c","message":"is missing"}]"#),
             "the daemon refused: `a` must be b; `c` is missing"
         );
-        assert!(told("<html>").contains("answered with 400") && told("<html>").contains("version"));
+        assert!(told("<html>").contains("answered 400") && told("<html>").contains("version"));
     }
 }

@@ -165,7 +165,7 @@ mod tests {
     fn what_is_in_the_way_is_told_with_what_to_do() {
         let told = |file: &str, kind: ErrorKind| cannot_make(Path::new(file), &Error::from(kind));
         assert!(told("/no/such/file", ErrorKind::NotFound).contains("directory /no/such does not exist"));
-        assert!(told("file", ErrorKind::AlreadyExists).contains("is there already"));
+        assert!(told("file", ErrorKind::AlreadyExists).contains("exists already"));
         assert!(told("/file", ErrorKind::PermissionDenied).contains("may write to"));
     }
 }

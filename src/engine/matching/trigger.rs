@@ -152,7 +152,7 @@ mod tests {
         let message = told[0].message.as_ref().unwrap();
         assert!(message.contains("unreachable") && message.contains("declined:low_fico"), "{message}");
         let told = found(r#"["nobody=slow","nobody=fast"]"#);
-        assert!(told[0].message.as_ref().unwrap().contains("a partner that is not there"), "{told:?}");
+        assert!(told[0].message.as_ref().unwrap().contains("an unknown partner"), "{told:?}");
         assert!(told[1].message.as_ref().unwrap().contains("must be one of"), "{told:?}");
         assert_eq!(found(&format!("{:?}", vec!["fast"; 2 * MOST_FAULTS])).len(), MOST_FAULTS);
     }

@@ -270,7 +270,7 @@ bands = [{ rate = 8.9 }]
         assert!(faults("terms = [36]", "terms = [36, 60]").is_empty());
         assert!(faults("rate = 8.9", "rate = [8.9, 12]").is_empty());
         for (part, other, fault) in [
-            ("terms = [36]", "terms = [36, 60, 36]", "36 stands twice"),
+            ("terms = [36]", "terms = [36, 60, 36]", "36 appears twice"),
             ("terms = [36]", "terms = []", "must not be empty"),
             ("terms = [36]", "", "is missing"),
             (

@@ -158,7 +158,7 @@ fn what_cannot_work_is_a_fault() {
         (answer("bounds = { interest_rate = { min = nan } }, offer = { key = \"'thirty'\", interest_rate = 'offer.Note' }"), "is empty: from NaN"),
         (
             "headers = { authorization = \"'a'\" }\nauth = { basic = { user = \"'a'\", password = \"'b'\" } }".to_owned(),
-            "`products.mortgage.http.headers.authorization` stands beside `auth`",
+            "`products.mortgage.http.headers.authorization` conflicts with `auth`",
         ),
         (answer("offer = { key = \"'thirtyy'\", interest_rate = 'offer.Note' }"), "`thirtyy` is not an \
             offer of the file; did you mean `thirty`?"),

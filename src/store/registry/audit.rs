@@ -534,7 +534,7 @@ mod tests {
     #[tokio::test]
     async fn any_change_shows() {
         let changes: [(&str, Change); 3] = [
-            ("record 5 does not follow", |record| {
+            ("record 5 does not match the one before it", |record| {
                 let other = AuditRecord { who: "somebody else".to_owned(), ..record };
                 Commit::new().put(Tree::Audit, key(4), codec::encode_json(&other))
             }),

@@ -304,7 +304,7 @@ fn a_store_opens_with_its_own_master_key_only() {
     drop(store);
     let _ = ["keys", "keys.copy"].map(|name| fs::rename(kept(name), file(name)).unwrap());
     let told = refusal(&options(&directory, Some("right")));
-    assert!(told.contains("is gone"), "{told}");
+    assert!(told.contains("is missing"), "{told}");
     let _ = ["keys", "keys.copy"].map(|name| fs::rename(file(name), kept(name)).unwrap());
     let store = Store::open_inline_with(&options(&directory, Some("right"))).unwrap();
     assert_eq!(store.payload(Tree::Leads, LEAD).as_deref(), Some(CANARY));

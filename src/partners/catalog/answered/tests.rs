@@ -343,7 +343,7 @@ fn money_that_cannot_be_right_is_not_shown() {
         found.contains("above 0 and below 1 percent") && found.contains("`answer.low_apr = true`"),
         "{found}"
     );
-    assert!(dropped(&plain, json!({"payment": 360})).contains("more than 10 % from what"));
+    assert!(dropped(&plain, json!({"payment": 360})).contains("more than 10 % off the one"));
     // 10,000 at 9 % over 36 months is 318.00 per month.
     for (payment, doubted) in [(318.0, false), (322.0, false), (330.0, true), (300.0, true)] {
         let (reading, _) = answered(&plain, &json!([{"payment": payment}]), &ten_thousand());
@@ -406,7 +406,7 @@ fn bounds_and_caps_are_checked_with_the_file() {
     for fault in [
         "bounds.aprr` is not a figure of such an offer",
         "did you mean `apr`?",
-        "bounds.sponsored` is no number",
+        "bounds.sponsored` is not a number",
         "bounds.apr` is empty: from 9 to 3",
         "rate_caps.NY` must be from 1 to 400, got 0.25",
         "max_text_bytes` must be from 1024 to 65536, got 5",

@@ -33,7 +33,7 @@ const NAMES: [&str; 4] = [
 pub(super) fn reason_given(reason: &str) -> Result<&str, Failure> {
     let reason = reason.trim();
     if reason.is_empty() || reason.chars().count() > REASON_CHARS {
-        return Err(wrong(&format!("must give a reason, in at most {REASON_CHARS} characters")));
+        return Err(wrong(&format!("must say why, in at most {REASON_CHARS} characters")));
     }
     // Normalises full-width and other variant characters.
     let plain = plain_text(reason);

@@ -7,7 +7,7 @@ use super::files::{InputFile, SAVE_AS_UTF_8};
 use super::prelude::*;
 use offerd_admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, Removed, digest};
 use offerd_insight::sheet::lines::{Encoding, TextLines, decoded};
-use offerd_insight::sheet::rows::{CsvRow, CsvRows};
+use offerd_insight::sheet::rows::{CsvFault, CsvRow, CsvRows};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 use offerd_partners::is_key;
 
@@ -130,9 +130,7 @@ impl SuppressionsAddArguments {
         let mut columns = CsvColumns::of(self.plain, self.kind());
         let mut rows = CsvRows::new(lines, Some(columns.names.len()));
         while let Some(CsvRow { line, cells }) = rows.next() {
-            let wrong =
-                |column: Option<usize>| column.map_or(String::new(), |nth| format!("column {} ", nth + 1));
-            let cells = cells.map_err(|fault| format!("{}{}", wrong(fault.column), fault.message));
+            let cells = cells.map_err(CsvFault::told);
             if read == 0
                 && !columns.has_header
                 && cells.as_ref().is_ok_and(|cells| columns.take_header(cells))

@@ -53,9 +53,10 @@ pub const MILES: AttributeBounds = AttributeBounds::Integer(0, 10_000_000);
 pub const SCORE: AttributeBounds = AttributeBounds::Integer(300, 850);
 /// An annual interest rate, in percent; the maximum is that for partners' answers.
 pub const RATE: AttributeBounds = AttributeBounds::Number(0.0, 400.0);
+/// The earliest birth date of a living person.
+pub const FIRST_BIRTH: NaiveDate = NaiveDate::from_ymd_opt(1900, 1, 1).expect("it is in the calendar");
 /// The birth date of a living person.
-pub const BIRTH: AttributeBounds =
-    AttributeBounds::UpToToday(NaiveDate::from_ymd_opt(1900, 1, 1).expect("it is in the calendar"));
+pub const BIRTH: AttributeBounds = AttributeBounds::UpToToday(FIRST_BIRTH);
 /// A vehicle identification number (ISO 3779).
 pub const VIN: AttributeBounds = AttributeBounds::Text(&TextShape {
     length: (17, 17),

@@ -180,7 +180,7 @@ impl PartnerReport {
 fn typed(name: &str, text: &str) -> Result<Value, &'static str> {
     match name {
         _ if text.is_empty() => {}
-        "amountInCents" | "payoutInCents" => return cents(name, text),
+        "amountInCents" | "payoutInCents" => return cents(text),
         // Spreadsheets write it in capitals.
         "revoked" => {
             let flag = text.to_lowercase().parse().map(Value::Bool);
@@ -195,24 +195,20 @@ fn typed(name: &str, text: &str) -> Result<Value, &'static str> {
 }
 
 /// An amount in cents. Two decimals are those of a unit of money, however many are zero.
-fn cents(name: &str, text: &str) -> Result<Value, &'static str> {
-    let is_amount = name == "amountInCents";
+fn cents(text: &str) -> Result<Value, &'static str> {
     if text.contains(['e', 'E']) && text.parse::<f64>().is_ok() {
         return Err(
             "must not have an exponent, since the program that wrote it has rounded the number; write out \
                 its digits",
         );
     }
-    if is_amount && text.split_once('.').is_some_and(|(_, decimals)| decimals != "0") {
+    if text.split_once('.').is_some_and(|(_, decimals)| decimals != "0") {
         return Err(
             "must be in whole cents, got a number with decimals; where the column is in units of money, multiply all of it by 100",
         );
     }
-    let wanted = match is_amount {
-        true => "must be a whole number of cents, such as `1200000`",
-        false => "must be a number of cents, such as `1250` or `12.5`",
-    };
-    serde_json::from_str(text).map(Value::Number).map_err(|_| wanted)
+    let number = serde_json::from_str(text).map(Value::Number);
+    number.map_err(|_| "must be a whole number of cents, such as `1200000`")
 }
 
 impl PartnerReportFields {
@@ -294,21 +290,22 @@ mod tests {
     fn a_report_reads_the_same_as_json_and_as_texts() {
         let json = format!(
             r#"{{"transactionId":"T-1","eventType":"funded","clickId":"{CLICK}","amountInCents":1000000,
-                "payoutInCents":12.5,"occurredAt":"2026-11-20T10:00:00+0000"}}"#
+                "payoutInCents":1250.0,"occurredAt":"2026-11-20T10:00:00+0000"}}"#
         );
         let texts = [
             ("transactionId", "T-1"),
             ("eventType", "funded"),
             ("clickId", CLICK),
             ("amountInCents", "1000000"),
-            ("payoutInCents", "12.5"),
+            ("payoutInCents", "1250.0"),
             ("occurredAt", "2026-11-20T10:00:00+0000"),
             ("rejectReason", ""),
         ];
         let read = PartnerReport::read(json.as_bytes()).unwrap();
         assert_eq!(PartnerReport::from_texts(texts), Ok(read.clone()));
         let PartnerReport::Event(event) = read else { panic!("{read:?}") };
-        assert_eq!(event.payout_in_cents, Some(12.5));
+        assert_eq!(event.payout_in_cents, Some(1250.0));
+        assert!(PartnerReport::from_texts([("payoutInCents", "12.5")]).is_err());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization;
 
+use super::bounds::FIRST_BIRTH;
 use super::input_kinds::has_shape;
 use super::lead::Lead;
 use super::plain_text::{as_typed, without_invisible};
@@ -28,7 +29,7 @@ worded! {
     /// Telephone numbers, as their ten digits.
     Phone "phone";
     /// First name, last name and date of birth, as [they are typed](as_typed) and composed (Unicode NFC):
-    /// `ada|lovelace|1815-12-10`.
+    /// `ada|lovelace|1985-12-10`.
     Person "person";
 }
 
@@ -41,17 +42,18 @@ impl SuppressionKind {
         match self {
             Self::Email => "an email address",
             Self::Phone => "a phone number of ten digits, without an extension",
-            Self::Person => "first name, last name and day of birth, such as `Ada, Lovelace, 1815-12-10`",
+            Self::Person => "first name, last name and day of birth, such as `Ada, Lovelace, 1985-12-10`",
         }
     }
 
     /// The digest of a plain-text line; `None` if it has the wrong form.
     pub fn of_line(self, line: &str) -> Option<SuppressionDigest> {
         let cells = if self == Self::Person { line.split(',').collect() } else { vec![line] };
-        self.of_cells(&cells, NaiveDate::MAX).ok()
+        self.of_typed(&self.typed(&cells)).ok()
     }
 
-    /// The digest of what stands in the cells of a row, of somebody who is born by `today`.
+    /// The digest of what stands in the cells of a list's row, of somebody who is born by `today`. Names that no lead has are
+    /// refused, since they would suppress nobody.
     ///
     /// # Errors
     /// What they must be.
@@ -60,17 +62,33 @@ impl SuppressionKind {
         cells: &[impl AsRef<str>],
         today: NaiveDate,
     ) -> Result<SuppressionDigest, &'static str> {
+        let cells = self.typed(cells);
+        let digest = self.of_typed(&cells)?;
+        let (Self::Person, [first, last, born]) = (self, &cells[..]) else { return Ok(digest) };
+        if [first, last].into_iter().any(|name| is_escaped(name)) {
+            return Err(ESCAPED);
+        }
+        match day(born) {
+            Some(born) if born > today => Err("a day of birth in the third column that is not in the future"),
+            Some(born) if born < FIRST_BIRTH => {
+                Err("a day of birth in the third column from 1900-01-01 on, as leads have it")
+            }
+            _ => Ok(digest),
+        }
+    }
+
+    fn typed(self, cells: &[impl AsRef<str>]) -> Vec<String> {
         // Each apostrophe of a mail address is another address.
         let typed = if self == Self::Email { without_invisible } else { as_typed };
-        let cells: Vec<String> = cells.iter().map(|cell| typed(cell.as_ref()).trim().to_owned()).collect();
-        let normal = match (self, &cells[..]) {
+        cells.iter().map(|cell| typed(cell.as_ref()).trim().to_owned()).collect()
+    }
+
+    fn of_typed(self, cells: &[String]) -> Result<SuppressionDigest, &'static str> {
+        let normal = match (self, cells) {
             (Self::Email, [address]) => Email::parse(address).map(|address| email(&address)),
             (Self::Phone, [number]) => Phone::parse(number).map(|number| number.as_str().to_owned()),
             (Self::Person, [first, last, born]) => {
-                let born = day(born).ok_or("a day of birth in the third column, such as `1815-12-10`")?;
-                if born > today {
-                    return Err("a day of birth in the third column that is not in the future");
-                }
+                let born = day(born).ok_or("a day of birth in the third column, such as `1985-12-10`")?;
                 person([first, last], born, name_in_lists)
             }
             _ => None,
@@ -164,7 +182,24 @@ fn as_given(name: &str) -> String {
     words.nfc().collect()
 }
 
-/// Parses a date, also in the forms of spreadsheets: `1815/12/10`, `1815-12-10 00:00:00`.
+const ESCAPED: &str = "names as people write them, without `&#39;`, `\\`, `%C3` or `?`, which programs put in place of letters; \
+                       export the list again, as UTF-8";
+
+/// Whether a program has put something else in place of a letter of a name.
+fn is_escaped(name: &str) -> bool {
+    let is_entity = |text: &str| {
+        let end = text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '#');
+        text.starts_with('#') || end.is_some_and(|end| end > 0 && text[end..].starts_with(';'))
+    };
+    let is_byte = |text: &str| {
+        text.get(..2).is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+    };
+    name.contains(['\\', '?'])
+        || name.split('&').skip(1).any(is_entity)
+        || name.split(['%', '=']).skip(1).any(is_byte)
+}
+
+/// Parses a date, also in the forms of spreadsheets: `1985/12/10`, `1985-12-10 00:00:00`.
 fn day(text: &str) -> Option<NaiveDate> {
     let day = text.strip_suffix(" 00:00:00").or_else(|| text.strip_suffix("T00:00:00")).unwrap_or(text);
     let day = day.replace('/', "-");
@@ -225,6 +260,34 @@ mod tests {
         assert_eq!(of("+12065550100"), hex(SuppressionKind::Phone.of_lead(&lead())[2]));
         assert_eq!(of("ada|king lovelace|1985-12-10"), hex(SuppressionKind::Person.of_lead(&lead())[0]));
         assert_eq!(of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    }
+
+    #[test]
+    fn what_a_program_has_put_in_place_of_a_letter_is_no_letter() {
+        let kind = SuppressionKind::Person;
+        let today = FIRST_BIRTH;
+        for name in [
+            r"O&#39;Neil",
+            "O&#39Neil",
+            "M&uuml;ller",
+            r"O\'Neil",
+            r"Andr\u00e9",
+            "Andr%C3%A9",
+            "Andr=C3=A9",
+            "?ukasz",
+        ] {
+            assert_eq!(kind.of_cells(&["Ada", name, "1900-01-01"], today), Err(ESCAPED), "{name}");
+            assert_eq!(kind.of_cells(&[name, "Ada", "1900-01-01"], today), Err(ESCAPED), "{name}");
+            assert!(
+                kind.of_line(&format!("Ada,{name},1900-01-01")).is_some(),
+                "a lead may have come so: {name}"
+            );
+        }
+        for name in ["O'Neil", "Smith & Jones", "Smith&Jones", "Müller"] {
+            assert!(kind.of_cells(&["Ada", name, "1900-01-01"], today).is_ok(), "{name}");
+        }
+        assert!(kind.of_cells(&["Ada", "King", "1899-12-31"], today).is_err());
+        assert!(SuppressionKind::Email.of_cells(&["a?b%C3&c@example.com"], today).is_ok());
     }
 
     #[test]

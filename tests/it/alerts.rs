@@ -395,7 +395,7 @@ async fn how_a_receiver_took_a_test_is_shown_until_it_takes_something_else() {
     let csrf = csrf(&page);
     let tried = send(&daemon, "/console/alerts/test", &[("csrf", csrf.as_str())], &[]).await;
     let page = String::from_utf8_lossy(&tried.body).into_owned();
-    assert!(page.contains(">taken</span> ops") && page.contains(">well</span>"), "{page}");
+    assert!(page.contains(">delivered</span> ops") && page.contains(">well</span>"), "{page}");
     let page = html(&daemon, "/console/alerts").await;
     assert!(!page.contains(">failing</span>") && !page.contains(">never</span>"), "{page}");
     let ops = listed(&daemon)["receivers"][0].clone();
@@ -415,7 +415,7 @@ fn every_fault_of_the_settings_is_told_at_once_with_its_line() {
     for wanted in [
         "offerd.toml:2: `alerts.off` names `OfferdNoLead`, which is not an alert: list them all with `offerd \
             alerts list`; did you mean `OfferdNoLeads`?",
-        "offerd.toml:4: `alerts.waits.OfferdSlow` names `OfferdSlow`, which is no alert",
+        "offerd.toml:4: `alerts.waits.OfferdSlow` names `OfferdSlow`, which is not an alert",
         "offerd.toml:7: `alerts.webhooks.ops.secret` cannot be read from its file: No such file",
         "offerd.toml:8: `alerts.webhooks.ops.ca_file` cannot be read: it is not a regular file",
         "offerd.toml:10: `alerts.webhooks.none.bearer` must be a `file` or a `credential`, not both",

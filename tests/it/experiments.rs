@@ -402,7 +402,7 @@ async fn every_fault_of_every_file_is_told_at_once() {
         "`variants[0].deadline` must be",
         "`variants[1].name` must be lower-case letters",
         "`variants[1].ranking` must be a ranking of the settings",
-        "`variants[1].partners[0]` names `bnak`, which is no partner; did you mean `bank`?",
+        "`variants[1].partners[0]` names `bnak`, which is not a partner; did you mean `bank`?",
         "`variants[1].without_partners` conflicts with `partners`",
         "`variants[2].percent` must be at least 0.0001",
         "`variants[3].percent` must be at least 0.0001 and below 100, of a hundred leads, got NaN",

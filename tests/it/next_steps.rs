@@ -40,7 +40,7 @@ fn each_failure_is_one_sentence_with_the_next_step() {
         (&["key", "create", "/no-such/x"], "the directory /no-such does not exist; make it"),
         (
             &["restore", "--check", "one.json"],
-            "not a backup of offerd, or its first line is damaged; give a file that",
+            "not a backup of offerd, or its first line is damaged; give a file made by",
         ),
         (&["manual", "/proc/x"], "/proc/x cannot be written: "),
         (&["sandbox", "--cases", "/no-such"], "`--cases` says where the cases are"),

@@ -161,7 +161,7 @@ fn what_is_no_directory_or_no_file_is_refused_by_its_name_and_never_waited_for()
 fn a_first_token_makes_the_store_and_says_so() {
     let plan = plan();
     let create = ["token", "create", "--company", "Acme", "--kind", "publishable"];
-    let told = |output: &Output| stderr(output).contains("no store at `store.path`; made");
+    let told = |output: &Output| stderr(output).contains("; made a new one");
     let made = plan.command(&create).output().unwrap();
     assert!(made.status.success() && told(&made), "{}", stderr(&made));
     let again = plan.command(&create).output().unwrap();

@@ -81,7 +81,7 @@ fn nothing_is_sent_while_secrets_are_missing() {
     let plan = Daemon::with_sample_partners();
     let (output, shown) = tried(&plan, "hazelmoor_lending", &sample("personal_loan"), &["--send"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(shown.contains("secrets are missing: api_key"), "{shown}");
+    assert!(shown.contains("missing secrets: api_key"), "{shown}");
 }
 
 /// A paused lender that is sent a name and a secret.

@@ -371,7 +371,7 @@ async fn the_console_shows_how_postbacks_stand_tests_them_and_sends_again() {
     let page = String::from_utf8_lossy(&page.body).into_owned();
     assert!(page.contains("acme") && page.contains("Live") && page.contains("500"), "{page}");
     assert!(
-        page.contains("acme: not taken") && page.contains("given up 2") && page.contains("Send 2 again"),
+        page.contains("acme: undelivered") && page.contains("given up 2") && page.contains("Send 2 again"),
         "{page}"
     );
     let (_, after) = page.split_once("name=\"csrf\" value=\"").expect("the page has a form");

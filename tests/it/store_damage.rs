@@ -95,7 +95,7 @@ async fn a_daemon_whose_base_is_gone_is_not_ready() {
     let output = daemon.command(&["store", "check"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let (status, told) = ready(&daemon).await;
-    assert!(status == 503 && told.contains("`base/00000001.records` is gone"), "{status}: {told}");
+    assert!(status == 503 && told.contains("`base/00000001.records` is missing"), "{status}: {told}");
     assert_eq!(daemon.submit(sample("everything")).await.status, 503, "it would be lost at the next start");
 
     let daemon = daemon.kill().start().await;

@@ -1,14 +1,16 @@
 //! The records of a file: CSV or NDJSON.
 
+use std::collections::HashMap;
 use std::io::{BufRead, Read};
 
 use clap::ValueEnum;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::cli::files::SAVE_AS_UTF_8;
 use offerd_admin::partner_events::{self, Imported};
 use offerd_insight::sheet::lines::{Decoded, Encoding, TextLines, decoded};
-use offerd_insight::sheet::rows::{CsvFault, CsvRow, CsvRows};
+use offerd_insight::sheet::rows::{CsvFault, CsvRow, CsvRows, made_date};
 use offerd_model::{ApiError, ErrorType, PartnerReport, PartnerReportFields};
 
 /// Attribute with the partner of a record.
@@ -53,13 +55,14 @@ pub fn read<'f>(
                 -c .` converts an object, `jq -c '.[]'` an array"
                 .to_owned(),
         ),
-        EventFileFormat::Ndjson => {
-            Ok(Box::new(TextLines::new(input, SAVE_AS_UTF_8).map(move |(line, text)| {
-                let report = text.and_then(|text| object(&text));
-                let report = report.map_err(|message| vec![ApiError::new(ErrorType::Malformed, message)]);
-                EventRecord::new(line, report, partner)
-            })))
-        }
+        EventFileFormat::Ndjson => Ok(Box::new(TextLines::new(input, SAVE_AS_UTF_8).map(move |(line, text)| {
+            let wrong = |message: String| vec![ApiError::new(ErrorType::Malformed, message)];
+            let report = text.map_err(wrong).and_then(|text| {
+                let report = object(&text).map_err(wrong)?;
+                check_amount(&text).map(|()| report)
+            });
+            EventRecord::new(line, report, partner)
+        }))),
     }
 }
 
@@ -106,6 +109,10 @@ fn csv_records<'f>(
     }
     Ok(Box::new(rows.map(move |CsvRow { line, cells }| {
         let texts = |cells: &[String]| {
+            let id = names.iter().position(|name| name == "transactionId").and_then(|nth| cells.get(nth));
+            if let Some(message) = id.and_then(|id| made_date(id)) {
+                return Err(vec![ApiError::at("transactionId", ErrorType::Malformed, message)]);
+            }
             PartnerReport::json_of(names.iter().map(String::as_str).zip(cells.iter().map(String::as_str)))
         };
         let wrong = |CsvFault { column, message }: CsvFault| match column.and_then(|column| names.get(column))
@@ -121,6 +128,16 @@ fn csv_records<'f>(
 fn object(text: &str) -> Result<Value, String> {
     let object = serde_json::from_str(text).ok().filter(Value::is_object);
     object.ok_or_else(|| "is not a JSON object".to_owned())
+}
+
+/// Checks the amount as it is written: as JSON, `12000.00` and `1.2e4` are 12000, but no program writes whole cents so.
+fn check_amount(text: &str) -> Result<(), Vec<ApiError>> {
+    const AMOUNT: &str = "amountInCents";
+    let written: HashMap<String, &RawValue> = serde_json::from_str(text).unwrap_or_default();
+    let number = written.get(AMOUNT).map(|raw| raw.get());
+    let number =
+        number.filter(|raw| raw.starts_with(|letter: char| letter == '-' || letter.is_ascii_digit()));
+    PartnerReport::json_of(number.map(|number| (AMOUNT, number))).map(drop)
 }
 
 impl EventRecord {
@@ -200,6 +217,19 @@ mod tests {
         let object = vec!["is not a JSON object".to_owned()];
         assert_eq!(faults(ndjson, Some("bank")), [(1, Vec::new()), (2, object.clone()), (3, object)]);
         assert_eq!(faults(ndjson, None)[0], (1, vec!["partner".to_owned()]));
+    }
+
+    #[test]
+    fn an_amount_of_ndjson_is_in_whole_cents() {
+        for (amount, is_good) in
+            [("1200", true), ("1200.0", true), ("null", true), ("12000.00", false), ("1e2", false)]
+        {
+            let line = format!(
+                "{{\"transactionId\":\"T\",\"eventType\":\"funded\",\"clickId\":\"{CLICK}\",\"payoutInCents\":12.5,\"amountInCents\":{amount}}}"
+            );
+            let wanted = if is_good { vec![] } else { vec!["amountInCents".to_owned()] };
+            assert_eq!(faults(&line, Some("bank")), [(1, wanted)], "{amount}");
+        }
     }
 
     #[test]

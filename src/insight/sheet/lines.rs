@@ -202,10 +202,14 @@ impl<R: Read> TextLines<R> {
             Err("lost letters earlier, when it was saved or sent; export it again, as UTF-8".to_owned())
         } else if text.contains('\0') {
             Err("has zero bytes, so it is not text; save the file as CSV UTF-8".to_owned())
-        } else if encoding.is_single_byte() && is_utf_8(&text, encoding) {
+        } else if encoding.is_single_byte() && was_utf_8(&text, encoding) {
             Err(format!("is UTF-8, not {named}; leave out `--encoding`"))
-        } else if !encoding.is_single_byte() && is_utf_8(&text, WINDOWS_1252) {
+        } else if !encoding.is_single_byte() && was_utf_8(&text, WINDOWS_1252) {
             Err("has letters garbled by a program that read UTF-8 as windows-1252 (`ü` becomes `Ã¼`); \
+                export it again, as UTF-8"
+                .to_owned())
+        } else if text.contains(|letter: char| letter.is_control() && letter != '\t') {
+            Err("has control characters, as programs make of `’` when they read windows-1252 as Latin-1; \
                 export it again, as UTF-8"
                 .to_owned())
         } else {
@@ -238,6 +242,27 @@ impl<R: Read> TextLines<R> {
             }
         }
     }
+}
+
+/// Letters that words end with, before a mark: in windows-1252 the two are UTF-8 too, but of letters that no list has.
+const LAST: &str = "ÆÇÈÉÊËÌÍÒÓÔÕÖÚÛÜÝÞß";
+
+/// Marks behind a word, or within it.
+const MARKS: &str = "‘’“”»–—…";
+
+/// Whether a text was UTF-8 before it was read in an encoding. Each word is judged for itself, since others of the line may be right;
+/// in encodings other than windows-1252, words with quotation marks can be both, so that the line is judged.
+fn was_utf_8(text: &str, encoding: Encoding) -> bool {
+    if encoding != WINDOWS_1252 {
+        return is_utf_8(text, encoding);
+    }
+    let mut before = ' ';
+    let mut words = text.split(|letter: char| {
+        let is_mark = MARKS.contains(letter) && LAST.contains(before);
+        before = letter;
+        is_mark || letter.is_ascii() && !letter.is_ascii_alphanumeric()
+    });
+    words.any(|word| is_utf_8(word, encoding))
 }
 
 /// Whether the bytes that a text has in an encoding are UTF-8 beyond ASCII, so that it was read wrongly. No text of people is both.

@@ -16,11 +16,17 @@ const UNENDED: &str = "has a quotation mark that begins a field and does not end
                        and put the field between two";
 const STRAY: &str = "has a quotation mark amid a field; double it, and put the field between two";
 
-/// Quotation marks of word processors.
-const CURLY: [char; 3] = ['\u{201c}', '\u{201d}', '\u{201e}'];
+/// Quotation marks of word processors, curly and angled.
+const CURLY: &[char] = &['\u{201c}', '\u{201d}', '\u{201e}', '«', '»', '‹', '›'];
 
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+/// Single quotation marks, which are also apostrophes.
+const SINGLE: &[char] = &['\'', '`', '\u{b4}', '\u{2018}', '\u{2019}', '\u{201a}', '\u{201b}'];
+
+/// Months as spreadsheets shorten them in English, German, Spanish and French.
+const MONTHS: &str = " jan feb mar apr may jun jul aug sep sept oct nov dec mrz mär mai okt dez \
+                      ene abr ago dic janv févr mars avr juin juil août déc ";
+
+const MADE_DATE: &str = "is a date that the spreadsheet made from another value, such as `3-Mar` from `3-3`; make the column text, and enter it again";
 
 /// Most lines that are read to find the end of a field.
 const ROW_LINES: usize = 100;
@@ -166,6 +172,15 @@ impl CsvFault {
     fn of_row(message: impl Into<String>) -> Self {
         Self { column: None, message: message.into() }
     }
+
+    /// The message, after the column's number.
+    pub fn told(self) -> String {
+        let Self { column, message } = self;
+        match column {
+            Some(nth) => format!("column {} {message}", nth + 1),
+            None => message,
+        }
+    }
 }
 
 /// The separator that a first line such as `sep=;` declares, as spreadsheets read it.
@@ -228,15 +243,39 @@ fn unquoted(text: &str) -> Result<(String, &str), Unsplit> {
 fn value(cell: &str) -> &str {
     let cell = cell.trim_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
     let cell = cell.strip_prefix("=\"").and_then(|text| text.strip_suffix('"')).unwrap_or(cell);
-    let cell = cell.strip_prefix(CURLY).and_then(|text| text.strip_suffix(CURLY)).unwrap_or(cell);
-    cell.strip_prefix('\'').filter(|text| begins_formula(text)).unwrap_or(cell)
+    if let Some(text) = cell.strip_prefix('\'').filter(|text| begins_formula(text)) {
+        return text;
+    }
+    let between = |marks: &[char]| Some(cell.strip_prefix(marks)?.strip_suffix(marks)?.trim());
+    [CURLY, SINGLE].into_iter().find_map(between).unwrap_or(cell)
+}
+
+/// Whether a text is a number of so many digits.
+fn has_digits(text: &str, least: usize, most: usize) -> bool {
+    (least..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_month(text: &str) -> bool {
+    text.chars().all(char::is_alphabetic) && MONTHS.contains(&format!(" {} ", text.to_lowercase()))
 }
 
 /// Whether a spreadsheet writes a day, or the last digits of a year, and a month so.
-fn is_date(number: &str, month: &str) -> bool {
-    matches!(number.len(), 1 | 2)
-        && number.bytes().all(|byte| byte.is_ascii_digit())
-        && MONTHS.contains(&month)
+fn is_date(cell: &str) -> bool {
+    let parts = cell.replace(". ", "-");
+    let parts = parts.split_once('-').map(|(one, other)| (one, other.trim_end_matches('.')));
+    parts.is_some_and(|(one, other)| {
+        has_digits(one, 1, 2) && is_month(other) || is_month(one) && has_digits(other, 1, 2)
+    })
+}
+
+/// Why a value of a column that holds no dates is not what was typed, where it is a whole date such as `3/3/2026` or `3-Mar-26`.
+pub fn made_date(cell: &str) -> Option<&'static str> {
+    let parts: Vec<&str> = cell.split(['/', '.', '-', ' ']).filter(|part| !part.is_empty()).collect();
+    let &[day, month, year] = &parts[..] else { return None };
+    let has_century = has_digits(year, 4, 4) && (year.starts_with("19") || year.starts_with("20"));
+    let are_numbers = has_digits(month, 1, 2) && has_century;
+    let is_named = is_month(month) && (has_century || has_digits(year, 2, 2));
+    (has_digits(day, 1, 2) && (are_numbers || is_named)).then_some(MADE_DATE)
 }
 
 /// Why a value is not what was typed, where a spreadsheet has left its trace.
@@ -255,14 +294,11 @@ fn spoilt(cell: &str, separator: char) -> Option<&'static str> {
     }
     if cell.starts_with(CURLY) {
         return Some(
-            "has a curly quotation mark that begins a field and does not end it; put the field between two straight ones",
+            "has a curly or angled quotation mark that begins a field and does not end it; put the field between two straight ones",
         );
     }
-    if cell.split_once('-').is_some_and(|(day, month)| is_date(day, month) || is_date(month, day)) {
-        return Some(
-            "is a date that the spreadsheet made from another value, such as `3-Mar` from `3-3`; make the \
-                column text, and enter it again",
-        );
+    if is_date(cell) {
+        return Some(MADE_DATE);
     }
     // Where cells are not kept apart by commas, these may be decimal, and points stand between thousands.
     let mut groups = cell.trim_start_matches('-').split('.');

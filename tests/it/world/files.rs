@@ -87,13 +87,30 @@ fn encodings() -> Vec<File> {
         ),
         file(
             "1,Zo\u{c3}\u{ab}\n2,y\n",
-            &["2! spoilt", "3: 2|y"],
+            &["2! garbled", "3: 2|y"],
             "an export of an export; MÃ¼ller in address books",
         ),
         file(
             "1,\u{c3}\u{89}lan\n2,\u{c9}lan\n",
-            &["2! spoilt", "3: 2|\u{c9}lan"],
+            &["2! garbled", "3: 2|\u{c9}lan"],
             "the same by way of Latin-1",
+        ),
+        file(
+            "JosÃ©,Müller\nJÃ¶rg,O’Neil\nJosÃ© Müller,x\nMUÃ‘OZ,É\nMÜLLER’S,“der Strauß”\nle «CAFÉ» É,Œuvre\n",
+            &[
+                "2! garbled",
+                "3! garbled",
+                "4! garbled",
+                "5! garbled",
+                "6: MÜLLER’S|der Strauß",
+                "7: le «CAFÉ» É|Œuvre",
+            ],
+            "two exports in one sheet, of which one was spoilt",
+        ),
+        file(
+            "1,O\u{92}Neil\n2,a\u{7f}\n3,a\u{1a}\n4,y\n",
+            &["2! control characters", "3! control characters", "4! control characters", "5: 4|y"],
+            "windows-1252 that was saved as Latin-1, and a dump of a terminal",
         ),
         file("1,\0\n2,y\n", &["2! zero bytes", "3: 2|y"], "a dump of a database"),
         whole(&marked, &["2: 1|Zoë"], "Unicode text of a spreadsheet, and what PowerShell redirects"),
@@ -142,13 +159,31 @@ fn spreadsheets() -> Vec<File> {
         ),
         file(
             "1,“Müller”\n2,„x“\n3,“x\n4,a “b”\n",
-            &["2: 1|Müller", "3: 2|x", "4! curly quotation mark", "5: 4|a “b”"],
+            &["2: 1|Müller", "3: 2|x", "4! curly or angled quotation mark", "5: 4|a “b”"],
             "names that went through a word processor",
+        ),
+        file(
+            "'1',‘Ann’\n`2`,« Ann »\n3,’t Hooft\n4,‹Ann\n5,Ann’\n",
+            &["2: 1|Ann", "3: 2|Ann", "4: 3|’t Hooft", "5! curly or angled quotation mark", "6: 5|Ann’"],
+            "dumps of databases, and word processors of other countries",
         ),
         file(
             "1,3-Mar\n2,Mar-26\n3,12-Marsh\n4,3-3\n",
             &["2! is a date", "3! is a date", "4: 3|12-Marsh", "5: 4|3-3"],
             "a Saab 9-3, and ids such as 3-3",
+        ),
+        file(
+            "1,10-Dez\n2,3. Mrz\n3,03-mars\n4,mar-26\n5,3-ene\n6,3.3\n7,Mar-Mar\n",
+            &[
+                "2! is a date",
+                "3! is a date",
+                "4! is a date",
+                "5! is a date",
+                "6! is a date",
+                "7: 6|3.3",
+                "8: 7|Mar-Mar",
+            ],
+            "the same in German, French and Spanish",
         ),
         file("1,\u{a0}x\u{a0}\n", &["2: 1|x"], "cells copied from a page of the web"),
     ]
@@ -296,10 +331,15 @@ fn a_stray_mark_among_200_reports_costs_its_own() {
 }
 
 /// Each column of a report by what a spreadsheet makes of it, and the word by which the line is refused; nothing where it is taken.
-const COLUMNS: [(&str, &str, Option<&str>); 18] = [
+const COLUMNS: [(&str, &str, Option<&str>); 26] = [
     ("revoked", "TRUE", None),
     ("revoked", "WAHR", Some("`revoked` must be `true` or `false`")),
     ("transactionId", "3-Mar", Some("`transactionId` is a date that the spreadsheet made")),
+    ("transactionId", "3-Mar-26", Some("`transactionId` is a date that the spreadsheet made")),
+    ("transactionId", "3/3/2026", Some("`transactionId` is a date that the spreadsheet made")),
+    ("transactionId", "03.03.2026", Some("`transactionId` is a date that the spreadsheet made")),
+    ("transactionId", "2026-03-03", None),
+    ("transactionId", "1.2.26", None),
     ("transactionId", "1.23457E+15", Some("`transactionId` is a number that the spreadsheet has shortened")),
     ("amountInCents", "1.2E+06", Some("`amountInCents` is a number that the spreadsheet has shortened")),
     ("amountInCents", "1e3", Some("`amountInCents` must not have an exponent")),
@@ -309,8 +349,11 @@ const COLUMNS: [(&str, &str, Option<&str>); 18] = [
     ("amountInCents", "12000.00", Some("`amountInCents` must be in whole cents, got a number with decimals")),
     ("amountInCents", "12000.50", Some("`amountInCents` must be in whole cents, got a number with decimals")),
     ("amountInCents", "12.5", Some("multiply all of it by 100")),
-    ("payoutInCents", "\"12,5\"", Some("`payoutInCents` must be a number of cents")),
-    ("payoutInCents", "12.5", None),
+    ("payoutInCents", "\"12,5\"", Some("`payoutInCents` must be a whole number of cents")),
+    ("payoutInCents", "12.5", Some("`payoutInCents` must be in whole cents, got a number with decimals")),
+    ("payoutInCents", "75.00", Some("`payoutInCents` must be in whole cents, got a number with decimals")),
+    ("payoutInCents", "7500.0", None),
+    ("payoutInCents", "7500", None),
     ("payoutInCents", "1E3", Some("`payoutInCents` must not have an exponent")),
     ("occurredAt", "2026-11-20 10:00:00", None),
     ("occurredAt", "46346.4166", Some("`occurredAt` must be an ISO 8601 date-time, such as `2026-")),
@@ -343,7 +386,7 @@ struct List {
     entries: u64,
 }
 
-const LISTS: [List; 13] = [
+const LISTS: [List; 15] = [
     List {
         bytes: b"Zo\xeb,King,1985-02-21\nWilliam,King,1985-02-21\n",
         words: &["person"],
@@ -403,6 +446,18 @@ const LISTS: [List; 13] = [
         bytes: b"William,King,2985-02-21\n\xe2\x80\x9cWilliam\xe2\x80\x9d,King,1985-02-21\n",
         words: &["person"],
         told: &[":1: must be a day of birth in the third column that is not in the future"],
+        entries: 1,
+    },
+    List {
+        bytes: b"O&#39;Neil,King,1985-02-21\n?ukasz,King,1985-02-21\nWilliam,King,1985-02-21\n",
+        words: &["person"],
+        told: &[":1: must be names as people write them", ":2: must be names as people write them"],
+        entries: 1,
+    },
+    List {
+        bytes: b"William,King,1899-12-31\n'William',King,1985-02-21\nWilliam,King,1985-02-21\n",
+        words: &["person"],
+        told: &[":1: must be a day of birth in the third column from 1900-01-01 on"],
         entries: 1,
     },
     List {
@@ -502,4 +557,36 @@ async fn a_list_of_nobody_is_refused_and_changes_nothing() {
     let lists: Value = serde_json::from_slice(&lists.stdout).unwrap();
     assert_eq!(lists.as_array().map(Vec::len), Some(1), "{lists}");
     assert_eq!((&lists[0]["name"], &lists[0]["entries"]), (&json!("known"), &json!(1)));
+}
+
+/// A name of the command line, and what is said of it.
+const PERSONS: [(&str, Option<&str>); 7] = [
+    ("\u{201c}Opt\u{201d}, \u{201c}Eleven\u{201d}, 1976-01-05", None),
+    ("Opt; Eleven; 1976-01-05", None),
+    ("Opt, Eleven", Some("--person has 2 fields, wants 3; it must be first name")),
+    (
+        "Opt, Eleven, 2976-01-05",
+        Some("--person must be a day of birth in the third column that is not in the future"),
+    ),
+    ("Opt, El\u{c3}\u{a9}ven, 1976-01-05", Some("--person has letters garbled by a program")),
+    ("Opt, El&eacute;ven, 1976-01-05", Some("--person must be names as people write them")),
+    ("Opt, Eleven, 1976-01-05\nAda, King, 1985-12-10", Some("--person must be first name")),
+];
+
+/// What a list would refuse names nobody on the command line either.
+#[tokio::test]
+async fn a_name_of_the_command_line_is_read_as_a_line_of_a_list() {
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    for (person, refused) in PERSONS {
+        let output = daemon.command(&["person", "suppress", "--person", person]);
+        let told = said(&output);
+        assert_eq!(output.status.success(), refused.is_none(), "{person}: {told}");
+        assert!(told.contains(refused.unwrap_or("no partner is asked about them")), "{person}: {told}");
+    }
+    for (person, told) in
+        [("opt,eleven,1976-01-05", "may be asked"), ("O?, x, 1976-01-05", "were not left alone")]
+    {
+        let output = said(&daemon.command(&["person", "unsuppress", "--person", person]));
+        assert!(output.contains(told), "{person}: {output}");
+    }
 }

@@ -462,7 +462,7 @@ fn of_oauth() -> Vec<(&'static str, u16, &'static str, &'static str)> {
         ("a token in an object", 200, r#"{"access_token":{"value":"t"}}"#, "has an access_token that is not \
             text"),
         ("an error beside an empty token", 200, r#"{"access_token":"","error":"invalid_scope"}"#, "has an empty access_token, invalid_scope: check `scope`"),
-        ("an error of a vendor's own", 403, r#"{"error":"maren_blocked"}"#, "has status 403, with an `error` that RFC 6749 does not know"),
+        ("an error of a vendor's own", 403, r#"{"error":"maren_blocked"}"#, "has status 403, with an `error` that RFC 6749 does not define"),
     ]
 }
 

@@ -53,7 +53,7 @@ const DONE: [(&str, bool, &str); 11] = [
     ("mkdir vol/store; offerd restore backup --into vol/store", true, "the store is in vol/store"),
     // What is there is left as it is.
     ("touch vol/file; offerd restore backup --into vol", false, "`vol` is not empty"),
-    ("mkdir vol/vol.part; offerd restore backup --into vol", false, "has left `vol/vol.part`"),
+    ("mkdir vol/vol.part; offerd restore backup --into vol", false, "was killed and left `vol/vol.part`"),
     // Only a volume has such a directory of its own.
     ("mkdir -p vol/a/lost+found; offerd restore backup --into vol/a", false, "`vol/a` is not empty"),
     ("offerd restore backup --into vol && offerd restore backup --into vol", false, "`vol` is not empty"),

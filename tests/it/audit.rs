@@ -128,7 +128,11 @@ async fn whoever_changes_a_record_is_told_of_by_every_check() {
     for command in [&["audit", "verify"][..], &["store", "check"], &["doctor"]] {
         let output = run(command);
         assert!(!output.status.success(), "{command:?}");
-        assert!(told(&output).contains("record 3 does not match the one before it"), "{command:?}: {}", told(&output));
+        assert!(
+            told(&output).contains("record 3 does not match the one before it"),
+            "{command:?}: {}",
+            told(&output)
+        );
     }
 
     // A chain that was cut off, or made anew, is whole; who wrote down its end sees it.

@@ -344,7 +344,10 @@ fn a_listener_that_is_taken_is_told_with_what_to_do() {
     let plan = Daemon::with_partners(prompt_partners(1)).setting("api.listen", &address);
     let output = plan.command(&["serve"]).output().unwrap();
     let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output));
-    assert!(!output.status.success() && told.contains(&format!("`api.listen` {address} is in use")), "{told}");
+    assert!(
+        !output.status.success() && told.contains(&format!("`api.listen` {address} is in use")),
+        "{told}"
+    );
 }
 
 #[tokio::test]

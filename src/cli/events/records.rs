@@ -55,14 +55,16 @@ pub fn read<'f>(
                 -c .` converts an object, `jq -c '.[]'` an array"
                 .to_owned(),
         ),
-        EventFileFormat::Ndjson => Ok(Box::new(TextLines::new(input, SAVE_AS_UTF_8).map(move |(line, text)| {
-            let wrong = |message: String| vec![ApiError::new(ErrorType::Malformed, message)];
-            let report = text.map_err(wrong).and_then(|text| {
-                let report = object(&text).map_err(wrong)?;
-                check_amount(&text).map(|()| report)
-            });
-            EventRecord::new(line, report, partner)
-        }))),
+        EventFileFormat::Ndjson => {
+            Ok(Box::new(TextLines::new(input, SAVE_AS_UTF_8).map(move |(line, text)| {
+                let wrong = |message: String| vec![ApiError::new(ErrorType::Malformed, message)];
+                let report = text.map_err(wrong).and_then(|text| {
+                    let report = object(&text).map_err(wrong)?;
+                    check_amount(&text).map(|()| report)
+                });
+                EventRecord::new(line, report, partner)
+            })))
+        }
     }
 }
 

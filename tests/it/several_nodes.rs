@@ -106,6 +106,7 @@ async fn what_was_taken_in_over_files_is_shown_the_same_over_a_database_and_back
     let told: Value = serde_json::from_slice(&copied.stdout).unwrap_or_default();
     assert!(copied.status.success() && told["equal"] == true, "{told} {}", text(&copied.stderr));
     let daemon = stopped.setting("store.engine", "postgres").start().await;
+    daemon.logged("this node is now the leader").await;
     assert_eq!(tables(&daemon, &uuids).await, before);
     let refused = daemon.command(&["store", "copy", "--from", "postgres", "--to", "embedded"]);
     assert!(!refused.status.success() && text(&refused.stderr).contains("nodes are alive"), "{refused:?}");

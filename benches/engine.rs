@@ -336,7 +336,7 @@ fn limits(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Reads suppression lists of a million people, and looks up a person who is on none of them.
+/// Reads suppression lists of a million people, and looks up a person that no list has.
 fn suppression(criterion: &mut Criterion) {
     const PEOPLE: u64 = 1_000_000;
     let directory = tempfile::tempdir().expect("a directory for the store");

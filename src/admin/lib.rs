@@ -79,6 +79,7 @@ use offerd_base::telemetry::recorder::Handle;
 use offerd_base::telemetry::tail::LogTail;
 use offerd_engine::matching::MatchingEngine;
 use offerd_insight::reports::Reports;
+use offerd_model::InDoubt;
 use offerd_outbound::alerts::AlertBoard;
 use offerd_outbound::postbacks::Subscriptions;
 use offerd_store::audit::AuditLog;
@@ -363,7 +364,7 @@ impl Admin {
 
 impl Authenticate for AdminState {
     /// Compares the key by digest, so that the timing reveals nothing of it.
-    fn principal(&self, token: &AccessToken) -> Option<Principal> {
+    fn principal(&self, token: &AccessToken) -> Result<Option<Principal>, InDoubt> {
         use sha2::{Digest, Sha256};
         let same = Sha256::digest(token.as_str()) == Sha256::digest(&self.run_file.admin_key);
         let operator = || Caller {
@@ -373,7 +374,7 @@ impl Authenticate for AdminState {
             test: false,
             duplicate_look_back_minutes: None,
         };
-        same.then(|| Principal::Company(operator()))
+        Ok(same.then(|| Principal::Company(operator())))
     }
 }
 

@@ -38,8 +38,8 @@ use offerd_engine::matching::Matchmaker;
 use offerd_insight::analytics::Feeds;
 use offerd_insight::prefills::{PrefillRules, Prefills};
 use offerd_insight::reference::{Universities, Vehicles};
-use offerd_model::TokenKind;
-use offerd_store::partner_keys::PartnerKeys;
+use offerd_model::{InDoubt, TokenKind};
+use offerd_store::partner_keys::{PartnerKeyRecord, PartnerKeys};
 use offerd_store::tokens::Tokens;
 use offerd_web::{
     AccessToken, AnswerMeter, Authenticate, Caller, ConnectionRules, Connections, Cors, CorsVendorPolicy,
@@ -137,27 +137,29 @@ impl ApiState {
 }
 
 impl Authenticate for ApiState {
-    fn principal(&self, token: &AccessToken) -> Option<Principal> {
-        let Some((token, company)) = self.tokens.find(token.as_str()) else {
-            let key = self.partner_keys.find(token.as_str())?;
-            return Some(Principal::Partner(key.partner.into()));
+    fn principal(&self, token: &AccessToken) -> Result<Option<Principal>, InDoubt> {
+        let of_a_company = self.tokens.find(token.as_str());
+        let Ok(Some((token, company))) = of_a_company else {
+            return match self.partner_keys.find(token.as_str())? {
+                Some(key) => Ok(Some(Principal::Partner(key.partner.into()))),
+                None => of_a_company.map(|_| None),
+            };
         };
-        Some(Principal::Company(Caller {
+        Ok(Some(Principal::Company(Caller {
             company: company.uuid,
             company_name: company.name.into(),
             kind: token.kind,
             test: token.test,
             duplicate_look_back_minutes: company.duplicate_look_back_minutes,
-        }))
+        })))
     }
 
-    fn is_in_doubt(&self, token: &AccessToken) -> bool {
-        self.tokens.is_in_doubt(token.as_str()) || self.partner_keys.is_in_doubt(token.as_str())
-    }
-
-    fn signing_key(&self, id: Uuid) -> Option<QuerySigningKey> {
+    fn signing_key(&self, id: Uuid) -> Result<Option<QuerySigningKey>, InDoubt> {
         let key = self.partner_keys.signing_key(id)?;
-        Some(QuerySigningKey { partner: key.partner.into(), secret: key.secret? })
+        let signing = |key: PartnerKeyRecord| {
+            Some(QuerySigningKey { partner: key.partner.into(), secret: key.secret? })
+        };
+        Ok(key.and_then(signing))
     }
 }
 

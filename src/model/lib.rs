@@ -119,4 +119,4 @@ pub use suppression_kind::{SuppressionDigest, SuppressionKind, name_in_lists};
 pub use text_format::{Email, IpAddress, OpeId, Phone, Ssn, Zipcode};
 pub use timestamp::Timestamp;
 pub use ui_event::{OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew};
-pub use viewer::{TokenKind, Viewer};
+pub use viewer::{InDoubt, TokenKind, Viewer};

@@ -38,3 +38,7 @@ impl Viewer {
         test || !self.test
     }
 }
+
+/// A token or a key can be neither accepted nor refused: its record cannot be read, or may be lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InDoubt;

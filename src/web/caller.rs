@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::failure::Failure;
 use super::signature;
-use offerd_model::{TokenKind, Viewer};
+use offerd_model::{InDoubt, TokenKind, Viewer};
 
 /// An access token: two UUIDs joined by an underscore, in lower case. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
@@ -83,16 +83,17 @@ pub struct QuerySigningKey {
 /// Looks up tokens and signing keys.
 pub trait Authenticate {
     /// The holder of `token`; `None` when it was not issued, or was revoked.
-    fn principal(&self, token: &AccessToken) -> Option<Principal>;
-
-    /// Whether the holder of `token` cannot be determined at the moment.
-    fn is_in_doubt(&self, _token: &AccessToken) -> bool {
-        false
-    }
+    ///
+    /// # Errors
+    /// If that cannot be determined at the moment.
+    fn principal(&self, token: &AccessToken) -> Result<Option<Principal>, InDoubt>;
 
     /// The signing key of this id; `None` when there is none, or it was revoked.
-    fn signing_key(&self, _id: Uuid) -> Option<QuerySigningKey> {
-        None
+    ///
+    /// # Errors
+    /// If that cannot be determined at the moment.
+    fn signing_key(&self, _id: Uuid) -> Result<Option<QuerySigningKey>, InDoubt> {
+        Ok(None)
     }
 }
 
@@ -149,8 +150,7 @@ pub fn identify(
         return Ok(Some(Principal::Partner(partner)));
     }
     let token = AccessToken::of(headers)?;
-    let unknown = || if keys.is_in_doubt(&token) { Failure::unreadable(RETRY_AFTER_S) } else { invalid() };
-    let principal = keys.principal(&token).ok_or_else(unknown)?;
+    let principal = keys.principal(&token).map_err(in_doubt)?.ok_or_else(invalid)?;
     authorize(scope, &principal)?;
     Ok(Some(principal))
 }
@@ -168,6 +168,11 @@ fn authorize(scope: Scope, principal: &Principal) -> Result<(), Failure> {
         _ => return Ok(()),
     };
     Err(Failure::unauthorized(refusal))
+}
+
+/// The answer while a token or a key cannot be looked up.
+pub(super) fn in_doubt(_: InDoubt) -> Failure {
+    Failure::unreadable(RETRY_AFTER_S)
 }
 
 fn invalid() -> Failure {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::caller::{Authenticate, hyphenated_uuid};
+use super::caller::{Authenticate, hyphenated_uuid, in_doubt};
 use super::failure::Failure;
 
 /// The parameter that names the signing key.
@@ -28,11 +28,10 @@ pub fn sign(query: &[(String, String)], secret: &str) -> String {
 /// Verifies a query's signature; returns the partner that holds the key.
 pub(super) fn signer(query: &[(String, String)], keys: &impl Authenticate) -> Result<Arc<str>, Failure> {
     let signature = only(query, SIGNATURE).ok_or_else(|| Failure::unauthorized("Signature is missing"))?;
-    let verified = only(query, KEY_ID)
-        .and_then(hyphenated_uuid)
-        .and_then(|id| keys.signing_key(id))
-        .filter(|_| !query.iter().any(|(_, value)| value.contains(char::is_control)))
-        .filter(|key| {
+    let id = only(query, KEY_ID).and_then(hyphenated_uuid);
+    let key = id.map_or(Ok(None), |id| keys.signing_key(id)).map_err(in_doubt)?;
+    let verified =
+        key.filter(|_| !query.iter().any(|(_, value)| value.contains(char::is_control))).filter(|key| {
             mac(query, &key.secret).verify_slice(&const_hex::decode(signature).unwrap_or_default()).is_ok()
         });
     verified.map(|key| key.partner).ok_or_else(|| Failure::unauthorized("Signature is invalid"))
@@ -61,19 +60,23 @@ mod tests {
 
     use super::super::caller::{AccessToken, Principal, QuerySigningKey};
     use super::*;
+    use offerd_model::InDoubt;
 
     const ID: &str = "0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8c01";
 
     struct Keys;
 
     impl Authenticate for Keys {
-        fn principal(&self, _: &AccessToken) -> Option<Principal> {
-            None
+        fn principal(&self, _: &AccessToken) -> Result<Option<Principal>, InDoubt> {
+            Ok(None)
         }
 
-        fn signing_key(&self, id: Uuid) -> Option<QuerySigningKey> {
-            (id.to_string() == ID)
-                .then(|| QuerySigningKey { partner: "bank".into(), secret: "secret".to_owned() })
+        fn signing_key(&self, id: Uuid) -> Result<Option<QuerySigningKey>, InDoubt> {
+            if id.is_nil() {
+                return Err(InDoubt);
+            }
+            let key = QuerySigningKey { partner: "bank".into(), secret: "secret".to_owned() };
+            Ok((id.to_string() == ID).then_some(key))
         }
     }
 
@@ -93,6 +96,12 @@ mod tests {
         let known = "fc746622fa786b2420eea311f4ae10afe7cffb971fa1a86ca9bfddb50e1e977c";
         let made = sign(&query(&[("keyId", "x"), ("a", "1"), (SIGNATURE, "?")]), "secret");
         assert_eq!(made, known);
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_looked_up_is_not_a_bad_signature() {
+        let failure = signer(&signed(&[("keyId", &Uuid::nil().to_string())]), &Keys).unwrap_err();
+        assert_eq!(failure.status, hyper::StatusCode::SERVICE_UNAVAILABLE);
     }
 
     #[test]

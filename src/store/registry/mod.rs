@@ -22,6 +22,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use super::{Commit, ReadError, Store, Tree};
+use offerd_model::InDoubt;
 
 impl Store {
     /// Every record of a tree of JSON, with its key. Broken ones are reported and left out.
@@ -34,6 +35,21 @@ impl Store {
             Some((key, record))
         };
         self.scan(tree, []).read_by(decoded).collect()
+    }
+
+    /// A record that decides about access. It is read once: a second read may find what the first could not.
+    ///
+    /// # Errors
+    /// If the record cannot be read, or may be lost.
+    fn credential<T: DeserializeOwned>(
+        &self,
+        tree: Tree,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Option<T>, InDoubt> {
+        match self.read_json(tree, key) {
+            Ok(None) if self.may_have_lost(tree) => Err(InDoubt),
+            read => read.map_err(|_| InDoubt),
+        }
     }
 
     /// The commit that removes every matching record; `None` without a match.

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::digest;
 use crate::{Commit, ReadError, Store, Tree, codec};
 use offerd_base::ids;
+use offerd_model::InDoubt;
 
 /// How a partner authenticates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,19 +82,19 @@ impl PartnerKeys {
     }
 
     /// The key record of a bearer token.
-    pub fn find(&self, token: &str) -> Option<PartnerKeyRecord> {
-        self.read(token).filter(|record| record.kind == PartnerKeyKind::Partner)
-    }
-
-    /// Whether it cannot be decided if a bearer token is known: its record is unreadable or may be lost.
-    pub fn is_in_doubt(&self, token: &str) -> bool {
-        let found = self.store.get(Tree::PartnerKeys, digest(token));
-        found.map_or(true, |found| found.is_none() && self.store.may_have_lost(Tree::PartnerKeys))
+    ///
+    /// # Errors
+    /// If the store cannot be read or may have lost the record.
+    pub fn find(&self, token: &str) -> Result<Option<PartnerKeyRecord>, InDoubt> {
+        self.found_by(token, PartnerKeyKind::Partner)
     }
 
     /// A signing key by its id.
-    pub fn signing_key(&self, id: Uuid) -> Option<PartnerKeyRecord> {
-        self.read(&id.to_string()).filter(|record| record.kind == PartnerKeyKind::Signing)
+    ///
+    /// # Errors
+    /// If the store cannot be read or may have lost the record.
+    pub fn signing_key(&self, id: Uuid) -> Result<Option<PartnerKeyRecord>, InDoubt> {
+        self.found_by(&id.to_string(), PartnerKeyKind::Signing)
     }
 
     /// Every key, oldest first.
@@ -115,7 +116,8 @@ impl PartnerKeys {
         self.store.ended(Tree::PartnerKeys, |key: &PartnerKeyRecord| key.id == id)
     }
 
-    fn read(&self, found_by: &str) -> Option<PartnerKeyRecord> {
-        self.store.read_json(Tree::PartnerKeys, digest(found_by)).ok().flatten()
+    fn found_by(&self, text: &str, kind: PartnerKeyKind) -> Result<Option<PartnerKeyRecord>, InDoubt> {
+        let found: Option<PartnerKeyRecord> = self.store.credential(Tree::PartnerKeys, digest(text))?;
+        Ok(found.filter(|record| record.kind == kind))
     }
 }

@@ -12,7 +12,7 @@ use super::digest;
 use super::entities::{CompanyRecord, TokenRecord};
 use crate::{Commit, CommitError, ReadError, Store, Topic, Tree, codec};
 use offerd_base::ids;
-use offerd_model::TokenKind;
+use offerd_model::{InDoubt, TokenKind};
 
 const COMPANY_NAME_BYTES: usize = 200;
 
@@ -137,37 +137,30 @@ impl Tokens {
 
     /// The record and the company of a token, looked up by its hash. Only hashes are compared byte by byte,
     /// and nobody can choose those, so the timing does not reveal how close a guess is.
-    pub fn find(&self, token: &str) -> Option<(TokenRecord, CompanyRecord)> {
+    ///
+    /// # Errors
+    /// If the store cannot be read or may have lost the record, so that the token is neither known nor unknown.
+    pub fn find(&self, token: &str) -> Result<Option<(TokenRecord, CompanyRecord)>, InDoubt> {
         let digest = digest(token);
         // Read first, so that the records are at least as new.
         let accesses = self.store.changes_of(Topic::Access);
         if let Some(found) = self.known.read().as_of(accesses, &digest) {
-            return Some(found.clone());
+            return Ok(Some(found.clone()));
         }
-        let record: TokenRecord = self.read(Tree::Tokens, &digest)?;
-        let company = self.company(record.company)?;
+        let Some(record) = self.store.credential::<TokenRecord>(Tree::Tokens, digest)? else {
+            return Ok(None);
+        };
+        let Some(company) = self.store.credential(Tree::Companies, record.company.as_bytes())? else {
+            return Ok(None);
+        };
         let found = (record, company);
         self.known.write().keep(accesses, digest, found.clone());
-        Some(found)
-    }
-
-    /// Whether it cannot be decided if a token is known: the store is unreadable or may have lost records.
-    pub fn is_in_doubt(&self, token: &str) -> bool {
-        let is_in_doubt = |tree, key: &[u8]| match self.store.get(tree, key) {
-            Ok(Some(bytes)) => Ok(bytes),
-            Ok(None) => Err(self.store.may_have_lost(tree)),
-            Err(ReadError::Disk(_) | ReadError::Broken(_)) => Err(true),
-        };
-        let record = match is_in_doubt(Tree::Tokens, &digest(token)) {
-            Ok(bytes) => codec::decode_json::<TokenRecord>(&bytes),
-            Err(is_in_doubt) => return is_in_doubt,
-        };
-        record.map_or(true, |record| is_in_doubt(Tree::Companies, record.company.as_bytes()) == Err(true))
+        Ok(Some(found))
     }
 
     /// A company.
     pub fn company(&self, uuid: Uuid) -> Option<CompanyRecord> {
-        self.read(Tree::Companies, uuid.as_bytes())
+        self.store.read_json(Tree::Companies, uuid.as_bytes()).ok().flatten()
     }
 
     /// The name of a company; its uuid if it has none.
@@ -228,10 +221,6 @@ impl Tokens {
     pub fn ended(&self, id: Uuid) -> Result<Option<Commit>, ReadError> {
         self.store.ended(Tree::Tokens, |token: &TokenRecord| token.id == id)
     }
-
-    fn read<T: serde::de::DeserializeOwned>(&self, tree: Tree, key: &[u8]) -> Option<T> {
-        self.store.read_json(tree, key).ok().flatten()
-    }
 }
 
 impl KnownTokens {
@@ -285,7 +274,7 @@ mod tests {
         let store = Store::open(StoreOptions::new(directory.path())).unwrap();
         let (ours, theirs) = (Tokens::of(store.clone()), Tokens::of(store.clone()));
         let (token, record) = theirs.create(new(None)).await.unwrap();
-        let look_back = || ours.find(&token).map(|(_, company)| company.duplicate_look_back_minutes);
+        let look_back = || ours.find(&token).unwrap().map(|(_, company)| company.duplicate_look_back_minutes);
         assert_eq!((look_back(), look_back()), (Some(None), Some(None)));
         theirs.create(new(Some(60))).await.unwrap();
         let (_, _, overtaken) = ours.made(new(Some(5)));

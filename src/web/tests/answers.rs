@@ -101,6 +101,8 @@ async fn a_caller_without_the_right_token_gets_401() {
         assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")), "{message}");
         assert_eq!(answer.fault(), ("unauthorized".to_owned(), message.to_owned()));
     }
+    let in_doubt = server.ask(LEAD, &[("Authorization", &UNISSUED.replacen('3', "6", 1))]).await;
+    assert_eq!((in_doubt.status, in_doubt.header("retry-after")), (503, Some("5")), "nor refused");
     assert_eq!(server.ask(LEAD, &[("authorization", CONFIDENTIAL)]).await.status, 200);
     for token in [PUBLISHABLE, CONFIDENTIAL] {
         let answer = server.ask("POST /leads/rateTables", &[("Authorization", token)]).await;

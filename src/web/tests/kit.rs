@@ -18,7 +18,7 @@ use crate::{
     Editions, Failure, Gate, Handler, Limits, Listener, Principal, Reply, Route, Router, Scope, Surface,
     handler, service,
 };
-use offerd_model::TokenKind;
+use offerd_model::{InDoubt, TokenKind};
 
 pub(super) const PUBLISHABLE: &str =
     "Bearer 11111111-1111-4111-8111-111111111111_11111111-1111-4111-8111-111111111111";
@@ -47,13 +47,14 @@ pub(super) struct App {
 }
 
 impl Authenticate for App {
-    fn principal(&self, token: &AccessToken) -> Option<Principal> {
+    fn principal(&self, token: &AccessToken) -> Result<Option<Principal>, InDoubt> {
         let another = token.as_str().starts_with('5');
         let kind = match token.as_str().as_bytes()[0] {
             b'1' | b'5' => TokenKind::Publishable,
             b'2' => TokenKind::Confidential,
-            b'4' => return Some(Principal::Partner("bank".into())),
-            _ => return None,
+            b'4' => return Ok(Some(Principal::Partner("bank".into()))),
+            b'6' => return Err(InDoubt),
+            _ => return Ok(None),
         };
         let company = if another { Uuid::max() } else { Uuid::nil() };
         let caller = Caller {
@@ -63,7 +64,7 @@ impl Authenticate for App {
             test: true,
             duplicate_look_back_minutes: None,
         };
-        Some(Principal::Company(caller))
+        Ok(Some(Principal::Company(caller)))
     }
 }
 

@@ -10,7 +10,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
-use offerd::model::TokenKind;
+use offerd::model::{InDoubt, TokenKind};
 use offerd::web::{
     AccessToken, AnswerMeter, Authenticate, Caller, Context, Cors, CorsVendorPolicy, Edition, Editions,
     Failure, Gate, GateRules, Handler, HttpService, Peer, Principal, QuerySigningKey, Rate, Reply, Route,
@@ -73,7 +73,7 @@ async fn exchange(bytes: &[u8]) -> Vec<u8> {
 struct App;
 
 impl Authenticate for App {
-    fn principal(&self, token: &AccessToken) -> Option<Principal> {
+    fn principal(&self, token: &AccessToken) -> Result<Option<Principal>, InDoubt> {
         assert_eq!(token.as_str(), token.as_str().to_ascii_lowercase(), "a token is looked up in lower case");
         let known = Caller {
             company: Uuid::nil(),
@@ -86,11 +86,11 @@ impl Authenticate for App {
             test: true,
             duplicate_look_back_minutes: None,
         };
-        token.as_str().starts_with("11111111-").then_some(Principal::Company(known))
+        Ok(token.as_str().starts_with("11111111-").then_some(Principal::Company(known)))
     }
 
-    fn signing_key(&self, _: Uuid) -> Option<QuerySigningKey> {
-        Some(QuerySigningKey { partner: "bank".into(), secret: "secret".to_owned() })
+    fn signing_key(&self, _: Uuid) -> Result<Option<QuerySigningKey>, InDoubt> {
+        Ok(Some(QuerySigningKey { partner: "bank".into(), secret: "secret".to_owned() }))
     }
 }
 

@@ -2,25 +2,21 @@
 //! filters are served from here on hyper connections, for public and admin listeners alike. `protocols`
 //! speaks HTTP on a connection.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::Request;
-use hyper::body::Incoming;
-use hyper::service::Service;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
-use warp::reply::Response;
 
 use super::client_address::Peer;
 use super::connections::{ConnectionRules, ConnectionScope, Connections, OpenConnection};
 use super::protocols::Protocols;
 use super::refusal::ConnectionRefusal;
+use super::service::HttpService;
 use super::threads::Threads;
 use super::tls::TlsIdentity;
 use offerd_base::telemetry::metrics::HTTP_ACCEPT_ERRORS;
@@ -47,21 +43,6 @@ pub struct Limits {
     pub head_bytes: usize,
     /// How long in-flight requests may take once shutdown has begun.
     pub drain: Duration,
-}
-
-/// A service that a listener can serve: any warp filter through
-/// `TowerToHyperService::new(warp::service(filter))`.
-pub trait HttpService:
-    Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> + Clone + Send + 'static
-{
-}
-
-impl<S> HttpService for S where
-    S: Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send>
-        + Clone
-        + Send
-        + 'static
-{
 }
 
 /// A bound socket that does not serve yet.
@@ -141,9 +122,9 @@ impl Listener {
     /// requests answered until the drain deadline, and the rest cut.
     ///
     /// Work that waits runs in a task of its own, so a cut loses the answer, not the work.
-    pub async fn serve<S: HttpService>(
+    pub async fn serve(
         self,
-        service: S,
+        service: HttpService,
         shutdown: impl Future<Output = ()>,
     ) -> io::Result<Drained> {
         let Self { name, socket, local_addr, limits, connections, identity, threads } = self;
@@ -186,10 +167,10 @@ impl Listener {
     }
 }
 
-struct Acceptor<S> {
+struct Acceptor {
     name: &'static str,
     limits: Limits,
-    service: S,
+    service: HttpService,
     protocols: Protocols,
     open: Arc<Connections>,
     refusal: ConnectionRefusal,
@@ -199,7 +180,7 @@ struct Acceptor<S> {
     failing: bool,
 }
 
-impl<S: HttpService> Acceptor<S> {
+impl Acceptor {
     /// Serves an accepted connection, refuses it if there is no slot, or pauses when accepting itself fails.
     async fn admit(&mut self, accepted: io::Result<(TcpStream, SocketAddr)>) {
         let (stream, peer) = match accepted {

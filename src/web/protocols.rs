@@ -2,12 +2,12 @@
 //! knowledge starts with the HTTP/2 preface (RFC 9113, 3.3), which is recognised by its first bytes.
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::future::pending;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderValue};
 use hyper::server::conn::{http1, http2};
@@ -24,7 +24,8 @@ use super::activity::Activity;
 use super::arrival::BodyDrainDeadline;
 use super::client_address::Peer;
 use super::explained::HyperErrorRewriter;
-use super::listener::{HttpService, Limits};
+use super::listener::Limits;
+use super::service::HttpService;
 use super::taken::BodyProgress;
 use super::tls::HTTP_2;
 use super::unstalled::WriteTimeoutStream;
@@ -89,11 +90,11 @@ impl Protocols {
 
     /// Serves one connection to its end or, once `draining`, to the end of its requests. How it ends is
     /// ignored: resets and broken requests are the client's doing.
-    pub(super) async fn serve<S: HttpService>(
+    pub(super) async fn serve(
         self,
         stream: TcpStream,
         peer: Peer,
-        service: S,
+        service: HttpService,
         activity: Arc<Activity>,
         draining: watch::Receiver<bool>,
     ) {
@@ -132,12 +133,12 @@ impl Protocols {
         }
     }
 
-    async fn speak<S: HttpService>(
+    async fn speak(
         &self,
         is_http2: bool,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
         peer: Peer,
-        service: S,
+        service: HttpService,
         activity: Arc<Activity>,
         draining: watch::Receiver<bool>,
     ) {
@@ -180,22 +181,18 @@ async fn begins_with_preface(stream: &TcpStream) -> io::Result<bool> {
 }
 
 /// The service of one connection: it tracks the requests under way, and notifies `begun` of each.
-fn answering<S, B>(
+fn answering(
     peer: Peer,
-    service: S,
+    service: HttpService,
     activity: Arc<Activity>,
     begun: Arc<Notify>,
     last_call: BodyDrainDeadline,
 ) -> impl Service<
     hyper::Request<Incoming>,
-    Response = hyper::Response<BodyProgress<B>>,
+    Response = hyper::Response<impl Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send>,
     Error = Infallible,
     Future: Send,
->
-where
-    S: Service<hyper::Request<Incoming>, Response = hyper::Response<B>, Error = Infallible, Future: Send>,
-    B: Body<Data = Bytes> + Unpin,
-{
+> {
     service_fn(move |mut request: hyper::Request<Incoming>| {
         begun.notify_one();
         request.extensions_mut().insert(peer);

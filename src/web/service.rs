@@ -6,40 +6,86 @@
 //! its path in `Allow`, which a warp rejection does not know. And a 404 names a similar path or the listener
 //! that serves it, which takes the whole route table.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::Buf;
-use futures_util::future::{Either, ready};
+use futures_util::future::{BoxFuture, Either, ready};
 use futures_util::{Stream, StreamExt, stream};
 use hyper::Request;
+use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper_util::service::TowerToHyperService;
 use warp::Filter;
+use warp::reply::Response;
 
 use super::activity::Activity;
 use super::arrival::{BodyStream, RequestHead};
 use super::caller::Authenticate;
-use super::listener::HttpService;
 use super::surface::Surface;
 use super::{door, envelope};
 
+type AnswerFuture = BoxFuture<'static, Result<Response, Infallible>>;
+
+/// What a [`Listener`](super::Listener) serves. It is boxed, so that the code that speaks HTTP is compiled
+/// once, and not for each service.
+#[derive(Clone)]
+pub struct HttpService(Arc<dyn Fn(Request<Incoming>) -> AnswerFuture + Send + Sync>);
+
+impl HttpService {
+    /// Wraps a service, such as a warp filter in `TowerToHyperService::new(warp::service(filter))`.
+    pub fn new<S>(service: S) -> Self
+    where
+        S: Service<Request<Incoming>, Response = Response, Error = Infallible> + Send + Sync + 'static,
+        S::Future: Send + 'static,
+    {
+        Self(Arc::new(move |request| Box::pin(service.call(request))))
+    }
+}
+
+impl Service<Request<Incoming>> for HttpService {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = AnswerFuture;
+
+    fn call(&self, request: Request<Incoming>) -> AnswerFuture {
+        (self.0)(request)
+    }
+}
+
+/// A [`Surface`], whatever its application.
+trait AnySurface: Send + Sync {
+    fn refused(&self, request: &Request<Incoming>) -> Option<Response>;
+
+    fn answer(self: Arc<Self>, head: Arc<RequestHead>, body: BodyStream) -> BoxFuture<'static, Response>;
+}
+
+impl<A: Authenticate + Send + Sync + 'static> AnySurface for Surface<A> {
+    fn refused(&self, request: &Request<Incoming>) -> Option<Response> {
+        door::refused(self, request)
+    }
+
+    fn answer(self: Arc<Self>, head: Arc<RequestHead>, body: BodyStream) -> BoxFuture<'static, Response> {
+        Box::pin(envelope::answer(self, head, body))
+    }
+}
+
 /// Makes a surface servable by a [`Listener`](super::Listener).
-pub fn service<A>(surface: Surface<A>) -> impl HttpService
-where
-    A: Authenticate + Send + Sync + 'static,
-{
-    let surface = Arc::new(surface);
+pub fn service<A: Authenticate + Send + Sync + 'static>(surface: Surface<A>) -> HttpService {
+    filtered(Arc::new(surface))
+}
+
+fn filtered(surface: Arc<dyn AnySurface>) -> HttpService {
     let inside = Arc::clone(&surface);
     let taken_apart = warp::ext::get::<Arc<RequestHead>>()
         .and(warp::body::stream())
         .and(warp::ext::optional::<Arc<Activity>>());
-    let answered = taken_apart.then(move |head, chunks, activity| {
-        envelope::answer(Arc::clone(&inside), head, body(chunks, activity))
-    });
+    let answered = taken_apart
+        .then(move |head, chunks, activity| Arc::clone(&inside).answer(head, body(chunks, activity)));
     let warped = TowerToHyperService::new(warp::service(answered));
-    service_fn(move |mut request: Request<_>| {
-        match door::refused(&surface, &request) {
+    HttpService::new(service_fn(move |mut request: Request<_>| {
+        match surface.refused(&request) {
             Some(refusal) => Either::Left(ready(Ok(refusal))),
             None => {
                 // A filter could only copy the headers.
@@ -48,7 +94,7 @@ where
                 Either::Right(warped.call(request))
             }
         }
-    })
+    }))
 }
 
 /// A body that marks its connection's activity as no longer receiving when it ends.

@@ -329,7 +329,8 @@ async fn a_listener_serves_on_another_runtime_than_it_was_bound_on() {
     let address = listener.local_addr();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let filter = warp::Filter::map(warp::any(), || "from afar");
-    let service = hyper_util::service::TowerToHyperService::new(warp::service(filter));
+    let service =
+        crate::HttpService::new(hyper_util::service::TowerToHyperService::new(warp::service(filter)));
     let other = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(listener.serve(service, async { stopped.await.unwrap_or(()) })).unwrap()

@@ -118,7 +118,7 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
     }
 });
 
-fn served() -> impl HttpService {
+fn served() -> HttpService {
     service(Surface {
         meter: AnswerMeter::of("fuzz"),
         app: Arc::clone(&SHARED.app),

@@ -3,8 +3,7 @@
 
 use std::ops::Deref;
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::content::{Content, ContentBuilder};
 use utoipa::openapi::example::ExampleBuilder;
@@ -173,20 +172,21 @@ impl<'c> OperationDraft<'c> {
     }
 
     /// Adds an answer of a model type.
-    pub fn answers<T: Example + ToSchema + Serialize>(self, status: u16, about: &str) -> Self {
-        let content = content(schema::reference::<T>(self.components), Some(&T::example()));
+    pub fn answers<T: Example + ToSchema>(self, status: u16, about: &str) -> Self {
+        let content = content(schema::reference::<T>(self.components), Some(T::example()));
         self.answer(status, about, Some((JSON, content)))
     }
 
     /// Adds an answer with an array of a model type.
-    pub fn answers_each<T: Example + ToSchema + Serialize>(self, about: &str) -> Self {
+    pub fn answers_each<T: Example + ToSchema>(self, about: &str) -> Self {
         let elements = schema::reference::<T>(self.components);
         self.answers_all(about, elements, T::example())
     }
 
     /// Adds an answer with an array, with one example element.
-    pub fn answers_all(self, about: &str, elements: RefOr<Schema>, example: impl Serialize) -> Self {
-        self.answer(200, about, Some((JSON, content(schema::array(elements), Some(&[example])))))
+    pub fn answers_all(self, about: &str, elements: RefOr<Schema>, example: impl Into<Value>) -> Self {
+        let example = Value::Array(vec![example.into()]);
+        self.answer(200, about, Some((JSON, content(schema::array(elements), Some(example)))))
     }
 
     /// Adds an answer of another content type.
@@ -197,7 +197,7 @@ impl<'c> OperationDraft<'c> {
         about: &str,
         schema: impl Into<RefOr<Schema>>,
     ) -> Self {
-        self.answer(status, about, Some((content_type, content(schema, NO_EXAMPLE))))
+        self.answer(status, about, Some((content_type, content(schema, None))))
     }
 
     /// Adds an answer with an HTML page.
@@ -208,7 +208,7 @@ impl<'c> OperationDraft<'c> {
     /// Adds an HTML variant of the last answer, for clients that accept one.
     pub fn or_page(mut self) -> Self {
         if let Some((_, answer)) = self.answers.last_mut() {
-            answer.content.insert("text/html".to_owned(), content(text(), NO_EXAMPLE).into());
+            answer.content.insert("text/html".to_owned(), content(text(), None).into());
         }
         self
     }
@@ -233,7 +233,7 @@ impl<'c> OperationDraft<'c> {
     /// Adds a failure; its errors are the example.
     pub fn refuses(self, failure: Failure, about: &str) -> Self {
         let elements = schema::reference::<ApiError>(self.components);
-        let body = content(schema::array(elements), Some(&failure.errors));
+        let body = content(schema::array(elements), Some(json!(failure.errors)));
         let draft = self.answer(failure.status.as_u16(), about, Some((JSON, body)));
         failure.headers.iter().fold(draft, |draft, (name, _)| draft.with_header(name.as_str()))
     }
@@ -407,9 +407,6 @@ pub fn integer(least: impl Into<i64>, most: impl Into<i64>) -> RefOr<Schema> {
     ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(least)).maximum(Some(most)).into()
 }
 
-const NO_EXAMPLE: Option<&()> = None;
-
-fn content(schema: impl Into<RefOr<Schema>>, example: Option<&(impl Serialize + ?Sized)>) -> Content {
-    let example = example.map(|example| serde_json::to_value(example).expect("the nouns are JSON"));
+fn content(schema: impl Into<RefOr<Schema>>, example: Option<Value>) -> Content {
     ContentBuilder::new().schema(Some(schema)).example(example).build()
 }

@@ -1,4 +1,6 @@
-//! Examples for the document, parsed as model types.
+//! Examples for the document. A test holds each of them against its model type.
+
+use serde_json::Value;
 
 use offerd_model::{
     CreditCardOffer, FeaturedFinancialInstitution, Lead, LeadClientTagsResponse, LeadEventResponse,
@@ -26,20 +28,16 @@ pub const PARTNER_REPORT: &str = include_str!("examples/partner_report.json");
 
 /// A model type with an example.
 pub trait Example {
-    /// Returns the example.
-    ///
-    /// # Panics
-    /// Panics when the file does not parse; every start would.
-    fn example() -> Self;
+    /// Returns the example, with every key that the type writes.
+    fn example() -> Value;
 }
 
 /// Declares examples from files.
 macro_rules! examples {
     ($($noun:ident $file:literal)+) => {$(
         impl Example for $noun {
-            fn example() -> Self {
-                let json = include_str!(concat!("examples/", $file, ".json"));
-                serde_json::from_str(json).expect("the examples are what they are examples of")
+            fn example() -> Value {
+                parsed(include_str!(concat!("examples/", $file, ".json")))
             }
         }
     )+};
@@ -64,20 +62,58 @@ examples! {
 
 /// Declares examples of offers, each the first of an array of the example rate table.
 macro_rules! offers {
-    ($($noun:ident $array:ident)+) => {$(
+    ($($noun:ident $array:literal)+) => {$(
         impl Example for $noun {
-            fn example() -> Self {
-                RateTable::example().$array.remove(0)
+            fn example() -> Value {
+                RateTable::example()[$array][0].take()
             }
         }
     )+};
 }
 
-offers! { LoanOffer loan_offers CreditCardOffer credit_card_offers SavingsOffer savings_offers }
+offers! { LoanOffer "loanOffers" CreditCardOffer "creditCardOffers" SavingsOffer "savingsOffers" }
 
 impl Example for Lead {
-    fn example() -> Self {
-        let loan = include_bytes!("../../../tests/leads/personal_loan.json");
-        Self::read(loan).expect("the sample leads are leads")
+    fn example() -> Value {
+        parsed(LEADS[1].1)
+    }
+}
+
+fn parsed(json: &str) -> Value {
+    serde_json::from_str(json).expect("the examples are JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::type_name;
+    use std::fmt::Write;
+
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    fn held<T: Example + Serialize + DeserializeOwned>(faults: &mut String) {
+        let example = T::example();
+        let noun: T = serde_json::from_value(example.clone()).unwrap();
+        let written = serde_json::to_value(noun).unwrap();
+        if written != example {
+            writeln!(faults, "{}: found {example}\nwanted {written}", type_name::<T>()).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_example_is_what_its_type_writes() {
+        let mut faults = String::new();
+        macro_rules! all {
+            ($($noun:ident)+) => { $(held::<$noun>(&mut faults);)+ };
+        }
+        all! {
+            FeaturedFinancialInstitution LeadClientTagsResponse LeadEventResponse LeadExplanation
+            LeadInfoResponse LeadPayoutResponse LeadView LoanReport OfferDisplay PartnerEventReceipt
+            PrefillResponse RateTable SessionInit VehicleDetails LoanOffer CreditCardOffer SavingsOffer
+        }
+        assert_eq!(faults, "");
+        assert!(Lead::read(Lead::example().to_string().as_bytes()).is_ok());
     }
 }

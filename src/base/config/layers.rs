@@ -12,7 +12,6 @@ use crate::declaration::{Fault, Source, parent};
 /// `config/default.toml`, built in.
 pub const DEFAULTS: &str = include_str!("../../../config/default.toml");
 
-/// Path of the defaults in the repository, for faults.
 const DEFAULTS_FILE: &str = "config/default.toml";
 
 const PREFIX: &str = "OFFERD__";
@@ -27,7 +26,6 @@ pub(super) struct Layers {
     pub(super) misnamed: Vec<Fault>,
 }
 
-/// The place of every key.
 #[derive(Clone, Default)]
 pub(super) struct KeySources {
     pub(super) defaults: Source,
@@ -107,7 +105,6 @@ impl Layers {
     }
 }
 
-/// The number or boolean that a text spells, if any.
 fn figure(text: &str) -> Option<toml::Value> {
     let truth = || text.to_ascii_lowercase().parse().map(toml::Value::Boolean);
     let number = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(toml::Value::Float);
@@ -193,7 +190,6 @@ impl KeySources {
         names.filter_map(fault).collect()
     }
 
-    /// Whether there is a value at a key, rather than a table.
     fn is_value(&self, key: &str) -> bool {
         let tables = [Some(&self.defaults), self.file.as_ref()].into_iter().flatten().map(Source::table);
         let mut in_tables =

@@ -44,7 +44,6 @@ pub(super) fn parse(text: &str) -> Result<String, &'static str> {
     Ok(port.map_or_else(|| format!("{scheme}://{host}"), |port: u16| format!("{scheme}://{host}:{port}")))
 }
 
-/// A host as browsers send it: addresses in canonical form.
 fn as_sent(host: String) -> Result<String, &'static str> {
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         return Ok(address.parse().map_or(host, |address| format!("[{}]", short(address))));

@@ -154,7 +154,6 @@ impl NamedRanking {
     }
 }
 
-/// A company must not be named by two rankings.
 fn named_twice(named: &BTreeMap<String, NamedRanking>, rules: &mut CrossKeyChecks<'_>) {
     let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
     for (name, ranking) in named {

@@ -9,10 +9,8 @@ use super::settings::Settings;
 use super::values::CENTURY;
 use crate::declaration::{HumanDuration, outside};
 
-/// Checks keys against each other and collects the faults.
 pub(super) struct CrossKeyChecks<'a> {
     defaults: BTreeSet<&'a str>,
-    /// Keys with faults of their own, which have stand-ins.
     faulty: BTreeSet<String>,
     found: Vec<(String, String)>,
 }
@@ -128,7 +126,6 @@ impl Settings {
 }
 
 impl LimitSettings {
-    /// The limit must have room for the largest single body.
     fn fit(&self, least: usize, rules: &mut CrossKeyChecks<'_>) {
         const MOST: usize = 1 << 40;
         rules.within("limits.body_bytes", [least, MOST], self.body_bytes);

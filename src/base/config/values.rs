@@ -75,7 +75,6 @@ pub(super) fn any_span(span: HumanDuration) -> CheckedValue<Duration> {
     Ok(span.0)
 }
 
-/// A text; `None` if it is empty.
 pub(super) fn given(text: String) -> CheckedValue<Option<String>> {
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
@@ -88,7 +87,6 @@ pub(super) fn path(text: String) -> CheckedValue<PathBuf> {
     file(text)?.ok_or_else(|| vec!["must not be empty".to_owned()])
 }
 
-/// A base URL; `None` for an empty text.
 pub(super) fn url(text: String) -> CheckedValue<Option<String>> {
     let Some(text) = given(text)? else { return Ok(None) };
     let faults = web_address::faults(&text).into_iter();
@@ -96,7 +94,6 @@ pub(super) fn url(text: String) -> CheckedValue<Option<String>> {
     unless(faults, Some(text))
 }
 
-/// The address of a listener.
 pub(super) fn address(text: String) -> CheckedValue<SocketAddr> {
     let wanted = "must be an address with a port, such as `127.0.0.1:8080`";
     text.parse().map_err(|_| vec![format!("{wanted}, got `{text}`")])
@@ -134,7 +131,6 @@ pub(super) fn colour_on(ground: Colour) -> impl Fn(String) -> CheckedValue<Colou
     }
 }
 
-/// Like [`colour_on`], or `None` for an empty text.
 pub(super) fn colour_if_any(ground: Colour) -> impl Fn(String) -> CheckedValue<Option<Colour>> {
     move |text| given(text)?.map(colour_on(ground)).transpose()
 }

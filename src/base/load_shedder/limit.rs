@@ -27,11 +27,9 @@ const SLOW_START_AGAIN: f64 = 0.25;
 pub(super) struct Limit {
     target: Duration,
     most: f64,
-    /// The limit, between [`LEAST`] and `most`.
     now: f64,
     slow_start: bool,
     window: LimitWindow,
-    /// The queueing time of the last window.
     pub(super) queueing: Duration,
 }
 

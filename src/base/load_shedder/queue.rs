@@ -29,7 +29,6 @@ pub(super) struct Waiter {
     nth: u64,
 }
 
-/// The pace of the queue while it is not empty.
 #[derive(Debug, Default)]
 struct QueuePace {
     begun: Duration,
@@ -94,14 +93,12 @@ impl<T> AdmissionQueue<T> {
         Some(ticket)
     }
 
-    /// Removes the last waiter of the company with the most.
     pub(super) fn displace(&mut self) -> Option<T> {
         let (&company, waiting) = self.waiting.iter().max_by_key(|(_, waiting)| waiting.len())?;
         let &(nth, _) = waiting.back()?;
         self.remove(Waiter { company, nth })
     }
 
-    /// Removes a waiter; `None` if it has left already.
     pub(super) fn remove(&mut self, Waiter { company, nth }: Waiter) -> Option<T> {
         let waiting = self.waiting.get_mut(&company)?;
         let position = waiting.binary_search_by_key(&nth, |(nth, _)| *nth).ok()?;

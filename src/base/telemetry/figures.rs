@@ -25,7 +25,6 @@ struct Series {
 pub struct Distribution {
     /// The bound and count of each bucket, in ascending order; the last bound is infinite.
     pub(super) buckets: Vec<(f64, f64)>,
-    /// The sum of all values.
     pub(super) sum: f64,
 }
 

@@ -12,10 +12,8 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 
 use super::error::{CallError, FailedAttempt};
 
-/// Maximum number of stacked codings.
 const CODINGS_MAX: usize = 2;
 
-/// Buffer size of the Brotli decoder in bytes.
 const CHUNK: usize = 4096;
 
 /// A content coding. A server may choose any if the request names none (RFC 9110, 12.5.3).

@@ -80,7 +80,6 @@ pub struct Breaker {
     closed_at: Option<Instant>,
     /// When it last left the closed state; `None` once it closes.
     pub ejected_since: Option<Instant>,
-    /// Whether [`BreakerChange::Held`] has been reported.
     held: bool,
 }
 

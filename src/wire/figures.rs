@@ -6,7 +6,6 @@ use super::breaker::BreakerState;
 use super::error::CallError;
 use offerd_base::telemetry::metrics::{WIRE_BREAKER_STATE, WIRE_ERRORS, WIRE_IN_FLIGHT, WIRE_RETRIES};
 
-/// The metrics of one endpoint, looked up once.
 pub(super) struct EndpointMetrics {
     labels: [(&'static str, String); 2],
     pub(super) in_flight: Gauge,

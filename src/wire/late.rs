@@ -26,9 +26,7 @@ const WATCHED_MAX: usize = 4;
 pub type LateReplyCallback = Box<dyn FnOnce(Option<Result<CallReply, CallError>>) + Send>;
 
 pub(super) struct LateWatch {
-    /// How long to wait after the deadline.
     patience: Duration,
-    /// Places for watched calls.
     places: Arc<Semaphore>,
     seconds: Histogram,
 }

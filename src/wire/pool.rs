@@ -133,9 +133,6 @@ impl Pool {
 
     /// Connects as a call would, through name resolution, TCP and TLS, within the connect timeout, and closes
     /// the connection without a request.
-    ///
-    /// # Errors
-    /// Why no connection could be made.
     pub async fn reach(&self, url: &str) -> Result<(), CallError> {
         let uri = url.parse().map_err(|_| CallError::BadUrl)?;
         // The connector is always ready.
@@ -157,7 +154,6 @@ impl Pool {
         &self.0.name
     }
 
-    /// Builds the request of a call, which every attempt sends.
     pub(super) fn prepare(&self, call: Call) -> Result<PreparedCall, CallError> {
         let uri = Uri::try_from(call.url).map_err(|_| CallError::BadUrl)?;
         let authority = uri.authority().ok_or(CallError::BadUrl)?;
@@ -180,7 +176,7 @@ impl Pool {
         *request.method_mut() = call.method;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        Ok(PreparedCall { request, secure })
+        Ok(PreparedCall { request, secure, idempotent: call.idempotent })
     }
 
     fn clients(&self) -> Clients {
@@ -242,7 +238,6 @@ impl Pool {
     }
 }
 
-/// Reads an answer after its deadline.
 async fn late_reply(answer: ResponseFuture, most: usize) -> Result<CallReply, CallError> {
     let response = answer.await.map_err(|error| FailedAttempt::of_request(&error).error)?;
     let (mut head, body) = response.into_parts();
@@ -274,4 +269,5 @@ fn client(rules: &PoolRules, connector: Connector, http2_only: bool) -> HttpClie
 pub(super) struct PreparedCall {
     request: Request<Full<Bytes>>,
     secure: bool,
+    pub(super) idempotent: bool,
 }

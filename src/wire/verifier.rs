@@ -95,7 +95,6 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether a certificate is one that may issue others.
 fn is_authority(certificate: &CertificateDer<'_>) -> bool {
     let read = Certificate::from_der(certificate);
     let constraints =
@@ -103,7 +102,6 @@ fn is_authority(certificate: &CertificateDer<'_>) -> bool {
     constraints.is_some_and(|(_, constraints)| constraints.ca)
 }
 
-/// Whether a certificate names itself as its issuer.
 fn is_self_signed(certificate: &CertificateDer<'_>) -> bool {
     Certificate::from_der(certificate)
         .is_ok_and(|read| read.tbs_certificate.subject == read.tbs_certificate.issuer)

@@ -79,7 +79,6 @@ pub(super) struct ArrivalClock {
     face: Mutex<ClockState>,
 }
 
-/// The state of the clock.
 #[derive(Debug)]
 struct ClockState {
     now_us: u64,

@@ -14,7 +14,7 @@ use super::error::{StoreError, io_error};
 use super::manifest::{Manifest, VolumeRow};
 use super::open::OpenedFiles;
 use super::sealing::key_file::KEY_FILES;
-use super::volume_number::{Number, VolumeStart, directory_of};
+use super::volume_number::{Number, VolumeStart};
 use super::volumes::files::VolumeFiles;
 use super::{disk, owner};
 
@@ -66,16 +66,12 @@ pub enum StagingError {
 )]
 pub struct LeftOver(Vec<PathBuf>);
 
-/// Paths in these quotes, joined by a separator.
 fn shown(paths: &[PathBuf], mark: &str, between: &str) -> String {
     paths.iter().map(|path| format!("{mark}{}{mark}", path.display())).collect::<Vec<_>>().join(between)
 }
 
 impl StagingDirectory {
     /// Makes the directory, for a store at a path that is empty or does not exist.
-    ///
-    /// # Errors
-    /// What blocks the path.
     pub fn begin(into: &Path) -> Result<Self, StagingError> {
         Self::begin_as(into, ENDINGS[0], &ENDINGS)
     }
@@ -116,9 +112,6 @@ impl StagingDirectory {
     }
 
     /// Moves it to its final path. Once this returns, it survives a power cut there.
-    ///
-    /// # Errors
-    /// The fault of the disk.
     pub fn finish(self) -> Result<(), StoreError> {
         let moved = match self.within {
             true => self.move_out(),
@@ -193,9 +186,7 @@ impl NewFiles {
     pub(super) fn of_volume(&mut self, number: Number) -> io::Result<&VolumeFiles> {
         Ok(match self.files.entry(number) {
             Entry::Occupied(files) => files.into_mut(),
-            Entry::Vacant(place) => {
-                place.insert(VolumeFiles::create(directory_of(&self.store, number), number)?)
-            }
+            Entry::Vacant(place) => place.insert(VolumeFiles::create(&self.store, number)?),
         })
     }
 

@@ -35,6 +35,9 @@ pub enum ReadError {
     Disk(String),
 }
 
+/// The result of a read.
+pub type ReadResult<T> = Result<T, ReadError>;
+
 impl BrokenRecord {
     pub(super) fn new(tree: Tree, key: &[u8], reason: Reason) -> Self {
         Self { tree, key: const_hex::encode(key), reason }
@@ -52,7 +55,7 @@ impl BrokenRecord {
 }
 
 /// The record read, or `None` if it is broken.
-pub(super) fn unless_broken<T>(read: Result<Option<T>, ReadError>) -> Result<Option<T>, ReadError> {
+pub(super) fn unless_broken<T>(read: ReadResult<Option<T>>) -> ReadResult<Option<T>> {
     match read {
         Err(ReadError::Broken(_)) => Ok(None),
         read => read,

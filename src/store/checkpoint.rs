@@ -28,7 +28,6 @@ impl Checkpoints {
         Self { records, thread: None }
     }
 
-    /// Moves checkpoints to a background thread.
     pub(super) fn begin_thread(&mut self) -> std::io::Result<()> {
         let (sender, full) = bounded(BEHIND);
         let records = Arc::clone(&self.records);

@@ -17,7 +17,6 @@ use super::disk;
 use super::volume_number::Number;
 use offerd_base::telemetry::metrics::STORE_DAMAGE;
 
-/// The file, in the store's directory.
 const NAME: &str = "damage";
 
 /// Upper bound on remembered damage; further damage is dropped.
@@ -55,7 +54,6 @@ impl Damages {
         damages
     }
 
-    /// Notes damage of a file, with its volume if it has one.
     pub(super) fn note_of(&self, volume: Option<Number>, file: impl Into<String>, what: DamageKind) {
         self.note(FileDamage { volume, file: file.into(), what });
     }
@@ -93,7 +91,6 @@ impl Damages {
         }
     }
 
-    /// Notes that a file is back under its name.
     pub(super) fn is_back(&self, file: &str) {
         if self.forget(|known| known.file == file && known.what == DamageKind::Missing) {
             tracing::info!(file, "a missing file of the store is back");
@@ -119,7 +116,6 @@ impl Damages {
         self.forget(|known| known.volume.is_some_and(|volume| !volumes.contains(&volume)));
     }
 
-    /// Forgets the damage of a file that no longer exists.
     pub(super) fn forget_file(&self, file: &str) {
         self.forget(|known| known.file == file);
     }
@@ -128,7 +124,6 @@ impl Damages {
         self.0.noted.lock().clone()
     }
 
-    /// Saves the damage if it has changed.
     pub(super) fn save(&self) {
         let Some(file) = &self.0.file else { return };
         let _writing = self.0.writing.lock();

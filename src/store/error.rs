@@ -103,7 +103,6 @@ impl From<MasterKeyError> for StoreError {
     }
 }
 
-/// The error for a file or directory of the store that could not be made or read.
 pub(super) fn io_error(path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { path: PathBuf::from(path), source }
 }

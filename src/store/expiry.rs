@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::Store;
 use super::arrival::FeedKey;
-use super::broken::ReadError;
+use super::broken::{ReadError, ReadResult};
 use super::codec;
 use super::commit::{Commit, KeyDestruction, KeyExpiry};
 use super::retention::{AT_ONCE, AgeSource, Aged, RetentionError, of_base};
@@ -30,7 +30,6 @@ use super::trees::{TREES, Tree, VolumeSelector};
 use super::volume_number::Number;
 use super::volumes::time_ms;
 
-/// Key of the progress of the last pass.
 const PROGRESS: &[u8] = b"retention";
 
 /// Leads whose records one step removes.
@@ -39,20 +38,16 @@ const LEADS_AT_ONCE: u64 = 100;
 /// Upper bound on the records that one step inspects.
 const LOOKED_AT: usize = 2000;
 
-/// A part of a pass.
 #[derive(Debug, Clone, Copy)]
 enum ExpiryPart {
-    /// Removes leads and destroys their keys.
     Leads,
     /// Removes the records whose keys begin with an expired UUIDv7.
     ByTime(Tree),
-    /// Removes the expired records of a feed.
     Feed(Tree),
     /// Removes records that are expired by their key, or that no data key opens any more.
     Else(Tree, Option<AgeSource>),
 }
 
-/// Progress of a pass.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct ExpiryProgress {
     /// Records from before this time expire, Unix milliseconds.
@@ -69,7 +64,6 @@ struct ExpiryProgress {
     records: u64,
 }
 
-/// The findings of a step.
 #[derive(Default)]
 struct ExpiryFindings {
     old: Vec<(Tree, Vec<u8>)>,
@@ -95,10 +89,7 @@ impl Store {
     /// With a database, takes one step of removing records from before a time; both times are Unix
     /// milliseconds. A new pass begins when `before_ms` is at least `every` past that of the last one, and is
     /// resumed until it is complete. Returns the totals of the pass; `None` when no pass is due. Blocks while
-    /// it reads.
-    ///
-    /// # Errors
-    /// Why the step could not be completed. A retry resumes it.
+    /// it reads. A retry after an error resumes it.
     pub async fn expire_before(
         &self,
         before_ms: u64,
@@ -218,8 +209,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The records stored with a lead.
-    fn own_of(&self, lead: Uuid) -> Result<Vec<(Tree, Vec<u8>)>, ReadError> {
+    fn own_of(&self, lead: Uuid) -> ReadResult<Vec<(Tree, Vec<u8>)>> {
         let with_lead = TREES.iter().filter(|row| row.kept == VolumeSelector::WithLead).map(|row| row.tree);
         let keys = with_lead
             .flat_map(|tree| self.shared.engine.keys(tree, lead.as_bytes()).map(move |key| Ok((tree, key?))));

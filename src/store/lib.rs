@@ -163,7 +163,7 @@ use uuid::Uuid;
 
 pub use self::arrival::FeedKey;
 pub use self::arrival_clock::{ClockLimits, ClockStanding};
-pub use self::broken::{BrokenRecord, ReadError};
+pub use self::broken::{BrokenRecord, ReadError, ReadResult};
 pub use self::check::CheckReport;
 pub use self::clock::Clock;
 pub use self::cluster::{DatabaseStanding, NodeFigures};
@@ -180,7 +180,7 @@ pub use self::health::StoreHealth;
 pub use self::manifest::FORMAT;
 pub use self::options::StoreOptions;
 pub use self::postgres::DatabaseFigures;
-pub use self::progress::PhaseProgress;
+pub use self::progress::{PhaseProgress, ProgressCallback};
 pub use self::registry::{
     audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
 };
@@ -394,9 +394,6 @@ impl Store {
     /// Like [`commit`](Self::commit), with a bound on the wait. Fails with [`CommitError::Late`] at once,
     /// with nothing queued, while the disk is stalled, and after `longest` if the disk has not taken the
     /// commit; in that case it may still be written later.
-    ///
-    /// # Errors
-    /// Why the commit is not acknowledged.
     pub async fn commit_within(&self, longest: Duration, commit: Commit) -> Result<(), CommitError> {
         if self.is_stalled() {
             return Err(CommitError::Late);
@@ -439,9 +436,6 @@ impl Store {
 
     /// Removes records in order, in commits small enough not to delay other commits. Stops at the first
     /// commit that fails.
-    ///
-    /// # Errors
-    /// Why the store refused a commit.
     pub async fn remove_all(&self, tree: Tree, keys: &[Vec<u8>]) -> Result<(), CommitError> {
         for some in keys.chunks(retention::AT_ONCE) {
             let none = |commit: Commit, key: &Vec<u8>| commit.remove(tree, key);
@@ -479,54 +473,30 @@ impl Store {
 
     /// The payload of one record. It survives a kill once its commit is acknowledged; a group just applied is
     /// visible a moment before that.
-    pub fn get(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>, ReadError> {
+    pub fn get(&self, tree: Tree, key: impl AsRef<[u8]>) -> ReadResult<Option<Vec<u8>>> {
         self.shared.engine.get(tree, key.as_ref())
     }
 
     /// One record written by [`codec::encode`], with the guarantees of [`get`](Self::get).
-    pub fn read<T: DeserializeOwned>(
-        &self,
-        tree: Tree,
-        key: impl AsRef<[u8]>,
-    ) -> Result<Option<T>, ReadError> {
+    pub fn read<T: DeserializeOwned>(&self, tree: Tree, key: impl AsRef<[u8]>) -> ReadResult<Option<T>> {
         let payload = self.get(tree, key.as_ref())?;
         payload.map(|payload| self.decode(tree, key.as_ref(), &payload)).transpose()
     }
 
     /// One record written by [`codec::encode_json`], with the guarantees of [`get`](Self::get).
-    pub fn read_json<T: DeserializeOwned>(
-        &self,
-        tree: Tree,
-        key: impl AsRef<[u8]>,
-    ) -> Result<Option<T>, ReadError> {
+    pub fn read_json<T: DeserializeOwned>(&self, tree: Tree, key: impl AsRef<[u8]>) -> ReadResult<Option<T>> {
         let payload = self.get(tree, key.as_ref())?;
         payload.map(|payload| self.decode_json(tree, key.as_ref(), &payload)).transpose()
     }
 
     /// Decodes the payload of a record. One that does not decode exactly is counted and logged as a broken
     /// record, once.
-    ///
-    /// # Errors
-    /// [`ReadError::Broken`]
-    pub fn decode<T: DeserializeOwned>(
-        &self,
-        tree: Tree,
-        key: &[u8],
-        payload: &[u8],
-    ) -> Result<T, ReadError> {
+    pub fn decode<T: DeserializeOwned>(&self, tree: Tree, key: &[u8], payload: &[u8]) -> ReadResult<T> {
         codec::decode(payload).map_err(|error| self.undecoded(tree, key, error))
     }
 
     /// Like [`decode`](Self::decode), for a record that is JSON.
-    ///
-    /// # Errors
-    /// [`ReadError::Broken`]
-    pub fn decode_json<T: DeserializeOwned>(
-        &self,
-        tree: Tree,
-        key: &[u8],
-        payload: &[u8],
-    ) -> Result<T, ReadError> {
+    pub fn decode_json<T: DeserializeOwned>(&self, tree: Tree, key: &[u8], payload: &[u8]) -> ReadResult<T> {
         codec::decode_json(payload).map_err(|error| self.undecoded(tree, key, error))
     }
 
@@ -555,7 +525,7 @@ impl Store {
         feed: Tree,
         company: Uuid,
         from_us: u64,
-    ) -> impl Iterator<Item = Result<(FeedKey, Vec<T>), ReadError>> + use<T> {
+    ) -> impl Iterator<Item = ReadResult<(FeedKey, Vec<T>)>> + use<T> {
         let start = FeedKey::first_at(company, from_us).to_bytes();
         self.listed(feed, self.scan_from(feed, start, company))
     }
@@ -565,7 +535,7 @@ impl Store {
         &self,
         feed: Tree,
         scan: Scan,
-    ) -> impl Iterator<Item = Result<(FeedKey, Vec<T>), ReadError>> + use<T> {
+    ) -> impl Iterator<Item = ReadResult<(FeedKey, Vec<T>)>> + use<T> {
         let store = self.clone();
         scan.read_by(move |key, payload| {
             Some((FeedKey::parse(&key)?, store.decode(feed, &key, &payload).unwrap_or_default()))
@@ -597,7 +567,7 @@ impl Store {
         tree: Tree,
         start: &[u8],
         prefix: &[u8],
-    ) -> impl Iterator<Item = Result<(Uuid, Vec<u8>), ReadError>> + use<> {
+    ) -> impl Iterator<Item = ReadResult<(Uuid, Vec<u8>)>> + use<> {
         scan::owners(Arc::clone(&self.shared.engine), tree, start, prefix)
     }
 
@@ -612,7 +582,7 @@ impl Store {
 
     /// Reads every record and reports the broken ones. Takes as long as reading the whole store; changes
     /// nothing.
-    pub fn check(&self) -> Result<CheckReport, ReadError> {
+    pub fn check(&self) -> ReadResult<CheckReport> {
         match &self.shared.backing {
             Backing::Files(files) => check::check(&files.records),
             Backing::Database(database, _) => check::check_records_of(&**database),
@@ -725,20 +695,15 @@ impl Store {
         }
     }
 
-    /// The keys of a tree that begin with `prefix`, including those of unreadable records.
-    ///
-    /// # Errors
-    /// [`ReadError::Disk`]
-    pub fn keys(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Result<Vec<Vec<u8>>, ReadError> {
+    /// The keys of a tree that begin with `prefix`, including those of unreadable records. The only error is
+    /// [`ReadError::Disk`].
+    pub fn keys(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> ReadResult<Vec<Vec<u8>>> {
         self.shared.engine.keys(tree, prefix.as_ref()).collect()
     }
 
     /// The number of records of a tree whose key begins with `prefix`, unreadable ones included. May block on
-    /// the database.
-    ///
-    /// # Errors
-    /// [`ReadError::Disk`]
-    pub fn count(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Result<u64, ReadError> {
+    /// the database. The only error is [`ReadError::Disk`].
+    pub fn count(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> ReadResult<u64> {
         self.shared.engine.count(tree, prefix.as_ref())
     }
 
@@ -758,12 +723,12 @@ impl Store {
     }
 
     /// Whether a lead was erased.
-    pub fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
+    pub fn is_erased(&self, lead: Uuid) -> ReadResult<bool> {
         Ok(matches!(self.kept_key(lead)?, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
     }
 
     /// Whether a lead has a data key, which an erasure would destroy. An unreadable one counts.
-    pub fn has_key(&self, lead: Uuid) -> Result<bool, ReadError> {
+    pub fn has_key(&self, lead: Uuid) -> ReadResult<bool> {
         let kept = self.kept_key(lead)?;
         Ok(kept.map_or(true, |kept| kept.is_some_and(|kept| !data_key::is_destroyed(&kept))))
     }
@@ -828,9 +793,6 @@ impl Store {
     }
 
     /// The time before which no record will arrive any more, even after a crash, in microseconds since 1970.
-    ///
-    /// # Errors
-    /// The disk cannot be read.
     pub fn closed_us(&self) -> Result<u64, StoreError> {
         match &self.shared.backing {
             Backing::Files(files) => open::last_arrival_us(&files.records),

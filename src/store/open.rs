@@ -19,8 +19,7 @@ use super::manifest::{Manifest, ManifestLookup};
 use super::options::StoreOptions;
 use super::owner;
 use super::records::StoredRecords;
-use super::recovery::{self, Recovered};
-use super::scan::Scan;
+use super::recovery;
 use super::sealing::key_file::KeyFile;
 use super::sealing::{MasterKey, Sealing};
 use super::stall::Stalls;
@@ -84,8 +83,8 @@ pub(super) fn open_with(
     let lock = Lock::take(path, options.lock_wait)?;
     let damages = Damages::kept_in(path);
     let found = manifest(path, &damages)?;
-    let recovered = recovery::recover(options, found, damages).map_err(|source| io_error(path, source))?;
-    let Recovered { manifest, replay, damages } = recovered;
+    let recovered = recovery::recover(options, found, &damages);
+    let (manifest, replay) = recovered.map_err(|source| io_error(path, source))?;
     for name in journal::set_aside(path) {
         damages.note_of(None, format!("damaged/{name}"), DamageKind::SetAside);
     }
@@ -111,7 +110,8 @@ pub(super) fn open_with(
     records.volumes().note_journal(true).map_err(|source| io_error(path, source))?;
     let stalls = Arc::clone(records.stalls());
     let writer = FilesWriter::new(Arc::clone(&records), journal, arrivals);
-    let mut committer = Committer::new(writer, latch, stalls, options.mend_interval);
+    let mend_interval = options.mend_interval;
+    let mut committer = Committer { latch, stalls, mend_interval, tried: None, writer };
     committer.execute_all(&Commit::finish_rewraps(records.sealing().unfinished()))?;
     if records.volumes().last().is_none() {
         committer.writer.begin_volume().map_err(|fault| StoreError::Disk(fault.to_string()))?;
@@ -167,10 +167,7 @@ pub(super) fn last_arrival_us(records: &Arc<StoredRecords>) -> Result<u64, Store
     if last_us > 0 && !may_be_older {
         return Ok(last_us);
     }
-    for record in Tree::FEEDS
-        .into_iter()
-        .flat_map(|feed| Scan::new(Arc::<StoredRecords>::clone(records), feed, &[], &[]))
-    {
+    for record in Tree::FEEDS.into_iter().flat_map(|feed| records.scan(feed, &[])) {
         let (key, _) = record?;
         last_us = FeedKey::parse(&key).map_or(last_us, |key| last_us.max(key.arrival_us));
     }

@@ -38,7 +38,6 @@ impl CommitAnswer {
 
 type BoxedCommitter = Box<Committer<dyn GroupWriter>>;
 
-/// Passes commits to the writer.
 pub(super) enum CommitQueue {
     /// To a dedicated thread, in groups.
     Threaded(Threaded),

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use memchr::memmem;
 
-use super::changes::RecordChange;
+use super::changes::{REMOVED, RecordChange, lengths};
 use super::damage::DamageKind;
 use super::disk::{self, Unread};
 use super::frame::{VALUE_LIMIT, checksum};
@@ -36,13 +36,8 @@ pub(super) const HEADING: u64 = 20;
 /// Length of an entry's header in bytes.
 const HEAD: usize = 14;
 
-/// The value length that marks a removal.
-const REMOVED: u32 = u32::MAX;
-
-/// Size of one read from a file.
 const CHUNK: usize = 256 * 1024;
 
-/// The longest value of an entry.
 const VALUE_MAX: usize = VALUE_LIMIT + 1024;
 
 /// The number of a file within its volume, from 1.
@@ -56,7 +51,6 @@ pub(super) struct Locator {
     pub(super) length: u32,
 }
 
-/// An open file.
 #[derive(Debug)]
 pub(super) struct RecordFile {
     volume: Number,
@@ -71,7 +65,6 @@ pub(super) struct RecordFile {
     is_cut: AtomicBool,
 }
 
-/// An entry of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileEntry {
     pub(super) locator: Locator,
@@ -80,7 +73,6 @@ pub(super) struct FileEntry {
     pub(super) value: Option<Vec<u8>>,
 }
 
-/// An item of a walk through a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WalkItem {
     Entry(FileEntry),
@@ -100,7 +92,6 @@ impl Locator {
         (file << 96 | at << 32 | length).to_be_bytes()
     }
 
-    /// Parses the form stored in the index.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let all = u128::from_be_bytes(bytes.try_into().ok()?);
         Some(Self { file: (all >> 96) as u32, at: (all >> 32) as u64, length: all as u32 })
@@ -215,10 +206,7 @@ impl RecordFile {
     }
 
     fn push(&self, bytes: &mut Vec<u8>, at: u64, key: &[u8], value: Option<&[u8]>) -> u32 {
-        let key_length = u16::try_from(key.len()).expect("keys of trees are some dozens of bytes long");
-        let length =
-            |value: &[u8]| u32::try_from(value.len()).expect("a value is within its limit of 16 MiB");
-        let value_length = value.map_or(REMOVED, length);
+        let (key_length, value_length) = lengths(key, value);
         let value = value.unwrap_or_default();
         bytes.extend_from_slice(&mark(self.volume, self.number).to_be_bytes());
         bytes.extend_from_slice(&key_length.to_be_bytes());
@@ -232,9 +220,6 @@ impl RecordFile {
 
     /// The value of this key's entry at a place. A damaged entry yields its raw bytes, which fail the frame
     /// check; empty when the place holds another key's entry or is cut short.
-    ///
-    /// # Errors
-    /// The disk cannot read the place.
     pub(super) fn read(&self, locator: Locator, key: &[u8]) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; locator.length as usize];
         match self.file.read_exact_at(&mut bytes, locator.at) {
@@ -248,7 +233,6 @@ impl RecordFile {
         })
     }
 
-    /// Whether the disk can read these bytes.
     pub(super) fn can_be_read(&self, at: u64, bytes: u64) -> bool {
         let mut unneeded = vec![0; usize::try_from(bytes).unwrap_or(VALUE_MAX).min(VALUE_MAX)];
         let read = self.file.read_exact_at(&mut unneeded, at);
@@ -337,7 +321,6 @@ impl RecordFile {
 
 pub(super) struct FileWalk<'a> {
     file: &'a RecordFile,
-    /// Offset of the next item.
     pub(super) at: u64,
     /// The bytes read, followed by their offset.
     read: Vec<u8>,

@@ -18,6 +18,7 @@ use super::engine::{EntryWalk, RawEntry, StorageEngine, walk_or_error};
 use super::health::FailureLatch;
 use super::index;
 use super::raw::RawValues;
+use super::scan::Scan;
 use super::sealing::Sealing;
 use super::stall::{Stalls, WriterStep};
 use super::tap::WriteObserver;
@@ -31,7 +32,6 @@ use super::volumes::{Appended, ApplyError, VolumeState, Volumes, place, span, ti
 pub(super) struct StoredRecords {
     reads: Reads,
     sealing: Sealing,
-    /// The write observers.
     pub(super) tap: WriteObserver,
     reported: Reported,
     pub(super) topics: Arc<Topics>,
@@ -124,14 +124,12 @@ impl RawValues for VolumeWithBase<'_> {
 }
 
 impl StoredRecords {
-    /// Takes over the volumes, with the keys that seal their records.
     pub(super) fn new(volumes: Volumes, sealing: Sealing, latch: Arc<FailureLatch>, stalls: Stalls) -> Self {
         let (applied, tap, reported, topics) = Default::default();
         let reads = Reads { volumes: Arc::new(volumes), applied, latch, stalls: Arc::new(stalls) };
         Self { reads, sealing, tap, reported, topics }
     }
 
-    /// The current step of the writer.
     pub(super) fn stalls(&self) -> &Arc<Stalls> {
         &self.reads.stalls
     }
@@ -214,6 +212,10 @@ impl StoredRecords {
         let Some((tree, key)) = Tree::split(sled_key) else { return Ok(BASE) };
         time_ms(tree, key).into_iter().for_each(|ms| self.volumes().note_ms(ms));
         Ok(place(group, self.volumes(), &self.sealing.slots, tree, key)?.number())
+    }
+
+    pub(super) fn scan(self: &Arc<Self>, tree: Tree, prefix: &[u8]) -> Scan {
+        Scan::new(Arc::<Self>::clone(self), tree, prefix, prefix)
     }
 
     /// All raw records of a volume from a key on; none when the volume was dropped.

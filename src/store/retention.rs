@@ -13,7 +13,7 @@
 use uuid::Uuid;
 
 use super::Store;
-use super::broken::ReadError;
+use super::broken::{ReadError, ReadResult};
 use super::clock::uuid_ms;
 use super::commit::{Commit, CommitError, KeyDestruction};
 use super::scan::owner_of;
@@ -97,10 +97,7 @@ pub enum RetentionError {
 impl Store {
     /// Drops the oldest volume if everything in it came before a time. Both times are Unix milliseconds.
     /// Returns a summary, or `None` when no volume is due. Takes seconds for a large volume, during which the
-    /// store stays in use.
-    ///
-    /// # Errors
-    /// Why the volume could not be dropped completely. A retry resumes.
+    /// store stays in use. A retry after an error resumes.
     pub async fn drop_before(&self, before_ms: u64, now_ms: i64) -> Result<Option<Dropped>, RetentionError> {
         let spans = self.volumes();
         let [oldest, next, ..] = &spans[..] else { return Ok(None) };
@@ -157,10 +154,7 @@ impl Store {
     }
 
     /// Removes the records of a tree in the base whose keys begin with a UUIDv7 from before a time, Unix
-    /// milliseconds; counts them.
-    ///
-    /// # Errors
-    /// Why it could not be completed. A retry resumes.
+    /// milliseconds; counts them. A retry after an error resumes.
     pub async fn remove_before(&self, tree: Tree, before_ms: u64) -> Result<u64, RetentionError> {
         let is_old =
             |key: &[u8]| key.first_chunk::<16>().and_then(|id| AgeSource::Id.ms(id)) < Some(before_ms);
@@ -181,7 +175,7 @@ impl Store {
         tree: Tree,
         prefix: &[u8],
         is_old: impl Fn(&[u8]) -> bool,
-    ) -> Result<Vec<Vec<u8>>, ReadError> {
+    ) -> ReadResult<Vec<Vec<u8>>> {
         let keys = self.shared.engine.keys(tree, prefix).take(AT_ONCE);
         keys.take_while(|key| key.as_ref().map_or(true, |key| is_old(key))).collect()
     }
@@ -215,7 +209,7 @@ impl Store {
     }
 
     /// Whether the lead of a sealed record has lost its data key.
-    fn is_orphan(&self, tree: Tree, raw: &[u8]) -> Result<bool, ReadError> {
+    fn is_orphan(&self, tree: Tree, raw: &[u8]) -> ReadResult<bool> {
         debug_assert_eq!(tree.row().seal, Seal::Lead, "others have no owner");
         owner_of(raw).map_or(Ok(false), |lead| Ok(!self.has_key(lead)?))
     }

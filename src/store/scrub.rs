@@ -29,7 +29,6 @@ pub(super) fn begin(records: &Arc<StoredRecords>, interval: Duration, rate: u64)
     Ok(sender)
 }
 
-/// Throttles reads to the rate.
 struct ReadThrottle {
     rate: u64,
     begun: Instant,

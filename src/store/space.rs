@@ -48,7 +48,6 @@ impl SpaceFault {
     }
 }
 
-/// Free space on the disk of the store.
 #[derive(Debug)]
 pub(super) struct DiskSpace {
     path: PathBuf,

@@ -24,19 +24,15 @@ const INDEX_STALLS: u32 = 20;
 /// Number of steps that the low digits of the atomic can encode.
 const DISTINCT: u64 = 16;
 
-/// A step of the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriterStep {
-    /// Reads records for guards.
     Read = 1,
     Journal = 2,
     /// Begins the next file of the journal, once the record files are synced so far.
     Roll = 3,
-    /// Appends to the record files.
     Append = 4,
     /// Waits for readers to finish.
     Readers = 8,
-    /// Enters the appended records into the indexes.
     Index = 5,
     Keys = 6,
     /// Begins or removes a record file.
@@ -57,7 +53,6 @@ const STEPS: [(WriterStep, &str); 9] = [
     (WriterStep::Database, "a commit"),
 ];
 
-/// A step that lasts too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stall {
     step: WriterStep,
@@ -86,7 +81,6 @@ pub(super) struct Stalls {
 }
 
 impl Stalls {
-    /// A step that lasts this long is a stall.
     pub(super) fn new(after: Duration) -> Self {
         Self { opened: Instant::now(), after, at: AtomicU64::new(0), shown: watch::Sender::new(false) }
     }

@@ -13,12 +13,10 @@ use super::record_file::Locator;
 pub(super) struct IndexDigest([AtomicU64; 3]);
 
 impl IndexDigest {
-    /// Adds a key with the place of its record.
     pub(super) fn add(&self, key: &[u8], at: Locator) {
         self.0.iter().zip(of(key, at)).for_each(|(sum, one)| _ = sum.fetch_add(one, Ordering::Relaxed));
     }
 
-    /// Removes a key with the place of its record.
     pub(super) fn take(&self, key: &[u8], at: Locator) {
         self.0.iter().zip(of(key, at)).for_each(|(sum, one)| _ = sum.fetch_sub(one, Ordering::Relaxed));
     }

@@ -28,7 +28,6 @@ pub(super) struct RecordLocks {
     lines: Mutex<HashMap<LockKey, LockQueue>>,
 }
 
-/// The waiters for one record.
 #[derive(Debug)]
 struct LockQueue {
     length: usize,

@@ -13,7 +13,6 @@ pub(super) type Number = u32;
 
 pub(super) const BASE: Number = 0;
 
-/// The beginning of a volume.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct VolumeStart {
     /// Start of its span, in the times of records, in ms. It ends where the next one begins.

@@ -40,7 +40,6 @@ pub(super) struct FilesWriter {
 const EMPTIED_AT_ONCE: u64 = 256 * 1024;
 
 impl FilesWriter {
-    /// A writer that continues where the last one stopped.
     pub(super) fn new(records: Arc<StoredRecords>, journal: Journal, arrivals: Arrivals) -> Self {
         let checkpoints = Checkpoints::inline(Arc::clone(&records));
         let stalls = Arc::clone(records.stalls());

@@ -20,19 +20,13 @@ const BROKEN: u8 = 0x80;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockKind {
-    /// The master key's id and the time of the backup.
     Heading,
-    /// Records of a tree, as read.
     Records(Tree),
-    /// Changes of any trees, in order.
     Changes,
     /// The number of unreadable records of a tree, which are copied as stored.
     Broken(Tree),
-    /// Damage to the store's files.
     Damages,
-    /// The volumes and when they begin.
     Volumes,
-    /// The file of the store's keys.
     Keys,
     End,
 }
@@ -119,17 +113,8 @@ pub(super) fn sealed(with: &SealKey, number: u64, kind: BlockKind, records: u32,
     framed(kind, records, &with.seal(&context(number, kind, records), text))
 }
 
-pub(super) fn opened(
-    with: &SealKey,
-    number: u64,
-    kind: BlockKind,
-    records: u32,
-    body: &[u8],
-) -> Option<Vec<u8>> {
-    with.open(&context(number, kind, records), body)
-}
-
-fn context(number: u64, kind: BlockKind, records: u32) -> Vec<u8> {
+/// The context that a block is sealed in: its position in the file, and its head.
+pub(super) fn context(number: u64, kind: BlockKind, records: u32) -> Vec<u8> {
     [&b"offerd backup block "[..], &number.to_be_bytes(), &[kind.byte()], &records.to_be_bytes()].concat()
 }
 

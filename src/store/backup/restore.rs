@@ -43,9 +43,6 @@ pub enum RestoreError {
 
 impl Restore {
     /// Begins to restore into a directory that is empty or does not exist.
-    ///
-    /// # Errors
-    /// If the directory cannot be used.
     pub fn begin(into: &Path, master: MasterKey) -> Result<Self, RestoreError> {
         let place = StagingDirectory::begin(into)?;
         let (files, begins) = (NewFiles::of(place.path()), BTreeMap::new());
@@ -54,9 +51,6 @@ impl Restore {
     }
 
     /// Reads more of the backup.
-    ///
-    /// # Errors
-    /// If the backup is faulty or the disk fails.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), RestoreError> {
         let Self { building, scanner, .. } = self;
         scanner.push_to(bytes, |block| building.take(&block))
@@ -69,9 +63,6 @@ impl Restore {
 
     /// Opens the store, reads every record and moves it to its place. Once this returns, it is durable there.
     /// Records that were broken when the backup was taken still are; the report lists them.
-    ///
-    /// # Errors
-    /// If the backup is incomplete or the disk fails.
     pub fn finish(self) -> Result<(BackupSummary, CheckReport), RestoreError> {
         let summary = self.scanner.finish()?;
         Ok((summary, self.building.complete()?))

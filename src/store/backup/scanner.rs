@@ -86,17 +86,11 @@ impl Scanner {
     }
 
     /// Reads more of the file.
-    ///
-    /// # Errors
-    /// The first fault found.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), BackupFault> {
         self.push_to(bytes, |_| Ok::<_, BackupFault>(()))
     }
 
     /// Ends the file.
-    ///
-    /// # Errors
-    /// If the file is incomplete.
     pub fn finish(self) -> Result<BackupSummary, BackupFault> {
         match self.ended {
             true => Ok(self.summary),
@@ -165,8 +159,11 @@ impl Scanner {
             return Err(self.damaged(head.kind, BlockDamage::Content));
         }
         let body = body.to_vec();
-        let text =
-            if kind == BlockKind::Heading { self.open(&body)? } else { self.unsealed(kind, &head, &body)? };
+        let text = if kind == BlockKind::Heading {
+            self.open(&body)?
+        } else {
+            self.unsealed(kind, head.records, &body)?
+        };
         let block = BackupBlock { number: self.summary.blocks, at: self.summary.bytes, kind, text };
         if let (BlockKind::Damages, Some(text)) = (kind, &block.text) {
             self.summary.damaged = serde_json::from_slice(text).map_err(|_| block.senseless())?;
@@ -211,14 +208,9 @@ impl Scanner {
         Ok(None)
     }
 
-    fn unsealed(
-        &self,
-        kind: BlockKind,
-        head: &BlockHeader,
-        body: &[u8],
-    ) -> Result<Option<Vec<u8>>, BackupFault> {
+    fn unsealed(&self, kind: BlockKind, records: u32, body: &[u8]) -> Result<Option<Vec<u8>>, BackupFault> {
         let Some(key) = &self.key else { return Ok(None) };
-        let text = block::opened(key, self.summary.blocks, kind, head.records, body);
+        let text = key.open(&block::context(self.summary.blocks, kind, records), body);
         let text = text.ok_or_else(|| self.damaged(Some(kind), BlockDamage::Seal))?;
         if kind == BlockKind::End && text != self.summary.blocks.to_be_bytes() {
             return Err(self.damaged(Some(kind), BlockDamage::Content));

@@ -54,10 +54,7 @@ impl Backup {
         })
     }
 
-    /// The next bytes of the file; `None` when it is complete.
-    ///
-    /// # Errors
-    /// If the backup has failed for good.
+    /// The next bytes of the file; `None` when it is complete. An error is final.
     pub fn step(&mut self) -> Result<Option<Vec<u8>>, BackupError> {
         if self.is_whole {
             return Ok(None);
@@ -99,7 +96,8 @@ impl Backup {
             let walk = usable.map(|_| self.records.walk_volume(volume, &self.from)).transpose();
             for entry in walk.map_err(disk)?.into_iter().flatten() {
                 let (key, value) = entry.map_err(disk)?;
-                let kind = kind_of(&key);
+                // A record of no tree goes as a change.
+                let kind = Tree::split(&key).map_or(BlockKind::Changes, |(tree, _)| BlockKind::Records(tree));
                 let is_of_block = *block_kind.get_or_insert(kind) == kind;
                 if !is_of_block || text.len() >= BLOCK_BYTES {
                     // A later write past the end of a tree is among the changes.
@@ -192,11 +190,6 @@ impl Backup {
         self.number += 1;
         block
     }
-}
-
-/// The kind of block for a record; a record of no tree goes as a change.
-fn kind_of(key: &[u8]) -> BlockKind {
-    Tree::split(key).map_or(BlockKind::Changes, |(tree, _)| BlockKind::Records(tree))
 }
 
 fn disk(error: DiskError) -> BackupError {

@@ -22,14 +22,12 @@ pub(super) struct DatabaseSide {
     tables: DatabaseTables,
     /// The nodes that were known at the start.
     known: BTreeSet<Uuid>,
-    /// The size of the records, cached.
     bytes: OnceCell<u64>,
     /// Whether the marker is written since the database was found free.
     is_claimed: bool,
 }
 
 impl DatabaseSide {
-    /// The database of these options.
     pub(super) fn of(options: &PostgresSettings) -> Result<Self, CopyError> {
         Ok(Self {
             tables: DatabaseTables::of(options)?,

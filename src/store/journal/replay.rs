@@ -14,7 +14,6 @@ use offerd_base::telemetry::metrics::STORE_BROKEN_RECORDS;
 /// Directory for damaged segments, in the store's directory.
 const SET_ASIDE: &str = "damaged";
 
-/// Summary of the segments.
 #[derive(Debug)]
 pub(crate) struct JournalSummary {
     /// The positions of the volumes before the first group; `None` if unknown.

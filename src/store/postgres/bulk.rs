@@ -32,7 +32,6 @@ impl DatabaseTables {
         Ok(Self { client })
     }
 
-    /// Whether the tables exist.
     pub(crate) fn are_there(&self) -> Result<bool, StoreError> {
         Ok(schema::version(&self.client)?.is_some())
     }
@@ -82,7 +81,6 @@ impl DatabaseTables {
         })?)
     }
 
-    /// All records in a key range, in key order.
     pub(crate) fn walk(&self, from: Vec<u8>, until: u8) -> EntryWalk {
         Box::new(Pages::<Vec<u8>>::between(Arc::clone(&self.client), WALK, from, vec![until]))
     }

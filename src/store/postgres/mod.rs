@@ -55,7 +55,7 @@ use self::writer::DatabaseWriter;
 pub(super) use self::writer::PROBE;
 use super::arrival::{Arrivals, LAST_ARRIVAL};
 use super::arrival_clock::ArrivalClock;
-use super::broken::ReadError;
+use super::broken::ReadResult;
 use super::cluster::{Cluster, NodeFigures};
 use super::committer::Committer;
 use super::disk::DiskError;
@@ -103,7 +103,8 @@ pub(super) fn open(
     let arrivals = Arrivals::after(last_us, Arc::clone(&clock));
     let stalls = Arc::new(Stalls::new(options.stall_after));
     let writer = DatabaseWriter::new(Arc::clone(&database), arrivals, Arc::clone(&stalls));
-    let mut committer = Committer::new(writer, latch, stalls, options.mend_interval);
+    let mend_interval = options.mend_interval;
+    let mut committer = Committer { latch, stalls, mend_interval, tried: None, writer };
     committer.finish_rewraps();
     Ok(OpenedDatabase { database, committer, clock, topics, cluster })
 }
@@ -122,11 +123,11 @@ pub(super) fn figures(database: &PostgresSettings) -> Result<Option<DatabaseFigu
 }
 
 /// The nodes that share the database, including those that ended within a day.
-pub(super) fn nodes(database: &Database) -> Result<Vec<NodeFigures>, ReadError> {
+pub(super) fn nodes(database: &Database) -> ReadResult<Vec<NodeFigures>> {
     Ok(nodes::list(&database.client).map_err(DiskError::from)?)
 }
 
-pub(super) fn alive(database: &Database) -> Result<BTreeSet<Uuid>, ReadError> {
+pub(super) fn alive(database: &Database) -> ReadResult<BTreeSet<Uuid>> {
     Ok(nodes::alive(&database.client).map_err(DiskError::from)?)
 }
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::identities::RetiredIdentities;
 use crate::Store;
-use crate::broken::ReadError;
+use crate::broken::ReadResult;
 use crate::commit::Commit;
 use crate::retention::RetentionError;
 use crate::sealing::identity_key::{CONTACTS, IdentityKey};
@@ -45,10 +45,7 @@ impl Commit {
 
 impl Store {
     /// The leads with a contact, ordered by uuid.
-    ///
-    /// # Errors
-    /// If an index or a file cannot be read.
-    pub fn found_by(&self, contact: &[u8; 32]) -> Result<Vec<Uuid>, ReadError> {
+    pub fn found_by(&self, contact: &[u8; 32]) -> ReadResult<Vec<Uuid>> {
         let mut leads = BTreeSet::new();
         for key in self.contact_keys() {
             for found in self.scan(Tree::Identities, key.place(contact)) {
@@ -61,10 +58,7 @@ impl Store {
 
     /// Retires the keys under which the contacts of these leads are hashed and counts the records. The leads
     /// can be found until they are erased; [`finish_forgetting`](Self::finish_forgetting) then does the rest.
-    /// After a crash, the next start finishes.
-    ///
-    /// # Errors
-    /// If it could not be completed. A retry continues.
+    /// After a crash, the next start finishes. A retry after an error continues.
     pub fn begin_forgetting_contacts(
         &self,
         of: &[LeadContacts],

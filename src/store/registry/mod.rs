@@ -21,14 +21,11 @@ pub mod users;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use super::{Commit, ReadError, Store, Tree};
+use super::{Commit, ReadResult, Store, Tree};
 
 impl Store {
     /// Every record of a tree of JSON, with its key. Broken ones are reported and left out.
-    ///
-    /// # Errors
-    /// If the store cannot be read, so the list may be incomplete.
-    fn all<T: DeserializeOwned>(&self, tree: Tree) -> Result<Vec<(Vec<u8>, T)>, ReadError> {
+    fn all<T: DeserializeOwned>(&self, tree: Tree) -> ReadResult<Vec<(Vec<u8>, T)>> {
         let decoded = |key: Vec<u8>, bytes: Vec<u8>| {
             let record = self.decode_json(tree, &key, &bytes).ok()?;
             Some((key, record))
@@ -41,7 +38,7 @@ impl Store {
         &self,
         tree: Tree,
         is_it: impl Fn(&T) -> bool,
-    ) -> Result<Option<Commit>, ReadError> {
+    ) -> ReadResult<Option<Commit>> {
         let found = self.all(tree)?.into_iter().filter(|(_, record)| is_it(record));
         Ok(found.fold(None, |ended, (key, _)| Some(ended.unwrap_or_else(Commit::new).remove(tree, key))))
     }

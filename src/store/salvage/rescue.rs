@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::super::broken::{ReadError, unless_broken};
+use super::super::broken::{ReadResult, unless_broken};
 use super::super::changes::RecordChange;
 use super::super::codec;
 use super::super::commit::Commit;
@@ -46,7 +46,6 @@ pub(super) struct Rescue<'a> {
     waiting: Vec<Commit>,
 }
 
-/// The state of a lead that the backup has.
 enum BackupLeadState {
     /// It is there, or can be restored.
     There,
@@ -101,7 +100,6 @@ impl<'a> Rescue<'a> {
         self.count_lost(&there, salvaged)
     }
 
-    /// Takes the missing records of a tree that pass `is_wanted`.
     fn missing(
         &mut self,
         tree: Tree,
@@ -151,7 +149,7 @@ impl<'a> Rescue<'a> {
         for row in of_base {
             let tree = row.tree;
             let old = Arc::<StoredRecords>::clone(self.old);
-            let keys: Box<dyn Iterator<Item = Result<Vec<u8>, ReadError>>> = match row.seal {
+            let keys: Box<dyn Iterator<Item = ReadResult<Vec<u8>>>> = match row.seal {
                 Seal::Lead => Box::new(owners(old, tree, &[], &[]).filter_map(|owned| {
                     owned.map(|(lead, key)| there.contains(&lead).then_some(key)).transpose()
                 })),
@@ -265,10 +263,9 @@ impl<'a> Rescue<'a> {
     }
 
     fn scan(&self, tree: Tree, prefix: &[u8]) -> Scan {
-        Scan::new(Arc::<StoredRecords>::clone(self.old), tree, prefix, prefix)
+        self.old.scan(tree, prefix)
     }
 
-    /// Whether the new store has a readable record.
     fn has(&self, tree: Tree, key: &[u8]) -> Result<bool, StoreError> {
         Ok(unless_broken(self.new.records.get(tree, key))?.is_some())
     }

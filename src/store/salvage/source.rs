@@ -10,9 +10,8 @@ use super::super::damage::{DamageKind, FileDamage};
 use super::super::damages::Damages;
 use super::super::disk::DiskError;
 use super::super::error::{StoreError, io_error};
-use super::super::manifest::VolumeRow;
 use super::super::open;
-use super::super::progress::PhaseProgress;
+use super::super::progress::{PhaseProgress, ProgressCallback};
 use super::super::record_file::{self, FileEntry};
 use super::super::recovery::{RecoveryState, VolumeTail};
 use super::super::volume_number::{Number, directory_of};
@@ -20,7 +19,6 @@ use super::super::volumes::files::VolumeFiles;
 use super::super::volumes::volume::for_each_entry;
 use super::Salvaged;
 
-/// Bytes of records written together.
 const AT_ONCE: u32 = 1024 * 1024;
 
 pub(super) struct SalvageSource {
@@ -48,11 +46,7 @@ impl SalvageSource {
     }
 
     /// Copies every intact entry into the files of a new store, then those that only the journal has.
-    pub(super) fn copy(
-        &self,
-        into: &Path,
-        tell: &mut dyn FnMut(PhaseProgress),
-    ) -> Result<Salvaged, StoreError> {
+    pub(super) fn copy(&self, into: &Path, tell: ProgressCallback<'_>) -> Result<Salvaged, StoreError> {
         let io = |source| io_error(into, source);
         let mut new = NewFiles::of(into);
         let mut tails = BTreeMap::new();
@@ -60,7 +54,8 @@ impl SalvageSource {
         let volumes = &self.known.manifest.volumes;
         let of = volumes.iter().flat_map(|volume| &volume.files).map(|file| file.bytes).sum();
         for volume in volumes {
-            let from = self.files(volume)?;
+            let from = VolumeFiles::open_to_read(&self.store, volume, &self.damages)
+                .map_err(|source| io_error(&directory_of(&self.store, volume.number), source))?;
             let to = new.of_volume(volume.number).map_err(io)?;
             let (mut gathered, mut bytes) = (Vec::new(), 0);
             let copied = for_each_entry(&from, &self.damages, |FileEntry { locator, key, value }| {
@@ -82,13 +77,6 @@ impl SalvageSource {
             self.copy_journal(&mut new, tails).map_err(|DiskError(reason)| StoreError::Disk(reason))?;
         new.list(&volumes.iter().map(|volume| (volume.number, volume.begins)).collect()).map_err(io)?;
         Ok(Salvaged { damages: self.damages(), journal, ..Salvaged::default() })
-    }
-
-    fn files(&self, volume: &VolumeRow) -> Result<VolumeFiles, StoreError> {
-        let directory = directory_of(&self.store, volume.number);
-        let opened =
-            VolumeFiles::open_to_read(directory.clone(), volume.number, &volume.files, &self.damages);
-        opened.map_err(|source| io_error(&directory, source))
     }
 
     fn copy_journal(

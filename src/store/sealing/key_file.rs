@@ -34,7 +34,6 @@ impl KeyFile {
         Self { path: store.join(NAME) }
     }
 
-    /// Its copy, in the same format.
     fn copy(&self) -> Self {
         Self { path: self.path.with_file_name(COPY) }
     }
@@ -136,7 +135,6 @@ fn discard(fresh: &Path) -> io::Result<()> {
     left.map_or(Ok(()), |left| write_over(&left).and_then(|()| fs::remove_file(fresh)))
 }
 
-/// Overwrites a discarded file with zeros.
 fn write_over(old: &File) -> io::Result<()> {
     let length = usize::try_from(old.metadata()?.len()).unwrap_or(0);
     (&mut &*old).write_all(&vec![0; length])?;

@@ -29,18 +29,15 @@ pub(crate) struct KeyRing {
     pub(crate) own: SealKey,
     /// Keys the hashes that must not be guessable.
     pub(crate) blinding: SealKey,
-    /// Assigns leads to slots.
     pub(crate) slots: Slots,
     /// By slot, oldest first: the last key seals, earlier ones are about to be destroyed.
     wrapping: Vec<Vec<WrappingKey>>,
-    /// The keys that hash identities.
     pub(crate) identities: Vec<IdentityKey>,
     /// Keys of ephemeral records, oldest first: the last key seals, earlier ones are about to be destroyed.
     passing: Vec<EphemeralKey>,
 }
 
 impl KeyRing {
-    /// New random keys, with one wrapping key per slot.
     pub(crate) fn random() -> Self {
         let slot = || vec![WrappingKey { generation: 0, key: SealKey::random() }];
         let blinding = SealKey::random();
@@ -69,7 +66,6 @@ impl KeyRing {
         (0..SLOTS).filter(|slot| self.is_unfinished(*slot)).collect()
     }
 
-    /// Whether a slot has keys that are about to be destroyed.
     pub(crate) fn is_unfinished(&self, slot: u16) -> bool {
         self.wrapping[usize::from(slot)].len() > 1
     }
@@ -169,7 +165,6 @@ impl KeyRing {
         bytes
     }
 
-    /// Parses a serialised ring; `None` if it is malformed.
     pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (own, rest) = bytes.split_at_checked(KEY_LEN)?;
         let (blinding, rest) = rest.split_at_checked(KEY_LEN)?;

@@ -64,7 +64,6 @@ const YOUNG: usize = 2;
 /// Divisor of the volume size for the size at which a file of the base is full.
 const BASE_FILE_SHARE: u64 = 16;
 
-/// The volumes of a store.
 pub(super) struct Volumes {
     pub(super) options: StoreOptions,
     /// Records that are looked up without their time.
@@ -78,7 +77,6 @@ pub(super) struct Volumes {
     _lock: Lock,
 }
 
-/// Changes appended to the files of a volume.
 pub(super) struct Appended {
     volume: Arc<Volume>,
     pub(super) changes: Vec<RecordChange>,
@@ -99,11 +97,9 @@ pub(super) enum ApplyError {
     Index(DiskError),
 }
 
-/// Whether a volume can be read at once.
 pub(super) enum VolumeState {
     Open(Arc<Volume>),
     Closed,
-    /// No such volume exists any more.
     Dropped,
 }
 
@@ -146,16 +142,14 @@ impl Volumes {
         Ok(Self { options: options.clone(), base, dated, manifest, damages, latest_ms, _lock: lock })
     }
 
-    /// The directory of the store.
     pub(super) fn store(&self) -> &Path {
         &self.options.path
     }
 
     /// Begins the next volume. Once this returns, it survives a power cut.
     pub(super) fn add(&self, number: Number, begins: VolumeStart) -> DiskResult<()> {
-        let directory = directory_of(self.store(), number);
-        disk::remove_directory(&directory)?;
-        let files = VolumeFiles::create(directory, number)?;
+        disk::remove_directory(&directory_of(self.store(), number))?;
+        let files = VolumeFiles::create(self.store(), number)?;
         let place = DiskVolume::at(self.store(), VolumeRow { number, begins, files: files.rows() });
         let share = self.options.cache_bytes / YOUNG_CACHE_SHARE;
         let volume = Volume::open(files, place.options(&self.options, share), &self.damages)?;
@@ -221,7 +215,6 @@ impl Volumes {
         self.dated.read().values().map(|place| (place.row.number, place.row.begins)).collect()
     }
 
-    /// The current length of each volume.
     pub(super) fn positions(&self) -> Vec<Position> {
         let position =
             |number, file: &RecordFile| Position { volume: number, file: file.number, bytes: file.len() };
@@ -303,7 +296,6 @@ impl Volumes {
         closed.filter_map(open).collect()
     }
 
-    /// The raw value under a key in a volume.
     pub(super) fn raw(&self, number: Number, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         self.volume(number)?.map_or(Ok(None), |volume| volume.get(sled_key)?)
     }
@@ -344,9 +336,6 @@ impl Volumes {
     /// Closes volumes that are out of active use and were not read since the last call. That frees their
     /// memory, and they can be reopened without rebuilding the index. A reader that needs one meanwhile
     /// waits.
-    ///
-    /// # Errors
-    /// The failure that kept one from being closed.
     pub(super) fn close_idle(&self) -> DiskResult<()> {
         let is_idle = |place: &&Arc<DiskVolume>| {
             place.opened.get().is_some_and(|volume| !volume.used.swap(false, Ordering::Relaxed))
@@ -412,7 +401,6 @@ impl Volumes {
         self.all_open().iter().try_for_each(|volume| volume.files.sync())
     }
 
-    /// Whether the next file of the base is due.
     pub(super) fn is_base_file_full(&self) -> bool {
         self.base.files.last().len() >= self.base_file_bytes()
     }
@@ -463,12 +451,10 @@ impl Volumes {
         last.map_or(0, |volume| volume.files.bytes())
     }
 
-    /// Notes the time in the key of a written record.
     pub(super) fn note_ms(&self, ms: u64) {
         self.latest_ms.fetch_max(ms, Ordering::Relaxed);
     }
 
-    /// The latest time in the key of a record.
     pub(super) fn latest_ms(&self) -> u64 {
         self.latest_ms.load(Ordering::Relaxed)
     }
@@ -510,7 +496,7 @@ impl DiskVolume {
     /// Opens the volume with its share of the index memory. The volume must be closed, and only one caller
     /// may open it.
     fn open(&self, store: &StoreOptions, share: u64, damages: &Damages) -> DiskResult<Arc<Volume>> {
-        let files = VolumeFiles::open(self.directory.clone(), self.row.number, &self.row.files, damages)?;
+        let files = VolumeFiles::open(&store.path, &self.row, damages)?;
         let volume = Volume::open(files, self.options(store, store.cache_bytes / share), damages)?;
         damages.has_opened(self.row.number);
         Ok(Arc::clone(self.opened.get_or_init(|| Arc::new(volume))))

@@ -33,7 +33,6 @@ pub(crate) struct Volume {
     partial: bool,
     /// The file and offset up to which the index is complete.
     found_until: Mutex<(FileNumber, u64)>,
-    /// Transient read failures.
     unread: UnreadableFiles,
 }
 

@@ -48,13 +48,15 @@ impl Layers {
     ) -> Result<Self, Vec<Fault>> {
         let defaults = Source::parse(Path::new(DEFAULTS_FILE), DEFAULTS).map_err(|fault| vec![fault])?;
         let source =
-            file.map(|(path, text)| Source::parse(path, text)).transpose().map_err(|fault| vec![fault])?;
+            file.map(|(path, text)| Source::parse(path, text)).transpose().map_err(|one| vec![one])?;
         let mut ours: HashMap<String, String> =
             environment.into_iter().filter(|(name, _)| name.starts_with(OTHERS)).collect();
         let variables = ours.keys().filter_map(|name| Some((key_of(name)?, name.clone()))).collect();
         let mut places = KeySources { defaults, file: source, variables };
         let misnamed = places.misnamed(ours.keys());
-        ours.retain(|name, _| name.starts_with(PREFIX) && !is_among(name, &misnamed));
+        let is_misnamed =
+            |name: &str| misnamed.iter().any(|fault| fault.file.as_deref() == Some(Path::new(name)));
+        ours.retain(|name, _| name.starts_with(PREFIX) && !is_misnamed(name));
         places.variables.retain(|_, name| ours.contains_key(name));
 
         let mut builder = Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
@@ -130,10 +132,6 @@ fn variable(key: &str) -> String {
 /// A name with each run of underscores as one.
 fn with_single_underscores(name: &str) -> String {
     name.to_uppercase().split('_').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
-}
-
-fn is_among(name: &str, misnamed: &[Fault]) -> bool {
-    misnamed.iter().any(|fault| fault.file.as_deref() == Some(Path::new(name)))
 }
 
 /// The variables with one of our prefixes. Other variables may have any name and value.

@@ -34,8 +34,7 @@ impl From<OneOrMany> for Vec<String> {
         match names {
             OneOrMany::One(names) => {
                 let names = names.trim();
-                let names =
-                    names.strip_prefix('[').and_then(|names| names.strip_suffix(']')).unwrap_or(names);
+                let names = names.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or(names);
                 let names = names.split(',').map(|name| name.trim().trim_matches(['"', '\'']));
                 names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
             }
@@ -65,8 +64,7 @@ pub(super) fn origins(wanted: &'static str) -> impl Fn(OneOrMany) -> CheckedValu
 /// Like [`origins`], or `*` for all of them.
 pub(super) fn origins_or_any(wanted: &'static str) -> impl Fn(OneOrMany) -> CheckedValue<Vec<String>> {
     move |names| {
-        let (any, named): (Vec<String>, Vec<String>) =
-            Vec::from(names).into_iter().partition(|name| name == "*");
+        let (any, named): (Vec<_>, Vec<_>) = Vec::from(names).into_iter().partition(|name| name == "*");
         Ok([any, origins(wanted)(OneOrMany::Many(named))?].concat())
     }
 }

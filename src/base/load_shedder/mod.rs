@@ -91,18 +91,15 @@ struct QueuePlace<'a> {
 }
 
 impl LoadShedder {
-    /// A load shedder. Time spent on the disk is not queueing: `disk_wait` returns how long a commit may just
+    /// A load shedder. Time spent on the disk is not queueing: `on_disk` returns how long a commit may just
     /// have waited for it, or `None` while the disk does not answer. In that case requests are admitted
     /// without waiting, and refused further on by the code that knows the reason.
-    pub fn new(
-        rules: ShedderRules,
-        disk_wait: impl Fn() -> Option<Duration> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn new(rules: ShedderRules, on_disk: impl Fn() -> Option<Duration> + Send + Sync + 'static) -> Self {
         Self(Arc::new(ShedderInner {
             rules,
             begun: Instant::now(),
             shedder: Mutex::new(Shedder::new(rules)),
-            disk_wait: Box::new(disk_wait),
+            disk_wait: Box::new(on_disk),
             figures: ShedderMetrics {
                 limit: gauge!(NEW_WORK_LIMIT),
                 in_flight: gauge!(NEW_WORK_IN_FLIGHT),

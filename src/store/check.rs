@@ -6,11 +6,10 @@ use std::{collections::BTreeSet, ops::Bound};
 use super::broken::{BrokenRecord, ReadError, ReadResult};
 use super::damage::{DamageKind, FileDamage};
 use super::engine::{StorageEngine, read_record};
-use super::journal;
 use super::records::{StoredRecords, VolumeWithBase};
 use super::sealing::{LastKey, data_key};
 use super::trees::{TREES, Tree};
-use super::volume_number::Number;
+use super::{journal, volume_number::Number};
 
 /// Result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

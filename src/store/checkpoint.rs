@@ -5,9 +5,8 @@
 //! Afterwards it closes volumes that are out of active use.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 

@@ -1,15 +1,10 @@
 //! Why a store could not be opened or closed.
 
-use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{io, time::Duration};
 
-use super::broken::ReadError;
-use super::disk::DiskError;
-use super::manifest::FORMAT;
 use super::sealing::{MasterKeyError, SealingError};
-use super::space::unusable;
-use super::user::User;
+use super::{broken::ReadError, disk::DiskError, manifest::FORMAT, space::unusable, user::User};
 
 /// Why a store could not be opened or closed.
 #[derive(Debug, thiserror::Error)]

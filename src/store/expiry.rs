@@ -18,17 +18,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::Store;
-use super::arrival::FeedKey;
 use super::broken::{ReadError, ReadResult};
-use super::codec;
 use super::commit::{Commit, KeyDestruction, KeyExpiry};
 use super::retention::{AT_ONCE, AgeSource, Aged, RetentionError, of_base};
-use super::sealing::data_key;
-use super::sealing::slots::SLOTS;
 use super::trees::{TREES, Tree, VolumeSelector};
-use super::volume_number::Number;
-use super::volumes::time_ms;
+use super::{
+    Store, arrival::FeedKey, codec, sealing::data_key, sealing::slots::SLOTS, volume_number::Number,
+    volumes::time_ms,
+};
 
 const PROGRESS: &[u8] = b"retention";
 

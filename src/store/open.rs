@@ -3,30 +3,20 @@
 use std::{path::Path, sync::Arc};
 
 use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
-use super::arrival_clock::ArrivalClock;
-use super::broken::ReadError;
-use super::commit::Commit;
-use super::committer::Committer;
 use super::damage::{DamageKind, FileDamage};
-use super::damages::Damages;
 use super::disk::{self, DiskResult};
-use super::engine::StorageEngine;
 use super::error::{StoreError, io_error};
-use super::health::FailureLatch;
 use super::journal::{self, Journal};
-use super::lock::Lock;
 use super::manifest::{Manifest, ManifestLookup};
-use super::options::StoreOptions;
-use super::owner;
-use super::records::StoredRecords;
-use super::recovery;
-use super::sealing::key_file::KeyFile;
 use super::sealing::{MasterKey, Sealing};
-use super::stall::Stalls;
 use super::trees::{TREES, Tree, VolumeSelector};
-use super::volume_number::BASE;
 use super::volumes::{Volumes, time_ms};
-use super::writer::FilesWriter;
+use super::{
+    arrival_clock::ArrivalClock, broken::ReadError, commit::Commit, committer::Committer, damages::Damages,
+    engine::StorageEngine, health::FailureLatch, lock::Lock, options::StoreOptions, owner,
+    records::StoredRecords, recovery, sealing::key_file::KeyFile, stall::Stalls, volume_number::BASE,
+    writer::FilesWriter,
+};
 
 /// An open store, before any thread runs on it.
 pub(super) struct OpenedFiles {

@@ -1,22 +1,15 @@
 //! The marker of an unfinished copy: a record of the store's metadata, written with every batch.
 
-use std::io;
-use std::path::Path;
+use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::error::CopyError;
-use super::side::CopySide;
-use crate::arrival::LAST_ARRIVAL;
-use crate::codec;
-use crate::disk;
-use crate::engine::StorageEngine;
+use super::{error::CopyError, side::CopySide};
 use crate::error::{StoreError, io_error};
-use crate::frame::framed;
 use crate::postgres::{DatabaseTables, PROBE};
 use crate::sealing::{MasterKey, id_of};
-use crate::trees::Tree;
+use crate::{arrival::LAST_ARRIVAL, codec, disk, engine::StorageEngine, frame::framed, trees::Tree};
 use offerd_base::config::PostgresSettings;
 
 const KEY: &[u8] = b"copying";

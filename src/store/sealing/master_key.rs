@@ -2,9 +2,8 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::{env, fmt};
+use std::{env, fmt, os::unix::fs::OpenOptionsExt};
 
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;

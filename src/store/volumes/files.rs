@@ -5,13 +5,10 @@ use std::{collections::BTreeMap, io, sync::Arc};
 
 use parking_lot::RwLock;
 
-use super::super::changes::RecordChange;
-use super::super::damage::DamageKind;
-use super::super::damages::Damages;
-use super::super::disk;
 use super::super::manifest::{FileRow, VolumeRow};
 use super::super::record_file::{self, FileNumber, Locator, RecordFile};
 use super::super::volume_number::{Number, directory_name, directory_of};
+use super::super::{changes::RecordChange, damage::DamageKind, damages::Damages, disk};
 
 /// The path of a volume's file, relative to the store's directory.
 pub(crate) fn name(volume: Number, number: FileNumber) -> String {

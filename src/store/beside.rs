@@ -87,8 +87,7 @@ impl StagingDirectory {
             if within { into.join(name) } else { into.with_file_name(name) }
         };
         // Leaves files alone: one may be the backup itself.
-        let left: Vec<PathBuf> =
-            free.iter().map(|ending| beside(ending)).filter(|path| path.is_dir()).collect();
+        let left: Vec<PathBuf> = free.iter().map(|end| beside(end)).filter(|path| path.is_dir()).collect();
         if !left.is_empty() {
             return Err(LeftOver(left).into());
         }

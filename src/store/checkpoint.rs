@@ -17,16 +17,12 @@ use offerd_base::telemetry::metrics::STORE_CHECKPOINT_SECONDS;
 const BEHIND: usize = 4;
 
 pub(super) struct Checkpoints {
-    records: Arc<StoredRecords>,
-    thread: Option<(Sender<Closed>, JoinHandle<()>)>,
+    pub(super) records: Arc<StoredRecords>,
+    /// Without it, checkpoints are made on the writer's thread, which waits for them.
+    pub(super) thread: Option<(Sender<Closed>, JoinHandle<()>)>,
 }
 
 impl Checkpoints {
-    /// Makes checkpoints on the writer's thread, which waits for them.
-    pub(super) fn inline(records: Arc<StoredRecords>) -> Self {
-        Self { records, thread: None }
-    }
-
     pub(super) fn begin_thread(&mut self) -> std::io::Result<()> {
         let (sender, full) = bounded(BEHIND);
         let records = Arc::clone(&self.records);

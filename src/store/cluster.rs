@@ -15,6 +15,7 @@ use uuid::Uuid;
 const SILENT_AFTER: Duration = Duration::from_secs(1);
 
 /// The processes on a store, as known to this one.
+#[derive(Default)]
 pub(super) struct Cluster {
     pub(super) me: Uuid,
     alive: RwLock<BTreeSet<Uuid>>,
@@ -68,15 +69,8 @@ pub struct NodeFigures {
 impl Cluster {
     pub(super) fn alone() -> Self {
         let me = offerd_base::ids::random();
-        Self {
-            me,
-            alive: RwLock::new(BTreeSet::from([me])),
-            leads: watch::Sender::new(true),
-            may_lead: AtomicBool::new(false),
-            figures: RwLock::default(),
-            database: RwLock::default(),
-            silent: RwLock::default(),
-        }
+        let alive = RwLock::new(BTreeSet::from([me]));
+        Self { me, alive, leads: watch::Sender::new(true), ..Self::default() }
     }
 
     /// A cluster of this process and others, still unknown.

@@ -105,17 +105,9 @@ impl Damages {
         self.0.noted.lock().iter().any(|known| known.volume == Some(volume) && known.costs_records())
     }
 
-    pub(super) fn has_opened(&self, volume: Number) {
-        self.forget(|known| known.volume == Some(volume) && matches!(known.what, DamageKind::Unusable(_)));
-    }
-
     /// Forgets the damage of volumes that no longer exist.
     pub(super) fn keep_to(&self, volumes: &[Number]) {
         self.forget(|known| known.volume.is_some_and(|volume| !volumes.contains(&volume)));
-    }
-
-    pub(super) fn forget_file(&self, file: &str) {
-        self.forget(|known| known.file == file);
     }
 
     pub(super) fn all(&self) -> Vec<FileDamage> {
@@ -136,7 +128,7 @@ impl Damages {
     }
 
     /// Forgets damage that is gone; returns whether there was any.
-    fn forget(&self, is_gone: impl Fn(&FileDamage) -> bool) -> bool {
+    pub(super) fn forget(&self, is_gone: impl Fn(&FileDamage) -> bool) -> bool {
         let mut noted = self.0.noted.lock();
         let known = mem::take(&mut *noted);
         let (gone, left): (Vec<FileDamage>, Vec<FileDamage>) = known.into_iter().partition(is_gone);

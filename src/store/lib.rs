@@ -641,8 +641,7 @@ impl Store {
     pub fn is_base_damaged(&self) -> bool {
         let is_distrusted = |files: &FilesBacking| files.records.volumes().base.is_distrusted();
         // The journal held records of all volumes.
-        let is_of_base =
-            |damage: &FileDamage| damage.volume.is_none_or(|volume| volume == volume_number::BASE);
+        let is_of_base = |damage: &FileDamage| damage.volume.is_none_or(|of| of == volume_number::BASE);
         self.shared.files().is_some_and(is_distrusted)
             || self.damages().iter().any(|damage| damage.costs_records() && is_of_base(damage))
     }

@@ -15,7 +15,7 @@ use std::{io, path::Path};
 use serde::{Deserialize, Serialize};
 
 use super::disk::{self, SyncFault};
-use super::record_file::{self, FileNumber};
+use super::record_file::{self, FileRow};
 use super::volume_number::{BASE, Number, VolumeStart, directory_of, volumes_in};
 
 /// The format of the stores that this build writes, and the only one that it reads.
@@ -51,13 +51,6 @@ impl VolumeRow {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FileRow {
-    pub(super) number: FileNumber,
-    /// Its least length.
-    pub(super) bytes: u64,
-}
-
 #[derive(Debug)]
 pub(super) enum ManifestLookup {
     Nothing,
@@ -87,8 +80,7 @@ impl Manifest {
             return Ok(ManifestLookup::Nothing);
         }
         let damage = read.iter().find(|(_, found)| !matches!(found, Some(Some(_)))).map(|(name, _)| *name);
-        let sound: Result<Vec<Self>, u32> =
-            read.into_iter().filter_map(|(_, found)| found.flatten()).collect();
+        let sound: Result<Vec<_>, u32> = read.into_iter().filter_map(|(_, found)| found.flatten()).collect();
         Ok(match sound.map(|all| all.into_iter().max_by_key(|manifest| manifest.revision)) {
             Ok(Some(manifest)) => ManifestLookup::Manifest { manifest, damage },
             Ok(None) => ManifestLookup::Damaged,

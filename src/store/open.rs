@@ -1,6 +1,6 @@
 //! The steps of opening: lock, manifest, recovery, volumes, keys, last arrival.
 
-use std::{path::Path, sync::Arc};
+use std::{ops::Bound, path::Path, sync::Arc};
 
 use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
 use super::damage::{DamageKind, FileDamage};
@@ -62,10 +62,7 @@ pub(super) fn format_fault(path: &Path) -> Option<StoreError> {
 }
 
 /// Opens a store, or creates it, with this master key; checks its format and makes a writer for it.
-pub(super) fn open_with(
-    options: &StoreOptions,
-    master: Option<MasterKey>,
-) -> Result<OpenedFiles, StoreError> {
+pub(super) fn open_with(options: &StoreOptions, key: Option<MasterKey>) -> Result<OpenedFiles, StoreError> {
     let path = &options.path;
     owner::check(path)?;
     format_fault(path).map_or(Ok(()), Err)?;
@@ -79,14 +76,13 @@ pub(super) fn open_with(
         damages.note_of(None, format!("damaged/{name}"), DamageKind::SetAside);
     }
     let volumes = Volumes::open(options, manifest, damages, lock).map_err(ReadError::from)?;
-    let is_new =
-        volumes.last().is_none() && volumes.base.index.range(std::ops::Bound::Unbounded).next().is_none();
-    if let Some(master) = &master
+    let is_new = volumes.last().is_none() && volumes.base.index.range(Bound::Unbounded).next().is_none();
+    if let Some(master) = &key
         && let Some(file) = KeyFile::of(path).mend(master)?
     {
         volumes.damages.note_of(None, file, DamageKind::Spare);
     }
-    let sealing = Sealing::open(Box::new(KeyFile::of(path)), master, path, is_new)?;
+    let sealing = Sealing::open(Box::new(KeyFile::of(path)), key, path, is_new)?;
     let latch = Arc::new(FailureLatch::default());
     let stalls = Stalls::new(options.stall_after);
     let records = Arc::new(StoredRecords::new(volumes, sealing, Arc::clone(&latch), stalls));

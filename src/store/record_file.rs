@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::{collections::BTreeSet, io};
 
 use memchr::memmem;
+use serde::{Deserialize, Serialize};
 
 use super::changes::{REMOVED, RecordChange, lengths};
 use super::disk::{self, Unread};
@@ -40,6 +41,14 @@ const VALUE_MAX: usize = VALUE_LIMIT + 1024;
 
 /// The number of a file within its volume, from 1.
 pub(super) type FileNumber = u32;
+
+/// A file as the manifest lists it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileRow {
+    pub(super) number: FileNumber,
+    /// Its least length.
+    pub(super) bytes: u64,
+}
 
 /// Where an entry lies within its volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,27 +118,22 @@ impl RecordFile {
         Ok(Self { volume, number, file, end, synced, wanted: HEADING, is_cut: AtomicBool::new(false) })
     }
 
-    /// Opens a file whose first `synced` bytes should survive a power cut.
-    pub(super) fn open(
-        directory: &Path,
-        volume: Number,
-        number: FileNumber,
-        synced: u64,
-    ) -> io::Result<Self> {
-        Self::open_as(OpenOptions::new().read(true).write(true), directory, volume, number, synced)
+    /// Opens a file whose listed bytes should survive a power cut.
+    pub(super) fn open(directory: &Path, volume: Number, row: &FileRow) -> io::Result<Self> {
+        Self::open_as(OpenOptions::new().read(true).write(true), directory, volume, *row)
     }
 
-    pub(super) fn open_to_read(directory: &Path, volume: Number, number: FileNumber) -> io::Result<Self> {
-        Self::open_as(OpenOptions::new().read(true), directory, volume, number, 0)
+    pub(super) fn open_to_read(directory: &Path, volume: Number, row: &FileRow) -> io::Result<Self> {
+        Self::open_as(OpenOptions::new().read(true), directory, volume, FileRow { bytes: 0, ..*row })
     }
 
     fn open_as(
         options: &mut OpenOptions,
         directory: &Path,
         volume: Number,
-        number: FileNumber,
-        synced: u64,
+        row: FileRow,
     ) -> io::Result<Self> {
+        let FileRow { number, bytes: wanted } = row;
         let path = path_of(directory, number);
         let named = |error: io::Error| match error.kind() {
             disk::NOT_A_FILE => error,
@@ -137,9 +141,9 @@ impl RecordFile {
         };
         let file = disk::open_file(options, &path).map_err(named)?;
         let length = file.metadata().map_err(named)?.len();
-        let (end, known) = (AtomicU64::new(length), AtomicU64::new(synced.min(length)));
+        let (end, synced) = (AtomicU64::new(length), AtomicU64::new(wanted.min(length)));
         let is_cut = AtomicBool::new(false);
-        Ok(Self { volume, number, file, end, synced: known, wanted: synced, is_cut })
+        Ok(Self { volume, number, file, end, synced, wanted, is_cut })
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -471,7 +475,7 @@ mod tests {
         let locators = file.append(&changes).unwrap();
         file.sync().unwrap();
         assert_eq!((file.synced(), file.heading_fault()), (file.len(), None));
-        let file = RecordFile::open(directory.path(), 3, 1, 0).unwrap();
+        let file = RecordFile::open(directory.path(), 3, &FileRow { number: 1, bytes: 0 }).unwrap();
         assert_eq!(file.read(locators[0], b"a").unwrap(), b"one");
         assert_eq!(file.read(locators[2], b"a").unwrap(), vec![7; 300_000]);
         assert_eq!(file.read(locators[2], b"b").unwrap(), b"", "of another key");
@@ -505,7 +509,7 @@ mod tests {
             let place = HEADING as usize + place.index(bytes.len() - HEADING as usize);
             if cut { bytes.truncate(place) } else { bytes[place] ^= flip }
             std::fs::write(&path, &bytes).unwrap();
-            let file = RecordFile::open(directory.path(), 3, 1, 0).unwrap();
+            let file = RecordFile::open(directory.path(), 3, &FileRow { number: 1, bytes: 0 }).unwrap();
             let (read, damage) = entries(&file);
             let is_whole = |locator: &&Locator| {
                 let end = locator.at as usize + locator.length as usize;

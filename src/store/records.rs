@@ -44,7 +44,7 @@ impl Reads {
         let longest = if self.stalls.stall().is_some() { Duration::ZERO } else { self.stalls.after };
         let begun = self.applied.try_read_for(longest);
         let begun =
-            begun.ok_or_else(|| DiskError("the disk has not finished a write for too long".to_owned()))?;
+            begun.ok_or_else(|| DiskError("the disk has not finished a write for too long".into()))?;
         self.hold().map(|()| begun)
     }
 

@@ -22,8 +22,8 @@ use std::{collections::btree_map::Entry, fs, io, path::Path, time::UNIX_EPOCH};
 use super::changes::{RecordChange, by_volume};
 use super::disk::{self, DiskError};
 use super::journal::{Journal, JournalReplay, JournalSummary, Position};
-use super::manifest::{FileRow, Manifest, VolumeRow};
-use super::record_file::{self, HEADING, RecordFile, WalkItem};
+use super::manifest::{Manifest, VolumeRow};
+use super::record_file::{self, FileRow, HEADING, RecordFile, WalkItem};
 use super::volume_number::{BASE, Number, VolumeStart, directory_of, volumes_in};
 use super::volumes::files::{self, VolumeFiles};
 use super::{
@@ -224,7 +224,7 @@ impl Recovery<'_> {
         let directory = directory_of(self.store, volume.number);
         let mut has_tail = volume.files.is_empty();
         for row in &volume.files {
-            let opened = RecordFile::open_to_read(&directory, volume.number, row.number);
+            let opened = RecordFile::open_to_read(&directory, volume.number, row);
             files::note_faults(volume.number, row, &opened, self.damages);
             match opened {
                 Ok(file) => has_tail |= file.len() > row.bytes,

@@ -35,7 +35,7 @@ const EMPTIED_AT_ONCE: u64 = 256 * 1024;
 
 impl FilesWriter {
     pub(super) fn new(records: Arc<StoredRecords>, journal: Journal, arrivals: Arrivals) -> Self {
-        let checkpoints = Checkpoints::inline(Arc::clone(&records));
+        let checkpoints = Checkpoints { records: Arc::clone(&records), thread: None };
         let stalls = Arc::clone(records.stalls());
         let (disk_took, emptied) = (Duration::ZERO, (0, HEADING));
         Self { records, journal, checkpoints, arrivals, stalls, disk_took, grown: true, emptied }

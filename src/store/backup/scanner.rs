@@ -127,8 +127,7 @@ impl Scanner {
         let Some(end) = self.arrived.iter().position(|byte| *byte == b'\n') else {
             return if self.arrived.len() < FIRST_LINE_MAX { Ok(false) } else { Err(BackupFault::Foreign) };
         };
-        let version =
-            self.arrived.get(magic.len()..end).and_then(|version| std::str::from_utf8(version).ok());
+        let version = self.arrived.get(magic.len()..end).and_then(|text| std::str::from_utf8(text).ok());
         match version.and_then(|version| version.parse::<u32>().ok()) {
             Some(VERSION) => self.begun = true,
             Some(found) => return Err(BackupFault::Version(found)),

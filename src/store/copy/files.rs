@@ -169,8 +169,7 @@ impl CopySide for FilesSide {
     }
 
     fn write(&mut self, records: Vec<KeyedPayload>, marker: Option<&Marker>) -> Result<(), CopyError> {
-        let mut changes =
-            records.into_iter().map(|record| self.change(record)).collect::<Result<Vec<_>, _>>()?;
+        let mut changes = records.into_iter().map(|one| self.change(one)).collect::<Result<Vec<_>, _>>()?;
         let (key, value) = (Marker::sled_key(), marker.map(Marker::raw));
         changes.push(RecordChange { volume: BASE, key, value });
         self.opened_mut().committer.writer.write_as_is(changes).map_err(StoreError::Disk)?;

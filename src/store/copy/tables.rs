@@ -142,8 +142,7 @@ impl CopySide for DatabaseSide {
     }
 
     fn write(&mut self, records: Vec<KeyedPayload>, marker: Option<&Marker>) -> Result<(), CopyError> {
-        let mut put: Vec<RawEntry> =
-            records.into_iter().map(|(key, payload)| (key, framed(&payload))).collect();
+        let mut put: Vec<RawEntry> = records.into_iter().map(|(key, value)| (key, framed(&value))).collect();
         let mut removed = Vec::new();
         match marker {
             Some(marker) => put.push((Marker::sled_key(), marker.raw())),

@@ -51,8 +51,7 @@ impl DatabaseWriter {
         for commit in commits {
             begin_keys(self.database.sealing(), commit).map_err(DatabaseFailure::of)?;
         }
-        let keys: BTreeSet<Vec<u8>> =
-            commits.iter().flat_map(|commit| wanted(&*self.database, commit)).collect();
+        let keys: BTreeSet<_> = commits.iter().flat_map(|commit| wanted(&*self.database, commit)).collect();
         let arrives = keys.contains(&Tree::Meta.sled_key(LAST_ARRIVAL));
         let transaction = Transaction::begin(&self.database, keys)?;
         if arrives {

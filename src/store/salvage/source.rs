@@ -29,11 +29,7 @@ impl SalvageSource {
         let found = open::manifest(store, &damages)?;
         // An earlier start has rebuilt the list of files.
         let was_unlisted = |damage: &FileDamage| damage.what == DamageKind::Unlisted;
-        Damages::kept_in(store)
-            .all()
-            .into_iter()
-            .filter(was_unlisted)
-            .for_each(|damage| damages.note(damage));
+        Damages::kept_in(store).all().into_iter().filter(was_unlisted).for_each(|found| damages.note(found));
         let known = RecoveryState::of(store, found).map_err(|source| io_error(store, source))?;
         if known.manifest.has_journal && !known.looked.is_there {
             damages.note_of(None, "journal", DamageKind::Missing);
@@ -69,8 +65,7 @@ impl SalvageSource {
             let since = self.known.since.get(&volume.number);
             tails.insert(volume.number, VolumeTail::of(&from, &self.known.looked, since).map_err(io)?);
         }
-        let journal =
-            self.copy_journal(&mut new, tails).map_err(|DiskError(reason)| StoreError::Disk(reason))?;
+        let journal = self.copy_journal(&mut new, tails)?;
         new.list(&volumes.iter().map(|volume| (volume.number, volume.begins)).collect()).map_err(io)?;
         Ok(Salvaged { damages: self.damages(), journal, ..Salvaged::default() })
     }
@@ -96,8 +91,7 @@ impl SalvageSource {
     fn damages(&self) -> Vec<FileDamage> {
         let is_torn = |damage: &FileDamage| {
             let DamageKind::Bytes { at, .. } = damage.what else { return false };
-            let volume =
-                self.known.manifest.volumes.iter().find(|volume| Some(volume.number) == damage.volume);
+            let volume = self.known.manifest.volumes.iter().find(|row| Some(row.number) == damage.volume);
             let rows = volume.into_iter().flat_map(|volume| &volume.files);
             let name = |number| record_file::path_of(Path::new(""), number);
             let mut row = rows.filter(|row| damage.file.ends_with(&*name(row.number).to_string_lossy()));

@@ -7,8 +7,9 @@ use fastrand::Rng;
 use super::volumes::{HOUR_MS, Hourly, submit};
 use super::*;
 use crate::disk::SyncFault;
-use crate::manifest::{FileRow, Manifest, ManifestLookup, VolumeRow};
+use crate::manifest::{Manifest, ManifestLookup, VolumeRow};
 use crate::record_file;
+use crate::record_file::FileRow;
 use crate::volume_number::{BASE, directory_of};
 
 /// The extent of the damage: one in so many bytes of manifests, lists and headings is flipped, and so many
@@ -172,7 +173,7 @@ impl Killed {
 
     /// Records in the base and in other volumes are there.
     fn others_are_whole(&self, what: &str, damaged: u32, found: &Contents) {
-        let row = crate::manifest::FileRow { number: 1, bytes: 0 };
+        let row = FileRow { number: 1, bytes: 0 };
         for number in crate::volume_number::volumes_in(self.directory.path()).unwrap() {
             if number == damaged {
                 continue;

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, io, sync::Arc};
 
 use parking_lot::RwLock;
 
-use super::super::manifest::{FileRow, VolumeRow};
-use super::super::record_file::{self, FileNumber, Locator, RecordFile};
+use super::super::manifest::VolumeRow;
+use super::super::record_file::{self, FileNumber, FileRow, Locator, RecordFile};
 use super::super::volume_number::{Number, directory_name, directory_of};
 use super::super::{changes::RecordChange, damage::DamageKind, damages::Damages, disk};
 
@@ -66,10 +66,7 @@ impl VolumeFiles {
     /// begun.
     pub(crate) fn open(store: &Path, volume: &VolumeRow, damages: &Damages) -> io::Result<Self> {
         disk::make_directory(&directory_of(store, volume.number))?;
-        let open = |directory: &Path, row: &FileRow| {
-            RecordFile::open(directory, volume.number, row.number, row.bytes)
-        };
-        let opened = Self::open_by(open, store, volume, damages)?;
+        let opened = Self::open_by(RecordFile::open, store, volume, damages)?;
         let last = opened.files.read().last_key_value().map(|(_, last)| Arc::clone(last));
         let last_row = volume.files.last().map_or(0, |row| row.number);
         match last {
@@ -80,13 +77,11 @@ impl VolumeFiles {
     }
 
     pub(crate) fn open_to_read(store: &Path, volume: &VolumeRow, damages: &Damages) -> io::Result<Self> {
-        let open =
-            |directory: &Path, row: &FileRow| RecordFile::open_to_read(directory, volume.number, row.number);
-        Self::open_by(open, store, volume, damages)
+        Self::open_by(RecordFile::open_to_read, store, volume, damages)
     }
 
     fn open_by(
-        open: impl Fn(&Path, &FileRow) -> io::Result<RecordFile>,
+        open: fn(&Path, Number, &FileRow) -> io::Result<RecordFile>,
         store: &Path,
         volume: &VolumeRow,
         damages: &Damages,
@@ -94,7 +89,7 @@ impl VolumeFiles {
         let (files, directory) = (RwLock::default(), directory_of(store, volume.number));
         let mut opened = Self { volume: volume.number, directory, files, missing: Vec::new() };
         for row in &volume.files {
-            let file = open(&opened.directory, row);
+            let file = open(&opened.directory, volume.number, row);
             note_faults(volume.number, row, &file, damages);
             match file {
                 Ok(file) => opened.insert(file),

@@ -38,8 +38,8 @@ pub(super) use self::place::{place, span, time_ms};
 use self::{files::VolumeFiles, volume::Volume};
 use super::changes::{RecordChange, by_volume};
 use super::disk::{self, DiskError, DiskResult};
-use super::manifest::{FileRow, Manifest, VolumeRow};
-use super::record_file::{Locator, RecordFile};
+use super::manifest::{Manifest, VolumeRow};
+use super::record_file::{FileRow, Locator, RecordFile};
 use super::volume_number::{BASE, Number, VolumeStart, directory_name, directory_of};
 use super::{
     damage::DamageKind, damages::Damages, index::IndexOptions, journal::Position, lock::Lock,
@@ -287,7 +287,7 @@ impl Volumes {
         let closed = place.iter().flat_map(|place| place.row.files.iter().map(|row| (&place.directory, row)));
         let open = |(directory, row): (&PathBuf, &FileRow)| {
             // A missing file is noted when the volume is opened, or was dropped with it.
-            let file = RecordFile::open(directory, number, row.number, row.bytes).ok()?;
+            let file = RecordFile::open(directory, number, row).ok()?;
             Some((files::name(number, row.number), Arc::new(file)))
         };
         closed.filter_map(open).collect()
@@ -428,7 +428,8 @@ impl Volumes {
     pub(super) fn emptied(&self, file: u32) -> io::Result<()> {
         let path = self.base.files.take_out(file);
         self.write_manifest()?;
-        self.damages.forget_file(&self.base.files.name(file));
+        let name = self.base.files.name(file);
+        self.damages.forget(|known| known.file == name);
         disk::remove_file(&path)
     }
 
@@ -495,7 +496,8 @@ impl DiskVolume {
     fn open(&self, store: &StoreOptions, share: u64, damages: &Damages) -> DiskResult<Arc<Volume>> {
         let files = VolumeFiles::open(&store.path, &self.row, damages)?;
         let volume = Volume::open(files, self.options(store, store.cache_bytes / share), damages)?;
-        damages.has_opened(self.row.number);
+        let number = self.row.number;
+        damages.forget(|known| known.volume == Some(number) && matches!(known.what, DamageKind::Unusable(_)));
         Ok(Arc::clone(self.opened.get_or_init(|| Arc::new(volume))))
     }
 

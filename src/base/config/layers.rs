@@ -48,7 +48,7 @@ impl Layers {
     ) -> Result<Self, Vec<Fault>> {
         let defaults = Source::parse(Path::new(DEFAULTS_FILE), DEFAULTS).map_err(|fault| vec![fault])?;
         let source =
-            file.map(|(path, text)| Source::parse(path, text)).transpose().map_err(|one| vec![one])?;
+            file.map(|(path, text)| Source::parse(path, text)).transpose().map_err(|fault| vec![fault])?;
         let mut ours: HashMap<String, String> =
             environment.into_iter().filter(|(name, _)| name.starts_with(OTHERS)).collect();
         let variables = ours.keys().filter_map(|name| Some((key_of(name)?, name.clone()))).collect();

@@ -39,15 +39,8 @@ struct QueuePace {
 
 impl<T> AdmissionQueue<T> {
     pub(super) fn new(most: usize, longest_wait: Duration) -> Self {
-        Self {
-            most,
-            longest_wait,
-            waiting: HashMap::new(),
-            turns: VecDeque::new(),
-            length: 0,
-            next: 0,
-            pace: QueuePace::default(),
-        }
+        let (waiting, turns, pace) = Default::default();
+        Self { most, longest_wait, waiting, turns, length: 0, next: 0, pace }
     }
 
     /// Whether another waiter would exceed the length or the time bound. The time bound is at least `least`.

@@ -17,11 +17,8 @@ pub(super) struct Shedder<T> {
 
 impl<T> Shedder<T> {
     pub(super) fn new(rules: ShedderRules) -> Self {
-        Self {
-            limit: Limit::new(rules.queueing_target, rules.most),
-            in_flight: 0,
-            queue: AdmissionQueue::new(rules.queue, rules.queue_wait),
-        }
+        let limit = Limit::new(rules.queueing_target, rules.most);
+        Self { limit, in_flight: 0, queue: AdmissionQueue::new(rules.queue, rules.queue_wait) }
     }
 
     pub(super) fn limit(&self) -> usize {

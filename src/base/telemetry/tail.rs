@@ -47,12 +47,8 @@ impl<S: Subscriber> Layer<S> for LogTail {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut words = EventText::default();
         event.record(&mut words);
-        let line = LogLine {
-            at: Utc::now().timestamp_millis(),
-            level: event.metadata().level().as_str(),
-            target: event.metadata().target().to_owned(),
-            text: words.text(),
-        };
+        let (about, at, text) = (event.metadata(), Utc::now().timestamp_millis(), words.text());
+        let line = LogLine { at, level: about.level().as_str(), target: about.target().to_owned(), text };
         let mut lines = self.0.lock();
         if lines.len() == LINES {
             lines.pop_front();

@@ -93,15 +93,9 @@ enum BreakerStage {
 impl Breaker {
     /// Creates a closed breaker.
     pub fn new(rules: BreakerRules) -> Self {
-        Self {
-            rules,
-            window: CallWindow::new(rules.window),
-            stage: BreakerStage::Closed,
-            next_open: rules.open_for.min(rules.open_ceiling),
-            closed_at: None,
-            ejected_since: None,
-            held: false,
-        }
+        let (window, next_open) = (CallWindow::new(rules.window), rules.open_for.min(rules.open_ceiling));
+        let (closed_at, ejected_since, held) = Default::default();
+        Self { rules, window, stage: BreakerStage::Closed, next_open, closed_at, ejected_since, held }
     }
 
     /// Whether a call may pass now. The caller must end each passed call with [`Self::judge`] or

@@ -122,15 +122,11 @@ impl Endpoint {
     /// A snapshot for display.
     pub fn state(&self) -> EndpointState {
         let breaker = self.0.breaker.lock();
-        let tally = breaker.tally(Instant::now());
-        EndpointState {
-            breaker: breaker.state(),
-            ejected_since: breaker.ejected_since,
-            simulated: self.0.pool.panel().simulates(),
-            in_flight: self.0.concurrency - self.0.places.available_permits(),
-            calls: tally.calls,
-            failed: tally.failed,
-        }
+        let CallTally { calls, failed } = breaker.tally(Instant::now());
+        let simulated = self.0.pool.panel().simulates();
+        let in_flight = self.0.concurrency - self.0.places.available_permits();
+        let (breaker, ejected_since) = (breaker.state(), breaker.ejected_since);
+        EndpointState { breaker, ejected_since, simulated, in_flight, calls, failed }
     }
 }
 

@@ -108,22 +108,11 @@ impl Pool {
     ) -> Result<Self, String> {
         let tls = tls::config(public_roots, rules.identity.as_deref(), rules.extra_roots.as_deref())?;
         let addresses = Arc::new(AddressRules::new(&rules.allow_addresses)?);
-        let connector = Connector::new(
-            tls,
-            rules.http2,
-            Arc::clone(&addresses),
-            rules.connect_timeout,
-            counter!(WIRE_CONNECTIONS, "pool" => name.to_owned()),
-        );
-        Ok(Self(Arc::new(PoolInner {
-            name: name.to_owned(),
-            panel: Arc::clone(panel),
-            addresses,
-            connector,
-            clients: ThreadLocal::new(),
-            rules,
-            requests: counter!(WIRE_REQUESTS, "pool" => name.to_owned()),
-        })))
+        let made = counter!(WIRE_CONNECTIONS, "pool" => name.to_owned());
+        let requests = counter!(WIRE_REQUESTS, "pool" => name.to_owned());
+        let connector = Connector::new(tls, rules.http2, Arc::clone(&addresses), rules.connect_timeout, made);
+        let (name, panel, clients) = (name.to_owned(), Arc::clone(panel), ThreadLocal::new());
+        Ok(Self(Arc::new(PoolInner { name, panel, addresses, connector, clients, rules, requests })))
     }
 
     /// The address in a URL without a host name, if the rules forbid it.
@@ -229,11 +218,8 @@ impl Pool {
         let body = timeout_at(deadline, body::whole(body, &mut head.headers, most))
             .await
             .map_err(|_| FailedAttempt::sent(CallError::TimedOut { during: Phase::Body }))??;
-        let took = Phases {
-            connect: connected_at - begun,
-            wait: answered_at - connected_at,
-            read: answered_at.elapsed(),
-        };
+        let (wait, read) = (answered_at - connected_at, answered_at.elapsed());
+        let took = Phases { connect: connected_at - begun, wait, read };
         Ok(CallReply { status: head.status, headers: head.headers, body, sent: 1, took })
     }
 }

@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::broken::{ReadError, ReadResult};
 use super::commit::{Commit, KeyDestruction, KeyExpiry};
-use super::retention::{AT_ONCE, AgeSource, Aged, RetentionError, of_base};
+use super::retention::{AT_ONCE, AgeSource, RetentionError, of_base};
 use super::trees::{TREES, Tree, VolumeSelector};
 use super::{
     Store, arrival::FeedKey, codec, sealing::data_key, sealing::slots::SLOTS, volume_number::Number,
@@ -131,9 +131,8 @@ impl Store {
             ExpiryPart::Feed(tree) => self.old_of_feed(tree, progress),
             ExpiryPart::Else(tree, told) => {
                 let after = (!progress.after.is_empty()).then_some(&progress.after[..]);
-                let Aged { keys, searched_to } =
-                    self.aged(tree, told, progress.before_ms, after, LOOKED_AT)?;
-                Ok(ExpiryFindings::of(tree, keys, searched_to))
+                let found = self.aged(tree, told, progress.before_ms, after, LOOKED_AT)?;
+                Ok(ExpiryFindings::of(tree, found.keys, found.searched_to))
             }
         }
     }
@@ -143,18 +142,14 @@ impl Store {
     fn old_leads(&self, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         let slot = progress.after.first_chunk().map_or(0, |slot| u16::from_be_bytes(*slot));
         let next_slot = (slot + 1 < SLOTS).then(|| (slot + 1).to_be_bytes().to_vec());
-        match progress.after.get(2..) {
-            None | Some([]) => self.old_keys(slot, progress, next_slot),
-            Some(_) => self.records_of_old(slot, progress, next_slot),
-        }
+        let found = match progress.after.get(2..) {
+            None | Some([]) => self.old_keys(slot, progress)?,
+            Some(_) => self.records_of_old(slot, progress)?,
+        };
+        Ok(ExpiryFindings { after: found.after.or(next_slot), ..found })
     }
 
-    fn old_keys(
-        &self,
-        slot: u16,
-        progress: &ExpiryProgress,
-        next_slot: Option<Vec<u8>>,
-    ) -> Result<ExpiryFindings, RetentionError> {
+    fn old_keys(&self, slot: u16, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         // Leads from the last second before the limit stay until the next pass.
         let before = Number::try_from(progress.before_ms / 1000).unwrap_or(Number::MAX);
         let forgotten_ms = i64::try_from(progress.gone_ms).unwrap_or(i64::MAX);
@@ -177,21 +172,12 @@ impl Store {
         let expiry = KeyExpiry { before, forgotten_ms, at_ms: progress.begun_ms };
         let destroys = (is_changed || has_old).then(|| Commit::rewrap(slot, KeyDestruction::Before(expiry)));
         let with_records = [&slot_bytes[..], Uuid::nil().as_bytes()].concat();
-        Ok(ExpiryFindings {
-            destroys,
-            after: if has_old { Some(with_records) } else { next_slot },
-            ..ExpiryFindings::default()
-        })
+        Ok(ExpiryFindings { destroys, after: has_old.then_some(with_records), ..ExpiryFindings::default() })
     }
 
-    fn records_of_old(
-        &self,
-        slot: u16,
-        progress: &ExpiryProgress,
-        next_slot: Option<Vec<u8>>,
-    ) -> Result<ExpiryFindings, RetentionError> {
+    fn records_of_old(&self, slot: u16, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         let start = [&progress.after[..], &[0]].concat();
-        let mut found = ExpiryFindings { after: next_slot, ..ExpiryFindings::default() };
+        let mut found = ExpiryFindings::default();
         let is_old = |kept: &[u8]| data_key::destroyed_at(kept) == Some(progress.begun_ms);
         for kept in self.shared.engine.data_keys(&start, &slot.to_be_bytes()) {
             let kept = kept.map_err(ReadError::from)?;
@@ -208,9 +194,8 @@ impl Store {
 
     fn own_of(&self, lead: Uuid) -> ReadResult<Vec<(Tree, Vec<u8>)>> {
         let with_lead = TREES.iter().filter(|row| row.kept == VolumeSelector::WithLead).map(|row| row.tree);
-        let keys = with_lead
-            .flat_map(|tree| self.shared.engine.keys(tree, lead.as_bytes()).map(move |key| Ok((tree, key?))));
-        keys.collect()
+        let keys = |tree| self.shared.engine.keys(tree, lead.as_bytes()).map(move |key| Ok((tree, key?)));
+        with_lead.flat_map(keys).collect()
     }
 
     fn old_by_time(&self, tree: Tree, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
@@ -222,12 +207,9 @@ impl Store {
     /// Expired records in the feed of the next company.
     fn old_of_feed(&self, tree: Tree, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         let first = self.shared.engine.walk(tree, &progress.after, &[]).next();
-        let Some((key, _)) = first.transpose().map_err(ReadError::from)? else {
-            return Ok(ExpiryFindings::default());
-        };
-        let Some(company) = FeedKey::parse(&key[1..]).map(|key| key.company) else {
-            return Ok(ExpiryFindings::default());
-        };
+        let first =
+            first.transpose().map_err(ReadError::from)?.and_then(|(key, _)| FeedKey::parse(&key[1..]));
+        let Some(FeedKey { company, .. }) = first else { return Ok(ExpiryFindings::default()) };
         let old = self.first_old(tree, company.as_bytes(), |key| progress.is_old(tree, key))?;
         // Repeats the company if it may have more, else continues behind all its keys.
         let behind: &[u8] = if old.len() == AT_ONCE { &[] } else { &[u8::MAX; FeedKey::LEN] };

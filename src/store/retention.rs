@@ -137,11 +137,10 @@ impl Store {
         for (tree, told) in of_base() {
             let mut after = None;
             loop {
-                let Aged { keys, searched_to } =
-                    self.aged(tree, told, before_ms, after.as_deref(), usize::MAX)?;
-                removed += keys.len() as u64;
-                self.remove_all(tree, &keys).await?;
-                after = searched_to;
+                let aged = self.aged(tree, told, before_ms, after.as_deref(), usize::MAX)?;
+                removed += aged.keys.len() as u64;
+                self.remove_all(tree, &aged.keys).await?;
+                after = aged.searched_to;
                 if after.is_none() {
                     break;
                 }

@@ -27,8 +27,8 @@ pub(super) struct Damages(Arc<KnownDamages>);
 #[derive(Debug, Default)]
 struct KnownDamages {
     noted: Mutex<Vec<FileDamage>>,
-    /// The file to save to, if any.
-    file: Option<PathBuf>,
+    /// The directory to save to, if any.
+    store: Option<PathBuf>,
     /// Whether the saved part has changed since the last write.
     changed: AtomicBool,
     writing: Mutex<()>,
@@ -37,15 +37,15 @@ struct KnownDamages {
 impl Damages {
     /// The known damage of a store, saved with it.
     pub(super) fn kept_in(store: &Path) -> Self {
-        let file = store.join(NAME);
-        let kept = match fs::read(&file) {
+        let kept = match fs::read(store.join(NAME)) {
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
                 tracing::warn!(%error, "cannot read the list of the store's damage; it is rebuilt");
                 Vec::new()
             }),
             Err(_) => Vec::new(),
         };
-        let damages = Self(Arc::new(KnownDamages { file: Some(file), ..KnownDamages::default() }));
+        let damages =
+            Self(Arc::new(KnownDamages { store: Some(store.to_owned()), ..KnownDamages::default() }));
         metrics::gauge!(STORE_DAMAGE).set(0.0);
         kept.into_iter().for_each(|damage| damages.note(damage));
         damages.0.changed.store(false, Ordering::Release);
@@ -115,13 +115,13 @@ impl Damages {
     }
 
     pub(super) fn save(&self) {
-        let Some(file) = &self.0.file else { return };
+        let Some(store) = &self.0.store else { return };
         let _writing = self.0.writing.lock();
         if !self.0.changed.swap(false, Ordering::AcqRel) {
             return;
         }
         let kept: Vec<FileDamage> = self.all().into_iter().filter(is_kept).collect();
-        if let Err(error) = write(file, &kept) {
+        if let Err(error) = keep_in(store, &kept) {
             self.0.changed.store(true, Ordering::Release);
             tracing::warn!(%error, "cannot write the list of the store's damage; a restart rebuilds it");
         }
@@ -142,7 +142,7 @@ impl Damages {
     fn have_changed(&self, noted: &[FileDamage], is_kept: bool) {
         self.0.changed.fetch_or(is_kept, Ordering::AcqRel);
         // The gauge covers the open store only, not one that is read in passing.
-        if self.0.file.is_some() {
+        if self.0.store.is_some() {
             metrics::gauge!(STORE_DAMAGE).set(noted.len() as f64);
         }
     }
@@ -160,13 +160,10 @@ fn is_kept(damage: &FileDamage) -> bool {
 
 /// Saves damage for a store that no process has open.
 pub(super) fn keep_in(store: &Path, damages: &[FileDamage]) -> io::Result<()> {
-    write(&store.join(NAME), damages)
-}
-
-fn write(file: &Path, kept: &[FileDamage]) -> io::Result<()> {
-    match kept {
-        [] => disk::remove_file(file),
-        kept => disk::replace(file, &serde_json::to_vec(kept)?),
+    let file = store.join(NAME);
+    match damages {
+        [] => disk::remove_file(&file),
+        damages => disk::replace(&file, &serde_json::to_vec(damages)?),
     }
 }
 

@@ -187,8 +187,7 @@ impl VolumeIndex {
             return Err(failed(&self.volume, LOCKED));
         }
         drop(file);
-        disk::replace(&sum_path(&self.volume), sums(&self.volume, &self.tally)?.as_bytes())?;
-        Ok(())
+        Ok(disk::replace(&sum_path(&self.volume), sums(&self.volume, &self.tally)?.as_bytes())?)
     }
 
     fn db(&self) -> &sled::Db {
@@ -355,7 +354,7 @@ mod tests {
         let full = || io::Error::from_raw_os_error(28);
         let again = sled::Error::Io(full()).clone();
         for error in [sled::Error::Io(full()), again] {
-            let DiskError(why) = failed(Path::new("store/volumes/7/index"), &DiskError::from(error).0);
+            let DiskError(why) = failed(Path::new("store/volumes/7"), &DiskError::from(error).0);
             let want = "the index of volume 7 failed: its file cannot be read or written: No space left on device (os error 28); \
                         a restart rebuilds it from the record files";
             assert_eq!(why, want);

@@ -34,17 +34,9 @@ impl Backup {
     pub(crate) fn begin(records: Arc<StoredRecords>) -> Result<Self, BackupError> {
         records.still(|| records.tap.begin())?;
         let master = records.sealing().master_key();
-        Ok(Self {
-            volumes: records.volumes().numbers().into(),
-            records,
-            master,
-            key: SealKey::random(),
-            from: Bound::Unbounded,
-            is_whole: false,
-            missed: 0,
-            broken: BTreeMap::new(),
-            number: 0,
-        })
+        let (volumes, key) = (records.volumes().numbers().into(), SealKey::random());
+        let (is_whole, missed, broken, number) = Default::default();
+        Ok(Self { records, master, key, volumes, from: Bound::Unbounded, is_whole, missed, broken, number })
     }
 
     /// The next bytes of the file; `None` when it is complete. An error is final.

@@ -40,11 +40,8 @@ impl FeedKey {
     pub fn parse(key: &[u8]) -> Option<Self> {
         let (company, rest) = key.split_first_chunk::<16>()?;
         let (arrival, rest) = rest.split_first_chunk::<8>()?;
-        Some(Self {
-            company: Uuid::from_bytes(*company),
-            arrival_us: u64::from_be_bytes(*arrival),
-            sequence: u32::from_be_bytes(rest.try_into().ok()?),
-        })
+        let (company, arrival_us) = (Uuid::from_bytes(*company), u64::from_be_bytes(*arrival));
+        Some(Self { company, arrival_us, sequence: u32::from_be_bytes(rest.try_into().ok()?) })
     }
 }
 

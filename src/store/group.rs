@@ -215,13 +215,12 @@ impl<'a> WriteGroup<'a> {
             }
         };
         if let GuardCondition::UnlessRecent(since_ms) = holds {
-            match found.first_chunk() {
-                Some(time_ms) if i64::from_be_bytes(*time_ms) >= *since_ms => {}
-                Some(_) => return Ok(()),
-                None => {
-                    self.below.report(&BrokenRecord::new(tree, key, Reason::NoTime));
-                    return Ok(());
-                }
+            let time_ms = found.first_chunk().map(|ms| i64::from_be_bytes(*ms));
+            if time_ms.is_none() {
+                self.below.report(&BrokenRecord::new(tree, key, Reason::NoTime));
+            }
+            if time_ms.is_none_or(|ms| ms < *since_ms) {
+                return Ok(());
             }
         }
         Err(CommitError::Guard { index, found }.into())

@@ -530,14 +530,8 @@ impl Store {
 
     /// Like [`scan_from`](Self::scan_from), for a tree that is [sealed by lead](Seal::Lead): records about
     /// other leads are skipped without being opened.
-    pub fn scan_about(
-        &self,
-        lead: Uuid,
-        tree: Tree,
-        start: impl AsRef<[u8]>,
-        prefix: impl AsRef<[u8]>,
-    ) -> Scan {
-        self.scan_from(tree, start, prefix).about(lead)
+    pub fn scan_about(&self, lead: Uuid, tree: Tree, at: impl AsRef<[u8]>, prefix: impl AsRef<[u8]>) -> Scan {
+        self.scan_from(tree, at, prefix).about(lead)
     }
 
     /// Like [`scan`](Self::scan), but yields each broken record as an error.

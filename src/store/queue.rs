@@ -91,13 +91,9 @@ impl CommitQueue {
             // Fails when the bound of `close` has passed and no receiver is left.
             let _ = finish.send(result);
         })?;
-        Ok(Self::Threaded(Threaded {
-            sender: RwLock::new(Some(sender)),
-            writer: handle.thread().clone(),
-            thread: Mutex::new(Some(WriterThread { handle, finished })),
-            disk_wait,
-            close_bound,
-        }))
+        let (sender, writer) = (RwLock::new(Some(sender)), handle.thread().clone());
+        let thread = Mutex::new(Some(WriterThread { handle, finished }));
+        Ok(Self::Threaded(Threaded { sender, writer, thread, disk_wait, close_bound }))
     }
 
     /// Once this returns, the commit is queued (or written, inline), even if the answer is dropped.

@@ -127,19 +127,14 @@ impl RecordFile {
         Self::open_as(OpenOptions::new().read(true), directory, volume, FileRow { bytes: 0, ..*row })
     }
 
-    fn open_as(
-        options: &mut OpenOptions,
-        directory: &Path,
-        volume: Number,
-        row: FileRow,
-    ) -> io::Result<Self> {
+    fn open_as(how: &mut OpenOptions, directory: &Path, volume: Number, row: FileRow) -> io::Result<Self> {
         let FileRow { number, bytes: wanted } = row;
         let path = path_of(directory, number);
         let named = |error: io::Error| match error.kind() {
             disk::NOT_A_FILE => error,
             kind => io::Error::new(kind, format!("{}: {error}", path.display())),
         };
-        let file = disk::open_file(options, &path).map_err(named)?;
+        let file = disk::open_file(how, &path).map_err(named)?;
         let length = file.metadata().map_err(named)?.len();
         let (end, synced) = (AtomicU64::new(length), AtomicU64::new(wanted.min(length)));
         let is_cut = AtomicBool::new(false);
@@ -242,14 +237,8 @@ impl RecordFile {
     }
 
     pub(super) fn walk(&self, from: u64) -> FileWalk<'_> {
-        FileWalk {
-            file: self,
-            at: from.max(HEADING),
-            read: Vec::new(),
-            read_at: from.max(HEADING),
-            unread: Vec::new(),
-            end: self.len(),
-        }
+        let at = from.max(HEADING);
+        FileWalk { file: self, at, read: Vec::new(), read_at: at, unread: Vec::new(), end: self.len() }
     }
 
     /// End of the unbroken run of entries from a place on.

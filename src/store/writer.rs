@@ -119,10 +119,8 @@ impl engine::GroupWriter for FilesWriter {
         if !rewrapped.is_empty() {
             let begun = Instant::now();
             self.stalls.step(WriterStep::Keys);
-            self.records
-                .sealing()
-                .forget(&rewrapped)
-                .map_err(|error| WriteFault::ForGood(error.to_string()))?;
+            let forgotten = self.records.sealing().forget(&rewrapped);
+            forgotten.map_err(|error| WriteFault::ForGood(error.to_string()))?;
             self.disk_took += begun.elapsed();
         }
         Ok(outcomes)
@@ -196,10 +194,8 @@ impl engine::GroupWriter for FilesWriter {
         }
         if is_empty {
             self.stalls.step(WriterStep::Begin);
-            self.records
-                .volumes()
-                .emptied(number)
-                .map_err(|error| WriteFault::Mendable(error.to_string()))?;
+            let emptied = self.records.volumes().emptied(number);
+            emptied.map_err(|error| WriteFault::Mendable(error.to_string()))?;
         }
         Ok(())
     }

@@ -106,9 +106,8 @@ impl CopySide for FilesSide {
     fn begin(&mut self, master: &MasterKey) -> Result<Vec<u8>, CopyError> {
         let damages = self.opened().records.volumes().damages.all();
         if let Some(damage) = damages.iter().find(|damage| damage.costs_records()) {
-            return Err(
-                StoreError::Disk(format!("{damage}; make a good store with `offerd store salvage`")).into()
-            );
+            let reason = format!("{damage}; make a good store with `offerd store salvage`");
+            return Err(StoreError::Disk(reason).into());
         }
         Ok(KeyFile::of(&self.options.path).sound(master)?)
     }

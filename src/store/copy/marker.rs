@@ -34,13 +34,10 @@ pub(super) struct Marker {
 impl Marker {
     pub(super) fn begins(source: &impl CopySide, keys: &[u8], master: &MasterKey) -> Result<Self, CopyError> {
         let last = source.payloads(&[Tree::Meta.sled_key(LAST_ARRIVAL)])?;
-        Ok(Self {
-            source: const_hex::encode(id_of(keys, master)?),
-            keys: const_hex::encode(Sha256::digest(keys)),
-            last_arrival: last.into_iter().flatten().map(const_hex::encode).collect(),
-            part: 0,
-            key: Vec::new(),
-        })
+        let last_arrival = last.into_iter().flatten().map(const_hex::encode).collect();
+        let source = const_hex::encode(id_of(keys, master)?);
+        let keys = const_hex::encode(Sha256::digest(keys));
+        Ok(Self { source, keys, last_arrival, part: 0, key: Vec::new() })
     }
 
     /// Whether it is of the same source in the same state.

@@ -28,21 +28,13 @@ pub(super) struct DatabaseSide {
 
 impl DatabaseSide {
     pub(super) fn of(options: &PostgresSettings) -> Result<Self, CopyError> {
-        Ok(Self {
-            tables: DatabaseTables::of(options)?,
-            known: BTreeSet::new(),
-            bytes: OnceCell::new(),
-            is_claimed: false,
-        })
+        let tables = DatabaseTables::of(options)?;
+        Ok(Self { tables, known: BTreeSet::new(), bytes: OnceCell::new(), is_claimed: false })
     }
 
     fn is_free(&self) -> Result<(), CopyError> {
         let alive = self.tables.alive()?;
         if alive.is_empty() { Ok(()) } else { Err(CopyError::Alive(alive.into_iter().collect())) }
-    }
-
-    fn has_none(&self) -> Result<bool, CopyError> {
-        Ok(self.tables.walk(Vec::new(), END).next().transpose()?.is_none())
     }
 }
 
@@ -125,7 +117,7 @@ impl CopySide for DatabaseSide {
             return Ok(Some(marker));
         }
         let not_empty = |found: &str| CopyError::NotEmpty { target: self.place(), found: found.to_owned() };
-        if !self.has_none()? {
+        if self.tables.walk(Vec::new(), END).next().transpose()?.is_some() {
             return Err(not_empty("it has records"));
         }
         match self.tables.keys()? {

@@ -48,13 +48,8 @@ pub(super) fn ask(client: &Arc<Client>) -> DatabaseResult<Option<DatabaseFigures
     let standing = DatabaseStanding::of(begun.elapsed(), theirs_ms);
     let keys = DatabaseKeys::of(Arc::clone(client), Arc::default());
     let keeps_sessions = client.ask_on_two(keeps_sessions)?;
-    Ok(Some(DatabaseFigures {
-        keeps_sessions,
-        sealed_with: keys.sealed_with().ok(),
-        version,
-        known: schema::KNOWN,
-        standing,
-    }))
+    let (known, sealed_with) = (schema::KNOWN, keys.sealed_with().ok());
+    Ok(Some(DatabaseFigures { version, known, standing, keeps_sessions, sealed_with }))
 }
 
 /// Whether two connections keep different settings. A pooler in transaction mode gives both the same session.

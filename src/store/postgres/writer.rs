@@ -110,9 +110,8 @@ impl engine::GroupWriter for DatabaseWriter {
     }
 
     fn end(&mut self) {
-        let ended = self.database.node.leave(&self.database.client);
-        ended.unwrap_or_else(
-            |failure| tracing::warn!(%failure, "could not release the lease of the database"),
-        );
+        if let Err(failure) = self.database.node.leave(&self.database.client) {
+            tracing::warn!(%failure, "could not release the lease of the database");
+        }
     }
 }

@@ -91,13 +91,8 @@ impl Tokens {
     pub fn made(&self, new: NewToken) -> (String, TokenRecord, Commit) {
         let token = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
         let (company, commit) = self.holding(new.company, new.duplicate_look_back_minutes);
-        let record = TokenRecord {
-            id: ids::timed(),
-            company: company.uuid,
-            kind: new.kind,
-            test: new.test,
-            created_at: Utc::now().timestamp_millis(),
-        };
+        let (id, created_at) = (ids::timed(), Utc::now().timestamp_millis());
+        let record = TokenRecord { id, company: company.uuid, kind: new.kind, test: new.test, created_at };
         let commit = commit.put(Tree::Tokens, digest(&token), codec::encode_json(&record));
         (token, record, commit)
     }

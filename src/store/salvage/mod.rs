@@ -331,11 +331,9 @@ fn find_what_is_missing(
     for found in records.data_keys(&[], &[]) {
         let Some((lead, kept)) = found? else { continue };
         let volume = data_key::volume_of(&kept);
-        let may_be_lost = damaged.contains(&volume) || !numbers.contains(&volume);
-        if !data_key::is_destroyed(&kept)
-            && may_be_lost
-            && records.get(Tree::Leads, lead.as_bytes())?.is_none()
-        {
+        let is_gone = damaged.contains(&volume) || !numbers.contains(&volume);
+        let may_be_lost = is_gone && !data_key::is_destroyed(&kept);
+        if may_be_lost && records.get(Tree::Leads, lead.as_bytes())?.is_none() {
             salvaged.note_lost(Tree::Leads, lead.as_bytes());
         }
     }

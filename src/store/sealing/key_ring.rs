@@ -41,14 +41,9 @@ impl KeyRing {
     pub(crate) fn random() -> Self {
         let slot = || vec![WrappingKey { generation: 0, key: SealKey::random() }];
         let blinding = SealKey::random();
-        Self {
-            own: SealKey::random(),
-            slots: Slots::keyed(&blinding),
-            blinding,
-            wrapping: (0..SLOTS).map(|_| slot()).collect(),
-            identities: Vec::new(),
-            passing: Vec::new(),
-        }
+        let (own, slots) = (SealKey::random(), Slots::keyed(&blinding));
+        let wrapping = (0..SLOTS).map(|_| slot()).collect();
+        Self { own, slots, blinding, wrapping, identities: Vec::new(), passing: Vec::new() }
     }
 
     /// The wrapping key that seals in a slot.
@@ -171,15 +166,11 @@ impl KeyRing {
         let (wrapping, rest) = counted(rest, ENTRY)?;
         let (identities, passing) = counted(rest, identity_key::ENTRY)?;
         let blinding = SealKey::of_bytes(blinding)?;
-        let identities = identities.chunks(identity_key::ENTRY).map(IdentityKey::parse);
-        Some(Self {
-            own: SealKey::of_bytes(own)?,
-            slots: Slots::keyed(&blinding),
-            blinding,
-            wrapping: read_wrapping(wrapping)?,
-            identities: identities.collect::<Option<_>>()?,
-            passing: passing.chunks(passing_key::ENTRY).map(EphemeralKey::parse).collect::<Option<_>>()?,
-        })
+        let identities =
+            identities.chunks(identity_key::ENTRY).map(IdentityKey::parse).collect::<Option<_>>()?;
+        let passing = passing.chunks(passing_key::ENTRY).map(EphemeralKey::parse).collect::<Option<_>>()?;
+        let (own, wrapping) = (SealKey::of_bytes(own)?, read_wrapping(wrapping)?);
+        Some(Self { own, slots: Slots::keyed(&blinding), blinding, wrapping, identities, passing })
     }
 }
 

@@ -30,10 +30,7 @@ impl VolumeSearch {
 
     /// The volume to write to.
     pub(crate) fn number(self) -> Number {
-        match self {
-            Self::In(number) => number,
-            Self::Unclaimed | Self::Somewhere => BASE,
-        }
+        if let Self::In(number) = self { number } else { BASE }
     }
 }
 
@@ -91,10 +88,8 @@ pub(crate) fn time_ms(tree: Tree, key: &[u8]) -> Option<u64> {
 }
 
 fn of_lead(from: &(impl RawValues + ?Sized), slots: &Slots, key: &[u8]) -> DiskResult<VolumeSearch> {
-    let Some(lead) = key.first_chunk().map(|lead| Uuid::from_bytes(*lead)) else {
-        return Ok(VolumeSearch::In(BASE));
-    };
-    Ok(match read_clear(from, Tree::LeadKeys, &slots.place(lead))? {
+    let Some(lead) = key.first_chunk() else { return Ok(VolumeSearch::In(BASE)) };
+    Ok(match read_clear(from, Tree::LeadKeys, &slots.place(Uuid::from_bytes(*lead)))? {
         Ok(Some(kept)) => VolumeSearch::In(data_key::volume_of(&kept)),
         Ok(None) => VolumeSearch::Unclaimed,
         Err(_) => VolumeSearch::Somewhere,

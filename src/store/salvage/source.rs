@@ -65,7 +65,8 @@ impl SalvageSource {
             let since = self.known.since.get(&volume.number);
             tails.insert(volume.number, VolumeTail::of(&from, &self.known.looked, since).map_err(io)?);
         }
-        let journal = self.copy_journal(&mut new, tails)?;
+        let journal =
+            self.copy_journal(&mut new, tails).map_err(|DiskError(reason)| StoreError::Disk(reason))?;
         new.list(&volumes.iter().map(|volume| (volume.number, volume.begins)).collect()).map_err(io)?;
         Ok(Salvaged { damages: self.damages(), journal, ..Salvaged::default() })
     }

@@ -36,7 +36,6 @@ pub fn random() -> Uuid {
 const DRAWN_AT_ONCE: usize = 16;
 
 thread_local! {
-    /// Random bits of the next ids.
     static DRAWN: RefCell<Vec<[u8; 16]>> = const { RefCell::new(Vec::new()) };
 }
 

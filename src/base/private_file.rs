@@ -12,16 +12,11 @@ use rustix::process::geteuid;
 
 const BYTES_MAX: u64 = 64 * 1024;
 
-/// Permission bits that must not be set.
 const OTHERS: u32 = 0o077;
 
-/// The permissions of a new file: read and write for its user.
 const OWN: u32 = 0o600;
 
 /// Writes or replaces a file as a whole and returns it open. `before` runs before it gets its name.
-///
-/// # Errors
-/// The error of the file system.
 pub fn write(path: &Path, bytes: &[u8], before: impl FnOnce(&File) -> io::Result<()>) -> io::Result<File> {
     let fresh = beside(path);
     // A leftover of an interrupted write, or a file that someone else has put there.
@@ -82,7 +77,6 @@ pub fn read(path: &Path) -> Result<Option<(File, Vec<u8>)>, String> {
     Ok(Some((file, bytes)))
 }
 
-/// The remedy for a file that cannot be trusted.
 const AGAIN: &str = "remove it and restart the daemon, which recreates it";
 
 /// Whether the user owns the file. Root also accepts files of the owner of the directory.
@@ -92,7 +86,6 @@ fn may_be_of(owner: u32, user: u32, path: &Path) -> bool {
     owner == user || (user == 0 && of_the_directory() == Some(owner))
 }
 
-/// The temporary path of a file being written.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");

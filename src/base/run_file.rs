@@ -7,7 +7,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::private_file;
@@ -32,7 +31,6 @@ pub struct RunFile {
 #[derive(Debug)]
 pub struct OwnRunFile {
     path: PathBuf,
-    /// Holds the lock.
     _file: File,
 }
 
@@ -54,9 +52,6 @@ impl RunFile {
     }
 
     /// Writes the file, which stays locked until the result is dropped.
-    ///
-    /// # Errors
-    /// The error of the file system.
     pub fn write(&self, store: &Path) -> io::Result<OwnRunFile> {
         let path = path(store);
         let bytes = serde_json::to_vec_pretty(self)?;
@@ -77,14 +72,9 @@ impl OwnRunFile {
 
 /// Whether a process holds the lock. Assumed on a file system without locks.
 fn is_held(file: &File) -> bool {
-    match flock(file, FlockOperation::NonBlockingLockShared) {
-        Ok(()) => false,
-        Err(Errno::WOULDBLOCK) => true,
-        Err(_) => true,
-    }
+    flock(file, FlockOperation::NonBlockingLockShared).is_err()
 }
 
-/// Whether there is a regular file that no process has locked.
 fn is_left_over(path: &Path) -> bool {
     let is_plain = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     is_plain && File::open(path).is_ok_and(|file| !is_held(&file))

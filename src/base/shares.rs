@@ -1,9 +1,9 @@
 //! Per-company fair shares of a bounded resource.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use uuid::Uuid;
 
 /// Counts the shares of companies. Memory is bounded by the shares: a company without any is forgotten.
@@ -23,32 +23,24 @@ pub struct CompanyShare {
 impl CompanyShares {
     /// Takes `pieces` for a company; `None` if it would hold more than `most`. 0 sets no limit.
     pub fn take(&self, company: Uuid, pieces: usize, most: usize) -> Option<CompanyShare> {
-        let mut held = lock(&self.held);
-        let entry = held.entry(company);
-        let count = if let Entry::Occupied(count) = &entry { *count.get() } else { 0 };
-        let count = count.saturating_add(pieces);
+        let mut held = self.held.lock();
+        let count = held.get(&company).map_or(pieces, |count| count.saturating_add(pieces));
         if most != 0 && count > most {
             return None;
         }
-        entry.insert_entry(count);
+        held.insert(company, count);
         Some(CompanyShare { company, pieces, held: Arc::clone(&self.held) })
     }
 }
 
 impl Drop for CompanyShare {
     fn drop(&mut self) {
-        let mut held = lock(&self.held);
-        let Entry::Occupied(mut count) = held.entry(self.company) else { return };
-        match count.get().saturating_sub(self.pieces) {
-            0 => drop(count.remove()),
-            left => drop(count.insert(left)),
-        }
+        let mut held = self.held.lock();
+        match held.get(&self.company).map_or(0, |count| count.saturating_sub(self.pieces)) {
+            0 => held.remove(&self.company),
+            left => held.insert(self.company, left),
+        };
     }
-}
-
-/// The counts are always consistent, so a poisoned lock is harmless.
-fn lock(held: &Mutex<HashMap<Uuid, usize>>) -> MutexGuard<'_, HashMap<Uuid, usize>> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -68,7 +60,7 @@ mod tests {
         assert!(shares.take(one, 6, 5).is_none());
         assert!(shares.take(one, 5, 5).is_some());
         drop(others);
-        assert!(lock(&shares.held).is_empty(), "who holds nothing is forgotten");
+        assert!(shares.held.lock().is_empty(), "who holds nothing is forgotten");
     }
 
     #[test]
@@ -100,7 +92,7 @@ mod tests {
                     prop_assert_eq!(share.is_some(), most == 0 || has(&held) + pieces <= most);
                     held.extend(share.map(|share| (company, share)));
                 }
-                let counted = lock(&shares.held).get(&Uuid::from_u128(company)).copied();
+                let counted = shares.held.lock().get(&Uuid::from_u128(company)).copied();
                 prop_assert_eq!(counted, Some(has(&held)).filter(|count| *count > 0));
             }
         }

@@ -6,8 +6,6 @@ use uuid::Uuid;
 
 use super::arrival_clock::ArrivalClock;
 
-const KEY: usize = 28;
-
 pub(super) const LAST_ARRIVAL: &[u8] = b"last_arrival";
 
 /// The key of a record in a feed. Keys of one company sort by arrival.
@@ -22,7 +20,7 @@ pub struct FeedKey {
 }
 
 impl FeedKey {
-    pub(super) const LEN: usize = KEY;
+    pub(super) const LEN: usize = 28;
 
     /// The least key of a record of `company` at or after `arrival_us`: the start of a scan.
     pub fn first_at(company: Uuid, arrival_us: u64) -> Self {
@@ -30,8 +28,8 @@ impl FeedKey {
     }
 
     /// The stored form of the key.
-    pub fn to_bytes(self) -> [u8; KEY] {
-        let mut key = [0; KEY];
+    pub fn to_bytes(self) -> [u8; Self::LEN] {
+        let mut key = [0; Self::LEN];
         key[..16].copy_from_slice(self.company.as_bytes());
         key[16..24].copy_from_slice(&self.arrival_us.to_be_bytes());
         key[24..].copy_from_slice(&self.sequence.to_be_bytes());
@@ -42,23 +40,18 @@ impl FeedKey {
     pub fn parse(key: &[u8]) -> Option<Self> {
         let (company, rest) = key.split_first_chunk::<16>()?;
         let (arrival, rest) = rest.split_first_chunk::<8>()?;
-        Some(Self {
-            company: Uuid::from_bytes(*company),
-            arrival_us: u64::from_be_bytes(*arrival),
-            sequence: u32::from_be_bytes(rest.try_into().ok()?),
-        })
+        let (company, arrival_us) = (Uuid::from_bytes(*company), u64::from_be_bytes(*arrival));
+        Some(Self { company, arrival_us, sequence: u32::from_be_bytes(rest.try_into().ok()?) })
     }
 }
 
 /// Gives out arrival times: the [clock's](ArrivalClock) if it has advanced, else one more than the last.
 pub(super) struct Arrivals {
     clock: Arc<ArrivalClock>,
-    /// The arrival time given out last.
     pub(super) last_us: u64,
 }
 
 impl Arrivals {
-    /// Continues after the last written arrival.
     pub(super) fn after(last_us: u64, clock: Arc<ArrivalClock>) -> Self {
         Self { clock, last_us }
     }

@@ -61,9 +61,10 @@ impl Default for ClockLimits {
 }
 
 /// The machine's clock compared with arrivals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ClockStanding {
     /// Arrivals follow the clock.
+    #[default]
     Followed,
     /// The clock is this far ahead, so uses its own clock for arrivals.
     Ahead(Duration),
@@ -79,8 +80,7 @@ pub(super) struct ArrivalClock {
     face: Mutex<ClockState>,
 }
 
-/// The state of the clock.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct ClockState {
     now_us: u64,
     /// The steady time up to which it has run.
@@ -110,15 +110,8 @@ impl ArrivalClock {
         // Time that passed while the store was closed is no step: earlier arrivals are that old.
         let believed = if limits.hold.is_zero() { u64::MAX } else { micros(limits.gap) };
         let agreed = last_us == 0 || (last_us..=last_us.saturating_add(believed)).contains(&wall_us);
-        let face = Mutex::new(ClockState {
-            now_us: if agreed { wall_us } else { last_us },
-            run_us: clock.steady_us(),
-            agreed,
-            doubted_us: None,
-            steps: VecDeque::new(),
-            standing: ClockStanding::Followed,
-            shown_us: 0,
-        });
+        let (now_us, run_us) = (if agreed { wall_us } else { last_us }, clock.steady_us());
+        let face = Mutex::new(ClockState { now_us, run_us, agreed, ..ClockState::default() });
         Self { clock, limits, face }
     }
 

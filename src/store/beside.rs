@@ -4,19 +4,15 @@
 //! without keys cannot be opened.
 
 use std::collections::{BTreeMap, btree_map::Entry};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{ffi::OsString, fs, io};
 
 use super::changes::{RecordChange, by_volume};
 use super::check::{self, CheckReport};
 use super::error::{StoreError, io_error};
 use super::manifest::{Manifest, VolumeRow};
-use super::open::OpenedFiles;
-use super::sealing::key_file::KEY_FILES;
-use super::volume_number::{Number, VolumeStart, directory_of};
-use super::volumes::files::VolumeFiles;
-use super::{disk, owner};
+use super::volume_number::{Number, VolumeStart};
+use super::{disk, open::OpenedFiles, owner, sealing::key_file::KEY_FILES, volumes::files::VolumeFiles};
 
 /// Endings of the names of stores under construction: of a restore or an import, and of a backup that a
 /// salvage reads.
@@ -66,16 +62,12 @@ pub enum StagingError {
 )]
 pub struct LeftOver(Vec<PathBuf>);
 
-/// Paths in these quotes, joined by a separator.
 fn shown(paths: &[PathBuf], mark: &str, between: &str) -> String {
     paths.iter().map(|path| format!("{mark}{}{mark}", path.display())).collect::<Vec<_>>().join(between)
 }
 
 impl StagingDirectory {
     /// Makes the directory, for a store at a path that is empty or does not exist.
-    ///
-    /// # Errors
-    /// What blocks the path.
     pub fn begin(into: &Path) -> Result<Self, StagingError> {
         Self::begin_as(into, ENDINGS[0], &ENDINGS)
     }
@@ -95,8 +87,7 @@ impl StagingDirectory {
             if within { into.join(name) } else { into.with_file_name(name) }
         };
         // Leaves files alone: one may be the backup itself.
-        let left: Vec<PathBuf> =
-            free.iter().map(|ending| beside(ending)).filter(|path| path.is_dir()).collect();
+        let left: Vec<PathBuf> = free.iter().map(|end| beside(end)).filter(|path| path.is_dir()).collect();
         if !left.is_empty() {
             return Err(LeftOver(left).into());
         }
@@ -116,9 +107,6 @@ impl StagingDirectory {
     }
 
     /// Moves it to its final path. Once this returns, it survives a power cut there.
-    ///
-    /// # Errors
-    /// The fault of the disk.
     pub fn finish(self) -> Result<(), StoreError> {
         let moved = match self.within {
             true => self.move_out(),
@@ -193,9 +181,7 @@ impl NewFiles {
     pub(super) fn of_volume(&mut self, number: Number) -> io::Result<&VolumeFiles> {
         Ok(match self.files.entry(number) {
             Entry::Occupied(files) => files.into_mut(),
-            Entry::Vacant(place) => {
-                place.insert(VolumeFiles::create(directory_of(&self.store, number), number)?)
-            }
+            Entry::Vacant(place) => place.insert(VolumeFiles::create(&self.store, number)?),
         })
     }
 

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use parking_lot::Mutex;
 
-use super::disk::DiskError;
-use super::frame::Reason;
 use super::trees::{TREES, Tree};
+use super::{disk::DiskError, frame::Reason};
 use offerd_base::telemetry::metrics::STORE_BROKEN_RECORDS;
 
 /// Upper bound on remembered broken records; each remembered one is reported once.
@@ -35,6 +34,9 @@ pub enum ReadError {
     Disk(String),
 }
 
+/// The result of a read.
+pub type ReadResult<T> = Result<T, ReadError>;
+
 impl BrokenRecord {
     pub(super) fn new(tree: Tree, key: &[u8], reason: Reason) -> Self {
         Self { tree, key: const_hex::encode(key), reason }
@@ -52,7 +54,7 @@ impl BrokenRecord {
 }
 
 /// The record read, or `None` if it is broken.
-pub(super) fn unless_broken<T>(read: Result<Option<T>, ReadError>) -> Result<Option<T>, ReadError> {
+pub(super) fn unless_broken<T>(read: ReadResult<Option<T>>) -> ReadResult<Option<T>> {
     match read {
         Err(ReadError::Broken(_)) => Ok(None),
         read => read,

@@ -21,15 +21,19 @@ pub(super) struct RecordChange {
 }
 
 /// The value length that marks a removal.
-const REMOVED: u32 = u32::MAX;
+pub(super) const REMOVED: u32 = u32::MAX;
 
-/// Encodes a change at the end of a body.
-pub(super) fn push(body: &mut Vec<u8>, volume: Number, key: &[u8], value: Option<&[u8]>) {
+pub(super) fn lengths(key: &[u8], value: Option<&[u8]>) -> (u16, u32) {
     let key_length = u16::try_from(key.len()).expect("keys of trees are some dozens of bytes long");
     let length = |value: &[u8]| u32::try_from(value.len()).expect("a value is within its limit of 16 MiB");
+    (key_length, value.map_or(REMOVED, length))
+}
+
+pub(super) fn push(body: &mut Vec<u8>, volume: Number, key: &[u8], value: Option<&[u8]>) {
+    let (key_length, value_length) = lengths(key, value);
     body.extend_from_slice(&volume.to_be_bytes());
     body.extend_from_slice(&key_length.to_be_bytes());
-    body.extend_from_slice(&value.map_or(REMOVED, length).to_be_bytes());
+    body.extend_from_slice(&value_length.to_be_bytes());
     body.extend_from_slice(key);
     body.extend_from_slice(value.unwrap_or_default());
 }

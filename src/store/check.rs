@@ -3,14 +3,13 @@
 
 use std::{collections::BTreeSet, ops::Bound};
 
-use super::broken::{BrokenRecord, ReadError};
+use super::broken::{BrokenRecord, ReadError, ReadResult};
 use super::damage::{DamageKind, FileDamage};
 use super::engine::{StorageEngine, read_record};
-use super::journal;
 use super::records::{StoredRecords, VolumeWithBase};
 use super::sealing::{LastKey, data_key};
 use super::trees::{TREES, Tree};
-use super::volume_number::Number;
+use super::{journal, volume_number::Number};
 
 /// Result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,7 +57,7 @@ impl CheckReport {
 }
 
 /// Reads every file and every record. Fails only when an index cannot continue.
-pub(super) fn check(records: &StoredRecords) -> Result<CheckReport, ReadError> {
+pub(super) fn check(records: &StoredRecords) -> ReadResult<CheckReport> {
     let mut report =
         CheckReport { set_aside: journal::set_aside(records.volumes().store()), ..CheckReport::empty() };
     let volumes = records.volumes();
@@ -81,7 +80,7 @@ pub(super) fn check(records: &StoredRecords) -> Result<CheckReport, ReadError> {
 
 /// Reads the files of a volume, which are the source of truth, and compares its index with them. For damaged
 /// files the right content of the index is unknown.
-fn check_files(records: &StoredRecords, number: u32, report: &mut CheckReport) -> Result<(), ReadError> {
+fn check_files(records: &StoredRecords, number: u32, report: &mut CheckReport) -> ReadResult<()> {
     let Some(volume) = records.volumes().usable(number) else { return Ok(()) };
     records.note_gone(number);
     let damages = &records.volumes().damages;
@@ -93,7 +92,7 @@ fn check_files(records: &StoredRecords, number: u32, report: &mut CheckReport) -
     Ok(())
 }
 
-fn check_records(records: &StoredRecords, number: u32, report: &mut CheckReport) -> Result<(), ReadError> {
+fn check_records(records: &StoredRecords, number: u32, report: &mut CheckReport) -> ReadResult<()> {
     let Some(_) = records.volumes().usable(number) else { return Ok(()) };
     let within = VolumeWithBase { volumes: records.volumes(), number };
     for entry in records.walk_volume(number, &Bound::Unbounded)? {
@@ -115,8 +114,7 @@ fn check_records(records: &StoredRecords, number: u32, report: &mut CheckReport)
     Ok(())
 }
 
-/// Reads every record of a database.
-pub(super) fn check_records_of(engine: &dyn StorageEngine) -> Result<CheckReport, ReadError> {
+pub(super) fn check_records_of(engine: &dyn StorageEngine) -> ReadResult<CheckReport> {
     let mut report = CheckReport::empty();
     for row in &TREES {
         let mut last = LastKey::default();
@@ -138,7 +136,7 @@ pub(super) fn check_records_of(engine: &dyn StorageEngine) -> Result<CheckReport
 
 /// Checks the record of each lead that has a data key: only that reveals records missing from a damaged
 /// volume.
-fn check_leads(records: &StoredRecords, report: &mut CheckReport) -> Result<(), ReadError> {
+fn check_leads(records: &StoredRecords, report: &mut CheckReport) -> ReadResult<()> {
     let is_damaged = |volume| records.volumes().damages.cost_records_of(volume);
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
     for found in records.data_keys(&[], &[]) {

@@ -5,9 +5,8 @@
 //! Afterwards it closes volumes that are out of active use.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -18,17 +17,12 @@ use offerd_base::telemetry::metrics::STORE_CHECKPOINT_SECONDS;
 const BEHIND: usize = 4;
 
 pub(super) struct Checkpoints {
-    records: Arc<StoredRecords>,
-    thread: Option<(Sender<Closed>, JoinHandle<()>)>,
+    pub(super) records: Arc<StoredRecords>,
+    /// Without it, checkpoints are made on the writer's thread, which waits for them.
+    pub(super) thread: Option<(Sender<Closed>, JoinHandle<()>)>,
 }
 
 impl Checkpoints {
-    /// Makes checkpoints on the writer's thread, which waits for them.
-    pub(super) fn inline(records: Arc<StoredRecords>) -> Self {
-        Self { records, thread: None }
-    }
-
-    /// Moves checkpoints to a background thread.
     pub(super) fn begin_thread(&mut self) -> std::io::Result<()> {
         let (sender, full) = bounded(BEHIND);
         let records = Arc::clone(&self.records);

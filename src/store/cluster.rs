@@ -15,6 +15,7 @@ use uuid::Uuid;
 const SILENT_AFTER: Duration = Duration::from_secs(1);
 
 /// The processes on a store, as known to this one.
+#[derive(Default)]
 pub(super) struct Cluster {
     pub(super) me: Uuid,
     alive: RwLock<BTreeSet<Uuid>>,
@@ -22,8 +23,9 @@ pub(super) struct Cluster {
     /// Whether this process is a candidate for leading: a daemon is, a command is not.
     may_lead: AtomicBool,
     /// Figures that it publishes to the other processes.
-    figures: RwLock<String>,
-    database: RwLock<Option<DatabaseStanding>>,
+    pub(super) figures: RwLock<String>,
+    /// The last answer of the database, if there is one.
+    pub(super) database: RwLock<Option<DatabaseStanding>>,
     /// When the database fell silent, and the last error.
     silent: RwLock<Option<(Instant, String)>>,
 }
@@ -67,15 +69,8 @@ pub struct NodeFigures {
 impl Cluster {
     pub(super) fn alone() -> Self {
         let me = offerd_base::ids::random();
-        Self {
-            me,
-            alive: RwLock::new(BTreeSet::from([me])),
-            leads: watch::Sender::new(true),
-            may_lead: AtomicBool::new(false),
-            figures: RwLock::default(),
-            database: RwLock::default(),
-            silent: RwLock::default(),
-        }
+        let alive = RwLock::new(BTreeSet::from([me]));
+        Self { me, alive, leads: watch::Sender::new(true), ..Self::default() }
     }
 
     /// A cluster of this process and others, still unknown.
@@ -99,14 +94,9 @@ impl Cluster {
         self.alive.read().len()
     }
 
-    /// Becomes a candidate for leading.
-    pub(super) fn stand(&self) {
-        self.may_lead.store(true, Ordering::Release);
-    }
-
-    /// Stops being a candidate, since the process is about to end. A leading process leads until then.
-    pub(super) fn step_back(&self) {
-        self.may_lead.store(false, Ordering::Release);
+    /// Becomes a candidate for leading, or stops being one. A leading process leads until it ends.
+    pub(super) fn stand(&self, may_lead: bool) {
+        self.may_lead.store(may_lead, Ordering::Release);
     }
 
     /// Whether it is a candidate and does not lead yet.
@@ -114,37 +104,14 @@ impl Cluster {
         self.may_lead.load(Ordering::Acquire) && !self.leads()
     }
 
-    /// Publishes other figures of this process.
-    pub(super) fn tell(&self, figures: String) {
-        *self.figures.write() = figures;
-    }
-
-    pub(super) fn figures(&self) -> String {
-        self.figures.read().clone()
-    }
-
-    /// Records the last answer of the database and the time of its clock.
-    pub(super) fn note_database(&self, standing: DatabaseStanding) {
-        *self.database.write() = Some(standing);
-    }
-
-    /// The last answer of the database, if there is one.
-    pub(super) fn database(&self) -> Option<DatabaseStanding> {
-        *self.database.read()
-    }
-
-    /// Records a failure of the database to answer.
     pub(super) fn note_silence(&self, told: String) {
         let mut silent = self.silent.write();
         let since = silent.as_ref().map_or_else(Instant::now, |(since, _)| *since);
         *silent = Some((since, told));
     }
 
-    /// Records that the database answers again.
     pub(super) fn note_answer(&self) {
-        if self.silent.read().is_some() {
-            *self.silent.write() = None;
-        }
+        self.silent.write().take();
     }
 
     /// A message when the database has been silent for a while.
@@ -155,9 +122,8 @@ impl Cluster {
         (lasts >= SILENT_AFTER).then(|| format!("{told}, for {} s", lasts.as_secs()))
     }
 
-    /// Figures of a process that shares its store with no other.
     pub(super) fn alone_figures(&self) -> NodeFigures {
-        NodeFigures { id: self.me, leads: true, told: self.figures(), ..NodeFigures::default() }
+        NodeFigures { id: self.me, leads: true, told: self.figures.read().clone(), ..NodeFigures::default() }
     }
 
     /// Makes this process lead for as long as it has the store open.

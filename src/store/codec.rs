@@ -27,9 +27,6 @@ pub fn encode<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
 
 /// Decodes the output of [`encode`]. Trailing bytes are an error too, since a record could otherwise pass as
 /// another type.
-///
-/// # Errors
-/// [`CodecError`].
 pub fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, CodecError> {
     match postcard::take_from_bytes(payload) {
         Ok((value, [])) => Ok(value),

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use uuid::Uuid;
 
-use super::{trees::Tree, volume_number::Number};
+use super::{broken::ReadError, trees::Tree, volume_number::Number};
 
 /// Writes that become durable together, under guards. Built by chaining, given to [`Store::commit`].
 ///
@@ -29,7 +29,6 @@ pub(super) enum CommitGuard {
     Unknown { company: Uuid, identity: [u8; 32], since_ms: i64 },
 }
 
-/// A condition on a record.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum GuardCondition {
     Absent,
@@ -53,14 +52,12 @@ pub(super) struct Rewrap {
     pub(super) without: KeyDestruction,
 }
 
-/// A slot of data keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeySlot {
     Of(Uuid),
     Number(u16),
 }
 
-/// The data keys to destroy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum KeyDestruction {
     Nothing,
@@ -214,10 +211,8 @@ pub(super) type CommitResult = Result<(), CommitError>;
 /// Shows counts, never content: payloads hold personal data.
 impl fmt::Debug for Commit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Commit")
-            .field("guards", &self.guards.len())
-            .field("writes", &self.writes.len())
-            .finish()
+        let (guards, writes) = (self.guards.len(), self.writes.len());
+        f.debug_struct("Commit").field("guards", &guards).field("writes", &writes).finish()
     }
 }
 
@@ -252,6 +247,12 @@ pub enum CommitError {
     /// The store is closed; nothing was written.
     #[error("the store is closed")]
     Closed,
+}
+
+impl From<ReadError> for CommitError {
+    fn from(error: ReadError) -> Self {
+        Self::Failed(error.to_string())
+    }
 }
 
 /// Shows the size of the conflicting record, not its payload.

@@ -7,30 +7,17 @@ use std::time::{Duration, Instant};
 
 use super::commit::{Commit, CommitResult};
 use super::engine::{GroupWriter, WriteFault, all_failed};
-use super::error::StoreError;
-use super::health::FailureLatch;
-use super::stall::Stalls;
+use super::{error::StoreError, health::FailureLatch, stall::Stalls};
 use offerd_base::telemetry::metrics::STORE_GROUP_COMMITS;
 
 /// Commits groups, one after the other, on one thread.
 pub(super) struct Committer<W: ?Sized> {
     pub(super) latch: Arc<FailureLatch>,
     pub(super) stalls: Arc<Stalls>,
-    mend_interval: Duration,
+    pub(super) mend_interval: Duration,
     /// Time of the last attempt to renew a failed engine.
     pub(super) tried: Option<Instant>,
     pub(super) writer: W,
-}
-
-impl<W> Committer<W> {
-    pub(super) fn new(
-        writer: W,
-        latch: Arc<FailureLatch>,
-        stalls: Arc<Stalls>,
-        mend_interval: Duration,
-    ) -> Self {
-        Self { latch, stalls, mend_interval, tried: None, writer }
-    }
 }
 
 impl<W: GroupWriter + ?Sized> Committer<W> {
@@ -57,7 +44,6 @@ impl<W: GroupWriter + ?Sized> Committer<W> {
         }
     }
 
-    /// Executes commits that must all succeed.
     pub(super) fn execute_all(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
         let refused = self.execute(commits).into_iter().find_map(Result::err);
         refused.map_or(Ok(()), |error| Err(StoreError::Disk(error.to_string())))

@@ -13,7 +13,6 @@ thread_local! {
     static HERE: RefCell<Option<Arc<CompletionQueue>>> = const { RefCell::new(None) };
 }
 
-/// The completion queue of a thread.
 #[derive(Default)]
 struct CompletionQueue {
     /// `None` once its consumer has ended.
@@ -21,7 +20,6 @@ struct CompletionQueue {
     arrived: Notify,
 }
 
-/// An outcome, with the channel to its waiting task.
 struct CommitReply {
     answer: oneshot::Sender<CommitResult>,
     outcome: CommitResult,

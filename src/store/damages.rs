@@ -6,18 +6,15 @@
 //! scrub finds the damage again.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{fs, io, mem};
+use std::{fs, io, mem, sync::Arc};
 
 use parking_lot::Mutex;
 
 use super::damage::{DamageKind, FileDamage};
-use super::disk;
-use super::volume_number::Number;
+use super::{disk, volume_number::Number};
 use offerd_base::telemetry::metrics::STORE_DAMAGE;
 
-/// The file, in the store's directory.
 const NAME: &str = "damage";
 
 /// Upper bound on remembered damage; further damage is dropped.
@@ -30,8 +27,8 @@ pub(super) struct Damages(Arc<KnownDamages>);
 #[derive(Debug, Default)]
 struct KnownDamages {
     noted: Mutex<Vec<FileDamage>>,
-    /// The file to save to, if any.
-    file: Option<PathBuf>,
+    /// The directory to save to, if any.
+    store: Option<PathBuf>,
     /// Whether the saved part has changed since the last write.
     changed: AtomicBool,
     writing: Mutex<()>,
@@ -40,22 +37,21 @@ struct KnownDamages {
 impl Damages {
     /// The known damage of a store, saved with it.
     pub(super) fn kept_in(store: &Path) -> Self {
-        let file = store.join(NAME);
-        let kept = match fs::read(&file) {
+        let kept = match fs::read(store.join(NAME)) {
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
                 tracing::warn!(%error, "cannot read the list of the store's damage; it is rebuilt");
                 Vec::new()
             }),
             Err(_) => Vec::new(),
         };
-        let damages = Self(Arc::new(KnownDamages { file: Some(file), ..KnownDamages::default() }));
+        let damages =
+            Self(Arc::new(KnownDamages { store: Some(store.to_owned()), ..KnownDamages::default() }));
         metrics::gauge!(STORE_DAMAGE).set(0.0);
         kept.into_iter().for_each(|damage| damages.note(damage));
         damages.0.changed.store(false, Ordering::Release);
         damages
     }
 
-    /// Notes damage of a file, with its volume if it has one.
     pub(super) fn note_of(&self, volume: Option<Number>, file: impl Into<String>, what: DamageKind) {
         self.note(FileDamage { volume, file: file.into(), what });
     }
@@ -93,7 +89,6 @@ impl Damages {
         }
     }
 
-    /// Notes that a file is back under its name.
     pub(super) fn is_back(&self, file: &str) {
         if self.forget(|known| known.file == file && known.what == DamageKind::Missing) {
             tracing::info!(file, "a missing file of the store is back");
@@ -110,40 +105,30 @@ impl Damages {
         self.0.noted.lock().iter().any(|known| known.volume == Some(volume) && known.costs_records())
     }
 
-    pub(super) fn has_opened(&self, volume: Number) {
-        self.forget(|known| known.volume == Some(volume) && matches!(known.what, DamageKind::Unusable(_)));
-    }
-
     /// Forgets the damage of volumes that no longer exist.
     pub(super) fn keep_to(&self, volumes: &[Number]) {
         self.forget(|known| known.volume.is_some_and(|volume| !volumes.contains(&volume)));
-    }
-
-    /// Forgets the damage of a file that no longer exists.
-    pub(super) fn forget_file(&self, file: &str) {
-        self.forget(|known| known.file == file);
     }
 
     pub(super) fn all(&self) -> Vec<FileDamage> {
         self.0.noted.lock().clone()
     }
 
-    /// Saves the damage if it has changed.
     pub(super) fn save(&self) {
-        let Some(file) = &self.0.file else { return };
+        let Some(store) = &self.0.store else { return };
         let _writing = self.0.writing.lock();
         if !self.0.changed.swap(false, Ordering::AcqRel) {
             return;
         }
         let kept: Vec<FileDamage> = self.all().into_iter().filter(is_kept).collect();
-        if let Err(error) = write(file, &kept) {
+        if let Err(error) = keep_in(store, &kept) {
             self.0.changed.store(true, Ordering::Release);
             tracing::warn!(%error, "cannot write the list of the store's damage; a restart rebuilds it");
         }
     }
 
     /// Forgets damage that is gone; returns whether there was any.
-    fn forget(&self, is_gone: impl Fn(&FileDamage) -> bool) -> bool {
+    pub(super) fn forget(&self, is_gone: impl Fn(&FileDamage) -> bool) -> bool {
         let mut noted = self.0.noted.lock();
         let known = mem::take(&mut *noted);
         let (gone, left): (Vec<FileDamage>, Vec<FileDamage>) = known.into_iter().partition(is_gone);
@@ -157,7 +142,7 @@ impl Damages {
     fn have_changed(&self, noted: &[FileDamage], is_kept: bool) {
         self.0.changed.fetch_or(is_kept, Ordering::AcqRel);
         // The gauge covers the open store only, not one that is read in passing.
-        if self.0.file.is_some() {
+        if self.0.store.is_some() {
             metrics::gauge!(STORE_DAMAGE).set(noted.len() as f64);
         }
     }
@@ -175,13 +160,10 @@ fn is_kept(damage: &FileDamage) -> bool {
 
 /// Saves damage for a store that no process has open.
 pub(super) fn keep_in(store: &Path, damages: &[FileDamage]) -> io::Result<()> {
-    write(&store.join(NAME), damages)
-}
-
-fn write(file: &Path, kept: &[FileDamage]) -> io::Result<()> {
-    match kept {
-        [] => disk::remove_file(file),
-        kept => disk::replace(file, &serde_json::to_vec(kept)?),
+    let file = store.join(NAME);
+    match damages {
+        [] => disk::remove_file(&file),
+        damages => disk::replace(&file, &serde_json::to_vec(damages)?),
     }
 }
 

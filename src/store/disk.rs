@@ -7,10 +7,9 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{sync::Arc, thread};
 
 use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags, flock};
 use rustix::io::Errno;
@@ -132,7 +131,6 @@ pub(super) fn open_file(options: &mut OpenOptions, path: &Path) -> io::Result<Fi
     Ok(file)
 }
 
-/// The error for a path that names the wrong kind of thing.
 fn another(path: &Path, metadata: &fs::Metadata, wanted: &str) -> io::Error {
     let found = metadata.file_type();
     let what = match () {
@@ -146,9 +144,6 @@ fn another(path: &Path, metadata: &fs::Metadata, wanted: &str) -> io::Error {
 }
 
 /// Checks that a path names a directory, or nothing yet.
-///
-/// # Errors
-/// The path names something else.
 pub(super) fn want_directory(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_dir() => Err(another(path, &metadata, "a directory")),
@@ -157,9 +152,6 @@ pub(super) fn want_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Like [`want_directory`], and refuses a dangling symlink: no directory can be made there.
-///
-/// # Errors
-/// The path names something else.
 pub(super) fn want_place(path: &Path) -> io::Result<()> {
     match fs::read_link(path) {
         Ok(target) if if_there(fs::metadata(path))?.is_none() => {
@@ -193,7 +185,6 @@ pub(super) fn entries(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {
     Ok(entries.map_err(named)?.unwrap_or_default())
 }
 
-/// Whether a path names this open file.
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     let id = |of: fs::Metadata| (of.dev(), of.ino());
     match (file.metadata().map(id), fs::metadata(path).map(id)) {
@@ -203,10 +194,6 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// The content of a path that must be a file.
-///
-/// # Errors
-/// As [`open_file`].
 pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_file(OpenOptions::new().read(true), path)?.read_to_end(&mut bytes)?;

@@ -3,20 +3,18 @@
 //! The code that makes records of raw values is here, once for every engine: it opens sealed records and
 //! reports broken ones. A read may block on the engine, so call it where blocking is harmless.
 
-use std::iter;
-use std::time::Duration;
+use std::{iter, time::Duration};
 
 use uuid::Uuid;
 
-use super::broken::{BrokenRecord, ReadError, Reported};
-use super::changes::RecordChange;
+use super::broken::{BrokenRecord, ReadError, ReadResult, Reported};
 use super::commit::{Commit, CommitError, CommitResult};
-use super::disk::DiskResult;
 use super::frame::{Reason, unframed};
 use super::raw::{RawRecord, RawValues, read_clear};
 use super::sealing::{LastKey, Sealing, data_key};
 use super::trees::{TREES, Tree};
 use super::volume_number::{BASE, Number};
+use super::{changes::RecordChange, disk::DiskResult};
 use offerd_base::telemetry::metrics::STORE_CHANGES;
 
 /// A key with the prefix of its tree, and the raw value under it.
@@ -52,23 +50,15 @@ pub(super) trait StorageEngine: RawValues + Send + Sync {
         BASE
     }
 
-    /// Notes that the record under a key cannot be read.
     fn note_unreadable(&self, _sled_key: &[u8]) {}
 
     /// The payload of a record; a broken one is reported and is an error.
-    fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+    fn get(&self, tree: Tree, key: &[u8]) -> ReadResult<Option<Vec<u8>>> {
         let Some(raw) = self.raw(&tree.sled_key(key))? else { return Ok(None) };
         self.payload(tree, key, &raw, &mut LastKey::default())
     }
 
-    /// The payload of a record whose raw value is given.
-    fn payload(
-        &self,
-        tree: Tree,
-        key: &[u8],
-        raw: &[u8],
-        last: &mut LastKey,
-    ) -> Result<Option<Vec<u8>>, ReadError> {
+    fn payload(&self, tree: Tree, key: &[u8], raw: &[u8], last: &mut LastKey) -> ReadResult<Option<Vec<u8>>> {
         let opened = match unframed(raw) {
             Ok(payload) => self.sealing().opened(self, tree, key, payload, last)?,
             Err(reason) => Err(reason),
@@ -98,13 +88,12 @@ pub(super) trait StorageEngine: RawValues + Send + Sync {
         }
     }
 
-    /// The number of records of a tree whose key has a prefix.
-    fn count(&self, tree: Tree, prefix: &[u8]) -> Result<u64, ReadError> {
+    fn count(&self, tree: Tree, prefix: &[u8]) -> ReadResult<u64> {
         self.keys(tree, prefix).try_fold(0, |count, key| key.map(|_| count + 1))
     }
 
     /// The keys of a tree with a prefix, including those of unreadable records.
-    fn keys(&self, tree: Tree, prefix: &[u8]) -> Box<dyn Iterator<Item = Result<Vec<u8>, ReadError>> + Send> {
+    fn keys(&self, tree: Tree, prefix: &[u8]) -> Box<dyn Iterator<Item = ReadResult<Vec<u8>>> + Send> {
         Box::new(self.walk(tree, prefix, prefix).map(|entry| Ok(entry?.0.split_off(1))))
     }
 }
@@ -138,7 +127,6 @@ pub(super) trait GroupWriter: Send {
     }
 }
 
-/// A failure of a writer.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) enum WriteFault {

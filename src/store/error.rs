@@ -1,15 +1,10 @@
 //! Why a store could not be opened or closed.
 
-use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{io, time::Duration};
 
-use super::broken::ReadError;
-use super::disk::DiskError;
-use super::manifest::FORMAT;
 use super::sealing::{MasterKeyError, SealingError};
-use super::space::unusable;
-use super::user::User;
+use super::{broken::ReadError, disk::DiskError, manifest::FORMAT, space::unusable, user::User};
 
 /// Why a store could not be opened or closed.
 #[derive(Debug, thiserror::Error)]
@@ -103,7 +98,6 @@ impl From<MasterKeyError> for StoreError {
     }
 }
 
-/// The error for a file or directory of the store that could not be made or read.
 pub(super) fn io_error(path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { path: PathBuf::from(path), source }
 }

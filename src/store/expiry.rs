@@ -18,19 +18,15 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::Store;
-use super::arrival::FeedKey;
-use super::broken::ReadError;
-use super::codec;
+use super::broken::{ReadError, ReadResult};
 use super::commit::{Commit, KeyDestruction, KeyExpiry};
-use super::retention::{AT_ONCE, AgeSource, Aged, RetentionError, of_base};
-use super::sealing::data_key;
-use super::sealing::slots::SLOTS;
+use super::retention::{AT_ONCE, AgeSource, RetentionError, of_base};
 use super::trees::{TREES, Tree, VolumeSelector};
-use super::volume_number::Number;
-use super::volumes::time_ms;
+use super::{
+    Store, arrival::FeedKey, codec, sealing::data_key, sealing::slots::SLOTS, volume_number::Number,
+    volumes::time_ms,
+};
 
-/// Key of the progress of the last pass.
 const PROGRESS: &[u8] = b"retention";
 
 /// Leads whose records one step removes.
@@ -39,20 +35,16 @@ const LEADS_AT_ONCE: u64 = 100;
 /// Upper bound on the records that one step inspects.
 const LOOKED_AT: usize = 2000;
 
-/// A part of a pass.
 #[derive(Debug, Clone, Copy)]
 enum ExpiryPart {
-    /// Removes leads and destroys their keys.
     Leads,
     /// Removes the records whose keys begin with an expired UUIDv7.
     ByTime(Tree),
-    /// Removes the expired records of a feed.
     Feed(Tree),
     /// Removes records that are expired by their key, or that no data key opens any more.
     Else(Tree, Option<AgeSource>),
 }
 
-/// Progress of a pass.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct ExpiryProgress {
     /// Records from before this time expire, Unix milliseconds.
@@ -69,7 +61,6 @@ struct ExpiryProgress {
     records: u64,
 }
 
-/// The findings of a step.
 #[derive(Default)]
 struct ExpiryFindings {
     old: Vec<(Tree, Vec<u8>)>,
@@ -95,10 +86,7 @@ impl Store {
     /// With a database, takes one step of removing records from before a time; both times are Unix
     /// milliseconds. A new pass begins when `before_ms` is at least `every` past that of the last one, and is
     /// resumed until it is complete. Returns the totals of the pass; `None` when no pass is due. Blocks while
-    /// it reads.
-    ///
-    /// # Errors
-    /// Why the step could not be completed. A retry resumes it.
+    /// it reads. A retry after an error resumes it.
     pub async fn expire_before(
         &self,
         before_ms: u64,
@@ -143,9 +131,8 @@ impl Store {
             ExpiryPart::Feed(tree) => self.old_of_feed(tree, progress),
             ExpiryPart::Else(tree, told) => {
                 let after = (!progress.after.is_empty()).then_some(&progress.after[..]);
-                let Aged { keys, searched_to } =
-                    self.aged(tree, told, progress.before_ms, after, LOOKED_AT)?;
-                Ok(ExpiryFindings::of(tree, keys, searched_to))
+                let found = self.aged(tree, told, progress.before_ms, after, LOOKED_AT)?;
+                Ok(ExpiryFindings::of(tree, found.keys, found.searched_to))
             }
         }
     }
@@ -155,18 +142,14 @@ impl Store {
     fn old_leads(&self, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         let slot = progress.after.first_chunk().map_or(0, |slot| u16::from_be_bytes(*slot));
         let next_slot = (slot + 1 < SLOTS).then(|| (slot + 1).to_be_bytes().to_vec());
-        match progress.after.get(2..) {
-            None | Some([]) => self.old_keys(slot, progress, next_slot),
-            Some(_) => self.records_of_old(slot, progress, next_slot),
-        }
+        let found = match progress.after.get(2..) {
+            None | Some([]) => self.old_keys(slot, progress)?,
+            Some(_) => self.records_of_old(slot, progress)?,
+        };
+        Ok(ExpiryFindings { after: found.after.or(next_slot), ..found })
     }
 
-    fn old_keys(
-        &self,
-        slot: u16,
-        progress: &ExpiryProgress,
-        next_slot: Option<Vec<u8>>,
-    ) -> Result<ExpiryFindings, RetentionError> {
+    fn old_keys(&self, slot: u16, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         // Leads from the last second before the limit stay until the next pass.
         let before = Number::try_from(progress.before_ms / 1000).unwrap_or(Number::MAX);
         let forgotten_ms = i64::try_from(progress.gone_ms).unwrap_or(i64::MAX);
@@ -189,21 +172,12 @@ impl Store {
         let expiry = KeyExpiry { before, forgotten_ms, at_ms: progress.begun_ms };
         let destroys = (is_changed || has_old).then(|| Commit::rewrap(slot, KeyDestruction::Before(expiry)));
         let with_records = [&slot_bytes[..], Uuid::nil().as_bytes()].concat();
-        Ok(ExpiryFindings {
-            destroys,
-            after: if has_old { Some(with_records) } else { next_slot },
-            ..ExpiryFindings::default()
-        })
+        Ok(ExpiryFindings { destroys, after: has_old.then_some(with_records), ..ExpiryFindings::default() })
     }
 
-    fn records_of_old(
-        &self,
-        slot: u16,
-        progress: &ExpiryProgress,
-        next_slot: Option<Vec<u8>>,
-    ) -> Result<ExpiryFindings, RetentionError> {
+    fn records_of_old(&self, slot: u16, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         let start = [&progress.after[..], &[0]].concat();
-        let mut found = ExpiryFindings { after: next_slot, ..ExpiryFindings::default() };
+        let mut found = ExpiryFindings::default();
         let is_old = |kept: &[u8]| data_key::destroyed_at(kept) == Some(progress.begun_ms);
         for kept in self.shared.engine.data_keys(&start, &slot.to_be_bytes()) {
             let kept = kept.map_err(ReadError::from)?;
@@ -218,12 +192,10 @@ impl Store {
         Ok(found)
     }
 
-    /// The records stored with a lead.
-    fn own_of(&self, lead: Uuid) -> Result<Vec<(Tree, Vec<u8>)>, ReadError> {
+    fn own_of(&self, lead: Uuid) -> ReadResult<Vec<(Tree, Vec<u8>)>> {
         let with_lead = TREES.iter().filter(|row| row.kept == VolumeSelector::WithLead).map(|row| row.tree);
-        let keys = with_lead
-            .flat_map(|tree| self.shared.engine.keys(tree, lead.as_bytes()).map(move |key| Ok((tree, key?))));
-        keys.collect()
+        let keys = |tree| self.shared.engine.keys(tree, lead.as_bytes()).map(move |key| Ok((tree, key?)));
+        with_lead.flat_map(keys).collect()
     }
 
     fn old_by_time(&self, tree: Tree, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
@@ -235,12 +207,9 @@ impl Store {
     /// Expired records in the feed of the next company.
     fn old_of_feed(&self, tree: Tree, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         let first = self.shared.engine.walk(tree, &progress.after, &[]).next();
-        let Some((key, _)) = first.transpose().map_err(ReadError::from)? else {
-            return Ok(ExpiryFindings::default());
-        };
-        let Some(company) = FeedKey::parse(&key[1..]).map(|key| key.company) else {
-            return Ok(ExpiryFindings::default());
-        };
+        let first =
+            first.transpose().map_err(ReadError::from)?.and_then(|(key, _)| FeedKey::parse(&key[1..]));
+        let Some(FeedKey { company, .. }) = first else { return Ok(ExpiryFindings::default()) };
         let old = self.first_old(tree, company.as_bytes(), |key| progress.is_old(tree, key))?;
         // Repeats the company if it may have more, else continues behind all its keys.
         let behind: &[u8] = if old.len() == AT_ONCE { &[] } else { &[u8::MAX; FeedKey::LEN] };

@@ -47,7 +47,6 @@ pub enum Reason {
     Payload(CodecError),
 }
 
-/// The payload of a frame, or the frame's fault.
 pub(super) fn unframed(raw: &[u8]) -> Result<&[u8], Reason> {
     if raw.is_empty() {
         return Err(Reason::Lost);

@@ -9,8 +9,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uuid::Uuid;
 
 use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
-use super::broken::BrokenRecord;
-use super::changes::RecordChange;
 use super::commit::{
     Commit, CommitError, CommitGuard, CommitResult, CommitWrite, GuardCondition, KeyDestruction, KeySlot,
     Rewrap,
@@ -20,12 +18,10 @@ use super::engine::{StorageEngine, read_record};
 use super::frame::{Reason, VALUE_LIMIT, framed};
 use super::raw::{RawValues, read_clear};
 use super::sealing::data_key::{self, DataKey};
-use super::sealing::key::SealKey;
 use super::sealing::{Sealing, SealingError, sealed};
 use super::trees::{Seal, Tree};
-use super::volume_number::Number;
+use super::{broken::BrokenRecord, changes::RecordChange, sealing::key::SealKey, volume_number::Number};
 
-/// The writes of a group, before they are applied.
 pub(super) struct WriteGroup<'a> {
     below: &'a dyn StorageEngine,
     own: SealKey,
@@ -33,7 +29,6 @@ pub(super) struct WriteGroup<'a> {
     rewrapped: BTreeSet<u16>,
 }
 
-/// Why a commit is not admitted.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 enum GuardError {
@@ -57,7 +52,6 @@ impl RawValues for WriteGroup<'_> {
 }
 
 impl<'a> WriteGroup<'a> {
-    /// A group without writes, over the stored records.
     fn over(below: &'a dyn StorageEngine) -> Self {
         Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: BTreeSet::new() }
     }
@@ -116,6 +110,7 @@ impl<'a> WriteGroup<'a> {
     fn data_key(&mut self, commit: &Commit) -> Result<Option<SealKey>, GuardError> {
         let Some(lead) = commit.about else { return Ok(None) };
         let sealing = self.below.sealing();
+        let place = sealing.slots.place(lead);
         let known = if commit.is_first_about { Ok(None) } else { sealing.data_key(self, lead)? };
         match known {
             Ok(Some(DataKey::Kept(key))) => Ok(Some(key)),
@@ -123,12 +118,11 @@ impl<'a> WriteGroup<'a> {
             Ok(None) => {
                 let key = SealKey::random();
                 let kept = sealing.kept(lead, &key, self.below.newest_volume());
-                self.put(Tree::LeadKeys, &sealing.slots.place(lead), &kept);
+                self.put(Tree::LeadKeys, &place, &kept);
                 Ok(Some(key))
             }
             Err(reason) => {
-                let broken =
-                    BrokenRecord::new(Tree::LeadKeys, &self.below.sealing().slots.place(lead), reason);
+                let broken = BrokenRecord::new(Tree::LeadKeys, &place, reason);
                 self.below.report(&broken);
                 Err(failed(broken))
             }
@@ -171,7 +165,6 @@ impl<'a> WriteGroup<'a> {
         Ok(())
     }
 
-    /// A payload, sealed if its tree requires it.
     fn sealed<'p>(
         &self,
         about: &Option<(Uuid, SealKey)>,
@@ -189,20 +182,8 @@ impl<'a> WriteGroup<'a> {
         }
     }
 
-    /// Writes a record as it is.
     fn put(&mut self, tree: Tree, key: &[u8], payload: &[u8]) {
         self.writes.insert(tree.sled_key(key), Some(framed(payload)));
-    }
-
-    /// The writes in key order, each with the volume that `place` selects from the stored records and the
-    /// group.
-    fn into_changes(
-        self,
-        place: impl Fn(&Self, &[u8]) -> DiskResult<Number>,
-    ) -> DiskResult<Vec<RecordChange>> {
-        let placed = self.writes.keys().map(|key| place(&self, key)).collect::<DiskResult<Vec<_>>>()?;
-        let changes = placed.into_iter().zip(self.writes);
-        Ok(changes.map(|(volume, (key, value))| RecordChange { volume, key, value }).collect())
     }
 
     fn remove(&mut self, tree: Tree, key: &[u8]) {
@@ -234,13 +215,12 @@ impl<'a> WriteGroup<'a> {
             }
         };
         if let GuardCondition::UnlessRecent(since_ms) = holds {
-            match found.first_chunk() {
-                Some(time_ms) if i64::from_be_bytes(*time_ms) >= *since_ms => {}
-                Some(_) => return Ok(()),
-                None => {
-                    self.below.report(&BrokenRecord::new(tree, key, Reason::NoTime));
-                    return Ok(());
-                }
+            let time_ms = found.first_chunk().map(|ms| i64::from_be_bytes(*ms));
+            if time_ms.is_none() {
+                self.below.report(&BrokenRecord::new(tree, key, Reason::NoTime));
+            }
+            if time_ms.is_none_or(|ms| ms < *since_ms) {
+                return Ok(());
             }
         }
         Err(CommitError::Guard { index, found }.into())
@@ -269,7 +249,7 @@ impl<'a> WriteGroup<'a> {
 }
 
 /// Admits the commits of a group, in order, over the stored records. Returns the outcome of each commit, the
-/// changes to write, each in the volume that `place` selects, and the slots whose data keys are wrapped anew.
+/// changes to write in key order, each in the volume that `place` selects, and the slots whose data keys are wrapped anew.
 pub(super) fn admitted(
     below: &dyn StorageEngine,
     commits: &[Commit],
@@ -287,8 +267,10 @@ pub(super) fn admitted(
     if arrivals.last_us > last_arrival_us {
         group.put(Tree::Meta, LAST_ARRIVAL, &arrivals.last_us.to_be_bytes());
     }
-    let rewrapped = std::mem::take(&mut group.rewrapped);
-    Ok((outcomes, group.into_changes(place)?, rewrapped))
+    let placed = group.writes.keys().map(|key| place(&group, key)).collect::<DiskResult<Vec<_>>>()?;
+    let changes = placed.into_iter().zip(group.writes);
+    let changes = changes.map(|(volume, (key, value))| RecordChange { volume, key, value }).collect();
+    Ok((outcomes, changes, group.rewrapped))
 }
 
 impl Rewrap {

@@ -34,7 +34,6 @@ pub(super) struct FailureLatch {
     noted: Notify,
 }
 
-/// A failure of the store.
 #[derive(Debug)]
 pub(super) struct StoreFailure {
     pub(super) reason: String,
@@ -87,7 +86,6 @@ impl FailureLatch {
         self.lost.load(Ordering::Acquire)
     }
 
-    /// The flag behind [`is_lost`](Self::is_lost).
     pub(super) fn lost(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.lost)
     }

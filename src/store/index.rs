@@ -19,17 +19,13 @@
 //! sled panics on conditions it does not expect. Here a panic becomes an error like any other: the caller
 //! stops using the index.
 
-use std::convert::identity;
 use std::fs::{self, File};
-use std::io;
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{convert::identity, io, ops::Bound, thread};
 
 use super::disk::{self, DiskError, DiskResult};
-use super::record_file::Locator;
-use super::tally::IndexDigest;
+use super::{record_file::Locator, tally::IndexDigest};
 use offerd_base::telemetry::logging::foreseen;
 
 const HEADING: &str = "offerd index 1 ";
@@ -40,11 +36,8 @@ const LOCKED: &str = "it is open elsewhere";
 pub(super) struct VolumeIndex {
     /// `None` once it is closed.
     db: Option<sled::Db>,
-    /// The digest of its content.
     tally: IndexDigest,
     volume: PathBuf,
-    /// sled's directory in the volume.
-    at: PathBuf,
     lock_wait: Duration,
 }
 
@@ -53,7 +46,6 @@ thread_local! {
     pub(super) static LOOK_UPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Where an index is, and its limits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IndexOptions<'a> {
     pub(super) volume: &'a Path,
@@ -122,7 +114,7 @@ impl VolumeIndex {
             return Ok(());
         }
         let (found, wanted) = (found.entries(), self.tally.entries());
-        Err(failed(&self.at, &format!("it finds {found} records, want {wanted}, and the same ones")))
+        Err(failed(&self.volume, &format!("it finds {found} records, want {wanted}, and the same ones")))
     }
 
     fn open(options: IndexOptions<'_>, tally: IndexDigest) -> DiskResult<Self> {
@@ -132,10 +124,9 @@ impl VolumeIndex {
             .cache_capacity(options.cache_bytes)
             // Nothing relies on sled's data on the disk.
             .flush_every_ms(None);
-        let at = directory(options.volume);
         let began = Instant::now();
         let db = loop {
-            match guarded(&at, || config.open()) {
+            match guarded(options.volume, || config.open()) {
                 Err(error) if error.0.contains(LOCKED) && began.elapsed() < options.lock_wait => {
                     thread::park_timeout(disk::LOCK_RETRY);
                 }
@@ -143,24 +134,23 @@ impl VolumeIndex {
             }
         };
         let (volume, lock_wait) = (options.volume.to_owned(), options.lock_wait);
-        Ok(Self { db: Some(db), tally, volume, at, lock_wait })
+        Ok(Self { db: Some(db), tally, volume, lock_wait })
     }
 
-    /// The place of a key's record.
     pub(super) fn get(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
         #[cfg(any(test, feature = "test"))]
         LOOK_UPS.set(LOOK_UPS.get() + 1);
-        guarded(&self.at, || self.db().get(key))?.as_deref().map(locator).transpose()
+        guarded(&self.volume, || self.db().get(key))?.as_deref().map(locator).transpose()
     }
 
     pub(super) fn put(&self, key: &[u8], at: Locator) -> DiskResult<()> {
-        let before = guarded(&self.at, || self.db().insert(key, &at.to_bytes()))?;
+        let before = guarded(&self.volume, || self.db().insert(key, &at.to_bytes()))?;
         self.tally.add(key, at);
         self.is_gone(key, before)
     }
 
     pub(super) fn remove(&self, key: &[u8]) -> DiskResult<()> {
-        let before = guarded(&self.at, || self.db().remove(key))?;
+        let before = guarded(&self.volume, || self.db().remove(key))?;
         self.is_gone(key, before)
     }
 
@@ -178,11 +168,11 @@ impl VolumeIndex {
 
     /// The keys from a bound on, in order, with the places of their records.
     pub(super) fn range(&self, from: Bound<Vec<u8>>) -> IndexRange {
-        IndexRange { ahead: self.db().range((from, Bound::Unbounded)), at: self.at.clone() }
+        IndexRange { ahead: self.db().range((from, Bound::Unbounded)), volume: self.volume.clone() }
     }
 
     pub(super) fn last(&self, prefix: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        let last = guarded(&self.at, || self.db().scan_prefix(prefix).next_back().transpose())?;
+        let last = guarded(&self.volume, || self.db().scan_prefix(prefix).next_back().transpose())?;
         Ok(last.map(|(key, _)| key.to_vec()))
     }
 
@@ -190,15 +180,14 @@ impl VolumeIndex {
     pub(super) fn close(&mut self) -> DiskResult<()> {
         let Some(db) = self.db.take() else { return Ok(()) };
         // sled syncs its file once more when it is dropped, and panics where that fails.
-        guarded(&self.at, move || db.flush().map(|_| ()))?;
+        guarded(&self.volume, move || db.flush().map(|_| ()))?;
         // sled keeps its lock until its last background job is done.
         let file = File::open(directory(&self.volume).join("db"))?;
         if !disk::lock_until(&file, Instant::now() + self.lock_wait)? {
-            return Err(failed(&self.at, LOCKED));
+            return Err(failed(&self.volume, LOCKED));
         }
         drop(file);
-        disk::replace(&sum_path(&self.volume), sums(&self.volume, &self.tally)?.as_bytes())?;
-        Ok(())
+        Ok(disk::replace(&sum_path(&self.volume), sums(&self.volume, &self.tally)?.as_bytes())?)
     }
 
     fn db(&self) -> &sled::Db {
@@ -221,28 +210,28 @@ pub(super) fn forget(volume: &Path) -> io::Result<()> {
 
 pub(super) struct IndexRange {
     ahead: sled::Iter,
-    at: PathBuf,
+    volume: PathBuf,
 }
 
 impl Iterator for IndexRange {
     type Item = DiskResult<(Vec<u8>, Locator)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = guarded(&self.at, || self.ahead.next().transpose()).transpose()?;
+        let next = guarded(&self.volume, || self.ahead.next().transpose()).transpose()?;
         Some(next.and_then(|(key, value)| Ok((key.to_vec(), locator(&value)?))))
     }
 }
 
-/// Runs a sled operation on the index in a directory; a panic becomes an error.
-fn guarded<T>(directory: &Path, work: impl FnOnce() -> sled::Result<T>) -> DiskResult<T> {
+/// Runs a sled operation on the index of a volume; a panic becomes an error.
+fn guarded<T>(volume: &Path, work: impl FnOnce() -> sled::Result<T>) -> DiskResult<T> {
     match foreseen(work) {
-        Ok(done) => done.map_err(|error| failed(directory, &DiskError::from(error).0)),
-        Err(_) => Err(failed(directory, "it stopped at what it found; see the log")),
+        Ok(done) => done.map_err(|error| failed(volume, &DiskError::from(error).0)),
+        Err(_) => Err(failed(volume, "it stopped at what it found; see the log")),
     }
 }
 
-fn failed(directory: &Path, reason: &str) -> DiskError {
-    let number = directory.parent().and_then(Path::file_name).map(|name| name.to_string_lossy());
+fn failed(volume: &Path, reason: &str) -> DiskError {
+    let number = volume.file_name().map(|name| name.to_string_lossy());
     let of = match number.as_deref() {
         Some("base") => "of the base".to_owned(),
         number => format!("of volume {}", number.unwrap_or("?")),
@@ -365,7 +354,7 @@ mod tests {
         let full = || io::Error::from_raw_os_error(28);
         let again = sled::Error::Io(full()).clone();
         for error in [sled::Error::Io(full()), again] {
-            let DiskError(why) = failed(Path::new("store/volumes/7/index"), &DiskError::from(error).0);
+            let DiskError(why) = failed(Path::new("store/volumes/7"), &DiskError::from(error).0);
             let want = "the index of volume 7 failed: its file cannot be read or written: No space left on device (os error 28); \
                         a restart rebuilds it from the record files";
             assert_eq!(why, want);

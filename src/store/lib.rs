@@ -149,12 +149,8 @@ mod volume_number;
 mod volumes;
 mod writer;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-use std::{fmt, io, thread};
+use std::{collections::BTreeMap, fmt, io, sync::Arc, sync::atomic::AtomicBool, thread, time::Duration};
 
 use crossbeam_channel::Sender;
 use futures_util::future::join_all;
@@ -163,7 +159,7 @@ use uuid::Uuid;
 
 pub use self::arrival::FeedKey;
 pub use self::arrival_clock::{ClockLimits, ClockStanding};
-pub use self::broken::{BrokenRecord, ReadError};
+pub use self::broken::{BrokenRecord, ReadError, ReadResult};
 pub use self::check::CheckReport;
 pub use self::clock::Clock;
 pub use self::cluster::{DatabaseStanding, NodeFigures};
@@ -180,7 +176,7 @@ pub use self::health::StoreHealth;
 pub use self::manifest::FORMAT;
 pub use self::options::StoreOptions;
 pub use self::postgres::DatabaseFigures;
-pub use self::progress::PhaseProgress;
+pub use self::progress::{PhaseProgress, ProgressCallback};
 pub use self::registry::{
     audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
 };
@@ -194,24 +190,14 @@ pub use self::turns::RecordLock;
 pub use self::user::User;
 pub use self::volumes::VolumeSpan;
 
-use self::arrival_clock::ArrivalClock;
 use self::backup::{Backup, BackupError};
-use self::cluster::Cluster;
-use self::disk::DiskResult;
-use self::engine::StorageEngine;
-use self::error::io_error;
-use self::health::FailureLatch;
-use self::lock::Lock;
-use self::open::OpenedFiles;
-use self::postgres::Database;
-use self::queue::CommitQueue;
 use self::raw::{RawRecord, read_clear};
-use self::records::StoredRecords;
-use self::sealing::data_key;
-use self::space::DiskSpace;
-use self::stall::Stalls;
-use self::topics::Topics;
-use self::turns::RecordLocks;
+use self::{
+    arrival_clock::ArrivalClock, cluster::Cluster, disk::DiskResult, engine::StorageEngine, error::io_error,
+    health::FailureLatch, lock::Lock, open::OpenedFiles, postgres::Database, queue::CommitQueue,
+    records::StoredRecords, sealing::data_key, space::DiskSpace, stall::Stalls, topics::Topics,
+    turns::RecordLocks,
+};
 use offerd_base::config::PostgresSettings;
 
 /// Pause before a change that could not be taken in is retried.
@@ -394,9 +380,6 @@ impl Store {
     /// Like [`commit`](Self::commit), with a bound on the wait. Fails with [`CommitError::Late`] at once,
     /// with nothing queued, while the disk is stalled, and after `longest` if the disk has not taken the
     /// commit; in that case it may still be written later.
-    ///
-    /// # Errors
-    /// Why the commit is not acknowledged.
     pub async fn commit_within(&self, longest: Duration, commit: Commit) -> Result<(), CommitError> {
         if self.is_stalled() {
             return Err(CommitError::Late);
@@ -439,9 +422,6 @@ impl Store {
 
     /// Removes records in order, in commits small enough not to delay other commits. Stops at the first
     /// commit that fails.
-    ///
-    /// # Errors
-    /// Why the store refused a commit.
     pub async fn remove_all(&self, tree: Tree, keys: &[Vec<u8>]) -> Result<(), CommitError> {
         for some in keys.chunks(retention::AT_ONCE) {
             let none = |commit: Commit, key: &Vec<u8>| commit.remove(tree, key);
@@ -479,54 +459,30 @@ impl Store {
 
     /// The payload of one record. It survives a kill once its commit is acknowledged; a group just applied is
     /// visible a moment before that.
-    pub fn get(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>, ReadError> {
+    pub fn get(&self, tree: Tree, key: impl AsRef<[u8]>) -> ReadResult<Option<Vec<u8>>> {
         self.shared.engine.get(tree, key.as_ref())
     }
 
     /// One record written by [`codec::encode`], with the guarantees of [`get`](Self::get).
-    pub fn read<T: DeserializeOwned>(
-        &self,
-        tree: Tree,
-        key: impl AsRef<[u8]>,
-    ) -> Result<Option<T>, ReadError> {
+    pub fn read<T: DeserializeOwned>(&self, tree: Tree, key: impl AsRef<[u8]>) -> ReadResult<Option<T>> {
         let payload = self.get(tree, key.as_ref())?;
         payload.map(|payload| self.decode(tree, key.as_ref(), &payload)).transpose()
     }
 
     /// One record written by [`codec::encode_json`], with the guarantees of [`get`](Self::get).
-    pub fn read_json<T: DeserializeOwned>(
-        &self,
-        tree: Tree,
-        key: impl AsRef<[u8]>,
-    ) -> Result<Option<T>, ReadError> {
+    pub fn read_json<T: DeserializeOwned>(&self, tree: Tree, key: impl AsRef<[u8]>) -> ReadResult<Option<T>> {
         let payload = self.get(tree, key.as_ref())?;
         payload.map(|payload| self.decode_json(tree, key.as_ref(), &payload)).transpose()
     }
 
     /// Decodes the payload of a record. One that does not decode exactly is counted and logged as a broken
     /// record, once.
-    ///
-    /// # Errors
-    /// [`ReadError::Broken`]
-    pub fn decode<T: DeserializeOwned>(
-        &self,
-        tree: Tree,
-        key: &[u8],
-        payload: &[u8],
-    ) -> Result<T, ReadError> {
+    pub fn decode<T: DeserializeOwned>(&self, tree: Tree, key: &[u8], payload: &[u8]) -> ReadResult<T> {
         codec::decode(payload).map_err(|error| self.undecoded(tree, key, error))
     }
 
     /// Like [`decode`](Self::decode), for a record that is JSON.
-    ///
-    /// # Errors
-    /// [`ReadError::Broken`]
-    pub fn decode_json<T: DeserializeOwned>(
-        &self,
-        tree: Tree,
-        key: &[u8],
-        payload: &[u8],
-    ) -> Result<T, ReadError> {
+    pub fn decode_json<T: DeserializeOwned>(&self, tree: Tree, key: &[u8], payload: &[u8]) -> ReadResult<T> {
         codec::decode_json(payload).map_err(|error| self.undecoded(tree, key, error))
     }
 
@@ -555,7 +511,7 @@ impl Store {
         feed: Tree,
         company: Uuid,
         from_us: u64,
-    ) -> impl Iterator<Item = Result<(FeedKey, Vec<T>), ReadError>> + use<T> {
+    ) -> impl Iterator<Item = ReadResult<(FeedKey, Vec<T>)>> + use<T> {
         let start = FeedKey::first_at(company, from_us).to_bytes();
         self.listed(feed, self.scan_from(feed, start, company))
     }
@@ -565,7 +521,7 @@ impl Store {
         &self,
         feed: Tree,
         scan: Scan,
-    ) -> impl Iterator<Item = Result<(FeedKey, Vec<T>), ReadError>> + use<T> {
+    ) -> impl Iterator<Item = ReadResult<(FeedKey, Vec<T>)>> + use<T> {
         let store = self.clone();
         scan.read_by(move |key, payload| {
             Some((FeedKey::parse(&key)?, store.decode(feed, &key, &payload).unwrap_or_default()))
@@ -574,14 +530,8 @@ impl Store {
 
     /// Like [`scan_from`](Self::scan_from), for a tree that is [sealed by lead](Seal::Lead): records about
     /// other leads are skipped without being opened.
-    pub fn scan_about(
-        &self,
-        lead: Uuid,
-        tree: Tree,
-        start: impl AsRef<[u8]>,
-        prefix: impl AsRef<[u8]>,
-    ) -> Scan {
-        self.scan_from(tree, start, prefix).about(lead)
+    pub fn scan_about(&self, lead: Uuid, tree: Tree, at: impl AsRef<[u8]>, prefix: impl AsRef<[u8]>) -> Scan {
+        self.scan_from(tree, at, prefix).about(lead)
     }
 
     /// Like [`scan`](Self::scan), but yields each broken record as an error.
@@ -597,7 +547,7 @@ impl Store {
         tree: Tree,
         start: &[u8],
         prefix: &[u8],
-    ) -> impl Iterator<Item = Result<(Uuid, Vec<u8>), ReadError>> + use<> {
+    ) -> impl Iterator<Item = ReadResult<(Uuid, Vec<u8>)>> + use<> {
         scan::owners(Arc::clone(&self.shared.engine), tree, start, prefix)
     }
 
@@ -612,7 +562,7 @@ impl Store {
 
     /// Reads every record and reports the broken ones. Takes as long as reading the whole store; changes
     /// nothing.
-    pub fn check(&self) -> Result<CheckReport, ReadError> {
+    pub fn check(&self) -> ReadResult<CheckReport> {
         match &self.shared.backing {
             Backing::Files(files) => check::check(&files.records),
             Backing::Database(database, _) => check::check_records_of(&**database),
@@ -685,8 +635,7 @@ impl Store {
     pub fn is_base_damaged(&self) -> bool {
         let is_distrusted = |files: &FilesBacking| files.records.volumes().base.is_distrusted();
         // The journal held records of all volumes.
-        let is_of_base =
-            |damage: &FileDamage| damage.volume.is_none_or(|volume| volume == volume_number::BASE);
+        let is_of_base = |damage: &FileDamage| damage.volume.is_none_or(|of| of == volume_number::BASE);
         self.shared.files().is_some_and(is_distrusted)
             || self.damages().iter().any(|damage| damage.costs_records() && is_of_base(damage))
     }
@@ -725,20 +674,15 @@ impl Store {
         }
     }
 
-    /// The keys of a tree that begin with `prefix`, including those of unreadable records.
-    ///
-    /// # Errors
-    /// [`ReadError::Disk`]
-    pub fn keys(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Result<Vec<Vec<u8>>, ReadError> {
+    /// The keys of a tree that begin with `prefix`, including those of unreadable records. The only error is
+    /// [`ReadError::Disk`].
+    pub fn keys(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> ReadResult<Vec<Vec<u8>>> {
         self.shared.engine.keys(tree, prefix.as_ref()).collect()
     }
 
     /// The number of records of a tree whose key begins with `prefix`, unreadable ones included. May block on
-    /// the database.
-    ///
-    /// # Errors
-    /// [`ReadError::Disk`]
-    pub fn count(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Result<u64, ReadError> {
+    /// the database. The only error is [`ReadError::Disk`].
+    pub fn count(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> ReadResult<u64> {
         self.shared.engine.count(tree, prefix.as_ref())
     }
 
@@ -758,12 +702,12 @@ impl Store {
     }
 
     /// Whether a lead was erased.
-    pub fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
+    pub fn is_erased(&self, lead: Uuid) -> ReadResult<bool> {
         Ok(matches!(self.kept_key(lead)?, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
     }
 
     /// Whether a lead has a data key, which an erasure would destroy. An unreadable one counts.
-    pub fn has_key(&self, lead: Uuid) -> Result<bool, ReadError> {
+    pub fn has_key(&self, lead: Uuid) -> ReadResult<bool> {
         let kept = self.kept_key(lead)?;
         Ok(kept.map_or(true, |kept| kept.is_some_and(|kept| !data_key::is_destroyed(&kept))))
     }
@@ -828,9 +772,6 @@ impl Store {
     }
 
     /// The time before which no record will arrive any more, even after a crash, in microseconds since 1970.
-    ///
-    /// # Errors
-    /// The disk cannot be read.
     pub fn closed_us(&self) -> Result<u64, StoreError> {
         match &self.shared.backing {
             Backing::Files(files) => open::last_arrival_us(&files.records),

@@ -15,7 +15,7 @@ use std::{io, path::Path};
 use serde::{Deserialize, Serialize};
 
 use super::disk::{self, SyncFault};
-use super::record_file::{self, FileNumber};
+use super::record_file::{self, FileRow};
 use super::volume_number::{BASE, Number, VolumeStart, directory_of, volumes_in};
 
 /// The format of the stores that this build writes, and the only one that it reads.
@@ -26,10 +26,8 @@ const NAMES: [&str; 2] = ["manifest", "manifest.copy"];
 
 const HEADING: &str = "offerd store ";
 
-/// The content of the manifest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    /// Number of times it was written.
     revision: u64,
     /// Whether the store was open when it was written, so that a journal must exist. Other builds leave this
     /// out.
@@ -39,10 +37,8 @@ pub(super) struct Manifest {
     pub(super) volumes: Vec<VolumeRow>,
 }
 
-/// A volume.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct VolumeRow {
-    /// Its number.
     pub(super) number: Number,
     pub(super) begins: VolumeStart,
     pub(super) files: Vec<FileRow>,
@@ -55,30 +51,20 @@ impl VolumeRow {
     }
 }
 
-/// A record file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FileRow {
-    /// Its number.
-    pub(super) number: FileNumber,
-    /// Its least length.
-    pub(super) bytes: u64,
-}
-
-/// Result of looking for a manifest.
 #[derive(Debug)]
 pub(super) enum ManifestLookup {
-    /// No manifest exists.
     Nothing,
     /// The manifest; and the damaged one of its two files, if any.
-    Manifest { manifest: Manifest, damage: Option<&'static str> },
+    Manifest {
+        manifest: Manifest,
+        damage: Option<&'static str>,
+    },
     /// The store has this other format.
     Other(u32),
-    /// Both files are damaged.
     Damaged,
 }
 
 impl Manifest {
-    /// Reads the manifest of a store.
     pub(super) fn read(store: &Path) -> io::Result<ManifestLookup> {
         let mut read = Vec::new();
         for name in NAMES {
@@ -94,8 +80,7 @@ impl Manifest {
             return Ok(ManifestLookup::Nothing);
         }
         let damage = read.iter().find(|(_, found)| !matches!(found, Some(Some(_)))).map(|(name, _)| *name);
-        let sound: Result<Vec<Self>, u32> =
-            read.into_iter().filter_map(|(_, found)| found.flatten()).collect();
+        let sound: Result<Vec<_>, u32> = read.into_iter().filter_map(|(_, found)| found.flatten()).collect();
         Ok(match sound.map(|all| all.into_iter().max_by_key(|manifest| manifest.revision)) {
             Ok(Some(manifest)) => ManifestLookup::Manifest { manifest, damage },
             Ok(None) => ManifestLookup::Damaged,

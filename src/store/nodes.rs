@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use super::broken::ReadError;
 use super::cluster::{DatabaseStanding, NodeFigures};
-use super::{Backing, Store, postgres};
+use super::{Backing, Store, broken::ReadResult, postgres};
 
 impl Store {
     /// Whether several processes may have the store open at once, so that another process may change a record
@@ -44,10 +43,7 @@ impl Store {
 
     /// The ids of the processes that have the store open now. The author of a record read earlier has ended
     /// if it is missing here: it can write no more. May block on the database.
-    ///
-    /// # Errors
-    /// The database cannot be queried.
-    pub fn alive(&self) -> Result<BTreeSet<Uuid>, ReadError> {
+    pub fn alive(&self) -> ReadResult<BTreeSet<Uuid>> {
         match &self.shared.backing {
             Backing::Database(database, _) => postgres::alive(database),
             Backing::Files(_) => Ok(BTreeSet::from([self.node()])),
@@ -56,23 +52,23 @@ impl Store {
 
     /// Makes this process a candidate for leading, and publishes its figures to the others.
     pub fn stand(&self, figures: String) {
-        self.shared.cluster.tell(figures);
-        self.shared.cluster.stand();
+        self.tell_nodes(figures);
+        self.shared.cluster.stand(true);
     }
 
     /// Stops being a candidate for leading, before the process ends.
     pub fn step_back(&self) {
-        self.shared.cluster.step_back();
+        self.shared.cluster.stand(false);
     }
 
     /// Publishes other figures of this process to those that share the store.
     pub fn tell_nodes(&self, figures: String) {
-        self.shared.cluster.tell(figures);
+        *self.shared.cluster.figures.write() = figures;
     }
 
     /// The last answer of the database; `None` for a store in files.
     pub fn database_standing(&self) -> Option<DatabaseStanding> {
-        self.shared.cluster.database()
+        *self.shared.cluster.database.read()
     }
 
     /// The number of processes known to have the store open, at least this one. Never blocks.
@@ -82,10 +78,7 @@ impl Store {
 
     /// The processes that share the store, including those that ended within a day; only this one for a store
     /// in files. May block on the database.
-    ///
-    /// # Errors
-    /// The database cannot be queried.
-    pub fn nodes(&self) -> Result<Vec<NodeFigures>, ReadError> {
+    pub fn nodes(&self) -> ReadResult<Vec<NodeFigures>> {
         match &self.shared.backing {
             Backing::Database(database, _) => postgres::nodes(database),
             Backing::Files(_) => Ok(vec![self.shared.cluster.alone_figures()]),

@@ -1,33 +1,22 @@
 //! The steps of opening: lock, manifest, recovery, volumes, keys, last arrival.
 
-use std::{path::Path, sync::Arc};
+use std::{ops::Bound, path::Path, sync::Arc};
 
 use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
-use super::arrival_clock::ArrivalClock;
-use super::broken::ReadError;
-use super::commit::Commit;
-use super::committer::Committer;
 use super::damage::{DamageKind, FileDamage};
-use super::damages::Damages;
 use super::disk::{self, DiskResult};
-use super::engine::StorageEngine;
 use super::error::{StoreError, io_error};
-use super::health::FailureLatch;
 use super::journal::{self, Journal};
-use super::lock::Lock;
 use super::manifest::{Manifest, ManifestLookup};
-use super::options::StoreOptions;
-use super::owner;
-use super::records::StoredRecords;
-use super::recovery::{self, Recovered};
-use super::scan::Scan;
-use super::sealing::key_file::KeyFile;
 use super::sealing::{MasterKey, Sealing};
-use super::stall::Stalls;
 use super::trees::{TREES, Tree, VolumeSelector};
-use super::volume_number::BASE;
 use super::volumes::{Volumes, time_ms};
-use super::writer::FilesWriter;
+use super::{
+    arrival_clock::ArrivalClock, broken::ReadError, commit::Commit, committer::Committer, damages::Damages,
+    engine::StorageEngine, health::FailureLatch, lock::Lock, options::StoreOptions, owner,
+    records::StoredRecords, recovery, sealing::key_file::KeyFile, stall::Stalls, volume_number::BASE,
+    writer::FilesWriter,
+};
 
 /// An open store, before any thread runs on it.
 pub(super) struct OpenedFiles {
@@ -73,10 +62,7 @@ pub(super) fn format_fault(path: &Path) -> Option<StoreError> {
 }
 
 /// Opens a store, or creates it, with this master key; checks its format and makes a writer for it.
-pub(super) fn open_with(
-    options: &StoreOptions,
-    master: Option<MasterKey>,
-) -> Result<OpenedFiles, StoreError> {
+pub(super) fn open_with(options: &StoreOptions, key: Option<MasterKey>) -> Result<OpenedFiles, StoreError> {
     let path = &options.path;
     owner::check(path)?;
     format_fault(path).map_or(Ok(()), Err)?;
@@ -84,20 +70,19 @@ pub(super) fn open_with(
     let lock = Lock::take(path, options.lock_wait)?;
     let damages = Damages::kept_in(path);
     let found = manifest(path, &damages)?;
-    let recovered = recovery::recover(options, found, damages).map_err(|source| io_error(path, source))?;
-    let Recovered { manifest, replay, damages } = recovered;
+    let recovered = recovery::recover(options, found, &damages);
+    let (manifest, replay) = recovered.map_err(|source| io_error(path, source))?;
     for name in journal::set_aside(path) {
         damages.note_of(None, format!("damaged/{name}"), DamageKind::SetAside);
     }
     let volumes = Volumes::open(options, manifest, damages, lock).map_err(ReadError::from)?;
-    let is_new =
-        volumes.last().is_none() && volumes.base.index.range(std::ops::Bound::Unbounded).next().is_none();
-    if let Some(master) = &master
+    let is_new = volumes.last().is_none() && volumes.base.index.range(Bound::Unbounded).next().is_none();
+    if let Some(master) = &key
         && let Some(file) = KeyFile::of(path).mend(master)?
     {
         volumes.damages.note_of(None, file, DamageKind::Spare);
     }
-    let sealing = Sealing::open(Box::new(KeyFile::of(path)), master, path, is_new)?;
+    let sealing = Sealing::open(Box::new(KeyFile::of(path)), key, path, is_new)?;
     let latch = Arc::new(FailureLatch::default());
     let stalls = Stalls::new(options.stall_after);
     let records = Arc::new(StoredRecords::new(volumes, sealing, Arc::clone(&latch), stalls));
@@ -111,7 +96,8 @@ pub(super) fn open_with(
     records.volumes().note_journal(true).map_err(|source| io_error(path, source))?;
     let stalls = Arc::clone(records.stalls());
     let writer = FilesWriter::new(Arc::clone(&records), journal, arrivals);
-    let mut committer = Committer::new(writer, latch, stalls, options.mend_interval);
+    let mend_interval = options.mend_interval;
+    let mut committer = Committer { latch, stalls, mend_interval, tried: None, writer };
     committer.execute_all(&Commit::finish_rewraps(records.sealing().unfinished()))?;
     if records.volumes().last().is_none() {
         committer.writer.begin_volume().map_err(|fault| StoreError::Disk(fault.to_string()))?;
@@ -167,10 +153,7 @@ pub(super) fn last_arrival_us(records: &Arc<StoredRecords>) -> Result<u64, Store
     if last_us > 0 && !may_be_older {
         return Ok(last_us);
     }
-    for record in Tree::FEEDS
-        .into_iter()
-        .flat_map(|feed| Scan::new(Arc::<StoredRecords>::clone(records), feed, &[], &[]))
-    {
+    for record in Tree::FEEDS.into_iter().flat_map(|feed| records.scan(feed, &[])) {
         let (key, _) = record?;
         last_us = FeedKey::parse(&key).map_or(last_us, |key| last_us.max(key.arrival_us));
     }

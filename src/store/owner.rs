@@ -9,9 +9,6 @@ use super::{error::StoreError, user::ROOT};
 const MADE_FIRST: &str = "lock";
 
 /// Checks whether this user may open the store in a directory, or create one there.
-///
-/// # Errors
-/// The store belongs to another user.
 pub(super) fn check(store: &Path) -> Result<(), StoreError> {
     let user = rustix::process::geteuid().as_raw();
     match owner(store, user) {

@@ -6,14 +6,10 @@
 
 use uuid::Uuid;
 
-use super::Store;
-use super::broken::{ReadError, unless_broken};
+use super::broken::{ReadResult, unless_broken};
 use super::commit::{Commit, CommitError};
-use super::raw::read_clear;
-use super::retention::RetentionError;
-use super::sealing::key_ring::KeyRing;
-use super::sealing::owner;
 use super::trees::{Seal, Tree};
+use super::{Store, raw::read_clear, retention::RetentionError, sealing::key_ring::KeyRing, sealing::owner};
 
 /// Records that one commit rewrites or removes.
 const AT_ONCE: usize = 64;
@@ -21,10 +17,7 @@ const AT_ONCE: usize = 64;
 impl Store {
     /// Destroys the keys of the records in an [ephemeral](Seal::Passing) tree, except those that `is_wanted`
     /// keeps by their key and payload. Once this returns, no copy of the disk made from now on reveals the
-    /// others.
-    ///
-    /// # Errors
-    /// Why it could not be completed. A retry resumes.
+    /// others. A retry after an error resumes.
     pub async fn forget_passed(
         &self,
         tree: Tree,
@@ -55,7 +48,7 @@ impl Store {
         key: &[u8],
         fresh: Uuid,
         is_wanted: &impl Fn(&[u8], &[u8]) -> bool,
-    ) -> Result<Option<Commit>, ReadError> {
+    ) -> ReadResult<Option<Commit>> {
         let stored = read_clear(&*self.shared.engine, tree, key)?;
         if matches!(&stored, Ok(Some(stored)) if owner(stored) == Some(fresh)) {
             return Ok(None);

@@ -16,3 +16,6 @@ impl PhaseProgress {
         Self { what, read: 0, of }
     }
 }
+
+/// Receives the progress of an operation.
+pub type ProgressCallback<'a> = &'a mut dyn FnMut(PhaseProgress);

@@ -2,22 +2,18 @@
 //! queue at all.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
-use std::{io, iter};
+use std::{io, iter, sync::Arc};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, bounded};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::oneshot;
 
 use super::commit::{Commit, CommitError, CommitResult};
-use super::committer::Committer;
 use super::courier::{CommitReplies, CommitWaiter};
-use super::engine::GroupWriter;
-use super::error::StoreError;
-use super::options::StoreOptions;
+use super::{committer::Committer, engine::GroupWriter, error::StoreError, options::StoreOptions};
 use offerd_base::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
 
 pub(super) enum CommitAnswer {
@@ -38,7 +34,6 @@ impl CommitAnswer {
 
 type BoxedCommitter = Box<Committer<dyn GroupWriter>>;
 
-/// Passes commits to the writer.
 pub(super) enum CommitQueue {
     /// To a dedicated thread, in groups.
     Threaded(Threaded),
@@ -96,13 +91,9 @@ impl CommitQueue {
             // Fails when the bound of `close` has passed and no receiver is left.
             let _ = finish.send(result);
         })?;
-        Ok(Self::Threaded(Threaded {
-            sender: RwLock::new(Some(sender)),
-            writer: handle.thread().clone(),
-            thread: Mutex::new(Some(WriterThread { handle, finished })),
-            disk_wait,
-            close_bound,
-        }))
+        let (sender, writer) = (RwLock::new(Some(sender)), handle.thread().clone());
+        let thread = Mutex::new(Some(WriterThread { handle, finished }));
+        Ok(Self::Threaded(Threaded { sender, writer, thread, disk_wait, close_bound }))
     }
 
     /// Once this returns, the commit is queued (or written, inline), even if the answer is dropped.

@@ -4,11 +4,9 @@ use super::{broken::BrokenRecord, disk::DiskResult, frame::unframed, trees::Tree
 
 /// A source of raw values: the stored records, or those overlaid with the writes of a group.
 pub(super) trait RawValues {
-    /// The raw value under a key of the index.
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>>;
 }
 
-/// A payload, if the record exists, or the record's fault.
 pub(super) type RawRecord = Result<Option<Vec<u8>>, BrokenRecord>;
 
 /// Reads one record without opening a seal. The outer error is the disk's.

@@ -12,20 +12,19 @@
 //! A file only grows. The [checkpoints](super::checkpoint) sync it; the [journal](super::journal) holds what
 //! a crash has kept from it.
 
-use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::{collections::BTreeSet, io};
 
 use memchr::memmem;
+use serde::{Deserialize, Serialize};
 
-use super::changes::RecordChange;
-use super::damage::DamageKind;
+use super::changes::{REMOVED, RecordChange, lengths};
 use super::disk::{self, Unread};
 use super::frame::{VALUE_LIMIT, checksum};
-use super::volume_number::Number;
+use super::{damage::DamageKind, volume_number::Number};
 
 /// Magic number of a file; the last byte is the format version.
 const MAGIC: &[u8; 8] = b"offerdr1";
@@ -36,17 +35,20 @@ pub(super) const HEADING: u64 = 20;
 /// Length of an entry's header in bytes.
 const HEAD: usize = 14;
 
-/// The value length that marks a removal.
-const REMOVED: u32 = u32::MAX;
-
-/// Size of one read from a file.
 const CHUNK: usize = 256 * 1024;
 
-/// The longest value of an entry.
 const VALUE_MAX: usize = VALUE_LIMIT + 1024;
 
 /// The number of a file within its volume, from 1.
 pub(super) type FileNumber = u32;
+
+/// A file as the manifest lists it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileRow {
+    pub(super) number: FileNumber,
+    /// Its least length.
+    pub(super) bytes: u64,
+}
 
 /// Where an entry lies within its volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +58,6 @@ pub(super) struct Locator {
     pub(super) length: u32,
 }
 
-/// An open file.
 #[derive(Debug)]
 pub(super) struct RecordFile {
     volume: Number,
@@ -71,7 +72,6 @@ pub(super) struct RecordFile {
     is_cut: AtomicBool,
 }
 
-/// An entry of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileEntry {
     pub(super) locator: Locator,
@@ -80,7 +80,6 @@ pub(super) struct FileEntry {
     pub(super) value: Option<Vec<u8>>,
 }
 
-/// An item of a walk through a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WalkItem {
     Entry(FileEntry),
@@ -100,7 +99,6 @@ impl Locator {
         (file << 96 | at << 32 | length).to_be_bytes()
     }
 
-    /// Parses the form stored in the index.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let all = u128::from_be_bytes(bytes.try_into().ok()?);
         Some(Self { file: (all >> 96) as u32, at: (all >> 32) as u64, length: all as u32 })
@@ -120,37 +118,27 @@ impl RecordFile {
         Ok(Self { volume, number, file, end, synced, wanted: HEADING, is_cut: AtomicBool::new(false) })
     }
 
-    /// Opens a file whose first `synced` bytes should survive a power cut.
-    pub(super) fn open(
-        directory: &Path,
-        volume: Number,
-        number: FileNumber,
-        synced: u64,
-    ) -> io::Result<Self> {
-        Self::open_as(OpenOptions::new().read(true).write(true), directory, volume, number, synced)
+    /// Opens a file whose listed bytes should survive a power cut.
+    pub(super) fn open(directory: &Path, volume: Number, row: &FileRow) -> io::Result<Self> {
+        Self::open_as(OpenOptions::new().read(true).write(true), directory, volume, *row)
     }
 
-    pub(super) fn open_to_read(directory: &Path, volume: Number, number: FileNumber) -> io::Result<Self> {
-        Self::open_as(OpenOptions::new().read(true), directory, volume, number, 0)
+    pub(super) fn open_to_read(directory: &Path, volume: Number, row: &FileRow) -> io::Result<Self> {
+        Self::open_as(OpenOptions::new().read(true), directory, volume, FileRow { bytes: 0, ..*row })
     }
 
-    fn open_as(
-        options: &mut OpenOptions,
-        directory: &Path,
-        volume: Number,
-        number: FileNumber,
-        synced: u64,
-    ) -> io::Result<Self> {
+    fn open_as(how: &mut OpenOptions, directory: &Path, volume: Number, row: FileRow) -> io::Result<Self> {
+        let FileRow { number, bytes: wanted } = row;
         let path = path_of(directory, number);
         let named = |error: io::Error| match error.kind() {
             disk::NOT_A_FILE => error,
             kind => io::Error::new(kind, format!("{}: {error}", path.display())),
         };
-        let file = disk::open_file(options, &path).map_err(named)?;
+        let file = disk::open_file(how, &path).map_err(named)?;
         let length = file.metadata().map_err(named)?.len();
-        let (end, known) = (AtomicU64::new(length), AtomicU64::new(synced.min(length)));
+        let (end, synced) = (AtomicU64::new(length), AtomicU64::new(wanted.min(length)));
         let is_cut = AtomicBool::new(false);
-        Ok(Self { volume, number, file, end, synced: known, wanted: synced, is_cut })
+        Ok(Self { volume, number, file, end, synced, wanted, is_cut })
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -215,10 +203,7 @@ impl RecordFile {
     }
 
     fn push(&self, bytes: &mut Vec<u8>, at: u64, key: &[u8], value: Option<&[u8]>) -> u32 {
-        let key_length = u16::try_from(key.len()).expect("keys of trees are some dozens of bytes long");
-        let length =
-            |value: &[u8]| u32::try_from(value.len()).expect("a value is within its limit of 16 MiB");
-        let value_length = value.map_or(REMOVED, length);
+        let (key_length, value_length) = lengths(key, value);
         let value = value.unwrap_or_default();
         bytes.extend_from_slice(&mark(self.volume, self.number).to_be_bytes());
         bytes.extend_from_slice(&key_length.to_be_bytes());
@@ -232,9 +217,6 @@ impl RecordFile {
 
     /// The value of this key's entry at a place. A damaged entry yields its raw bytes, which fail the frame
     /// check; empty when the place holds another key's entry or is cut short.
-    ///
-    /// # Errors
-    /// The disk cannot read the place.
     pub(super) fn read(&self, locator: Locator, key: &[u8]) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; locator.length as usize];
         match self.file.read_exact_at(&mut bytes, locator.at) {
@@ -248,7 +230,6 @@ impl RecordFile {
         })
     }
 
-    /// Whether the disk can read these bytes.
     pub(super) fn can_be_read(&self, at: u64, bytes: u64) -> bool {
         let mut unneeded = vec![0; usize::try_from(bytes).unwrap_or(VALUE_MAX).min(VALUE_MAX)];
         let read = self.file.read_exact_at(&mut unneeded, at);
@@ -256,14 +237,8 @@ impl RecordFile {
     }
 
     pub(super) fn walk(&self, from: u64) -> FileWalk<'_> {
-        FileWalk {
-            file: self,
-            at: from.max(HEADING),
-            read: Vec::new(),
-            read_at: from.max(HEADING),
-            unread: Vec::new(),
-            end: self.len(),
-        }
+        let at = from.max(HEADING);
+        FileWalk { file: self, at, read: Vec::new(), read_at: at, unread: Vec::new(), end: self.len() }
     }
 
     /// End of the unbroken run of entries from a place on.
@@ -337,7 +312,6 @@ impl RecordFile {
 
 pub(super) struct FileWalk<'a> {
     file: &'a RecordFile,
-    /// Offset of the next item.
     pub(super) at: u64,
     /// The bytes read, followed by their offset.
     read: Vec<u8>,
@@ -490,7 +464,7 @@ mod tests {
         let locators = file.append(&changes).unwrap();
         file.sync().unwrap();
         assert_eq!((file.synced(), file.heading_fault()), (file.len(), None));
-        let file = RecordFile::open(directory.path(), 3, 1, 0).unwrap();
+        let file = RecordFile::open(directory.path(), 3, &FileRow { number: 1, bytes: 0 }).unwrap();
         assert_eq!(file.read(locators[0], b"a").unwrap(), b"one");
         assert_eq!(file.read(locators[2], b"a").unwrap(), vec![7; 300_000]);
         assert_eq!(file.read(locators[2], b"b").unwrap(), b"", "of another key");
@@ -524,7 +498,7 @@ mod tests {
             let place = HEADING as usize + place.index(bytes.len() - HEADING as usize);
             if cut { bytes.truncate(place) } else { bytes[place] ^= flip }
             std::fs::write(&path, &bytes).unwrap();
-            let file = RecordFile::open(directory.path(), 3, 1, 0).unwrap();
+            let file = RecordFile::open(directory.path(), 3, &FileRow { number: 1, bytes: 0 }).unwrap();
             let (read, damage) = entries(&file);
             let is_whole = |locator: &&Locator| {
                 let end = locator.at as usize + locator.length as usize;

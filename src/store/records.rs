@@ -4,34 +4,24 @@
 //! file, on the caller's thread. It sees a group as soon as the group is applied, which is when it is
 //! durable.
 
-use std::iter;
-use std::ops::Bound;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{iter, ops::Bound, sync::Arc, time::Duration};
 
 use parking_lot::{RwLock, RwLockReadGuard};
 
-use super::broken::Reported;
-use super::changes::RecordChange;
 use super::disk::{DiskError, DiskResult};
 use super::engine::{EntryWalk, RawEntry, StorageEngine, walk_or_error};
-use super::health::FailureLatch;
-use super::index;
-use super::raw::RawValues;
-use super::sealing::Sealing;
 use super::stall::{Stalls, WriterStep};
-use super::tap::WriteObserver;
 use super::topics::{Topics, topics_of};
-use super::trees::Tree;
 use super::volume_number::{BASE, Number};
-use super::volumes::files::gone;
-use super::volumes::volume::Volume;
 use super::volumes::{Appended, ApplyError, VolumeState, Volumes, place, span, time_ms};
+use super::{
+    broken::Reported, changes::RecordChange, health::FailureLatch, index, raw::RawValues, scan::Scan,
+    sealing::Sealing, tap::WriteObserver, trees::Tree, volumes::files::gone, volumes::volume::Volume,
+};
 
 pub(super) struct StoredRecords {
     reads: Reads,
     sealing: Sealing,
-    /// The write observers.
     pub(super) tap: WriteObserver,
     reported: Reported,
     pub(super) topics: Arc<Topics>,
@@ -54,7 +44,7 @@ impl Reads {
         let longest = if self.stalls.stall().is_some() { Duration::ZERO } else { self.stalls.after };
         let begun = self.applied.try_read_for(longest);
         let begun =
-            begun.ok_or_else(|| DiskError("the disk has not finished a write for too long".to_owned()))?;
+            begun.ok_or_else(|| DiskError("the disk has not finished a write for too long".into()))?;
         self.hold().map(|()| begun)
     }
 
@@ -124,14 +114,12 @@ impl RawValues for VolumeWithBase<'_> {
 }
 
 impl StoredRecords {
-    /// Takes over the volumes, with the keys that seal their records.
     pub(super) fn new(volumes: Volumes, sealing: Sealing, latch: Arc<FailureLatch>, stalls: Stalls) -> Self {
         let (applied, tap, reported, topics) = Default::default();
         let reads = Reads { volumes: Arc::new(volumes), applied, latch, stalls: Arc::new(stalls) };
         Self { reads, sealing, tap, reported, topics }
     }
 
-    /// The current step of the writer.
     pub(super) fn stalls(&self) -> &Arc<Stalls> {
         &self.reads.stalls
     }
@@ -214,6 +202,10 @@ impl StoredRecords {
         let Some((tree, key)) = Tree::split(sled_key) else { return Ok(BASE) };
         time_ms(tree, key).into_iter().for_each(|ms| self.volumes().note_ms(ms));
         Ok(place(group, self.volumes(), &self.sealing.slots, tree, key)?.number())
+    }
+
+    pub(super) fn scan(self: &Arc<Self>, tree: Tree, prefix: &[u8]) -> Scan {
+        Scan::new(Arc::<Self>::clone(self), tree, prefix, prefix)
     }
 
     /// All raw records of a volume from a key on; none when the volume was dropped.

@@ -16,47 +16,33 @@
 //! A crash during recovery leaves a state that the next recovery can begin from. Indexes play no part: those
 //! of files that recovery touched are rebuilt when they are opened.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::time::UNIX_EPOCH;
-use std::{fs, io};
+use std::{collections::btree_map::Entry, fs, io, path::Path, time::UNIX_EPOCH};
 
 use super::changes::{RecordChange, by_volume};
-use super::damage::DamageKind;
-use super::damages::Damages;
 use super::disk::{self, DiskError};
-use super::frame::hash;
-use super::index;
 use super::journal::{Journal, JournalReplay, JournalSummary, Position};
-use super::manifest::{FileRow, Manifest, VolumeRow};
-use super::options::StoreOptions;
-use super::record_file::{self, HEADING, RecordFile, WalkItem};
-use super::trees::Tree;
+use super::manifest::{Manifest, VolumeRow};
+use super::record_file::{self, FileRow, HEADING, RecordFile, WalkItem};
 use super::volume_number::{BASE, Number, VolumeStart, directory_of, volumes_in};
 use super::volumes::files::{self, VolumeFiles};
-use super::volumes::time_ms;
-use super::volumes::volume::for_each_entry;
+use super::{
+    damage::DamageKind, damages::Damages, frame::hash, index, options::StoreOptions, trees::Tree,
+    volumes::time_ms, volumes::volume::for_each_entry,
+};
 
-/// A store made as whole as it can be.
-pub(super) struct Recovered {
-    pub(super) manifest: Manifest,
-    /// The obsolete segments.
-    pub(super) replay: JournalReplay,
-    pub(super) damages: Damages,
-}
-
-/// Makes a store whole that no process has open. `found` is its manifest, `None` if that is lost.
+/// Makes a store whole that no process has open. `found` is its manifest, `None` if that is lost. Returns the
+/// manifest and the obsolete segments of the journal.
 pub(super) fn recover(
     options: &StoreOptions,
     found: Option<Manifest>,
-    damages: Damages,
-) -> io::Result<Recovered> {
+    damages: &Damages,
+) -> io::Result<(Manifest, JournalReplay)> {
     let store = &options.path;
     let RecoveryState { mut manifest, since, replay, looked } = RecoveryState::of(store, found)?;
     remove_dropped(store, &manifest)?;
     let mut recovery =
-        Recovery { store, damages: &damages, looked, since, opened: BTreeMap::new(), tails: BTreeMap::new() };
+        Recovery { store, damages, looked, since, opened: BTreeMap::new(), tails: BTreeMap::new() };
     damages.keep_to(&manifest.volumes.iter().map(|volume| volume.number).collect::<Vec<_>>());
     for volume in &manifest.volumes {
         recovery.look_at(volume)?;
@@ -72,7 +58,7 @@ pub(super) fn recover(
     // Until the next is begun.
     manifest.has_journal = false;
     manifest.write(store, &options.sync_fault)?;
-    Ok(Recovered { manifest, replay, damages })
+    Ok((manifest, replay))
 }
 
 /// Whether the base or a volume has record files.
@@ -238,7 +224,7 @@ impl Recovery<'_> {
         let directory = directory_of(self.store, volume.number);
         let mut has_tail = volume.files.is_empty();
         for row in &volume.files {
-            let opened = RecordFile::open_to_read(&directory, volume.number, row.number);
+            let opened = RecordFile::open_to_read(&directory, volume.number, row);
             files::note_faults(volume.number, row, &opened, self.damages);
             match opened {
                 Ok(file) => has_tail |= file.len() > row.bytes,
@@ -248,11 +234,9 @@ impl Recovery<'_> {
         }
         let is_whole = self.looked.is_whole;
         if has_tail {
-            let rows = volume.files.clone();
-            let files = self.opened(volume)?;
-            for file in files.all() {
-                let durable =
-                    rows.iter().find(|row| row.number == file.number).map_or(HEADING, |row| row.bytes);
+            for file in self.opened(volume)?.all() {
+                let row = volume.files.iter().find(|row| row.number == file.number);
+                let durable = row.map_or(HEADING, |row| row.bytes);
                 if is_whole && file.len() > durable {
                     file.cut(file.sound_until(durable)?)?;
                 }
@@ -288,13 +272,14 @@ impl Recovery<'_> {
     }
 
     fn opened(&mut self, volume: &VolumeRow) -> io::Result<&mut VolumeFiles> {
-        if !self.opened.contains_key(&volume.number) {
-            let directory = directory_of(self.store, volume.number);
-            let files = VolumeFiles::open(directory, volume.number, &volume.files, self.damages)?;
-            index::forget(&directory_of(self.store, volume.number))?;
-            self.opened.insert(volume.number, files);
-        }
-        Ok(self.opened.get_mut(&volume.number).expect("it was just put there"))
+        Ok(match self.opened.entry(volume.number) {
+            Entry::Occupied(files) => files.into_mut(),
+            Entry::Vacant(place) => {
+                let files = VolumeFiles::open(self.store, volume, self.damages)?;
+                index::forget(&directory_of(self.store, volume.number))?;
+                place.insert(files)
+            }
+        })
     }
 
     /// Syncs the changed files, and notes their lengths in the manifest.
@@ -375,8 +360,7 @@ fn date(store: &Path, volumes: &mut [VolumeRow], undated: &BTreeSet<Number>) {
 fn times_in(store: &Path, volume: &VolumeRow) -> Option<(u64, u64)> {
     // Damage is noted when the volume is opened.
     let unheard = Damages::default();
-    let directory = directory_of(store, volume.number);
-    let files = VolumeFiles::open_to_read(directory, volume.number, &volume.files, &unheard).ok()?;
+    let files = VolumeFiles::open_to_read(store, volume, &unheard).ok()?;
     let mut times: Option<(u64, u64)> = None;
     let walked = for_each_entry(&files, &unheard, |entry| {
         let at_ms = Tree::split(&entry.key).and_then(|(tree, key)| time_ms(tree, key));

@@ -12,15 +12,12 @@
 
 use uuid::Uuid;
 
-use super::Store;
-use super::broken::ReadError;
-use super::clock::uuid_ms;
+use super::broken::{ReadError, ReadResult};
 use super::commit::{Commit, CommitError, KeyDestruction};
-use super::scan::owner_of;
-use super::sealing::slots::SLOTS;
 use super::sealing::{SealingError, data_key};
 use super::trees::{Seal, Tree};
 use super::volume_number::{BASE, Number};
+use super::{Store, clock::uuid_ms, scan::owner_of, sealing::slots::SLOTS};
 
 /// Records that one commit removes.
 pub(super) const AT_ONCE: usize = 500;
@@ -97,10 +94,7 @@ pub enum RetentionError {
 impl Store {
     /// Drops the oldest volume if everything in it came before a time. Both times are Unix milliseconds.
     /// Returns a summary, or `None` when no volume is due. Takes seconds for a large volume, during which the
-    /// store stays in use.
-    ///
-    /// # Errors
-    /// Why the volume could not be dropped completely. A retry resumes.
+    /// store stays in use. A retry after an error resumes.
     pub async fn drop_before(&self, before_ms: u64, now_ms: i64) -> Result<Option<Dropped>, RetentionError> {
         let spans = self.volumes();
         let [oldest, next, ..] = &spans[..] else { return Ok(None) };
@@ -143,11 +137,10 @@ impl Store {
         for (tree, told) in of_base() {
             let mut after = None;
             loop {
-                let Aged { keys, searched_to } =
-                    self.aged(tree, told, before_ms, after.as_deref(), usize::MAX)?;
-                removed += keys.len() as u64;
-                self.remove_all(tree, &keys).await?;
-                after = searched_to;
+                let aged = self.aged(tree, told, before_ms, after.as_deref(), usize::MAX)?;
+                removed += aged.keys.len() as u64;
+                self.remove_all(tree, &aged.keys).await?;
+                after = aged.searched_to;
                 if after.is_none() {
                     break;
                 }
@@ -157,10 +150,7 @@ impl Store {
     }
 
     /// Removes the records of a tree in the base whose keys begin with a UUIDv7 from before a time, Unix
-    /// milliseconds; counts them.
-    ///
-    /// # Errors
-    /// Why it could not be completed. A retry resumes.
+    /// milliseconds; counts them. A retry after an error resumes.
     pub async fn remove_before(&self, tree: Tree, before_ms: u64) -> Result<u64, RetentionError> {
         let is_old =
             |key: &[u8]| key.first_chunk::<16>().and_then(|id| AgeSource::Id.ms(id)) < Some(before_ms);
@@ -181,7 +171,7 @@ impl Store {
         tree: Tree,
         prefix: &[u8],
         is_old: impl Fn(&[u8]) -> bool,
-    ) -> Result<Vec<Vec<u8>>, ReadError> {
+    ) -> ReadResult<Vec<Vec<u8>>> {
         let keys = self.shared.engine.keys(tree, prefix).take(AT_ONCE);
         keys.take_while(|key| key.as_ref().map_or(true, |key| is_old(key))).collect()
     }
@@ -215,7 +205,7 @@ impl Store {
     }
 
     /// Whether the lead of a sealed record has lost its data key.
-    fn is_orphan(&self, tree: Tree, raw: &[u8]) -> Result<bool, ReadError> {
+    fn is_orphan(&self, tree: Tree, raw: &[u8]) -> ReadResult<bool> {
         debug_assert_eq!(tree.row().seal, Seal::Lead, "others have no owner");
         owner_of(raw).map_or(Ok(false), |lead| Ok(!self.has_key(lead)?))
     }

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::broken::ReadError;
+use super::broken::{ReadError, ReadResult};
 use super::engine::{EntryWalk, StorageEngine};
-use super::frame::unframed;
 use super::sealing::{LastKey, owner};
-use super::trees::Tree;
+use super::{frame::unframed, trees::Tree};
 
 /// The records of one tree whose key begins with a prefix, in key order within each volume.
 ///
@@ -19,7 +18,6 @@ pub struct Scan {
     tree: Tree,
     /// Restricts a scan of a tree sealed by lead to this lead.
     about: Option<Uuid>,
-    /// Whether broken records are yielded as errors.
     names_broken: bool,
     last_key: LastKey,
     ahead: EntryWalk,
@@ -37,7 +35,6 @@ impl Scan {
         Self { about: Some(lead), ..self }
     }
 
-    /// Yields broken records as errors.
     pub(super) fn naming_broken(self) -> Self {
         Self { names_broken: true, ..self }
     }
@@ -46,7 +43,7 @@ impl Scan {
     pub fn read_by<T>(
         self,
         read: impl Fn(Vec<u8>, Vec<u8>) -> Option<T>,
-    ) -> impl Iterator<Item = Result<T, ReadError>> {
+    ) -> impl Iterator<Item = ReadResult<T>> {
         self.filter_map(move |record| record.map(|(key, payload)| read(key, payload)).transpose())
     }
 
@@ -67,7 +64,7 @@ pub(super) fn owners(
     tree: Tree,
     start: &[u8],
     prefix: &[u8],
-) -> impl Iterator<Item = Result<(Uuid, Vec<u8>), ReadError>> + use<> {
+) -> impl Iterator<Item = ReadResult<(Uuid, Vec<u8>)>> + use<> {
     engine.walk(tree, start, prefix).filter_map(move |entry| {
         let owned = entry.map(|(mut sled_key, raw)| Some((owner_of(&raw)?, sled_key.split_off(1))));
         owned.map_err(ReadError::from).transpose()
@@ -75,7 +72,7 @@ pub(super) fn owners(
 }
 
 impl Iterator for Scan {
-    type Item = Result<(Vec<u8>, Vec<u8>), ReadError>;
+    type Item = ReadResult<(Vec<u8>, Vec<u8>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

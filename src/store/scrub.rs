@@ -1,9 +1,8 @@
 //! The scrub: reads all record files slowly at intervals, to find damage before a reader does.
 
-use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
-use std::{io, thread};
+use std::{io, ops::ControlFlow, thread};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
@@ -29,7 +28,6 @@ pub(super) fn begin(records: &Arc<StoredRecords>, interval: Duration, rate: u64)
     Ok(sender)
 }
 
-/// Throttles reads to the rate.
 struct ReadThrottle {
     rate: u64,
     begun: Instant,

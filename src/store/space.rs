@@ -48,7 +48,6 @@ impl SpaceFault {
     }
 }
 
-/// Free space on the disk of the store.
 #[derive(Debug)]
 pub(super) struct DiskSpace {
     path: PathBuf,
@@ -97,10 +96,8 @@ impl DiskSpace {
     }
 
     pub(super) fn told(&self) -> String {
-        format!(
-            "less than `store.reserve_bytes` ({}) is free on the disk of `store.path`",
-            self.reserve_bytes
-        )
+        let reserve = self.reserve_bytes;
+        format!("less than `store.reserve_bytes` ({reserve}) is free on the disk of `store.path`")
     }
 }
 

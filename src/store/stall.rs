@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::health::FailureLatch;
 use offerd_base::telemetry::metrics::{STORE_STALLED, STORE_STALLS};
+use offerd_base::worded;
 
 /// Checks within the time that a step may take.
 const LOOKS: u32 = 5;
@@ -21,55 +22,42 @@ const SELDOM: Duration = Duration::from_millis(250);
 /// waits for ever.
 const INDEX_STALLS: u32 = 20;
 
-/// Number of steps that the low digits of the atomic can encode.
+/// Number of values in the low digits of the atomic: 0 for no step, or one more than the step.
 const DISTINCT: u64 = 16;
 
-/// A step of the writer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WriterStep {
-    /// Reads records for guards.
-    Read = 1,
-    Journal = 2,
+worded! {
+    pub(super) enum WriterStep;
+    /// Its name in messages.
+    fn words;
+    Read "a read of stored records";
+    Journal "a journal write";
     /// Begins the next file of the journal, once the record files are synced so far.
-    Roll = 3,
-    /// Appends to the record files.
-    Append = 4,
+    Roll "starting a journal file";
+    Append "a record file write";
     /// Waits for readers to finish.
-    Readers = 8,
-    /// Enters the appended records into the indexes.
-    Index = 5,
-    Keys = 6,
+    Readers "a read in progress";
+    Index "an index write";
+    Keys "a key file write";
     /// Begins or removes a record file.
-    Begin = 7,
-    Database = 9,
+    Begin "starting a record file";
+    Database "a commit";
 }
 
-/// Every step, with its name in messages.
-const STEPS: [(WriterStep, &str); 9] = [
-    (WriterStep::Read, "a read of stored records"),
-    (WriterStep::Journal, "a journal write"),
-    (WriterStep::Roll, "starting a journal file"),
-    (WriterStep::Append, "a record file write"),
-    (WriterStep::Readers, "a read in progress"),
-    (WriterStep::Index, "an index write"),
-    (WriterStep::Keys, "a key file write"),
-    (WriterStep::Begin, "starting a record file"),
-    (WriterStep::Database, "a commit"),
-];
+const STEPS: [WriterStep; 9] = {
+    use WriterStep::{Append, Begin, Database, Index, Journal, Keys, Read, Readers, Roll};
+    [Read, Journal, Roll, Append, Readers, Index, Keys, Begin, Database]
+};
 
-/// A step that lasts too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stall {
     step: WriterStep,
-    words: &'static str,
     lasts: Duration,
 }
 
 impl Stall {
     pub(super) fn told(self) -> String {
-        let Self { step, words, lasts } = self;
-        let who = if step == WriterStep::Database { "database" } else { "disk" };
-        format!("the {who} has not finished {words} for {} s", lasts.as_secs())
+        let who = if self.step == WriterStep::Database { "database" } else { "disk" };
+        format!("the {who} has not finished {} for {} s", self.step.words(), self.lasts.as_secs())
     }
 }
 
@@ -86,7 +74,6 @@ pub(super) struct Stalls {
 }
 
 impl Stalls {
-    /// A step that lasts this long is a stall.
     pub(super) fn new(after: Duration) -> Self {
         Self { opened: Instant::now(), after, at: AtomicU64::new(0), shown: watch::Sender::new(false) }
     }
@@ -94,7 +81,7 @@ impl Stalls {
     /// The writer begins a step, which ends the one before.
     pub(super) fn step(&self, step: WriterStep) {
         let micros = u64::try_from(self.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.note(micros.saturating_mul(DISTINCT) | step as u64);
+        self.note(micros.saturating_mul(DISTINCT) | (step as u64 + 1));
     }
 
     pub(super) fn done(&self) {
@@ -114,9 +101,9 @@ impl Stalls {
     }
 
     fn stall_at(&self, at: u64) -> Option<Stall> {
-        let (step, words) = STEPS.into_iter().find(|(step, _)| *step as u64 == at % DISTINCT)?;
+        let step = STEPS.into_iter().find(|step| *step as u64 + 1 == at % DISTINCT)?;
         let lasts = self.opened.elapsed().saturating_sub(Duration::from_micros(at / DISTINCT));
-        (lasts >= self.after).then_some(Stall { step, words, lasts })
+        (lasts >= self.after).then_some(Stall { step, lasts })
     }
 
     pub(super) async fn until_stalled(&self) {

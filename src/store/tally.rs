@@ -1,11 +1,9 @@
 //! The digest of an index in three numbers, which exposes an index that has lost a part since it was closed.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::{fmt, str::FromStr};
 
-use super::frame::checksum;
-use super::record_file::Locator;
+use super::{frame::checksum, record_file::Locator};
 
 /// The number of keys, the total size of their records in bytes, and the sum of the checksums of all keys
 /// with their places. Updated with every write, so that it does not depend on later answers of the index.
@@ -13,12 +11,10 @@ use super::record_file::Locator;
 pub(super) struct IndexDigest([AtomicU64; 3]);
 
 impl IndexDigest {
-    /// Adds a key with the place of its record.
     pub(super) fn add(&self, key: &[u8], at: Locator) {
         self.0.iter().zip(of(key, at)).for_each(|(sum, one)| _ = sum.fetch_add(one, Ordering::Relaxed));
     }
 
-    /// Removes a key with the place of its record.
     pub(super) fn take(&self, key: &[u8], at: Locator) {
         self.0.iter().zip(of(key, at)).for_each(|(sum, one)| _ = sum.fetch_sub(one, Ordering::Relaxed));
     }

@@ -50,7 +50,6 @@ impl WriteObserver {
         Ok(())
     }
 
-    /// Adds the changes of an applied group.
     pub(super) fn note(&self, batch: Vec<RecordChange>) {
         let mut noted = self.0.lock();
         let Some(noted) = noted.as_mut().filter(|noted| !noted.fell_behind) else { return };

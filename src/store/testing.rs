@@ -2,14 +2,11 @@
 
 #![allow(clippy::unwrap_used)] // of tests alone
 
-use std::thread;
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use tempfile::TempDir;
 
-use crate::options::StoreOptions;
-use crate::postgres::client::Client;
-use crate::{Store, index};
+use crate::{Store, index, options::StoreOptions, postgres::client::Client};
 use offerd_base::config::PostgresSettings;
 
 /// The variable with the address of a database in which each test makes a schema.

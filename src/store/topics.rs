@@ -8,10 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
-use super::changes::RecordChange;
-use super::frame::unframed;
-use super::sealing::data_key;
-use super::trees::Tree;
+use super::{changes::RecordChange, frame::unframed, sealing::data_key, trees::Tree};
 
 /// A kind of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +31,6 @@ pub enum Topic {
 pub(super) const TOPICS: [Topic; 6] =
     [Topic::Access, Topic::Pauses, Topic::Suppressions, Topic::Users, Topic::Erasures, Topic::Nodes];
 
-/// The change counter of each topic.
 #[derive(Default)]
 pub(super) struct Topics {
     counts: [AtomicU64; TOPICS.len()],
@@ -42,7 +38,6 @@ pub(super) struct Topics {
 }
 
 impl Topics {
-    /// Counts a change.
     pub(super) fn note(&self, topic: Topic) {
         self.counts[topic as usize].fetch_add(1, Ordering::Release);
         self.moved.notify_waiters();
@@ -52,7 +47,6 @@ impl Topics {
         self.counts[topic as usize].load(Ordering::Acquire)
     }
 
-    /// Waits until a counter differs from `seen`, and returns it.
     pub(super) async fn until_changed(&self, topic: Topic, seen: u64) -> u64 {
         loop {
             let moved = self.moved.notified();

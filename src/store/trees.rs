@@ -70,223 +70,131 @@ macro_rules! trees {
 }
 
 trees! { 41:
-    /// The store's facts about itself.
-    ///
-    /// Key: name.
-    /// Value: the last arrival (u64); the watchdog's last write in ms (u64); with a database under a key with
-    /// the place of the writing process, also each process's marker of the last prefill it ended, and the
-    /// progress of retention.
+    /// The store's facts about itself. Key: name. Value: the last arrival (u64); the watchdog's last write in
+    /// ms (u64); with a database under a key with the place of the writing process, also each process's
+    /// marker of the last prefill it ended, and the progress of retention.
     Meta: b'm' "meta" Open Base;
-    /// Supply partners.
-    ///
-    /// Key: company uuid.
-    /// Value: company.
+    /// Supply partners. Key: company uuid. Value: company.
     Companies: b'c' "companies" Open Base;
-    /// Hashed access tokens.
-    ///
-    /// Key: sha-256 of the token.
-    /// Value: id, company uuid, kind, test.
+    /// Hashed access tokens. Key: sha-256 of the token. Value: id, company uuid, kind, test.
     Tokens: b't' "tokens" Open Base;
-    /// Keys with which partners authenticate their reports.
-    ///
-    /// Key: sha-256 of the token, or of a signing key's id.
-    /// Value: id, partner key, kind, the key that signatures are made with.
+    /// Keys with which partners authenticate their reports. Key: sha-256 of the token, or of a signing key's
+    /// id. Value: id, partner key, kind, the key that signatures are made with.
     PartnerKeys: b'u' "partner_keys" Own Base;
-    /// Accepted leads.
-    ///
-    /// Key: lead uuid.
-    /// Value: lead as accepted, and its first rate table (JSON).
+    /// Accepted leads. Key: lead uuid. Value: lead as accepted, and its first rate table (JSON).
     Leads: b'l' "leads" Lead WithLead;
-    /// Submitted identities with their time, for the duplicate rule.
-    ///
-    /// Key: company uuid, id of the identity key (u64), hash under it (32 bytes).
-    /// Value: time of submission in ms (i64), the lead uuid, keyed hash of the identity.
+    /// Submitted identities with their time, for the duplicate rule. Key: company uuid, id of the identity
+    /// key (u64), hash under it (32 bytes). Value: time of submission in ms (i64), the lead uuid, keyed hash
+    /// of the identity.
     Identities: b'i' "identities" Lead Base;
-    /// Submits, by their idempotency keys.
-    ///
-    /// Key: keyed hash of company uuid and the client's key.
-    /// Value: time in ms (i64), keyed hash of the body, rate table uuid.
+    /// Submits, by their idempotency keys. Key: keyed hash of company uuid and the client's key. Value: time
+    /// in ms (i64), keyed hash of the body, rate table uuid.
     Repeats: b'k' "repeats" Lead Base;
-    /// Rate tables, without their answers.
-    ///
-    /// Key: rate table uuid.
-    /// Value: rate table without its answers: the partners asked, and those excluded with the reason.
+    /// Rate tables, without their answers. Key: rate table uuid. Value: rate table without its answers: the
+    /// partners asked, and those excluded with the reason.
     RateTables: b'r' "rate_tables" Open ByTime;
-    /// Recorded outcomes of partner requests.
-    ///
-    /// Key: rate table uuid, sequence (u16).
-    /// Value: outcomes of requests that were written together.
+    /// Recorded outcomes of partner requests. Key: rate table uuid, sequence (u16). Value: outcomes of
+    /// requests that were written together.
     Answers: b'a' "answers" Lead ByTime;
-    /// Rate tables that are not complete yet.
-    ///
-    /// Key: rate table uuid.
-    /// Value: the deadline in ms (i64), the id of the process that completes it.
+    /// Rate tables that are not complete yet. Key: rate table uuid. Value: the deadline in ms (i64), the id
+    /// of the process that completes it.
     OpenTables: b'o' "open_tables" Open Base;
-    /// Rate tables of a lead that the lead's own record does not name.
-    ///
-    /// Key: lead uuid, rate table uuid.
+    /// Rate tables of a lead that the lead's own record does not name. Key: lead uuid, rate table uuid.
     /// Value: empty; the key holds everything.
     LeadTables: b'b' "lead_tables" Open WithLead;
-    /// Actions on a lead after its tables were built.
-    ///
-    /// Key: lead uuid, action uuid.
-    /// Value: lead action (JSON).
+    /// Actions on a lead after its tables were built. Key: lead uuid, action uuid. Value: lead action (JSON).
     LeadActions: b'e' "lead_actions" Lead WithLead;
-    /// Partner reports, by the partner's own transaction id.
-    ///
-    /// Key: keyed hash of partner key and transaction id.
-    /// Value: the report and its receipt (JSON).
+    /// Partner reports, by the partner's own transaction id. Key: keyed hash of partner key and transaction
+    /// id. Value: the report and its receipt (JSON).
     PartnerEvents: b'v' "partner_events" Lead Base;
-    /// Offers whose click has earned its payout.
-    ///
-    /// Key: rate table uuid, its last 12 bits the offer's number.
+    /// Offers whose click has earned its payout. Key: rate table uuid, its last 12 bits the offer's number.
     /// Value: empty; the key holds everything.
     PaidClicks: b'q' "paid_clicks" Open Base;
-    /// How often offers were opened.
-    ///
-    /// Key: rate table uuid, its last 12 bits the offer's number.
-    /// Value: how often it was opened (u64).
+    /// How often offers were opened. Key: rate table uuid, its last 12 bits the offer's number. Value: how
+    /// often it was opened (u64).
     Clicks: b'1' "clicks" Open ByTime;
-    /// The partners asked, where the rate table does not list them.
-    ///
-    /// Key: rate table uuid.
-    /// Value: start of the second look, the partners it asks, those it does not ask with the reason, and
-    /// those left unasked after all.
+    /// The partners asked, where the rate table does not list them. Key: rate table uuid. Value: start of the
+    /// second look, the partners it asks, those it does not ask with the reason, and those left unasked after
+    /// all.
     Asks: b'n' "asks" Open ByTime;
-    /// Payouts as they count towards budgets.
-    ///
-    /// Key: uuid of the report or click.
-    /// Value: partner key, product type, time in ms, cents.
+    /// Payouts as they count towards budgets. Key: uuid of the report or click. Value: partner key, product
+    /// type, time in ms, cents.
     Postings: b'w' "owed" Open Base;
-    /// Partners paused from the command line.
-    ///
-    /// Key: partner key, zero byte, product type or nothing.
-    /// Value: the pause (JSON).
+    /// Partners paused from the command line. Key: partner key, zero byte, product type or nothing. Value:
+    /// the pause (JSON).
     Pauses: b'z' "pauses" Open Base;
-    /// The feed of lead events, by company, in order of arrival.
-    ///
-    /// Key: company uuid, arrival in µs (u64), sequence (u32).
-    /// Value: list of events.
+    /// The feed of lead events, by company, in order of arrival. Key: company uuid, arrival in µs (u64),
+    /// sequence (u32). Value: list of events.
     LeadEvents: b'h' "lead_events" Open ByArrival;
-    /// The feed of payouts, like lead events.
-    ///
-    /// Key: company uuid, arrival in µs (u64), sequence (u32).
-    /// Value: list of payouts.
+    /// The feed of payouts, like lead events. Key: company uuid, arrival in µs (u64), sequence (u32). Value:
+    /// list of payouts.
     LeadPayouts: b'y' "lead_payouts" Open ByArrival;
-    /// The feed of client tags, like lead events.
-    ///
-    /// Key: company uuid, arrival in µs (u64), sequence (u32).
+    /// The feed of client tags, like lead events. Key: company uuid, arrival in µs (u64), sequence (u32).
     /// Value: list of tags.
     LeadClientTags: b'g' "lead_client_tags" Lead ByArrival;
-    /// Templates shared by many records.
-    ///
-    /// Key: fingerprint (16 bytes).
-    /// Value: an internal line, then prepared JSON.
+    /// Templates shared by many records. Key: fingerprint (16 bytes). Value: an internal line, then prepared
+    /// JSON.
     Templates: b'x' "texts" Open Base;
-    /// Visits to the pages of clients.
-    ///
-    /// Key: id (u64).
-    /// Value: the start of a visit.
+    /// Visits to the pages of clients. Key: id (u64). Value: the start of a visit.
     Sessions: b's' "sessions" Own Base;
-    /// Offers displayed on the pages of clients.
-    ///
-    /// Key: id (u64).
-    /// Value: the display of an offer.
+    /// Offers displayed on the pages of clients. Key: id (u64). Value: the display of an offer.
     OfferDisplays: b'd' "offer_displays" Lead Base;
-    /// Data keys, which seal personal data.
-    ///
-    /// Key: slot (u16), lead uuid.
-    /// Value: the sealed data key, or the time of its destruction; the volume of the lead (u32), with a
-    /// database its time in s.
+    /// Data keys, which seal personal data. Key: slot (u16), lead uuid. Value: the sealed data key, or the
+    /// time of its destruction; the volume of the lead (u32), with a database its time in s.
     LeadKeys: b'j' "lead_keys" Open Base;
-    /// Prefills: lead data waiting to be used, for some minutes.
-    ///
-    /// Key: company uuid, prefill token.
-    /// Value: the data of a lead, expiry time, remaining reads (JSON).
+    /// Prefills: lead data waiting to be used, for some minutes. Key: company uuid, prefill token. Value: the
+    /// data of a lead, expiry time, remaining reads (JSON).
     Prefills: b'3' "prefills" Passing Base;
-    /// Reports of approval probability.
-    ///
-    /// Key: company uuid, report uuid.
-    /// Value: whether it is a test, and the report (JSON).
+    /// Reports of approval probability. Key: company uuid, report uuid. Value: whether it is a test, and the
+    /// report (JSON).
     LoanReports: b'A' "loan_reports" Own Base;
-    /// How often previews were opened.
-    ///
-    /// Key: day (u32), partner key, zero byte, product type, zero byte, name of the offer.
-    /// Value: how often it was opened (u64).
+    /// How often previews were opened. Key: day (u32), partner key, zero byte, product type, zero byte, name
+    /// of the offer. Value: how often it was opened (u64).
     PreviewClicks: b'P' "preview_clicks" Open Base;
-    /// Counts of recorded offer displays.
-    ///
-    /// Key: rate table uuid, its last 12 bits the offer's number.
-    /// Value: number of its stored displays that were reported by images (u64).
+    /// Counts of recorded offer displays. Key: rate table uuid, its last 12 bits the offer's number. Value:
+    /// number of its stored displays that were reported by images (u64).
     Displays: b'D' "displays" Open ByTime;
-    /// Progress of partner requests that take several calls.
-    ///
-    /// Key: rate table uuid, seat (u16).
-    /// Value: progress of the calls, the bid, recorded parts of the answers.
+    /// Progress of partner requests that take several calls. Key: rate table uuid, seat (u16). Value:
+    /// progress of the calls, the bid, recorded parts of the answers.
     Calls: b'4' "calls" Lead ByTime;
-    /// Suppression lists.
-    ///
-    /// Key: name of the list, zero byte, id of a part (16 bytes) or nothing.
-    /// Value: sha-256s (32 bytes each); the list (JSON).
+    /// Suppression lists. Key: name of the list, zero byte, id of a part (16 bytes) or nothing. Value:
+    /// sha-256s (32 bytes each); the list (JSON).
     Suppressions: b'S' "suppressions" Own Base;
-    /// Transcripts of partner calls, where recording is on.
-    ///
-    /// Key: rate table uuid, seat (u16), time of writing in ms (i64).
-    /// Value: id of a term's key (u64), and the calls of a request, sealed with that key.
+    /// Transcripts of partner calls, where recording is on. Key: rate table uuid, seat (u16), time of writing
+    /// in ms (i64). Value: id of a term's key (u64), and the calls of a request, sealed with that key.
     Transcripts: b'T' "transcripts" Lead Base;
-    /// Positions of projections in the feeds.
-    ///
-    /// Key: name of the projection, company uuid.
-    /// Value: the arrival of the first unread record, in us (u64).
+    /// Positions of projections in the feeds. Key: name of the projection, company uuid. Value: the arrival
+    /// of the first unread record, in us (u64).
     Followers: b'F' "followers" Open Base;
-    /// Positions of feed pushes to companies, and their unacknowledged events.
-    ///
-    /// Key: name of the subscription, zero byte, company uuid, kind (a byte), arrival in µs (u64), sequence
-    /// (u32) and number of the event (u16), or nothing.
-    /// Value: the position in the feed; how the last calls ended; of an unacknowledged event the lead's uuid,
-    /// its type, attempts and times.
+    /// Positions of feed pushes to companies, and their unacknowledged events. Key: name of the subscription,
+    /// zero byte, company uuid, kind (a byte), arrival in µs (u64), sequence (u32) and number of the event
+    /// (u16), or nothing. Value: the position in the feed; how the last calls ended; of an unacknowledged
+    /// event the lead's uuid, its type, attempts and times.
     Postbacks: b'W' "postbacks" Open Base;
-    /// Users of the console.
-    ///
-    /// Key: name in small letters.
-    /// Value: role, hash of the password, whether the user is blocked (JSON).
+    /// Users of the console. Key: name in small letters. Value: role, hash of the password, whether the user
+    /// is blocked (JSON).
     Users: b'U' "users" Own Base;
-    /// The audit log.
-    ///
-    /// Key: 1, number (u64); or 0.
-    /// Value: actor, action, time and reason, and the hash of the record before (JSON); number and hash of
-    /// the last removed record (JSON).
+    /// The audit log. Key: 1, number (u64); or 0. Value: actor, action, time and reason, and the hash of the
+    /// record before (JSON); number and hash of the last removed record (JSON).
     Audit: b'Y' "audit" Own Base;
-    /// Report counts, and the positions they reach to.
-    ///
-    /// Key: kind, time zone, zero byte, number of the count (u32); of names: company uuid, dimension, number
-    /// of the first (u32); of blocks: company uuid, test, grain, dimensions, day (u32), part (u32).
-    /// Value: position of the count; names; blocks of cells.
+    /// Report counts, and the positions they reach to. Key: kind, time zone, zero byte, number of the count
+    /// (u32); of names: company uuid, dimension, number of the first (u32); of blocks: company uuid, test,
+    /// grain, dimensions, day (u32), part (u32). Value: position of the count; names; blocks of cells.
     Reports: b'R' "reports" Own Base;
-    /// Offers clicked and converted, by day.
-    ///
-    /// Key: company uuid, test, day (u32).
-    /// Value: by partner, offer and rating the fingerprints of the offers that were clicked and of those that
-    /// converted.
+    /// Offers clicked and converted, by day. Key: company uuid, test, day (u32). Value: by partner, offer and
+    /// rating the fingerprints of the offers that were clicked and of those that converted.
     Ranking: b'C' "ranking" Own Base;
-    /// Alert baselines, firing alerts and pending notifications.
-    ///
-    /// Key: kind (a byte), then a fingerprint; name of the receiver, zero byte and number (u64); the hour
-    /// (u32), with a database the place of the process.
+    /// Alert baselines, firing alerts and pending notifications. Key: kind (a byte), then a fingerprint; name
+    /// of the receiver, zero byte and number (u64); the hour (u32), with a database the place of the process.
     /// Value: an alert and its times; notifications still due to a receiver; how its last delivery went; rate
     /// tables of an hour; the last backup.
     Alerts: b'L' "alerts" Open Base;
-    /// Recent history of the console's figures.
-    ///
-    /// Key: the minute (u32), with a database the place of the process (16 bytes).
-    /// Value: the metrics of that minute, and the totals of the day so far.
+    /// Recent history of the console's figures. Key: the minute (u32), with a database the place of the
+    /// process (16 bytes). Value: the metrics of that minute, and the totals of the day so far.
     Charts: b'B' "charts" Open Base;
-    /// Cap reservations by process, for processes that share the store.
-    ///
-    /// Key: partner key, zero byte, product type, zero byte, d, w or m, start of the day, week or month in ms
-    /// (i64).
-    /// Value: its end, requests of processes that hold no reservation any more, and by process its
-    /// reservation and use (JSON).
+    /// Cap reservations by process, for processes that share the store. Key: partner key, zero byte, product
+    /// type, zero byte, d, w or m, start of the day, week or month in ms (i64). Value: its end, requests of
+    /// processes that hold no reservation any more, and by process its reservation and use (JSON).
     Caps: b'Q' "caps" Open Base;
 }
 

@@ -1,8 +1,7 @@
 //! The numbers of volumes, with their beginnings and directories.
 
-use std::fs::DirEntry;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs::DirEntry, io};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +12,6 @@ pub(super) type Number = u32;
 
 pub(super) const BASE: Number = 0;
 
-/// The beginning of a volume.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct VolumeStart {
     /// Start of its span, in the times of records, in ms. It ends where the next one begins.

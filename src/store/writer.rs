@@ -1,25 +1,19 @@
 //! The writer, the only code that writes. It takes a group and returns an outcome for each of its commits; by
 //! then the group is durable and applied, or the store is failed.
 
-use std::io;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
+use std::{io, sync::Arc};
 
-use super::arrival::Arrivals;
-use super::changes::RecordChange;
-use super::checkpoint::Checkpoints;
 use super::commit::{Commit, CommitResult};
-use super::disk::DiskError;
 use super::engine::{self, StorageEngine, WriteFault, count};
 use super::group::{WriteGroup, admitted, begin_slots};
-use super::journal::Journal;
-use super::options::StoreOptions;
 use super::record_file::{FileEntry, HEADING, WalkItem};
-use super::records::StoredRecords;
-use super::sealing::Sealing;
 use super::stall::{Stalls, WriterStep};
 use super::volume_number::{BASE, VolumeStart};
-use super::volumes::ApplyError;
+use super::{
+    arrival::Arrivals, changes::RecordChange, checkpoint::Checkpoints, disk::DiskError, journal::Journal,
+    options::StoreOptions, records::StoredRecords, sealing::Sealing, volumes::ApplyError,
+};
 
 pub(super) struct FilesWriter {
     records: Arc<StoredRecords>,
@@ -40,9 +34,8 @@ pub(super) struct FilesWriter {
 const EMPTIED_AT_ONCE: u64 = 256 * 1024;
 
 impl FilesWriter {
-    /// A writer that continues where the last one stopped.
     pub(super) fn new(records: Arc<StoredRecords>, journal: Journal, arrivals: Arrivals) -> Self {
-        let checkpoints = Checkpoints::inline(Arc::clone(&records));
+        let checkpoints = Checkpoints { records: Arc::clone(&records), thread: None };
         let stalls = Arc::clone(records.stalls());
         let (disk_took, emptied) = (Duration::ZERO, (0, HEADING));
         Self { records, journal, checkpoints, arrivals, stalls, disk_took, grown: true, emptied }
@@ -126,10 +119,8 @@ impl engine::GroupWriter for FilesWriter {
         if !rewrapped.is_empty() {
             let begun = Instant::now();
             self.stalls.step(WriterStep::Keys);
-            self.records
-                .sealing()
-                .forget(&rewrapped)
-                .map_err(|error| WriteFault::ForGood(error.to_string()))?;
+            let forgotten = self.records.sealing().forget(&rewrapped);
+            forgotten.map_err(|error| WriteFault::ForGood(error.to_string()))?;
             self.disk_took += begun.elapsed();
         }
         Ok(outcomes)
@@ -203,10 +194,8 @@ impl engine::GroupWriter for FilesWriter {
         }
         if is_empty {
             self.stalls.step(WriterStep::Begin);
-            self.records
-                .volumes()
-                .emptied(number)
-                .map_err(|error| WriteFault::Mendable(error.to_string()))?;
+            let emptied = self.records.volumes().emptied(number);
+            emptied.map_err(|error| WriteFault::Mendable(error.to_string()))?;
         }
         Ok(())
     }

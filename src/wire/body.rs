@@ -12,10 +12,8 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 
 use super::error::{CallError, FailedAttempt};
 
-/// Maximum number of stacked codings.
 const CODINGS_MAX: usize = 2;
 
-/// Buffer size of the Brotli decoder in bytes.
 const CHUNK: usize = 4096;
 
 /// A content coding. A server may choose any if the request names none (RFC 9110, 12.5.3).
@@ -28,13 +26,9 @@ enum Coding {
 
 /// Reads and decodes the whole body, of at most `most` bytes both encoded and decoded. Removes the headers
 /// that no longer apply.
-pub(super) async fn whole(
-    body: Incoming,
-    headers: &mut HeaderMap,
-    most: usize,
-) -> Result<Bytes, FailedAttempt> {
-    let codings = codings(headers).map_err(FailedAttempt::sent)?;
-    if body.size_hint().exact().is_none() && is_transfer_coded(headers) {
+pub(super) async fn whole(body: Incoming, head: &mut HeaderMap, most: usize) -> Result<Bytes, FailedAttempt> {
+    let codings = codings(head).map_err(FailedAttempt::sent)?;
+    if body.size_hint().exact().is_none() && is_transfer_coded(head) {
         return Err(FailedAttempt::sent(CallError::TransferCoding));
     }
     if body.size_hint().lower() > most as u64 {
@@ -45,8 +39,8 @@ pub(super) async fn whole(
     if codings.is_empty() {
         return Ok(bytes);
     }
-    headers.remove(CONTENT_ENCODING);
-    headers.remove(CONTENT_LENGTH);
+    head.remove(CONTENT_ENCODING);
+    head.remove(CONTENT_LENGTH);
     let undone = codings.into_iter().rev().try_fold(bytes, |bytes, coding| undone(&bytes, coding, most));
     undone.map_err(FailedAttempt::sent)
 }

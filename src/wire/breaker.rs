@@ -80,7 +80,6 @@ pub struct Breaker {
     closed_at: Option<Instant>,
     /// When it last left the closed state; `None` once it closes.
     pub ejected_since: Option<Instant>,
-    /// Whether [`BreakerChange::Held`] has been reported.
     held: bool,
 }
 
@@ -94,15 +93,9 @@ enum BreakerStage {
 impl Breaker {
     /// Creates a closed breaker.
     pub fn new(rules: BreakerRules) -> Self {
-        Self {
-            rules,
-            window: CallWindow::new(rules.window),
-            stage: BreakerStage::Closed,
-            next_open: rules.open_for.min(rules.open_ceiling),
-            closed_at: None,
-            ejected_since: None,
-            held: false,
-        }
+        let (window, next_open) = (CallWindow::new(rules.window), rules.open_for.min(rules.open_ceiling));
+        let (closed_at, ejected_since, held) = Default::default();
+        Self { rules, window, stage: BreakerStage::Closed, next_open, closed_at, ejected_since, held }
     }
 
     /// Whether a call may pass now. The caller must end each passed call with [`Self::judge`] or

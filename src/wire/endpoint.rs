@@ -106,17 +106,10 @@ impl Endpoint {
         deadline: Instant,
         ear: impl FnOnce() -> Option<LateReplyCallback>,
     ) -> Result<CallReply, CallError> {
-        let result = self.0.call(call, deadline, ear).await;
-        if let Err(error) = &result {
-            self.0.figures.error(*error);
-        }
-        result
+        self.0.call(call, deadline, ear).await.inspect_err(|error| self.0.figures.error(*error))
     }
 
     /// Connects as a call would and disconnects ([`Pool::reach`]), without effect on breaker and limits.
-    ///
-    /// # Errors
-    /// Why no connection could be made.
     pub async fn reach(&self, url: &str) -> Result<(), CallError> {
         self.0.pool.reach(url).await
     }
@@ -129,15 +122,11 @@ impl Endpoint {
     /// A snapshot for display.
     pub fn state(&self) -> EndpointState {
         let breaker = self.0.breaker.lock();
-        let tally = breaker.tally(Instant::now());
-        EndpointState {
-            breaker: breaker.state(),
-            ejected_since: breaker.ejected_since,
-            simulated: self.0.pool.panel().simulates(),
-            in_flight: self.0.concurrency - self.0.places.available_permits(),
-            calls: tally.calls,
-            failed: tally.failed,
-        }
+        let CallTally { calls, failed } = breaker.tally(Instant::now());
+        let simulated = self.0.pool.panel().simulates();
+        let in_flight = self.0.concurrency - self.0.places.available_permits();
+        let (breaker, ejected_since) = (breaker.state(), breaker.ejected_since);
+        EndpointState { breaker, ejected_since, simulated, in_flight, calls, failed }
     }
 }
 
@@ -151,25 +140,22 @@ impl EndpointInner {
         if Instant::now() >= deadline {
             return Err(CallError::NoTime);
         }
-        let idempotent = call.idempotent;
         let prepared = self.pool.prepare(call)?;
         let _place = self.places.try_acquire().map_err(|_| CallError::Busy)?;
         let under_way = self.admit(deadline)?;
-        let result = self.send(&prepared, idempotent, deadline, ear).await;
+        let result = self.send(&prepared, deadline, ear).await;
         under_way.end(&result);
         result
     }
 
     fn admit(&self, deadline: Instant) -> Result<AdmittedCall<'_>, CallError> {
-        let admitted = {
-            let mut breaker = self.breaker.lock();
-            let before = breaker.state();
-            let admitted = breaker.admits(Instant::now());
-            if breaker.state() != before {
-                self.figures.breaker(breaker.state());
-            }
-            admitted
-        };
+        let mut breaker = self.breaker.lock();
+        let before = breaker.state();
+        let admitted = breaker.admits(Instant::now());
+        if breaker.state() != before {
+            self.figures.breaker(breaker.state());
+        }
+        drop(breaker);
         if !admitted && !self.pool.panel().simulates() {
             return Err(CallError::BreakerOpen);
         }
@@ -181,7 +167,6 @@ impl EndpointInner {
     async fn send(
         &self,
         prepared: &PreparedCall,
-        idempotent: bool,
         deadline: Instant,
         ear: impl FnOnce() -> Option<LateReplyCallback>,
     ) -> Result<CallReply, CallError> {
@@ -197,7 +182,9 @@ impl EndpointInner {
         loop {
             match self.pool.attempt(prepared, deadline, &mut too_late).await {
                 Ok(reply) => return Ok(CallReply { sent, ..reply }),
-                Err(failed) if sent < self.attempts && self.may_repeat(failed, idempotent, deadline) => {
+                Err(failed)
+                    if sent < self.attempts && self.may_repeat(failed, prepared.idempotent, deadline) =>
+                {
                     sent += 1;
                     self.figures.retried.increment(1);
                 }
@@ -211,7 +198,6 @@ impl EndpointInner {
         failed.may_repeat(idempotent) && now < deadline && self.retries.lock().withdraw(now)
     }
 
-    /// Records a verdict, and logs the state change that it causes.
     fn judge(&self, ok: bool) {
         let now = Instant::now();
         let mut breaker = self.breaker.lock();

@@ -7,9 +7,7 @@ use http_body_util::LengthLimitError;
 
 use super::tls_fault::TlsFault;
 
-/// Most bytes of an answer's head.
 pub(super) const HEAD_BYTES: u32 = 64 * 1024;
-/// Most lines of it.
 pub(super) const HEAD_LINES: usize = 256;
 
 /// Why a call has no reply. Shown, each is one sentence without anything of the payload or the URL.
@@ -171,7 +169,6 @@ pub(super) struct FailedAttempt {
 }
 
 impl FailedAttempt {
-    /// A failure after the request may have been sent.
     pub(super) fn sent(error: CallError) -> Self {
         Self { error, never_sent: false }
     }
@@ -188,7 +185,6 @@ impl FailedAttempt {
         Self { error: cause.unwrap_or(CallError::Broken), never_sent }
     }
 
-    /// Converts an error while reading a body.
     pub(super) fn of_body(error: &(dyn Error + 'static)) -> Self {
         Self::sent(cause(error).unwrap_or(CallError::Broken))
     }
@@ -232,7 +228,6 @@ fn of_head(error: &hyper::Error) -> CallError {
     }
 }
 
-/// An error and what is behind it.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| behind(*error))
 }

@@ -6,7 +6,6 @@ use super::breaker::BreakerState;
 use super::error::CallError;
 use offerd_base::telemetry::metrics::{WIRE_BREAKER_STATE, WIRE_ERRORS, WIRE_IN_FLIGHT, WIRE_RETRIES};
 
-/// The metrics of one endpoint, looked up once.
 pub(super) struct EndpointMetrics {
     labels: [(&'static str, String); 2],
     pub(super) in_flight: Gauge,
@@ -17,12 +16,9 @@ pub(super) struct EndpointMetrics {
 impl EndpointMetrics {
     pub(super) fn new(pool: &str, endpoint: &str) -> Self {
         let labels = [("pool", pool.to_owned()), ("endpoint", endpoint.to_owned())];
-        Self {
-            in_flight: gauge!(WIRE_IN_FLIGHT, &labels),
-            breaker_state: gauge!(WIRE_BREAKER_STATE, &labels),
-            retried: counter!(WIRE_RETRIES, &labels),
-            labels,
-        }
+        let (in_flight, breaker_state) =
+            (gauge!(WIRE_IN_FLIGHT, &labels), gauge!(WIRE_BREAKER_STATE, &labels));
+        Self { in_flight, breaker_state, retried: counter!(WIRE_RETRIES, &labels), labels }
     }
 
     pub(super) fn breaker(&self, state: BreakerState) {

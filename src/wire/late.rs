@@ -26,9 +26,7 @@ const WATCHED_MAX: usize = 4;
 pub type LateReplyCallback = Box<dyn FnOnce(Option<Result<CallReply, CallError>>) + Send>;
 
 pub(super) struct LateWatch {
-    /// How long to wait after the deadline.
     patience: Duration,
-    /// Places for watched calls.
     places: Arc<Semaphore>,
     seconds: Histogram,
 }
@@ -39,11 +37,8 @@ impl LateWatch {
     pub(super) fn new(pool: &str, endpoint: &str, patience: Duration, concurrency: usize) -> Self {
         let labels = [("pool", pool.to_owned()), ("endpoint", endpoint.to_owned())];
         let places = if patience.is_zero() { 0 } else { (concurrency / WATCHED_OF).clamp(1, WATCHED_MAX) };
-        Self {
-            patience,
-            places: Arc::new(Semaphore::new(places)),
-            seconds: histogram!(WIRE_LATE_SECONDS, &labels),
-        }
+        let places = Arc::new(Semaphore::new(places));
+        Self { patience, places, seconds: histogram!(WIRE_LATE_SECONDS, &labels) }
     }
 
     /// Keeps waiting for an answer after its deadline, unless there is no callback, too many are awaited, or

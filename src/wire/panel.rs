@@ -12,7 +12,6 @@ pub struct PanelRules {
     pub simulate_only: bool,
 }
 
-/// The number of all endpoints, and of ejected ones.
 #[derive(Debug)]
 pub(super) struct Panel(Mutex<PanelCount>);
 
@@ -47,7 +46,6 @@ impl Panel {
         count.ejected -= u64::from(ejected);
     }
 
-    /// Ejects an endpoint, if there is room.
     pub(super) fn eject(&self) -> bool {
         let mut count = self.0.lock();
         let percent = u64::from(count.rules.max_ejected_percent);

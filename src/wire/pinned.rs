@@ -20,15 +20,11 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 /// A sentence when TLS cannot be set up.
 pub fn connector(chains: &[Vec<u8>]) -> Result<HttpsConnector<HttpConnector>, String> {
     let known = chains.iter().filter_map(|chain| CertificateDer::from_pem_slice(chain).ok()).collect();
-    let config = verified(public_roots(), known)?.with_no_client_auth();
+    let tls = verified(public_roots(), known)?.with_no_client_auth();
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
     // Detects a connection that was silently dropped on its way.
     tcp.set_keepalive(Some(KEEPALIVE));
     tcp.enforce_http(false);
-    Ok(HttpsConnectorBuilder::new()
-        .with_tls_config(config)
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(tcp))
+    Ok(HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(tcp))
 }

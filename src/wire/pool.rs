@@ -108,22 +108,11 @@ impl Pool {
     ) -> Result<Self, String> {
         let tls = tls::config(public_roots, rules.identity.as_deref(), rules.extra_roots.as_deref())?;
         let addresses = Arc::new(AddressRules::new(&rules.allow_addresses)?);
-        let connector = Connector::new(
-            tls,
-            rules.http2,
-            Arc::clone(&addresses),
-            rules.connect_timeout,
-            counter!(WIRE_CONNECTIONS, "pool" => name.to_owned()),
-        );
-        Ok(Self(Arc::new(PoolInner {
-            name: name.to_owned(),
-            panel: Arc::clone(panel),
-            addresses,
-            connector,
-            clients: ThreadLocal::new(),
-            rules,
-            requests: counter!(WIRE_REQUESTS, "pool" => name.to_owned()),
-        })))
+        let made = counter!(WIRE_CONNECTIONS, "pool" => name.to_owned());
+        let requests = counter!(WIRE_REQUESTS, "pool" => name.to_owned());
+        let connector = Connector::new(tls, rules.http2, Arc::clone(&addresses), rules.connect_timeout, made);
+        let (name, panel, clients) = (name.to_owned(), Arc::clone(panel), ThreadLocal::new());
+        Ok(Self(Arc::new(PoolInner { name, panel, addresses, connector, clients, rules, requests })))
     }
 
     /// The address in a URL without a host name, if the rules forbid it.
@@ -133,9 +122,6 @@ impl Pool {
 
     /// Connects as a call would, through name resolution, TCP and TLS, within the connect timeout, and closes
     /// the connection without a request.
-    ///
-    /// # Errors
-    /// Why no connection could be made.
     pub async fn reach(&self, url: &str) -> Result<(), CallError> {
         let uri = url.parse().map_err(|_| CallError::BadUrl)?;
         // The connector is always ready.
@@ -157,7 +143,6 @@ impl Pool {
         &self.0.name
     }
 
-    /// Builds the request of a call, which every attempt sends.
     pub(super) fn prepare(&self, call: Call) -> Result<PreparedCall, CallError> {
         let uri = Uri::try_from(call.url).map_err(|_| CallError::BadUrl)?;
         let authority = uri.authority().ok_or(CallError::BadUrl)?;
@@ -180,7 +165,7 @@ impl Pool {
         *request.method_mut() = call.method;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        Ok(PreparedCall { request, secure })
+        Ok(PreparedCall { request, secure, idempotent: call.idempotent })
     }
 
     fn clients(&self) -> Clients {
@@ -233,16 +218,12 @@ impl Pool {
         let body = timeout_at(deadline, body::whole(body, &mut head.headers, most))
             .await
             .map_err(|_| FailedAttempt::sent(CallError::TimedOut { during: Phase::Body }))??;
-        let took = Phases {
-            connect: connected_at - begun,
-            wait: answered_at - connected_at,
-            read: answered_at.elapsed(),
-        };
+        let (wait, read) = (answered_at - connected_at, answered_at.elapsed());
+        let took = Phases { connect: connected_at - begun, wait, read };
         Ok(CallReply { status: head.status, headers: head.headers, body, sent: 1, took })
     }
 }
 
-/// Reads an answer after its deadline.
 async fn late_reply(answer: ResponseFuture, most: usize) -> Result<CallReply, CallError> {
     let response = answer.await.map_err(|error| FailedAttempt::of_request(&error).error)?;
     let (mut head, body) = response.into_parts();
@@ -274,4 +255,5 @@ fn client(rules: &PoolRules, connector: Connector, http2_only: bool) -> HttpClie
 pub(super) struct PreparedCall {
     request: Request<Full<Bytes>>,
     secure: bool,
+    pub(super) idempotent: bool,
 }

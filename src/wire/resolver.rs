@@ -45,7 +45,6 @@ impl Service<Name> for GuardedResolver {
     }
 }
 
-/// The addresses of `host` that may be connected to.
 fn passed(
     rules: &AddressRules,
     host: &str,

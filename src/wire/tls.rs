@@ -8,9 +8,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use super::verifier::verified;
 
 /// A TLS configuration that trusts the public CAs and `roots` (PEM), for other HTTP clients.
-///
-/// # Errors
-/// The fault of the roots.
 pub fn trusting(roots: Option<&[u8]>) -> Result<ClientConfig, String> {
     config(&public_roots(), None, roots)
 }
@@ -41,7 +38,6 @@ pub(super) fn config(
         .map_err(|error| format!("the client certificate and its key cannot be used: {error}"))
 }
 
-/// Parses the certificates of a PEM text; at least one is required.
 fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     match found {

@@ -95,16 +95,12 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether a certificate is one that may issue others.
 fn is_authority(certificate: &CertificateDer<'_>) -> bool {
     let read = Certificate::from_der(certificate);
-    let constraints =
-        read.ok().and_then(|read| read.tbs_certificate.get::<BasicConstraints>().ok().flatten());
+    let constraints = read.ok().and_then(|it| it.tbs_certificate.get::<BasicConstraints>().ok().flatten());
     constraints.is_some_and(|(_, constraints)| constraints.ca)
 }
 
-/// Whether a certificate names itself as its issuer.
 fn is_self_signed(certificate: &CertificateDer<'_>) -> bool {
-    Certificate::from_der(certificate)
-        .is_ok_and(|read| read.tbs_certificate.subject == read.tbs_certificate.issuer)
+    Certificate::from_der(certificate).is_ok_and(|it| it.tbs_certificate.subject == it.tbs_certificate.issuer)
 }

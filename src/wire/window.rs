@@ -14,7 +14,6 @@ pub(super) struct CallTally {
 }
 
 impl CallTally {
-    /// Whether at least `percent` of the calls failed.
     pub(super) fn failed_percent(self, percent: u8) -> bool {
         u64::from(self.failed) * 100 >= u64::from(self.calls) * u64::from(percent)
     }
@@ -24,7 +23,6 @@ impl CallTally {
 pub(super) struct CallWindow {
     slice: Duration,
     slices: [CallTally; SLICES],
-    /// Start of slice 0: the first call.
     origin: Option<Instant>,
     /// Number of the newest slice, relative to the origin.
     newest: u128,
@@ -44,7 +42,6 @@ impl CallWindow {
         slice.failed += u32::from(!ok);
     }
 
-    /// The counts of the window that ends now.
     pub(super) fn tally(&self, now: Instant) -> CallTally {
         let mut window = self.clone();
         let number = window.number(now);

@@ -84,7 +84,6 @@ table! {
         ca_file: Option<PathBuf> = file,
     }
 
-    /// The place of a secret, as declared.
     #[derive(Debug)]
     struct DeclaredSecret {
         /// In a file.
@@ -159,7 +158,6 @@ fn server(text: String) -> CheckedValue<MailServer> {
     host_and_port().ok_or_else(|| vec![format!("{SERVER}, got `{text}`")])
 }
 
-/// `None` if neither server, sender nor recipient is set.
 fn mail(mail: MailSettings) -> CheckedValue<Option<MailSettings>> {
     let is_none = mail.server.host.is_empty() && mail.from.is_empty() && mail.to.is_empty();
     Ok(Some(mail).filter(|_| !is_none))

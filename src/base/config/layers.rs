@@ -12,7 +12,6 @@ use crate::declaration::{Fault, Source, parent};
 /// `config/default.toml`, built in.
 pub const DEFAULTS: &str = include_str!("../../../config/default.toml");
 
-/// Path of the defaults in the repository, for faults.
 const DEFAULTS_FILE: &str = "config/default.toml";
 
 const PREFIX: &str = "OFFERD__";
@@ -27,7 +26,6 @@ pub(super) struct Layers {
     pub(super) misnamed: Vec<Fault>,
 }
 
-/// The place of every key.
 #[derive(Clone, Default)]
 pub(super) struct KeySources {
     pub(super) defaults: Source,
@@ -56,7 +54,9 @@ impl Layers {
         let variables = ours.keys().filter_map(|name| Some((key_of(name)?, name.clone()))).collect();
         let mut places = KeySources { defaults, file: source, variables };
         let misnamed = places.misnamed(ours.keys());
-        ours.retain(|name, _| name.starts_with(PREFIX) && !is_among(name, &misnamed));
+        let is_misnamed =
+            |name: &str| misnamed.iter().any(|fault| fault.file.as_deref() == Some(Path::new(name)));
+        ours.retain(|name, _| name.starts_with(PREFIX) && !is_misnamed(name));
         places.variables.retain(|_, name| ours.contains_key(name));
 
         let mut builder = Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
@@ -107,7 +107,6 @@ impl Layers {
     }
 }
 
-/// The number or boolean that a text spells, if any.
 fn figure(text: &str) -> Option<toml::Value> {
     let truth = || text.to_ascii_lowercase().parse().map(toml::Value::Boolean);
     let number = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(toml::Value::Float);
@@ -133,10 +132,6 @@ fn variable(key: &str) -> String {
 /// A name with each run of underscores as one.
 fn with_single_underscores(name: &str) -> String {
     name.to_uppercase().split('_').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
-}
-
-fn is_among(name: &str, misnamed: &[Fault]) -> bool {
-    misnamed.iter().any(|fault| fault.file.as_deref() == Some(Path::new(name)))
 }
 
 /// The variables with one of our prefixes. Other variables may have any name and value.
@@ -193,7 +188,6 @@ impl KeySources {
         names.filter_map(fault).collect()
     }
 
-    /// Whether there is a value at a key, rather than a table.
     fn is_value(&self, key: &str) -> bool {
         let tables = [Some(&self.defaults), self.file.as_ref()].into_iter().flatten().map(Source::table);
         let mut in_tables =

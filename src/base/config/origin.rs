@@ -44,7 +44,6 @@ pub(super) fn parse(text: &str) -> Result<String, &'static str> {
     Ok(port.map_or_else(|| format!("{scheme}://{host}"), |port: u16| format!("{scheme}://{host}:{port}")))
 }
 
-/// A host as browsers send it: addresses in canonical form.
 fn as_sent(host: String) -> Result<String, &'static str> {
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         return Ok(address.parse().map_or(host, |address| format!("[{}]", short(address))));
@@ -53,9 +52,7 @@ fn as_sent(host: String) -> Result<String, &'static str> {
     if parts.last().is_none_or(|last| number(last).is_none()) {
         return Ok(host);
     }
-    ipv4(&parts)
-        .map(|address| address.to_string())
-        .ok_or(": that is not an IPv4 address, such as `192.0.2.1`")
+    ipv4(&parts).map(|ip| ip.to_string()).ok_or(": that is not an IPv4 address, such as `192.0.2.1`")
 }
 
 /// IPv6 as browsers write it: no part in IPv4 notation.

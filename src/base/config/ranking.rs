@@ -84,11 +84,7 @@ impl RankingSettings {
     /// `known` are the companies with tokens.
     pub fn without_token(&self, known: &BTreeSet<String>) -> Vec<String> {
         let named = self.named.iter().flat_map(|(name, ranking)| {
-            ranking
-                .companies
-                .iter()
-                .filter(|company| !known.contains(*company))
-                .map(move |company| (name, company))
+            ranking.companies.iter().filter(|one| !known.contains(*one)).map(move |one| (name, one))
         });
         let sentence = |(name, company): (&String, &String)| {
             format!(
@@ -154,7 +150,6 @@ impl NamedRanking {
     }
 }
 
-/// A company must not be named by two rankings.
 fn named_twice(named: &BTreeMap<String, NamedRanking>, rules: &mut CrossKeyChecks<'_>) {
     let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
     for (name, ranking) in named {

@@ -9,10 +9,8 @@ use super::settings::Settings;
 use super::values::CENTURY;
 use crate::declaration::{HumanDuration, outside};
 
-/// Checks keys against each other and collects the faults.
 pub(super) struct CrossKeyChecks<'a> {
     defaults: BTreeSet<&'a str>,
-    /// Keys with faults of their own, which have stand-ins.
     faulty: BTreeSet<String>,
     found: Vec<(String, String)>,
 }
@@ -63,11 +61,10 @@ impl Settings {
     /// Checks the keys against each other; `found` has the faults of single keys.
     pub(super) fn fit(mut self, found: &mut Vec<(String, String)>) -> Self {
         let is_default = |(_, _, source): &&(String, String, String)| source == "default";
-        let mut rules = CrossKeyChecks {
-            defaults: self.origin.described.iter().filter(is_default).map(|(key, ..)| key.as_str()).collect(),
-            faulty: found.iter().map(|(key, _)| key.clone()).collect(),
-            found: Vec::new(),
-        };
+        let defaults =
+            self.origin.described.iter().filter(is_default).map(|(key, ..)| key.as_str()).collect();
+        let faulty = found.iter().map(|(key, _)| key.clone()).collect();
+        let mut rules = CrossKeyChecks { defaults, faulty, found: Vec::new() };
         self.listeners(&mut rules);
         for (key, tls) in [
             ("api.tls", &self.api.tls),
@@ -128,7 +125,6 @@ impl Settings {
 }
 
 impl LimitSettings {
-    /// The limit must have room for the largest single body.
     fn fit(&self, least: usize, rules: &mut CrossKeyChecks<'_>) {
         const MOST: usize = 1 << 40;
         rules.within("limits.body_bytes", [least, MOST], self.body_bytes);
@@ -145,14 +141,9 @@ impl MatchingSettings {
         let keys = ["matching.submit_wait", DEADLINE];
         rules.beside(submit_wait <= deadline, keys, "at most", [submit_wait, deadline].map(HumanDuration));
         // The default fits any deadline: at most half of the deadline is reserved.
-        let (key, most) = ("matching.second_look_reserve", deadline / 2);
-        let fits = second_look_reserve <= most || rules.defaults.contains(key);
-        rules.beside(
-            fits,
-            [key, DEADLINE],
-            "at most half of",
-            [second_look_reserve, most].map(HumanDuration),
-        );
+        let (key, max) = ("matching.second_look_reserve", deadline / 2);
+        let fits = second_look_reserve <= max || rules.defaults.contains(key);
+        rules.beside(fits, [key, DEADLINE], "at most half of", [second_look_reserve, max].map(HumanDuration));
         let keys = ["matching.response_margin", "matching.least_budget", DEADLINE];
         rules.want(response_margin + least_budget <= deadline, &keys, || {
             format!("and `{}` together must fit into `{DEADLINE}`, or no partner is asked", keys[1])

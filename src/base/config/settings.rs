@@ -86,9 +86,6 @@ impl Settings {
     }
 
     /// Loads the settings of this process: defaults, `file` if any, environment.
-    ///
-    /// # Errors
-    /// Every fault.
     pub fn load(file: Option<&Path>) -> Result<Self, Vec<Fault>> {
         whole(Self::inspect(file))
     }
@@ -114,9 +111,6 @@ impl Settings {
     }
 
     /// Reads the settings from a file, as path and text, and environment variables.
-    ///
-    /// # Errors
-    /// Every fault.
     pub fn from_layers(
         file: Option<(&Path, &str)>,
         environment: impl IntoIterator<Item = (String, String)>,

@@ -34,8 +34,7 @@ impl From<OneOrMany> for Vec<String> {
         match names {
             OneOrMany::One(names) => {
                 let names = names.trim();
-                let names =
-                    names.strip_prefix('[').and_then(|names| names.strip_suffix(']')).unwrap_or(names);
+                let names = names.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or(names);
                 let names = names.split(',').map(|name| name.trim().trim_matches(['"', '\'']));
                 names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
             }
@@ -65,8 +64,7 @@ pub(super) fn origins(wanted: &'static str) -> impl Fn(OneOrMany) -> CheckedValu
 /// Like [`origins`], or `*` for all of them.
 pub(super) fn origins_or_any(wanted: &'static str) -> impl Fn(OneOrMany) -> CheckedValue<Vec<String>> {
     move |names| {
-        let (any, named): (Vec<String>, Vec<String>) =
-            Vec::from(names).into_iter().partition(|name| name == "*");
+        let (any, named): (Vec<_>, Vec<_>) = Vec::from(names).into_iter().partition(|name| name == "*");
         Ok([any, origins(wanted)(OneOrMany::Many(named))?].concat())
     }
 }
@@ -75,7 +73,6 @@ pub(super) fn any_span(span: HumanDuration) -> CheckedValue<Duration> {
     Ok(span.0)
 }
 
-/// A text; `None` if it is empty.
 pub(super) fn given(text: String) -> CheckedValue<Option<String>> {
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
@@ -88,7 +85,6 @@ pub(super) fn path(text: String) -> CheckedValue<PathBuf> {
     file(text)?.ok_or_else(|| vec!["must not be empty".to_owned()])
 }
 
-/// A base URL; `None` for an empty text.
 pub(super) fn url(text: String) -> CheckedValue<Option<String>> {
     let Some(text) = given(text)? else { return Ok(None) };
     let faults = web_address::faults(&text).into_iter();
@@ -96,7 +92,6 @@ pub(super) fn url(text: String) -> CheckedValue<Option<String>> {
     unless(faults, Some(text))
 }
 
-/// The address of a listener.
 pub(super) fn address(text: String) -> CheckedValue<SocketAddr> {
     let wanted = "must be an address with a port, such as `127.0.0.1:8080`";
     text.parse().map_err(|_| vec![format!("{wanted}, got `{text}`")])
@@ -134,7 +129,6 @@ pub(super) fn colour_on(ground: Colour) -> impl Fn(String) -> CheckedValue<Colou
     }
 }
 
-/// Like [`colour_on`], or `None` for an empty text.
 pub(super) fn colour_if_any(ground: Colour) -> impl Fn(String) -> CheckedValue<Option<Colour>> {
     move |text| given(text)?.map(colour_on(ground)).transpose()
 }

@@ -23,15 +23,13 @@ pub(super) const FIRST: usize = 32;
 const SLOW_START_ENDS: f64 = 0.75;
 const SLOW_START_AGAIN: f64 = 0.25;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Limit {
     target: Duration,
     most: f64,
-    /// The limit, between [`LEAST`] and `most`.
     now: f64,
     slow_start: bool,
     window: LimitWindow,
-    /// The queueing time of the last window.
     pub(super) queueing: Duration,
 }
 
@@ -46,14 +44,7 @@ struct LimitWindow {
 impl Limit {
     pub(super) fn new(target: Duration, most: usize) -> Self {
         let most = most.max(1) as f64;
-        Self {
-            target,
-            most,
-            now: (FIRST as f64).min(most),
-            slow_start: true,
-            window: LimitWindow::default(),
-            queueing: Duration::ZERO,
-        }
+        Self { target, most, now: (FIRST as f64).min(most), slow_start: true, ..Self::default() }
     }
 
     pub(super) fn get(&self) -> usize {

@@ -24,7 +24,7 @@ use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
 use self::queue::Waiter;
-use self::shedder::{AdmittedWindow, Shedder};
+use self::shedder::Shedder;
 use crate::telemetry::metrics::{
     NEW_WORK_IN_FLIGHT, NEW_WORK_LIMIT, NEW_WORK_QUEUEING, NEW_WORK_WAIT_SECONDS, NEW_WORK_WAITING,
 };
@@ -53,9 +53,6 @@ pub enum Shed {
     Displaced,
 }
 
-/// How long a commit may just have waited for the disk; `None` while the disk does not answer.
-type DiskWait = dyn Fn() -> Option<Duration> + Send + Sync;
-
 /// Admits new work. Cheap to clone.
 #[derive(Clone)]
 pub struct LoadShedder(Arc<ShedderInner>);
@@ -64,7 +61,7 @@ struct ShedderInner {
     rules: ShedderRules,
     begun: Instant,
     shedder: Mutex<Shedder<oneshot::Sender<Permit>>>,
-    disk_wait: Box<DiskWait>,
+    disk_wait: Box<dyn Fn() -> Option<Duration> + Send + Sync>,
     figures: ShedderMetrics,
 }
 
@@ -82,39 +79,34 @@ pub struct Permit(Option<HeldPermit>);
 
 struct HeldPermit {
     by: Arc<ShedderInner>,
-    entry: AdmittedWindow,
+    window: u64,
     /// When its time starts to count.
     begun: Instant,
     paused: bool,
 }
 
-/// A waiter in the queue, which leaves it on drop.
 struct QueuePlace<'a> {
     inner: &'a ShedderInner,
     waiter: Waiter,
 }
 
 impl LoadShedder {
-    /// A load shedder. Time spent on the disk is not queueing: `disk_wait` returns how long a commit may just
+    /// A load shedder. Time spent on the disk is not queueing: `on_disk` returns how long a commit may just
     /// have waited for it, or `None` while the disk does not answer. In that case requests are admitted
     /// without waiting, and refused further on by the code that knows the reason.
-    pub fn new(
-        rules: ShedderRules,
-        disk_wait: impl Fn() -> Option<Duration> + Send + Sync + 'static,
-    ) -> Self {
-        let figures = ShedderMetrics {
-            limit: gauge!(NEW_WORK_LIMIT),
-            in_flight: gauge!(NEW_WORK_IN_FLIGHT),
-            waiting: gauge!(NEW_WORK_WAITING),
-            queueing: gauge!(NEW_WORK_QUEUEING),
-            waited: histogram!(NEW_WORK_WAIT_SECONDS),
-        };
+    pub fn new(rules: ShedderRules, on_disk: impl Fn() -> Option<Duration> + Send + Sync + 'static) -> Self {
         Self(Arc::new(ShedderInner {
             rules,
             begun: Instant::now(),
             shedder: Mutex::new(Shedder::new(rules)),
-            disk_wait: Box::new(disk_wait),
-            figures,
+            disk_wait: Box::new(on_disk),
+            figures: ShedderMetrics {
+                limit: gauge!(NEW_WORK_LIMIT),
+                in_flight: gauge!(NEW_WORK_IN_FLIGHT),
+                waiting: gauge!(NEW_WORK_WAITING),
+                queueing: gauge!(NEW_WORK_QUEUEING),
+                waited: histogram!(NEW_WORK_WAIT_SECONDS),
+            },
         }))
     }
 
@@ -134,23 +126,19 @@ impl LoadShedder {
     }
 
     /// Waits for admission. Dropping the future leaves the queue.
-    ///
-    /// # Errors
-    /// [`Shed`].
     pub async fn permit(&self, company: Uuid) -> Result<Permit, Shed> {
         let inner = &self.0;
         let (granted, awaited) = oneshot::channel();
         let waiter = {
             let mut shedder = inner.shedder.lock();
-            let entry = shedder.enter();
-            if let Some(entry) = entry {
+            if let Some(window) = shedder.enter() {
                 inner.show(&shedder);
-                return Ok(Permit::new(inner, entry));
+                return Ok(Permit::new(inner, window));
             }
             if (inner.disk_wait)().is_none() {
                 return Ok(Permit::new(inner, shedder.enter_anyway()));
             }
-            let waiter = shedder.wait(company, inner.now(), granted).ok_or(Shed::Full)?;
+            let waiter = shedder.wait(company, inner.begun.elapsed(), granted).ok_or(Shed::Full)?;
             inner.show(&shedder);
             waiter
         };
@@ -164,10 +152,6 @@ impl LoadShedder {
 }
 
 impl ShedderInner {
-    fn now(&self) -> Duration {
-        self.begun.elapsed()
-    }
-
     fn show(&self, shedder: &Shedder<oneshot::Sender<Permit>>) {
         self.figures.limit.set(shedder.limit() as f64);
         self.figures.in_flight.set(shedder.in_flight as f64);
@@ -177,18 +161,14 @@ impl ShedderInner {
 
     /// Changes the work in flight and admits waiters as the limit allows.
     fn change(self: &Arc<Self>, change: impl FnOnce(&mut Shedder<oneshot::Sender<Permit>>)) {
-        let mut let_in = Vec::new();
-        {
-            let mut shedder = self.shedder.lock();
-            change(&mut shedder);
-            while let Some(next) = shedder.next(self.now()) {
-                let_in.push(next);
-            }
-            self.show(&shedder);
-        }
-        for (granted, entry) in let_in {
+        let mut shedder = self.shedder.lock();
+        change(&mut shedder);
+        let let_in: Vec<_> = std::iter::from_fn(|| shedder.next(self.begun.elapsed())).collect();
+        self.show(&shedder);
+        drop(shedder);
+        for (granted, window) in let_in {
             // A waiter that has left returns the permit here.
-            let _ = granted.send(Permit::new(self, entry));
+            let _ = granted.send(Permit::new(self, window));
         }
     }
 }
@@ -203,17 +183,17 @@ impl Drop for QueuePlace<'_> {
 }
 
 impl Permit {
-    fn new(by: &Arc<ShedderInner>, entry: AdmittedWindow) -> Self {
-        Self(Some(HeldPermit { by: Arc::clone(by), entry, begun: Instant::now(), paused: false }))
+    fn new(by: &Arc<ShedderInner>, window: u64) -> Self {
+        Self(Some(HeldPermit { by: Arc::clone(by), window, begun: Instant::now(), paused: false }))
     }
 
     /// Ends the work after its writes are acknowledged: its time counts, and the next waiter is admitted.
     pub fn acknowledged(mut self) {
-        let Some(HeldPermit { by, entry, begun, paused: false }) = self.0.take() else { return };
+        let Some(HeldPermit { by, window, begun, paused: false }) = self.0.take() else { return };
         let took = begun.elapsed();
         let disk = (by.disk_wait)();
         by.change(|shedder| match disk {
-            Some(disk) => shedder.acknowledged(entry, took.saturating_sub(disk)),
+            Some(disk) => shedder.acknowledged(window, took.saturating_sub(disk)),
             None => shedder.leave_off(),
         });
     }
@@ -231,7 +211,7 @@ impl Permit {
         if let Some(held) = self.0.as_mut().filter(|held| held.paused) {
             held.paused = false;
             held.begun = Instant::now();
-            held.entry = held.by.shedder.lock().enter_anyway();
+            held.window = held.by.shedder.lock().enter_anyway();
         }
     }
 }

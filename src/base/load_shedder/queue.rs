@@ -29,7 +29,6 @@ pub(super) struct Waiter {
     nth: u64,
 }
 
-/// The pace of the queue while it is not empty.
 #[derive(Debug, Default)]
 struct QueuePace {
     begun: Duration,
@@ -40,15 +39,8 @@ struct QueuePace {
 
 impl<T> AdmissionQueue<T> {
     pub(super) fn new(most: usize, longest_wait: Duration) -> Self {
-        Self {
-            most,
-            longest_wait,
-            waiting: HashMap::new(),
-            turns: VecDeque::new(),
-            length: 0,
-            next: 0,
-            pace: QueuePace::default(),
-        }
+        let (waiting, turns, pace) = Default::default();
+        Self { most, longest_wait, waiting, turns, length: 0, next: 0, pace }
     }
 
     /// Whether another waiter would exceed the length or the time bound. The time bound is at least `least`.
@@ -94,14 +86,12 @@ impl<T> AdmissionQueue<T> {
         Some(ticket)
     }
 
-    /// Removes the last waiter of the company with the most.
     pub(super) fn displace(&mut self) -> Option<T> {
         let (&company, waiting) = self.waiting.iter().max_by_key(|(_, waiting)| waiting.len())?;
         let &(nth, _) = waiting.back()?;
         self.remove(Waiter { company, nth })
     }
 
-    /// Removes a waiter; `None` if it has left already.
     pub(super) fn remove(&mut self, Waiter { company, nth }: Waiter) -> Option<T> {
         let waiting = self.waiting.get_mut(&company)?;
         let position = waiting.binary_search_by_key(&nth, |(nth, _)| *nth).ok()?;

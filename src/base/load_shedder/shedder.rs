@@ -1,5 +1,4 @@
-//! The decisions: whether a request is admitted, waits or is refused, by the [`Limit`] and the [`AdmissionQueue`]. Has
-//! no clock: the caller passes the time.
+//! Decides whether a request is admitted, waits or is refused, by the [`Limit`] and the [`AdmissionQueue`].
 
 use std::time::Duration;
 
@@ -9,7 +8,6 @@ use super::ShedderRules;
 use super::limit::Limit;
 use super::queue::{AdmissionQueue, Waiter};
 
-/// The work in flight, and the waiters with their tickets.
 #[derive(Debug)]
 pub(super) struct Shedder<T> {
     limit: Limit,
@@ -17,19 +15,10 @@ pub(super) struct Shedder<T> {
     queue: AdmissionQueue<T>,
 }
 
-/// The window in which work was admitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct AdmittedWindow {
-    window: u64,
-}
-
 impl<T> Shedder<T> {
     pub(super) fn new(rules: ShedderRules) -> Self {
-        Self {
-            limit: Limit::new(rules.queueing_target, rules.most),
-            in_flight: 0,
-            queue: AdmissionQueue::new(rules.queue, rules.queue_wait),
-        }
+        let limit = Limit::new(rules.queueing_target, rules.most);
+        Self { limit, in_flight: 0, queue: AdmissionQueue::new(rules.queue, rules.queue_wait) }
     }
 
     pub(super) fn limit(&self) -> usize {
@@ -45,20 +34,21 @@ impl<T> Shedder<T> {
         if self.in_flight == 0 { Duration::ZERO } else { self.limit.queueing }
     }
 
-    pub(super) fn enter(&mut self) -> Option<AdmittedWindow> {
+    /// Admits work within the limit. Returns the window of the limit, for [`acknowledged`](Self::acknowledged).
+    pub(super) fn enter(&mut self) -> Option<u64> {
         if self.in_flight >= self.limit.get() {
             return None;
         }
-        let entry = self.enter_anyway();
+        let window = self.enter_anyway();
         if self.in_flight == self.limit.get() {
             self.limit.reached();
         }
-        Some(entry)
+        Some(window)
     }
 
-    pub(super) fn enter_anyway(&mut self) -> AdmittedWindow {
+    pub(super) fn enter_anyway(&mut self) -> u64 {
         self.in_flight += 1;
-        AdmittedWindow { window: self.limit.window() }
+        self.limit.window()
     }
 
     /// Whether the queue is full. At least as many may wait as may be in flight.
@@ -66,7 +56,6 @@ impl<T> Shedder<T> {
         self.in_flight >= self.limit.get() && self.queue.is_full(self.limit.get())
     }
 
-    /// Whether a new request of a company is refused.
     pub(super) fn refuses(&self, company: Uuid) -> bool {
         self.is_full() && self.queue.has_its_share(company)
     }
@@ -87,29 +76,20 @@ impl<T> Shedder<T> {
         self.queue.remove(waiter).is_some()
     }
 
-    /// Ends work without learning from its time.
     pub(super) fn leave_off(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 
-    /// Ends acknowledged work, with its queueing time.
-    pub(super) fn acknowledged(&mut self, entry: AdmittedWindow, queueing: Duration) {
+    pub(super) fn acknowledged(&mut self, window: u64, queueing: Duration) {
         self.leave_off();
-        self.limit.acknowledged(entry.window, queueing);
+        self.limit.acknowledged(window, queueing);
     }
 
-    /// Admits the next waiter, if the limit allows.
-    pub(super) fn next(&mut self, now: Duration) -> Option<(T, AdmittedWindow)> {
+    pub(super) fn next(&mut self, now: Duration) -> Option<(T, u64)> {
         if self.queue.length == 0 {
             return None;
         }
-        let entry = self.enter()?;
-        match self.queue.pop(now) {
-            Some(ticket) => Some((ticket, entry)),
-            None => {
-                self.leave_off();
-                None
-            }
-        }
+        let window = self.enter()?;
+        Some((self.queue.pop(now)?, window))
     }
 }

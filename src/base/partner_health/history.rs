@@ -9,10 +9,8 @@ use super::judgement::{CountedPeriod, Judgement, judge};
 /// Length of a step of the last half hour.
 const STEP: Duration = Duration::from_secs(10);
 
-/// How long steps are kept.
 const STEPS_KEPT: Duration = Duration::from_secs(30 * 60);
 
-/// Shortest span of "now".
 const NOW: Duration = Duration::from_secs(60);
 
 /// Asks to which "now" is extended, if there are steps.
@@ -119,7 +117,6 @@ impl AskHistory {
         judge(&now, &lately, &usual, self.silences)
     }
 
-    /// Moves steps that are too old into the decaying sum.
     fn fade(&mut self, step: u64) {
         let kept = STEPS_KEPT.as_secs() / STEP.as_secs();
         while let Some((old, counts)) = self.steps.front().copied() {

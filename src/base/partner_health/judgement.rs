@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::health::Health;
 use super::history::{AskEnding, EndingCounts};
-use super::tail::at_least;
 
 /// Probability that one look misjudges a partner in its usual state.
 const SELDOM: f64 = 1e-6;
@@ -14,7 +14,6 @@ const SELDOM: f64 = 1e-6;
 /// Prior share of asks that fail or time out.
 const USUAL: f64 = 0.02;
 
-/// Weight of the prior, in asks.
 const USUAL_OF: f64 = 50.0;
 
 /// The share of asks that is always too much, and the asks required for it.
@@ -87,7 +86,6 @@ pub(super) fn judge(
     Judgement { health: health.unwrap_or(Health::Healthy), cause }
 }
 
-/// The share of asks with one ending, now and lately.
 struct EndingShares {
     now: EndingShare,
     lately: EndingShare,
@@ -150,7 +148,6 @@ fn shrunk(seen: f64, of: f64) -> f64 {
     (seen + USUAL * USUAL_OF) / (of + USUAL_OF)
 }
 
-/// The number of additional timeouts, in words.
 fn late(timed_out: &EndingShare) -> String {
     match timed_out.seen.round() {
         0.0 => String::new(),
@@ -191,4 +188,25 @@ fn declines_more(lately: &CountedPeriod, usual: &EndingCounts) -> Option<(Health
         EndingShare { seen: counts.of(AskEnding::Declined), of: counts.answers(), usual, long: *long };
     let more = declined.share() - declined.usual >= DECLINES_MORE && declined.is_unusual();
     more.then(|| (Health::DecliningMore, declined.words("answers held no offers")))
+}
+
+/// The probability of `seen` or more out of `of`, each with probability `share` (upper binomial tail).
+fn at_least(seen: u64, of: u64, share: f64) -> f64 {
+    let beyond = |before: u64| Binomial::new(share, of).map_or(1.0, |all| all.sf(before));
+    seen.checked_sub(1).map_or(1.0, beyond)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_tail_of_the_binomial() {
+        let near = |found: f64, wanted: f64| (found / wanted - 1.0).abs() < 1e-6;
+        assert!(near(at_least(1, 1, 0.25), 0.25));
+        assert!(near(at_least(2, 3, 0.5), 0.5));
+        assert!(near(at_least(5, 20, 0.005), 4.5511019e-08), "{}", at_least(5, 20, 0.005));
+        assert!(near(at_least(3000, 6000, 0.5), 0.5051501), "{}", at_least(3000, 6000, 0.5));
+        assert_eq!((at_least(0, 9, 0.1), at_least(3, 2, 0.1), at_least(1, 9, 0.0)), (1.0, 0.0, 0.0));
+    }
 }

@@ -8,7 +8,7 @@
 //! - "Usual" is everything before the half hour and, while that is little, all asks before those ten minutes.
 //!
 //! A share of asks is more than usual if a partner in its usual state would show it once in a million looks
-//! (the tail of a binomial, `tail`), and only if it matters. So a rare error is ignored, and a partner that
+//! (the tail of a binomial), and only if it matters. So a rare error is ignored, and a partner that
 //! always errs a little is healthy. When a partner begins to fail half of its asks, eight asks suffice.
 //!
 //! Pure: no clock, no metrics, no partner names. The caller passes times, relative to any start.
@@ -16,7 +16,6 @@
 mod health;
 mod history;
 mod judgement;
-mod tail;
 #[cfg(test)]
 mod tests;
 

@@ -25,7 +25,6 @@ struct Series {
 pub struct Distribution {
     /// The bound and count of each bucket, in ascending order; the last bound is infinite.
     pub(super) buckets: Vec<(f64, f64)>,
-    /// The sum of all values.
     pub(super) sum: f64,
 }
 
@@ -78,9 +77,7 @@ impl MetricsSnapshot {
 
     fn of(&self, name: &str, labels: &[(&str, &str)]) -> impl Iterator<Item = &Series> {
         let series = self.0.get(name).map(Vec::as_slice).unwrap_or_default();
-        series
-            .iter()
-            .filter(move |series| labels.iter().all(|(label, value)| series.label(label) == Some(value)))
+        series.iter().filter(move |one| labels.iter().all(|(label, value)| one.label(label) == Some(value)))
     }
 }
 

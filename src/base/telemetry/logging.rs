@@ -32,9 +32,6 @@ pub const AUDIT: &str = "audit";
 const TOLD_BY_US: [(&str, &str); 2] = [("tokio_postgres", "warn"), ("deadpool", "error")];
 
 /// Checks that a filter can be parsed.
-///
-/// # Errors
-/// The fault of the filter.
 pub fn check(filter: &str) -> Result<(), String> {
     EnvFilter::builder().parse(filter).map(drop).map_err(|error| error.to_string())
 }
@@ -48,9 +45,6 @@ pub struct Filter {
 
 impl Filter {
     /// Replaces the filter.
-    ///
-    /// # Errors
-    /// The fault of the filter.
     pub fn set(&self, filter: &str) -> Result<(), String> {
         let filter = filter_of(filter)?;
         self.handle.reload(filter).map_err(|error| error.to_string())
@@ -80,12 +74,10 @@ pub fn init(filter: &str, format: LogFormat) -> Filter {
     Filter { handle, tail }
 }
 
-/// Whether lines are coloured: on a terminal, unless `NO_COLOR` is set.
 fn coloured() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// A filter that lets audit lines pass.
 fn filter_of(text: &str) -> Result<EnvFilter, String> {
     let held = TOLD_BY_US.iter().filter(|(library, _)| !text.contains(library));
     let ours = held.map(|(library, level)| format!("{library}={level}"));
@@ -101,9 +93,6 @@ thread_local! {
 }
 
 /// Runs work whose panics are expected: catches a panic without logging it.
-///
-/// # Errors
-/// If it panicked.
 pub fn foreseen<T>(work: impl FnOnce() -> T) -> std::thread::Result<T> {
     let outer = FORESEEN.replace(true);
     let done = catch_unwind(AssertUnwindSafe(work));

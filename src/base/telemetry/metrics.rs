@@ -11,9 +11,7 @@ pub struct Metric {
     pub kind: MetricKind,
     /// Its labels, all of low cardinality.
     pub labels: &'static [&'static str],
-    /// The label values that are exported from the start.
     pub(super) values: LabelValues,
-    /// Whether it is exported as 0 from the start.
     pub(super) is_from_zero: bool,
     /// Its help text.
     pub help: &'static str,

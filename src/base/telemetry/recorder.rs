@@ -74,7 +74,6 @@ pub fn install() -> Handle {
     RECORDER.get_or_init(install).clone()
 }
 
-/// Initialises a counter as 0, for each combination of its label values.
 fn begin(name: &'static str, labels: LabelValues, chosen: Vec<Label>) {
     match labels {
         [] => metrics::counter!(name, chosen).increment(0),

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use chrono::Utc;
 use parking_lot::Mutex;
 use serde::Serialize;
 use tracing::field::{Field, Visit};
@@ -47,13 +47,8 @@ impl<S: Subscriber> Layer<S> for LogTail {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut words = EventText::default();
         event.record(&mut words);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let line = LogLine {
-            at: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
-            level: event.metadata().level().as_str(),
-            target: event.metadata().target().to_owned(),
-            text: words.text(),
-        };
+        let (about, at, text) = (event.metadata(), Utc::now().timestamp_millis(), words.text());
+        let line = LogLine { at, level: about.level().as_str(), target: about.target().to_owned(), text };
         let mut lines = self.0.lock();
         if lines.len() == LINES {
             lines.pop_front();
@@ -62,7 +57,6 @@ impl<S: Subscriber> Layer<S> for LogTail {
     }
 }
 
-/// The message and the fields of an event.
 #[derive(Default)]
 struct EventText {
     message: String,
@@ -73,11 +67,8 @@ impl EventText {
     fn text(self) -> String {
         let mut text = self.message + &self.fields;
         if text.len() > LINE_BYTES {
-            let mut end = LINE_BYTES;
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            text.truncate(end);
+            let end = (0..=LINE_BYTES).rev().find(|end| text.is_char_boundary(*end));
+            text.truncate(end.unwrap_or(0));
             text.push('…');
         }
         text

@@ -20,61 +20,43 @@ const BROKEN: u8 = 0x80;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockKind {
-    /// The master key's id and the time of the backup.
     Heading,
-    /// Records of a tree, as read.
     Records(Tree),
-    /// Changes of any trees, in order.
     Changes,
     /// The number of unreadable records of a tree, which are copied as stored.
     Broken(Tree),
-    /// Damage to the store's files.
     Damages,
-    /// The volumes and when they begin.
     Volumes,
-    /// The file of the store's keys.
     Keys,
     End,
 }
 
 impl BlockKind {
-    fn byte(self) -> u8 {
+    /// The byte in the head of a block, and the name.
+    fn row(self) -> (u8, &'static str) {
         match self {
-            Self::Heading => b'H',
-            Self::Records(tree) => tree.row().prefix,
-            Self::Changes => b'+',
-            Self::Broken(tree) => tree.row().prefix | BROKEN,
-            Self::Damages => b'!',
-            Self::Volumes => b'V',
-            Self::Keys => b'K',
-            Self::End => b'.',
+            Self::Heading => (b'H', "the heading"),
+            Self::Records(tree) => (tree.row().prefix, tree.name()),
+            Self::Changes => (b'+', "changes made meanwhile"),
+            Self::Broken(tree) => (tree.row().prefix | BROKEN, "how many records are broken"),
+            Self::Damages => (b'!', "what is damaged"),
+            Self::Volumes => (b'V', "the volumes"),
+            Self::Keys => (b'K', "the keys"),
+            Self::End => (b'.', "the end"),
         }
     }
 
     fn of_byte(byte: u8) -> Option<Self> {
-        match byte {
-            b'H' => Some(Self::Heading),
-            b'+' => Some(Self::Changes),
-            b'!' => Some(Self::Damages),
-            broken if broken & BROKEN != 0 => Tree::of_prefix(broken & !BROKEN).map(Self::Broken),
-            b'V' => Some(Self::Volumes),
-            b'K' => Some(Self::Keys),
-            b'.' => Some(Self::End),
-            prefix => Tree::of_prefix(prefix).map(Self::Records),
-        }
+        let plain = [Self::Heading, Self::Changes, Self::Damages, Self::Volumes, Self::Keys, Self::End];
+        let of_tree = || match byte & BROKEN {
+            0 => Tree::of_prefix(byte).map(Self::Records),
+            _ => Tree::of_prefix(byte & !BROKEN).map(Self::Broken),
+        };
+        plain.into_iter().find(|kind| kind.row().0 == byte).or_else(of_tree)
     }
 
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Heading => "the heading",
-            Self::Records(tree) => tree.name(),
-            Self::Changes => "changes made meanwhile",
-            Self::Broken(_) => "how many records are broken",
-            Self::Damages => "what is damaged",
-            Self::Volumes => "the volumes",
-            Self::Keys => "the keys",
-            Self::End => "the end",
-        }
+        self.row().1
     }
 }
 
@@ -109,7 +91,7 @@ impl BlockHeader {
 
 pub(super) fn framed(kind: BlockKind, records: u32, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).expect("a block gathers far less than u32 counts");
-    let summed = [&[kind.byte()], &records.to_be_bytes()[..], &length.to_be_bytes()].concat();
+    let summed = [&[kind.row().0], &records.to_be_bytes()[..], &length.to_be_bytes()].concat();
     let crc = checksum(&[&summed, body]);
     [&summed, &crc.to_be_bytes()[..], body].concat()
 }
@@ -119,18 +101,9 @@ pub(super) fn sealed(with: &SealKey, number: u64, kind: BlockKind, records: u32,
     framed(kind, records, &with.seal(&context(number, kind, records), text))
 }
 
-pub(super) fn opened(
-    with: &SealKey,
-    number: u64,
-    kind: BlockKind,
-    records: u32,
-    body: &[u8],
-) -> Option<Vec<u8>> {
-    with.open(&context(number, kind, records), body)
-}
-
-fn context(number: u64, kind: BlockKind, records: u32) -> Vec<u8> {
-    [&b"offerd backup block "[..], &number.to_be_bytes(), &[kind.byte()], &records.to_be_bytes()].concat()
+/// The context that a block is sealed in: its position in the file, and its head.
+pub(super) fn context(number: u64, kind: BlockKind, records: u32) -> Vec<u8> {
+    [&b"offerd backup block "[..], &number.to_be_bytes(), &[kind.row().0], &records.to_be_bytes()].concat()
 }
 
 #[cfg(test)]

@@ -1,19 +1,15 @@
 //! Restores a backup into a store, built beside its place until complete.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use super::super::beside::{NewFiles, StagingDirectory, StagingError};
-use super::super::check::CheckReport;
 use super::super::error::{StoreError, io_error};
-use super::super::options::StoreOptions;
-use super::super::sealing::MasterKey;
-use super::super::sealing::key_file::KeyFile;
 use super::super::volume_number::{BASE, Number, VolumeStart};
-use super::super::{changes, open};
-use super::block::BlockKind;
-use super::fault::BackupFault;
+use super::super::{
+    changes, check::CheckReport, open, options::StoreOptions, sealing::MasterKey, sealing::key_file::KeyFile,
+};
 use super::scanner::{BackupBlock, BackupSummary, Scanner};
+use super::{block::BlockKind, fault::BackupFault};
 
 /// A store being restored. Dropped before [`finish`](Self::finish), it leaves nothing behind.
 pub struct Restore {
@@ -43,9 +39,6 @@ pub enum RestoreError {
 
 impl Restore {
     /// Begins to restore into a directory that is empty or does not exist.
-    ///
-    /// # Errors
-    /// If the directory cannot be used.
     pub fn begin(into: &Path, master: MasterKey) -> Result<Self, RestoreError> {
         let place = StagingDirectory::begin(into)?;
         let (files, begins) = (NewFiles::of(place.path()), BTreeMap::new());
@@ -54,9 +47,6 @@ impl Restore {
     }
 
     /// Reads more of the backup.
-    ///
-    /// # Errors
-    /// If the backup is faulty or the disk fails.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), RestoreError> {
         let Self { building, scanner, .. } = self;
         scanner.push_to(bytes, |block| building.take(&block))
@@ -69,9 +59,6 @@ impl Restore {
 
     /// Opens the store, reads every record and moves it to its place. Once this returns, it is durable there.
     /// Records that were broken when the backup was taken still are; the report lists them.
-    ///
-    /// # Errors
-    /// If the backup is incomplete or the disk fails.
     pub fn finish(self) -> Result<(BackupSummary, CheckReport), RestoreError> {
         let summary = self.scanner.finish()?;
         Ok((summary, self.building.complete()?))

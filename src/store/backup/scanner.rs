@@ -1,9 +1,8 @@
 //! Reads and verifies a backup file as it arrives.
 
-use super::super::manifest::FORMAT;
-use super::super::sealing::MasterKey;
 use super::super::sealing::key::{KEY_LEN, SEAL_LEN, SealKey};
 use super::super::trees::{TREES, Tree};
+use super::super::{manifest::FORMAT, sealing::MasterKey};
 use super::block::{self, BODY_BYTES_MAX, BlockHeader, BlockKind, HEAD_LEN, MAGIC, VERSION};
 use super::fault::{BackupFault, BlockDamage};
 
@@ -86,17 +85,11 @@ impl Scanner {
     }
 
     /// Reads more of the file.
-    ///
-    /// # Errors
-    /// The first fault found.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), BackupFault> {
         self.push_to(bytes, |_| Ok::<_, BackupFault>(()))
     }
 
     /// Ends the file.
-    ///
-    /// # Errors
-    /// If the file is incomplete.
     pub fn finish(self) -> Result<BackupSummary, BackupFault> {
         match self.ended {
             true => Ok(self.summary),
@@ -134,8 +127,7 @@ impl Scanner {
         let Some(end) = self.arrived.iter().position(|byte| *byte == b'\n') else {
             return if self.arrived.len() < FIRST_LINE_MAX { Ok(false) } else { Err(BackupFault::Foreign) };
         };
-        let version =
-            self.arrived.get(magic.len()..end).and_then(|version| std::str::from_utf8(version).ok());
+        let version = self.arrived.get(magic.len()..end).and_then(|text| std::str::from_utf8(text).ok());
         match version.and_then(|version| version.parse::<u32>().ok()) {
             Some(VERSION) => self.begun = true,
             Some(found) => return Err(BackupFault::Version(found)),
@@ -165,8 +157,11 @@ impl Scanner {
             return Err(self.damaged(head.kind, BlockDamage::Content));
         }
         let body = body.to_vec();
-        let text =
-            if kind == BlockKind::Heading { self.open(&body)? } else { self.unsealed(kind, &head, &body)? };
+        let text = if kind == BlockKind::Heading {
+            self.open(&body)?
+        } else {
+            self.unsealed(kind, head.records, &body)?
+        };
         let block = BackupBlock { number: self.summary.blocks, at: self.summary.bytes, kind, text };
         if let (BlockKind::Damages, Some(text)) = (kind, &block.text) {
             self.summary.damaged = serde_json::from_slice(text).map_err(|_| block.senseless())?;
@@ -211,14 +206,9 @@ impl Scanner {
         Ok(None)
     }
 
-    fn unsealed(
-        &self,
-        kind: BlockKind,
-        head: &BlockHeader,
-        body: &[u8],
-    ) -> Result<Option<Vec<u8>>, BackupFault> {
+    fn unsealed(&self, kind: BlockKind, records: u32, body: &[u8]) -> Result<Option<Vec<u8>>, BackupFault> {
         let Some(key) = &self.key else { return Ok(None) };
-        let text = block::opened(key, self.summary.blocks, kind, head.records, body);
+        let text = key.open(&block::context(self.summary.blocks, kind, records), body);
         let text = text.ok_or_else(|| self.damaged(Some(kind), BlockDamage::Seal))?;
         if kind == BlockKind::End && text != self.summary.blocks.to_be_bytes() {
             return Err(self.damaged(Some(kind), BlockDamage::Content));

@@ -1,23 +1,16 @@
 //! Takes a backup, one piece at a time.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound;
-use std::sync::Arc;
+use std::{ops::Bound, sync::Arc};
 
 use chrono::Utc;
 
-use super::super::broken::BrokenRecord;
 use super::super::changes::{self, RecordChange};
-use super::super::disk::DiskError;
-use super::super::engine::StorageEngine;
-use super::super::frame::unframed;
-use super::super::manifest::FORMAT;
-use super::super::records::StoredRecords;
-use super::super::sealing::key::SealKey;
-use super::super::sealing::master_key::MasterKey;
-use super::super::tap::BackupError;
-use super::super::trees::Tree;
-use super::super::volume_number::Number;
+use super::super::{
+    broken::BrokenRecord, disk::DiskError, engine::StorageEngine, frame::unframed, manifest::FORMAT,
+    records::StoredRecords, sealing::key::SealKey, sealing::master_key::MasterKey, tap::BackupError,
+    trees::Tree, volume_number::Number,
+};
 use super::block::{self, BLOCK_BYTES, BlockKind, MAGIC, VERSION};
 
 /// A backup in progress: call [`step`](Self::step) until it returns `None`. Otherwise the file is incomplete.
@@ -41,23 +34,12 @@ impl Backup {
     pub(crate) fn begin(records: Arc<StoredRecords>) -> Result<Self, BackupError> {
         records.still(|| records.tap.begin())?;
         let master = records.sealing().master_key();
-        Ok(Self {
-            volumes: records.volumes().numbers().into(),
-            records,
-            master,
-            key: SealKey::random(),
-            from: Bound::Unbounded,
-            is_whole: false,
-            missed: 0,
-            broken: BTreeMap::new(),
-            number: 0,
-        })
+        let (volumes, key) = (records.volumes().numbers().into(), SealKey::random());
+        let (is_whole, missed, broken, number) = Default::default();
+        Ok(Self { records, master, key, volumes, from: Bound::Unbounded, is_whole, missed, broken, number })
     }
 
-    /// The next bytes of the file; `None` when it is complete.
-    ///
-    /// # Errors
-    /// If the backup has failed for good.
+    /// The next bytes of the file; `None` when it is complete. An error is final.
     pub fn step(&mut self) -> Result<Option<Vec<u8>>, BackupError> {
         if self.is_whole {
             return Ok(None);
@@ -99,7 +81,8 @@ impl Backup {
             let walk = usable.map(|_| self.records.walk_volume(volume, &self.from)).transpose();
             for entry in walk.map_err(disk)?.into_iter().flatten() {
                 let (key, value) = entry.map_err(disk)?;
-                let kind = kind_of(&key);
+                // A record of no tree goes as a change.
+                let kind = Tree::split(&key).map_or(BlockKind::Changes, |(tree, _)| BlockKind::Records(tree));
                 let is_of_block = *block_kind.get_or_insert(kind) == kind;
                 if !is_of_block || text.len() >= BLOCK_BYTES {
                     // A later write past the end of a tree is among the changes.
@@ -192,11 +175,6 @@ impl Backup {
         self.number += 1;
         block
     }
-}
-
-/// The kind of block for a record; a record of no tree goes as a change.
-fn kind_of(key: &[u8]) -> BlockKind {
-    Tree::split(key).map_or(BlockKind::Changes, |(tree, _)| BlockKind::Records(tree))
 }
 
 fn disk(error: DiskError) -> BackupError {

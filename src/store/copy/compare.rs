@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
 use super::side::{CopySide, KeyedPayload, tree_of};
-use crate::progress::PhaseProgress;
+use crate::progress::{PhaseProgress, ProgressCallback};
 use crate::sealing::data_key;
 use crate::trees::{TREES, Tree};
 
@@ -69,7 +69,7 @@ impl StoreComparison {
 pub(super) fn compare(
     source: &impl CopySide,
     target: &impl CopySide,
-    tell: &mut dyn FnMut(PhaseProgress),
+    tell: ProgressCallback<'_>,
 ) -> Result<StoreComparison, CopyError> {
     let mut progress = PhaseProgress::begins("comparing", Some(2 * source.bytes()?));
     let ours = counted(source, &mut progress, tell)?;
@@ -90,7 +90,7 @@ pub(super) fn compare(
 fn counted(
     side: &impl CopySide,
     progress: &mut PhaseProgress,
-    tell: &mut dyn FnMut(PhaseProgress),
+    tell: ProgressCallback<'_>,
 ) -> Result<BTreeMap<Tree, TreeDigest>, CopyError> {
     let (mut counts, mut told) = (BTreeMap::<Tree, TreeDigest>::new(), progress.read);
     for part in side.parts() {

@@ -2,8 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::broken::BrokenRecord;
-use crate::error::StoreError;
+use crate::{broken::BrokenRecord, error::StoreError};
 
 /// Why a store was not copied, or not completely.
 #[derive(Debug, thiserror::Error)]

@@ -2,22 +2,18 @@
 
 use std::ops::Bound;
 
-use super::error::CopyError;
 use super::marker::{self, Marker};
 use super::side::{CopySide, KeyedPayload, tree_of};
-use super::spans;
-use crate::changes::RecordChange;
+use super::{error::CopyError, spans};
 use crate::engine::{EntryWalk, walk_or_error};
 use crate::error::{StoreError, io_error};
-use crate::frame::framed;
 use crate::open::{self, OpenedFiles};
-use crate::options::StoreOptions;
-use crate::raw::read_clear;
-use crate::sealing::key_file::KeyFile;
 use crate::sealing::key_place::KeyPlace as _;
 use crate::sealing::{MasterKey, data_key, id_of};
-use crate::trees::Tree;
-use crate::volume_number::BASE;
+use crate::{
+    changes::RecordChange, frame::framed, options::StoreOptions, raw::read_clear, sealing::key_file::KeyFile,
+    trees::Tree, volume_number::BASE,
+};
 
 pub(super) struct FilesSide {
     options: StoreOptions,
@@ -110,9 +106,8 @@ impl CopySide for FilesSide {
     fn begin(&mut self, master: &MasterKey) -> Result<Vec<u8>, CopyError> {
         let damages = self.opened().records.volumes().damages.all();
         if let Some(damage) = damages.iter().find(|damage| damage.costs_records()) {
-            return Err(
-                StoreError::Disk(format!("{damage}; make a good store with `offerd store salvage`")).into()
-            );
+            let reason = format!("{damage}; make a good store with `offerd store salvage`");
+            return Err(StoreError::Disk(reason).into());
         }
         Ok(KeyFile::of(&self.options.path).sound(master)?)
     }
@@ -173,8 +168,7 @@ impl CopySide for FilesSide {
     }
 
     fn write(&mut self, records: Vec<KeyedPayload>, marker: Option<&Marker>) -> Result<(), CopyError> {
-        let mut changes =
-            records.into_iter().map(|record| self.change(record)).collect::<Result<Vec<_>, _>>()?;
+        let mut changes = records.into_iter().map(|one| self.change(one)).collect::<Result<Vec<_>, _>>()?;
         let (key, value) = (Marker::sled_key(), marker.map(Marker::raw));
         changes.push(RecordChange { volume: BASE, key, value });
         self.opened_mut().committer.writer.write_as_is(changes).map_err(StoreError::Disk)?;

@@ -1,22 +1,15 @@
 //! The marker of an unfinished copy: a record of the store's metadata, written with every batch.
 
-use std::io;
-use std::path::Path;
+use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::error::CopyError;
-use super::side::CopySide;
-use crate::arrival::LAST_ARRIVAL;
-use crate::codec;
-use crate::disk;
-use crate::engine::StorageEngine;
+use super::{error::CopyError, side::CopySide};
 use crate::error::{StoreError, io_error};
-use crate::frame::framed;
 use crate::postgres::{DatabaseTables, PROBE};
 use crate::sealing::{MasterKey, id_of};
-use crate::trees::Tree;
+use crate::{arrival::LAST_ARRIVAL, codec, disk, engine::StorageEngine, frame::framed, trees::Tree};
 use offerd_base::config::PostgresSettings;
 
 const KEY: &[u8] = b"copying";
@@ -31,7 +24,6 @@ pub(super) struct Marker {
     pub(super) source: String,
     /// The digest of its sealed keys, which an erasure changes.
     keys: String,
-    /// Its last arrival.
     last_arrival: String,
     /// The part of the source being read.
     pub(super) part: u32,
@@ -40,16 +32,12 @@ pub(super) struct Marker {
 }
 
 impl Marker {
-    /// The marker of a copy that begins.
     pub(super) fn begins(source: &impl CopySide, keys: &[u8], master: &MasterKey) -> Result<Self, CopyError> {
         let last = source.payloads(&[Tree::Meta.sled_key(LAST_ARRIVAL)])?;
-        Ok(Self {
-            source: const_hex::encode(id_of(keys, master)?),
-            keys: const_hex::encode(Sha256::digest(keys)),
-            last_arrival: last.into_iter().flatten().map(const_hex::encode).collect(),
-            part: 0,
-            key: Vec::new(),
-        })
+        let last_arrival = last.into_iter().flatten().map(const_hex::encode).collect();
+        let source = const_hex::encode(id_of(keys, master)?);
+        let keys = const_hex::encode(Sha256::digest(keys));
+        Ok(Self { source, keys, last_arrival, part: 0, key: Vec::new() })
     }
 
     /// Whether it is of the same source in the same state.
@@ -58,18 +46,15 @@ impl Marker {
         self.source == begins.source && self.keys == *keys && self.last_arrival == *last
     }
 
-    /// The raw value of its record.
     pub(super) fn raw(&self) -> Vec<u8> {
         framed(&codec::encode_json(self))
     }
 
-    /// Its key, with the prefix of the tree.
     pub(super) fn sled_key() -> Vec<u8> {
         Tree::Meta.sled_key(KEY)
     }
 }
 
-/// Reads the marker of a side.
 pub(super) fn of(side: &impl CopySide) -> Result<Option<Marker>, CopyError> {
     let found = side.payloads(&[Marker::sled_key()])?.into_iter().flatten().next();
     let place = side.place();
@@ -96,22 +81,19 @@ pub(super) fn release(directory: &Path) -> io::Result<()> {
 
 /// Refuses a directory with a copy that has begun and has no record yet.
 pub(crate) fn refuse_claimed(directory: &Path) -> Result<(), StoreError> {
-    match directory.join(CLAIM).try_exists() {
-        Ok(false) => Ok(()),
-        Ok(true) => Err(StoreError::Unfinished),
-        Err(source) => Err(io_error(directory, source)),
-    }
+    let is_claimed = directory.join(CLAIM).try_exists();
+    refuse_if(is_claimed.map_err(|source| io_error(directory, source))?)
 }
 
 /// Refuses a database with an unfinished copy, without opening it.
 pub(crate) fn refuse_unfinished_in(database: &PostgresSettings) -> Result<(), StoreError> {
-    let found = DatabaseTables::of(database)?.raw_of(vec![Marker::sled_key()])?;
-    if found.is_empty() { Ok(()) } else { Err(StoreError::Unfinished) }
+    refuse_if(!DatabaseTables::of(database)?.raw_of(vec![Marker::sled_key()])?.is_empty())
 }
 
 pub(crate) fn refuse_unfinished(engine: &(impl StorageEngine + ?Sized)) -> Result<(), StoreError> {
-    match engine.raw(&Marker::sled_key())? {
-        None => Ok(()),
-        Some(_) => Err(StoreError::Unfinished),
-    }
+    refuse_if(engine.raw(&Marker::sled_key())?.is_some())
+}
+
+fn refuse_if(is_unfinished: bool) -> Result<(), StoreError> {
+    if is_unfinished { Err(StoreError::Unfinished) } else { Ok(()) }
 }

@@ -29,20 +29,15 @@ use std::collections::BTreeMap;
 
 pub use self::compare::{Difference, StoreComparison, TreeCounts, TreeDigest};
 pub use self::error::CopyError;
-use self::files::FilesSide;
-use self::marker::Marker;
 pub(super) use self::marker::{refuse_claimed, refuse_unfinished, refuse_unfinished_in};
-use self::side::CopySide;
-use self::tables::DatabaseSide;
-use super::options::StoreOptions;
-use super::progress::PhaseProgress;
-use super::sealing::MasterKey;
+use self::{files::FilesSide, marker::Marker};
+use self::{side::CopySide, tables::DatabaseSide};
+use super::progress::{PhaseProgress, ProgressCallback};
+use super::{options::StoreOptions, sealing::MasterKey};
 use offerd_base::config::PostgresSettings;
 
-/// Batch size.
 const AT_ONCE: CopyBatch = CopyBatch { bytes: 1024 * 1024, records: 2000 };
 
-/// The size of a batch.
 #[derive(Debug, Clone, Copy)]
 struct CopyBatch {
     bytes: usize,
@@ -70,16 +65,14 @@ pub struct Copied {
 }
 
 /// Copies the store between the directory of the options and a database. Once this returns `Ok` with an equal
-/// [comparison](StoreComparison::is_equal), all records are durable on the other side; the source is unchanged.
-/// Blocks while both sides are read completely.
-///
-/// # Errors
-/// If the copy was not completed. A retry continues after the part already copied.
+/// [comparison](StoreComparison::is_equal), all records are durable on the other side; the source is
+/// unchanged. Blocks while both sides are read completely. A retry after an error continues after the part
+/// already copied.
 pub fn copy(
     options: &StoreOptions,
     database: &PostgresSettings,
     direction: Direction,
-    tell: &mut dyn FnMut(PhaseProgress),
+    tell: ProgressCallback<'_>,
 ) -> Result<Copied, CopyError> {
     copy_in(options, database, direction, AT_ONCE, tell)
 }
@@ -89,7 +82,7 @@ fn copy_in(
     database: &PostgresSettings,
     direction: Direction,
     at_once: CopyBatch,
-    tell: &mut dyn FnMut(PhaseProgress),
+    tell: ProgressCallback<'_>,
 ) -> Result<Copied, CopyError> {
     let master =
         MasterKey::find(options.master_key_file.as_deref(), &options.path)?.ok_or(CopyError::NoMasterKey)?;
@@ -140,7 +133,7 @@ impl<T: CopySide> StartedCopy<T> {
         mut self,
         source: &mut impl CopySide,
         at_once: CopyBatch,
-        tell: &mut dyn FnMut(PhaseProgress),
+        tell: ProgressCallback<'_>,
     ) -> Result<Copied, CopyError> {
         let written = self.transfer(source, at_once, tell)?;
         let compared = compare::compare(source, &self.target, tell)?;
@@ -157,7 +150,7 @@ impl<T: CopySide> StartedCopy<T> {
         &mut self,
         source: &impl CopySide,
         at_once: CopyBatch,
-        tell: &mut dyn FnMut(PhaseProgress),
+        tell: ProgressCallback<'_>,
     ) -> Result<u64, CopyError> {
         let (mut progress, mut written) = (PhaseProgress::begins("copying", Some(source.bytes()?)), 0);
         // Marks the target before its first record, so that nobody opens an incomplete copy.

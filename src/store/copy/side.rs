@@ -2,20 +2,12 @@
 
 use super::error::CopyError;
 use super::marker::{Marker, stays};
-use crate::broken::BrokenRecord;
-use crate::disk::DiskResult;
 use crate::engine::{EntryWalk, RawEntry};
-use crate::frame::unframed;
-use crate::sealing::MasterKey;
-use crate::trees::Tree;
+use crate::{broken::BrokenRecord, disk::DiskResult, frame::unframed, sealing::MasterKey, trees::Tree};
 
 /// A key with the prefix of its tree, and its payload as stored, sealed.
 pub(super) type KeyedPayload = (Vec<u8>, Vec<u8>);
 
-/// A stream of payloads.
-pub(super) type Payloads<'a> = Box<dyn Iterator<Item = Result<KeyedPayload, CopyError>> + 'a>;
-
-/// A side of a copy.
 pub(super) trait CopySide {
     /// Its name in messages.
     fn place(&self) -> String;
@@ -27,10 +19,10 @@ pub(super) trait CopySide {
     fn entries(&self, part: u32, after: Vec<u8>) -> EntryWalk;
 
     /// The records of a part after a key that are to be copied.
-    fn walk(&self, part: u32, after: Vec<u8>) -> Payloads<'_> {
+    fn walk(&self, part: u32, after: Vec<u8>) -> impl Iterator<Item = Result<KeyedPayload, CopyError>> {
         let is_copied = |entry: &DiskResult<RawEntry>| !matches!(entry, Ok((sled_key, _)) if stays(sled_key));
         let copied = self.entries(part, after).filter(is_copied);
-        Box::new(copied.map(|entry| payload(entry?, &self.place())))
+        copied.map(|entry| payload(entry?, &self.place()))
     }
 
     /// The payloads of these keys, in order; `None` for a missing one.
@@ -39,7 +31,6 @@ pub(super) trait CopySide {
     /// The approximate size of all records, bytes.
     fn bytes(&self) -> Result<u64, CopyError>;
 
-    /// The sealed keys as stored.
     fn keys(&self) -> Result<Option<Vec<u8>>, CopyError>;
 
     /// Source only: locks out other writers and returns the sealed keys, which the master key opens.
@@ -68,13 +59,11 @@ pub(super) trait CopySide {
     }
 }
 
-/// Splits a raw key into its tree and the key in it.
 pub(super) fn tree_of<'k>(sled_key: &'k [u8], place: &str) -> Result<(Tree, &'k [u8]), CopyError> {
     let of = Tree::split(sled_key);
     of.ok_or_else(|| CopyError::Unknown { key: const_hex::encode(sled_key), place: place.to_owned() })
 }
 
-/// The key and the payload of a raw entry.
 pub(super) fn payload((sled_key, raw): RawEntry, place: &str) -> Result<KeyedPayload, CopyError> {
     let (tree, key) = tree_of(&sled_key, place)?;
     let payload = unframed(&raw).map_err(|reason| CopyError::Broken(BrokenRecord::new(tree, key, reason)))?;

@@ -9,10 +9,9 @@ use super::error::CopyError;
 use super::marker::{self, Marker};
 use super::side::{CopySide, KeyedPayload, payload};
 use crate::engine::{EntryWalk, RawEntry};
-use crate::frame::framed;
 use crate::postgres::{DatabaseTables, END};
 use crate::sealing::{MasterKey, id_of, is_unfinished};
-use crate::trees::Tree;
+use crate::{frame::framed, trees::Tree};
 use offerd_base::config::PostgresSettings;
 
 /// First the records of data keys, which determine where those of leads go; then all others.
@@ -22,30 +21,20 @@ pub(super) struct DatabaseSide {
     tables: DatabaseTables,
     /// The nodes that were known at the start.
     known: BTreeSet<Uuid>,
-    /// The size of the records, cached.
     bytes: OnceCell<u64>,
     /// Whether the marker is written since the database was found free.
     is_claimed: bool,
 }
 
 impl DatabaseSide {
-    /// The database of these options.
     pub(super) fn of(options: &PostgresSettings) -> Result<Self, CopyError> {
-        Ok(Self {
-            tables: DatabaseTables::of(options)?,
-            known: BTreeSet::new(),
-            bytes: OnceCell::new(),
-            is_claimed: false,
-        })
+        let tables = DatabaseTables::of(options)?;
+        Ok(Self { tables, known: BTreeSet::new(), bytes: OnceCell::new(), is_claimed: false })
     }
 
     fn is_free(&self) -> Result<(), CopyError> {
         let alive = self.tables.alive()?;
         if alive.is_empty() { Ok(()) } else { Err(CopyError::Alive(alive.into_iter().collect())) }
-    }
-
-    fn has_none(&self) -> Result<bool, CopyError> {
-        Ok(self.tables.walk(Vec::new(), END).next().transpose()?.is_none())
     }
 }
 
@@ -128,7 +117,7 @@ impl CopySide for DatabaseSide {
             return Ok(Some(marker));
         }
         let not_empty = |found: &str| CopyError::NotEmpty { target: self.place(), found: found.to_owned() };
-        if !self.has_none()? {
+        if self.tables.walk(Vec::new(), END).next().transpose()?.is_some() {
             return Err(not_empty("it has records"));
         }
         match self.tables.keys()? {
@@ -145,8 +134,7 @@ impl CopySide for DatabaseSide {
     }
 
     fn write(&mut self, records: Vec<KeyedPayload>, marker: Option<&Marker>) -> Result<(), CopyError> {
-        let mut put: Vec<RawEntry> =
-            records.into_iter().map(|(key, payload)| (key, framed(&payload))).collect();
+        let mut put: Vec<RawEntry> = records.into_iter().map(|(key, value)| (key, framed(&value))).collect();
         let mut removed = Vec::new();
         match marker {
             Some(marker) => put.push((Marker::sled_key(), marker.raw())),

@@ -29,13 +29,10 @@ use super::disk::{self, SyncFault};
 /// much at most.
 pub(super) const SEGMENT_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Upper bound on spare files.
 const SPARES: usize = 2;
 
-/// Prefix of the name of a spare file.
 const SPARE: &str = "spare-";
 
-/// The journal of an open store.
 #[derive(Debug)]
 pub(super) struct Journal {
     directory: PathBuf,
@@ -158,7 +155,6 @@ pub(super) fn is_gone(store: &Path) -> bool {
     segments(&Journal::directory(store)).is_ok_and(|segments| segments.is_empty())
 }
 
-/// The names of the damaged segments that were set aside.
 pub(super) fn set_aside(store: &Path) -> Vec<String> {
     let name = |file: PathBuf| Some(file.file_name()?.to_string_lossy().into_owned());
     let mut names: Vec<String> =
@@ -173,7 +169,6 @@ fn segments(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Begins a segment with this number.
 fn begun(directory: &Path, number: u64, positions: &[Position]) -> io::Result<Segment> {
     Segment::begin(directory, number, Some(&file(directory)?), positions)
 }

@@ -1,9 +1,8 @@
 //! Replay: reads the remaining segments of the journal when a store is opened.
 
 use std::fs::{self, DirBuilder};
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::{io, os::unix::fs::DirBuilderExt};
 
 use super::super::changes::RecordChange;
 use super::super::disk::{self, DiskResult};
@@ -14,7 +13,6 @@ use offerd_base::telemetry::metrics::STORE_BROKEN_RECORDS;
 /// Directory for damaged segments, in the store's directory.
 const SET_ASIDE: &str = "damaged";
 
-/// Summary of the segments.
 #[derive(Debug)]
 pub(crate) struct JournalSummary {
     /// The positions of the volumes before the first group; `None` if unknown.

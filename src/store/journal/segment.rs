@@ -20,16 +20,11 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 
 use super::super::changes::{self, RecordChange};
-use super::super::disk;
-use super::super::frame::checksum;
-use super::super::record_file::FileNumber;
-use super::super::volume_number::Number;
+use super::super::{disk, frame::checksum, record_file::FileNumber, volume_number::Number};
 
 const MAGIC: &[u8; 8] = b"offerdj1";
 
-/// First byte of the body of a group of positions.
 const POSITIONS: u8 = 0;
-/// First byte of the body of a group of changes.
 pub(super) const CHANGES: u8 = 1;
 
 /// Length of the file header in bytes.
@@ -44,25 +39,21 @@ pub(crate) struct Position {
     pub(crate) volume: Number,
     /// Its file that grows.
     pub(crate) file: FileNumber,
-    /// Length of that file in bytes.
     pub(crate) bytes: u64,
 }
 
 /// A segment that is being written.
 #[derive(Debug)]
 pub(super) struct Segment {
-    /// Its number, which is in its name.
     pub(super) number: u64,
     file: File,
     pub(super) end: u64,
 }
 
-/// The content of a segment.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     /// The lengths of the volumes when it began, if readable.
     pub(super) positions: Option<Vec<Position>>,
-    /// The whole groups, in order.
     pub(super) groups: Vec<Vec<RecordChange>>,
     /// Offsets of bytes that are no group, though a whole one follows.
     pub(super) damaged_at: Vec<u64>,
@@ -105,7 +96,6 @@ impl Segment {
         Ok(())
     }
 
-    /// Whether its path still names this file.
     pub(super) fn is_at(&self, directory: &Path) -> bool {
         disk::is_at(&self.file, &path_of(directory, self.number))
     }
@@ -192,12 +182,10 @@ pub(super) fn path_of(directory: &Path, number: u64) -> PathBuf {
     directory.join(format!("{number:016x}.log"))
 }
 
-/// The segment number in the name of a file.
 pub(super) fn number_of(file: &Path) -> Option<u64> {
     number_in(file.file_name()?.to_str()?)
 }
 
-/// The segment number in a name.
 pub(super) fn number_in(name: &str) -> Option<u64> {
     u64::from_str_radix(name.strip_suffix(".log")?, 16).ok()
 }

@@ -1,19 +1,15 @@
 //! Raw access to the tables as a whole, for copies only: bypasses keys, leases and arrivals.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use uuid::Uuid;
 
-use super::client::Client;
-use super::database::Pages;
 use super::statements::{
     ALIVE, END_LAPSED, FIRST_KEYS, GET_MANY, KEYS, MAKE, NODES, PUT, PUT_KEYS, REMOVE, SIZES, WALK,
 };
-use super::{nodes, schema};
-use crate::disk::DiskResult;
+use super::{client::Client, database::Pages, nodes, schema};
 use crate::engine::{EntryWalk, RawEntry};
-use crate::error::StoreError;
+use crate::{disk::DiskResult, error::StoreError};
 use offerd_base::config::PostgresSettings;
 
 /// Sorts after the byte of every tree.
@@ -32,7 +28,6 @@ impl DatabaseTables {
         Ok(Self { client })
     }
 
-    /// Whether the tables exist.
     pub(crate) fn are_there(&self) -> Result<bool, StoreError> {
         Ok(schema::version(&self.client)?.is_some())
     }
@@ -82,7 +77,6 @@ impl DatabaseTables {
         })?)
     }
 
-    /// All records in a key range, in key order.
     pub(crate) fn walk(&self, from: Vec<u8>, until: u8) -> EntryWalk {
         Box::new(Pages::<Vec<u8>>::between(Arc::clone(&self.client), WALK, from, vec![until]))
     }

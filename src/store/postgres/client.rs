@@ -1,9 +1,8 @@
 //! The database client: a connection pool on a runtime of its own, and blocking calls into it.
 
-use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use deadpool_postgres::{
     ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod,
@@ -18,13 +17,11 @@ use tokio_postgres::{Config, NoTls, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::statements::{BEGIN, COMMIT, ROLLBACK, end_hung_transactions_after};
-use crate::disk::DiskError;
-use crate::error::StoreError;
+use crate::{disk::DiskError, error::StoreError};
 use offerd_base::config::PostgresSettings;
 use offerd_base::regular_file::{self, PEM_BYTES_MAX, SECRET_BYTES_MAX};
 use offerd_wire::CallError;
 
-/// Worker threads of the runtime.
 const THREADS: usize = 2;
 
 type StatementValues<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -61,7 +58,14 @@ pub(crate) enum DatabaseFailure {
     Said(Option<String>, String),
 }
 
+pub(crate) type DatabaseResult<T> = Result<T, DatabaseFailure>;
+
 impl DatabaseFailure {
+    /// A failure that the database itself has not reported.
+    pub(super) fn of(message: impl ToString) -> Self {
+        Self::Said(None, message.to_string())
+    }
+
     pub(super) fn is_no_table(&self) -> bool {
         matches!(self, Self::Said(Some(state), _) if *state == *SqlState::UNDEFINED_TABLE.code())
     }
@@ -79,14 +83,11 @@ impl From<tokio_postgres::Error> for DatabaseFailure {
             // Only the message: the details name keys.
             Some(said) => Self::Said(Some(said.code().code().to_owned()), said.message().to_owned()),
             // An error of the system is the cause; an error of the driver itself has none.
-            None => Self::Said(
-                None,
-                match (offerd_wire::cause(&error), error.source()) {
-                    (Some(tls @ CallError::Tls(_)), _) => tls.to_string(),
-                    (_, Some(cause)) => format!("{error}: {cause}"),
-                    (_, None) => error.to_string(),
-                },
-            ),
+            None => Self::of(match (offerd_wire::cause(&error), error.source()) {
+                (Some(tls @ CallError::Tls(_)), _) => tls.to_string(),
+                (_, Some(cause)) => format!("{error}: {cause}"),
+                (_, None) => error.to_string(),
+            }),
         }
     }
 }
@@ -95,7 +96,7 @@ impl From<PoolError> for DatabaseFailure {
     fn from(error: PoolError) -> Self {
         match error {
             PoolError::Backend(error) => error.into(),
-            error => Self::Said(None, error.to_string()),
+            error => Self::of(error),
         }
     }
 }
@@ -116,55 +117,39 @@ impl From<DatabaseFailure> for StoreError {
 pub(crate) struct Connection(Object);
 
 impl Connection {
-    pub(super) async fn rows(
-        &self,
-        statement: &str,
-        values: StatementValues<'_>,
-    ) -> Result<Vec<Row>, DatabaseFailure> {
-        let prepared = self.0.prepare_cached(statement).await?;
+    pub(super) async fn rows(&self, sql: &str, values: StatementValues<'_>) -> DatabaseResult<Vec<Row>> {
+        let prepared = self.0.prepare_cached(sql).await?;
         Ok(self.0.query(&prepared, values).await?)
     }
 
     /// Runs a query that returns at most one row.
-    pub(super) async fn row(
-        &self,
-        statement: &str,
-        values: StatementValues<'_>,
-    ) -> Result<Option<Row>, DatabaseFailure> {
-        let prepared = self.0.prepare_cached(statement).await?;
+    pub(super) async fn row(&self, sql: &str, values: StatementValues<'_>) -> DatabaseResult<Option<Row>> {
+        let prepared = self.0.prepare_cached(sql).await?;
         Ok(self.0.query_opt(&prepared, values).await?)
     }
 
     /// Runs a query that returns exactly one row.
-    pub(super) async fn one(
-        &self,
-        statement: &str,
-        values: StatementValues<'_>,
-    ) -> Result<Row, DatabaseFailure> {
-        let prepared = self.0.prepare_cached(statement).await?;
+    pub(super) async fn one(&self, sql: &str, values: StatementValues<'_>) -> DatabaseResult<Row> {
+        let prepared = self.0.prepare_cached(sql).await?;
         Ok(self.0.query_one(&prepared, values).await?)
     }
 
     /// Runs a statement and returns the number of affected rows.
-    pub(super) async fn change(
-        &self,
-        statement: &str,
-        values: StatementValues<'_>,
-    ) -> Result<u64, DatabaseFailure> {
-        let prepared = self.0.prepare_cached(statement).await?;
+    pub(super) async fn change(&self, sql: &str, values: StatementValues<'_>) -> DatabaseResult<u64> {
+        let prepared = self.0.prepare_cached(sql).await?;
         Ok(self.0.execute(&prepared, values).await?)
     }
 
     /// Runs a statement without parameters.
-    pub(crate) async fn say(&self, statement: &str) -> Result<(), DatabaseFailure> {
-        Ok(self.0.batch_execute(statement).await?)
+    pub(crate) async fn say(&self, sql: &str) -> DatabaseResult<()> {
+        Ok(self.0.batch_execute(sql).await?)
     }
 
     /// Runs `work` in a transaction, which is rolled back if it fails.
     pub(super) async fn together<T>(
         &self,
-        work: impl Future<Output = Result<T, DatabaseFailure>>,
-    ) -> Result<T, DatabaseFailure> {
+        work: impl Future<Output = DatabaseResult<T>>,
+    ) -> DatabaseResult<T> {
         self.say(BEGIN).await?;
         let done = work.await;
         self.say(if done.is_ok() { COMMIT } else { ROLLBACK }).await?;
@@ -172,7 +157,7 @@ impl Connection {
     }
 
     /// Prepares statements in advance, so that each is later sent without delay.
-    pub(super) async fn prepare(&self, statements: &[&str]) -> Result<(), DatabaseFailure> {
+    pub(super) async fn prepare(&self, statements: &[&str]) -> DatabaseResult<()> {
         for statement in statements {
             self.0.prepare_cached(statement).await?;
         }
@@ -227,10 +212,10 @@ impl Client {
     pub(super) fn ask_on_two<T, F>(
         &self,
         asked: impl FnOnce(Connection, Connection) -> F + Send + 'static,
-    ) -> Result<T, DatabaseFailure>
+    ) -> DatabaseResult<T>
     where
         T: Send + 'static,
-        F: Future<Output = Result<T, DatabaseFailure>> + Send + 'static,
+        F: Future<Output = DatabaseResult<T>> + Send + 'static,
     {
         let pool = self.pool.clone();
         self.wait_for(async move {
@@ -239,18 +224,15 @@ impl Client {
         })
     }
 
-    pub(super) async fn connection(pool: &Pool) -> Result<Connection, DatabaseFailure> {
+    pub(super) async fn connection(pool: &Pool) -> DatabaseResult<Connection> {
         Ok(Connection(pool.get().await?))
     }
 
     /// Blocks this thread on work that uses a connection.
-    pub(crate) fn ask<T, F>(
-        &self,
-        asked: impl FnOnce(Connection) -> F + Send + 'static,
-    ) -> Result<T, DatabaseFailure>
+    pub(crate) fn ask<T, F>(&self, asked: impl FnOnce(Connection) -> F + Send + 'static) -> DatabaseResult<T>
     where
         T: Send + 'static,
-        F: Future<Output = Result<T, DatabaseFailure>> + Send + 'static,
+        F: Future<Output = DatabaseResult<T>> + Send + 'static,
     {
         let pool = self.pool.clone();
         self.wait_for(async move { asked(Self::connection(&pool).await?).await })
@@ -259,30 +241,23 @@ impl Client {
     /// Blocks this thread until the database answers.
     pub(super) fn wait_for<T: Send + 'static>(
         &self,
-        asked: impl Future<Output = Result<T, DatabaseFailure>> + Send + 'static,
-    ) -> Result<T, DatabaseFailure> {
+        asked: impl Future<Output = DatabaseResult<T>> + Send + 'static,
+    ) -> DatabaseResult<T> {
         let (longest, is_hung) = (self.longest, Arc::clone(&self.is_hung));
         if is_hung.load(Ordering::Acquire) {
-            return Err(DatabaseFailure::Said(
-                None,
-                "it did not answer in time, and has not since".to_owned(),
-            ));
+            return Err(DatabaseFailure::of("it did not answer in time, and has not since"));
         }
         let (answer, answered) = mpsc::sync_channel(1);
-        let runtime =
-            self.runtime.as_ref().ok_or_else(|| DatabaseFailure::Said(None, "it is closed".to_owned()))?;
+        let runtime = self.runtime.as_ref().ok_or_else(|| DatabaseFailure::of("it is closed"))?;
         runtime.spawn(async move {
-            let late = || DatabaseFailure::Said(None, format!("it has not answered for {longest:?}"));
             let outcome = timeout(longest, asked).await.unwrap_or_else(|_| {
                 is_hung.store(true, Ordering::Release);
-                Err(late())
+                Err(DatabaseFailure::of(format!("it has not answered for {longest:?}")))
             });
             // The caller waits for it.
             let _ = answer.send(outcome);
         });
-        answered
-            .recv()
-            .unwrap_or_else(|_| Err(DatabaseFailure::Said(None, "it is no longer in use".to_owned())))
+        answered.recv().unwrap_or_else(|_| Err(DatabaseFailure::of("it is no longer in use")))
     }
 
     /// Runs a background task for the life of the client.

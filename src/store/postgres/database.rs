@@ -1,22 +1,18 @@
 //! Reading records from the database.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
-use std::vec;
+use std::{sync::Arc, vec};
 
 use tokio_postgres::types::FromSqlOwned;
 use uuid::Uuid;
 
-use super::client::Client;
-use super::nodes::LeasedNode;
 use super::statements::{COUNT, GET, WALK};
-use crate::broken::{ReadError, Reported};
+use super::{client::Client, nodes::LeasedNode};
+use crate::broken::{ReadResult, Reported};
 use crate::disk::{DiskError, DiskResult};
 use crate::engine::{EntryWalk, StorageEngine};
-use crate::raw::RawValues;
-use crate::sealing::Sealing;
-use crate::trees::Tree;
 use crate::volume_number::{BASE, Number};
+use crate::{raw::RawValues, sealing::Sealing, trees::Tree};
 
 /// Page sizes: the first page is small, since most walks are short.
 const FIRST: i64 = 32;
@@ -38,7 +34,6 @@ impl Database {
         Self { client, node, keys, sealing, reported: Arc::default(), time_s: AtomicU32::new(u32::MAX) }
     }
 
-    /// Sets the arrival time of the current group.
     pub(super) fn note_time(&self, seconds: u64) {
         self.time_s.store(u32::try_from(seconds).unwrap_or(u32::MAX), Ordering::Release);
     }
@@ -48,7 +43,6 @@ impl Database {
         self.time_s.load(Ordering::Acquire).max(BASE + 1)
     }
 
-    /// The id of the directory that this process runs in.
     pub(crate) fn place(&self) -> Uuid {
         self.node.place
     }
@@ -78,21 +72,20 @@ impl StorageEngine for Database {
         Box::new(Pages::<Vec<u8>> { most: FIRST, ..Pages::between(client, WALK, from, until) })
     }
 
-    fn count(&self, tree: Tree, prefix: &[u8]) -> Result<u64, ReadError> {
+    fn count(&self, tree: Tree, prefix: &[u8]) -> ReadResult<u64> {
         let from = tree.sled_key(prefix);
         let until = end_of(from.clone());
         let counted = self.client.ask(|connection| async move {
             Ok(connection.one(COUNT, &[&from, &until]).await?.get::<_, i64>(0))
         });
-        let counted = counted.map_err(DiskError::from)?;
-        Ok(counted.unsigned_abs())
+        Ok(counted.map_err(DiskError::from)?.unsigned_abs())
     }
 }
 
 /// A paged walk over keys, each with the other column of the statement.
 pub(super) struct Pages<T> {
     client: Arc<Client>,
-    statement: &'static str,
+    sql: &'static str,
     /// Where the next page begins; `None` at the end.
     from: Option<Vec<u8>>,
     until: Vec<u8>,
@@ -101,13 +94,8 @@ pub(super) struct Pages<T> {
 }
 
 impl<T> Pages<T> {
-    pub(super) fn between(
-        client: Arc<Client>,
-        statement: &'static str,
-        from: Vec<u8>,
-        until: Vec<u8>,
-    ) -> Self {
-        Self { client, statement, from: Some(from), until, most: MORE, read: Vec::new().into_iter() }
+    pub(super) fn between(client: Arc<Client>, sql: &'static str, from: Vec<u8>, until: Vec<u8>) -> Self {
+        Self { client, sql, from: Some(from), until, most: MORE, read: Vec::new().into_iter() }
     }
 }
 
@@ -120,9 +108,9 @@ impl<T: FromSqlOwned + Send + 'static> Iterator for Pages<T> {
                 return Some(Ok(entry));
             }
             let (from, until, most) = (self.from.take()?, self.until.clone(), self.most);
-            let statement = self.statement;
+            let sql = self.sql;
             let page = self.client.ask(move |connection| async move {
-                let rows = connection.rows(statement, &[&from, &until, &most]).await?;
+                let rows = connection.rows(sql, &[&from, &until, &most]).await?;
                 Ok(rows.into_iter().map(|row| (row.get(0), row.get(1))).collect::<Vec<(Vec<u8>, T)>>())
             });
             match page {

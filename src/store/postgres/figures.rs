@@ -1,19 +1,16 @@
 //! Checking a database without opening the store in it.
 
-use std::sync::Arc;
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use uuid::Uuid;
 
-use super::client::{Client, Connection, DatabaseFailure};
-use super::keys::DatabaseKeys;
-use super::schema;
+use super::client::{Client, Connection, DatabaseResult};
 use super::statements::{
     BEGIN, CHANGE_TOPICS, CLOCK, FOLLOW, FORGET_NODES, HUNG_TRANSACTIONS, JOIN, PUT, PUT_KEYS, REMOVE, RENEW,
     ROLLBACK, end_hung_transactions_after,
 };
-use crate::cluster::DatabaseStanding;
-use crate::sealing::key_place::KeyPlace;
+use super::{keys::DatabaseKeys, schema};
+use crate::{cluster::DatabaseStanding, sealing::key_place::KeyPlace};
 
 /// The result of probing a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +29,7 @@ pub struct DatabaseFigures {
 
 /// Probes a database; `None` if it has no tables yet. Tries every kind of write that a start needs, in a
 /// transaction that is rolled back.
-pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, DatabaseFailure> {
+pub(super) fn ask(client: &Arc<Client>) -> DatabaseResult<Option<DatabaseFigures>> {
     let version = schema::version(client)?;
     if version.is_none_or(|version| version == schema::KNOWN) {
         client.ask(move |connection| async move {
@@ -51,17 +48,12 @@ pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, Datab
     let standing = DatabaseStanding::of(begun.elapsed(), theirs_ms);
     let keys = DatabaseKeys::of(Arc::clone(client), Arc::default());
     let keeps_sessions = client.ask_on_two(keeps_sessions)?;
-    Ok(Some(DatabaseFigures {
-        keeps_sessions,
-        sealed_with: keys.sealed_with().ok(),
-        version,
-        known: schema::KNOWN,
-        standing,
-    }))
+    let (known, sealed_with) = (schema::KNOWN, keys.sealed_with().ok());
+    Ok(Some(DatabaseFigures { version, known, standing, keeps_sessions, sealed_with }))
 }
 
 /// Whether two connections keep different settings. A pooler in transaction mode gives both the same session.
-async fn keeps_sessions(one: Connection, two: Connection) -> Result<bool, DatabaseFailure> {
+async fn keeps_sessions(one: Connection, two: Connection) -> DatabaseResult<bool> {
     one.say(&end_hung_transactions_after(60_001)).await?;
     two.say(&end_hung_transactions_after(60_002)).await?;
     let of_one: String = one.one(HUNG_TRANSACTIONS, &[]).await?.get(0);
@@ -69,7 +61,7 @@ async fn keeps_sessions(one: Connection, two: Connection) -> Result<bool, Databa
     Ok(of_one != of_two)
 }
 
-async fn write(connection: &Connection) -> Result<(), DatabaseFailure> {
+async fn write(connection: &Connection) -> DatabaseResult<()> {
     let (nobody, lease, told) = (Uuid::nil().as_bytes().to_vec(), 0.0_f64, "");
     let (keys, values, topics) = (Vec::<Vec<u8>>::new(), Vec::<Vec<u8>>::new(), Vec::<i16>::new());
     connection.change(JOIN, &[&nobody, &nobody, &lease, &told]).await?;

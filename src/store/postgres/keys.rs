@@ -1,29 +1,27 @@
 //! The sealed keys, stored in the database. Like the key file of the embedded engine, they are sealed by the
 //! master key and replaced as a whole.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::client::{Client, DatabaseFailure};
 use super::statements::{FIRST_KEYS, KEYS, KEYS_VERSION, PUT_KEYS};
-use crate::sealing::key_place::KeyPlace;
-use crate::sealing::key_ring::KeyRing;
 use crate::sealing::{MasterKey, SealingError, key_text};
+use crate::{sealing::key_place::KeyPlace, sealing::key_ring::KeyRing};
 
 /// The name of this place in messages.
 const NAME: &str = "table offerd_keys";
 
 pub(super) struct DatabaseKeys {
     client: Arc<Client>,
-    path: PathBuf,
     /// The version of the keys when last read or written here; 0 before that.
     known: Arc<AtomicI64>,
 }
 
 impl DatabaseKeys {
     pub(super) fn of(client: Arc<Client>, known: Arc<AtomicI64>) -> Self {
-        Self { client, path: PathBuf::from(NAME), known }
+        Self { client, known }
     }
 
     fn read(&self) -> Result<Option<(i64, Vec<u8>)>, SealingError> {
@@ -34,11 +32,11 @@ impl DatabaseKeys {
     }
 
     fn found(&self) -> Result<(i64, Vec<u8>), SealingError> {
-        self.read()?.ok_or_else(|| SealingError::NoKeys(self.path.clone()))
+        self.read()?.ok_or_else(|| SealingError::NoKeys(NAME.into()))
     }
 
     fn failed(&self, failure: &DatabaseFailure) -> SealingError {
-        SealingError::Io { path: self.path.clone(), error: std::io::Error::other(failure.to_string()) }
+        SealingError::Io { path: NAME.into(), error: std::io::Error::other(failure.to_string()) }
     }
 
     fn write_as(&self, text: Vec<u8>, version: i64) -> Result<u64, SealingError> {
@@ -54,7 +52,7 @@ impl DatabaseKeys {
 
 impl KeyPlace for DatabaseKeys {
     fn path(&self) -> &Path {
-        &self.path
+        Path::new(NAME)
     }
 
     fn exists(&self) -> Result<bool, SealingError> {
@@ -63,13 +61,13 @@ impl KeyPlace for DatabaseKeys {
 
     fn open(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
         let (version, text) = self.found()?;
-        let ring = key_text::opened(&self.path, master, &text)?;
+        let ring = key_text::opened(self.path(), master, &text)?;
         self.known.store(version, Ordering::Release);
         Ok(ring)
     }
 
     fn sealed_with(&self) -> Result<String, SealingError> {
-        key_text::sealed_with(&self.path, &self.found()?.1)
+        key_text::sealed_with(self.path(), &self.found()?.1)
     }
 
     fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError> {

@@ -39,8 +39,7 @@ pub(super) mod tests;
 mod transaction;
 mod writer;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use uuid::Uuid;
 
@@ -49,24 +48,17 @@ use self::client::Client;
 pub(super) use self::client::fault;
 pub(super) use self::database::Database;
 pub use self::figures::DatabaseFigures;
-use self::keys::DatabaseKeys;
-use self::nodes::LeasedNode;
-use self::writer::DatabaseWriter;
 pub(super) use self::writer::PROBE;
+use self::{keys::DatabaseKeys, nodes::LeasedNode, writer::DatabaseWriter};
 use super::arrival::{Arrivals, LAST_ARRIVAL};
-use super::arrival_clock::ArrivalClock;
-use super::broken::ReadError;
 use super::cluster::{Cluster, NodeFigures};
-use super::committer::Committer;
-use super::disk::DiskError;
-use super::engine::StorageEngine;
 use super::error::{StoreError, io_error};
-use super::health::FailureLatch;
-use super::options::StoreOptions;
 use super::sealing::{MasterKey, Sealing};
-use super::stall::Stalls;
-use super::topics::Topics;
-use super::trees::Tree;
+use super::{
+    arrival_clock::ArrivalClock, broken::ReadResult, committer::Committer, disk::DiskError,
+    engine::StorageEngine, health::FailureLatch, options::StoreOptions, stall::Stalls, topics::Topics,
+    trees::Tree,
+};
 use offerd_base::config::PostgresSettings;
 
 /// An open store before its background work starts.
@@ -103,7 +95,8 @@ pub(super) fn open(
     let arrivals = Arrivals::after(last_us, Arc::clone(&clock));
     let stalls = Arc::new(Stalls::new(options.stall_after));
     let writer = DatabaseWriter::new(Arc::clone(&database), arrivals, Arc::clone(&stalls));
-    let mut committer = Committer::new(writer, latch, stalls, options.mend_interval);
+    let mend_interval = options.mend_interval;
+    let mut committer = Committer { latch, stalls, mend_interval, tried: None, writer };
     committer.finish_rewraps();
     Ok(OpenedDatabase { database, committer, clock, topics, cluster })
 }
@@ -122,11 +115,11 @@ pub(super) fn figures(database: &PostgresSettings) -> Result<Option<DatabaseFigu
 }
 
 /// The nodes that share the database, including those that ended within a day.
-pub(super) fn nodes(database: &Database) -> Result<Vec<NodeFigures>, ReadError> {
+pub(super) fn nodes(database: &Database) -> ReadResult<Vec<NodeFigures>> {
     Ok(nodes::list(&database.client).map_err(DiskError::from)?)
 }
 
-pub(super) fn alive(database: &Database) -> Result<BTreeSet<Uuid>, ReadError> {
+pub(super) fn alive(database: &Database) -> ReadResult<BTreeSet<Uuid>> {
     Ok(nodes::alive(&database.client).map_err(DiskError::from)?)
 }
 

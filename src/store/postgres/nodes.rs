@@ -3,17 +3,14 @@
 //! lease has expired, for good. Each transaction first checks that its node has not ended, and locks that row
 //! until it commits. So an ended node writes nothing more, and others can take over its work.
 
-use std::collections::BTreeSet;
-use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use std::{collections::BTreeSet, pin::pin, sync::Arc, sync::atomic::Ordering};
 
 use deadpool_postgres::Pool;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use uuid::Uuid;
 
-use super::client::{Client, Connection, DatabaseFailure};
+use super::client::{Client, Connection, DatabaseFailure, DatabaseResult};
 use super::statements::{
     ALIVE, CLOCK, END_LAPSED, END_NODE, FOLLOW, FORGET_NODES, HELD, JOIN, LEADER, NODES, RENEW,
     TOPICS_CHANGED, VANISHED,
@@ -51,13 +48,13 @@ struct DatabaseObservations {
 
 impl LeasedNode {
     /// Joins the nodes and ends the previous node of the same directory.
-    pub(super) fn join(client: &Client, place: Uuid, lease: Duration) -> Result<Self, DatabaseFailure> {
+    pub(super) fn join(client: &Client, place: Uuid, lease: Duration) -> DatabaseResult<Self> {
         let node = Self { cluster: Arc::new(Cluster::among_others()), topics: Arc::default(), place, lease };
         let joining = node.clone();
         client.ask(|connection| async move {
-            connection.change(VANISHED, &[&joining.place.as_bytes().as_slice()]).await?;
-            let (me, place, figures) =
-                (joining.me(), joining.place.as_bytes().as_slice(), joining.cluster.figures());
+            let place = joining.place.as_bytes().as_slice();
+            connection.change(VANISHED, &[&place]).await?;
+            let (me, figures) = (joining.me(), joining.cluster.figures.read().clone());
             connection.change(JOIN, &[&me, &place, &joining.lease.as_secs_f64(), &figures]).await?;
             joining.look_around(&connection).await
         })?;
@@ -95,12 +92,8 @@ impl LeasedNode {
     }
 
     /// One tick, bounded by the lease. Reports a late answer earlier.
-    async fn tick_in_time(
-        &self,
-        pool: &Pool,
-        seen: &mut DatabaseObservations,
-    ) -> Result<(), DatabaseFailure> {
-        let hangs = || DatabaseFailure::Said(None, "it does not answer".to_owned());
+    async fn tick_in_time(&self, pool: &Pool, seen: &mut DatabaseObservations) -> DatabaseResult<()> {
+        let hangs = || DatabaseFailure::of("it does not answer");
         let mut ticking = pin!(timeout(self.lease, self.tick(pool, seen)));
         let ticked = match timeout(LATE, &mut ticking).await {
             Ok(ticked) => ticked,
@@ -112,7 +105,7 @@ impl LeasedNode {
         ticked.unwrap_or_else(|_| Err(hangs()))
     }
 
-    async fn tick(&self, pool: &Pool, seen: &mut DatabaseObservations) -> Result<(), DatabaseFailure> {
+    async fn tick(&self, pool: &Pool, seen: &mut DatabaseObservations) -> DatabaseResult<()> {
         let connection = Client::connection(pool).await?;
         self.note_changes(&connection, &mut seen.changed).await?;
         let is_due = |at: Instant| at.elapsed() >= self.lease / RENEWALS;
@@ -125,12 +118,11 @@ impl LeasedNode {
         if self.cluster.may_lead() { self.look_around(&connection).await } else { Ok(()) }
     }
 
-    /// Notes the topics that other nodes have changed.
     async fn note_changes(
         &self,
         connection: &Connection,
         changed: &mut Option<[i64; TOPICS.len()]>,
-    ) -> Result<(), DatabaseFailure> {
+    ) -> DatabaseResult<()> {
         let mut counts = [0; TOPICS.len()];
         for row in connection.rows(TOPICS_CHANGED, &[]).await? {
             let (topic, count): (i16, i64) = (row.get(0), row.get(1));
@@ -149,11 +141,11 @@ impl LeasedNode {
         Ok(())
     }
 
-    async fn renew(&self, connection: &Connection, may_end_others: bool) -> Result<(), DatabaseFailure> {
+    async fn renew(&self, connection: &Connection, may_end_others: bool) -> DatabaseResult<()> {
         let begun = Instant::now();
         let theirs_ms: i64 = connection.one(CLOCK, &[]).await?.get(0);
-        self.cluster.note_database(DatabaseStanding::of(begun.elapsed(), theirs_ms));
-        let (me, lease, figures) = (self.me(), self.lease.as_secs_f64(), self.cluster.figures());
+        *self.cluster.database.write() = Some(DatabaseStanding::of(begun.elapsed(), theirs_ms));
+        let (me, lease, figures) = (self.me(), self.lease.as_secs_f64(), self.cluster.figures.read().clone());
         if connection.change(RENEW, &[&me, &lease, &figures]).await? == 0 {
             return Err(DatabaseFailure::Lost);
         }
@@ -165,7 +157,7 @@ impl LeasedNode {
     }
 
     /// Notes which nodes are alive, and takes the lead if no live node has it.
-    async fn look_around(&self, connection: &Connection) -> Result<(), DatabaseFailure> {
+    async fn look_around(&self, connection: &Connection) -> DatabaseResult<()> {
         let (leader, alive) = tokio::try_join!(connection.one(LEADER, &[]), alive_of(connection))?;
         let leader: Vec<u8> = leader.get(0);
         let is_led = Uuid::from_slice(&leader).is_ok_and(|leader| alive.contains(&leader));
@@ -182,31 +174,31 @@ impl LeasedNode {
     }
 
     /// Whether this node has not ended; holds until the connection's transaction ends.
-    pub(super) async fn is_held(&self, connection: &Connection) -> Result<bool, DatabaseFailure> {
+    pub(super) async fn is_held(&self, connection: &Connection) -> DatabaseResult<bool> {
         Ok(connection.row(HELD, &[&self.me()]).await?.is_some())
     }
 
     /// Ends this node, so that others need not wait for its lease to expire.
-    pub(super) fn leave(&self, client: &Client) -> Result<(), DatabaseFailure> {
+    pub(super) fn leave(&self, client: &Client) -> DatabaseResult<()> {
         let me = self.me();
         client.ask(|connection| async move { connection.change(END_NODE, &[&me]).await.map(drop) })
     }
 }
 
-pub(super) fn alive(client: &Client) -> Result<BTreeSet<Uuid>, DatabaseFailure> {
+pub(super) fn alive(client: &Client) -> DatabaseResult<BTreeSet<Uuid>> {
     client.ask(|connection| async move { alive_of(&connection).await })
 }
 
-async fn alive_of(connection: &Connection) -> Result<BTreeSet<Uuid>, DatabaseFailure> {
+async fn alive_of(connection: &Connection) -> DatabaseResult<BTreeSet<Uuid>> {
     ids(connection.rows(ALIVE, &[]).await?)
 }
 
-pub(super) fn ids(rows: Vec<tokio_postgres::Row>) -> Result<BTreeSet<Uuid>, DatabaseFailure> {
+pub(super) fn ids(rows: Vec<tokio_postgres::Row>) -> DatabaseResult<BTreeSet<Uuid>> {
     Ok(rows.into_iter().filter_map(|row| Uuid::from_slice(row.get(0)).ok()).collect())
 }
 
 /// The live nodes, and those that ended within a day.
-pub(super) fn list(client: &Client) -> Result<Vec<NodeFigures>, DatabaseFailure> {
+pub(super) fn list(client: &Client) -> DatabaseResult<Vec<NodeFigures>> {
     client.ask(|connection| async move {
         let rows = connection.rows(NODES, &[]).await?;
         let figures = |row: tokio_postgres::Row| {

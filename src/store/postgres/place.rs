@@ -1,7 +1,6 @@
 //! The id of the directory that a process runs in. It survives restarts.
 
-use std::io;
-use std::path::Path;
+use std::{io, path::Path};
 
 use uuid::Uuid;
 

@@ -1,6 +1,6 @@
 //! The schema: the first start creates the tables. Tables of another version than [`KNOWN`] are refused.
 
-use super::client::{Client, Connection, DatabaseFailure};
+use super::client::{Client, Connection, DatabaseFailure, DatabaseResult};
 use super::statements::{MAKE, VERSION};
 use crate::error::StoreError;
 
@@ -11,7 +11,7 @@ pub(super) const KNOWN: i32 = 1;
 const TRIES: usize = 5;
 
 /// The schema version of a database; `None` if it has no tables.
-pub(super) fn version(client: &Client) -> Result<Option<i32>, DatabaseFailure> {
+pub(super) fn version(client: &Client) -> DatabaseResult<Option<i32>> {
     let read =
         client.ask(|connection| async move { Ok(connection.row(VERSION, &[]).await?.map(|row| row.get(0))) });
     match read {
@@ -31,7 +31,7 @@ pub(super) fn is_known(client: &Client) -> Result<bool, StoreError> {
     }
 }
 
-pub(super) fn make(client: &Client) -> Result<(), DatabaseFailure> {
+pub(super) fn make(client: &Client) -> DatabaseResult<()> {
     let mut made = Err(DatabaseFailure::Conflict);
     for _ in 0..TRIES {
         made = client.ask(|connection| async move { make_on(&connection).await });
@@ -43,7 +43,7 @@ pub(super) fn make(client: &Client) -> Result<(), DatabaseFailure> {
 }
 
 /// Creates the tables on a connection, in its current transaction.
-pub(super) async fn make_on(connection: &Connection) -> Result<(), DatabaseFailure> {
+pub(super) async fn make_on(connection: &Connection) -> DatabaseResult<()> {
     for statement in MAKE {
         connection.say(statement).await?;
     }

@@ -22,7 +22,6 @@ pub(super) fn end_hung_transactions_after(ms: u128) -> String {
     format!("SET idle_in_transaction_session_timeout = {ms}")
 }
 
-/// The session's value of that timeout.
 pub(super) const HUNG_TRANSACTIONS: &str = "SHOW idle_in_transaction_session_timeout";
 
 pub(super) const GET: &str = "SELECT value FROM offerd_records WHERE key = $1";
@@ -31,14 +30,12 @@ pub(super) const GET: &str = "SELECT value FROM offerd_records WHERE key = $1";
 pub(super) const WALK: &str =
     "SELECT key, value FROM offerd_records WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3";
 
-/// The number of records in a key range.
 pub(super) const COUNT: &str = "SELECT count(*) FROM offerd_records WHERE key >= $1 AND key < $2";
 
 /// Like [`WALK`], with the length of each value instead of the value.
 pub(super) const SIZES: &str =
     "SELECT key, length(value) FROM offerd_records WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3";
 
-/// The records of these keys that exist.
 pub(super) const GET_MANY: &str = "SELECT key, value FROM offerd_records WHERE key = ANY($1)";
 
 pub(super) const BEGIN: &str = "BEGIN";
@@ -51,7 +48,6 @@ pub(super) const GET_FOR_UPDATE: &str =
 pub(super) const INSERT: &str =
     "INSERT INTO offerd_records (key, value) SELECT * FROM unnest($1::bytea[], $2::bytea[])";
 
-/// Upserts records.
 pub(super) const PUT: &str = "INSERT INTO offerd_records (key, value) SELECT * FROM unnest($1::bytea[], $2::bytea[]) \
      ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
@@ -64,7 +60,6 @@ pub(super) const ROLLBACK: &str = "ROLLBACK";
 /// Ends the previous node of the same directory.
 pub(super) const VANISHED: &str = "UPDATE offerd_nodes SET ended = now() WHERE place = $1 AND ended IS NULL";
 
-/// Adds a node with a lease of this many seconds.
 pub(super) const JOIN: &str = "INSERT INTO offerd_nodes (id, place, since, until, told) \
      VALUES ($1, $2, now(), now() + $3::float8 * interval '1 second', $4)";
 
@@ -72,13 +67,11 @@ pub(super) const JOIN: &str = "INSERT INTO offerd_nodes (id, place, since, until
 pub(super) const RENEW: &str = "UPDATE offerd_nodes SET until = now() + $2::float8 * interval '1 second', told = $3 \
      WHERE id = $1 AND ended IS NULL";
 
-/// Ends the nodes whose leases have expired.
 pub(super) const END_LAPSED: &str = "UPDATE offerd_nodes SET ended = now() WHERE id IN \
      (SELECT id FROM offerd_nodes WHERE ended IS NULL AND until < now() FOR UPDATE SKIP LOCKED)";
 
 pub(super) const END_NODE: &str = "UPDATE offerd_nodes SET ended = now() WHERE id = $1 AND ended IS NULL";
 
-/// Deletes nodes that ended over a day ago.
 pub(super) const FORGET_NODES: &str = "DELETE FROM offerd_nodes WHERE ended < now() - interval '1 day'";
 
 pub(super) const ALIVE: &str = "SELECT id FROM offerd_nodes WHERE ended IS NULL";
@@ -96,10 +89,8 @@ pub(super) const LEADER: &str = "SELECT node FROM offerd_leader WHERE id = 1";
 /// Takes the lead over from a node that has ended.
 pub(super) const FOLLOW: &str = "UPDATE offerd_leader SET node = $1 WHERE id = 1 AND node = $2";
 
-/// The change counter of each topic.
 pub(super) const TOPICS_CHANGED: &str = "SELECT topic, changed FROM offerd_topics";
 
-/// Increments the change counters of these topics.
 pub(super) const CHANGE_TOPICS: &str = "INSERT INTO offerd_topics (topic, changed) SELECT topic, 1 FROM unnest($1::int2[]) AS topic \
      ON CONFLICT (topic) DO UPDATE SET changed = offerd_topics.changed + 1";
 

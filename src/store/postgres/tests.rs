@@ -207,7 +207,8 @@ fn of_two_writers_at_one_time_one_wins_whatever_each_relies_on() {
         let (database, clock) = (Arc::clone(&opened.database), Arc::clone(&opened.clock));
         let Committer { latch, stalls, .. } = &opened.committer;
         let writer = DatabaseWriter::new(database, Arrivals::after(0, clock), Arc::clone(stalls));
-        Committer::new(writer, Arc::clone(latch), Arc::clone(stalls), Duration::from_secs(1))
+        let (latch, stalls) = (Arc::clone(latch), Arc::clone(stalls));
+        Committer { latch, stalls, mend_interval: Duration::from_secs(1), tried: None, writer }
     };
     // Each node writes what the other requires to be missing, or both write the same.
     for round in 0..40_u8 {

@@ -1,26 +1,21 @@
 //! A transaction of a group: the records it reads, locked until the end, and its writes.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::{sync::Arc, sync::atomic::Ordering};
 
 use parking_lot::Mutex;
 use tokio_postgres::types::ToSql;
 
-use super::client::{Connection, DatabaseFailure};
+use super::client::{Connection, DatabaseFailure, DatabaseResult};
 use super::database::{Database, end_of};
 use super::statements::{
     BEGIN, CHANGE_TOPICS, COMMIT, GET_FOR_UPDATE, HELD, HOLD_KEYS, INSERT, PUT, REMOVE, ROLLBACK, WALK,
 };
-use crate::broken::Reported;
-use crate::changes::RecordChange;
-use crate::disk::DiskResult;
 use crate::engine::{EntryWalk, RawEntry, StorageEngine, walk_or_error};
-use crate::raw::RawValues;
-use crate::sealing::Sealing;
-use crate::topics::topics_of;
-use crate::trees::Tree;
-use crate::volume_number::Number;
+use crate::{
+    broken::Reported, changes::RecordChange, disk::DiskResult, raw::RawValues, sealing::Sealing,
+    topics::topics_of, trees::Tree, volume_number::Number,
+};
 
 /// The records read for a group, by key.
 type ReadCache = HashMap<Vec<u8>, Option<Vec<u8>>>;
@@ -63,7 +58,7 @@ impl Drop for OpenTransaction {
 
 impl<'a> Transaction<'a> {
     /// Begins a transaction that reads and locks these keys. It may read others.
-    pub(super) fn begin(database: &'a Database, wanted: BTreeSet<Vec<u8>>) -> Result<Self, DatabaseFailure> {
+    pub(super) fn begin(database: &'a Database, wanted: BTreeSet<Vec<u8>>) -> DatabaseResult<Self> {
         let (node, keys) = (database.node.clone(), Arc::clone(&database.keys));
         let (connection, read) = database.client.ask(|connection| async move {
             let begun = OpenTransaction(Some(connection));
@@ -94,7 +89,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Writes the changes durably: all or none.
-    pub(super) fn commit(self, changes: Vec<RecordChange>) -> Result<(), DatabaseFailure> {
+    pub(super) fn commit(self, changes: Vec<RecordChange>) -> DatabaseResult<()> {
         let mut held = self.held.lock();
         if let Some(failure) = held.failure.clone() {
             return Err(failure);
@@ -131,11 +126,10 @@ impl<'a> Transaction<'a> {
         })
     }
 
-    /// Runs work on the connection of the transaction.
     fn ask<T, F>(&self, asked: impl FnOnce(OpenTransaction) -> F) -> DiskResult<T>
     where
         T: Send + 'static,
-        F: Future<Output = Result<(OpenTransaction, T), DatabaseFailure>> + Send + 'static,
+        F: Future<Output = DatabaseResult<(OpenTransaction, T)>> + Send + 'static,
     {
         let Some(begun) = self.held.lock().connection.take() else { return Err(ended().into()) };
         let asked = self.database.client.wait_for(asked(begun));
@@ -155,12 +149,12 @@ impl<'a> Transaction<'a> {
     /// The reason for a failure: that of a failed read, if any.
     pub(super) fn why(&self, error: impl ToString) -> DatabaseFailure {
         let failure = self.held.lock().failure.clone();
-        failure.unwrap_or_else(|| DatabaseFailure::Said(None, error.to_string()))
+        failure.unwrap_or_else(|| DatabaseFailure::of(error))
     }
 }
 
 fn ended() -> DatabaseFailure {
-    DatabaseFailure::Said(None, "the transaction has ended".to_owned())
+    DatabaseFailure::of("the transaction has ended")
 }
 
 #[derive(Default)]

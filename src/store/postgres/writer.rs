@@ -1,21 +1,16 @@
 //! The writer: a group of commits is one transaction, retried after conflicts.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
+use std::{collections::BTreeSet, sync::Arc};
 
-use super::client::DatabaseFailure;
-use super::database::Database;
-use super::transaction::Transaction;
+use super::client::{DatabaseFailure, DatabaseResult};
+use super::{database::Database, transaction::Transaction};
 use crate::arrival::{Arrivals, LAST_ARRIVAL};
 use crate::commit::{Commit, CommitResult};
 use crate::engine::{self, StorageEngine, WriteFault, all_failed, count};
 use crate::group::{admitted, begin_keys, begin_slots, wanted};
-use crate::sealing::{Sealing, SealingError};
 use crate::stall::{Stalls, WriterStep};
-use crate::topics::topics_of;
-use crate::trees::Tree;
-use crate::volume_number::BASE;
+use crate::{sealing::Sealing, topics::topics_of, trees::Tree, volume_number::BASE};
 
 /// Attempts per group in conflict with others. At each conflict another process has made progress.
 const TRIES: usize = 64;
@@ -31,19 +26,18 @@ pub(crate) struct DatabaseWriter {
 }
 
 impl DatabaseWriter {
-    /// A writer that continues after the last arrival.
     pub(super) fn new(database: Arc<Database>, arrivals: Arrivals, stalls: Arc<Stalls>) -> Self {
         Self { database, arrivals, stalls, waited: Duration::ZERO }
     }
 
-    fn try_for_long(&mut self, commits: &[Commit]) -> Result<Vec<CommitResult>, DatabaseFailure> {
+    fn try_for_long(&mut self, commits: &[Commit]) -> DatabaseResult<Vec<CommitResult>> {
         let mut written = Err(DatabaseFailure::Conflict);
         for _ in 0..TRIES {
             written = self.try_to_write(commits);
             match written {
                 Err(DatabaseFailure::Conflict) => {}
                 Err(DatabaseFailure::OtherKeys) => {
-                    self.database.sealing().refresh().map_err(sealing)?;
+                    self.database.sealing().refresh().map_err(DatabaseFailure::of)?;
                 }
                 _ => break,
             }
@@ -51,14 +45,13 @@ impl DatabaseWriter {
         written
     }
 
-    fn try_to_write(&mut self, commits: &[Commit]) -> Result<Vec<CommitResult>, DatabaseFailure> {
+    fn try_to_write(&mut self, commits: &[Commit]) -> DatabaseResult<Vec<CommitResult>> {
         // Created before the transaction, which then locks the keys against changes.
-        begin_slots(self.database.sealing(), commits).map_err(sealing)?;
+        begin_slots(self.database.sealing(), commits).map_err(DatabaseFailure::of)?;
         for commit in commits {
-            begin_keys(self.database.sealing(), commit).map_err(sealing)?;
+            begin_keys(self.database.sealing(), commit).map_err(DatabaseFailure::of)?;
         }
-        let keys: BTreeSet<Vec<u8>> =
-            commits.iter().flat_map(|commit| wanted(&*self.database, commit)).collect();
+        let keys: BTreeSet<_> = commits.iter().flat_map(|commit| wanted(&*self.database, commit)).collect();
         let arrives = keys.contains(&Tree::Meta.sled_key(LAST_ARRIVAL));
         let transaction = Transaction::begin(&self.database, keys)?;
         if arrives {
@@ -75,7 +68,7 @@ impl DatabaseWriter {
         transaction.commit(changes)?;
         topics.into_iter().for_each(|topic| self.database.node.topics.note(topic));
         if !rewrapped.is_empty() {
-            self.database.sealing().forget(&rewrapped).map_err(sealing)?;
+            self.database.sealing().forget(&rewrapped).map_err(DatabaseFailure::of)?;
         }
         Ok(outcomes)
     }
@@ -85,10 +78,6 @@ impl DatabaseWriter {
         let probe = [PROBE, self.database.place().as_bytes()].concat();
         matches!(self.try_for_long(&[Commit::new().put(Tree::Meta, probe, now)]).as_deref(), Ok([Ok(())]))
     }
-}
-
-fn sealing(error: SealingError) -> DatabaseFailure {
-    DatabaseFailure::Said(None, error.to_string())
 }
 
 impl engine::GroupWriter for DatabaseWriter {
@@ -121,9 +110,8 @@ impl engine::GroupWriter for DatabaseWriter {
     }
 
     fn end(&mut self) {
-        let ended = self.database.node.leave(&self.database.client);
-        ended.unwrap_or_else(
-            |failure| tracing::warn!(%failure, "could not release the lease of the database"),
-        );
+        if let Err(failure) = self.database.node.leave(&self.database.client) {
+            tracing::warn!(%failure, "could not release the lease of the database");
+        }
     }
 }

@@ -4,19 +4,15 @@
 //!
 //! No record identifies the person behind a lead: leads are named by their uuids, which are random.
 
-use std::collections::BTreeSet;
-use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::users::Role;
-use crate::broken::unless_broken;
-use crate::{Commit, CommitError, ReadError, Store, Tree, codec};
+use crate::{Commit, CommitError, ReadError, ReadResult, Store, Tree, broken::unless_broken, codec};
 use offerd_model::record;
 
 /// Key of the hash of the last removed record.
@@ -267,14 +263,11 @@ impl AuditLog {
     }
 
     /// Commits a change together with its audit record, atomically: once this returns, both are durable.
-    ///
-    /// # Errors
-    /// If the store does not take the commit.
     pub async fn commit(&self, commit: Commit, entry: AuditEntry) -> Result<(), CommitError> {
         let mut turn = self.store.turn(TURN, Tree::Audit, RECORDS).await?;
         let guards = commit.guards.len();
         while turn.tries().await {
-            let head = self.head().map_err(|failure| CommitError::Failed(failure.to_string()))?;
+            let head = self.head()?;
             let number = head.number + 1;
             let record = entry.clone().behind(head, self.store.now_ms());
             let commit = commit.clone().absent(Tree::Audit, key(number));
@@ -289,10 +282,7 @@ impl AuditLog {
     }
 
     /// The newest record, found by doubling steps from the last known one.
-    ///
-    /// # Errors
-    /// If the disk cannot be read.
-    pub fn head(&self) -> Result<AuditHead, ReadError> {
+    pub fn head(&self) -> ReadResult<AuditHead> {
         let anchor = self.anchor()?;
         let (mut there, mut step) = (self.seen.load(Ordering::Relaxed).max(anchor.number), 1);
         while self.is_there(there + step)? {
@@ -321,46 +311,41 @@ impl AuditLog {
 
     /// Matching records after `number`, oldest first: at most `most`, out of at most `looked_at` examined.
     /// Also returns the number of the last examined record, unless the end was reached.
-    ///
-    /// # Errors
-    /// If the disk cannot be read.
     pub fn after(
         &self,
         number: u64,
         filter: &AuditFilter,
         most: usize,
         looked_at: usize,
-    ) -> Result<(Vec<AuditRecord>, Option<u64>), ReadError> {
-        let records = self.from(number + 1).map(|record| record.map(|record| (record.number, Some(record))));
+    ) -> ReadResult<(Vec<AuditRecord>, Option<u64>)> {
+        let scan = self.store.scan_from(Tree::Audit, key(number + 1), RECORDS);
+        let records = scan.read_by(|key, payload| {
+            let record: AuditRecord = self.store.decode_json(Tree::Audit, &key, &payload).ok()?;
+            Some((record.number, Some(record)))
+        });
         page(records, number, filter, most, looked_at)
     }
 
     /// Matching records before `number`, or from the end, newest first; otherwise like
     /// [`after`](Self::after).
-    ///
-    /// # Errors
-    /// If the disk cannot be read.
     pub fn before(
         &self,
         number: Option<u64>,
         filter: &AuditFilter,
         most: usize,
         looked_at: usize,
-    ) -> Result<(Vec<AuditRecord>, Option<u64>), ReadError> {
+    ) -> ReadResult<(Vec<AuditRecord>, Option<u64>)> {
         let begin = self.anchor()?.number;
         let end = self.head()?.number;
         let last = number.map_or(end, |number| end.min(number.saturating_sub(1)));
         let read = |number| Ok((number, unless_broken(self.store.read_json(Tree::Audit, key(number)))?));
-        let is_recent = |looked: &Result<AuditLookup, ReadError>| !matches!(looked, Ok((_, Some(record))) if record.at < filter.since);
+        let is_recent = |looked: &ReadResult<AuditLookup>| !matches!(looked, Ok((_, Some(record))) if record.at < filter.since);
         let records = (begin + 1..=last).rev().map(read).take_while(is_recent);
         page(records, last + 1, filter, most, looked_at)
     }
 
     /// Verifies the chain from its anchor to its end, across recorded gaps. Reads every record.
-    ///
-    /// # Errors
-    /// If the disk cannot be read.
-    pub fn verify(&self) -> Result<AuditVerdict, ReadError> {
+    pub fn verify(&self) -> ReadResult<AuditVerdict> {
         let mut chain = Chain::behind(Some(self.anchor()?));
         for read in self.store.scan(Tree::Audit, RECORDS) {
             let (place, payload) = read?;
@@ -372,9 +357,6 @@ impl AuditLog {
 
     /// Removes the records older than `before_ms`, Unix milliseconds, and keeps the hash of the last of them.
     /// Returns how many it removed.
-    ///
-    /// # Errors
-    /// If the store does not take the commit.
     pub async fn prune(&self, before_ms: i64) -> Result<u64, CommitError> {
         let mut removed = 0;
         loop {
@@ -384,12 +366,10 @@ impl AuditLog {
                 let record = self.store.decode_json::<AuditRecord>(Tree::Audit, key, payload);
                 record.is_ok_and(|record| record.at < before_ms)
             };
-            let first = self.store.scan(Tree::Audit, RECORDS).take(AT_ONCE).collect::<Result<Vec<_>, _>>();
-            let unread = |failure: ReadError| CommitError::Failed(failure.to_string());
-            let old: Vec<_> = first.map_err(unread)?.into_iter().take_while(is_old).collect();
+            let first = self.store.scan(Tree::Audit, RECORDS).take(AT_ONCE).collect::<Result<Vec<_>, _>>()?;
+            let old: Vec<_> = first.into_iter().take_while(is_old).collect();
             let Some((last, payload)) = old.last() else { return Ok(removed) };
-            let known = known.map_err(unread)?;
-            let commit = Commit::new().as_found(Tree::Audit, ANCHOR, known);
+            let commit = Commit::new().as_found(Tree::Audit, ANCHOR, known?);
             let anchor = AuditHead { number: number(last), hash: hash(payload) };
             let commit = commit.put(Tree::Audit, ANCHOR, codec::encode_json(&anchor));
             let commit = old.iter().fold(commit, |commit, (key, _)| commit.remove(Tree::Audit, key));
@@ -402,18 +382,13 @@ impl AuditLog {
         }
     }
 
-    fn anchor(&self) -> Result<AuditHead, ReadError> {
+    fn anchor(&self) -> ReadResult<AuditHead> {
         let kept = self.store.read_json(Tree::Audit, ANCHOR)?;
         Ok(kept.unwrap_or_else(|| AuditHead { number: 0, hash: BEGINNING.to_owned() }))
     }
 
-    fn from(&self, number: u64) -> impl Iterator<Item = Result<AuditRecord, ReadError>> {
-        let scan = self.store.scan_from(Tree::Audit, key(number), RECORDS);
-        scan.read_by(|key, payload| self.store.decode_json(Tree::Audit, &key, &payload).ok())
-    }
-
     /// Whether a record with this number exists, readable or not.
-    fn is_there(&self, number: u64) -> Result<bool, ReadError> {
+    fn is_there(&self, number: u64) -> ReadResult<bool> {
         match self.store.get(Tree::Audit, key(number)) {
             Ok(found) => Ok(found.is_some()),
             Err(ReadError::Broken(_)) => Ok(true),
@@ -427,12 +402,12 @@ type AuditLookup = (u64, Option<AuditRecord>);
 
 /// One page of matching records, and the number of the last examined one, unless the end was reached.
 fn page(
-    records: impl Iterator<Item = Result<AuditLookup, ReadError>>,
+    records: impl Iterator<Item = ReadResult<AuditLookup>>,
     mut last: u64,
     filter: &AuditFilter,
     most: usize,
     looked_at: usize,
-) -> Result<(Vec<AuditRecord>, Option<u64>), ReadError> {
+) -> ReadResult<(Vec<AuditRecord>, Option<u64>)> {
     let mut found = Vec::new();
     for (nth, looked) in records.enumerate() {
         if nth == looked_at || found.len() == most {

@@ -9,12 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 use super::identities::RetiredIdentities;
-use crate::Store;
-use crate::broken::ReadError;
-use crate::commit::Commit;
-use crate::retention::RetentionError;
 use crate::sealing::identity_key::{CONTACTS, IdentityKey};
-use crate::trees::Tree;
+use crate::{Store, broken::ReadResult, commit::Commit, retention::RetentionError, trees::Tree};
 
 /// Contacts have no look-back: they are removed with their lead.
 const WITH_THE_LEAD: i64 = i64::MAX / 2;
@@ -45,10 +41,7 @@ impl Commit {
 
 impl Store {
     /// The leads with a contact, ordered by uuid.
-    ///
-    /// # Errors
-    /// If an index or a file cannot be read.
-    pub fn found_by(&self, contact: &[u8; 32]) -> Result<Vec<Uuid>, ReadError> {
+    pub fn found_by(&self, contact: &[u8; 32]) -> ReadResult<Vec<Uuid>> {
         let mut leads = BTreeSet::new();
         for key in self.contact_keys() {
             for found in self.scan(Tree::Identities, key.place(contact)) {
@@ -61,10 +54,7 @@ impl Store {
 
     /// Retires the keys under which the contacts of these leads are hashed and counts the records. The leads
     /// can be found until they are erased; [`finish_forgetting`](Self::finish_forgetting) then does the rest.
-    /// After a crash, the next start finishes.
-    ///
-    /// # Errors
-    /// If it could not be completed. A retry continues.
+    /// After a crash, the next start finishes. A retry after an error continues.
     pub fn begin_forgetting_contacts(
         &self,
         of: &[LeadContacts],

@@ -9,14 +9,12 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::Store;
-use crate::broken::{ReadError, unless_broken};
+use crate::broken::{ReadResult, unless_broken};
 use crate::commit::{Commit, CommitError};
-use crate::raw::read_clear;
-use crate::retention::RetentionError;
-use crate::sealing::identity_key::IdentityKey;
-use crate::sealing::owner;
-use crate::trees::Tree;
+use crate::{
+    Store, raw::read_clear, retention::RetentionError, sealing::identity_key::IdentityKey, sealing::owner,
+    trees::Tree,
+};
 
 const AT_ONCE: usize = 256;
 
@@ -84,10 +82,7 @@ impl Store {
     /// leads.
     ///
     /// With `only_likely`, looks each identity up under its likely place and scans nothing: enough for what
-    /// another erasure or a start's chore rehashed meanwhile.
-    ///
-    /// # Errors
-    /// If it could not be completed. A retry continues.
+    /// another erasure or a start's chore rehashed meanwhile. A retry after an error continues.
     pub fn begin_forgetting_identities(
         &self,
         of: &[LeadIdentity],
@@ -127,9 +122,7 @@ impl Store {
 
     /// Rehashes the other identities of the retired keys, except those of the leads in `without`, and
     /// destroys these keys. Once this returns, no later copy of the disk reveals that these people were here.
-    ///
-    /// # Errors
-    /// If it could not be completed. [`forget_passed_identities`](Self::forget_passed_identities) continues.
+    /// After an error, [`forget_passed_identities`](Self::forget_passed_identities) continues.
     pub async fn finish_forgetting(
         &self,
         forgetting: RetiredIdentities,
@@ -171,10 +164,8 @@ impl Store {
     }
 
     /// Destroys the identity keys that no look-back reaches any longer, with their hashes, and finishes what
-    /// a crash has interrupted. Returns how many keys it destroyed. `now_ms` is Unix milliseconds.
-    ///
-    /// # Errors
-    /// If it could not be completed. A retry continues.
+    /// a crash has interrupted. Returns how many keys it destroyed. `now_ms` is Unix milliseconds. A retry
+    /// after an error continues.
     pub async fn forget_passed_identities(&self, now_ms: i64) -> Result<u64, RetentionError> {
         let mut forgotten = 0;
         for key in self.shared.engine.sealing().all_identity_keys() {
@@ -242,10 +233,7 @@ impl Store {
     }
 
     /// The places of the identities that a key has hashed.
-    pub(super) fn walk_hashed(
-        &self,
-        key: &IdentityKey,
-    ) -> impl Iterator<Item = Result<Vec<u8>, ReadError>> + use<> {
+    pub(super) fn walk_hashed(&self, key: &IdentityKey) -> impl Iterator<Item = ReadResult<Vec<u8>>> + use<> {
         self.shared.engine.keys(Tree::Identities, &key.prefix())
     }
 

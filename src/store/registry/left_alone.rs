@@ -12,7 +12,7 @@ use ring::hmac;
 
 use super::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 use crate::sealing::{MasterKeyError, kept_beside};
-use crate::{CommitError, MasterKey, ReadError, Store};
+use crate::{CommitError, MasterKey, ReadResult, Store};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 
 /// The name of the list on the command line.
@@ -73,10 +73,7 @@ impl std::fmt::Debug for OptOutKey {
 
 impl OptOuts {
     /// Reads all opt-outs of a store, with the key in `file`.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn read(store: &Store, file: &Path) -> Result<Self, ReadError> {
+    pub fn read(store: &Store, file: &Path) -> ReadResult<Self> {
         let read = Self::of(SuppressionLists::of(store.clone()).read_ours()?, file);
         // Without any opt-out there is no key file.
         let may_lack = !matches!(read, Self::Locked(_)) && store.is_base_damaged() && file.exists();
@@ -169,10 +166,7 @@ pub enum SuppressionDoubt {
 
 impl SuppressionDoubt {
     /// Reads the doubt that a salvage has recorded, if any.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn read(store: &Store) -> Result<Option<Self>, ReadError> {
+    pub fn read(store: &Store) -> ReadResult<Option<Self>> {
         let lists = SuppressionLists::of(store.clone()).read_ours()?;
         Ok(lists.get(SALVAGED).map(|(list, _)| Self::of_time(list.updated_at)))
     }
@@ -197,10 +191,7 @@ impl SuppressionDoubt {
 }
 
 /// The damage to the opt-out lists that shows without the key, as a sentence.
-///
-/// # Errors
-/// If the store cannot be read.
-pub fn damage(store: &Store) -> Result<Option<String>, ReadError> {
+pub fn damage(store: &Store) -> ReadResult<Option<String>> {
     let lists = SuppressionLists::of(store.clone()).read_ours()?;
     let is_marked = lists.get(CHECK).is_some_and(|(_, check)| !check.is_empty());
     Ok((!is_marked && lists.keys().any(|name| name != SALVAGED)).then(|| unmarked("the one that is there")))
@@ -208,24 +199,18 @@ pub fn damage(store: &Store) -> Result<Option<String>, ReadError> {
 
 /// Accepts the lists as they are, with the key in `file`, after a salvage that could not verify them. Returns
 /// whether there was anything to confirm.
-///
-/// # Errors
-/// If the key or the store cannot be used.
 pub async fn confirm(store: &Store, file: &Path) -> Result<bool, OptOutError> {
     let lists = SuppressionLists::of(store.clone());
-    let is_unmarked = damage(store).map_err(OptOutError::unread)?.is_some();
+    let is_unmarked = damage(store)?.is_some();
     if is_unmarked {
         let key = MasterKey::read(file).map_err(|error| OptOutError::Locked(locked(&error.to_string())))?;
         let check = [OptOutKey::of(&key).kept(CHECKED)];
         lists.add(CHECK, SuppressionKind::Person, &check).await.map_err(OptOutError::by)?;
     }
-    Ok(lists.remove(SALVAGED).await.map_err(OptOutError::Store)? || is_unmarked)
+    Ok(lists.remove(SALVAGED).await? || is_unmarked)
 }
 
-/// Adds opt-outs. The first one creates the key.
-///
-/// # Errors
-/// If the key or the store cannot be used; some digests may have been added.
+/// Adds opt-outs. The first one creates the key. After an error, some digests may have been added.
 pub async fn leave_alone(
     store: &Store,
     file: &Path,
@@ -234,7 +219,7 @@ pub async fn leave_alone(
 ) -> Result<(), OptOutError> {
     let lists = SuppressionLists::of(store.clone());
     let key = loop {
-        match OptOuts::read(store, file).map_err(OptOutError::unread)? {
+        match OptOuts::read(store, file)? {
             OptOuts::Known(key, _) => break key,
             OptOuts::Locked(told) => return Err(OptOutError::Locked(told)),
             OptOuts::Nobody => begin(&lists, store.path(), file).await?,
@@ -255,7 +240,7 @@ async fn begin(lists: &SuppressionLists, store: &Path, file: &Path) -> Result<()
     let found = if is_made_here { made() } else { MasterKey::read(file) };
     let key = OptOutKey::of(&found.map_err(|error: MasterKeyError| OptOutError::Locked(error.to_string()))?);
     let begun = lists.begin(CHECK, SuppressionKind::Person, &[key.kept(CHECKED)]).await;
-    if !begun.map_err(OptOutError::Store)? && is_made_here {
+    if !begun? && is_made_here {
         // If this fails, the file is reported as the wrong key.
         let _ = std::fs::remove_file(file);
     }
@@ -263,29 +248,24 @@ async fn begin(lists: &SuppressionLists, store: &Path, file: &Path) -> Result<()
 }
 
 /// Removes an opt-out. Returns whether it was on the list.
-///
-/// # Errors
-/// If the key or the store cannot be used.
 pub async fn ask_again(
     store: &Store,
     file: &Path,
     kind: SuppressionKind,
     digest: &SuppressionDigest,
 ) -> Result<bool, OptOutError> {
-    match OptOuts::read(store, file).map_err(OptOutError::unread)? {
+    match OptOuts::read(store, file)? {
         OptOuts::Nobody => Ok(false),
         OptOuts::Locked(told) => Err(OptOutError::Locked(told)),
         OptOuts::Known(key, _) => {
             let lists = SuppressionLists::of(store.clone());
-            lists.take_off(&name(kind), &key.kept(digest)).await.map_err(OptOutError::Store)
+            Ok(lists.take_off(&name(kind), &key.kept(digest)).await?)
         }
     }
 }
 
-/// Removes the whole list, even if its key is lost. Returns whether there was one.
-///
-/// # Errors
-/// If the store does not take the commit; the list may be partly removed.
+/// Removes the whole list, even if its key is lost. Returns whether there was one. After an error, the list
+/// may be partly removed.
 pub async fn end(store: &Store) -> Result<bool, CommitError> {
     let lists = SuppressionLists::of(store.clone());
     for kind in SuppressionKind::ALL {
@@ -314,11 +294,13 @@ pub enum OptOutError {
     Store(CommitError),
 }
 
-impl OptOutError {
-    fn unread(failure: ReadError) -> Self {
-        Self::Store(CommitError::Failed(failure.to_string()))
+impl<E: Into<CommitError>> From<E> for OptOutError {
+    fn from(failure: E) -> Self {
+        Self::Store(failure.into())
     }
+}
 
+impl OptOutError {
     fn by(failure: NotAdded) -> Self {
         match failure {
             NotAdded::Store(failure) => Self::Store(failure),

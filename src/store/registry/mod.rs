@@ -21,19 +21,14 @@ pub mod users;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use super::{Commit, ReadError, Store, Tree};
+use super::{Commit, ReadResult, Store, Tree};
 use offerd_model::InDoubt;
 
 impl Store {
     /// Every record of a tree of JSON, with its key. Broken ones are reported and left out.
-    ///
-    /// # Errors
-    /// If the store cannot be read, so the list may be incomplete.
-    fn all<T: DeserializeOwned>(&self, tree: Tree) -> Result<Vec<(Vec<u8>, T)>, ReadError> {
-        let decoded = |key: Vec<u8>, bytes: Vec<u8>| {
-            let record = self.decode_json(tree, &key, &bytes).ok()?;
-            Some((key, record))
-        };
+    fn all<T: DeserializeOwned>(&self, tree: Tree) -> ReadResult<Vec<(Vec<u8>, T)>> {
+        let decoded =
+            |key: Vec<u8>, bytes: Vec<u8>| self.decode_json(tree, &key, &bytes).ok().map(|one| (key, one));
         self.scan(tree, []).read_by(decoded).collect()
     }
 
@@ -53,12 +48,8 @@ impl Store {
     }
 
     /// The commit that removes every matching record; `None` without a match.
-    fn ended<T: DeserializeOwned>(
-        &self,
-        tree: Tree,
-        is_it: impl Fn(&T) -> bool,
-    ) -> Result<Option<Commit>, ReadError> {
-        let found = self.all(tree)?.into_iter().filter(|(_, record)| is_it(record));
+    fn ended<T: DeserializeOwned>(&self, tree: Tree, is: impl Fn(&T) -> bool) -> ReadResult<Option<Commit>> {
+        let found = self.all(tree)?.into_iter().filter(|(_, record)| is(record));
         Ok(found.fold(None, |ended, (key, _)| Some(ended.unwrap_or_else(Commit::new).remove(tree, key))))
     }
 }

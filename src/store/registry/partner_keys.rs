@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::digest;
-use crate::{Commit, ReadError, Store, Tree, codec};
+use crate::{Commit, ReadResult, Store, Tree, codec};
 use offerd_base::ids;
 use offerd_model::InDoubt;
 
@@ -98,10 +98,7 @@ impl PartnerKeys {
     }
 
     /// Every key, oldest first.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn list(&self) -> Result<Vec<PartnerKeyRecord>, ReadError> {
+    pub fn list(&self) -> ReadResult<Vec<PartnerKeyRecord>> {
         let mut keys: Vec<PartnerKeyRecord> =
             self.store.all(Tree::PartnerKeys)?.into_iter().map(|(_, record)| record).collect();
         keys.sort_by_key(|key| (key.created_at, key.id));
@@ -109,10 +106,7 @@ impl PartnerKeys {
     }
 
     /// The commit that revokes a key by its id, if it exists. Once taken, the key is durably refused.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn ended(&self, id: Uuid) -> Result<Option<Commit>, ReadError> {
+    pub fn ended(&self, id: Uuid) -> ReadResult<Option<Commit>> {
         self.store.ended(Tree::PartnerKeys, |key: &PartnerKeyRecord| key.id == id)
     }
 

@@ -3,7 +3,7 @@
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 
-use crate::{Commit, CommitError, ReadError, Store, Tree, codec};
+use crate::{Commit, CommitError, ReadError, ReadResult, Store, Tree, codec};
 use offerd_model::ProductType;
 
 /// A pause. JSON, by partner and product type.
@@ -56,9 +56,6 @@ impl Pauses {
     }
 
     /// Pauses a partner, or one of its product types, through `commit`. An existing pause keeps its start.
-    ///
-    /// # Errors
-    /// If the store does not take the commit.
     pub async fn pause(
         &self,
         partner: &str,
@@ -78,16 +75,13 @@ impl Pauses {
     }
 
     /// Ends the pause of one product type of a partner, or all of its pauses, through `commit`.
-    ///
-    /// # Errors
-    /// If the store does not take the commit.
     pub async fn resume(
         &self,
         partner: &str,
         product_type: Option<ProductType>,
         commit: impl AsyncFnOnce(Commit) -> Result<(), CommitError>,
     ) -> Result<ResumeResult, CommitError> {
-        let all = self.read().map_err(|failure| CommitError::Failed(failure.to_string()))?;
+        let all = self.read()?;
         let of_partner: Vec<Pause> = all.into_iter().filter(|pause| pause.partner == partner).collect();
         let is_ending = |pause: &&Pause| product_type.is_none() || pause.product_type == product_type;
         let ending = of_partner.iter().filter(is_ending).map(|pause| key(partner, pause.product_type));
@@ -107,15 +101,12 @@ impl Pauses {
     }
 
     /// Every pause.
-    ///
-    /// # Errors
-    /// If the store cannot be read, so the pauses are unknown.
-    pub fn read(&self) -> Result<Vec<Pause>, ReadError> {
+    pub fn read(&self) -> ReadResult<Vec<Pause>> {
         self.each().collect()
     }
 
     /// Every pause, including those of which only the key can be read.
-    fn each(&self) -> impl Iterator<Item = Result<Pause, ReadError>> {
+    fn each(&self) -> impl Iterator<Item = ReadResult<Pause>> {
         self.store.scan_all(Tree::Pauses, []).filter_map(|record| {
             let decoded = record.and_then(|(key, bytes)| self.store.decode_json(Tree::Pauses, &key, &bytes));
             match decoded {

@@ -7,7 +7,7 @@ use chrono::Utc;
 use serde::{Deserialize, Serialize};
 
 use super::left_alone::{self, OURS, OwnLists};
-use crate::{Commit, CommitError, ReadError, Store, Tree, codec};
+use crate::{Commit, CommitError, ReadError, ReadResult, Store, Tree, codec};
 use offerd_base::ids;
 use offerd_model::{SuppressionDigest, SuppressionKind};
 
@@ -50,10 +50,8 @@ impl SuppressionLists {
         Self { store }
     }
 
-    /// Adds digests to a list, and creates the list if it does not exist.
-    ///
-    /// # Errors
-    /// If nothing was added, or only a part.
+    /// Adds digests to a list, and creates the list if it does not exist. After an error, nothing was added,
+    /// or only a part.
     pub async fn add(
         &self,
         name: &str,
@@ -61,8 +59,8 @@ impl SuppressionLists {
         digests: &[SuppressionDigest],
     ) -> Result<(), NotAdded> {
         loop {
-            let kept =
-                self.store.get(Tree::Suppressions, key(name)).map_err(unread).map_err(NotAdded::Store)?;
+            let kept = self.store.get(Tree::Suppressions, key(name));
+            let kept = kept.map_err(|failure| NotAdded::Store(failure.into()))?;
             let list = |bytes: &Vec<u8>| self.store.decode_json(Tree::Suppressions, &key(name), bytes).ok();
             if kept.is_none() && digests.is_empty() {
                 return Err(NotAdded::Empty);
@@ -82,9 +80,6 @@ impl SuppressionLists {
     }
 
     /// Creates a list with these digests, unless the name is taken. Returns whether it was created.
-    ///
-    /// # Errors
-    /// If the store does not take the commit.
     pub(super) async fn begin(
         &self,
         name: &str,
@@ -98,15 +93,12 @@ impl SuppressionLists {
         }
     }
 
-    /// Removes a list with all of its digests. Returns whether it existed.
-    ///
-    /// # Errors
-    /// If the store does not take a commit; the list may be partly removed.
+    /// Removes a list with all of its digests. Returns whether it existed. After an error, the list may be
+    /// partly removed.
     pub async fn remove(&self, name: &str) -> Result<bool, CommitError> {
         let mut was_there = false;
         loop {
-            let keys = self.store.keys(Tree::Suppressions, key(name));
-            let mut keys = keys.map_err(unread)?;
+            let mut keys = self.store.keys(Tree::Suppressions, key(name))?;
             // Repeats for digests that were added during the removal.
             if keys.is_empty() {
                 return Ok(was_there);
@@ -119,12 +111,9 @@ impl SuppressionLists {
     }
 
     /// Removes a digest from a list. Returns whether it was on it.
-    ///
-    /// # Errors
-    /// If the store does not take the commit.
     pub async fn take_off(&self, name: &str, digest: &SuppressionDigest) -> Result<bool, CommitError> {
         loop {
-            let Some(commit) = self.without(name, digest).map_err(unread)? else { return Ok(false) };
+            let Some(commit) = self.without(name, digest)? else { return Ok(false) };
             match self.store.commit(commit).await {
                 // Another digest of the same record was removed meanwhile.
                 Err(CommitError::Guard { .. }) => {}
@@ -134,7 +123,7 @@ impl SuppressionLists {
     }
 
     /// The commit that removes a digest from a list, if it is on it. Guarded on the records changed.
-    fn without(&self, name: &str, digest: &SuppressionDigest) -> Result<Option<Commit>, ReadError> {
+    fn without(&self, name: &str, digest: &SuppressionDigest) -> ReadResult<Option<Commit>> {
         let mut commit = Commit::new();
         let mut was_on = false;
         for found in self.store.scan(Tree::Suppressions, key(name)) {
@@ -157,22 +146,16 @@ impl SuppressionLists {
 
     /// Every list that partner files can name, with its digests, sorted and deduplicated. Reads all of them.
     /// A list that cannot be read completely is left out, so partners that name it are not asked at all.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn read(&self) -> Result<OwnLists, ReadError> {
+    pub fn read(&self) -> ReadResult<OwnLists> {
         Ok(self.read_all()?.into_iter().filter(|(name, _)| !name.starts_with(OURS)).collect())
     }
 
     /// The daemon's own lists, whose names start with [`OURS`].
-    ///
-    /// # Errors
-    /// Like [`read`](Self::read).
-    pub(super) fn read_ours(&self) -> Result<OwnLists, ReadError> {
+    pub(super) fn read_ours(&self) -> ReadResult<OwnLists> {
         Ok(self.read_all()?.into_iter().filter(|(name, _)| name.starts_with(OURS)).collect())
     }
 
-    fn read_all(&self) -> Result<OwnLists, ReadError> {
+    fn read_all(&self) -> ReadResult<OwnLists> {
         let (mut found, mut broken) = (OwnLists::new(), BTreeSet::new());
         for record in self.store.scan_all(Tree::Suppressions, []) {
             let read = record.and_then(|(key, bytes)| {
@@ -246,10 +229,6 @@ fn added(
         let part = [key(name).as_slice(), ids::timed().as_bytes()].concat();
         commit.put(Tree::Suppressions, part, some.concat())
     })
-}
-
-fn unread(error: ReadError) -> CommitError {
-    CommitError::Failed(error.to_string())
 }
 
 /// The name of a list consists of letters, so it has no zero byte.

@@ -5,18 +5,12 @@
 //! ([`forget_passed_identities`](Store::forget_passed_identities)): each seals for a quarter of the TTL, up
 //! to a week.
 
-use crate::Store;
-use crate::sealing::SealingError;
-use crate::sealing::identity_key::TERMS;
+use crate::{Store, sealing::SealingError, sealing::identity_key::TERMS};
 
-/// The context that the sealed bytes are bound to.
 const CONTEXT: &[u8] = b"term";
 
 impl Store {
     /// Seals a payload for `keep_ms` milliseconds; readable up to a quarter longer. May wait for the disk.
-    ///
-    /// # Errors
-    /// If a new key cannot be written.
     pub fn seal_for(&self, keep_ms: i64, payload: &[u8]) -> Result<Vec<u8>, SealingError> {
         let key = self.shared.engine.sealing().identity_key(TERMS, self.now_ms(), keep_ms)?;
         Ok([&key.id.to_be_bytes()[..], &key.key.seal(CONTEXT, payload)].concat())

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::digest;
 use super::entities::{CompanyRecord, TokenRecord};
-use crate::{Commit, CommitError, ReadError, Store, Topic, Tree, codec};
+use crate::{Commit, CommitError, ReadError, ReadResult, Store, Topic, Tree, codec};
 use offerd_base::ids;
 use offerd_model::{InDoubt, TokenKind};
 
@@ -64,9 +64,6 @@ impl Tokens {
     }
 
     /// Creates a token, which is durably accepted once this returns. The returned text is not shown again.
-    ///
-    /// # Errors
-    /// If the store does not take the commit.
     pub async fn create(&self, new: NewToken) -> Result<(String, TokenRecord), CommitError> {
         loop {
             let (token, record, commit) = self.made(new.clone());
@@ -94,41 +91,26 @@ impl Tokens {
     pub fn made(&self, new: NewToken) -> (String, TokenRecord, Commit) {
         let token = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
         let (company, commit) = self.holding(new.company, new.duplicate_look_back_minutes);
-        let record = TokenRecord {
-            id: ids::timed(),
-            company: company.uuid,
-            kind: new.kind,
-            test: new.test,
-            created_at: Utc::now().timestamp_millis(),
-        };
+        let (id, created_at) = (ids::timed(), Utc::now().timestamp_millis());
+        let record = TokenRecord { id, company: company.uuid, kind: new.kind, test: new.test, created_at };
         let commit = commit.put(Tree::Tokens, digest(&token), codec::encode_json(&record));
         (token, record, commit)
     }
 
     /// The company of a new token, with the commit that creates or changes it if needed.
     fn holding(&self, name: String, look_back_minutes: Option<u32>) -> (CompanyRecord, Commit) {
-        let known = self.each_company().find(|(company, _)| company.name == name);
-        let (mut company, known) = known.map_or_else(
-            || {
-                let uuid = company_uuid(&name);
-                (CompanyRecord { uuid, name, duplicate_look_back_minutes: None }, None)
-            },
-            |(company, bytes)| (company, Some(bytes)),
-        );
+        let (found, known) = self.each_company().find(|(company, _)| company.name == name).unzip();
+        let uuid = company_uuid(&name);
+        let mut company = found.unwrap_or(CompanyRecord { uuid, name, duplicate_look_back_minutes: None });
         let before = company.duplicate_look_back_minutes;
         company.duplicate_look_back_minutes = look_back_minutes.or(before);
         let key = company.uuid.as_bytes();
+        let read = || self.store.read_json::<CompanyRecord>(Tree::Companies, key);
         let commit = match known {
             Some(_) if company.duplicate_look_back_minutes == before => return (company, Commit::new()),
             Some(known) => Commit::new().unchanged(Tree::Companies, key, known),
             // A company that cannot be read is created anew.
-            None if matches!(
-                self.store.read_json::<CompanyRecord>(Tree::Companies, key),
-                Err(ReadError::Broken(_))
-            ) =>
-            {
-                Commit::new()
-            }
+            None if matches!(read(), Err(ReadError::Broken(_))) => Commit::new(),
             None => Commit::new().absent(Tree::Companies, key),
         };
         let commit = commit.put(Tree::Companies, key, codec::encode_json(&company));
@@ -173,7 +155,6 @@ impl Tokens {
         self.each_company().map(|(company, _)| company).collect()
     }
 
-    /// Every readable company, with its stored bytes.
     fn each_company(&self) -> impl Iterator<Item = (CompanyRecord, Vec<u8>)> {
         let records = self.store.scan(Tree::Companies, []).filter_map(Result::ok);
         records.filter_map(|(key, bytes)| {
@@ -187,10 +168,7 @@ impl Tokens {
     }
 
     /// A company by its name.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn company_named(&self, name: &str) -> Result<Option<CompanyRecord>, ReadError> {
+    pub fn company_named(&self, name: &str) -> ReadResult<Option<CompanyRecord>> {
         let mut all = self.store.all(Tree::Companies)?.into_iter().map(|(_, company)| company);
         Ok(all.find(|company: &CompanyRecord| company.name == name))
     }
@@ -201,10 +179,7 @@ impl Tokens {
     }
 
     /// Every token with its company, oldest first.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn list(&self) -> Result<Vec<(TokenRecord, CompanyRecord)>, ReadError> {
+    pub fn list(&self) -> ReadResult<Vec<(TokenRecord, CompanyRecord)>> {
         let companies = self.store.all::<CompanyRecord>(Tree::Companies)?;
         let company = |token: &TokenRecord| companies.iter().find(|(_, one)| one.uuid == token.company);
         let tokens = self.store.all::<TokenRecord>(Tree::Tokens)?.into_iter();
@@ -215,10 +190,7 @@ impl Tokens {
     }
 
     /// The commit that revokes a token by its id, if it exists. Once taken, the token is durably refused.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn ended(&self, id: Uuid) -> Result<Option<Commit>, ReadError> {
+    pub fn ended(&self, id: Uuid) -> ReadResult<Option<Commit>> {
         self.store.ended(Tree::Tokens, |token: &TokenRecord| token.id == id)
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 
-use crate::{Commit, ReadError, Store, Tree, codec};
+use crate::{Commit, ReadResult, Store, Tree, codec};
 
 const NAME_CHARS: usize = 64;
 
@@ -130,34 +130,22 @@ impl Users {
     }
 
     /// A user by name, ignoring case.
-    ///
-    /// # Errors
-    /// If the record cannot be read.
-    pub fn find(&self, name: &str) -> Result<Option<UserRecord>, ReadError> {
+    pub fn find(&self, name: &str) -> ReadResult<Option<UserRecord>> {
         Ok(self.find_also_removed(name)?.filter(|user| !user.removed))
     }
 
     /// Like [`find`](Self::find), including removed users.
-    ///
-    /// # Errors
-    /// If the record cannot be read.
-    pub fn find_also_removed(&self, name: &str) -> Result<Option<UserRecord>, ReadError> {
+    pub fn find_also_removed(&self, name: &str) -> ReadResult<Option<UserRecord>> {
         self.store.read_json(Tree::Users, name.to_ascii_lowercase())
     }
 
     /// Whether there are any users.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn are_any(&self) -> Result<bool, ReadError> {
+    pub fn are_any(&self) -> ReadResult<bool> {
         Ok(!self.list()?.is_empty())
     }
 
     /// Every user, by name.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn list(&self) -> Result<Vec<UserRecord>, ReadError> {
+    pub fn list(&self) -> ReadResult<Vec<UserRecord>> {
         let all = self.store.all(Tree::Users)?.into_iter().map(|(_, user)| user);
         Ok(all.filter(|user: &UserRecord| !user.removed).collect())
     }

@@ -1,26 +1,16 @@
 //! Copies a store to another disk, to open it when its own disk has no room for that.
 
-use std::path::Path;
-
-use super::super::beside::StagingDirectory;
 use super::super::damage::{DamageKind, FileDamage};
-use super::super::damages;
 use super::super::error::{StoreError, io_error};
-use super::super::journal;
-use super::super::lock::Lock;
-use super::super::options::StoreOptions;
-use super::super::owner;
-use super::super::sealing::MasterKey;
-use super::super::sealing::key_file::KeyFile;
 use super::super::sealing::key_place::KeyPlace as _;
-use super::source::SalvageSource;
-use super::{SalvageError, keys_of};
+use super::super::{
+    beside::StagingDirectory, damages, journal, lock::Lock, options::StoreOptions, owner, sealing::MasterKey,
+    sealing::key_file::KeyFile,
+};
+use super::{SalvageError, keys_of, source::SalvageSource};
 
 /// Copies a store that nobody has open into a directory of a store in the making, which opens with the same
 /// master key. The copy records the damage of the original, under its paths. The original is only read.
-///
-/// # Errors
-/// If it cannot be copied.
 pub fn copy_elsewhere(
     options: &StoreOptions,
     master: &MasterKey,
@@ -34,23 +24,17 @@ pub fn copy_elsewhere(
         .ok_or_else(|| SalvageError::KeysLost(KeyFile::of(store).path().to_owned()))?;
     let copied = source.copy(place.path(), &mut |_| {})?;
     KeyFile::of(place.path()).restore(&keys).map_err(StoreError::Sealing)?;
-    let segment = |name: &String| FileDamage {
-        volume: None,
-        file: format!("journal/{name}"),
-        what: DamageKind::Unusable("parts of it are damaged; the intact records were recovered".to_owned()),
+    // Under absolute paths, so that none is confused with a file of the copy.
+    let named = |volume, file: &str, what| {
+        let file = store.join(file).to_string_lossy().into_owned();
+        FileDamage { volume, file, what }
     };
-    let aside = |name: String| FileDamage {
-        volume: None,
-        file: format!("damaged/{name}"),
-        what: DamageKind::SetAside,
-    };
-    let journal = copied.journal.iter().map(segment).chain(journal::set_aside(store).into_iter().map(aside));
-    let damages: Vec<FileDamage> =
-        copied.damages.into_iter().chain(journal).map(|damage| of_store(store, damage)).collect();
+    let recovered =
+        || DamageKind::Unusable("parts of it are damaged; the intact records were recovered".to_owned());
+    let of_files = copied.damages.into_iter().map(|damage| named(damage.volume, &damage.file, damage.what));
+    let segments = copied.journal.iter().map(|name| named(None, &format!("journal/{name}"), recovered()));
+    let aside = journal::set_aside(store).into_iter();
+    let aside = aside.map(|name| named(None, &format!("damaged/{name}"), DamageKind::SetAside));
+    let damages: Vec<FileDamage> = of_files.chain(segments).chain(aside).collect();
     Ok(damages::keep_in(place.path(), &damages).map_err(|source| io_error(place.path(), source))?)
-}
-
-/// Damage under the absolute path of its file, so that it is not confused with a file of the copy.
-fn of_store(store: &Path, damage: FileDamage) -> FileDamage {
-    FileDamage { file: store.join(&damage.file).to_string_lossy().into_owned(), ..damage }
 }

@@ -26,9 +26,8 @@ mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
-use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{ops::Bound, sync::Arc};
 
 use chrono::Utc;
 use uuid::Uuid;
@@ -37,29 +36,23 @@ pub use self::elsewhere::copy_elsewhere;
 use self::{rescue::Rescue, source::SalvageSource};
 use super::backup::{Restore, RestoreError, for_each_piece};
 use super::beside::{LeftOver, StagingDirectory, StagingError};
-use super::broken::ReadError;
-use super::changes::RecordChange;
-use super::check::CheckReport;
-use super::commit::Commit;
+use super::broken::{ReadError, ReadResult};
 use super::damage::{DamageKind, FileDamage};
 use super::engine::{StorageEngine, read_record};
-use super::error::StoreError;
-use super::lock::Lock;
 use super::open::{self, OpenedFiles};
-use super::options::StoreOptions;
-use super::progress::PhaseProgress;
+use super::progress::{PhaseProgress, ProgressCallback};
 use super::records::{StoredRecords, VolumeWithBase};
 use super::registry::audit::{self, AuditGap, AuditHead, Chain};
-use super::registry::entities::LeadRecord;
-use super::registry::left_alone::SuppressionDoubt;
 use super::registry::suppressions::{self, SuppressionList};
-use super::scan::Scan;
-use super::sealing::key_file::KeyFile;
 use super::sealing::key_place::KeyPlace as _;
 use super::sealing::{GIVE, MasterKey, SealingError, data_key};
 use super::trees::{Seal, TREES, Tree, TreeRow};
 use super::volume_number::{BASE, Number};
-use super::{codec, owner};
+use super::{
+    changes::RecordChange, check::CheckReport, codec, commit::Commit, error::StoreError, lock::Lock,
+    options::StoreOptions, owner, registry::entities::LeadRecord, registry::left_alone::SuppressionDoubt,
+    sealing::key_file::KeyFile,
+};
 
 /// Number of records that show whether keys belong to a store.
 const LOOKED_AT: usize = 100;
@@ -141,15 +134,12 @@ impl From<StagingError> for SalvageError {
 
 /// Makes a good store in `into` from a damaged one, which nobody has open and which is not changed. Once this
 /// returns `Ok`, the new store is in its place and durable. After damage, its audit log names `who`.
-///
-/// # Errors
-/// If there is no new store.
 pub fn salvage(
     options: &StoreOptions,
     into: &Path,
     backup: Option<&mut dyn Read>,
     who: &str,
-    tell: &mut dyn FnMut(PhaseProgress),
+    tell: ProgressCallback<'_>,
 ) -> Result<Salvaged, SalvageError> {
     let store = &options.path;
     owner::check(store)?;
@@ -213,9 +203,7 @@ fn keys_of(store: &Path, master: &MasterKey) -> Result<Option<Vec<u8>>, SalvageE
 /// Whether the store's own key fails to open every examined record of its own.
 fn is_sealed_otherwise(new: &OpenedFiles) -> bool {
     let own = TREES.iter().filter(|row| row.seal == Seal::Own);
-    let scan = |row: &TreeRow| {
-        Scan::new(Arc::<StoredRecords>::clone(&new.records), row.tree, &[], &[]).naming_broken()
-    };
+    let scan = |row: &TreeRow| new.records.scan(row.tree, &[]).naming_broken();
     let mut records = own.flat_map(scan).take(LOOKED_AT).peekable();
     records.peek().is_some() && records.all(|record| record.is_err())
 }
@@ -240,10 +228,8 @@ fn leave_out_what_is_broken(new: &mut OpenedFiles, salvaged: &mut Salvaged) -> R
     Ok(())
 }
 
-/// The state of the new store's suppression lists.
 struct SalvagedLists {
     may_lack: bool,
-    /// The mark that an earlier salvage has left.
     marked: Option<SuppressionList>,
     /// The time until which the backup has them, if it has them completely.
     whole_until_ms: Option<i64>,
@@ -251,8 +237,7 @@ struct SalvagedLists {
 
 impl SalvagedLists {
     fn of(new: &OpenedFiles, is_damaged: bool) -> Result<Self, StoreError> {
-        let mark = new.records.get(Tree::Suppressions, &suppressions::salvaged(0, None).0);
-        let marked = mark.ok().flatten().and_then(|kept| codec::decode_json::<SuppressionList>(&kept).ok());
+        let marked = mark_of(&new.records).unwrap_or_default();
         let was_lacking = marked.as_ref().is_some_and(|list| list.updated_at == 0);
         let may_lack = is_damaged || was_lacking || !are_readable(&new.records)?;
         Ok(Self { may_lack, marked, whole_until_ms: None })
@@ -260,8 +245,7 @@ impl SalvagedLists {
 
     fn note_backup(&mut self, backup: &Restored) -> Result<(), StoreError> {
         let records = &backup.opened.records;
-        let mark = records.get(Tree::Suppressions, &suppressions::salvaged(0, None).0)?;
-        let mark = mark.and_then(|kept| codec::decode_json::<SuppressionList>(&kept).ok());
+        let mark = mark_of(records)?;
         if backup.is_whole && are_readable(records)? {
             // The backup of a salvaged store is only as complete as that store was.
             let until = mark.map_or(backup.begun_at, |list| list.updated_at);
@@ -270,7 +254,6 @@ impl SalvagedLists {
         Ok(())
     }
 
-    /// Records the doubt in the new store.
     fn mark(&self, new: &mut OpenedFiles, salvaged: &mut Salvaged) -> Result<(), StoreError> {
         let mut until = self.marked.as_ref().map(|list| list.updated_at);
         if self.may_lack {
@@ -283,11 +266,15 @@ impl SalvagedLists {
     }
 }
 
+/// The mark that an earlier salvage has left.
+fn mark_of(records: &StoredRecords) -> ReadResult<Option<SuppressionList>> {
+    let mark = records.get(Tree::Suppressions, &suppressions::salvaged(0, None).0)?;
+    Ok(mark.and_then(|kept| codec::decode_json(&kept).ok()))
+}
+
 /// Whether every record of the suppression lists can be read.
 fn are_readable(records: &Arc<StoredRecords>) -> Result<bool, StoreError> {
-    for record in
-        Scan::new(Arc::<StoredRecords>::clone(records), Tree::Suppressions, &[], &[]).naming_broken()
-    {
+    for record in records.scan(Tree::Suppressions, &[]).naming_broken() {
         match record {
             Err(ReadError::Broken(_)) => return Ok(false),
             record => drop(record?),
@@ -309,8 +296,7 @@ fn record_in_audit(
     let mut chain = Chain::behind(anchor);
     let mut commit = Commit::new();
     let mut last = None;
-    for record in Scan::new(Arc::<StoredRecords>::clone(records), Tree::Audit, audit::RECORDS, audit::RECORDS)
-    {
+    for record in records.scan(Tree::Audit, audit::RECORDS) {
         let (place, payload) = record?;
         // It had been removed, and the record of that is lost.
         if audit::number(&place) <= gone {
@@ -345,16 +331,14 @@ fn find_what_is_missing(
     for found in records.data_keys(&[], &[]) {
         let Some((lead, kept)) = found? else { continue };
         let volume = data_key::volume_of(&kept);
-        let may_be_lost = damaged.contains(&volume) || !numbers.contains(&volume);
-        if !data_key::is_destroyed(&kept)
-            && may_be_lost
-            && records.get(Tree::Leads, lead.as_bytes())?.is_none()
-        {
+        let is_gone = damaged.contains(&volume) || !numbers.contains(&volume);
+        let may_be_lost = is_gone && !data_key::is_destroyed(&kept);
+        if may_be_lost && records.get(Tree::Leads, lead.as_bytes())?.is_none() {
             salvaged.note_lost(Tree::Leads, lead.as_bytes());
         }
     }
     for tree in [Tree::Leads, Tree::LeadTables] {
-        for record in Scan::new(Arc::<StoredRecords>::clone(records), tree, &[], &[]) {
+        for record in records.scan(tree, &[]) {
             let (key, payload) = record?;
             let table = match tree {
                 Tree::Leads => LeadRecord::first_table_in(&payload),
@@ -371,7 +355,6 @@ fn find_what_is_missing(
 }
 
 impl Salvaged {
-    /// The volumes that may lack records.
     fn damaged_volumes(&self) -> BTreeSet<Number> {
         // If the list of the files is lost, missing records of the base go unnoticed.
         let place = |damage: &FileDamage| match damage.what {
@@ -394,7 +377,6 @@ impl Salvaged {
             && self.damages.iter().all(|damage| !damage.costs_records() || is_heading(damage))
     }
 
-    /// Notes a record of the backup that was not taken from it.
     fn note_untaken(&mut self, tree: Tree, key: &[u8]) {
         *self.lost.entry(tree).or_default() += 1;
         self.untaken.insert(tree);
@@ -430,7 +412,7 @@ impl Restored {
         file: &mut dyn Read,
         into: &Path,
         master: &MasterKey,
-        tell: &mut dyn FnMut(PhaseProgress),
+        tell: ProgressCallback<'_>,
     ) -> Result<Self, SalvageError> {
         let place = StagingDirectory::begin_of_backup(into)?;
         let mut restore = Restore::begin(place.path(), master.clone())?;

@@ -5,25 +5,17 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::super::broken::{ReadError, unless_broken};
-use super::super::changes::RecordChange;
-use super::super::codec;
-use super::super::commit::Commit;
-use super::super::engine::StorageEngine;
-use super::super::error::StoreError;
-use super::super::frame::framed;
-use super::super::open::OpenedFiles;
-use super::super::raw::read_clear;
-use super::super::records::StoredRecords;
+use super::super::broken::{ReadResult, unless_broken};
 use super::super::registry::audit::{self, AuditHead, Chain};
-use super::super::registry::entities::LeadRecord;
-use super::super::registry::suppressions;
 use super::super::scan::{Scan, owners};
 use super::super::sealing::data_key::{self, DataKey};
-use super::super::sealing::owner;
 use super::super::trees::{Seal, TREES, Tree, VolumeSelector};
 use super::super::volume_number::{BASE, Number};
-use super::super::volumes::time_ms;
+use super::super::{
+    changes::RecordChange, codec, commit::Commit, engine::StorageEngine, error::StoreError, frame::framed,
+    open::OpenedFiles, raw::read_clear, records::StoredRecords, registry::entities::LeadRecord,
+    registry::suppressions, sealing::owner, volumes::time_ms,
+};
 use super::{SalvageError, Salvaged};
 
 const AT_ONCE: usize = 128;
@@ -46,7 +38,6 @@ pub(super) struct Rescue<'a> {
     waiting: Vec<Commit>,
 }
 
-/// The state of a lead that the backup has.
 enum BackupLeadState {
     /// It is there, or can be restored.
     There,
@@ -101,7 +92,6 @@ impl<'a> Rescue<'a> {
         self.count_lost(&there, salvaged)
     }
 
-    /// Takes the missing records of a tree that pass `is_wanted`.
     fn missing(
         &mut self,
         tree: Tree,
@@ -151,7 +141,7 @@ impl<'a> Rescue<'a> {
         for row in of_base {
             let tree = row.tree;
             let old = Arc::<StoredRecords>::clone(self.old);
-            let keys: Box<dyn Iterator<Item = Result<Vec<u8>, ReadError>>> = match row.seal {
+            let keys: Box<dyn Iterator<Item = ReadResult<Vec<u8>>>> = match row.seal {
                 Seal::Lead => Box::new(owners(old, tree, &[], &[]).filter_map(|owned| {
                     owned.map(|(lead, key)| there.contains(&lead).then_some(key)).transpose()
                 })),
@@ -265,10 +255,9 @@ impl<'a> Rescue<'a> {
     }
 
     fn scan(&self, tree: Tree, prefix: &[u8]) -> Scan {
-        Scan::new(Arc::<StoredRecords>::clone(self.old), tree, prefix, prefix)
+        self.old.scan(tree, prefix)
     }
 
-    /// Whether the new store has a readable record.
     fn has(&self, tree: Tree, key: &[u8]) -> Result<bool, StoreError> {
         Ok(unless_broken(self.new.records.get(tree, key))?.is_some())
     }

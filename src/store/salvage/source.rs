@@ -1,26 +1,20 @@
 //! The damaged store, read only.
 
-use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, io};
 
-use super::super::beside::NewFiles;
-use super::super::changes::RecordChange;
 use super::super::damage::{DamageKind, FileDamage};
-use super::super::damages::Damages;
-use super::super::disk::DiskError;
 use super::super::error::{StoreError, io_error};
-use super::super::manifest::VolumeRow;
-use super::super::open;
-use super::super::progress::PhaseProgress;
+use super::super::progress::{PhaseProgress, ProgressCallback};
 use super::super::record_file::{self, FileEntry};
 use super::super::recovery::{RecoveryState, VolumeTail};
 use super::super::volume_number::{Number, directory_of};
-use super::super::volumes::files::VolumeFiles;
-use super::super::volumes::volume::for_each_entry;
+use super::super::{
+    beside::NewFiles, changes::RecordChange, damages::Damages, disk::DiskError, open,
+    volumes::files::VolumeFiles, volumes::volume::for_each_entry,
+};
 use super::Salvaged;
 
-/// Bytes of records written together.
 const AT_ONCE: u32 = 1024 * 1024;
 
 pub(super) struct SalvageSource {
@@ -35,11 +29,7 @@ impl SalvageSource {
         let found = open::manifest(store, &damages)?;
         // An earlier start has rebuilt the list of files.
         let was_unlisted = |damage: &FileDamage| damage.what == DamageKind::Unlisted;
-        Damages::kept_in(store)
-            .all()
-            .into_iter()
-            .filter(was_unlisted)
-            .for_each(|damage| damages.note(damage));
+        Damages::kept_in(store).all().into_iter().filter(was_unlisted).for_each(|found| damages.note(found));
         let known = RecoveryState::of(store, found).map_err(|source| io_error(store, source))?;
         if known.manifest.has_journal && !known.looked.is_there {
             damages.note_of(None, "journal", DamageKind::Missing);
@@ -48,11 +38,7 @@ impl SalvageSource {
     }
 
     /// Copies every intact entry into the files of a new store, then those that only the journal has.
-    pub(super) fn copy(
-        &self,
-        into: &Path,
-        tell: &mut dyn FnMut(PhaseProgress),
-    ) -> Result<Salvaged, StoreError> {
+    pub(super) fn copy(&self, into: &Path, tell: ProgressCallback<'_>) -> Result<Salvaged, StoreError> {
         let io = |source| io_error(into, source);
         let mut new = NewFiles::of(into);
         let mut tails = BTreeMap::new();
@@ -60,7 +46,8 @@ impl SalvageSource {
         let volumes = &self.known.manifest.volumes;
         let of = volumes.iter().flat_map(|volume| &volume.files).map(|file| file.bytes).sum();
         for volume in volumes {
-            let from = self.files(volume)?;
+            let from = VolumeFiles::open_to_read(&self.store, volume, &self.damages)
+                .map_err(|source| io_error(&directory_of(&self.store, volume.number), source))?;
             let to = new.of_volume(volume.number).map_err(io)?;
             let (mut gathered, mut bytes) = (Vec::new(), 0);
             let copied = for_each_entry(&from, &self.damages, |FileEntry { locator, key, value }| {
@@ -84,13 +71,6 @@ impl SalvageSource {
         Ok(Salvaged { damages: self.damages(), journal, ..Salvaged::default() })
     }
 
-    fn files(&self, volume: &VolumeRow) -> Result<VolumeFiles, StoreError> {
-        let directory = directory_of(&self.store, volume.number);
-        let opened =
-            VolumeFiles::open_to_read(directory.clone(), volume.number, &volume.files, &self.damages);
-        opened.map_err(|source| io_error(&directory, source))
-    }
-
     fn copy_journal(
         &self,
         new: &mut NewFiles,
@@ -112,8 +92,7 @@ impl SalvageSource {
     fn damages(&self) -> Vec<FileDamage> {
         let is_torn = |damage: &FileDamage| {
             let DamageKind::Bytes { at, .. } = damage.what else { return false };
-            let volume =
-                self.known.manifest.volumes.iter().find(|volume| Some(volume.number) == damage.volume);
+            let volume = self.known.manifest.volumes.iter().find(|row| Some(row.number) == damage.volume);
             let rows = volume.into_iter().flat_map(|volume| &volume.files);
             let name = |number| record_file::path_of(Path::new(""), number);
             let mut row = rows.filter(|row| damage.file.ends_with(&*name(row.number).to_string_lossy()));

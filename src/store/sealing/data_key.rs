@@ -66,7 +66,6 @@ pub(crate) fn generation_of(kept: &[u8]) -> Option<u32> {
     kept.first_chunk().filter(|_| !is_destroyed(kept)).map(|generation| u32::from_be_bytes(*generation))
 }
 
-/// Whether the key was destroyed, read without opening it.
 pub(crate) fn is_destroyed(kept: &[u8]) -> bool {
     kept.len() == DESTROYED
 }
@@ -100,7 +99,6 @@ fn opened(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Option<SealKey> {
     SealKey::of_bytes(&bytes)
 }
 
-/// Binds a sealed key to its lead.
 fn context(lead: Uuid, generation: [u8; 4]) -> Vec<u8> {
     [&b"data key "[..], lead.as_bytes(), &generation].concat()
 }

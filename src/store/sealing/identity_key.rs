@@ -48,7 +48,6 @@ pub(crate) struct IdentityKey {
 }
 
 impl IdentityKey {
-    /// A new key of a company that begins at `at_ms`.
     pub(super) fn new(company: Uuid, id: u64, at_ms: i64, look_back_ms: i64) -> Self {
         let span_ms = match company {
             CONTACTS => CONTACTS_SPAN_MS,

@@ -17,7 +17,6 @@ pub(crate) const SEAL_LEN: usize = NONCE_LEN + 16;
 pub(crate) struct SealKey(Zeroizing<[u8; KEY_LEN]>);
 
 impl SealKey {
-    /// A new key from the system's random source.
     pub(crate) fn random() -> Self {
         let mut bytes = Zeroizing::new([0; KEY_LEN]);
         draw(&mut *bytes);
@@ -29,7 +28,6 @@ impl SealKey {
         bytes.try_into().ok().map(|bytes| Self(Zeroizing::new(bytes)))
     }
 
-    /// Its bytes, to be sealed under another key.
     pub(crate) fn bytes(&self) -> &[u8; KEY_LEN] {
         &self.0
     }

@@ -12,11 +12,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::super::disk;
-use super::error::SealingError;
-use super::key_place::KeyPlace;
-use super::key_ring::KeyRing;
-use super::key_text;
-use super::master_key::MasterKey;
+use super::{error::SealingError, key_place::KeyPlace, key_ring::KeyRing, key_text, master_key::MasterKey};
 
 const NAME: &str = "keys";
 const COPY: &str = "keys.copy";
@@ -34,7 +30,6 @@ impl KeyFile {
         Self { path: store.join(NAME) }
     }
 
-    /// Its copy, in the same format.
     fn copy(&self) -> Self {
         Self { path: self.path.with_file_name(COPY) }
     }
@@ -136,7 +131,6 @@ fn discard(fresh: &Path) -> io::Result<()> {
     left.map_or(Ok(()), |left| write_over(&left).and_then(|()| fs::remove_file(fresh)))
 }
 
-/// Overwrites a discarded file with zeros.
 fn write_over(old: &File) -> io::Result<()> {
     let length = usize::try_from(old.metadata()?.len()).unwrap_or(0);
     (&mut &*old).write_all(&vec![0; length])?;

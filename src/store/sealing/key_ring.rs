@@ -29,29 +29,21 @@ pub(crate) struct KeyRing {
     pub(crate) own: SealKey,
     /// Keys the hashes that must not be guessable.
     pub(crate) blinding: SealKey,
-    /// Assigns leads to slots.
     pub(crate) slots: Slots,
     /// By slot, oldest first: the last key seals, earlier ones are about to be destroyed.
     wrapping: Vec<Vec<WrappingKey>>,
-    /// The keys that hash identities.
     pub(crate) identities: Vec<IdentityKey>,
     /// Keys of ephemeral records, oldest first: the last key seals, earlier ones are about to be destroyed.
     passing: Vec<EphemeralKey>,
 }
 
 impl KeyRing {
-    /// New random keys, with one wrapping key per slot.
     pub(crate) fn random() -> Self {
         let slot = || vec![WrappingKey { generation: 0, key: SealKey::random() }];
         let blinding = SealKey::random();
-        Self {
-            own: SealKey::random(),
-            slots: Slots::keyed(&blinding),
-            blinding,
-            wrapping: (0..SLOTS).map(|_| slot()).collect(),
-            identities: Vec::new(),
-            passing: Vec::new(),
-        }
+        let (own, slots) = (SealKey::random(), Slots::keyed(&blinding));
+        let wrapping = (0..SLOTS).map(|_| slot()).collect();
+        Self { own, slots, blinding, wrapping, identities: Vec::new(), passing: Vec::new() }
     }
 
     /// The wrapping key that seals in a slot.
@@ -69,7 +61,6 @@ impl KeyRing {
         (0..SLOTS).filter(|slot| self.is_unfinished(*slot)).collect()
     }
 
-    /// Whether a slot has keys that are about to be destroyed.
     pub(crate) fn is_unfinished(&self, slot: u16) -> bool {
         self.wrapping[usize::from(slot)].len() > 1
     }
@@ -169,22 +160,17 @@ impl KeyRing {
         bytes
     }
 
-    /// Parses a serialised ring; `None` if it is malformed.
     pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (own, rest) = bytes.split_at_checked(KEY_LEN)?;
         let (blinding, rest) = rest.split_at_checked(KEY_LEN)?;
         let (wrapping, rest) = counted(rest, ENTRY)?;
         let (identities, passing) = counted(rest, identity_key::ENTRY)?;
         let blinding = SealKey::of_bytes(blinding)?;
-        let identities = identities.chunks(identity_key::ENTRY).map(IdentityKey::parse);
-        Some(Self {
-            own: SealKey::of_bytes(own)?,
-            slots: Slots::keyed(&blinding),
-            blinding,
-            wrapping: read_wrapping(wrapping)?,
-            identities: identities.collect::<Option<_>>()?,
-            passing: passing.chunks(passing_key::ENTRY).map(EphemeralKey::parse).collect::<Option<_>>()?,
-        })
+        let identities =
+            identities.chunks(identity_key::ENTRY).map(IdentityKey::parse).collect::<Option<_>>()?;
+        let passing = passing.chunks(passing_key::ENTRY).map(EphemeralKey::parse).collect::<Option<_>>()?;
+        let (own, wrapping) = (SealKey::of_bytes(own)?, read_wrapping(wrapping)?);
+        Some(Self { own, slots: Slots::keyed(&blinding), blinding, wrapping, identities, passing })
     }
 }
 

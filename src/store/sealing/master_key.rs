@@ -2,9 +2,8 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::{env, fmt};
+use std::{env, fmt, os::unix::fs::OpenOptionsExt};
 
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -77,10 +76,8 @@ pub enum MasterKeyError {
 
 impl MasterKey {
     /// The configured key: from `file`, else the variable `OFFERD_MASTER_KEY`, else the systemd credential
-    /// `offerd-master-key`, else the file beside the store. `None` if it is in none of these places.
-    ///
-    /// # Errors
-    /// If the first of these places that holds one is unusable.
+    /// `offerd-master-key`, else the file beside the store. `None` if it is in none of these places. An
+    /// unusable key in the first of these places that holds one is an error.
     pub fn find(file: Option<&Path>, store: &Path) -> Result<Option<Self>, MasterKeyError> {
         if let Some(file) = file {
             return Self::read(file).map(Some);
@@ -98,9 +95,6 @@ impl MasterKey {
     }
 
     /// Reads the key in a file.
-    ///
-    /// # Errors
-    /// If the file cannot be read or is malformed.
     pub fn read(file: &Path) -> Result<Self, MasterKeyError> {
         let place = format!("`{}`", file.display());
         let unread = |error| MasterKeyError::Io { place: place.clone(), error };
@@ -113,9 +107,6 @@ impl MasterKey {
     }
 
     /// Creates a key in a new file, readable by its owner only. Once this returns, the file is durable.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn create(file: &Path) -> Result<Self, MasterKeyError> {
         let made = Self { key: SealKey::random(), place: format!("`{}`", file.display()) };
         made.write(file).map_err(|error| MasterKeyError::Unmade { file: file.to_owned(), error })?;

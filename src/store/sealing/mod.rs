@@ -44,18 +44,15 @@ use self::data_key::DataKey;
 pub use self::error::{GIVE, SealingError};
 use self::identity_key::{IdentityKey, TERMS};
 use self::key::{SEAL_LEN, SealKey};
-use self::key_place::KeyPlace;
-use self::key_ring::KeyRing;
 pub(super) use self::master_key::kept_beside;
 pub use self::master_key::{MasterKey, MasterKeyError};
-use self::passing_key::EphemeralKey;
-use self::slots::Slots;
-use super::commit::KeyDestruction;
-use super::disk::DiskResult;
+use self::{key_place::KeyPlace, key_ring::KeyRing};
+use self::{passing_key::EphemeralKey, slots::Slots};
 use super::frame::{OVERHEAD, Reason};
 use super::raw::{RawValues, read_clear};
 use super::trees::{Seal, Tree};
 use super::volume_number::{BASE, Number};
+use super::{commit::KeyDestruction, disk::DiskResult};
 
 const OWNER_LEN: usize = 16;
 
@@ -123,7 +120,6 @@ impl Sealing {
         Ok(Self { place, slots, ring: RwLock::new(ring), master: Mutex::new(master) })
     }
 
-    /// A keyed hash: deterministic, and not to be guessed from the store alone.
     pub(super) fn blind(&self, purpose: &str, text: &[u8]) -> [u8; 32] {
         blind(&self.ring.read(), purpose, text)
     }
@@ -245,12 +241,10 @@ impl Sealing {
         self.found(|ring| ring.identities.iter().find(is_it).map(|key| key.key.clone()))
     }
 
-    /// A key of ephemeral records, by its id.
     fn passing(&self, id: Uuid) -> Option<EphemeralKey> {
         self.found(|ring| ring.passing(Some(id)).cloned())
     }
 
-    /// Whether there is a key of ephemeral records.
     pub(super) fn has_passing(&self) -> bool {
         self.ring.read().passing(None).is_some()
     }
@@ -282,12 +276,10 @@ impl Sealing {
         })
     }
 
-    /// The stored form of a data key, sealed by the current wrapping key.
     pub(super) fn kept(&self, lead: Uuid, key: &SealKey, volume: Number) -> Vec<u8> {
         data_key::wrap(&self.ring.read(), lead, key, volume)
     }
 
-    /// The number of earlier wrapping keys of a lead's slot.
     pub(super) fn generation(&self, lead: Uuid) -> u32 {
         self.ring.read().current(self.slots.slot_of(lead)).generation
     }
@@ -420,7 +412,6 @@ pub(super) fn owner(stored: &[u8]) -> Option<Uuid> {
     stored.first_chunk::<OWNER_LEN>().map(|owner| Uuid::from_bytes(*owner))
 }
 
-/// The context that a sealed record is bound to.
 fn context(tree: Tree, owner: Uuid, key: &[u8]) -> Vec<u8> {
     [&[tree.row().prefix], &owner.as_bytes()[..], key].concat()
 }

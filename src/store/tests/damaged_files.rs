@@ -7,8 +7,9 @@ use fastrand::Rng;
 use super::volumes::{HOUR_MS, Hourly, submit};
 use super::*;
 use crate::disk::SyncFault;
-use crate::manifest::{FileRow, Manifest, ManifestLookup, VolumeRow};
+use crate::manifest::{Manifest, ManifestLookup, VolumeRow};
 use crate::record_file;
+use crate::record_file::FileRow;
 use crate::volume_number::{BASE, directory_of};
 
 /// The extent of the damage: one in so many bytes of manifests, lists and headings is flipped, and so many
@@ -172,15 +173,14 @@ impl Killed {
 
     /// Records in the base and in other volumes are there.
     fn others_are_whole(&self, what: &str, damaged: u32, found: &Contents) {
-        let rows = [crate::manifest::FileRow { number: 1, bytes: 0 }];
+        let row = FileRow { number: 1, bytes: 0 };
         for number in crate::volume_number::volumes_in(self.directory.path()).unwrap() {
             if number == damaged {
                 continue;
             }
-            let directory = directory_of(self.directory.path(), number);
-            let unheard = crate::damages::Damages::default();
-            let files =
-                crate::volumes::files::VolumeFiles::open_to_read(directory, number, &rows, &unheard).unwrap();
+            let (store, unheard) = (self.directory.path(), crate::damages::Damages::default());
+            let volume = crate::manifest::VolumeRow::undated(number, vec![row]);
+            let files = crate::volumes::files::VolumeFiles::open_to_read(store, &volume, &unheard).unwrap();
             for met in files.last().walk(0) {
                 let WalkItem::Entry(entry) = met.unwrap() else {
                     panic!("{what}: volume {number} is damaged too")

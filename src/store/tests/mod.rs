@@ -156,10 +156,9 @@ fn tamper_with(path: &Path, key: &[u8], change: impl FnOnce(Vec<u8>) -> Option<V
     let numbers =
         [crate::volume_number::BASE].into_iter().chain(crate::volume_number::volumes_in(path).unwrap());
     let files = numbers.map(|number| {
-        let row = manifest::FileRow { number: 1, bytes: 0 };
-        let directory = crate::volume_number::directory_of(path, number);
-        crate::volumes::files::VolumeFiles::open(directory, number, &[row], &damages::Damages::default())
-            .unwrap()
+        let row = record_file::FileRow { number: 1, bytes: 0 };
+        let volume = manifest::VolumeRow::undated(number, vec![row]);
+        crate::volumes::files::VolumeFiles::open(path, &volume, &damages::Damages::default()).unwrap()
     });
     let holds = |files: crate::volumes::files::VolumeFiles| {
         let last = |found, met: WalkItem| match met {

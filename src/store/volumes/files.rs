@@ -5,13 +5,10 @@ use std::{collections::BTreeMap, io, sync::Arc};
 
 use parking_lot::RwLock;
 
-use super::super::changes::RecordChange;
-use super::super::damage::DamageKind;
-use super::super::damages::Damages;
-use super::super::disk;
-use super::super::manifest::FileRow;
-use super::super::record_file::{self, FileNumber, Locator, RecordFile};
-use super::super::volume_number::{Number, directory_name};
+use super::super::manifest::VolumeRow;
+use super::super::record_file::{self, FileNumber, FileRow, Locator, RecordFile};
+use super::super::volume_number::{Number, directory_name, directory_of};
+use super::super::{changes::RecordChange, damage::DamageKind, damages::Damages, disk};
 
 /// The path of a volume's file, relative to the store's directory.
 pub(crate) fn name(volume: Number, number: FileNumber) -> String {
@@ -19,7 +16,6 @@ pub(crate) fn name(volume: Number, number: FileNumber) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The error message for a file that was deleted while open, with the remedy.
 pub(crate) fn gone(file: &str) -> String {
     format!(
         "`{file}` is missing, or another file has its name: move it back, or stop the daemon and run \
@@ -59,7 +55,8 @@ pub(crate) struct VolumeFiles {
 
 impl VolumeFiles {
     /// Creates the first file of a volume, and its directory.
-    pub(crate) fn create(directory: PathBuf, volume: Number) -> io::Result<Self> {
+    pub(crate) fn create(store: &Path, volume: Number) -> io::Result<Self> {
+        let directory = directory_of(store, volume);
         disk::make_directory(&directory)?;
         let first = Arc::new(RecordFile::create(&directory, volume, 1)?);
         Ok(Self { volume, directory, files: RwLock::new([(1, first)].into()), missing: Vec::new() })
@@ -67,18 +64,11 @@ impl VolumeFiles {
 
     /// Opens the listed files. Missing ones are noted as damage; if none is left that can grow, a new one is
     /// begun.
-    pub(crate) fn open(
-        directory: PathBuf,
-        volume: Number,
-        rows: &[FileRow],
-        damages: &Damages,
-    ) -> io::Result<Self> {
-        disk::make_directory(&directory)?;
-        let open =
-            |directory: &Path, row: &FileRow| RecordFile::open(directory, volume, row.number, row.bytes);
-        let opened = Self::open_by(open, directory, volume, rows, damages)?;
+    pub(crate) fn open(store: &Path, volume: &VolumeRow, damages: &Damages) -> io::Result<Self> {
+        disk::make_directory(&directory_of(store, volume.number))?;
+        let opened = Self::open_by(RecordFile::open, store, volume, damages)?;
         let last = opened.files.read().last_key_value().map(|(_, last)| Arc::clone(last));
-        let last_row = rows.last().map_or(0, |row| row.number);
+        let last_row = volume.files.last().map_or(0, |row| row.number);
         match last {
             Some(last) if last.number == last_row && !last.is_cut_short() => {}
             _ => opened.begin_next(last_row)?,
@@ -86,27 +76,21 @@ impl VolumeFiles {
         Ok(opened)
     }
 
-    pub(crate) fn open_to_read(
-        directory: PathBuf,
-        volume: Number,
-        rows: &[FileRow],
-        damages: &Damages,
-    ) -> io::Result<Self> {
-        let open = |directory: &Path, row: &FileRow| RecordFile::open_to_read(directory, volume, row.number);
-        Self::open_by(open, directory, volume, rows, damages)
+    pub(crate) fn open_to_read(store: &Path, volume: &VolumeRow, damages: &Damages) -> io::Result<Self> {
+        Self::open_by(RecordFile::open_to_read, store, volume, damages)
     }
 
     fn open_by(
-        open: impl Fn(&Path, &FileRow) -> io::Result<RecordFile>,
-        directory: PathBuf,
-        volume: Number,
-        rows: &[FileRow],
+        open: fn(&Path, Number, &FileRow) -> io::Result<RecordFile>,
+        store: &Path,
+        volume: &VolumeRow,
         damages: &Damages,
     ) -> io::Result<Self> {
-        let mut opened = Self { volume, directory, files: RwLock::default(), missing: Vec::new() };
-        for row in rows {
-            let file = open(&opened.directory, row);
-            note_faults(volume, row, &file, damages);
+        let (files, directory) = (RwLock::default(), directory_of(store, volume.number));
+        let mut opened = Self { volume: volume.number, directory, files, missing: Vec::new() };
+        for row in &volume.files {
+            let file = open(&opened.directory, volume.number, row);
+            note_faults(volume.number, row, &file, damages);
             match file {
                 Ok(file) => opened.insert(file),
                 Err(error) if is_refused(&error) => return Err(error),
@@ -142,9 +126,6 @@ impl VolumeFiles {
     }
 
     /// The value of a key at a place; empty when its record file is gone.
-    ///
-    /// # Errors
-    /// The disk cannot read it.
     pub(crate) fn read(&self, locator: Locator, key: &[u8]) -> io::Result<Vec<u8>> {
         let file = self.file(locator.file);
         file.map_or_else(|| Ok(Vec::new()), |file| file.read(locator, key))

@@ -27,27 +27,24 @@ mod place;
 mod unreadable;
 pub(super) mod volume;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::{fs, io};
+use std::{collections::BTreeMap, fs, io};
 
 use parking_lot::{Mutex, RwLock};
 
 pub(super) use self::place::{place, span, time_ms};
 use self::{files::VolumeFiles, volume::Volume};
 use super::changes::{RecordChange, by_volume};
-use super::damage::DamageKind;
-use super::damages::Damages;
 use super::disk::{self, DiskError, DiskResult};
-use super::index::IndexOptions;
-use super::journal::Position;
-use super::lock::Lock;
-use super::manifest::{FileRow, Manifest, VolumeRow};
-use super::options::StoreOptions;
-use super::record_file::{Locator, RecordFile};
+use super::manifest::{Manifest, VolumeRow};
+use super::record_file::{FileRow, Locator, RecordFile};
 use super::volume_number::{BASE, Number, VolumeStart, directory_name, directory_of};
+use super::{
+    damage::DamageKind, damages::Damages, index::IndexOptions, journal::Position, lock::Lock,
+    options::StoreOptions,
+};
 
 /// Divisor of the cache memory for the base's share.
 pub(super) const BASE_CACHE_SHARE: u64 = 2;
@@ -64,7 +61,6 @@ const YOUNG: usize = 2;
 /// Divisor of the volume size for the size at which a file of the base is full.
 const BASE_FILE_SHARE: u64 = 16;
 
-/// The volumes of a store.
 pub(super) struct Volumes {
     pub(super) options: StoreOptions,
     /// Records that are looked up without their time.
@@ -78,7 +74,6 @@ pub(super) struct Volumes {
     _lock: Lock,
 }
 
-/// Changes appended to the files of a volume.
 pub(super) struct Appended {
     volume: Arc<Volume>,
     pub(super) changes: Vec<RecordChange>,
@@ -99,11 +94,9 @@ pub(super) enum ApplyError {
     Index(DiskError),
 }
 
-/// Whether a volume can be read at once.
 pub(super) enum VolumeState {
     Open(Arc<Volume>),
     Closed,
-    /// No such volume exists any more.
     Dropped,
 }
 
@@ -146,16 +139,14 @@ impl Volumes {
         Ok(Self { options: options.clone(), base, dated, manifest, damages, latest_ms, _lock: lock })
     }
 
-    /// The directory of the store.
     pub(super) fn store(&self) -> &Path {
         &self.options.path
     }
 
     /// Begins the next volume. Once this returns, it survives a power cut.
     pub(super) fn add(&self, number: Number, begins: VolumeStart) -> DiskResult<()> {
-        let directory = directory_of(self.store(), number);
-        disk::remove_directory(&directory)?;
-        let files = VolumeFiles::create(directory, number)?;
+        disk::remove_directory(&directory_of(self.store(), number))?;
+        let files = VolumeFiles::create(self.store(), number)?;
         let place = DiskVolume::at(self.store(), VolumeRow { number, begins, files: files.rows() });
         let share = self.options.cache_bytes / YOUNG_CACHE_SHARE;
         let volume = Volume::open(files, place.options(&self.options, share), &self.damages)?;
@@ -221,7 +212,6 @@ impl Volumes {
         self.dated.read().values().map(|place| (place.row.number, place.row.begins)).collect()
     }
 
-    /// The current length of each volume.
     pub(super) fn positions(&self) -> Vec<Position> {
         let position =
             |number, file: &RecordFile| Position { volume: number, file: file.number, bytes: file.len() };
@@ -297,13 +287,12 @@ impl Volumes {
         let closed = place.iter().flat_map(|place| place.row.files.iter().map(|row| (&place.directory, row)));
         let open = |(directory, row): (&PathBuf, &FileRow)| {
             // A missing file is noted when the volume is opened, or was dropped with it.
-            let file = RecordFile::open(directory, number, row.number, row.bytes).ok()?;
+            let file = RecordFile::open(directory, number, row).ok()?;
             Some((files::name(number, row.number), Arc::new(file)))
         };
         closed.filter_map(open).collect()
     }
 
-    /// The raw value under a key in a volume.
     pub(super) fn raw(&self, number: Number, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         self.volume(number)?.map_or(Ok(None), |volume| volume.get(sled_key)?)
     }
@@ -344,9 +333,6 @@ impl Volumes {
     /// Closes volumes that are out of active use and were not read since the last call. That frees their
     /// memory, and they can be reopened without rebuilding the index. A reader that needs one meanwhile
     /// waits.
-    ///
-    /// # Errors
-    /// The failure that kept one from being closed.
     pub(super) fn close_idle(&self) -> DiskResult<()> {
         let is_idle = |place: &&Arc<DiskVolume>| {
             place.opened.get().is_some_and(|volume| !volume.used.swap(false, Ordering::Relaxed))
@@ -412,7 +398,6 @@ impl Volumes {
         self.all_open().iter().try_for_each(|volume| volume.files.sync())
     }
 
-    /// Whether the next file of the base is due.
     pub(super) fn is_base_file_full(&self) -> bool {
         self.base.files.last().len() >= self.base_file_bytes()
     }
@@ -443,7 +428,8 @@ impl Volumes {
     pub(super) fn emptied(&self, file: u32) -> io::Result<()> {
         let path = self.base.files.take_out(file);
         self.write_manifest()?;
-        self.damages.forget_file(&self.base.files.name(file));
+        let name = self.base.files.name(file);
+        self.damages.forget(|known| known.file == name);
         disk::remove_file(&path)
     }
 
@@ -463,12 +449,10 @@ impl Volumes {
         last.map_or(0, |volume| volume.files.bytes())
     }
 
-    /// Notes the time in the key of a written record.
     pub(super) fn note_ms(&self, ms: u64) {
         self.latest_ms.fetch_max(ms, Ordering::Relaxed);
     }
 
-    /// The latest time in the key of a record.
     pub(super) fn latest_ms(&self) -> u64 {
         self.latest_ms.load(Ordering::Relaxed)
     }
@@ -510,9 +494,10 @@ impl DiskVolume {
     /// Opens the volume with its share of the index memory. The volume must be closed, and only one caller
     /// may open it.
     fn open(&self, store: &StoreOptions, share: u64, damages: &Damages) -> DiskResult<Arc<Volume>> {
-        let files = VolumeFiles::open(self.directory.clone(), self.row.number, &self.row.files, damages)?;
+        let files = VolumeFiles::open(&store.path, &self.row, damages)?;
         let volume = Volume::open(files, self.options(store, store.cache_bytes / share), damages)?;
-        damages.has_opened(self.row.number);
+        let number = self.row.number;
+        damages.forget(|known| known.volume == Some(number) && matches!(known.what, DamageKind::Unusable(_)));
         Ok(Arc::clone(self.opened.get_or_init(|| Arc::new(volume))))
     }
 

@@ -2,13 +2,10 @@
 
 use uuid::Uuid;
 
-use super::super::arrival::FeedKey;
-use super::super::disk::DiskResult;
 use super::super::raw::{RawValues, read_clear};
-use super::super::sealing::data_key;
-use super::super::sealing::slots::Slots;
 use super::super::trees::{Tree, VolumeSelector};
 use super::super::volume_number::{BASE, Number};
+use super::super::{arrival::FeedKey, disk::DiskResult, sealing::data_key, sealing::slots::Slots};
 use super::Volumes;
 
 /// The volumes to search for a record, in order.
@@ -33,10 +30,7 @@ impl VolumeSearch {
 
     /// The volume to write to.
     pub(crate) fn number(self) -> Number {
-        match self {
-            Self::In(number) => number,
-            Self::Unclaimed | Self::Somewhere => BASE,
-        }
+        if let Self::In(number) = self { number } else { BASE }
     }
 }
 
@@ -94,10 +88,8 @@ pub(crate) fn time_ms(tree: Tree, key: &[u8]) -> Option<u64> {
 }
 
 fn of_lead(from: &(impl RawValues + ?Sized), slots: &Slots, key: &[u8]) -> DiskResult<VolumeSearch> {
-    let Some(lead) = key.first_chunk().map(|lead| Uuid::from_bytes(*lead)) else {
-        return Ok(VolumeSearch::In(BASE));
-    };
-    Ok(match read_clear(from, Tree::LeadKeys, &slots.place(lead))? {
+    let Some(lead) = key.first_chunk() else { return Ok(VolumeSearch::In(BASE)) };
+    Ok(match read_clear(from, Tree::LeadKeys, &slots.place(Uuid::from_bytes(*lead)))? {
         Ok(Some(kept)) => VolumeSearch::In(data_key::volume_of(&kept)),
         Ok(None) => VolumeSearch::Unclaimed,
         Err(_) => VolumeSearch::Somewhere,

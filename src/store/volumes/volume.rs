@@ -1,19 +1,16 @@
 //! An open volume: its files, and the index that locates records in them.
 
-use std::io;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::{io, ops::ControlFlow};
 
 use parking_lot::Mutex;
 
-use super::super::changes::RecordChange;
 use super::super::damage::{DamageKind, FileDamage, Neighbour};
-use super::super::damages::Damages;
 use super::super::disk::{DiskError, DiskResult};
 use super::super::index::{IndexOptions, VolumeIndex};
 use super::super::record_file::{FileEntry, FileNumber, Locator, RecordFile, WalkItem};
-use super::super::trees::Tree;
 use super::super::volume_number::{Number, directory_name};
+use super::super::{changes::RecordChange, damages::Damages, trees::Tree};
 use super::{files::VolumeFiles, time_ms, unreadable::UnreadableFiles};
 
 /// Entries inserted into a new index at once, sorted by key.
@@ -33,7 +30,6 @@ pub(crate) struct Volume {
     partial: bool,
     /// The file and offset up to which the index is complete.
     found_until: Mutex<(FileNumber, u64)>,
-    /// Transient read failures.
     unread: UnreadableFiles,
 }
 

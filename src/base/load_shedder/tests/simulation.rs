@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::ShedderRules;
 use crate::load_shedder::queue::Waiter;
-use crate::load_shedder::shedder::{AdmittedWindow, Shedder};
+use crate::load_shedder::shedder::Shedder;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ struct Lead {
     closed_loop: bool,
     came: Duration,
     waiter: Option<Waiter>,
-    entered: Option<(AdmittedWindow, Duration)>,
+    entered: Option<(u64, Duration)>,
     ended: Option<(bool, Duration)>,
 }
 
@@ -141,7 +141,7 @@ impl World {
         }
     }
 
-    fn enter(&mut self, lead: usize, entry: AdmittedWindow) {
+    fn enter(&mut self, lead: usize, entry: u64) {
         self.leads[lead].entered = Some((entry, self.now));
         self.thread_free_at = self.thread_free_at.max(self.now) + self.work;
         self.at(self.thread_free_at + self.disk, Event::Acknowledged(lead));

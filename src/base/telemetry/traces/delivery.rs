@@ -15,7 +15,6 @@ use tokio::task::JoinHandle;
 
 use crate::telemetry::metrics::{TRACE_SPANS, TRACE_SPANS_DROPPED};
 
-/// Queue capacity; further spans are dropped.
 const QUEUE: usize = 16_384;
 
 const BATCH: usize = 512;

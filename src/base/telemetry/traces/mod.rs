@@ -31,9 +31,6 @@ impl Traces {
     /// [`SpanExportTask`] sends queued spans.
     ///
     /// Must be called within a tokio runtime.
-    ///
-    /// # Errors
-    /// The fault of the endpoint.
     pub fn to(endpoint: &str, sampled_percent: u8) -> Result<(Self, SpanExportTask), String> {
         let resource = Resource::builder_empty()
             .with_service_name("offerd")

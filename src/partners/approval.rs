@@ -71,11 +71,10 @@ pub fn estimate<'s>(
 ) -> ApprovalEstimate {
     let lead = lead_of(asked);
     let facts = Facts::new(&lead, now, CreditBands::Current);
-    let mut institutions: BTreeMap<Uuid, (&Seat, BTreeMap<ProductSubType, BandTally>)> = BTreeMap::new();
+    let mut institutions: BTreeMap<Uuid, (&Seat, BandTallies)> = BTreeMap::new();
     let lends = |seat: &&Seat| seat.product_type == ProductType::Loan && !seat.paused && !seat.second_look;
     for seat in seats.into_iter().filter(lends) {
-        let (_, tallies) =
-            institutions.entry(seat.identity.institution).or_insert_with(|| (seat, BTreeMap::new()));
+        let (_, tallies) = institutions.entry(seat.identity.institution).or_insert((seat, BTreeMap::new()));
         for offer in &seat.offers {
             if let Some(sub_type) = offer.sub_type {
                 tallies.entry(sub_type).or_default().count(offer, &facts);
@@ -88,9 +87,7 @@ pub fn estimate<'s>(
     let likeliest = |one: &FinancialInstitutionLoanReport| {
         one.probabilities.iter().map(|one| one.probability).fold(0.0, f64::max)
     };
-    institutions.sort_by(|one, other| {
-        likeliest(other).total_cmp(&likeliest(one)).then_with(|| one.name.cmp(&other.name))
-    });
+    institutions.sort_by(|one, two| likeliest(two).total_cmp(&likeliest(one)).then(one.name.cmp(&two.name)));
     ApprovalEstimate { network: network(&institutions), institutions }
 }
 
@@ -124,6 +121,8 @@ fn weight(asked: &LoanReportCreateData) -> f64 {
     (1.0 - debt.min(1.0) * DEBT_WEIGHT) * DEROGATORY.powi(marks)
 }
 
+type BandTallies = BTreeMap<ProductSubType, BandTally>;
+
 /// The bands of one institution and kind of loan.
 #[derive(Debug, Clone, Copy, Default)]
 struct BandTally {
@@ -154,11 +153,8 @@ impl BandTally {
             self.in_reach += 1;
             if fits && of_band & ratings != 0 {
                 self.firmness += loan.likelihood();
-                self.widen(BandTerms {
-                    rating: (of_band & ratings).trailing_zeros(),
-                    apr,
-                    months: (months, months),
-                });
+                let rating = (of_band & ratings).trailing_zeros();
+                self.widen(BandTerms { rating, apr, months: (months, months) });
             }
         }
     }
@@ -177,11 +173,7 @@ impl BandTally {
 }
 
 /// The report of an institution; `None` when no band fits.
-fn report(
-    seat: &Seat,
-    tallies: &BTreeMap<ProductSubType, BandTally>,
-    weight: f64,
-) -> Option<FinancialInstitutionLoanReport> {
+fn report(seat: &Seat, tallies: &BandTallies, weight: f64) -> Option<FinancialInstitutionLoanReport> {
     let probability = |(sub_type, tally): (&ProductSubType, &BandTally)| {
         let terms = tally.terms?;
         let probability = tally.firmness / f64::from(tally.in_reach) * weight;
@@ -257,19 +249,15 @@ fn could_hold(rule: &EligibilityRule, facts: &Facts, standing: ApplicantStanding
 }
 
 fn could_be_met(condition: &EligibilityCondition, facts: &Facts, standing: ApplicantStanding) -> bool {
+    use Improvement::{Less, More, Rated};
     let Some(value) = facts.get(&condition.subject) else { return true };
-    let better =
-        STANDING.iter().find(|(subject, _)| *subject == condition.subject).map(|(_, better)| *better);
+    let better = STANDING.iter().find(|(known, _)| *known == condition.subject).map(|(_, better)| *better);
     match (better, &condition.test, value) {
         (None, test, value) => test.accepts(value),
         (Some(_), ..) if standing == ApplicantStanding::Ideal => true,
-        (Some(Improvement::More), ConditionTest::Range { min, .. }, AttributeValue::Number(number)) => {
-            *min <= number
-        }
-        (Some(Improvement::Less), ConditionTest::Range { max, .. }, AttributeValue::Number(number)) => {
-            number <= *max
-        }
-        (Some(Improvement::Rated), ConditionTest::Category(wanted), AttributeValue::Category(_)) => {
+        (Some(More), ConditionTest::Range { min, .. }, AttributeValue::Number(number)) => *min <= number,
+        (Some(Less), ConditionTest::Range { max, .. }, AttributeValue::Number(number)) => number <= *max,
+        (Some(Rated), ConditionTest::Category(wanted), AttributeValue::Category(_)) => {
             facts.rating().is_none_or(|rating| wanted & no_better_than(rating) != 0)
         }
         (Some(_), test, value) => test.accepts(value),

@@ -24,10 +24,7 @@ pub const PICTURE: &str = ".svg";
 
 /// Resolves a URL of a partner file.
 pub fn absolute(url: &str, base_url: &str) -> String {
-    match url.strip_prefix(BASE_URL) {
-        Some(path) => format!("{base_url}{path}"),
-        None => url.to_owned(),
-    }
+    url.strip_prefix(BASE_URL).map_or_else(|| url.to_owned(), |path| format!("{base_url}{path}"))
 }
 
 /// Resolves every URL in JSON made from partner files.

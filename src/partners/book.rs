@@ -99,22 +99,13 @@ impl Book {
         let mut said = BTreeMap::new();
         let mut by_uuid: BTreeMap<uuid::Uuid, PathBuf> = BTreeMap::new();
         for (text, file) in files {
-            let text = match text {
-                Ok(text) => text,
-                Err(error) => {
-                    let message = format!("cannot be read: {error}");
-                    unread.push(Fault::new(Some(file), "", message));
-                    continue;
-                }
+            let Ok(text) = text.map_err(|error| {
+                unread.push(Fault::new(Some(file.clone()), "", format!("cannot be read: {error}")));
+            }) else {
+                continue;
             };
             let key = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let source = match Source::parse(&file, &text) {
-                Ok(source) => source,
-                Err(fault) => {
-                    faults.push(fault);
-                    continue;
-                }
-            };
+            let Ok(source) = Source::parse(&file, &text).map_err(|one| faults.push(one)) else { continue };
             let declared = check::seats(&key, &source);
             faults.extend(declared.faults);
             remarks.extend(declared.remarks);
@@ -156,19 +147,15 @@ impl Book {
         let mut fits: Vec<Fit> = Vec::new();
         let mut last = None;
         self.index.search(facts, |row| {
-            let IndexRow { seat, offer } = self.rows[row];
+            let IndexRow { seat: position, offer } = self.rows[row];
             // The alternatives of one rule are adjacent rows; only the first that holds counts.
-            if last.replace((seat, offer)) == Some((seat, offer)) {
+            if last.replace((position, offer)) == Some((position, offer)) {
                 return;
             }
             match (offer, fits.last_mut()) {
-                (Some(offer), Some(fit)) if fit.position == seat => fit.offers.push(offer),
+                (Some(offer), Some(fit)) if fit.position == position => fit.offers.push(offer),
                 (None, _) => {
-                    fits.push(Fit {
-                        position: seat,
-                        seat: Arc::clone(&self.seats[seat]),
-                        offers: Vec::new(),
-                    });
+                    fits.push(Fit { position, seat: Arc::clone(&self.seats[position]), offers: Vec::new() });
                 }
                 (Some(_), _) => debug_assert!(false, "an offer's rule includes its seat's"),
             }
@@ -180,11 +167,8 @@ impl Book {
     /// The first-look seats of a product type, with the offers that the lead could fit if it gave more
     /// attributes. Walks the rules, since the index does not cover attributes that are not given.
     pub fn could_fit(&self, facts: &Facts, product_type: ProductType) -> Vec<Fit> {
-        let seats = self
-            .seats
-            .iter()
-            .enumerate()
-            .filter(|(_, seat)| seat.product_type == product_type && !seat.paused && !seat.second_look);
+        let is_asked = |seat: &Seat| seat.product_type == product_type && !seat.paused && !seat.second_look;
+        let seats = self.seats.iter().enumerate().filter(|(_, seat)| is_asked(seat));
         let fits = seats.map(|(position, seat)| {
             let could = |offer: &usize| seat.offers[*offer].rule.could_hold(facts);
             Fit { position, seat: Arc::clone(seat), offers: (0..seat.offers.len()).filter(could).collect() }

@@ -237,9 +237,7 @@ impl NamedValue {
     fn in_value(value: AttributeValue) -> Vec<Self> {
         match value {
             AttributeValue::Text(text) => vec![Self::Text(text.to_lowercase())],
-            AttributeValue::Texts(texts) => {
-                texts.iter().map(|text| Self::Text(text.to_lowercase())).collect()
-            }
+            AttributeValue::Texts(all) => all.iter().map(|text| Self::Text(text.to_lowercase())).collect(),
             AttributeValue::Uuid(uuid) => vec![Self::Uuid(uuid)],
             AttributeValue::Set(set) => Self::members(set),
             _ => Vec::new(),
@@ -286,8 +284,7 @@ fn stretches(
         bounds = (1..MAX_CELLS).map(|nth| bounds[nth * distinct / MAX_CELLS]).collect();
         bounds.dedup();
         for (row, conditions) in about {
-            let ranges =
-                conditions.iter().filter(|condition| !matches!(condition.test, ConditionTest::Present));
+            let ranges = conditions.iter().filter(|condition| condition.test != ConditionTest::Present);
             doubts[*row].extend(ranges.map(|condition| (*condition).clone()));
         }
     }

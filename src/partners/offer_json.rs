@@ -57,8 +57,7 @@ pub fn write_offer(out: &mut Vec<u8>, template: &Template, quote: &Quote, place:
 
 fn loan(offer: &mut JsonObjectWriter<'_>, terms: &LoanTerms) {
     let dollars = |spread: Option<Spread>, figure: fn(Spread) -> f64| spread.map(figure).map(money);
-    let [least, mean, most]: [fn(Spread) -> f64; 3] =
-        [|spread| spread.min, Spread::mean, |spread| spread.max];
+    let [least, mean, most]: [fn(Spread) -> f64; 3] = [|one| one.min, Spread::mean, |one| one.max];
     offer
         .set("preQualified", &terms.pre_qualified)
         .set("preApproved", &terms.pre_approved)

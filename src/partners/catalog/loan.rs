@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::declared::{self, Firmness};
+use super::super::declared::{Firmness, Offer};
 use super::super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
 use super::super::facts::{Facts, Subject};
 use super::super::finance;
@@ -11,8 +11,8 @@ use super::super::json_object::{JsonObjectWriter, Plain};
 use super::super::offer_json::money;
 use super::super::quote::{LoanTerms, QuoteTerms, Spread};
 use super::{
-    FiguresSource, Personal, Quoted, TermsBand, at_standing, hundredths, rated, rating_bit, standing,
-    suitability,
+    FiguresSource, Personal, Quoted, TermsBand, at_standing, hundredths, if_given, rated, rating_bit,
+    standing, suitability,
 };
 use crate::check::checker::PartnerFileChecker;
 use offerd_model::{AprType, LoanPurpose, ProductSubType, ProductType, TermUnit};
@@ -54,11 +54,7 @@ const SECURED: &[ProductSubType] = &[
 ];
 
 /// Checks a declared loan and returns one per term.
-pub(super) fn declared(
-    offer: &declared::Offer,
-    figures: FiguresSource,
-    check: &mut PartnerFileChecker,
-) -> Vec<Loan> {
+pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut PartnerFileChecker) -> Vec<Loan> {
     let priced = figures == FiguresSource::Catalog;
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
     let amount = check.range("amount", offer.amount, 1.0, 10_000_000.0);
@@ -96,18 +92,14 @@ impl Loan {
     /// Eligibility that follows from the kind of offer (facts, Required fields belong to the partner).
     pub(super) fn rule(&self) -> EligibilityRule {
         let (min, max) = self.amount;
-        let mut conditions = vec![EligibilityCondition::or_missing(
-            Subject::of("loanInformation.loanAmount"),
-            ConditionTest::Range { min, max },
-        )];
+        let mut conditions = vec![if_given("loanInformation.loanAmount", ConditionTest::Range { min, max })];
         conditions.extend(rated(&self.bands));
 
         let purpose = Subject::of("loanInformation.purpose");
         let student = 1 << LoanPurpose::StudentLoan.ordinal() | 1 << LoanPurpose::StudentLoanRefi.ordinal();
-        let present =
-            |path: &'static str| EligibilityCondition::new(Subject::of(path), ConditionTest::Present);
+        let present = |path| EligibilityCondition::new(Subject::of(path), ConditionTest::Present);
         if self.sub_type == ProductSubType::StudentLoanRefinance {
-            conditions.push(EligibilityCondition::new(purpose.clone(), ConditionTest::Category(student)));
+            conditions.push(EligibilityCondition::new(purpose, ConditionTest::Category(student)));
             let evidence = [
                 "refinanceLoans",
                 "educationInformation.universityAttended",
@@ -115,9 +107,8 @@ impl Loan {
                 "educationInformation.undergraduateUniversityAttended",
             ];
             let either = evidence.map(|path| EligibilityRule::always().and_all(&[present(path)]));
-            return EligibilityRule::always()
-                .and_all(&conditions)
-                .and(&EligibilityRule::any(either.to_vec()));
+            let either = EligibilityRule::any(either.to_vec());
+            return EligibilityRule::always().and_all(&conditions).and(&either);
         }
         conditions.push(EligibilityCondition::or_missing(purpose, ConditionTest::Category(!student)));
         if self.sub_type == ProductSubType::CoApplicantLoan {
@@ -135,12 +126,7 @@ impl Loan {
         EligibilityRule::always().and_all(&conditions)
     }
 
-    pub(super) fn text(
-        &self,
-        text: &mut JsonObjectWriter<'_>,
-        offer: &declared::Offer,
-        identity: &PartnerIdentity,
-    ) {
+    pub(super) fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &Offer, identity: &PartnerIdentity) {
         text.set("productType", &ProductType::Loan)
             .set("productSubType", &self.sub_type)
             .set_some("productSubTypeDisclaimer", offer.sub_type_disclaimer.as_deref())
@@ -168,8 +154,7 @@ impl Loan {
     pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> Option<Quoted> {
         let rating = rating_bit(facts);
         let requested = facts.loan_amount();
-        let fitting: Vec<&TermsBand> =
-            self.bands.iter().filter(|band| band.fits(rating, requested, None)).collect();
+        let fitting: Vec<_> = self.bands.iter().filter(|band| band.fits(rating, requested, None)).collect();
         let best = *fitting.first()?;
 
         let known = rating.is_some() && requested.is_some();
@@ -183,9 +168,7 @@ impl Loan {
             (&fitting[..], fitting.iter().flat_map(|band| self.ends(band, amount)).collect())
         };
 
-        let spread = |figure: fn(&Priced) -> f64| {
-            Spread::covering(priced.iter().map(|one| Spread::exactly(figure(one))))
-        };
+        let spread = |of: fn(&Priced) -> f64| Spread::covering(priced.iter().map(of).map(Spread::exactly));
         let has_fee = fitting.iter().any(|band| band.fee_fixed > 0.0);
         let is_repaid_monthly = requested.is_some() && self.months().is_some();
         let terms = LoanTerms {

@@ -226,12 +226,10 @@ impl CatalogOffer {
     fn scored(&self, facts: &Facts, said: &Self, (mut terms, suitability, amount): Quoted) -> Quote {
         let payout = said.payout.dollars(amount);
         terms.pay(payout);
+        let place =
+            OfferKey { product_type: self.product_type, partner: &self.identity.key, offer: self.key() };
         let merits = Merits {
-            place: OfferKey {
-                product_type: self.product_type,
-                partner: &self.identity.key,
-                offer: self.key(),
-            },
+            place,
             payout_on: said.payout.on,
             payout,
             suitability,
@@ -359,9 +357,7 @@ fn known_to(offer: &declared::Offer, pricing: &Pricing) -> Option<EligibilityCon
     let is_specified = match pricing {
         Pricing::Special(_) | Pricing::Own => true,
         Pricing::Mortgage(_) => offer.loan_type.is_none_or(MortgageLoanType::is_specified),
-        Pricing::Loan(_) | Pricing::Card(_) | Pricing::Savings(_) => {
-            offer.sub_type.is_none_or(ProductSubType::is_specified)
-        }
+        _ => offer.sub_type.is_none_or(ProductSubType::is_specified),
     };
     (!is_specified).then(newer_values)
 }
@@ -390,10 +386,17 @@ fn common_faults(offer: &declared::Offer, check: &mut PartnerFileChecker) {
 /// exclude no rating.
 fn rated(bands: &[TermsBand]) -> Option<EligibilityCondition> {
     let ratings = bands.iter().fold(0, |all, band| all | band.ratings);
-    (!bands.is_empty() && ratings != ALL_RATINGS).then(|| {
-        let rating = Subject::of("creditInformation.providedCreditRating");
-        EligibilityCondition::or_missing(rating, ConditionTest::Category(ratings))
-    })
+    (!bands.is_empty() && ratings != ALL_RATINGS).then(|| rated_in(ratings))
+}
+
+/// The condition that the lead's rating, when known, is one of these, one bit per ordinal.
+fn rated_in(ratings: u64) -> EligibilityCondition {
+    if_given("creditInformation.providedCreditRating", ConditionTest::Category(ratings))
+}
+
+/// A condition on an attribute that holds when it is not given.
+fn if_given(path: &'static str, test: ConditionTest) -> EligibilityCondition {
+    EligibilityCondition::or_missing(Subject::of(path), test)
 }
 
 const ALL_RATINGS: u64 = (1 << offerd_model::ProvidedCreditRating::ALL.len()) - 1;

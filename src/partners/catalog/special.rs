@@ -1,6 +1,6 @@
 //! Special offers: insurance, life insurance, and other products, second look among them.
 
-use super::super::declared;
+use super::super::declared::Offer;
 use super::super::identity::PartnerIdentity;
 use super::super::json_object::JsonObjectWriter;
 use super::super::quote::{QuoteTerms, SpecialTerms};
@@ -23,7 +23,7 @@ const LIFE: &[ProductSubType] = &[
 ];
 
 pub(super) fn declared(
-    offer: &declared::Offer,
+    offer: &Offer,
     product_type: ProductType,
     check: &mut PartnerFileChecker,
 ) -> Option<Special> {
@@ -44,12 +44,7 @@ pub(super) fn declared(
 }
 
 impl Special {
-    pub(super) fn text(
-        &self,
-        text: &mut JsonObjectWriter<'_>,
-        offer: &declared::Offer,
-        identity: &PartnerIdentity,
-    ) {
+    pub(super) fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &Offer, identity: &PartnerIdentity) {
         text.set("productSubType", &self.sub_type.unwrap_or(ProductSubType::Uncategorized))
             .set_some("disclaimer", offer.disclaimer.as_deref())
             .set("name", offer.name.as_deref().unwrap_or_default())

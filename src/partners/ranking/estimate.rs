@@ -91,11 +91,8 @@ pub struct Conversions {
     recorded: HashMap<(ProductType, String, String), ConversionEstimate>,
 }
 
-type OfferLevel = Level<ObservedClicks, RatingBand>;
-
-type PartnerLevel = Level<OfferLevel, String>;
-
-type ProductLevel = Level<PartnerLevel, String>;
+/// A product by partner, offer and rating.
+type ProductLevel = Level<Level<Level<ObservedClicks, RatingBand>, String>, String>;
 
 /// The group of people that statistics distinguish: their credit rating, if known.
 pub type RatingBand = Option<ProvidedCreditRating>;
@@ -212,25 +209,15 @@ impl Conversions {
         for (&product_type, product) in &self.products {
             for (partner, level) in &product.each {
                 let levels = [Some(product.seen), Some(level.seen), None, None];
-                let known = KnownEstimate {
-                    product_type,
-                    partner,
-                    offer: None,
-                    band: None,
-                    estimate: self.of(levels),
-                };
+                let estimate = self.of(levels);
+                let known = KnownEstimate { product_type, partner, offer: None, band: None, estimate };
                 all.push(known);
                 for (offer, level) in &level.each {
                     let levels = [levels[0], levels[1], Some(level.seen), None];
                     all.push(KnownEstimate { offer: Some(offer), estimate: self.of(levels), ..known });
                     all.extend(level.each.iter().map(|(band, seen)| {
-                        let levels = [levels[0], levels[1], levels[2], Some(*seen)];
-                        KnownEstimate {
-                            offer: Some(offer),
-                            band: Some(*band),
-                            estimate: self.of(levels),
-                            ..known
-                        }
+                        let estimate = self.of([levels[0], levels[1], levels[2], Some(*seen)]);
+                        KnownEstimate { offer: Some(offer), band: Some(*band), estimate, ..known }
                     }));
                 }
             }

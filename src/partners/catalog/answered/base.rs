@@ -50,13 +50,11 @@ impl CatalogOffer {
         let mut said = said.clone();
         figures.put_into(&mut said);
         if self.product_type == ProductType::Loan {
+            let unit = said.get("term_unit").and_then(toml::Value::as_str);
+            let (is_open, is_monthly) = (unit == Some("open"), matches!(unit, None | Some("month" | "year")));
             let term = self.pricing.term().or_else(|| figures.term());
-            let is_open = said.get("term_unit").and_then(toml::Value::as_str) == Some("open");
             let term = term.or(is_open.then_some(0)).ok_or("it has no term")?;
             said.insert("terms".to_owned(), vec![term].into());
-            let is_monthly = said
-                .get("term_unit")
-                .is_none_or(|unit| ["month", "year"].iter().any(|one| unit.as_str() == Some(one)));
             if let Some(told) = figures.of_payment().filter(|_| is_monthly) {
                 said.entry("monthly_payment_description").or_insert_with(|| told.into());
             }

@@ -104,9 +104,7 @@ impl<'f> AnsweredFigures<'f> {
         for (figure, value) in self.given.iter().filter(|(figure, _)| figure.is_of_offer()) {
             let name = figure.name;
             match (figure.attribute(), value) {
-                (Some(attribute), value) => {
-                    drop(table_in(said, name).insert(attribute.to_owned(), value.clone()))
-                }
+                (Some(key), value) => drop(table_in(said, name).insert(key.to_owned(), value.clone())),
                 (None, toml::Value::Table(attributes)) => table_in(said, name).extend(attributes.clone()),
                 (None, value) if name == "payout" => {
                     let payout = table_in(said, name);
@@ -132,17 +130,14 @@ impl<'f> AnsweredFigures<'f> {
             return Unfit::told(reason, detail);
         }
         let of_key = offers.iter().filter(|offer| key.as_ref().is_none_or(|key| offer.key() == key));
-        let terms: Vec<String> =
-            of_key.filter_map(|offer| offer.pricing.term()).map(|term| term.to_string()).collect();
-        match (key, &terms[..]) {
-            (_, [_, ..]) => format!("the file has no such term for the lead; {}", there(&terms)).into(),
-            (Some(key), []) => {
-                Unfit::for_others(format!("`{key}` does not fit the lead: its conditions are not met"))
-            }
-            (None, []) => {
-                Unfit::for_others("no offer of the file fits the lead: their conditions are not met")
-            }
+        let terms: Vec<_> = of_key.filter_map(|offer| Some(offer.pricing.term()?.to_string())).collect();
+        if !terms.is_empty() {
+            return format!("the file has no such term for the lead; {}", there(&terms)).into();
         }
+        Unfit::for_others(key.map_or_else(
+            || "no offer of the file fits the lead: their conditions are not met".to_owned(),
+            |key| format!("`{key}` does not fit the lead: its conditions are not met"),
+        ))
     }
 
     /// Whether the figures select an offer; a missing figure matches every offer. Without a key they select
@@ -163,9 +158,7 @@ impl<'f> AnsweredFigures<'f> {
         match pricing {
             Pricing::Loan(loan) => self.loan(loan.months(), (!is_own).then_some(loan.amount)),
             Pricing::Card(_) => Ok(self.card()),
-            Pricing::Mortgage(mortgage) => {
-                self.mortgage(mortgage.terms(), (!is_own).then_some(mortgage.reference_amount))
-            }
+            Pricing::Mortgage(one) => self.mortgage(one.terms(), (!is_own).then_some(one.reference_amount)),
             Pricing::Savings(savings) => self.savings(savings.compounding),
             Pricing::Special(special) => Ok(special.quote()),
             Pricing::Own => Err("it is not a complete offer".into()),

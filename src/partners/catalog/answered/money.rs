@@ -124,12 +124,11 @@ impl AnsweredFigures<'_> {
             self.below_cap(apr, matches!(terms, QuoteTerms::Mortgage(_)))?;
         }
         let off = match (terms, pricing) {
-            (QuoteTerms::Loan(terms), Pricing::Loan(loan)) if self.has_payment() => {
+            _ if !self.has_payment() => None,
+            (QuoteTerms::Loan(terms), Pricing::Loan(loan)) => {
                 amount.zip(loan.months()).map(|(amount, months)| loan_payment_off(terms, amount, months))
             }
-            (QuoteTerms::Mortgage(terms), _) if self.has_payment() => {
-                amount.map(|amount| mortgage_payment_off(terms, amount))
-            }
+            (QuoteTerms::Mortgage(terms), _) => amount.map(|amount| mortgage_payment_off(terms, amount)),
             _ => None,
         };
         match off {
@@ -158,10 +157,7 @@ impl AnsweredFigures<'_> {
 
     fn within_bounds(&self, apr: Option<Spread>) -> Result<(), Unfit> {
         for (name, (least, most)) in &self.rules.bounds {
-            let found = match (name.as_str(), apr) {
-                ("apr", Some(apr)) => Some(apr),
-                _ => self.number(name).map(Spread::exactly),
-            };
+            let found = apr.filter(|_| name == "apr").or_else(|| self.number(name).map(Spread::exactly));
             let Some(found) = found.filter(|found| found.min < *least || found.max > *most) else { continue };
             let reason = format!("its `{name}` is outside `answer.bounds`, {}", shown((*least, *most)));
             let detail = format!("{reason}, but {}", shown((found.min, found.max)));
@@ -176,10 +172,8 @@ impl AnsweredFigures<'_> {
         let capped = state.and_then(|state| Some((state, *caps.get(&state)?)));
         let Some((state, cap)) = capped.filter(|(_, cap)| apr.max > *cap) else { return Ok(()) };
         let detail = format!("its APR is {}, above the {cap} of `answer.rate_caps` for {state}", apr.max);
-        Err(Unfit {
-            detail,
-            ..Unfit::for_others("its APR is above that of `answer.rate_caps` for the lead's state")
-        })
+        let reason = "its APR is above that of `answer.rate_caps` for the lead's state";
+        Err(Unfit { detail, ..Unfit::for_others(reason) })
     }
 
     /// The note on a computed monthly payment, if the file chooses the rate.
@@ -188,9 +182,7 @@ impl AnsweredFigures<'_> {
     }
 
     fn has_payment(&self) -> bool {
-        ["monthly_payment", "min_monthly_payment", "max_monthly_payment"]
-            .iter()
-            .any(|name| self.number(name).is_some())
+        self.spread("monthly_payment", "min_monthly_payment", "max_monthly_payment").is_some()
     }
 }
 

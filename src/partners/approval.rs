@@ -6,7 +6,7 @@
 //! of the offer. Within an institution and a kind of loan:
 //!
 //! - A band is *in reach* if its offer is for the state, the purpose and the amount, regardless of the
-//!   person's standing. As everywhere, an attribute that is not given does not count against anyone.
+//!   person's standing. An attribute that is not given does not count against anyone.
 //! - It *fits* if the offer's conditions on income, rating, score, debt and debt to income hold as well.
 //!   Nobody is refused for being better than required: only the lower bound of an income range counts, only
 //!   the upper bound of a debt range, and a rating also satisfies conditions on each rating below it
@@ -23,8 +23,7 @@
 //! APR and terms are those of the fitting bands for the person's rating, or else for the next lower one.
 //!
 //! The estimate is monotonic: more income or a better rating never lowers a probability, more debt or another
-//! derogatory mark never raises it. The bands in reach depend on neither; every other factor rises with the
-//! former and falls with the latter.
+//! derogatory mark never raises it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -50,7 +49,6 @@ const DEBT_MONTHS: i32 = 60;
 /// How much a debt of at least a year's income lowers the probability.
 const DEBT_WEIGHT: f64 = 0.5;
 
-/// Factor per derogatory mark.
 const DEROGATORY: f64 = 0.8;
 
 /// Approval probabilities by kind of loan: for each institution, the likeliest first, and for the network.
@@ -91,7 +89,6 @@ pub fn estimate<'s>(
     ApprovalEstimate { network: network(&institutions), institutions }
 }
 
-/// The request as a lead that rules can be evaluated on.
 fn lead_of(asked: &LoanReportCreateData) -> Lead {
     Lead {
         product_types: Some(vec![ProductType::Loan]),
@@ -114,7 +111,6 @@ fn lead_of(asked: &LoanReportCreateData) -> Lead {
     }
 }
 
-/// The factor for debts and derogatory marks.
 fn weight(asked: &LoanReportCreateData) -> f64 {
     let debt = f64::from(asked.total_debt.unwrap_or(0)) / f64::from(asked.annual_income.max(1));
     let marks = asked.count_of_derogatories.unwrap_or(0);
@@ -123,7 +119,6 @@ fn weight(asked: &LoanReportCreateData) -> f64 {
 
 type BandTallies = BTreeMap<ProductSubType, BandTally>;
 
-/// The bands of one institution and kind of loan.
 #[derive(Debug, Clone, Copy, Default)]
 struct BandTally {
     in_reach: u32,
@@ -172,7 +167,6 @@ impl BandTally {
     }
 }
 
-/// The report of an institution; `None` when no band fits.
 fn report(seat: &Seat, tallies: &BandTallies, weight: f64) -> Option<FinancialInstitutionLoanReport> {
     let probability = |(sub_type, tally): (&ProductSubType, &BandTally)| {
         let terms = tally.terms?;
@@ -209,7 +203,6 @@ fn network(institutions: &[FinancialInstitutionLoanReport]) -> Vec<LoanProbabili
     network.into_values().collect()
 }
 
-/// The standing that a rule is evaluated with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ApplicantStanding {
     /// The best possible standing.
@@ -218,7 +211,6 @@ enum ApplicantStanding {
     Own,
 }
 
-/// What improves a standing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Improvement {
     More,
@@ -226,7 +218,6 @@ enum Improvement {
     Rated,
 }
 
-/// The subjects that make up a person's standing.
 static STANDING: LazyLock<[(Subject, Improvement); 10]> = LazyLock::new(|| {
     [
         (Subject::of("financialInformation.annualIncome"), Improvement::More),

@@ -1,6 +1,5 @@
 //! Bands: the rows of terms of an offer, each for a group of leads.
 
-/// A checked row of terms.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TermsBand {
     /// Credit ratings, one bit per ordinal.

@@ -1,6 +1,4 @@
-//! The book: every partner of the panel, compiled.
-//!
-//! A book is immutable; a rate table keeps the one that it started with.
+//! The book: every partner of the panel, compiled. A rate table keeps the one that it started with.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,7 +26,6 @@ pub struct Book {
     rows: Vec<IndexRow>,
     /// Equal for books with the same content.
     pub fingerprint: Fingerprint,
-    /// The declared values, by partner.
     pub(super) said: BTreeMap<String, DeclaredValues>,
     /// Warnings: legal declarations that may be unintended.
     pub remarks: Vec<Fault>,
@@ -62,8 +59,7 @@ impl Book {
         whole(Self::inspect(directory))
     }
 
-    /// Like [`load`](Self::load), but returns all faults together with a book of the seats that passed, for
-    /// further checks.
+    /// Like [`load`](Self::load), but returns all faults together with a book of the seats that passed.
     pub fn inspect(directory: &Path) -> (Self, Vec<Fault>) {
         match files_in(directory) {
             Ok(files) => Self::of_files(files.into_iter().map(|file| (text_of(&file), file))),
@@ -77,9 +73,6 @@ impl Book {
     }
 
     /// Path and text of each partner file of a directory.
-    ///
-    /// # Errors
-    /// The first file that cannot be read.
     pub fn texts_in(directory: &Path) -> std::io::Result<Vec<(PathBuf, String)>> {
         let files = files_in(directory)?.into_iter();
         files.map(|file| text_of(&file).map(|text| (file, text))).collect()
@@ -141,8 +134,7 @@ impl Book {
         Self { seats, index, rows, fingerprint, said: BTreeMap::new(), remarks: Vec::new() }
     }
 
-    /// The seats that fit a lead, with their fitting offers. Omits remote partners without a fitting offer,
-    /// since none of their answers could be shown.
+    /// The seats that fit a lead, with their fitting offers. Omits remote partners without a fitting offer.
     pub fn fitting(&self, facts: &Facts) -> Vec<Fit> {
         let mut fits: Vec<Fit> = Vec::new();
         let mut last = None;
@@ -211,7 +203,6 @@ impl Book {
     }
 }
 
-/// The book if it has no faults.
 fn whole((book, faults): (Book, Vec<Fault>)) -> Result<Book, Vec<Fault>> {
     if faults.is_empty() { Ok(book) } else { Err(faults) }
 }

@@ -110,7 +110,6 @@ impl BookDiff {
     }
 }
 
-/// The partners that only the first side has.
 fn alone(these: &BookSide, others: &BookSide) -> Vec<PartnerFigures> {
     let alone = these.said.iter().filter(|(partner, _)| !others.said.contains_key(*partner));
     let figures = alone.map(|(partner, said)| {

@@ -1,7 +1,5 @@
-//! Conditions on a lead, and their evaluation.
-//!
-//! A rule is a list of alternatives ([`EligibilityRule`]), each a conjunction of conditions. This module evaluates one
-//! rule by walking it, which defines its meaning. [`super::index`] gives the same result for all at once.
+//! Conditions on a lead. A rule is a list of alternatives ([`EligibilityRule`]), each a conjunction. This
+//! module walks one rule, which defines its meaning; [`super::index`] gives the same result for all at once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -62,7 +60,6 @@ pub struct EligibilityRule {
 /// Maximum number of alternatives that a rule may expand to; files with more are refused.
 pub const MAX_ALTERNATIVES: usize = 64;
 
-/// The fault of a rule with too many alternatives.
 pub(super) fn too_many(alternatives: usize) -> String {
     format!("expands to {alternatives} alternatives; at most {MAX_ALTERNATIVES} are allowed")
 }
@@ -208,13 +205,11 @@ fn listed(set: u64, names: &[&str]) -> String {
     chosen.collect::<Vec<_>>().join(", ")
 }
 
-/// Formats with at most two decimals and without trailing zeros.
 fn figure(number: f64) -> String {
     let rounded = format!("{number:.2}");
     rounded.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Describes the condition in words.
 impl fmt::Display for EligibilityCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.subject.kind();

@@ -17,7 +17,6 @@ use offerd_model::{
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject(Place);
 
-/// How the value of a subject is found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Place {
     Attribute(u16),
@@ -307,9 +306,7 @@ fn yearly(monthly: i32) -> f64 {
     f64::from(monthly) * 12.0
 }
 
-/// The credit rating, which may follow from the score.
 static RATING: LazyLock<Subject> = LazyLock::new(|| Subject::of("creditInformation.providedCreditRating"));
-/// The credit score, which may follow from the rating.
 static SCORE: LazyLock<Subject> =
     LazyLock::new(|| Subject::of("creditInformation.providedNumericCreditScore"));
 

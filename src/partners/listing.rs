@@ -21,7 +21,6 @@ pub struct Search {
 pub struct OfferListing {
     /// The seat with this offer in its catalog.
     pub seat: Arc<Seat>,
-    /// Position in that catalog.
     nth: usize,
 }
 

@@ -30,7 +30,6 @@ pub struct DeclaredValue {
     pub shown: Option<String>,
 }
 
-/// Maximum length of a displayed value, in characters.
 const SHOWN: usize = 120;
 
 impl DeclaredValues {

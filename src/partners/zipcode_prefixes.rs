@@ -3,7 +3,6 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// Significant digits of a zipcode.
 const DIGITS: usize = 5;
 
 /// Maximum number of prefixes listed when a condition is displayed; the rest are counted.

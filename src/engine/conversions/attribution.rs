@@ -1,6 +1,5 @@
-//! Attribution of partner reports: the lead, seat and offer behind the ids in a report.
-//!
-//! A partner can only report on what it was asked about; everything else is unknown to it.
+//! Attribution of partner reports: the lead, seat and offer behind the ids in a report. A partner can only
+//! report on what it was asked about.
 
 use std::sync::Arc;
 

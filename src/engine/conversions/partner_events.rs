@@ -162,20 +162,14 @@ async fn revoke(engine: &MatchingEngine, key: &[u8]) -> Result<AcceptedReport, R
 }
 
 impl ReportRecord {
-    fn new(
-        partner: &str,
-        event: &PartnerEvent,
-        about: &Attribution,
-        occurred_at: Timestamp,
-        now: Timestamp,
-    ) -> Self {
+    fn new(partner: &str, event: &PartnerEvent, about: &Attribution, at: Timestamp, now: Timestamp) -> Self {
         let uuid = ids::timed();
         let amount = event.amount_in_cents.map(|cents| f64::from(cents) / 100.0);
         let action = event.event_type.action_type(about.special).map(|action_type| LeadAction {
             amount: amount.map(|dollars| dollars.round() as i32),
             reject_reason: event.reject_reason,
             created_at: now,
-            ..action_at(&about.seat, uuid, action_type, occurred_at)
+            ..action_at(&about.seat, uuid, action_type, at)
         });
         let payout = payout_cents(event, about, amount);
         let receipt = PartnerEventReceipt {
@@ -183,7 +177,7 @@ impl ReportRecord {
             transaction_id: event.transaction_id.clone(),
             event_type: event.event_type,
             lead_uuid: about.lead.uuid,
-            occurred_at,
+            occurred_at: at,
             created_at: now,
             offer_uuid: about.offer,
             product_type: about.product_type,
@@ -199,7 +193,7 @@ impl ReportRecord {
             action,
             happening: writing::happening(&receipt, about),
             // Nothing happens to a lead before its creation, whatever the partner says.
-            earned_at: Some(occurred_at.millis().max(about.lead.created_at)).filter(|at| *at != now.millis()),
+            earned_at: Some(at.millis().max(about.lead.created_at)).filter(|at| *at != now.millis()),
             receipt,
         }
     }
@@ -211,25 +205,16 @@ impl ReportRecord {
         of_event.or_else(|| of_seat().map(|about| institution(&about.seat)))
     }
 
-    /// The posting towards the seat's budget.
     fn posting(&self, about: &Attribution) -> Option<Posting> {
         let cents = self.receipt.payout_in_cents?.0;
         let product_type = self.receipt.product_type.unwrap_or(about.seat.product_type);
-        Some(Posting {
-            partner: self.partner.clone(),
-            product_type,
-            at: self.receipt.created_at.millis(),
-            cents,
-        })
+        let at = self.receipt.created_at.millis();
+        Some(Posting { partner: self.partner.clone(), product_type, at, cents })
     }
 
-    /// The answer to a repeated report.
     fn answer_to(self, event: &PartnerEvent) -> Result<AcceptedReport, ReportRefused> {
-        if self.event == *event {
-            Ok(AcceptedReport::Known(self.receipt))
-        } else {
-            Err(ReportRefused::OtherReport)
-        }
+        let is_same = self.event == *event;
+        is_same.then_some(AcceptedReport::Known(self.receipt)).ok_or(ReportRefused::OtherReport)
     }
 
     fn revoked(mut self, now: Timestamp) -> Self {
@@ -241,8 +226,7 @@ impl ReportRecord {
     }
 }
 
-/// The supply partner's earnings from a report, in cents: as reported, or else by the partner file's payout
-/// for the step.
+/// The supply partner's earnings in cents: as reported, or else by the partner file's payout for the step.
 fn payout_cents(event: &PartnerEvent, about: &Attribution, amount: Option<f64>) -> f64 {
     if about.lead.test {
         return 0.0;

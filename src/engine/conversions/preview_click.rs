@@ -1,7 +1,5 @@
-//! A click on a preview offer: counted, then redirected to the partner.
-//!
-//! A preview has no lead, so the click has no event and no payout; only the daily number of clicks on each
-//! partner's previews is counted.
+//! A click on a preview offer: counted, then redirected to the partner. A preview has no lead, so the click
+//! has no event and no payout; only the daily number of clicks on each partner's previews is counted.
 
 use std::sync::Arc;
 
@@ -97,7 +95,6 @@ fn of_seat(partner: &str, product_type: ProductType) -> Vec<u8> {
     format!("{partner}\0{product_type}\0").into_bytes()
 }
 
-/// Days since the start of 1970, UTC.
 fn day(at_ms: i64) -> u32 {
     u32::try_from(at_ms / DAY_MS).unwrap_or(0)
 }

@@ -84,8 +84,7 @@ impl ExperimentRule {
         (self.companies.is_empty() || self.companies.contains_key(&company)) && self.tags.iter().all(has)
     }
 
-    /// The variant of a lead. Depends only on the rule's name, the shares and the UUID, so it is the same in
-    /// every build.
+    /// The variant of a lead, by the rule's name, the shares and the UUID alone: the same in every build.
     pub fn draw(&self, lead: Uuid) -> &str {
         let mut left = drawn(&["experiment", &self.name], lead) * 100.0;
         for variant in &self.variants {

@@ -7,8 +7,7 @@ use super::messages::{TableSnapshot, Until};
 /// The viewers of one table.
 #[derive(Debug, Default)]
 pub struct Audience {
-    /// The current snapshot. Cached on its second use: most versions are shown once, and the text of an open
-    /// table is as large as the rest of its state.
+    /// Cached on its second use: most versions are shown once, and the text of an open table is large.
     shown: Option<TableSnapshot>,
     wanted_again: bool,
     /// Whether a viewer saw the table pending, and so will return.

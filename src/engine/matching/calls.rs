@@ -74,12 +74,7 @@ impl Calls {
             Awaited::CallOrAsk(every) => deadline.min(Instant::now() + every),
         };
         loop {
-            let called = async {
-                match &mut self.callback {
-                    Some(callback) => callback.called().await,
-                    None => None,
-                }
-            };
+            let called = async { self.callback.as_mut()?.called().await };
             match timeout_at(until, called).await {
                 Ok(Some((called, heeded))) => {
                     let heard = heard(called);
@@ -124,7 +119,6 @@ impl Calls {
         }
     }
 
-    /// Turns a callback into an answer and records it in the transcript.
     fn heard(&mut self, step: Option<&str>, heard: ReceivedCallback) -> CallReply {
         let reply = reply(heard);
         if let Some(transcript) = &mut self.transcript {
@@ -134,9 +128,6 @@ impl Calls {
     }
 
     /// Writes the progress of the calls to disk.
-    ///
-    /// # Errors
-    /// [`AskError`] when it is not written.
     pub(super) async fn note(&self, exchange: &PartnerExchange, deadline: Instant) -> Result<(), AskError> {
         self.write(exchange, false, None, deadline).await
     }
@@ -182,10 +173,8 @@ impl Calls {
         deadline: Instant,
     ) -> Result<(), AskError> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        match timeout_at(deadline, journal.write(exchange, sent, heard)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(AskError::Unrecorded),
-        }
+        let written = timeout_at(deadline, journal.write(exchange, sent, heard)).await;
+        written.ok().and_then(Result::ok).ok_or(AskError::Unrecorded)
     }
 
     /// Waits for the decision on a bid, in dollars.
@@ -219,7 +208,6 @@ impl Calls {
     }
 }
 
-/// The cause for a bid that is not among the best.
 fn not_among(place: BidRank, best: usize) -> String {
     let number = place.before() + 1;
     let equal = match place.equal {

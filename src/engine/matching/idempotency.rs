@@ -38,10 +38,8 @@ impl IdempotencyKey {
         let digest: [u8; 32] = Sha256::digest(key.as_bytes()).into();
         // Test and live requests have separate keys.
         let kind: &[u8] = if viewer.test { b"test" } else { b"" };
-        Self {
-            key: [&viewer.company.as_bytes()[..], &digest, kind].concat(),
-            body: Sha256::digest(body).into(),
-        }
+        let key = [&viewer.company.as_bytes()[..], &digest, kind].concat();
+        Self { key, body: Sha256::digest(body).into() }
     }
 
     /// Looks the key up. The record is eight bytes of time, the body's digest, and the table.
@@ -79,8 +77,7 @@ fn forgotten_before(store: &Store) -> i64 {
     store.now_ms() - Duration::hours(REMEMBERED_HOURS).num_milliseconds()
 }
 
-/// Keys in flight on this node. If two nodes have the same key in flight, the store accepts one request, and
-/// the other finds its table.
+/// Keys in flight on this node. Of two nodes with the same key, the store accepts one request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeysInFlight(Arc<Mutex<HashSet<Vec<u8>>>>);
 
@@ -92,11 +89,9 @@ pub struct IdempotencyHold {
 }
 
 impl KeysInFlight {
-    /// Holds a key; `None` when it is already held.
-    pub(super) fn hold(&self, key: &IdempotencyKey) -> Option<IdempotencyHold> {
-        let mut keys = self.0.lock();
-        keys.insert(key.key.clone())
-            .then(|| IdempotencyHold { under_way: self.clone(), key: key.key.clone() })
+    pub(super) fn hold(&self, IdempotencyKey { key, .. }: &IdempotencyKey) -> Option<IdempotencyHold> {
+        let is_free = self.0.lock().insert(key.clone());
+        is_free.then(|| IdempotencyHold { under_way: self.clone(), key: key.clone() })
     }
 }
 

@@ -1,9 +1,8 @@
 //! A cache of complete rate tables as shown: each is rendered and decrypted once.
 //!
-//! A complete table never changes, so entries are never refreshed; only an erasure
-//! ([`forget`](KeptTables::forget)) or retention ([`forget_all`](KeptTables::forget_all)) removes them. A
-//! table that was read before a removal is not cached after it ([`Moment`]). The least requested tables are
-//! evicted first.
+//! A complete table never changes, so only an erasure ([`forget`](KeptTables::forget)) or retention
+//! ([`forget_all`](KeptTables::forget_all)) removes entries. A table that was read before a removal is not
+//! cached after it ([`Moment`]). The least requested tables are evicted first.
 //!
 //! Each table may have further [renditions](RenditionKey): in the words of another edition, or compressed.
 
@@ -24,7 +23,6 @@ use offerd_model::Viewer;
 /// Typical size of a table, used to size the cache.
 const USUAL_BYTES: u64 = 16 * 1024;
 
-/// Approximate overhead per entry.
 const ENTRY_BYTES: u64 = 256;
 
 /// The edition and the content coding of a rendition; both empty for the first.
@@ -35,7 +33,6 @@ pub struct KeptTables {
     /// `None` disables the cache.
     tables: Option<Cache<Uuid, Arc<CachedTable>, Weight>>,
     forgotten: AtomicU64,
-    /// Serialises insertions and removals.
     changing: Mutex<()>,
     bytes: Gauge,
     kept: Counter,

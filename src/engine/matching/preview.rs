@@ -1,9 +1,8 @@
 //! Offer previews: what people like this could be offered, before any partner is asked.
 //!
-//! Uses the catalogs of rate tables and the same shape of offers. A condition on a missing attribute counts
-//! as met, since a preview knows almost nothing about the person; prices are static. Nothing is stored. An
-//! offer has the same UUID in every preview, so [`PreviewIds`](super::preview_ids::PreviewIds) finds it on a
-//! click; the partner gets that UUID as `{clickId}` and an empty `{leadUuid}`.
+//! A condition on a missing attribute counts as met; prices are static. Nothing is stored. An offer has the
+//! same UUID in every preview, so [`PreviewIds`](super::preview_ids::PreviewIds) finds it on a click; the
+//! partner gets that UUID as `{clickId}` and an empty `{leadUuid}`.
 
 use bytes::Bytes;
 use chrono::Utc;
@@ -55,22 +54,20 @@ pub fn show(engine: &MatchingEngine, preview: Preview) -> Bytes {
 fn best<'a>(
     fit: &'a Fit,
     facts: &Facts,
-    max_deposit: Option<i64>,
+    deposit: Option<i64>,
     most: usize,
 ) -> Vec<(&'a CatalogOffer, Quote)> {
-    let affordable = |offer: &&CatalogOffer| match (offer.minimum_deposit(), max_deposit) {
+    let affordable = |offer: &&CatalogOffer| match (offer.minimum_deposit(), deposit) {
         (Some(least), Some(most)) => least <= most as f64,
         _ => true,
     };
     let offers = fit.offers.iter().map(|offer| &fit.seat.offers[*offer]).filter(affordable);
-    let mut quoted: Vec<_> =
-        offers.filter_map(|offer| offer.preview(facts).map(|quote| (offer, quote))).collect();
+    let mut quoted: Vec<_> = offers.filter_map(|offer| Some((offer, offer.preview(facts)?))).collect();
     quoted.sort_by(|(_, one), (_, two)| two.score.total_cmp(&one.score));
     quoted.truncate(most);
     quoted
 }
 
-/// Adds the state of the lead's postal code.
 fn placed(mut lead: Lead) -> Lead {
     if let Some(person) = &mut lead.personal_information {
         let by_zipcode = || person.zipcode.as_ref().and_then(zip_state::state_of);

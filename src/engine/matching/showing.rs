@@ -9,25 +9,21 @@ use uuid::Uuid;
 use super::engine::MatchingEngine;
 use super::messages::{AwaitTable, GetRateTable, LookForChange, Polled, TableSnapshot, Unchanged, Until};
 use super::rate_table_actor::RateTableActor;
-use crate::records::{RecordUnavailable, reading};
+use crate::records::{Found, RecordUnavailable, reading};
 use offerd_model::Viewer;
 
 /// Poll interval for a pending table without an actor: its lead is being erased, or the daemon is stopping.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
-/// How long after its deadline to wait for a table of a dead node: another node completes it after the lease,
-/// 5 s by default, and a poll.
+/// How long after its deadline to wait for a table of a dead node: the lease, 5 s by default, and a poll.
 const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(10);
 
 /// A rate table as it is now; `None` when the viewer has no such table.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read.
 pub async fn rate_table(
     engine: &MatchingEngine,
     viewer: Viewer,
     table: Uuid,
-) -> Result<Option<TableSnapshot>, RecordUnavailable> {
+) -> Found<Option<TableSnapshot>> {
     if let Some(kept) = engine.kept.get(viewer, table) {
         return Ok(Some(kept));
     }
@@ -56,18 +52,14 @@ pub async fn rate_table(
     Ok(Some(shown))
 }
 
-/// Polls a rate table for a client that holds these versions of it. While the client's version is current,
-/// the client waits, at most `longest`; that check neither reads answers nor renders the table.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read.
+/// Polls a rate table for a client that holds these versions, and waits at most `longest` for another.
 pub async fn poll(
     engine: &MatchingEngine,
     viewer: Viewer,
     table: Uuid,
     held: &[u32],
     longest: Duration,
-) -> Result<Option<Polled>, RecordUnavailable> {
+) -> Found<Option<Polled>> {
     let end = Instant::now() + longest;
     loop {
         let left = end.saturating_duration_since(Instant::now());
@@ -80,16 +72,8 @@ pub async fn poll(
     }
 }
 
-/// A rate table once it is complete, or as it is when it is still pending long enough after its deadline for
-/// another node to have completed it.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read.
-pub async fn completed(
-    engine: &MatchingEngine,
-    viewer: Viewer,
-    table: Uuid,
-) -> Result<Option<TableSnapshot>, RecordUnavailable> {
+/// A rate table once it is complete, or as it is when no node completes it.
+pub async fn completed(engine: &MatchingEngine, viewer: Viewer, table: Uuid) -> Found<Option<TableSnapshot>> {
     let mut shown = rate_table(engine, viewer, table).await?;
     while let Some(held) = shown.as_ref().filter(|shown| shown.pending) {
         let left = held.deadline - engine.records.store.now_ms();
@@ -112,7 +96,7 @@ async fn look(
     table: Uuid,
     held: &[u32],
     longest: Duration,
-) -> Result<Option<Polled>, RecordUnavailable> {
+) -> Found<Option<Polled>> {
     if held.is_empty() {
         return Ok(rate_table(engine, viewer, table).await?.map(Polled::Shown));
     }
@@ -141,18 +125,16 @@ impl TableSnapshot {
     }
 }
 
-/// Whether a table that the viewer may see is complete at one of these versions, that is, has an answer of
-/// every seat. Reads only the head; also `None` when that cannot be read or the lead is erased.
+/// Whether a table that the viewer may see is complete at one of these versions. Reads only the head; also
+/// `None` when that cannot be read or the lead is erased.
 fn complete_at(engine: &MatchingEngine, viewer: Viewer, table: Uuid, held: &[u32]) -> Option<Unchanged> {
     let head = reading::head(&engine.records.store, table).ok().flatten()?;
     let version = u32::try_from(head.seats.len()).ok().filter(|version| held.contains(version))?;
-    let is_there =
-        viewer.sees(head.company, head.test) && engine.records.store.is_erased(head.lead) == Ok(false);
-    is_there.then_some(Unchanged { version, pending: false, deadline: head.deadline })
+    let seen = viewer.sees(head.company, head.test) && engine.records.store.is_erased(head.lead) == Ok(false);
+    seen.then_some(Unchanged { version, pending: false, deadline: head.deadline })
 }
 
-/// Waits for a change from the versions that a client holds; `None` once the table has changed or its actor
-/// has stopped.
+/// Waits for a change from a client's versions; `None` once the table has changed or its actor has stopped.
 async fn unchanged(actor: &Addr<RateTableActor>, held: &[u32], longest: Duration) -> Option<Unchanged> {
     let look = || async { actor.send(LookForChange(held.to_vec())).await.ok().flatten() };
     let unchanged = look().await?;

@@ -1,5 +1,4 @@
-//! Records transcripts for partners whose file asks for it: collected during an ask, and written in the
-//! background after it.
+//! Records transcripts for partners whose file asks for it, and writes them in the background.
 
 use std::mem;
 use std::sync::Arc;
@@ -24,7 +23,6 @@ use offerd_partners::http::{HttpRequest, HttpSource, PartnerExchange};
 use offerd_store::{Commit, CommitError, Store};
 use offerd_wire::{CallError, CallReply};
 
-/// Most calls kept per ask.
 const CALLS_MAX: usize = 256;
 
 /// Size limit of an ask's calls together, as a multiple of `transcripts.call_bytes`.
@@ -36,14 +34,12 @@ const SLACK: usize = 8 * 1024;
 /// Longest wait for the disk at shutdown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Longest kept URL.
 const URL_BYTES: usize = 4096;
 
 /// Writes transcripts. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Transcripts {
     store: Store,
-    /// Number of writes in flight.
     pending: Arc<watch::Sender<usize>>,
 }
 
@@ -56,7 +52,6 @@ pub struct Recorder {
     withheld: SecretRedaction,
     drafts: Vec<UnredactedCall>,
     left_out: u32,
-    /// Bytes left.
     room: usize,
 }
 
@@ -182,17 +177,11 @@ impl Recorder {
         let limit = limit.min(self.room).min(body.len());
         self.room -= limit;
         let looked_at = limit.saturating_add(SLACK).min(body.len());
-        let message = HttpMessage {
-            headers,
-            body: body[..looked_at].to_vec(),
-            bytes: body.len() as u64,
-            cut: limit < body.len(),
-        };
-        (message, limit)
+        let (bytes, cut) = (body.len() as u64, limit < body.len());
+        (HttpMessage { headers, body: body[..looked_at].to_vec(), bytes, cut }, limit)
     }
 }
 
-/// Removes secrets and truncates.
 fn finished(
     withheld: &mut SecretRedaction,
     mut drafts: Vec<UnredactedCall>,
@@ -219,10 +208,7 @@ fn finished(
 }
 
 fn messages(call: &mut TranscribedCall) -> impl Iterator<Item = &mut HttpMessage> {
-    let came = match &mut call.end {
-        CallEnd::Answered { came, .. } => Some(came),
-        CallEnd::Failed(_) | CallEnd::Taken => None,
-    };
+    let came = if let CallEnd::Answered { came, .. } = &mut call.end { Some(came) } else { None };
     [Some(&mut call.sent), came].into_iter().flatten()
 }
 
@@ -242,7 +228,6 @@ impl Recorder {
         }
     }
 
-    /// Takes the collected calls, to be written.
     fn take(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
         if self.drafts.is_empty() {
             return None;
@@ -266,7 +251,6 @@ impl Recorder {
     }
 }
 
-/// Counts a write in flight until it is dropped.
 struct Pending(Arc<watch::Sender<usize>>);
 
 impl Pending {

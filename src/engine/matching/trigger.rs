@@ -37,7 +37,6 @@ pub enum Trigger {
     Ends(Outcome),
 }
 
-/// Why a value has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TriggerFault {
     /// The outcome is unknown.

@@ -23,7 +23,6 @@ pub struct ClickCounts {
     first: u32,
     /// Evicted days and their owners: the store keeps them until they expire.
     dropped: BTreeMap<u32, BTreeSet<ClickOwner>>,
-    /// Owners whose counts changed since the last sum.
     changed: BTreeSet<ClickOwner>,
 }
 
@@ -37,9 +36,6 @@ struct Cohort {
 
 impl ClickCounts {
     /// Loads the counts from a store.
-    ///
-    /// # Errors
-    /// [`CommitError`] when they cannot be read.
     pub fn load(store: &Store, most: usize) -> Result<Self, CommitError> {
         let mut counts = Self::default();
         for record in store.scan(Tree::Ranking, []) {

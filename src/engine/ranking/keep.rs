@@ -14,11 +14,9 @@ use offerd_base::config::RankingSettings;
 use offerd_store::entities::Happening;
 use offerd_store::{Commit, CommitError, Tree, codec};
 
-/// Name of the projection, for its position in the store.
 const NAME: &str = "ranking";
 
-/// Learns from the feeds while a ranking is set up. A node that does not lead sums up what the leader has
-/// learnt.
+/// Learns from the feeds while a ranking is set up. Other nodes sum up what the leader has learnt.
 pub struct RankingLearner {
     rankings: Rankings,
     due: LearningSchedule,
@@ -106,8 +104,7 @@ impl Rankings {
         blocking(move || rankings.with_counts(put)).await?
     }
 
-    /// Sums up if due: the changed counts, or all when the day or the settings changed or another node
-    /// learns.
+    /// Sums up if due: the changed counts, or all when the day, the settings or the leader changed.
     pub(super) async fn refresh(&self, due: &mut LearningSchedule) -> Result<(), CommitError> {
         let (rules, store) = (self.rules(), &self.0.records.store);
         if !due.is_due(&rules) {

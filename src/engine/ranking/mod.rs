@@ -1,19 +1,14 @@
 //! Ranking: learns from a company's own clicks, and ranks its offers.
 //!
-//! A `fold` follows each company's lead events in order of arrival and records for each `day` which offers
-//! were clicked and which of those earned their payout. The same commit moves its position, so each record
-//! counts once, even across crashes. A click and its later results count on the day of the rate table; only
-//! days old enough to have converted are summed up (`ranking.matures_after`). The `counts` are also in
-//! memory; a `snapshot` is their sum as of a time, and all that a rate table reads.
-//! [`offerd_partners::ranking`] turns it into scores.
+//! A `fold` follows each company's lead events and records for each `day` which offers were clicked and which
+//! of those earned their payout. The same commit moves its position, so each record counts once. A click and
+//! its later results count on the day of the rate table; only days old enough to have converted are summed up
+//! (`ranking.matures_after`). The `counts` are also in memory; a `snapshot` is their sum as of a time, and
+//! all that a rate table reads. [`offerd_partners::ranking`] turns it into scores.
 //!
 //! Where several nodes share a store, the leader follows the feeds; the others sum up its records every
-//! `ranking.refresh`.
-//!
-//! Without a ranking in the settings, no feed is followed. When one is added, the feed is read from its
-//! start.
-//!
-//! Days name no lead. They are separate for each company, and for test and live leads.
+//! `ranking.refresh`. Without a ranking in the settings, no feed is followed. Days name no lead. They are
+//! separate for each company, and for test and live leads.
 
 mod counts;
 mod day;
@@ -52,7 +47,6 @@ pub struct Rankings(Arc<RankingsInner>);
 struct RankingsInner {
     records: Records,
     rules: RwLock<Arc<RankingSettings>>,
-    /// `None` until first needed.
     counts: Mutex<Option<ClickCounts>>,
     /// `None` without a ranking in the settings.
     snapshot: RwLock<Option<Arc<RankingSnapshot>>>,
@@ -60,9 +54,6 @@ struct RankingsInner {
 
 impl Rankings {
     /// The rankings of a store under these settings, with everything learnt before.
-    ///
-    /// # Errors
-    /// [`CommitError`] when it cannot be read.
     pub fn of(records: Records, rules: RankingSettings) -> Result<Self, CommitError> {
         let rankings = Self(Arc::new(RankingsInner {
             records,
@@ -89,8 +80,7 @@ impl Rankings {
         self.show(rules.is_on().then(|| RankingSnapshot::new(rules, &self.companies(), learnt, learnt_at)));
     }
 
-    /// The ranking of a company's table: the `named` one, or else the one in the settings; `None` without
-    /// one.
+    /// The ranking of a company's table: the `named` one, or else the one in the settings, if any.
     pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<RankedBy>> {
         let snapshot = self.snapshot()?;
         snapshot.ranked_by(ClickOwner { company, test }, named).map(Arc::new)
@@ -142,7 +132,6 @@ impl Rankings {
         Ok(with(counts))
     }
 
-    /// Makes the next use reload the counts.
     fn drop_counts(&self) {
         *self.0.counts.lock() = None;
     }

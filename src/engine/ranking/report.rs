@@ -15,7 +15,6 @@ use offerd_store::tokens::Tokens;
 /// Most rows in a report.
 pub const ROWS_MAX: usize = 10_000;
 
-/// The quantiles of the reported interval.
 const INTERVAL: [f64; 2] = [0.05, 0.95];
 
 /// A filter of the report; matches everything by default.

@@ -125,7 +125,6 @@ pub struct Machine {
     asks: Asks,
     /// The asks differ from their last write.
     asks_changed: bool,
-    /// Answers in the order of arrival.
     arrived: Vec<(SeatAnswer, Option<Ask>)>,
     in_flight: Option<TableWrite>,
     put_off: bool,
@@ -140,7 +139,6 @@ pub struct Machine {
 #[derive(Debug, Clone, Copy)]
 struct MachineSeat {
     at_once: bool,
-    /// Asked before a restart.
     asked_before: bool,
     due: bool,
     ask: Option<Ask>,
@@ -194,8 +192,7 @@ impl Machine {
         !self.ahead.is_pending(seat)
     }
 
-    /// Seats without an outcome, written or not, except those still to be asked: they find no time left when
-    /// they are.
+    /// Seats without an outcome, except those still to be asked: they find no time left when they are.
     pub fn waited_for(&self) -> impl Iterator<Item = usize> {
         self.ahead.pending().filter(|seat| !self.seats[*seat].due)
     }
@@ -303,7 +300,6 @@ impl Machine {
         settles.then_some(Effect::Settle)
     }
 
-    /// Records an outcome, unless the seat already has one.
     fn note(&mut self, seat: usize, end: AskEnd, at: i64) {
         let offers = !end.outcome.quotes().is_empty();
         if self.ahead.apply(Step::Ended { seat, offers }).is_err() {
@@ -329,7 +325,6 @@ impl Machine {
         }
     }
 
-    /// Releases the held seats once the start of second look is on the disk.
     fn release_if_due(&mut self) {
         if self.asks.second_look_at.is_none() || self.asks_changed {
             return;
@@ -337,16 +332,14 @@ impl Machine {
         if let DueSeats::Release(held) = self.table.progress().due() {
             // A seat whose outcome is not written yet is no longer asked.
             for seat in held.into_iter().filter(|seat| self.ahead.is_pending(*seat)).collect::<Vec<_>>() {
-                let released =
-                    self.table.release(seat).and_then(|()| self.ahead.apply(Step::Released { seat }));
-                debug_assert!(released.is_ok(), "a held seat can be released");
+                let done = self.table.release(seat).and_then(|()| self.ahead.apply(Step::Released { seat }));
+                debug_assert!(done.is_ok(), "a held seat can be released");
                 self.seats[seat].due = true;
             }
         }
     }
 
-    /// Takes the due seats that may be asked: before the table is on the disk, only those that answer at
-    /// once.
+    /// Takes the due seats that may be asked: before the first write, only those that answer at once.
     fn take_due(&mut self) -> Option<Vec<usize>> {
         let is_written = self.is_written;
         let may_be_asked = |(_, seat): &(usize, &mut MachineSeat)| seat.due && (is_written || seat.at_once);

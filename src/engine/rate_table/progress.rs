@@ -112,8 +112,7 @@ impl TableProgress {
 
     /// What the held seats are due for.
     pub fn due(&self) -> DueSeats {
-        let waiting =
-            self.seats.iter().any(|place| place.first_look_loan && place.standing != SeatPhase::Ended);
+        let waiting = self.seats.iter().any(|one| one.first_look_loan && one.standing != SeatPhase::Ended);
         let held: Vec<usize> = self.standing(SeatPhase::Held).collect();
         match (held.is_empty(), waiting, self.loan_offers) {
             (true, _, _) => DueSeats::Nothing,

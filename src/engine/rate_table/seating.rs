@@ -20,8 +20,8 @@ pub enum Verdict {
     KeptOut(Option<Denied>),
 }
 
-/// The verdict on each of the seats that would be asked together about a lead, at most `most` of them. A
-/// `denied` seat is not asked, an exclusive seat is asked alone, and the rest get places by `precedence`.
+/// The verdict on each of the seats that would be asked together: a `denied` seat is not asked, an exclusive
+/// seat is asked alone, and the rest get `most` places by `precedence`.
 pub fn verdicts(seats: &[&Seat], most: usize, lead: Uuid, mut denied: Vec<Option<Denied>>) -> Vec<Verdict> {
     for (seat, _) in displaced(seats, |nth| denied[nth].is_none()) {
         denied[seat] = Some(Denied::Exclusive);
@@ -46,24 +46,19 @@ pub fn denied_by_file(seat: &Seat, lead: Option<Uuid>, at: DateTime<Utc>) -> imp
 
 /// The order in which seats get places when `most` is too few: by priority, then by a weighted draw among
 /// equals. A seat without a weight counts 1; where none has a weight, the order stays.
-fn precedence<'s>(
-    wanting: Vec<usize>,
-    seat: impl Fn(usize) -> &'s Seat,
-    most: usize,
-    lead: Uuid,
-) -> Vec<usize> {
-    if wanting.len() <= most {
-        return wanting;
+fn precedence<'s>(all: Vec<usize>, seat: impl Fn(usize) -> &'s Seat, most: usize, lead: Uuid) -> Vec<usize> {
+    if all.len() <= most {
+        return all;
     }
-    let weighed: BTreeSet<i32> =
-        wanting.iter().map(|nth| seat(*nth)).filter_map(|seat| seat.weight.map(|_| seat.priority)).collect();
+    let weighed = all.iter().map(|nth| seat(*nth)).filter(|seat| seat.weight.is_some());
+    let weighed: BTreeSet<i32> = weighed.map(|seat| seat.priority).collect();
     // The smallest of exponential draws is each seat with probability rate / sum of rates.
     let drawn = |seat: &Seat| -(1.0 - seat.draw("weight", lead)).ln() / seat.weight.unwrap_or(1.0);
     let place = |nth: &usize| {
         let seat = seat(*nth);
         (seat.priority, if weighed.contains(&seat.priority) { drawn(seat) } else { 0.0 })
     };
-    let mut placed: Vec<((i32, f64), usize)> = wanting.into_iter().map(|nth| (place(&nth), nth)).collect();
+    let mut placed: Vec<((i32, f64), usize)> = all.into_iter().map(|nth| (place(&nth), nth)).collect();
     placed.sort_by(|((one, drawn), _), ((other, other_drawn), _)| {
         other.cmp(one).then_with(|| drawn.total_cmp(other_drawn))
     });

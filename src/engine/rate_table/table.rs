@@ -1,7 +1,5 @@
-//! The content of a rate table: answers folded over its head.
-//!
-//! Pure: the same answers give the same table in the live actor, after a restart and when an old table is
-//! read.
+//! The content of a rate table: answers folded over its head. The same answers give the same table in the
+//! live actor, after a restart and when an old table is read.
 //!
 //! Each array is sorted by `recommendationScore`, highest first. Equal scores stay in the order of offer
 //! numbers: the order of arrival and, within an answer, of the partner's file.
@@ -119,9 +117,7 @@ impl Table {
             return;
         }
         let mut offers = std::mem::take(&mut self.auction);
-        offers.sort_by(|one, two| {
-            two.quote.score.total_cmp(&one.quote.score).then(one.number.cmp(&two.number))
-        });
+        offers.sort_by(|a, b| b.quote.score.total_cmp(&a.quote.score).then(a.number.cmp(&b.number)));
         let mut lots = Vec::new();
         for offer in offers {
             // An offer without a sub-type has no competitors.
@@ -133,7 +129,6 @@ impl Table {
         }
     }
 
-    /// Inserts an offer by its score.
     fn place(&mut self, offer: NumberedOffer) {
         let array = &mut self.arrays[array_of(&offer.quote.terms)];
         let before = |other: &NumberedOffer| {

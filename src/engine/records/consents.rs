@@ -33,13 +33,10 @@ fn latest(record: &LeadRecord) -> StatedConsents {
     StatedConsents { stated_at, legal_information: of_lead(&record.lead) }
 }
 
-/// The consents in a lead, from every field that holds them.
 fn of_lead(lead: &Lead) -> LeadLegalInformation {
-    let stated = lead.legal_information.clone().unwrap_or_default();
-    LeadLegalInformation {
-        fcra_language: stated.fcra_language.or_else(|| lead.fcra_language.clone()),
-        ..stated
-    }
+    let mut stated = lead.legal_information.clone().unwrap_or_default();
+    stated.fcra_language = stated.fcra_language.or_else(|| lead.fcra_language.clone());
+    stated
 }
 
 #[cfg(test)]

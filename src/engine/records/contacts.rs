@@ -33,9 +33,7 @@ pub fn found_by(store: &Store, record: &LeadRecord) -> Option<Commit> {
 pub fn grown(store: &Store, (earlier, grown): (&LeadRecord, &LeadRecord)) -> Commit {
     let known = contacts(store, &earlier.lead);
     let new = contacts(store, &grown.lead).into_iter().filter(|contact| !known.contains(contact));
-    new.fold(writing::grown_lead(earlier, grown), |commit, contact| {
-        commit.found_by(contact, grown.updated_at)
-    })
+    new.fold(writing::grown_lead(earlier, grown), |commit, one| commit.found_by(one, grown.updated_at))
 }
 
 /// The contacts to remove when the lead is erased.

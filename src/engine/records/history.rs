@@ -1,24 +1,19 @@
-//! The history of a lead: the institutions' decisions, derived from its rate tables, and the actions recorded
-//! since.
+//! The history of a lead: the institutions' decisions in its rate tables, and the actions recorded since.
 
 use std::collections::HashMap;
 
 use uuid::Uuid;
 
-use super::{RecordUnavailable, Records, reading};
+use super::{Found, Records, reading};
 use crate::rate_table::outcome::Decision;
 use offerd_model::{LeadAction, LeadActionType, LeadStatus, Timestamp};
 use offerd_partners::{Fingerprint, SeatTemplate};
 use offerd_store::entities::LeadRecord;
 
-/// Most clicks of a kind that a lead shows.
 const MOST_CLICKS_SHOWN: usize = 200;
 
 /// The actions of a lead, in the order of recording.
-///
-/// # Errors
-/// [`RecordUnavailable`] when a record cannot be read.
-pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Result<Vec<LeadAction>, RecordUnavailable> {
+pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Found<Vec<LeadAction>> {
     let mut actions = Vec::new();
     for table in reading::tables_of(&records.store, lead) {
         let Some(folded) = reading::table(records, table)? else { continue };

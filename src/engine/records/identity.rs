@@ -1,5 +1,4 @@
-//! The identity of a lead for the company's duplicate look-back: a keyed hash, so that the record names
-//! nobody.
+//! The identity of a lead for the duplicate look-back: a keyed hash, so that the record names nobody.
 
 use offerd_model::{ProductType, name_in_lists};
 use offerd_store::Store;

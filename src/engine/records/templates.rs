@@ -22,10 +22,8 @@ pub struct Templates {
     seats: Arc<TemplateCache<SeatTemplate>>,
 }
 
-/// Templates in memory, by fingerprint.
 type TemplateCache<T> = RwLock<HashMap<Fingerprint, Arc<T>>>;
 
-/// Templates written in one commit when a book is opened.
 const TEXTS_PER_COMMIT: usize = 256;
 
 impl Templates {
@@ -94,8 +92,7 @@ impl Templates {
         head.seats.iter().filter_map(|seat| self.seat(*seat).ok()).collect()
     }
 
-    /// The seats that limits kept out of a table, with the reasons. Skips lost templates, which have been
-    /// reported.
+    /// The seats that limits kept out of a table, with the reasons, except lost templates.
     pub fn kept_out(&self, head: &TableHeader) -> Vec<(Arc<SeatTemplate>, Option<Denied>)> {
         head.kept_out.iter().filter_map(|one| Some((self.seat(one.seat).ok()?, one.by))).collect()
     }
@@ -107,7 +104,6 @@ impl Templates {
     }
 }
 
-/// A cached template, loading it on a miss.
 fn cached<T>(
     known: &TemplateCache<T>,
     fingerprint: Fingerprint,

@@ -15,7 +15,6 @@ use offerd_model::{CreditCardOfferDetails, ProductSubType, ProductType};
 pub struct CatalogCard {
     /// The declared details; the three firmness flags are in the quote.
     details: Box<CreditCardOfferDetails>,
-    /// Its purposes, one bit per ordinal.
     purposes: u64,
     pre_select_from_score: Option<i32>,
     firmness: Firmness,

@@ -30,7 +30,6 @@ pub struct Loan {
     bands: Vec<TermsBand>,
 }
 
-/// Days that count as one month of a term.
 const DAYS_A_MONTH: u32 = 30;
 
 const SUB_TYPES: &[ProductSubType] = &[
@@ -46,14 +45,12 @@ const SUB_TYPES: &[ProductSubType] = &[
     ProductSubType::CashAdvance,
 ];
 
-/// Sub-types with collateral.
 const SECURED: &[ProductSubType] = &[
     ProductSubType::SecuredLoan,
     ProductSubType::AutomobileRefinance,
     ProductSubType::HomeEquityLineOfCredit,
 ];
 
-/// Checks a declared loan and returns one per term.
 pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut PartnerFileChecker) -> Vec<Loan> {
     let priced = figures == FiguresSource::Catalog;
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
@@ -149,8 +146,7 @@ impl Loan {
             .set("conversionProbability", &Plain(offer.conversion_probability));
     }
 
-    /// Exact terms if amount and rating are known and the partner answers for the person; otherwise the
-    /// spread over all bands that may apply.
+    /// Exact terms if amount and rating are known and the answer is personal; else the spread over bands.
     pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> Option<Quoted> {
         let rating = rating_bit(facts);
         let requested = facts.loan_amount();
@@ -253,7 +249,6 @@ pub struct LoanCost {
     pub months: u32,
 }
 
-/// A loan priced at one rate.
 struct Priced {
     fee_rate: f64,
     fee_fixed: f64,

@@ -48,7 +48,6 @@ pub struct CatalogOffer {
     said: Option<Arc<toml::Table>>,
     identity: Arc<PartnerIdentity>,
     product_type: ProductType,
-    /// Consumer rating out of 100, if declared.
     consumer_rating: Option<f64>,
 }
 
@@ -61,7 +60,6 @@ pub enum FiguresSource {
     Partner,
 }
 
-/// What the offers of a seat have in common.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CatalogSeat<'f> {
     pub product_type: ProductType,
@@ -175,7 +173,6 @@ impl CatalogOffer {
         self.text.imprint.as_ref().map(|imprint| imprint.landing_url.as_str()).unwrap_or_default()
     }
 
-    /// A declared offer without its rule.
     fn for_all(
         offer: &declared::Offer,
         imprint: Imprint,
@@ -221,8 +218,7 @@ impl CatalogOffer {
         self.pricing.quote(facts, personal).map(|quoted| self.scored(facts, self, quoted))
     }
 
-    /// Builds the quote with its payout, as `said` declares it, and its score: by the lead's ranking, or the
-    /// expected value in dollars without one.
+    /// Builds the quote with its payout, as `said` declares it, and its score.
     fn scored(&self, facts: &Facts, said: &Self, (mut terms, suitability, amount): Quoted) -> Quote {
         let payout = said.payout.dollars(amount);
         terms.pay(payout);
@@ -268,7 +264,6 @@ impl Pricing {
         if let Self::Loan(loan) = self { Some(loan.term) } else { None }
     }
 
-    /// The eligibility that follows from the kind of offer.
     fn rule(&self) -> EligibilityRule {
         match self {
             Self::Loan(loan) => loan.rule(),
@@ -279,7 +274,6 @@ impl Pricing {
         }
     }
 
-    /// Prices the offer for a lead; `None` when no band fits.
     fn quote(&self, facts: &Facts, personal: Personal) -> Option<Quoted> {
         match self {
             Self::Loan(loan) => loan.quote(facts, personal),
@@ -291,7 +285,6 @@ impl Pricing {
         }
     }
 
-    /// Writes the part that does not depend on the lead.
     fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &declared::Offer, identity: &PartnerIdentity) {
         match self {
             Self::Loan(loan) => loan.text(text, offer, identity),
@@ -304,7 +297,6 @@ impl Pricing {
     }
 }
 
-/// Writes what cards, mortgages and savings products have in common.
 fn common_text(
     text: &mut JsonObjectWriter<'_>,
     product_type: ProductType,
@@ -338,8 +330,7 @@ enum Personal {
     No,
 }
 
-/// Suitability of a non-personal offer (facts, Firmness, counts 0.95 for pre-approved, 0.80 for
-/// pre-qualified).
+/// Suitability of a non-personal offer (facts, Firmness).
 const STATIC_SUITABILITY: f64 = 0.5;
 
 fn suitability(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> f64 {
@@ -382,8 +373,7 @@ fn common_faults(offer: &declared::Offer, check: &mut PartnerFileChecker) {
     }
 }
 
-/// The condition that the lead's rating, when known, falls into one of the bands; `None` when the bands
-/// exclude no rating.
+/// The condition that the lead's rating falls into one of the bands; `None` when they exclude no rating.
 fn rated(bands: &[TermsBand]) -> Option<EligibilityCondition> {
     let ratings = bands.iter().fold(0, |all, band| all | band.ratings);
     (!bands.is_empty() && ratings != ALL_RATINGS).then(|| rated_in(ratings))

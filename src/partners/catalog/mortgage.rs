@@ -69,7 +69,6 @@ impl Mortgage {
         EligibilityRule::always().and_all(&conditions)
     }
 
-    /// Writes the part that does not depend on the lead; all details do.
     pub(super) fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &Offer, identity: &PartnerIdentity) {
         common_text(text, ProductType::Mortgage, offer, identity);
     }
@@ -99,7 +98,6 @@ impl Mortgage {
         Some((QuoteTerms::Mortgage(terms), STATIC_SUITABILITY, Some(amount)))
     }
 
-    /// The declared terms, without figures.
     pub(super) fn terms(&self) -> MortgageTerms {
         MortgageTerms {
             interest_rate: 0.0,

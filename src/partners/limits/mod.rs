@@ -15,7 +15,6 @@ pub use schedule::{Schedule, WeekWindow};
 use offerd_base::declaration::DeclaredTable;
 
 impl Default for Limits {
-    /// No limits.
     fn default() -> Self {
         DeclaredTable::empty::<serde::de::value::Error>().expect("each of its keys may be left out")
     }

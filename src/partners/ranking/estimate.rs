@@ -1,11 +1,10 @@
 //! Conversion estimates from a company's own clicks.
 //!
-//! A click either converts or not, so the belief about a place is a Beta distribution. It starts from the
-//! [`Prior`] of the settings: a rate, worth a number of clicks. Clicks on other partners' offers of the
-//! product update it, then clicks on the partner's other offers, then clicks on the offer by people of other
-//! ratings. The result of each level becomes the prior of the next narrower one, worth the same number of
-//! clicks again. The clicks at the place itself come last. Every click counts once. So a new partner starts
-//! at the average of its product, and an offer with many clicks stands on its own record.
+//! The belief about a place is a Beta distribution. It starts from the [`Prior`] of the settings: a rate,
+//! worth a number of clicks. Clicks on other partners' offers of the product update it, then clicks on the
+//! partner's other offers, on the offer by people of other ratings, and at the place itself. The result of
+//! each level becomes the prior of the next narrower one, worth the same number of clicks again. Every click
+//! counts once.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -8,8 +8,7 @@ use serde::{Serialize, Serializer};
 use super::ask::EndedAsk;
 use super::survival::{AskEnding, Observed, Survival};
 
-/// Ended asks, counted by result and duration in microseconds. Its size depends on the number of distinct
-/// durations, not of asks: stored tables have milliseconds, of which a timeout has few.
+/// Ended asks, counted by result and microseconds. Its size depends on the number of distinct durations.
 #[derive(Debug, Clone, Default)]
 pub struct AskTally(BTreeMap<(Option<AskEnding>, u32), u64>);
 
@@ -107,7 +106,6 @@ impl AskTally {
     }
 }
 
-/// Serializes an optional duration as seconds.
 pub(super) fn seconds<S: Serializer>(
     time: &(impl Into<Option<Duration>> + Copy),
     serializer: S,

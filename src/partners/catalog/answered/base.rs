@@ -15,7 +15,6 @@ use crate::template::Imprint;
 use offerd_base::declaration::{Fault, Source};
 use offerd_model::ProductType;
 
-/// The source of faults without a file.
 static NO_FILE: LazyLock<Source> =
     LazyLock::new(|| Source::parse(Path::new(""), "").expect("nothing is TOML"));
 
@@ -117,7 +116,6 @@ pub(in crate::catalog) fn lacks(
     lacks
 }
 
-/// Parses and checks a declaration.
 fn read(said: toml::Table, product_type: ProductType) -> Result<(declared::Offer, Pricing), Vec<Fault>> {
     let fault = |key: String, message: &str| NO_FILE.fault(&key, message.trim());
     let offer = serde_path_to_error::deserialize::<_, declared::Offer>(said)
@@ -143,7 +141,6 @@ fn stand_ins(product_type: ProductType) -> toml::Table {
     stand_ins.parse().expect("it is TOML")
 }
 
-/// The reason from the first fault.
 fn unfit(faults: &[Fault]) -> Unfit {
     let Some(Fault { key, message, .. }) = faults.first() else { return "it is not a complete offer".into() };
     let without_value = message.split(", got ").next().unwrap_or_default();

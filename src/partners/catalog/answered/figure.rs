@@ -7,7 +7,6 @@ use offerd_model::{
     MortgageLoanType, ProductSubType, ProductType, TermUnit,
 };
 
-/// Figures with the same rules.
 #[derive(Debug)]
 pub(super) struct FigureRow {
     names: &'static [&'static str],
@@ -17,7 +16,6 @@ pub(super) struct FigureRow {
     place: FigureTarget,
 }
 
-/// Where a figure goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FigureTarget {
     /// Into the quote, or it selects the offer.
@@ -29,7 +27,6 @@ enum FigureTarget {
 /// A figure by name: a row of the table, or an attribute of one of its objects, as in `card.lateFee`.
 #[derive(Debug, Clone, Copy)]
 pub struct AnsweredFigure {
-    /// Name in the table.
     pub(super) name: &'static str,
     row: &'static FigureRow,
     attribute: Option<(&'static str, &'static FigureKind)>,
@@ -164,7 +161,6 @@ impl AnsweredFigure {
         self.attribute.map(|(name, _)| name)
     }
 
-    /// The kind of its values.
     pub(super) fn kind(self) -> &'static FigureKind {
         self.attribute.map_or(&self.row.kind, |(_, kind)| kind)
     }

@@ -10,12 +10,10 @@ use crate::truth::truth;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_model::{Timestamp, one_of};
 
-/// Maximum size of an answered text in bytes.
 const TEXT_BYTES_MAX: usize = 4096;
 
 const LIST_MAX: usize = 64;
 
-/// The required kind of a value.
 #[derive(Debug)]
 pub(super) enum FigureKind {
     /// A number within inclusive bounds, or a text with one.
@@ -55,7 +53,6 @@ pub(super) const DOLLARS: FigureKind = FigureKind::Number(0.0, 100_000_000.0);
 /// A rate in percent: 12.5, not 0.125.
 pub(super) const PERCENT: FigureKind = FigureKind::Number(0.0, 400.0);
 
-/// An origination fee, percent of the amount.
 pub(super) const FEE_RATE: FigureKind = FigureKind::Number(0.0, 50.0);
 
 pub(super) const TEXTS: FigureKind = FigureKind::List(&FigureKind::Text);

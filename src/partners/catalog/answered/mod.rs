@@ -99,7 +99,6 @@ impl<'f> AnsweredFigures<'f> {
         said.map(|said| offer.completed(said, self)).transpose()
     }
 
-    /// Replaces declared values with answered ones.
     fn put_into(&self, said: &mut toml::Table) {
         for (figure, value) in self.given.iter().filter(|(figure, _)| figure.is_of_offer()) {
             let name = figure.name;
@@ -116,7 +115,6 @@ impl<'f> AnsweredFigures<'f> {
         }
     }
 
-    /// Why the figures select no offer.
     fn names_none(&self, offers: &[&CatalogOffer], keys: &[String]) -> Unfit {
         let there = |names: &[String]| match names {
             [] => "there is none".to_owned(),
@@ -140,8 +138,7 @@ impl<'f> AnsweredFigures<'f> {
         ))
     }
 
-    /// Whether the figures select an offer; a missing figure matches every offer. Without a key they select
-    /// the partner's own, if the file has such.
+    /// Whether the figures select an offer: missing ones match all, and no key means a partner's own.
     fn name(&self, offer: &CatalogOffer, offers: &[&CatalogOffer]) -> bool {
         let Some(key) = self.text("key") else {
             return offer.is_own() || !offers.iter().any(|other| other.is_own()) && self.names_term_of(offer);
@@ -153,7 +150,6 @@ impl<'f> AnsweredFigures<'f> {
         self.term().zip(offer.pricing.term()).is_none_or(|(wanted, term)| wanted == term)
     }
 
-    /// Prices the offer with the figures.
     fn quoted(&self, pricing: &Pricing, is_own: bool) -> Result<Quoted, Unfit> {
         match pricing {
             Pricing::Loan(loan) => self.loan(loan.months(), (!is_own).then_some(loan.amount)),
@@ -216,7 +212,6 @@ fn number_of(value: &toml::Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
-/// The table at a key, created if missing.
 fn table_in<'t>(said: &'t mut toml::Table, key: &str) -> &'t mut toml::Table {
     let found = said.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
     if !found.is_table() {

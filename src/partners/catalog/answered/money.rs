@@ -40,7 +40,6 @@ pub enum PaymentBy {
 }
 
 impl PaymentBy {
-    /// The note on an offer's payment.
     const fn description(self) -> &'static str {
         match self {
             Self::Apr => "Computed from the APR as the rate of the whole amount, with fees inside it.",
@@ -58,10 +57,8 @@ const PAYMENT_REFUSED_BEYOND: f64 = 0.10;
 /// Percentage below which an APR looks like a fraction.
 const LOW_APR: f64 = 1.0;
 
-/// The fault of such an APR.
 const A_FRACTION: &str = "like a fraction read as a percentage; `answer.low_apr = true` allows it";
 
-/// The doubt about a payment that roughly fits.
 const DOUBTED_PAYMENT: &str = "its monthly payment is more than 2 % off the one that its amount, rate and \
     term give";
 
@@ -70,9 +67,6 @@ impl MoneyRules {
     pub const MAX_TEXT_BYTES: usize = 16 * 1024;
 
     /// Computes the monthly payment of a loan without an answered one.
-    ///
-    /// # Errors
-    /// Why it cannot be computed.
     pub(super) fn payment(&self, terms: &LoanTerms, amount: f64, months: u32) -> Result<Spread, Unfit> {
         let fees = match self.payment.unwrap_or_default() {
             PaymentBy::Apr => Spread::exactly(0.0),
@@ -88,9 +82,6 @@ impl MoneyRules {
     }
 
     /// Returns the text if it is within the size limit.
-    ///
-    /// # Errors
-    /// It is too long.
     pub(super) fn bounded(&self, text: Template) -> Result<Template, Unfit> {
         let (bytes, most) = (text.json.len(), self.max_text_bytes);
         if bytes <= most {
@@ -101,10 +92,7 @@ impl MoneyRules {
 }
 
 impl AnsweredFigures<'_> {
-    /// Returns a doubt about an offer that is shown nevertheless, if any.
-    ///
-    /// # Errors
-    /// What cannot be right.
+    /// Returns a doubt about an offer that is shown nevertheless, if any; an error for what cannot be right.
     pub(super) fn judge(
         &self,
         (terms, _, amount): &Quoted,
@@ -192,8 +180,7 @@ fn fees(terms: &LoanTerms, amount: f64) -> Spread {
     Spread { min: of(terms.fee_rate.min, fixed.min), max: of(terms.fee_rate.max, fixed.max) }
 }
 
-/// Relative deviation of a loan payment from the plausible range: fees inside the rate or added, for the
-/// requested amount or the maximum.
+/// Relative deviation of a loan payment: fees inside the rate or added, for the requested or maximum amount.
 fn loan_payment_off(terms: &LoanTerms, amount: f64, months: u32) -> f64 {
     let Some(payment) = terms.monthly_payment else { return 0.0 };
     let amounts = [amount, f64::from(terms.max_amount)];
@@ -221,7 +208,6 @@ fn off(found: Spread, span: Spread) -> f64 {
     below.max(above).max(0.0)
 }
 
-/// The state of the lead, or of its property.
 fn state(facts: &Facts, of_property: bool) -> Option<State> {
     let lead = facts.lead();
     let property = lead.mortgage_information.as_ref().and_then(|mortgage| mortgage.property_state.as_deref());

@@ -90,13 +90,11 @@ pub fn estimate<'s>(
 }
 
 fn lead_of(asked: &LoanReportCreateData) -> Lead {
+    let (purpose, loan_amount) = (asked.loan_purpose, asked.loan_amount);
     Lead {
         product_types: Some(vec![ProductType::Loan]),
         personal_information: Some(LeadPersonalInformation { state: asked.state, ..Default::default() }),
-        loan_information: Some(LeadLoanInformation {
-            purpose: asked.loan_purpose,
-            loan_amount: asked.loan_amount,
-        }),
+        loan_information: Some(LeadLoanInformation { purpose, loan_amount }),
         credit_information: Some(LeadCreditInformation {
             provided_credit_rating: Some(asked.credit_rating),
             ..Default::default()

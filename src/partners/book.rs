@@ -1,6 +1,7 @@
 //! The book: every partner of the panel, compiled. A rate table keeps the one that it started with.
 
 use std::collections::BTreeMap;
+use std::iter::once;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -121,7 +122,7 @@ impl Book {
         let mut conjunctions = Vec::new();
         for (position, seat) in seats.iter().enumerate().filter(|(_, seat)| !seat.paused) {
             let offers = seat.offers.iter().enumerate().map(|(nth, offer)| (Some(nth), &offer.rule));
-            for (offer, rule) in std::iter::once((None, &seat.rule)).chain(offers) {
+            for (offer, rule) in once((None, &seat.rule)).chain(offers) {
                 for conditions in &rule.alternatives {
                     rows.push(IndexRow { seat: position, offer });
                     conjunctions.push(conditions.clone());
@@ -197,9 +198,7 @@ impl Book {
 
     /// The templates of all seats and offers.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
-        self.seats
-            .iter()
-            .flat_map(|seat| std::iter::once(&seat.text).chain(seat.offers.iter().map(|offer| &offer.text)))
+        self.seats.iter().flat_map(|seat| once(&seat.text).chain(seat.offers.iter().map(|offer| &offer.text)))
     }
 }
 

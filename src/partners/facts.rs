@@ -10,7 +10,7 @@ use super::ranking::RankedBy;
 use super::{state_zones, zip_state};
 use offerd_model::{
     Attribute, AttributeKind, AttributeValue, CreditBands, Lead, LeadFinancialInformation, MortgageType,
-    ProvidedCreditRating, State,
+    ProvidedCreditRating, State, VehicleInformation,
 };
 
 /// The subject of a condition: an attribute of the lead, a derived value, a client tag, or the company.
@@ -36,21 +36,18 @@ enum Derived {
 
 /// The derived attributes by name. Ratios are in percent.
 const DERIVED: [(&str, Derived); 12] = [
-    ("age", Number(|facts| facts.age())),
-    ("creditScore", Number(|facts| facts.credit_score().map(f64::from))),
-    ("debtToIncome", Number(|facts| facts.debt_to_income())),
-    ("loanToValue", Number(|facts| facts.loan_to_value())),
-    ("mortgageLoanAmount", Number(|facts| facts.mortgage_loan_amount())),
-    ("newerValues", Derived::Flag(|facts| facts.newer_values)),
-    ("combinedLoanToValue", Number(|facts| facts.combined_loan_to_value())),
-    ("loanToIncome", Number(|facts| facts.of_income(facts.loan_amount()))),
-    ("mortgageToIncome", Number(|facts| facts.of_income(facts.mortgage_loan_amount()))),
-    (
-        "paymentToIncome",
-        Number(|facts| facts.of_income(facts.financial()?.monthly_housing_payment.map(yearly))),
-    ),
-    ("unsecuredDebtToIncome", Number(|facts| facts.of_income(facts.financial()?.total_unsecured_debt))),
-    ("vehiclePaymentToIncome", Number(|facts| facts.of_income(facts.vehicle_payment().map(yearly)))),
+    ("age", Number(|of| of.age())),
+    ("creditScore", Number(|of| of.credit_score().map(f64::from))),
+    ("debtToIncome", Number(|of| of.debt_to_income())),
+    ("loanToValue", Number(|of| of.loan_to_value())),
+    ("mortgageLoanAmount", Number(|of| of.mortgage_loan_amount())),
+    ("newerValues", Derived::Flag(|of| of.newer_values)),
+    ("combinedLoanToValue", Number(|of| of.combined_loan_to_value())),
+    ("loanToIncome", Number(|of| of.of_income(of.loan_amount()))),
+    ("mortgageToIncome", Number(|of| of.of_income(of.mortgage_loan_amount()))),
+    ("paymentToIncome", Number(|of| of.of_income(of.financial()?.monthly_housing_payment.map(yearly)))),
+    ("unsecuredDebtToIncome", Number(|of| of.of_income(of.financial()?.total_unsecured_debt))),
+    ("vehiclePaymentToIncome", Number(|of| of.of_income(of.vehicle()?.monthly_payment.map(yearly)))),
 ];
 
 /// Name of the subject for the submitting company.
@@ -254,8 +251,8 @@ impl<'a> Facts<'a> {
     }
 
     /// Dollars per month.
-    fn vehicle_payment(&self) -> Option<i32> {
-        self.lead.vehicle_information.as_ref()?.monthly_payment
+    fn vehicle(&self) -> Option<&'a VehicleInformation> {
+        self.lead.vehicle_information.as_deref()
     }
 
     /// The lead's state of residence: as given, or that of the zipcode.

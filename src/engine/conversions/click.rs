@@ -59,12 +59,6 @@ pub enum Unrecorded {
     Crowded,
 }
 
-impl From<RecordUnavailable> for Unrecorded {
-    fn from(_: RecordUnavailable) -> Self {
-        Self::Unavailable
-    }
-}
-
 impl From<CommitError> for Unrecorded {
     fn from(failure: CommitError) -> Self {
         match failure {
@@ -110,7 +104,8 @@ pub fn ends(engine: &MatchingEngine, table: Uuid) -> Found<HashMap<Uuid, i64>> {
 impl ClickedOffer {
     /// Stores or counts the click and returns the partner's address. Clicks on one offer are serialised.
     pub async fn record(&self, engine: &MatchingEngine) -> Result<String, Unrecorded> {
-        let lead = reading::lead(&engine.records.store, self.table.head().lead)?.ok_or(RecordUnavailable)?;
+        let lead = reading::lead(&engine.records.store, self.table.head().lead).ok().flatten();
+        let lead = lead.ok_or(Unrecorded::Unavailable)?;
         let mut turn = engine.turn(Tree::Clicks, place(self.table.head().uuid, self.number)).await?;
         while turn.tries().await {
             match self.write(engine, &lead).await {

@@ -37,8 +37,8 @@ impl ExperimentRules {
     pub fn from_texts(texts: &[(&str, &str)], settings: &Settings) -> Result<Self, Vec<Fault>> {
         let (mut all, mut faults) = (Vec::new(), Vec::new());
         for (name, text) in texts {
-            let source = Source::parse(&Path::new(name).with_extension("toml"), text);
-            let source = source.map_err(|fault| vec![fault]);
+            let source =
+                Source::parse(&Path::new(name).with_extension("toml"), text).map_err(|one| vec![one]);
             match source.and_then(|source| check::rule(name, &source, settings, None)) {
                 Ok(rule) => all.push(rule),
                 Err(found) => faults.extend(found),

@@ -266,10 +266,8 @@ impl Matchmaker {
         if store.is_stalled() {
             return Err(LeadRefusal::late());
         }
-        match store.health() {
-            StoreHealth::Short(_) => Err(LeadRefusal::DiskFull.counted("disk_full")),
-            _ => Ok(()),
-        }
+        let is_short = matches!(store.health(), StoreHealth::Short(_));
+        if is_short { Err(LeadRefusal::DiskFull.counted("disk_full")) } else { Ok(()) }
     }
 
     fn admit(&self, company: Uuid) -> Result<(Arc<Configuration>, LivePlace), LeadRefusal> {

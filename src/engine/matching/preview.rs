@@ -51,13 +51,8 @@ pub fn show(engine: &MatchingEngine, preview: Preview) -> Bytes {
     write(engine, &offers, now.timestamp_millis())
 }
 
-fn best<'a>(
-    fit: &'a Fit,
-    facts: &Facts,
-    deposit: Option<i64>,
-    most: usize,
-) -> Vec<(&'a CatalogOffer, Quote)> {
-    let affordable = |offer: &&CatalogOffer| match (offer.minimum_deposit(), deposit) {
+fn best<'a>(fit: &'a Fit, facts: &Facts, budget: Option<i64>, most: usize) -> Vec<(&'a CatalogOffer, Quote)> {
+    let affordable = |offer: &&CatalogOffer| match (offer.minimum_deposit(), budget) {
         (Some(least), Some(most)) => least <= most as f64,
         _ => true,
     };

@@ -59,8 +59,8 @@ async fn keep_late(
     let is_it = |position: &u16| engine.records.templates.ids.callback(table_uuid, *position) == id;
     let Some(position) = positions.find(is_it) else { return Ok(CallbackResult::Late) };
     let asked = &table.seats()[usize::from(position)];
-    let configuration = engine.configuration();
-    let Some(seat) = configuration.book.seat_of(&asked.key, asked.product_type) else {
+    let setup = engine.configuration();
+    let Some(seat) = setup.book.seat_of(&asked.key, asked.product_type) else {
         return Ok(CallbackResult::Late);
     };
     let Some(source) = &seat.http else { return Ok(CallbackResult::Late) };
@@ -71,7 +71,7 @@ async fn keep_late(
         if let Ok(_turn) = engine.turn(Tree::Transcripts, id.as_bytes()).await
             && transcripts::count(&engine.records.store, table_uuid, position) < KEPT_MAX
         {
-            let settings = configuration.rules.transcripts;
+            let settings = setup.rules.transcripts;
             let mut recorder = engine.transcripts.record(lead, place, source, settings);
             recorder.heard(CallInitiator::PartnerLate, None, &called.headers, &called.body);
             recorder.write().await;

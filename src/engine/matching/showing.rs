@@ -19,22 +19,18 @@ const LOOK_AGAIN: Duration = Duration::from_millis(250);
 const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(10);
 
 /// A rate table as it is now; `None` when the viewer has no such table.
-pub async fn rate_table(
-    engine: &MatchingEngine,
-    viewer: Viewer,
-    table: Uuid,
-) -> Found<Option<TableSnapshot>> {
-    if let Some(kept) = engine.kept.get(viewer, table) {
+pub async fn rate_table(engine: &MatchingEngine, viewer: Viewer, uuid: Uuid) -> Found<Option<TableSnapshot>> {
+    if let Some(kept) = engine.kept.get(viewer, uuid) {
         return Ok(Some(kept));
     }
     let since = engine.kept.moment();
-    match engine.live.get(table, viewer) {
+    match engine.live.get(uuid, viewer) {
         Some(None) => return Ok(None),
         Some(Some(actor)) => {
             // A table whose actor just stopped is complete or left to recovery; either way the store has it.
             if let Ok(Some(snapshot)) = actor.send(GetRateTable).await {
                 // The store may have erased it without the actor's knowledge.
-                if !snapshot.pending && complete_at(engine, viewer, table, &[snapshot.version]).is_some() {
+                if !snapshot.pending && complete_at(engine, viewer, uuid, &[snapshot.version]).is_some() {
                     engine.kept.keep(since, &snapshot);
                 }
                 return Ok(Some(snapshot));
@@ -42,7 +38,7 @@ pub async fn rate_table(
         }
         None => {}
     }
-    let Some(stored) = reading::table(&engine.records, table)? else { return Ok(None) };
+    let Some(stored) = reading::table(&engine.records, uuid)? else { return Ok(None) };
     let head = stored.head();
     if !viewer.sees(head.company, head.test) {
         return Ok(None);

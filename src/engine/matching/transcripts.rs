@@ -50,13 +50,13 @@ pub struct Recorder {
     place: (Uuid, u16),
     settings: TranscriptSettings,
     withheld: SecretRedaction,
-    drafts: Vec<UnredactedCall>,
+    drafts: Vec<DraftCall>,
     left_out: u32,
     room: usize,
 }
 
 /// A call with its secrets still in it, and the kept length of its bodies.
-struct UnredactedCall {
+struct DraftCall {
     call: TranscribedCall,
     limits: [usize; 2],
 }
@@ -132,7 +132,7 @@ impl Recorder {
             sent: message,
             end,
         };
-        self.drafts.push(UnredactedCall { call, limits: [of_request, of_answer] });
+        self.drafts.push(DraftCall { call, limits: [of_request, of_answer] });
     }
 
     /// Records a callback, as the answer or after the ask ended.
@@ -152,7 +152,7 @@ impl Recorder {
             sent,
             end: CallEnd::Taken,
         };
-        self.drafts.push(UnredactedCall { call, limits: [limit, 0] });
+        self.drafts.push(DraftCall { call, limits: [limit, 0] });
     }
 
     fn has_room(&mut self) -> bool {
@@ -183,24 +183,24 @@ impl Recorder {
 }
 
 fn finished(
-    withheld: &mut SecretRedaction,
-    mut drafts: Vec<UnredactedCall>,
+    mut secrets: SecretRedaction,
+    mut drafts: Vec<DraftCall>,
     left_out: u32,
     keep_ms: i64,
 ) -> Transcript {
-    for UnredactedCall { call, .. } in &mut drafts {
-        messages(call).for_each(|message| withheld.learn(&message.body));
+    for DraftCall { call, .. } in &mut drafts {
+        messages(call).for_each(|message| secrets.learn(&message.body));
     }
-    for UnredactedCall { call, limits } in &mut drafts {
-        call.url = withheld.out_of(&call.url);
+    for DraftCall { call, limits } in &mut drafts {
+        call.url = secrets.out_of(&call.url);
         if let Some((end, _)) = call.url.char_indices().find(|(at, _)| *at >= URL_BYTES) {
             call.url.truncate(end);
         }
         for (message, limit) in messages(call).zip(*limits) {
             for value in message.headers.iter_mut().filter_map(|(_, value)| value.as_mut()) {
-                *value = withheld.out_of(value);
+                *value = secrets.out_of(value);
             }
-            message.body = withheld.out_of_body(&message.body);
+            message.body = secrets.out_of_body(&message.body);
             message.body.truncate(limit);
         }
     }
@@ -233,14 +233,14 @@ impl Recorder {
             return None;
         }
         let (drafts, left_out) = (mem::take(&mut self.drafts), self.left_out);
-        let mut withheld = mem::take(&mut self.withheld);
+        let withheld = mem::take(&mut self.withheld);
         let (transcripts, lead, place) = (self.transcripts.clone(), self.lead, self.place);
         let keep_ms = i64::try_from(self.settings.kept.as_millis()).unwrap_or(i64::MAX);
         let pending = Pending::one_more(&transcripts.pending);
         Some(async move {
             let store = transcripts.store.clone();
             let commit = spawn_blocking(move || {
-                let transcript = finished(&mut withheld, drafts, left_out, keep_ms);
+                let transcript = finished(withheld, drafts, left_out, keep_ms);
                 let commit = transcripts::written(&store, lead, place, &transcript);
                 commit.map(|commit| (commit, transcript.is_cut())).map_err(|error| error.to_string())
             });

@@ -79,10 +79,9 @@ impl UnknownDeclineReasons {
     /// The words, most frequent first.
     pub fn counted(&self) -> Vec<UnknownDeclineReason> {
         let words = self.words.lock();
-        let counted = words.iter().map(|(word, (count, last))| UnknownDeclineReason {
-            word: word.clone(),
-            count: *count,
-            last: *last,
+        let counted = words.iter().map(|(word, &(count, last))| {
+            let word = word.clone();
+            UnknownDeclineReason { word, count, last }
         });
         let mut counted: Vec<_> = counted.collect();
         counted.sort_by_key(|word| std::cmp::Reverse(word.count));

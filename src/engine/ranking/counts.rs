@@ -54,7 +54,7 @@ impl ClickCounts {
             return;
         }
         let cohorts = now.cells.iter().map(|cell| {
-            let (clicks, conversions) = (cell.clicks(), cell.conversions());
+            let (clicks, conversions) = (cell.clicked.len() as u32, cell.converted.len() as u32);
             Cohort { at: self.number(&cell.at), clicks, conversions }
         });
         let cohorts: Vec<Cohort> = cohorts.collect();

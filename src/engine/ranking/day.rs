@@ -26,9 +26,9 @@ pub struct Cell {
     /// The offer and rating.
     pub at: OfferRatingKey,
     /// Fingerprints of the clicked offers.
-    clicked: BTreeSet<u32>,
+    pub clicked: BTreeSet<u32>,
     /// Fingerprints of those that converted.
-    converted: BTreeSet<u32>,
+    pub converted: BTreeSet<u32>,
 }
 
 /// An offer of a partner's file, shown to people of a rating.
@@ -59,18 +59,6 @@ impl OfferRatingKey {
     /// The offer.
     pub fn place(&self) -> OfferKey<'_> {
         OfferKey { product_type: self.product_type, partner: &self.partner, offer: &self.offer }
-    }
-}
-
-impl Cell {
-    /// Number of clicked offers.
-    pub fn clicks(&self) -> u32 {
-        self.clicked.len() as u32
-    }
-
-    /// Number of those that converted.
-    pub fn conversions(&self) -> u32 {
-        self.converted.len() as u32
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use tracing::error;
 
 use super::Rankings;
@@ -55,19 +56,19 @@ impl Projection for RankingLearner {
 
 /// The time of the next sum, and the inputs of the last.
 pub(super) struct LearningSchedule {
-    at: tokio::time::Instant,
+    at: Instant,
     day: Option<u32>,
     rules: Option<Arc<RankingSettings>>,
 }
 
 impl LearningSchedule {
     pub(super) fn now() -> Self {
-        Self { at: tokio::time::Instant::now(), day: None, rules: None }
+        Self { at: Instant::now(), day: None, rules: None }
     }
 
     /// Whether a sum is due: by time, or because the settings changed.
     fn is_due(&self, rules: &RankingSettings) -> bool {
-        rules.is_on() && (tokio::time::Instant::now() >= self.at || self.is_by_others(rules))
+        rules.is_on() && (Instant::now() >= self.at || self.is_by_others(rules))
     }
 
     fn is_by_others(&self, rules: &RankingSettings) -> bool {
@@ -121,11 +122,7 @@ impl Rankings {
         }
         let rankings = self.clone();
         blocking(move || if is_whole { rankings.learn_again() } else { rankings.learn_changed() }).await??;
-        *due = LearningSchedule {
-            at: tokio::time::Instant::now() + rules.refresh,
-            day: Some(today),
-            rules: Some(rules),
-        };
+        *due = LearningSchedule { at: Instant::now() + rules.refresh, day: Some(today), rules: Some(rules) };
         Ok(())
     }
 

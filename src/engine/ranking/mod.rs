@@ -14,7 +14,7 @@ mod counts;
 mod day;
 mod fold;
 mod keep;
-mod key;
+pub(crate) mod key;
 pub mod report;
 mod snapshot;
 #[cfg(test)]

@@ -56,10 +56,8 @@ impl RankingSnapshot {
     pub fn ranked_by(&self, whose: ClickOwner, named: Option<&str>) -> Option<RankedBy> {
         let own = || self.of_companies.get(&whose.company).map(String::as_str);
         let name = named.or_else(own).or(self.rules.default.as_deref())?;
-        Some(RankedBy {
-            ranking: Arc::clone(self.rankings.get(name)?),
-            conversions: Arc::clone(self.conversions(whose)),
-        })
+        let ranking = Arc::clone(self.rankings.get(name)?);
+        Some(RankedBy { ranking, conversions: Arc::clone(self.conversions(whose)) })
     }
 
     /// What an owner's clicks have shown.

@@ -73,7 +73,7 @@ pub enum Effect {
     Ask(Vec<usize>),
     /// Let the limits decide which of these held seats are asked.
     Admit(Vec<usize>),
-    /// Write [`in_flight`](Machine::in_flight).
+    /// Write the write in flight.
     Write,
     /// These seats were not asked after all: return what they counted against limits.
     GiveBack(Vec<usize>),
@@ -126,7 +126,8 @@ pub struct Machine {
     /// The asks differ from their last write.
     asks_changed: bool,
     arrived: Vec<(SeatAnswer, Option<Ask>)>,
-    in_flight: Option<TableWrite>,
+    /// The write in flight.
+    pub(crate) in_flight: Option<TableWrite>,
     put_off: bool,
     is_written: bool,
     sequence: u16,
@@ -180,11 +181,6 @@ impl Machine {
     /// The table as written to disk: what may be shown.
     pub fn table(&self) -> &Table {
         &self.table
-    }
-
-    /// The write in flight.
-    pub fn in_flight(&self) -> Option<&TableWrite> {
-        self.in_flight.as_ref()
     }
 
     /// Whether a seat has its outcome, so that another answer would be one too many.
@@ -474,7 +470,7 @@ mod tests {
                         self.table.handle(TableEvent::Admitted { at: 7, verdicts });
                     }
                     Effect::Write => {
-                        let write = self.table.in_flight().expect("a write is in flight");
+                        let write = self.table.in_flight.as_ref().expect("a write is in flight");
                         assert_eq!(write.first, self.writes == 0);
                     }
                     Effect::Settle => self.settled += 1,
@@ -504,7 +500,7 @@ mod tests {
         }
 
         fn written(&mut self) {
-            let Some(write) = self.table.in_flight().cloned() else { return };
+            let Some(write) = self.table.in_flight.clone() else { return };
             self.writes += 1;
             self.on_disk.extend(write.record.answers);
             self.table.handle(TableEvent::Written);
@@ -528,7 +524,7 @@ mod tests {
     fn a_table_of_catalogs_is_one_write() {
         let mut world = World::new(vec![Kind::Catalog; 20]);
         world.drive(1);
-        let write = world.table.in_flight().expect("it is being written");
+        let write = world.table.in_flight.as_ref().expect("it is being written");
         assert!(write.first && write.settles);
         assert_eq!(write.record.answers.len(), 20);
         world.written();
@@ -564,7 +560,7 @@ mod tests {
         world.table.handle(TableEvent::PutOff);
         world.answer(0);
         world.drive(1);
-        assert_eq!(world.table.in_flight(), None);
+        assert_eq!(world.table.in_flight, None);
         world.table.handle(TableEvent::Retry);
         world.drive(1);
         world.written();

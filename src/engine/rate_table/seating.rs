@@ -59,9 +59,7 @@ fn precedence<'s>(all: Vec<usize>, seat: impl Fn(usize) -> &'s Seat, most: usize
         (seat.priority, if weighed.contains(&seat.priority) { drawn(seat) } else { 0.0 })
     };
     let mut placed: Vec<((i32, f64), usize)> = all.into_iter().map(|nth| (place(&nth), nth)).collect();
-    placed.sort_by(|((one, drawn), _), ((other, other_drawn), _)| {
-        other.cmp(one).then_with(|| drawn.total_cmp(other_drawn))
-    });
+    placed.sort_by(|((one, drawn), _), ((two, drawn_two), _)| two.cmp(one).then(drawn.total_cmp(drawn_two)));
     placed.into_iter().map(|(_, nth)| nth).collect()
 }
 
@@ -87,22 +85,18 @@ impl SeatingPlan {
         let at_once = |fit: &Fit| SeatPhase::at_start(fit.seat.second_look, wants_loans) == SeatPhase::Asked;
         let (first, held): (Vec<Fit>, Vec<Fit>) = fits.into_iter().partition(at_once);
         let verdicts = judge(&first.iter().map(|fit| &*fit.seat).collect::<Vec<_>>());
+        let room = most.saturating_sub(verdicts.iter().filter(|one| **one == Verdict::Asked).count());
+        let placed = precedence((0..held.len()).collect(), |nth| &held[nth].seat, room, lead);
+        let placed: BTreeSet<usize> = placed.into_iter().take(room).collect();
+        let held = held.into_iter().enumerate().map(|(nth, fit)| {
+            (fit, if placed.contains(&nth) { Verdict::Asked } else { Verdict::KeptOut(None) })
+        });
+
         let (mut fits, mut kept_out) = (Vec::with_capacity(first.len()), Vec::new());
-        for (fit, verdict) in first.into_iter().zip(verdicts) {
+        for (fit, verdict) in first.into_iter().zip(verdicts).chain(held) {
             match verdict {
                 Verdict::Asked => fits.push(fit),
                 Verdict::KeptOut(by) => kept_out.push((fit, by)),
-            }
-        }
-
-        let room = most.saturating_sub(fits.len());
-        let placed = precedence((0..held.len()).collect(), |nth| &held[nth].seat, room, lead);
-        let placed: BTreeSet<usize> = placed.into_iter().take(room).collect();
-        for (nth, fit) in held.into_iter().enumerate() {
-            if placed.contains(&nth) {
-                fits.push(fit);
-            } else {
-                kept_out.push((fit, None));
             }
         }
         fits.sort_by_key(|fit| fit.position);

@@ -112,7 +112,5 @@ pub fn leaving_out<'t>(
     seat: &SeatTemplate,
     wants_loans: bool,
 ) -> Option<&'t Treatment> {
-    let leaves_out =
-        |treatment: &&Treatment| treatment.changes.iter().any(|change| change.leaves_out(seat, wants_loans));
-    treatments.iter().find(leaves_out)
+    treatments.iter().find(|one| one.changes.iter().any(|change| change.leaves_out(seat, wants_loans)))
 }

@@ -1,5 +1,7 @@
 //! The identity of a lead for the duplicate look-back: a keyed hash, so that the record names nobody.
 
+use std::collections::BTreeSet;
+
 use offerd_model::{ProductType, name_in_lists};
 use offerd_store::Store;
 use offerd_store::entities::LeadRecord;
@@ -20,12 +22,8 @@ pub fn identity_of(store: &Store, record: &LeadRecord) -> Option<[u8; 32]> {
         return None;
     };
 
-    let mut products: Vec<ProductType> = lead.product_types.clone().unwrap_or_default();
-    if products.is_empty() {
-        products = ProductType::SPECIFIED.to_vec();
-    }
-    products.sort_unstable();
-    products.dedup();
+    let given = lead.product_types.as_deref().filter(|given| !given.is_empty());
+    let products: BTreeSet<&ProductType> = given.unwrap_or(ProductType::SPECIFIED).iter().collect();
 
     // Test leads and live leads do not duplicate each other.
     let mut text = if *test { format!("test\0{identity}") } else { identity };

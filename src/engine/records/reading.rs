@@ -54,10 +54,8 @@ pub fn table_with(
         }
     }
     // A lead with a readable answer is not erased.
-    if folded.answers() == 0 && store.is_erased(lead).map_err(broken)? {
-        return Ok(None);
-    }
-    Ok(Some(folded))
+    let is_erased = folded.answers() == 0 && store.is_erased(lead).map_err(broken)?;
+    Ok((!is_erased).then_some(folded))
 }
 
 /// The table and offer number behind an offer's UUID. Does not check that the table shows the offer.

@@ -32,8 +32,7 @@ pub enum Unknown {
 pub fn unknown(records: &Records, viewer: Viewer, shown: DisplayedOffer) -> Found<Vec<Unknown>> {
     let DisplayedOffer { lead, rate_table, offer } = shown;
     let own = |table: Uuid| -> Found<Option<Table>> {
-        Ok(reading::table(records, table)?
-            .filter(|table| viewer.sees(table.head().company, table.head().test)))
+        Ok(reading::table(records, table)?.filter(|one| viewer.sees(one.head().company, one.head().test)))
     };
 
     let lead = reading::lead(&records.store, lead)?.filter(|record| viewer.sees(record.company, record.test));

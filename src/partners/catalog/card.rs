@@ -6,8 +6,8 @@ use super::super::facts::Facts;
 use super::super::identity::PartnerIdentity;
 use super::super::json_object::JsonObjectWriter;
 use super::super::quote::{CardTerms, QuoteTerms};
-use super::{Personal, Quoted, common_text, if_given, rated_in, suitability};
-use crate::check::checker::PartnerFileChecker;
+use super::{Quoted, common_text, if_given, rated_in, suitability};
+use crate::check::checker::PartnerFileChecker as Checker;
 use offerd_model::{CreditCardOfferDetails, ProductSubType, ProductType};
 
 /// A credit card.
@@ -26,7 +26,7 @@ const SUB_TYPES: &[ProductSubType] =
 /// Keys of the details that are decided per lead.
 const DECIDED: [&str; 3] = ["preQualified", "preApproved", "preSelected"];
 
-pub(super) fn declared(offer: &Offer, check: &mut PartnerFileChecker) -> Option<CatalogCard> {
+pub(super) fn declared(offer: &Offer, check: &mut Checker) -> Option<CatalogCard> {
     check.sub_type(offer.sub_type, SUB_TYPES);
     check.given("card", offer.card.is_some());
     check.between("pre_select_from_score", offer.pre_select_from_score.map(f64::from), 300.0, 850.0);
@@ -68,12 +68,10 @@ impl CatalogCard {
     }
 
     /// Firmness, and how well the card covers the requested purposes.
-    pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> Quoted {
-        let pre_selected = match (self.pre_select_from_score, facts.credit_score()) {
-            (Some(wanted), Some(score)) => asked == Personal::Yes && score >= wanted,
-            _ => false,
-        };
-        let personal = asked == Personal::Yes
+    pub(super) fn quote(&self, facts: &Facts, may_be_personal: bool) -> Quoted {
+        let scores = self.pre_select_from_score.zip(facts.credit_score());
+        let pre_selected = may_be_personal && scores.is_some_and(|(wanted, score)| score >= wanted);
+        let personal = may_be_personal
             && self.firmness != Firmness::Static
             && facts.rating().is_some()
             && knows_person(facts);

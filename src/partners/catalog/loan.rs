@@ -11,10 +11,10 @@ use super::super::json_object::{JsonObjectWriter, Plain};
 use super::super::offer_json::money;
 use super::super::quote::{LoanTerms, QuoteTerms, Spread};
 use super::{
-    FiguresSource, Personal, Quoted, TermsBand, at_standing, hundredths, if_given, rated, rating_bit,
-    standing, suitability,
+    FiguresSource, Quoted, TermsBand, at_standing, hundredths, if_given, rated, rating_bit, standing,
+    suitability,
 };
-use crate::check::checker::PartnerFileChecker;
+use crate::check::checker::PartnerFileChecker as Checker;
 use offerd_model::{AprType, LoanPurpose, ProductSubType, ProductType, TermUnit};
 
 /// A loan of one term.
@@ -51,7 +51,7 @@ const SECURED: &[ProductSubType] = &[
     ProductSubType::HomeEquityLineOfCredit,
 ];
 
-pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut PartnerFileChecker) -> Vec<Loan> {
+pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checker) -> Vec<Loan> {
     let priced = figures == FiguresSource::Catalog;
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
     let amount = check.range("amount", offer.amount, 1.0, 10_000_000.0);
@@ -147,14 +147,14 @@ impl Loan {
     }
 
     /// Exact terms if amount and rating are known and the answer is personal; else the spread over bands.
-    pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> Option<Quoted> {
+    pub(super) fn quote(&self, facts: &Facts, may_be_personal: bool) -> Option<Quoted> {
         let rating = rating_bit(facts);
         let requested = facts.loan_amount();
         let fitting: Vec<_> = self.bands.iter().filter(|band| band.fits(rating, requested, None)).collect();
         let best = *fitting.first()?;
 
         let known = rating.is_some() && requested.is_some();
-        let personal = asked == Personal::Yes && self.firmness != Firmness::Static && known;
+        let personal = may_be_personal && self.firmness != Firmness::Static && known;
         let amount = requested.unwrap_or_else(|| f64::midpoint(best.amount.0, best.amount.1));
         let (shown, priced) = if personal {
             let standing = standing(facts, best);

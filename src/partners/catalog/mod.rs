@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use self::answered::base::{lacks, said_of_own};
 use super::band::TermsBand;
-use super::declared;
+use super::declared::{self, Firmness, Offer};
 use super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule, MAX_ALTERNATIVES, too_many};
 use super::facts::{Facts, Subject};
 use super::identity::PartnerIdentity;
@@ -23,7 +23,7 @@ use super::json_object::{JsonObjectWriter, Plain};
 use super::quote::{Quote, QuoteTerms};
 use super::ranking::{Merits, OfferKey};
 use super::template::{Imprint, Template};
-use crate::check::checker::PartnerFileChecker;
+use crate::check::checker::PartnerFileChecker as Checker;
 pub use answered::{AnsweredFigure, AnsweredFigures, MoneyRules, PaymentBy, Unfit};
 use offerd_model::{MortgageLoanType, ProductSubType, ProductType};
 
@@ -91,10 +91,10 @@ pub enum Pricing {
 impl CatalogOffer {
     /// Checks a declared offer. Empty when it has faults; the checker collects them.
     pub(super) fn declared(
-        offer: &declared::Offer,
+        offer: &Offer,
         CatalogSeat { product_type, identity, rule }: CatalogSeat<'_>,
         figures: FiguresSource,
-        check: &mut PartnerFileChecker,
+        check: &mut Checker,
     ) -> Vec<Self> {
         let Some(own) = check.rule(&offer.eligibility) else { return Vec::new() };
         let rule = rule.clone().and(&own);
@@ -103,7 +103,7 @@ impl CatalogOffer {
             return Vec::new();
         }
         common_faults(offer, check);
-        if offer.firmness != declared::Firmness::Static && !identity.partner.supports_personalized_offers {
+        if offer.firmness != Firmness::Static && !identity.partner.supports_personalized_offers {
             check.at("firmness", "needs `partner.supports_personalized_offers = true`");
         }
         if figures == FiguresSource::Partner && !offer.bands.is_empty() {
@@ -130,7 +130,7 @@ impl CatalogOffer {
         own: &declared::Own,
         CatalogSeat { product_type, identity, rule }: CatalogSeat<'_>,
         answered: &BTreeMap<String, String>,
-        check: &mut PartnerFileChecker,
+        check: &mut Checker,
     ) -> Option<Self> {
         let said = check.within("answer.own", |check| check.table().cloned())?;
         let said = said_of_own(said, own, product_type);
@@ -174,7 +174,7 @@ impl CatalogOffer {
     }
 
     fn for_all(
-        offer: &declared::Offer,
+        offer: &Offer,
         imprint: Imprint,
         product_type: ProductType,
         identity: &Arc<PartnerIdentity>,
@@ -198,12 +198,12 @@ impl CatalogOffer {
 
     /// Prices the offer for a lead; `None` when the lead fits the rule but none of the bands.
     pub fn quote(&self, facts: &Facts) -> Option<Quote> {
-        self.quote_to(facts, Personal::Yes)
+        self.quote_to(facts, true)
     }
 
     /// Prices the offer as static, without personal firmness, for anyone like the lead.
     pub fn preview(&self, facts: &Facts) -> Option<Quote> {
-        self.quote_to(facts, Personal::No)
+        self.quote_to(facts, false)
     }
 
     /// Minimum deposit of a savings product, dollars.
@@ -214,8 +214,9 @@ impl CatalogOffer {
         }
     }
 
-    fn quote_to(&self, facts: &Facts, personal: Personal) -> Option<Quote> {
-        self.pricing.quote(facts, personal).map(|quoted| self.scored(facts, self, quoted))
+    /// Prices the offer; the quote `may_be_personal`: pre-qualified, pre-approved or pre-selected.
+    fn quote_to(&self, facts: &Facts, may_be_personal: bool) -> Option<Quote> {
+        self.pricing.quote(facts, may_be_personal).map(|quoted| self.scored(facts, self, quoted))
     }
 
     /// Builds the quote with its payout, as `said` declares it, and its score.
@@ -241,21 +242,18 @@ impl CatalogOffer {
 
 /// The pricings of a declared offer, one per term. Empty when it has faults; the checker collects them.
 fn variants(
-    offer: &declared::Offer,
-    product_type: ProductType,
+    offer: &Offer,
+    product: ProductType,
     figures: FiguresSource,
-    check: &mut PartnerFileChecker,
+    check: &mut Checker,
 ) -> Vec<Pricing> {
-    match product_type {
-        ProductType::Loan => loan::declared(offer, figures, check).into_iter().map(Pricing::Loan).collect(),
-        ProductType::CreditCard => Vec::from_iter(card::declared(offer, check).map(Pricing::Card)),
-        ProductType::Mortgage => {
-            Vec::from_iter(mortgage::declared(offer, figures, check).map(Pricing::Mortgage))
-        }
-        ProductType::Savings => {
-            Vec::from_iter(savings::declared(offer, figures, check).map(Pricing::Savings))
-        }
-        _ => Vec::from_iter(special::declared(offer, product_type, check).map(Pricing::Special)),
+    use Pricing::{Card, Loan, Mortgage, Savings, Special};
+    match product {
+        ProductType::Loan => loan::declared(offer, figures, check).into_iter().map(Loan).collect(),
+        ProductType::CreditCard => Vec::from_iter(card::declared(offer, check).map(Card)),
+        ProductType::Mortgage => Vec::from_iter(mortgage::declared(offer, figures, check).map(Mortgage)),
+        ProductType::Savings => Vec::from_iter(savings::declared(offer, figures, check).map(Savings)),
+        _ => Vec::from_iter(special::declared(offer, product, check).map(Special)),
     }
 }
 
@@ -274,10 +272,10 @@ impl Pricing {
         }
     }
 
-    fn quote(&self, facts: &Facts, personal: Personal) -> Option<Quoted> {
+    fn quote(&self, facts: &Facts, may_be_personal: bool) -> Option<Quoted> {
         match self {
-            Self::Loan(loan) => loan.quote(facts, personal),
-            Self::Card(card) => Some(card.quote(facts, personal)),
+            Self::Loan(loan) => loan.quote(facts, may_be_personal),
+            Self::Card(card) => Some(card.quote(facts, may_be_personal)),
             Self::Mortgage(mortgage) => mortgage.quote(facts),
             Self::Savings(savings) => savings.quote(facts),
             Self::Special(special) => Some(special.quote()),
@@ -285,7 +283,7 @@ impl Pricing {
         }
     }
 
-    fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &declared::Offer, identity: &PartnerIdentity) {
+    fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &Offer, identity: &PartnerIdentity) {
         match self {
             Self::Loan(loan) => loan.text(text, offer, identity),
             Self::Card(card) => card.text(text, offer, identity),
@@ -300,7 +298,7 @@ impl Pricing {
 fn common_text(
     text: &mut JsonObjectWriter<'_>,
     product_type: ProductType,
-    offer: &declared::Offer,
+    offer: &Offer,
     identity: &PartnerIdentity,
 ) {
     text.set("partner", &identity.partner)
@@ -323,13 +321,6 @@ fn own_text(own: &declared::Own, product_type: ProductType) -> Template {
     })
 }
 
-/// Whether a quote may be personal: pre-qualified, pre-approved or pre-selected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Personal {
-    Yes,
-    No,
-}
-
 /// Suitability of a non-personal offer (facts, Firmness).
 const STATIC_SUITABILITY: f64 = 0.5;
 
@@ -344,7 +335,7 @@ fn suitability(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> f
 
 /// For values beyond the specification: the condition that the client accepts them. Special offers are
 /// exempt, since they have always had kinds that the specification lacks.
-fn known_to(offer: &declared::Offer, pricing: &Pricing) -> Option<EligibilityCondition> {
+fn known_to(offer: &Offer, pricing: &Pricing) -> Option<EligibilityCondition> {
     let is_specified = match pricing {
         Pricing::Special(_) | Pricing::Own => true,
         Pricing::Mortgage(_) => offer.loan_type.is_none_or(MortgageLoanType::is_specified),
@@ -357,7 +348,7 @@ fn newer_values() -> EligibilityCondition {
     EligibilityCondition::new(Subject::of("newerValues"), ConditionTest::Flag(true))
 }
 
-fn common_faults(offer: &declared::Offer, check: &mut PartnerFileChecker) {
+fn common_faults(offer: &Offer, check: &mut Checker) {
     check.key("key", &offer.key);
     check.landing_url(&offer.landing_url);
     check.between("conversion_probability", Some(offer.conversion_probability), 0.0, 1.0);

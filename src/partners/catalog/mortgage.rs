@@ -11,7 +11,7 @@ use super::{
     FiguresSource, Quoted, STATIC_SUITABILITY, TermsBand, at_standing, common_text, hundredths, if_given,
     rated, rating_bit, standing, thousandths,
 };
-use crate::check::checker::PartnerFileChecker;
+use crate::check::checker::PartnerFileChecker as Checker;
 use offerd_model::{MortgageAdjustmentType, MortgageLoanType, MortgageType, ProductSubType, ProductType};
 
 /// A mortgage of one kind.
@@ -31,11 +31,7 @@ const SUB_TYPES: &[ProductSubType] = &[ProductSubType::Purchase, ProductSubType:
 /// Points or credit in percent of the amount, up to which a mortgage counts as par.
 const NEAR_PAR: f64 = 0.125;
 
-pub(super) fn declared(
-    offer: &Offer,
-    figures: FiguresSource,
-    check: &mut PartnerFileChecker,
-) -> Option<Mortgage> {
+pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checker) -> Option<Mortgage> {
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
     let amount = check.range("amount", offer.amount, 1.0, 100_000_000.0);
     check.given("loan_type", offer.loan_type.is_some());

@@ -14,7 +14,7 @@ use super::{
     FiguresSource, Quoted, STATIC_SUITABILITY, TermsBand, common_text, hundredths, rated, rating_bit,
     thousandths,
 };
-use crate::check::checker::PartnerFileChecker;
+use crate::check::checker::PartnerFileChecker as Checker;
 use offerd_model::{AttributeValue, CompoundingMethod, IncentiveDetails, ProductSubType, ProductType};
 
 /// A savings product.
@@ -35,11 +35,7 @@ const SUB_TYPES: &[ProductSubType] = &[
     ProductSubType::Checking,
 ];
 
-pub(super) fn declared(
-    offer: &Offer,
-    figures: FiguresSource,
-    check: &mut PartnerFileChecker,
-) -> Option<Savings> {
+pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checker) -> Option<Savings> {
     check.sub_type(offer.sub_type, SUB_TYPES);
     check.given("compounding", offer.compounding.is_some());
     check.given("minimum_deposit", offer.minimum_deposit.is_some());
@@ -55,7 +51,7 @@ pub(super) fn declared(
 }
 
 /// Checks the details that only clients of the current edition see.
-fn new_details(offer: &Offer, check: &mut PartnerFileChecker) {
+fn new_details(offer: &Offer, check: &mut Checker) {
     if offer.cd_term_length.is_some() != offer.cd_term_unit.is_some() {
         check.at("cd_term_length", "is one of two: a term has `cd_term_length` and `cd_term_unit`");
     }

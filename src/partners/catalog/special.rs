@@ -5,7 +5,7 @@ use super::super::identity::PartnerIdentity;
 use super::super::json_object::JsonObjectWriter;
 use super::super::quote::{QuoteTerms, SpecialTerms};
 use super::{Quoted, STATIC_SUITABILITY};
-use crate::check::checker::PartnerFileChecker;
+use crate::check::checker::PartnerFileChecker as Checker;
 use offerd_model::{LifeInsuranceOfferDetails, ProductSubType, ProductType};
 
 /// A special offer.
@@ -22,11 +22,7 @@ const LIFE: &[ProductSubType] = &[
     ProductSubType::WholeLife,
 ];
 
-pub(super) fn declared(
-    offer: &Offer,
-    product_type: ProductType,
-    check: &mut PartnerFileChecker,
-) -> Option<Special> {
+pub(super) fn declared(offer: &Offer, product_type: ProductType, check: &mut Checker) -> Option<Special> {
     check.given("name", offer.name.is_some());
     check.given("description", offer.description.is_some());
     let sub_type = match product_type {

@@ -25,7 +25,7 @@ const FAILED_PAUSE: Duration = Duration::from_millis(250);
 impl RateTableActor {
     /// Starts the write in flight, and renders requests while the disk is busy with the lead.
     pub(super) fn write(&mut self, ctx: &mut Context<Self>) {
-        let Some(write) = self.table.in_flight() else { return };
+        let Some(write) = &self.table.in_flight else { return };
         if write.cut > 0 {
             counter!(OFFERS_CUT, "partner" => "all").increment(write.cut as u64);
         }
@@ -112,7 +112,7 @@ impl RateTableActor {
                 return actor.await_store(ctx);
             }
             let table = actor.shown().head().uuid;
-            match actor.table.in_flight().map(|write| writing::is_written(store, table, write)) {
+            match actor.table.in_flight.as_ref().map(|write| writing::is_written(store, table, write)) {
                 Some(Ok(true)) => actor.take_in_written(),
                 Some(Err(_)) => return actor.await_store(ctx),
                 Some(Ok(false)) | None => {
@@ -126,7 +126,7 @@ impl RateTableActor {
 
     /// Handles a completed write: counts its sales towards the seats' budgets.
     fn take_in_written(&mut self) {
-        let sales = self.table.in_flight().map(|write| write.sales.clone()).unwrap_or_default();
+        let sales = self.table.in_flight.as_ref().map(|write| write.sales.clone()).unwrap_or_default();
         for sale in sales.iter().filter(|_| !self.shown().head().test) {
             let seat = &self.shown().seats()[usize::from(sale.seat)];
             self.engine.limiter.book(&Posting::of_sale(seat, sale));

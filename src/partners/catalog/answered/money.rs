@@ -93,11 +93,8 @@ impl MoneyRules {
 
 impl AnsweredFigures<'_> {
     /// Returns a doubt about an offer that is shown nevertheless, if any; an error for what cannot be right.
-    pub(super) fn judge(
-        &self,
-        (terms, _, amount): &Quoted,
-        pricing: &Pricing,
-    ) -> Result<Option<&'static str>, Unfit> {
+    pub(super) fn judge(&self, quoted: &Quoted, pricing: &Pricing) -> Result<Option<&'static str>, Unfit> {
+        let (terms, _, amount) = quoted;
         let (rates, apr) = match terms {
             QuoteTerms::Loan(terms) => (vec![terms.apr], Some(terms.apr)),
             QuoteTerms::Mortgage(terms) => {

@@ -91,14 +91,12 @@ pub fn estimate<'s>(
 
 fn lead_of(asked: &LoanReportCreateData) -> Lead {
     let (purpose, loan_amount) = (asked.loan_purpose, asked.loan_amount);
+    let provided_credit_rating = Some(asked.credit_rating);
     Lead {
         product_types: Some(vec![ProductType::Loan]),
         personal_information: Some(LeadPersonalInformation { state: asked.state, ..Default::default() }),
         loan_information: Some(LeadLoanInformation { purpose, loan_amount }),
-        credit_information: Some(LeadCreditInformation {
-            provided_credit_rating: Some(asked.credit_rating),
-            ..Default::default()
-        }),
+        credit_information: Some(LeadCreditInformation { provided_credit_rating, ..Default::default() }),
         financial_information: Some(LeadFinancialInformation {
             // A zero income would leave debt to income undefined and so in the person's favour.
             annual_income: Some(asked.annual_income.max(1)),

@@ -71,15 +71,14 @@ pub enum ReportRefused {
     Unavailable,
 }
 
+/// The result of a report.
+pub type ReportResult = Result<AcceptedReport, ReportRefused>;
+
 /// Accepts a report by `partner`. Once this returns a receipt, the report survives a crash.
 ///
 /// # Errors
 /// [`ReportRefused`], with nothing written.
-pub async fn report(
-    engine: &MatchingEngine,
-    partner: &str,
-    report: &PartnerReport,
-) -> Result<AcceptedReport, ReportRefused> {
+pub async fn report(engine: &MatchingEngine, partner: &str, report: &PartnerReport) -> ReportResult {
     let key = key(&engine.records.store, partner, report.transaction_id());
     let outcome = match report {
         PartnerReport::Event(event) => record(engine, partner, &key, event).await,
@@ -95,10 +94,7 @@ pub async fn report(
 }
 
 /// Accepts reports, each by its partner, in order; consecutive events are written together.
-pub async fn report_all(
-    engine: &MatchingEngine,
-    reports: &[(String, PartnerReport)],
-) -> Vec<Result<AcceptedReport, ReportRefused>> {
+pub async fn report_all(engine: &MatchingEngine, reports: &[(String, PartnerReport)]) -> Vec<ReportResult> {
     let mut outcomes = Vec::with_capacity(reports.len());
     let is_event = |(_, one): &(String, PartnerReport)| matches!(one, PartnerReport::Event(_));
     for together in reports.chunk_by(|one, next| is_event(one) && is_event(next)) {
@@ -107,12 +103,7 @@ pub async fn report_all(
     outcomes
 }
 
-async fn record(
-    engine: &MatchingEngine,
-    partner: &str,
-    key: &[u8],
-    event: &PartnerEvent,
-) -> Result<AcceptedReport, ReportRefused> {
+async fn record(engine: &MatchingEngine, partner: &str, key: &[u8], event: &PartnerEvent) -> ReportResult {
     if let Some(known) = stored(engine, key)? {
         return known.answer_to(event);
     }
@@ -138,7 +129,7 @@ async fn record(
     }
 }
 
-async fn revoke(engine: &MatchingEngine, key: &[u8]) -> Result<AcceptedReport, ReportRefused> {
+async fn revoke(engine: &MatchingEngine, key: &[u8]) -> ReportResult {
     let earlier = stored(engine, key)?.ok_or(ReportRefused::NothingToRevoke)?;
     if earlier.receipt.revoked_at.is_some() {
         return Ok(AcceptedReport::Known(earlier.receipt));
@@ -212,7 +203,7 @@ impl ReportRecord {
         Some(Posting { partner: self.partner.clone(), product_type, at, cents })
     }
 
-    fn answer_to(self, event: &PartnerEvent) -> Result<AcceptedReport, ReportRefused> {
+    fn answer_to(self, event: &PartnerEvent) -> ReportResult {
         let is_same = self.event == *event;
         is_same.then_some(AcceptedReport::Known(self.receipt)).ok_or(ReportRefused::OtherReport)
     }

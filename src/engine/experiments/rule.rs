@@ -66,12 +66,10 @@ worded! {
 impl ExperimentRule {
     /// The state at a time.
     pub fn state(&self, at: DateTime<Utc>) -> RuleState {
-        if self.ends.is_some_and(|ends| at >= ends) {
-            RuleState::Ended
-        } else if self.starts.is_some_and(|starts| at < starts) {
-            RuleState::NotStarted
-        } else {
-            RuleState::Running
+        match (self.starts, self.ends) {
+            (_, Some(ends)) if at >= ends => RuleState::Ended,
+            (Some(starts), _) if at < starts => RuleState::NotStarted,
+            _ => RuleState::Running,
         }
     }
 

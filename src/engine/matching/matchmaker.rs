@@ -51,7 +51,8 @@ pub struct Matchmaker {
     under_way: KeysInFlight,
 }
 
-type SubmitResult = Result<TableSnapshot, LeadRefusal>;
+/// What is accepted, such as a submit with its table.
+type Accepted<T = TableSnapshot> = Result<T, LeadRefusal>;
 
 /// A lead about to be written with a rate table.
 struct Arrival<'r> {
@@ -109,7 +110,7 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`LeadRefusal`]; then nothing is written, unless the store fails halfway.
-    pub async fn submit(&self, mut submission: Submission, until: Until) -> SubmitResult {
+    pub async fn submit(&self, mut submission: Submission, until: Until) -> Accepted {
         let key = submission.idempotency_key.clone();
         let held = key.as_ref().map(|key| self.under_way.hold(key).ok_or(LeadRefusal::UnderWay)).transpose();
         // The request that holds the key may be waiting for the disk.
@@ -146,7 +147,7 @@ impl Matchmaker {
         }
     }
 
-    async fn answered_before(&self, viewer: Viewer, key: Option<&IdempotencyKey>) -> Option<SubmitResult> {
+    async fn answered_before(&self, viewer: Viewer, key: Option<&IdempotencyKey>) -> Option<Accepted> {
         match key?.look_up(&self.engine.records.store) {
             IdempotencyState::New => None,
             IdempotencyState::OtherBody => Some(Err(LeadRefusal::OtherBody)),
@@ -158,7 +159,7 @@ impl Matchmaker {
     }
 
     /// The snapshot; the completed one where the caller waits for that.
-    async fn settled(&self, shown: TableSnapshot, viewer: Viewer, until: Until) -> SubmitResult {
+    async fn settled(&self, shown: TableSnapshot, viewer: Viewer, until: Until) -> Accepted {
         if until != Until::Settled || !shown.pending {
             return Ok(shown);
         }
@@ -185,11 +186,7 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`LeadRefusal`], with nothing written.
-    pub async fn grow_lead(
-        &self,
-        growth: Growth<'_>,
-        permit: &mut Permit,
-    ) -> Result<Option<LeadRecord>, LeadRefusal> {
+    pub async fn grow_lead(&self, growth: Growth<'_>, permit: &mut Permit) -> Accepted<Option<LeadRecord>> {
         let Some((earlier, _)) = self.merged(growth)? else { return Ok(None) };
         permit.pause();
         let turn = self.engine.turn(Tree::Leads, growth.lead).await;
@@ -278,7 +275,7 @@ impl Matchmaker {
     }
 
     /// Writes a table with its lead's commit, builds it, and caches it if it is complete.
-    async fn build(&self, arrival: Arrival<'_>, until: Until) -> SubmitResult {
+    async fn build(&self, arrival: Arrival<'_>, until: Until) -> Accepted {
         let since = self.engine.kept.moment();
         let shown = self.begin(arrival, until).shown(&self.engine, until).await?;
         self.engine.kept.keep(since, &shown);
@@ -426,7 +423,7 @@ impl Matchmaker {
 
 impl StartedTable {
     /// Waits until lead and table are on the disk, then until the table reaches `until`.
-    async fn shown(self, engine: &MatchingEngine, until: Until) -> SubmitResult {
+    async fn shown(self, engine: &MatchingEngine, until: Until) -> Accepted {
         let Self { actor, record, table, deadline, submit_wait, acknowledgement, permit } = self;
         let shown = match timeout_at(deadline, acknowledgement).await {
             // The table continues once the disk has taken it.

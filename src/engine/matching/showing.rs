@@ -113,11 +113,8 @@ impl TableSnapshot {
     /// The poll result for a client that holds these versions.
     fn polled(self, held: &[u32]) -> Polled {
         let Self { version, pending, deadline, .. } = self;
-        if held.contains(&version) {
-            Polled::Unchanged(Unchanged { version, pending, deadline })
-        } else {
-            Polled::Shown(self)
-        }
+        let unchanged = Unchanged { version, pending, deadline };
+        if held.contains(&version) { Polled::Unchanged(unchanged) } else { Polled::Shown(self) }
     }
 }
 

@@ -31,11 +31,11 @@ use uuid::Uuid;
 use self::counts::ClickCounts;
 pub use self::keep::RankingLearner;
 use self::key::ClickOwner;
-use self::snapshot::RankingSnapshot;
+use self::snapshot::{Learnt, RankingSnapshot};
 use crate::records::Records;
 use offerd_base::config::RankingSettings;
 use offerd_base::telemetry::metrics::RANKING_LEARNT_AT;
-use offerd_partners::ranking::{Conversions, Prior, RankedBy};
+use offerd_partners::ranking::{Prior, RankedBy};
 use offerd_store::CommitError;
 use offerd_store::tokens::Tokens;
 
@@ -108,11 +108,7 @@ impl Rankings {
     }
 
     /// Sums up the counts of these owners, keeping the sums of the others.
-    fn learn(
-        &self,
-        whose: &BTreeSet<ClickOwner>,
-        mut learnt: HashMap<ClickOwner, Arc<Conversions>>,
-    ) -> Result<(), CommitError> {
+    fn learn(&self, whose: &BTreeSet<ClickOwner>, mut learnt: Learnt) -> Result<(), CommitError> {
         let (rules, now) = (self.rules(), self.0.records.store.now_ms());
         self.with_counts(|counts| {
             learnt.extend(whose.iter().map(|whose| (*whose, Arc::new(counts.sum(*whose, &rules, now)))));

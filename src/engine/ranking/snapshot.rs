@@ -10,6 +10,9 @@ use super::key::ClickOwner;
 use offerd_base::config::{NamedRanking, RankingSettings};
 use offerd_partners::ranking::{Conversions, RankedBy, Ranking, Weights};
 
+/// The learnt conversions, by owner.
+pub type Learnt = HashMap<ClickOwner, Arc<Conversions>>;
+
 /// A snapshot of the rankings.
 #[derive(Debug, Clone)]
 pub struct RankingSnapshot {
@@ -18,7 +21,7 @@ pub struct RankingSnapshot {
     /// When it was made, Unix milliseconds.
     pub learnt_at: i64,
     /// The learnt conversions, by owner.
-    pub learnt: HashMap<ClickOwner, Arc<Conversions>>,
+    pub learnt: Learnt,
     nothing: Arc<Conversions>,
     rankings: BTreeMap<String, Arc<Ranking>>,
     /// Companies with a ranking of their own.
@@ -30,7 +33,7 @@ impl RankingSnapshot {
     pub fn new(
         rules: Arc<RankingSettings>,
         companies: &HashMap<String, Uuid>,
-        learnt: HashMap<ClickOwner, Arc<Conversions>>,
+        learnt: Learnt,
         learnt_at: i64,
     ) -> Self {
         let ranking = |(name, named): (&String, &NamedRanking)| {

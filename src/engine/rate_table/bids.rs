@@ -55,11 +55,7 @@ impl BidRank {
 
 /// A bid in words; 0 means that the partner wants the lead but names no price.
 pub fn in_words(dollars: f64) -> String {
-    if dollars == 0.0 {
-        "its bid, without a price,".to_owned()
-    } else {
-        format!("its bid of {}", price(dollars))
-    }
+    if dollars == 0.0 { "its bid, without a price,".into() } else { format!("its bid of {}", price(dollars)) }
 }
 
 /// Dollars with cents, or with all digits where rounding would change the amount.

@@ -55,15 +55,8 @@ impl Table {
         debug_assert_eq!(head.seats.len(), seats.len());
         let places = seats.iter().map(|seat| (seat.product_type, seat.second_look));
         let progress = TableProgress::start(places, head.wants_loans);
-        Self {
-            progress,
-            head,
-            seats: seats.into(),
-            arrays: Default::default(),
-            auction: Vec::new(),
-            last_number: 0,
-            answers: 0,
-        }
+        let (arrays, auction) = Default::default();
+        Self { progress, head, seats: seats.into(), arrays, auction, last_number: 0, answers: 0 }
     }
 
     /// Applies an answer.

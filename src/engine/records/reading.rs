@@ -29,11 +29,8 @@ pub fn table(records: &Records, table: Uuid) -> Found<Option<Table>> {
 }
 
 /// Like [`table`]; also passes each answer to the callback.
-pub fn table_with(
-    Records { store, templates }: &Records,
-    table: Uuid,
-    mut tell: impl FnMut(SeatAnswer),
-) -> Found<Option<Table>> {
+pub fn table_with(records: &Records, table: Uuid, mut tell: impl FnMut(SeatAnswer)) -> Found<Option<Table>> {
+    let Records { store, templates } = records;
     let Some(head) = head(store, table)? else { return Ok(None) };
     let seats = head.seats.iter().map(|seat| templates.seat(*seat)).collect::<Result<_, _>>();
     let seats = seats.map_err(|template| {

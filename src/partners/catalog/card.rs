@@ -71,10 +71,8 @@ impl CatalogCard {
     pub(super) fn quote(&self, facts: &Facts, may_be_personal: bool) -> Quoted {
         let scores = self.pre_select_from_score.zip(facts.credit_score());
         let pre_selected = may_be_personal && scores.is_some_and(|(wanted, score)| score >= wanted);
-        let personal = may_be_personal
-            && self.firmness != Firmness::Static
-            && facts.rating().is_some()
-            && knows_person(facts);
+        let personal = may_be_personal && self.firmness != Firmness::Static;
+        let personal = personal && facts.rating().is_some() && knows_person(facts);
         let terms = CardTerms {
             pre_qualified: personal && self.firmness == Firmness::PreQualified,
             pre_approved: personal && self.firmness == Firmness::PreApproved,
@@ -91,10 +89,8 @@ impl CatalogCard {
         }
         let asked = facts.lead().credit_card_information.iter().flat_map(|card| &card.card_purposes);
         let asked = asked.flatten().fold(0_u64, |all, purpose| all | 1 << purpose.ordinal());
-        match asked.count_ones() {
-            0 => 1.0,
-            wanted => f64::from((asked & self.purposes).count_ones()) / f64::from(wanted),
-        }
+        let wanted = f64::from(asked.count_ones());
+        if asked == 0 { 1.0 } else { f64::from((asked & self.purposes).count_ones()) / wanted }
     }
 }
 

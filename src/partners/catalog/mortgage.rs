@@ -12,7 +12,8 @@ use super::{
     rated, rating_bit, standing, thousandths,
 };
 use crate::check::checker::PartnerFileChecker as Checker;
-use offerd_model::{MortgageAdjustmentType, MortgageLoanType, MortgageType, ProductSubType, ProductType};
+use offerd_model::MortgageType::{Purchase, Refinance};
+use offerd_model::{MortgageAdjustmentType, MortgageLoanType, ProductSubType, ProductType};
 
 /// A mortgage of one kind.
 #[derive(Debug)]
@@ -52,10 +53,7 @@ pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checke
 impl Mortgage {
     /// Eligibility by kind of offer: the requested mortgage type, and an amount within range.
     pub(super) fn rule(&self) -> EligibilityRule {
-        let wanted = match self.sub_type {
-            ProductSubType::Refinance => MortgageType::Refinance,
-            _ => MortgageType::Purchase,
-        };
+        let wanted = if self.sub_type == ProductSubType::Refinance { Refinance } else { Purchase };
         let (min, max) = self.amount;
         let mut conditions = vec![
             if_given("mortgageInformation.mortgageType", ConditionTest::Category(1 << wanted.ordinal())),

@@ -111,11 +111,7 @@ fn found(value: &Value) -> String {
 }
 
 fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok(),
-        _ => None,
-    }
+    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
 fn flag(value: &Value) -> Option<bool> {

@@ -419,12 +419,8 @@ pub enum FigureRange {
 impl Offer {
     /// The properties of the offer that its template stores.
     pub fn imprint(&self, term: Option<i32>) -> Imprint {
-        Imprint {
-            name: self.name_with(term),
-            landing_url: self.landing_url.clone(),
-            payout: self.payout,
-            valid_for_ms: self.valid_for,
-        }
+        let (name, landing_url) = (self.name_with(term), self.landing_url.clone());
+        Imprint { name, landing_url, payout: self.payout, valid_for_ms: self.valid_for }
     }
 
     /// Its key, or `key/term` for an offer with several terms.

@@ -93,10 +93,8 @@ impl Subject {
 
     /// The first five digits of this zipcode as a number; `None` for other attributes.
     pub fn zipcode(&self) -> Option<Self> {
-        match self.0 {
-            Place::Attribute(nth) if ZIPCODES.contains(&self.path()) => Some(Self(Place::Zipcode(nth))),
-            _ => None,
-        }
+        let Place::Attribute(nth) = self.0 else { return None };
+        ZIPCODES.contains(&self.path()).then_some(Self(Place::Zipcode(nth)))
     }
 
     /// Its attribute path or derived name.

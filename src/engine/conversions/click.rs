@@ -70,9 +70,8 @@ impl From<CommitError> for Unrecorded {
 
 /// Finds the offer of an address. An offer's UUID is its click id.
 pub fn click(engine: &MatchingEngine, offer: Uuid) -> Found<Click> {
-    let Some((table, Some(number))) = reading::named(&engine.records, offer)? else {
-        return Ok(Click::Unknown);
-    };
+    let named = reading::named(&engine.records, offer)?;
+    let Some((table, Some(number))) = named else { return Ok(Click::Unknown) };
     let Some((_, quote)) = table.offer(number) else { return Ok(Click::Unknown) };
     let (made_at, now) = (table.head().created_at, engine.limiter.now());
     if now > made_at.saturating_add(OFFER_MS) {
@@ -153,11 +152,8 @@ impl ClickedOffer {
             offer_click_id: Some(now.timestamp_micros()),
             ..action_at(seat, ids::timed(), action_of(&quote.terms), now.into())
         };
-        let details = HappeningDetails {
-            offer: Some(self.offer),
-            product_sub_type: self.text.sub_type,
-            ..HappeningDetails::default()
-        };
+        let (offer, product_sub_type) = (Some(self.offer), self.text.sub_type);
+        let details = HappeningDetails { offer, product_sub_type, ..Default::default() };
         let click = || writing::with_click(counted_click(lead, place, before), lead, seat, &action, details);
         let payout = self.text.imprint.as_ref().map(|imprint| imprint.payout);
         let payout = payout.filter(|payout| payout.on == PayoutStep::Click);

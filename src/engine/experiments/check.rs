@@ -125,12 +125,8 @@ fn deadline_of(deadline: Duration, settings: &MatchingSettings, checker: &mut Ch
     let (least, most) = (response_margin + least_budget, MatchingSettings::DEADLINE_MAX);
     if deadline < least.max(MatchingSettings::DEADLINE_MIN) || deadline > most {
         let [least, most, deadline] = [least, most, deadline].map(humantime::format_duration);
-        checker.at(
-            "deadline",
-            format!(
-                "must be {least} (`matching.response_margin` and `matching.least_budget`) to {most}, got {deadline}"
-            ),
-        );
+        let sum = "`matching.response_margin` and `matching.least_budget`";
+        checker.at("deadline", format!("must be {least} ({sum}) to {most}, got {deadline}"));
     }
     deadline
 }

@@ -134,10 +134,7 @@ fn overlap(one: &ExperimentRule, other: &ExperimentRule) -> Option<Fault> {
         return None;
     }
     // Tags cannot separate two rules: a lead may have those of both.
-    let message = format!(
-        "changes {same} of leads that `{}` may change too: end one before the other starts, or give them \
-            different `companies`",
-        other.name
-    );
+    let advice = "end one before the other starts, or give them different `companies`";
+    let message = format!("changes {same} of leads that `{}` may change too: {advice}", other.name);
     Some(Fault { file: Some(one.file.clone()), line: None, key: "variants".to_owned(), message })
 }

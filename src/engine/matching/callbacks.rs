@@ -115,14 +115,13 @@ impl Callbacks {
     /// Delivers a call to the ask with this id. An accepted call is on the disk.
     pub async fn deliver(&self, id: Uuid, called: CallbackRequest) -> CallbackResult {
         let delivery = self.delivered(id, called).await;
-        let result = match &delivery {
+        count(match &delivery {
             CallbackResult::Taken => "taken",
             CallbackResult::Unreadable { .. } => "unreadable",
             CallbackResult::Unsigned => "unsigned",
             CallbackResult::Again => "again",
             CallbackResult::Nobody | CallbackResult::Late => "nobody",
-        };
-        count(result);
+        });
         delivery
     }
 

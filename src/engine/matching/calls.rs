@@ -230,11 +230,6 @@ pub(super) fn reply(ReceivedCallback { headers, body }: ReceivedCallback) -> Cal
     let header = |(name, value): (String, String)| {
         Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
     };
-    CallReply {
-        status: StatusCode::OK,
-        headers: headers.into_iter().filter_map(header).collect(),
-        body: body.into(),
-        sent: 0,
-        took: Phases::default(),
-    }
+    let headers = headers.into_iter().filter_map(header).collect();
+    CallReply { status: StatusCode::OK, headers, body: body.into(), sent: 0, took: Phases::default() }
 }

@@ -24,8 +24,6 @@ pub struct IdempotencyKey {
 /// The state of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdempotencyState {
-    /// The key is new.
-    New,
     /// The key made this table.
     Done(Uuid),
     /// The key was used with another body.
@@ -43,11 +41,7 @@ impl IdempotencyKey {
     }
 
     /// Looks the key up. The record is eight bytes of time, the body's digest, and the table.
-    pub(super) fn look_up(&self, store: &Store) -> IdempotencyState {
-        self.known(store).unwrap_or(IdempotencyState::New)
-    }
-
-    fn known(&self, store: &Store) -> Option<IdempotencyState> {
+    pub(super) fn look_up(&self, store: &Store) -> Option<IdempotencyState> {
         let record = store.get(Tree::Repeats, self.kept_key(store)).ok()??;
         let (at, body, table) = (record.get(..8)?, record.get(8..40)?, record.get(40..56)?);
         let (at, table) = (i64::from_be_bytes(at.try_into().ok()?), Uuid::from_slice(table).ok()?);

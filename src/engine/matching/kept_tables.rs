@@ -99,9 +99,7 @@ impl KeptTables {
             return;
         }
         self.made.increment(1);
-        let Some(tables) = self.tables.as_ref().filter(|tables| !tables.contains_key(&shown.table)) else {
-            return;
-        };
+        let Some(tables) = self.tables.as_ref().filter(|all| !all.contains_key(&shown.table)) else { return };
         // A copy has no spare capacity, which the weight would miss.
         let shown = TableSnapshot { json: Bytes::copy_from_slice(&shown.json), ..*shown };
         let Some(_changing) = self.changing_since(since) else { return };

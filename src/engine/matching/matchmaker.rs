@@ -116,7 +116,7 @@ impl Matchmaker {
         // The request that holds the key may be waiting for the disk.
         let is_stalled = || self.engine.records.store.is_stalled();
         let held = held.map_err(|refused| if is_stalled() { LeadRefusal::late() } else { refused })?;
-        let viewer = submission.viewer();
+        let viewer = Viewer { company: submission.company, test: submission.test };
         if let Some(answer) = self.answered_before(viewer, key.as_ref()).await {
             drop(held);
             submission.permit.pause();
@@ -148,8 +148,7 @@ impl Matchmaker {
     }
 
     async fn answered_before(&self, viewer: Viewer, key: Option<&IdempotencyKey>) -> Option<Accepted> {
-        match key?.look_up(&self.engine.records.store) {
-            IdempotencyState::New => None,
+        match key?.look_up(&self.engine.records.store)? {
             IdempotencyState::OtherBody => Some(Err(LeadRefusal::OtherBody)),
             IdempotencyState::Done(table) => {
                 let shown = rate_table(&self.engine, viewer, table).await.ok().flatten();

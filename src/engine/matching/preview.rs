@@ -52,10 +52,8 @@ pub fn show(engine: &MatchingEngine, preview: Preview) -> Bytes {
 }
 
 fn best<'a>(fit: &'a Fit, facts: &Facts, budget: Option<i64>, most: usize) -> Vec<(&'a CatalogOffer, Quote)> {
-    let affordable = |offer: &&CatalogOffer| match (offer.minimum_deposit(), budget) {
-        (Some(least), Some(most)) => least <= most as f64,
-        _ => true,
-    };
+    let deposits = |offer: &CatalogOffer| offer.minimum_deposit().zip(budget);
+    let affordable = |offer: &&CatalogOffer| deposits(offer).is_none_or(|(least, most)| least <= most as f64);
     let offers = fit.offers.iter().map(|offer| &fit.seat.offers[*offer]).filter(affordable);
     let mut quoted: Vec<_> = offers.filter_map(|offer| Some((offer, offer.preview(facts)?))).collect();
     quoted.sort_by(|(_, one), (_, two)| two.score.total_cmp(&one.score));

@@ -60,9 +60,8 @@ async fn keep_late(
     let Some(position) = positions.find(is_it) else { return Ok(CallbackResult::Late) };
     let asked = &table.seats()[usize::from(position)];
     let setup = engine.configuration();
-    let Some(seat) = setup.book.seat_of(&asked.key, asked.product_type) else {
-        return Ok(CallbackResult::Late);
-    };
+    let seat = setup.book.seat_of(&asked.key, asked.product_type);
+    let Some(seat) = seat else { return Ok(CallbackResult::Late) };
     let Some(source) = &seat.http else { return Ok(CallbackResult::Late) };
     let is_signed = source.is_signed(&called.headers, &called.body);
     let place = (table_uuid, position);
@@ -77,9 +76,8 @@ async fn keep_late(
             recorder.write().await;
         }
     }
-    let Some((mut exchange, reader)) = unanswered(engine, &table, position, seat)? else {
-        return Ok(CallbackResult::Late);
-    };
+    let unanswered = unanswered(engine, &table, position, seat)?;
+    let Some((mut exchange, reader)) = unanswered else { return Ok(CallbackResult::Late) };
     if !is_signed {
         return Ok(CallbackResult::Unsigned);
     }
@@ -107,9 +105,8 @@ fn unanswered(
     }
     let call = reading::calls(store, head.uuid)?.remove(&position).filter(|_| ended_without);
     let exchange = call.and_then(|call| seat.http.as_ref()?.taken_up(&call.progress()));
-    let (Some(exchange), Some(lead)) = (exchange, reading::lead(store, head.lead)?) else {
-        return Ok(None);
-    };
+    let lead = reading::lead(store, head.lead)?;
+    let (Some(exchange), Some(lead)) = (exchange, lead) else { return Ok(None) };
     let question = Arc::new(LeadQuestion::of(head, Arc::new(lead.lead), lead.bands));
     // Which offers fitted then is unknown; an offer is identified by its key.
     let offers = (0..seat.offers.len()).collect();

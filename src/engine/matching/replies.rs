@@ -128,11 +128,8 @@ impl SeatReply {
         let (at, elapsed) = (Utc::now().timestamp_millis(), self.asked_at.elapsed());
         // The partner's side enforces the budget itself; our own processing counts too.
         let is_late = elapsed > self.budget + GRACE && !end.outcome.is_failure();
-        let end = match end {
-            AskEnd { outcome: Outcome::TimedOut, cause: None, .. } => self.timed_out(),
-            _ if is_late => self.timed_out(),
-            end => end,
-        };
+        let has_no_cause = matches!(end, AskEnd { outcome: Outcome::TimedOut, cause: None, .. });
+        let end = if is_late || has_no_cause { self.timed_out() } else { end };
         if let Some(cause) = &end.cause {
             trace.note("offerd.cause", cause.to_string());
         }

@@ -92,6 +92,28 @@ impl Transcripts {
         let mut pending = self.pending.subscribe();
         let _ = timeout(PATIENCE, pending.wait_for(|pending| *pending == 0)).await;
     }
+
+    async fn write(&self, commit: Result<(Commit, bool), String>) {
+        let written = match commit {
+            Ok((commit, is_cut)) => match self.store.commit(commit).await {
+                Ok(()) => Ok(is_cut),
+                // The person's data is erased.
+                Err(CommitError::Erased) => return,
+                Err(error) => Err(error.to_string()),
+            },
+            Err(error) => Err(error),
+        };
+        match written {
+            Ok(is_cut) => {
+                counter!(TRANSCRIPTS, "event" => "kept").increment(1);
+                counter!(TRANSCRIPTS, "event" => "cut").increment(u64::from(is_cut));
+            }
+            Err(error) => {
+                counter!(TRANSCRIPTS, "event" => "lost").increment(1);
+                warn!(%error, "could not store a transcript");
+            }
+        }
+    }
 }
 
 impl Recorder {
@@ -121,7 +143,8 @@ impl Recorder {
             }
             Err(error) => (CallEnd::Failed(error.to_string()), 0),
         };
-        let (took_ms, step) = (millis(took), source.step_key(exchange).map(str::to_owned));
+        let took_ms = u32::try_from(took.as_millis()).unwrap_or(u32::MAX);
+        let step = source.step_key(exchange).map(str::to_owned);
         let call = TranscribedCall {
             at: self.transcripts.store.now_ms() - i64::from(took_ms),
             took_ms,
@@ -180,6 +203,35 @@ impl Recorder {
         let (bytes, cut) = (body.len() as u64, limit < body.len());
         (HttpMessage { headers, body: body[..looked_at].to_vec(), bytes, cut }, limit)
     }
+
+    /// Writes the transcript. Once this returns, it is on the disk or counted as lost.
+    pub async fn write(mut self) {
+        if let Some(writing) = self.take() {
+            writing.await;
+        }
+    }
+
+    fn take(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        if self.drafts.is_empty() {
+            return None;
+        }
+        let (drafts, left_out) = (mem::take(&mut self.drafts), self.left_out);
+        let withheld = mem::take(&mut self.withheld);
+        let (transcripts, lead, place) = (self.transcripts.clone(), self.lead, self.place);
+        let keep_ms = i64::try_from(self.settings.kept.as_millis()).unwrap_or(i64::MAX);
+        let pending = Pending::one_more(&transcripts.pending);
+        Some(async move {
+            let store = transcripts.store.clone();
+            let commit = spawn_blocking(move || {
+                let transcript = finished(withheld, drafts, left_out, keep_ms);
+                let commit = transcripts::written(&store, lead, place, &transcript);
+                commit.map(|commit| (commit, transcript.is_cut())).map_err(|error| error.to_string())
+            });
+            let commit = commit.await.map_err(|error| error.to_string()).and_then(|commit| commit);
+            transcripts.write(commit).await;
+            drop(pending);
+        })
+    }
 }
 
 fn finished(
@@ -220,37 +272,6 @@ impl Drop for Recorder {
     }
 }
 
-impl Recorder {
-    /// Writes the transcript. Once this returns, it is on the disk or counted as lost.
-    pub async fn write(mut self) {
-        if let Some(writing) = self.take() {
-            writing.await;
-        }
-    }
-
-    fn take(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
-        if self.drafts.is_empty() {
-            return None;
-        }
-        let (drafts, left_out) = (mem::take(&mut self.drafts), self.left_out);
-        let withheld = mem::take(&mut self.withheld);
-        let (transcripts, lead, place) = (self.transcripts.clone(), self.lead, self.place);
-        let keep_ms = i64::try_from(self.settings.kept.as_millis()).unwrap_or(i64::MAX);
-        let pending = Pending::one_more(&transcripts.pending);
-        Some(async move {
-            let store = transcripts.store.clone();
-            let commit = spawn_blocking(move || {
-                let transcript = finished(withheld, drafts, left_out, keep_ms);
-                let commit = transcripts::written(&store, lead, place, &transcript);
-                commit.map(|commit| (commit, transcript.is_cut())).map_err(|error| error.to_string())
-            });
-            let commit = commit.await.map_err(|error| error.to_string()).and_then(|commit| commit);
-            transcripts.write(commit).await;
-            drop(pending);
-        })
-    }
-}
-
 struct Pending(Arc<watch::Sender<usize>>);
 
 impl Pending {
@@ -264,32 +285,4 @@ impl Drop for Pending {
     fn drop(&mut self) {
         self.0.send_modify(|pending| *pending -= 1);
     }
-}
-
-impl Transcripts {
-    async fn write(&self, commit: Result<(Commit, bool), String>) {
-        let written = match commit {
-            Ok((commit, is_cut)) => match self.store.commit(commit).await {
-                Ok(()) => Ok(is_cut),
-                // The person's data is erased.
-                Err(CommitError::Erased) => return,
-                Err(error) => Err(error.to_string()),
-            },
-            Err(error) => Err(error),
-        };
-        match written {
-            Ok(is_cut) => {
-                counter!(TRANSCRIPTS, "event" => "kept").increment(1);
-                counter!(TRANSCRIPTS, "event" => "cut").increment(u64::from(is_cut));
-            }
-            Err(error) => {
-                counter!(TRANSCRIPTS, "event" => "lost").increment(1);
-                warn!(%error, "could not store a transcript");
-            }
-        }
-    }
-}
-
-fn millis(time: Duration) -> u32 {
-    u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
 }

@@ -71,10 +71,8 @@ pub fn count_faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> usize {
 fn wrong(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> impl Iterator<Item = (usize, TriggerFault)> {
     let values = lead.client_tags.as_ref().and_then(|tags| tags.0.get(TAG)).map_or(&[][..], Vec::as_slice);
     values.iter().enumerate().filter_map(move |(nth, value)| {
-        let (partner, outcome) = match value.split_once('=') {
-            Some((partner, outcome)) => (Some(partner), outcome),
-            None => (None, value.as_str()),
-        };
+        let (partner, outcome) =
+            value.split_once('=').map_or((None, value.as_str()), |(one, outcome)| (Some(one), outcome));
         if outcome != APPROVED && Trigger::named(outcome).is_none() {
             return Some((nth, TriggerFault::Outcome));
         }

@@ -68,11 +68,10 @@ impl<'r> ClickFold<'r> {
     /// The offers of an event: the named one, or else all clicked offers of the institution, which is all
     /// that a report naming only the lead can mean.
     fn named(&mut self, happening: &Happening) -> Result<Vec<NamedOffer>, CommitError> {
-        let Some(lead) = reading::lead(&self.records.store, happening.lead).ok().flatten() else {
-            return Ok(Vec::new());
-        };
-        let band = reading::rating(&lead);
         let records = self.records;
+        let lead = reading::lead(&records.store, happening.lead).ok().flatten();
+        let Some(lead) = lead else { return Ok(Vec::new()) };
+        let band = reading::rating(&lead);
         let read = |table: Uuid| reading::table(records, table).ok().flatten();
         let (tables, number) = match happening.details.offer {
             Some(offer) => match reading::named(self.records, offer) {

@@ -55,12 +55,8 @@ struct RankingsInner {
 impl Rankings {
     /// The rankings of a store under these settings, with everything learnt before.
     pub fn of(records: Records, rules: RankingSettings) -> Result<Self, CommitError> {
-        let rankings = Self(Arc::new(RankingsInner {
-            records,
-            rules: RwLock::new(Arc::new(rules)),
-            counts: Mutex::new(None),
-            snapshot: RwLock::new(None),
-        }));
+        let (rules, (counts, snapshot)) = (RwLock::new(Arc::new(rules)), Default::default());
+        let rankings = Self(Arc::new(RankingsInner { records, rules, counts, snapshot }));
         rankings.learn_again()?;
         Ok(rankings)
     }

@@ -18,11 +18,9 @@ impl Bids {
     /// The place of a seat's bid; `None` when it has not bid.
     pub fn place(&self, seat: usize) -> Option<BidRank> {
         let (_, own) = self.0.iter().find(|(bidder, _)| *bidder == seat)?;
-        let count = |better: &dyn Fn(usize, f64) -> bool| {
-            self.0.iter().filter(|(bidder, dollars)| better(*bidder, *dollars)).count()
-        };
-        let higher = count(&|_, dollars| dollars > *own);
-        Some(BidRank { higher, equal: count(&|bidder, dollars| dollars == *own && bidder < seat) })
+        let higher = self.0.iter().filter(|(_, dollars)| dollars > own).count();
+        let equal = self.0.iter().filter(|(bidder, dollars)| dollars == own && *bidder < seat).count();
+        Some(BidRank { higher, equal })
     }
 }
 

@@ -104,12 +104,9 @@ impl Outcome {
 
     /// Every word.
     pub fn every_word() -> impl Iterator<Item = &'static str> {
-        let is_end = |reason: &&Reason| match reason {
-            Reason::Pending | Reason::Held => false,
-            Reason::HeldBack => true,
-            other => other.was_seated(),
-        };
-        Reason::ALL.iter().filter(is_end).map(|reason| reason.word())
+        let is_over = |one: &&Reason| !matches!(one, Reason::Pending | Reason::Held);
+        let is_end = |one: &&Reason| one.was_seated() || **one == Reason::HeldBack;
+        Reason::ALL.iter().filter(is_over).filter(is_end).map(|reason| reason.word())
     }
 
     /// The offers, if any.

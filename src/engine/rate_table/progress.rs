@@ -96,9 +96,8 @@ impl TableProgress {
     /// [`IllegalTransition`], with nothing changed: an ended seat stays ended, whatever arrives late.
     pub fn apply(&mut self, event: SeatEvent) -> Result<(), IllegalTransition> {
         let (SeatEvent::Released { seat } | SeatEvent::Ended { seat, .. }) = event;
-        let Some(place) = self.seats.get_mut(seat) else {
-            return Err(IllegalTransition { standing: None, event });
-        };
+        let unknown = IllegalTransition { standing: None, event };
+        let place = self.seats.get_mut(seat).ok_or(unknown)?;
         place.standing = match (place.standing, event) {
             (SeatPhase::Held, SeatEvent::Released { .. }) => SeatPhase::Asked,
             (SeatPhase::Held | SeatPhase::Asked, SeatEvent::Ended { offers, .. }) => {
@@ -115,10 +114,9 @@ impl TableProgress {
         let waiting = self.seats.iter().any(|one| one.first_look_loan && one.standing != SeatPhase::Ended);
         let held: Vec<usize> = self.standing(SeatPhase::Held).collect();
         match (held.is_empty(), waiting, self.loan_offers) {
-            (true, _, _) => DueSeats::Nothing,
+            (true, _, _) | (false, true, false) => DueSeats::Nothing,
             (false, _, true) => DueSeats::Drop(held),
             (false, false, false) => DueSeats::Release(held),
-            (false, true, false) => DueSeats::Nothing,
         }
     }
 

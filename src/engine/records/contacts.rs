@@ -38,10 +38,6 @@ pub fn grown(store: &Store, (earlier, grown): (&LeadRecord, &LeadRecord)) -> Com
 
 /// The contacts to remove when the lead is erased.
 pub fn contacts_of(store: &Store, record: &LeadRecord) -> LeadContacts {
-    LeadContacts {
-        lead: record.uuid,
-        contacts: contacts(store, &record.lead),
-        from_ms: record.created_at,
-        until_ms: record.updated_at,
-    }
+    let (from_ms, until_ms) = (record.created_at, record.updated_at);
+    LeadContacts { lead: record.uuid, contacts: contacts(store, &record.lead), from_ms, until_ms }
 }

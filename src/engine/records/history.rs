@@ -22,6 +22,9 @@ pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Found<Vec<LeadActio
                 let Some(decision) = answer.outcome.decision() else { continue };
                 let seat = &folded.seats()[usize::from(answer.seat)];
                 let at = Timestamp::at(answer.at);
+                // A seat decides once per table, so table and seat identify the action.
+                let identity = format!("lead action {table} {}", answer.seat);
+                let uuid = Uuid::new_v8(Fingerprint::of(&identity).0);
                 let action_type = match decision {
                     Decision::Approved => LeadActionType::ApiApproved,
                     Decision::Listed => LeadActionType::ApiListing,
@@ -29,7 +32,7 @@ pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Found<Vec<LeadActio
                 };
                 actions.push(LeadAction {
                     reject_reason: answer.outcome.reject_reason(),
-                    ..action_at(seat, action_uuid(table, answer.seat), action_type, at)
+                    ..action_at(seat, uuid, action_type, at)
                 });
             }
         }
@@ -73,9 +76,4 @@ pub fn action_at(seat: &SeatTemplate, uuid: Uuid, action_type: LeadActionType, a
 pub fn status(actions: &[LeadAction]) -> LeadStatus {
     let standing = actions.iter().filter(|action| action.deleted_at.is_none());
     standing.fold(LeadStatus::INITIALIZED, |status, action| status.after(action.action_type))
-}
-
-/// A seat decides once per table, so table and seat identify the action.
-fn action_uuid(table: Uuid, seat: u16) -> Uuid {
-    Uuid::new_v8(Fingerprint::of(&format!("lead action {table} {seat}")).0)
 }

@@ -13,7 +13,8 @@ pub fn identity_of(store: &Store, record: &LeadRecord) -> Option<[u8; 32]> {
     let LeadRecord { test, lead, .. } = record;
     let person = lead.personal_information.as_ref()?;
     let identity = if let Some(ssn) = &person.ssn {
-        format!("ssn\0{}", digits(ssn.as_str()))
+        let digits: String = ssn.as_str().chars().filter(char::is_ascii_digit).collect();
+        format!("ssn\0{digits}")
     } else if let (Some(email), Some(born)) = (&person.email, &person.date_of_birth) {
         format!("email\0{}\0{born}", email.as_str().to_lowercase())
     } else if let (Some(phone), Some(name)) = (&person.primary_phone, &person.last_name) {
@@ -32,8 +33,4 @@ pub fn identity_of(store: &Store, record: &LeadRecord) -> Option<[u8; 32]> {
         text.push_str(product.as_str());
     }
     Some(store.blind("identity", text.as_bytes()))
-}
-
-fn digits(text: &str) -> String {
-    text.chars().filter(char::is_ascii_digit).collect()
 }

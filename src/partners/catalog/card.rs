@@ -32,12 +32,8 @@ pub(super) fn declared(offer: &Offer, check: &mut Checker) -> Option<CatalogCard
     check.between("pre_select_from_score", offer.pre_select_from_score.map(f64::from), 300.0, 850.0);
     let details = check.card(offer.card.as_ref()?, &DECIDED)?;
     let purposes = details.card_purposes.iter().flatten().fold(0, |all, one| all | 1 << one.ordinal());
-    Some(CatalogCard {
-        details: Box::new(details),
-        purposes,
-        pre_select_from_score: offer.pre_select_from_score,
-        firmness: offer.firmness,
-    })
+    let (pre_select_from_score, firmness) = (offer.pre_select_from_score, offer.firmness);
+    Some(CatalogCard { details: Box::new(details), purposes, pre_select_from_score, firmness })
 }
 
 impl CatalogCard {

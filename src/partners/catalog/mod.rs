@@ -208,10 +208,7 @@ impl CatalogOffer {
 
     /// Minimum deposit of a savings product, dollars.
     pub fn minimum_deposit(&self) -> Option<f64> {
-        match &self.pricing {
-            Pricing::Savings(savings) => Some(savings.minimum_deposit),
-            _ => None,
-        }
+        if let Pricing::Savings(savings) = &self.pricing { Some(savings.minimum_deposit) } else { None }
     }
 
     /// Prices the offer; the quote `may_be_personal`: pre-qualified, pre-approved or pre-selected.

@@ -69,7 +69,8 @@ impl AskTally {
 
     /// The figures, given the course of the asks over time.
     pub fn summary_of(&self, survival: &Survival) -> AskSummary {
-        let of = |end: AskEnding| self.times(end).map(|(_, count)| count).sum::<u64>();
+        let of =
+            |end| self.0.range((Some(end), 0)..=(Some(end), u32::MAX)).map(|(_, count)| count).sum::<u64>();
         let (offered, declined) = (of(AskEnding::Offered), of(AskEnding::Declined));
         let (failed, timed_out) = (of(AskEnding::Failed), of(AskEnding::TimedOut));
         let answered = offered + declined;
@@ -98,11 +99,6 @@ impl AskTally {
             Some(Observed { from_us: None, to_us: *micros, end: (*end)?, count: *count })
         });
         asks.chain(beyond).collect()
-    }
-
-    /// The durations of asks with a result, each with its count.
-    fn times(&self, end: AskEnding) -> impl Iterator<Item = (u32, u64)> {
-        self.0.range((Some(end), 0)..=(Some(end), u32::MAX)).map(|((_, micros), count)| (*micros, *count))
     }
 }
 

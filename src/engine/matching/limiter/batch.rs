@@ -265,10 +265,9 @@ impl CapBatch {
 
     /// The wish to send, if the record is due to be read.
     pub fn wish(&self, at: i64, cap: u32, nodes: u32) -> Option<GrantRequest> {
-        let Some(read) = self.read else {
-            return Some(GrantRequest { cap, nodes, wants: true, is_idle: false });
-        };
-        let wish = GrantRequest { cap, nodes, wants: self.is_wanted, is_idle: at - self.asked_at >= SOON };
+        let first = GrantRequest { cap, nodes, wants: true, is_idle: false };
+        let Some(read) = self.read else { return Some(first) };
+        let wish = GrantRequest { wants: self.is_wanted, is_idle: at - self.asked_at >= SOON, ..first };
         let age = at - read.at;
         let is_due = (read.cap, read.nodes) != (cap, nodes)
             || self.is_short()

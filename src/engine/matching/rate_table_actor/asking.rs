@@ -115,6 +115,7 @@ impl RateTableActor {
         let Some(source) = &fit.seat.http else { return Calls::default() };
         let head = self.shown().head();
         let position = seat as u16;
+        let (records, is_event) = (self.engine.records.clone(), source.late_is_event);
         let journal = || CallJournal {
             records: self.engine.records.clone(),
             head: Arc::clone(head),
@@ -138,12 +139,7 @@ impl RateTableActor {
                 Arc::new(is_paused) as IsPaused
             }),
             unreadable: None,
-            afterwards: Some(LateAnswerRecorder {
-                records: self.engine.records.clone(),
-                table: head.uuid,
-                seat: position,
-                is_event: source.late_is_event,
-            }),
+            afterwards: Some(LateAnswerRecorder { records, table: head.uuid, seat: position, is_event }),
         }
     }
 

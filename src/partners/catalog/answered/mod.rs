@@ -82,7 +82,7 @@ impl<'f> AnsweredFigures<'f> {
         let doubt = self.judge(&quoted, &said.pricing)?;
         let mut quote = offer.scored(self.facts, said, quoted);
         quote.landing_url = self.landing_url(offer)?;
-        quote.expires_at = self.instant("expires_at");
+        quote.expires_at = self.text("expires_at").and_then(Timestamp::parse).map(Timestamp::millis);
         quote.doubt = doubt;
         let own = completed.map(|completed| completed.text).filter(|text| *text != offer.text);
         quote.own = own.map(|text| self.rules.bounded(text)).transpose()?.map(Arc::new);
@@ -188,7 +188,8 @@ impl<'f> AnsweredFigures<'f> {
     }
 
     fn number(&self, name: &str) -> Option<f64> {
-        self.value(name).and_then(number_of)
+        let value = self.value(name)?;
+        value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
     }
 
     fn flag(&self, name: &str) -> bool {
@@ -199,17 +200,9 @@ impl<'f> AnsweredFigures<'f> {
         self.value(name).and_then(toml::Value::as_str)
     }
 
-    fn instant(&self, name: &str) -> Option<i64> {
-        self.text(name).and_then(Timestamp::parse).map(Timestamp::millis)
-    }
-
     fn term(&self) -> Option<i32> {
         self.value("term").and_then(toml::Value::as_integer).and_then(|term| term.try_into().ok())
     }
-}
-
-fn number_of(value: &toml::Value) -> Option<f64> {
-    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
 fn table_in<'t>(said: &'t mut toml::Table, key: &str) -> &'t mut toml::Table {

@@ -251,8 +251,7 @@ fn could_be_met(condition: &EligibilityCondition, facts: &Facts, standing: Appli
     }
 }
 
-/// A bit for the rating and each one below it. Compared ratings come first, in the order of quality; those
-/// that are not compared follow.
+/// A bit for the rating and each one below it; a rating that is not compared has only its own.
 fn no_better_than(rating: ProvidedCreditRating) -> u64 {
     const COMPARED: u64 = 1 << ProvidedCreditRating::Limited.ordinal();
     let own = 1 << rating.ordinal();

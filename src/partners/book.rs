@@ -157,8 +157,7 @@ impl Book {
         fits
     }
 
-    /// The first-look seats of a product type, with the offers that the lead could fit if it gave more
-    /// attributes. Walks the rules, since the index does not cover attributes that are not given.
+    /// The first-look seats of a product type, with the offers that the lead could fit with more attributes.
     pub fn could_fit(&self, facts: &Facts, product_type: ProductType) -> Vec<Fit> {
         let is_asked = |seat: &Seat| seat.product_type == product_type && !seat.paused && !seat.second_look;
         let seats = self.seats.iter().enumerate().filter(|(_, seat)| is_asked(seat));

@@ -94,8 +94,7 @@ fn mortgage(details: &mut JsonObjectWriter<'_>, terms: &MortgageTerms) {
 }
 
 impl Template {
-    /// Expiry of an offer in Unix milliseconds, given when its table was created: the usual validity, or an
-    /// earlier expiry that the partner set.
+    /// Expiry of an offer in Unix milliseconds: the usual validity, or an earlier one that the partner set.
     pub fn stands_until(&self, quote: &Quote, made_at: i64) -> i64 {
         let own = self.imprint.as_ref().and_then(|imprint| imprint.valid_for_ms);
         let until = made_at.saturating_add(own.map_or(OFFER_MS, |own| own.min(OFFER_MS)));

@@ -40,8 +40,7 @@ impl ClickedPreview {
         imprint.is_some_and(|imprint| imprint.valid_for_ms.is_some())
     }
 
-    /// Counts the click and returns the partner's address. Redirects even if the count cannot be written,
-    /// since no payout depends on it.
+    /// Counts the click, if it can, and returns the partner's address.
     pub async fn record(&self, engine: &MatchingEngine) -> String {
         let seat = self.seat();
         let (partner, product) = (seat.identity.key.clone(), seat.product_type.as_str());

@@ -69,8 +69,7 @@ pub fn happening(receipt: &PartnerEventReceipt, about: &Attribution) -> Option<H
     })
 }
 
-/// Revokes a report, guarded against concurrent changes: deletes its action, and reverses its event and its
-/// payout, which belonged to this product type and institution.
+/// Revokes a report, guarded against concurrent changes: deletes its action, reverses its event and payout.
 pub fn revoked_report(
     key: &[u8],
     earlier: &ReportRecord,

@@ -132,12 +132,10 @@ impl Calls {
         self.write(exchange, false, None, deadline).await
     }
 
-    /// Writes to disk that the current at-most-once call is about to be sent; `once_a_lead` limits it to once
-    /// per lead instead of per ask.
+    /// Writes to disk that the current at-most-once call is about to be sent, once per lead if `once_a_lead`.
     ///
     /// # Errors
-    /// [`AskError`] when nothing may be sent: the write failed, the partner already has the lead, or it is
-    /// paused.
+    /// [`AskError`] when nothing may be sent: not written, sent before, or paused.
     pub(super) async fn send(
         &self,
         exchange: &PartnerExchange,

@@ -41,8 +41,7 @@ struct FoundCap {
     record: CapGrants,
 }
 
-/// Adjusts this node's grants to the book: requests more where it needs them and returns the excess. Once
-/// this returns, its seats are asked within the grants.
+/// Adjusts this node's grants to the book. Once this returns, its seats are asked within the grants.
 ///
 /// # Errors
 /// Why some or all grants could not be adjusted.

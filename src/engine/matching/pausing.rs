@@ -52,8 +52,7 @@ pub async fn pause(
     Ok(pause)
 }
 
-/// Ends a pause, using `commit` to write. Once this returns, the partner is asked again, unless something
-/// else keeps it out.
+/// Ends a pause, using `commit` to write. Once this returns, the partner may be asked again.
 pub async fn resume(
     engine: &MatchingEngine,
     what: &Pausable,

@@ -70,8 +70,7 @@ pub struct Start {
     pub trace: LeadTrace,
 }
 
-/// Resolves when the lead is on the disk, with the snapshot if the table has come far enough, or with the
-/// reason why it was not accepted.
+/// Resolves when the lead is on the disk, with the snapshot if the table is far enough, or with the refusal.
 pub type Acknowledged = oneshot::Sender<Result<Option<TableSnapshot>, CommitError>>;
 
 /// The receiver of [`Acknowledged`].

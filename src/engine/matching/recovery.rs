@@ -24,8 +24,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 const AT_ONCE: usize = 256;
 
-/// Number of nodes, by [rank](OpenTable::rank), that try to take over a left-behind table at once, and how
-/// many more join on each retry.
+/// Nodes, by [rank](OpenTable::rank), that try to take over a table at once, and the factor on each retry.
 const FIRST: usize = 1;
 const MORE: usize = 4;
 

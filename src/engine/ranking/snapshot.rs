@@ -1,5 +1,4 @@
-//! A snapshot: the rankings in the settings, with what was learnt as of a time. Replaced as a whole; a rate
-//! table keeps the one that it started with.
+//! A snapshot: the rankings in the settings, with what was learnt as of a time. Replaced as a whole.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

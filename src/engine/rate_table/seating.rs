@@ -1,5 +1,4 @@
-//! The seating plan: which seats that fit a lead have a place at its table. Live tables, replays and lead
-//! checks share this code, so they cannot differ.
+//! The seating plan: which seats have a place. Live tables, replays and lead checks share this code.
 
 use std::collections::BTreeSet;
 

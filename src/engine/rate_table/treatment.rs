@@ -1,5 +1,4 @@
-//! Experiment treatments of a rate table: stored in its head and in force until it is complete, even if the
-//! rules change.
+//! Experiment treatments of a rate table: stored in its head and in force until it is complete.
 
 use std::fmt;
 use std::time::Duration;

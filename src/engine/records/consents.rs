@@ -1,5 +1,4 @@
-//! The consents that a person stated, and when. When a lead's statement changes, the earlier one is kept,
-//! with the texts shown.
+//! The consents that a person stated, and when. Earlier statements are kept, with the texts shown.
 
 use offerd_model::{Lead, LeadLegalInformation};
 use offerd_store::entities::{LeadRecord, StatedConsents};

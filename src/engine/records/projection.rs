@@ -21,8 +21,7 @@ pub const STEP: usize = 64;
 /// Poll interval once all feeds are read.
 pub const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Queueing time of new work above which projections make room, and the rest in that case, as a multiple of
-/// the step's duration.
+/// Queueing time above which projections make room, and their rest then, as a multiple of the step.
 pub const BUSY: Duration = Duration::from_millis(1);
 const REST_WHEN_BUSY: u32 = 19;
 

@@ -287,8 +287,7 @@ fn of_table(
     Ok(())
 }
 
-/// Records made since `since` (Unix milliseconds), of a tree with UUIDv7 keys and the binary codec. Skips
-/// broken records, which the store logs; the errors are those of the disk.
+/// Records made since `since` (Unix milliseconds), of a tree with UUIDv7 keys. Skips broken records.
 pub fn made_since<T: DeserializeOwned>(
     store: &Store,
     tree: Tree,

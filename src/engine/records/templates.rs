@@ -1,5 +1,4 @@
-//! Templates by fingerprint, and public UUIDs: what rate tables are rendered with. Templates of the current
-//! book are in memory; older ones are read back from the store.
+//! Templates by fingerprint, and public UUIDs. Templates of the current book are in memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -63,10 +62,7 @@ impl Templates {
         quote.own.as_ref().map_or_else(|| self.offer(quote.text), |own| Ok(Arc::clone(own)))
     }
 
-    /// The template of a partner file's offer.
-    ///
-    /// # Errors
-    /// The fingerprint, when neither memory nor store has the template.
+    /// The template of a partner file's offer; fails like [`of`](Self::of).
     pub fn offer(&self, fingerprint: Fingerprint) -> Result<Arc<Template>, Fingerprint> {
         cached(&self.offers, fingerprint, || self.stored(fingerprint))
     }
@@ -78,10 +74,7 @@ impl Templates {
         name.unwrap_or_else(|| format!("{fingerprint:?}"))
     }
 
-    /// The template of a seat.
-    ///
-    /// # Errors
-    /// The fingerprint, when neither memory nor store has the template.
+    /// The template of a seat; fails like [`of`](Self::of).
     pub fn seat(&self, fingerprint: Fingerprint) -> Result<Arc<SeatTemplate>, Fingerprint> {
         let read = || serde_json::from_str(&self.stored(fingerprint)?.json).map_err(|_| fingerprint);
         cached(&self.seats, fingerprint, read)

@@ -154,8 +154,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
     commit
 }
 
-/// Whether a write with an unknown result is on the disk. A write without answers may simply be repeated,
-/// since it then changes nothing.
+/// Whether a write with an unknown result is on the disk. One without answers may simply be repeated.
 pub fn is_written(store: &Store, table: Uuid, write: &TableWrite) -> Result<bool, ReadError> {
     let answers = !write.record.answers.is_empty();
     Ok(answers && store.get(Tree::Answers, key_in(table, write.sequence))?.is_some())

@@ -118,9 +118,6 @@ pub enum Exclusive {
 }
 
 /// Parses `exclusive`: `true`, `false` or a group name.
-///
-/// # Errors
-/// The value is none of these.
 pub fn exclusive(value: toml::Value) -> Result<Option<Exclusive>, ValueFaults> {
     match value {
         toml::Value::Boolean(alone) => Ok(alone.then_some(Exclusive::Product)),

@@ -41,10 +41,7 @@ pub(in crate::catalog) fn said_of_own(
 }
 
 impl CatalogOffer {
-    /// The offer with its declaration `said` completed by answered figures.
-    ///
-    /// # Errors
-    /// Why they make no valid offer.
+    /// The offer with its declaration `said` completed by answered figures, or why that is not valid.
     pub(super) fn completed(&self, said: &toml::Table, figures: &AnsweredFigures<'_>) -> Result<Self, Unfit> {
         let mut said = said.clone();
         figures.put_into(&mut said);

@@ -13,7 +13,8 @@ pub(super) struct FigureRow {
     kind: FigureKind,
     /// Whether offers of a product type have them.
     of: fn(ProductType) -> bool,
-    /// Whether it replaces the declared value of the same key; otherwise it is of the quote or selects the offer.
+    /// Whether it replaces the declared value of the same key; otherwise it is of the quote or selects the
+    /// offer.
     is_of_offer: bool,
 }
 

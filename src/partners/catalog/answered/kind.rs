@@ -58,10 +58,7 @@ pub(super) const FEE_RATE: FigureKind = FigureKind::Number(0.0, 50.0);
 pub(super) const TEXTS: FigureKind = FigureKind::List(&FigureKind::Text);
 
 impl FigureKind {
-    /// Parses a value.
-    ///
-    /// # Errors
-    /// The expected kind, worded to follow the key.
+    /// Parses a value; the error is the expected kind, worded to follow the key.
     pub(super) fn read(&self, value: &Value) -> FitResult<toml::Value> {
         let trimmed = value.as_str().map(str::trim);
         let read = match self {

@@ -1,9 +1,6 @@
-//! Offers whose figures a partner answers.
-//!
-//! The catalog has their templates; the answer has their figures for one person: those of the quote
-//! ([`terms`]), and optionally replacements of declared values ([`base`]). A partner's own offers have no
-//! catalog offer behind them. [`figure`] lists what may be answered, [`kind`] parses it, and [`money`] checks
-//! its plausibility.
+//! Offers whose figures a partner answers: those of the quote ([`terms`]), and optionally replacements of
+//! declared values ([`base`]). A partner's own offers have no catalog offer behind them. [`figure`] lists
+//! what may be answered, [`kind`] parses it, and [`money`] checks its plausibility.
 
 pub(super) mod base;
 mod card;
@@ -56,20 +53,14 @@ impl<'f> AnsweredFigures<'f> {
         REQUIRED.iter().find(|(known, _)| *known == product_type).map_or(&[], |(_, figures)| figures)
     }
 
-    /// Adds a figure.
-    ///
-    /// # Errors
-    /// The expected kind, worded to follow its name.
+    /// Adds a figure; the error is the expected kind, worded to follow its name.
     pub fn set(&mut self, figure: AnsweredFigure, value: &Value) -> Result<(), Unfit> {
         self.given.push((figure, figure.kind().read(value)?));
         Ok(())
     }
 
-    /// Builds the quote from the catalog offer that the figures select among `offers`, those for the lead.
-    /// `keys` are those of the whole catalog.
-    ///
-    /// # Errors
-    /// Why there is no quote.
+    /// Builds the quote from the catalog offer that the figures select among `offers`, those for the lead, or
+    /// says why there is none. `keys` are those of the whole catalog.
     pub fn quote(&self, offers: &[&CatalogOffer], keys: &[String]) -> Result<Quote, Unfit> {
         let mut named = offers.iter().filter(|offer| self.name(offer, offers));
         let offer = named.next().ok_or_else(|| self.names_none(offers, keys))?;

@@ -1,5 +1,4 @@
-//! Plausibility of answered money: refuses what cannot be right, with the name of the figure, and reports
-//! doubts. Checks APRs, payments against APRs, and the bounds of the file.
+//! Plausibility of answered money: refuses what cannot be right, with the figure's name, and reports doubts.
 
 use std::collections::BTreeMap;
 

@@ -109,8 +109,7 @@ fn lead_of(asked: &LoanReportCreateData) -> Lead {
 
 fn weight(asked: &LoanReportCreateData) -> f64 {
     let debt = f64::from(asked.total_debt.unwrap_or(0)) / f64::from(asked.annual_income.max(1));
-    let marks = asked.count_of_derogatories.unwrap_or(0);
-    (1.0 - debt.min(1.0) * DEBT_WEIGHT) * DEROGATORY.powi(marks)
+    (1.0 - debt.min(1.0) * DEBT_WEIGHT) * DEROGATORY.powi(asked.count_of_derogatories.unwrap_or(0))
 }
 
 type BandTallies = BTreeMap<ProductSubType, BandTally>;

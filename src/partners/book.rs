@@ -75,8 +75,7 @@ impl Book {
 
     /// Path and text of each partner file of a directory.
     pub fn texts_in(directory: &Path) -> std::io::Result<Vec<(PathBuf, String)>> {
-        let files = files_in(directory)?.into_iter();
-        files.map(|file| text_of(&file).map(|text| (file, text))).collect()
+        files_in(directory)?.into_iter().map(|file| text_of(&file).map(|text| (file, text))).collect()
     }
 
     /// Parses partner files given as (file name, text).

@@ -206,8 +206,7 @@ fn listed(set: u64, names: &[&str]) -> String {
 }
 
 fn figure(number: f64) -> String {
-    let rounded = format!("{number:.2}");
-    rounded.trim_end_matches('0').trim_end_matches('.').to_owned()
+    format!("{number:.2}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 impl fmt::Display for EligibilityCondition {

@@ -286,8 +286,7 @@ impl<'a> Facts<'a> {
         let financial = self.financial()?;
         let monthly_income = f64::from(financial.annual_income.filter(|income| *income > 0)?) / 12.0;
         let debt = f64::from(financial.monthly_debt?);
-        let housing = f64::from(financial.monthly_housing_payment.unwrap_or(0));
-        Some((debt + housing) / monthly_income * 100.0)
+        Some((debt + f64::from(financial.monthly_housing_payment.unwrap_or(0))) / monthly_income * 100.0)
     }
 
     /// Mortgage amount as a percentage of the property value.

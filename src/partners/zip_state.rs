@@ -22,8 +22,7 @@ const PREFIXES: &[(u16, u16, State)] = &[
 /// The state of a postal code.
 pub fn state_of(zipcode: &Zipcode) -> Option<State> {
     let prefix: u16 = zipcode.five_digits()[..3].parse().ok()?;
-    let row = PREFIXES.iter().find(|(first, last, _)| (*first..=*last).contains(&prefix));
-    row.map(|(_, _, state)| *state)
+    PREFIXES.iter().find(|(first, last, _)| (*first..=*last).contains(&prefix)).map(|(_, _, state)| *state)
 }
 
 #[cfg(test)]

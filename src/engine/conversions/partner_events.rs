@@ -120,8 +120,7 @@ async fn record(engine: &MatchingEngine, partner: &str, key: &[u8], event: &Part
             Ok(AcceptedReport::New(new.receipt))
         }
         Err(CommitError::Erased) => {
-            let gone = ApiError::unknown_uuid("leadUuid", "Lead", new.receipt.lead_uuid);
-            Err(ReportRefused::Fault(gone))
+            Err(ReportRefused::Fault(ApiError::unknown_uuid("leadUuid", "Lead", new.receipt.lead_uuid)))
         }
         // The same report arrived concurrently on another connection.
         Err(CommitError::Guard { found, .. }) => read(engine, key, &found)?.answer_to(event),
@@ -139,8 +138,7 @@ async fn revoke(engine: &MatchingEngine, key: &[u8]) -> ReportResult {
     let product_type = earlier.receipt.product_type.or(posting.as_ref().map(|posting| posting.product_type));
     let institution = earlier.institution(engine);
     let commit = writing::revoked_report(key, &earlier, &revoked, (product_type, institution));
-    let commit = Posting::remove(commit, earlier.receipt.uuid);
-    match engine.commit(commit).await {
+    match engine.commit(Posting::remove(commit, earlier.receipt.uuid)).await {
         Ok(()) => {
             posting.iter().for_each(|posting| engine.limiter.take_back(posting));
             Ok(AcceptedReport::New(revoked.receipt))
@@ -250,8 +248,7 @@ fn stored(engine: &MatchingEngine, key: &[u8]) -> Result<Option<ReportRecord>, R
 }
 
 fn read(engine: &MatchingEngine, key: &[u8], bytes: &[u8]) -> Result<ReportRecord, ReportRefused> {
-    let report = engine.records.store.decode_json(Tree::PartnerEvents, key, bytes);
-    report.map_err(|_| ReportRefused::Unavailable)
+    engine.records.store.decode_json(Tree::PartnerEvents, key, bytes).map_err(|_| ReportRefused::Unavailable)
 }
 
 impl ReportRefused {

@@ -74,8 +74,7 @@ impl ClickedPreview {
 
 /// Clicks on a partner's previews of a product type over the last `days` days, including today.
 pub fn preview_clicks(store: &Store, partner: &str, product_type: ProductType, days: u32) -> u64 {
-    let now_ms = store.now_ms();
-    let start = day_of(now_ms).saturating_sub(days.saturating_sub(1)).to_be_bytes();
+    let start = day_of(store.now_ms()).saturating_sub(days.saturating_sub(1)).to_be_bytes();
     let of_seat = of_seat(partner, product_type);
     let found = store.scan_from(Tree::PreviewClicks, start, []).filter_map(Result::ok);
     let of_it = found.filter(|(key, _)| key.get(4..).is_some_and(|rest| rest.starts_with(&of_seat)));

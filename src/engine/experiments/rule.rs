@@ -76,8 +76,7 @@ impl ExperimentRule {
     /// Whether the rule covers leads of a company with these tags.
     pub fn holds_for(&self, company: Uuid, tags: Option<&ClientTags>) -> bool {
         let has = |(key, wanted): (&String, &Vec<String>)| {
-            let values = tags.and_then(|tags| tags.0.get(key));
-            values.into_iter().flatten().any(|value| wanted.contains(value))
+            tags.and_then(|tags| tags.0.get(key)).into_iter().flatten().any(|value| wanted.contains(value))
         };
         (self.companies.is_empty() || self.companies.contains_key(&company)) && self.tags.iter().all(has)
     }

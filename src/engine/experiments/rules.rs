@@ -106,8 +106,7 @@ impl ExperimentRules {
     /// Files that name a company without a token, a sentence each: no lead will be drawn for it.
     pub fn without_token(&self, holders: &BTreeSet<String>) -> Vec<String> {
         let named = self.0.iter().flat_map(|rule| rule.companies.values().map(move |name| (rule, name)));
-        let strange = named.filter(|(_, company)| !holders.contains(*company));
-        let told = strange.map(|(rule, company)| {
+        let told = named.filter(|(_, company)| !holders.contains(*company)).map(|(rule, company)| {
             format!("{}: `companies` names `{company}`, which has no token", rule.file.display())
         });
         told.collect()

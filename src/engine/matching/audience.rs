@@ -52,8 +52,7 @@ impl Audience {
 
     /// Takes the waiters whose condition holds.
     pub fn served(&mut self, has_come: impl Fn(Until) -> bool) -> Vec<oneshot::Sender<TableSnapshot>> {
-        let come = self.waiters.extract_if(.., |(until, _)| has_come(*until));
-        come.map(|(_, waiter)| waiter).collect()
+        self.waiters.extract_if(.., |(until, _)| has_come(*until)).map(|(_, waiter)| waiter).collect()
     }
 
     /// Whether no viewer will return: all of them saw the table complete.

@@ -185,8 +185,7 @@ fn count(
     let spans = unknown.iter().map(|found| &found.capped.span);
     let mut counted = engine.limiter.counted(&engine.records, spans)?;
     for found in &mut unknown {
-        let asked = counted.of(&found.capped);
-        found.record.end(alive, asked);
+        found.record.end(alive, counted.of(&found.capped));
     }
     Ok(())
 }
@@ -227,8 +226,7 @@ async fn sweep(engine: &Arc<MatchingEngine>) {
             let record = store.decode_json::<CapGrants>(Tree::Caps, key, bytes);
             record.is_ok_and(|record| record.until < before)
         };
-        let records = store.scan(Tree::Caps, []).filter_map(Result::ok);
-        records.filter(is_old).map(|(key, _)| key).collect()
+        store.scan(Tree::Caps, []).filter_map(Result::ok).filter(is_old).map(|(key, _)| key).collect()
     };
     let old = spawn_blocking(old).await.unwrap_or_default();
     let commit = old.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Caps, key));

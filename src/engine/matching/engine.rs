@@ -268,8 +268,7 @@ impl LiveTables {
 
     /// The actor of a table; `Some(None)` when the table is live but not visible to the viewer.
     pub fn get(&self, table: Uuid, viewer: Viewer) -> Option<Option<Addr<RateTableActor>>> {
-        let tables = self.0.read();
-        tables.get(&table).map(|live| viewer.sees(live.company, live.test).then(|| live.actor.clone()))
+        self.0.read().get(&table).map(|live| viewer.sees(live.company, live.test).then(|| live.actor.clone()))
     }
 
     /// Whether a table has an actor.
@@ -285,8 +284,7 @@ impl LiveTables {
     /// The actors of these leads' tables.
     pub fn of_leads(&self, leads: &BTreeSet<Uuid>) -> Vec<Addr<RateTableActor>> {
         let tables = self.0.read();
-        let theirs = tables.values().filter(|live| leads.contains(&live.lead));
-        theirs.map(|live| live.actor.clone()).collect()
+        tables.values().filter(|live| leads.contains(&live.lead)).map(|live| live.actor.clone()).collect()
     }
 
     /// Every actor.

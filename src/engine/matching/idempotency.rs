@@ -52,8 +52,7 @@ impl IdempotencyKey {
 
     /// Adds the key and its `table` to a submit's commit, guarded against earlier use.
     pub(super) fn remember(&self, store: &Store, commit: Commit, table: Uuid) -> Commit {
-        let now = store.now_ms().to_be_bytes();
-        let record = [&now[..], &self.kept_body(store), table.as_bytes()].concat();
+        let record = [&store.now_ms().to_be_bytes()[..], &self.kept_body(store), table.as_bytes()].concat();
         let key = self.kept_key(store);
         commit.unless_recent(Tree::Repeats, key, forgotten_before(store)).put(Tree::Repeats, key, record)
     }

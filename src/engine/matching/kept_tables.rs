@@ -80,10 +80,8 @@ impl KeptTables {
 
     /// A cached table that the viewer may see.
     pub fn get(&self, viewer: Viewer, table: Uuid) -> Option<TableSnapshot> {
-        let kept = self.tables.as_ref()?.get(&table)?;
-        if !viewer.sees(kept.shown.company, kept.shown.test) {
-            return None;
-        }
+        let kept = self.tables.as_ref()?.get(&table);
+        let kept = kept.filter(|kept| viewer.sees(kept.shown.company, kept.shown.test))?;
         self.kept.increment(1);
         Some(kept.shown.clone())
     }
@@ -145,8 +143,7 @@ impl KeptTables {
 
 impl CachedTable {
     fn find(&self, wanted: RenditionKey) -> Option<Bytes> {
-        let found = self.renditions.iter().find(|(rendition, _)| *rendition == wanted);
-        found.map(|(_, bytes)| bytes.clone())
+        self.renditions.iter().find(|(rendition, _)| *rendition == wanted).map(|(_, bytes)| bytes.clone())
     }
 }
 

@@ -193,8 +193,7 @@ impl Matchmaker {
         let mut turn = turn.map_err(|failure| LeadRefusal::by(&earlier, failure))?;
         while turn.tries().await {
             let Some((earlier, grown)) = self.merged(growth)? else { return Ok(None) };
-            let commit = contacts::grown(&self.engine.records.store, (&earlier, &grown));
-            match self.engine.commit(commit).await {
+            match self.engine.commit(contacts::grown(&self.engine.records.store, (&earlier, &grown))).await {
                 Ok(()) => {
                     counter!(CONSENTS_CUT).increment(consents::cut(&earlier, &grown) as u64);
                     return Ok(Some(grown));
@@ -335,8 +334,7 @@ impl Matchmaker {
         let configuration = self.engine.configuration();
         let facts = record.as_ref().map(|record| reading::facts(record, Utc::now()));
         let mut fitting = facts.map_or_else(Vec::new, |facts| configuration.book.fitting(&facts));
-        let seats = stored.seats().iter();
-        let fits = seats.map(|seat| {
+        let fits = stored.seats().iter().map(|seat| {
             let same = |fit: &Fit| fit.seat.is_of(&seat.key, seat.product_type);
             fitting.iter().position(same).map(|position| fitting.swap_remove(position))
         });

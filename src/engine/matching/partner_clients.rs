@@ -192,8 +192,7 @@ impl PartnerClient {
         seen: impl FnMut(&PartnerExchange, &CallReply),
     ) -> Result<Option<FinalReply>, String> {
         let calls = Conversation { client: self, source, question, trace: None, deadline, reader: None };
-        let conversed = calls.come_to_an_end(None, Calls::default(), seen).await;
-        conversed.map_err(|trouble| trouble.to_string())
+        calls.come_to_an_end(None, Calls::default(), seen).await.map_err(|trouble| trouble.to_string())
     }
 
     /// Posts a lead whose offers were shown, resuming at `exchange`; returns whether the partner accepts it.
@@ -305,8 +304,7 @@ impl PartnerClient {
             token.map_err(AskError::Answer)
         };
         let cache = &self.wired.tokens[usize::from(test)];
-        let fetched = tokio::time::timeout_at(deadline, cache.get(fetch)).await;
-        fetched.unwrap_or(Err(AskError::TimedOut)).map(Some)
+        tokio::time::timeout_at(deadline, cache.get(fetch)).await.unwrap_or(Err(AskError::TimedOut)).map(Some)
     }
 
     pub(super) async fn send(
@@ -319,8 +317,7 @@ impl PartnerClient {
         let HttpRequest { method, url, headers, body, .. } = request;
         // Repeating a safe request does no harm (RFC 9110, 9.2.2).
         let idempotent = !once && (self.wired.rules.idempotent == Some(true) || method.is_idempotent());
-        let call = Call { method, url, headers, body, idempotent };
-        self.wired.endpoint.call_heard(call, deadline, late).await
+        self.wired.endpoint.call_heard(Call { method, url, headers, body, idempotent }, deadline, late).await
     }
 }
 

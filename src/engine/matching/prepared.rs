@@ -50,8 +50,7 @@ impl PreparedRequests {
             if let Poll::Ready(done) = poll_fn(look).await {
                 return (done, Self { question, requests });
             }
-            let made = catch_unwind(AssertUnwindSafe(|| Rendered::of(seat, &question)));
-            requests.push(made.ok().flatten());
+            requests.push(catch_unwind(AssertUnwindSafe(|| Rendered::of(seat, &question))).ok().flatten());
         }
         (under_way.await, Self { question, requests })
     }

@@ -79,8 +79,7 @@ fn write(engine: &MatchingEngine, offers: &[(&Seat, &CatalogOffer, Quote)], made
         let uuid = ids.preview(&seat.identity.key, seat.product_type, &offer.name);
         let until = preview_end::told(ids, uuid, offer.text.stands_until(quote, made_at));
         let url = engine.base_url.absolute(format_args!("/click/{uuid}?{UNTIL}={until}"));
-        let place = OfferPlace { uuid, url: &url, rank: nth + 1, made_at };
-        write_offer(&mut out, &offer.text, quote, place);
+        write_offer(&mut out, &offer.text, quote, OfferPlace { uuid, url: &url, rank: nth + 1, made_at });
     }
     out.push(b']');
     absolute_in(out, &engine.base_url).into()

@@ -70,8 +70,7 @@ async fn keep_late(
         if let Ok(_turn) = engine.turn(Tree::Transcripts, id.as_bytes()).await
             && transcripts::count(&engine.records.store, table_uuid, position) < KEPT_MAX
         {
-            let settings = setup.rules.transcripts;
-            let mut recorder = engine.transcripts.record(lead, place, source, settings);
+            let mut recorder = engine.transcripts.record(lead, place, source, setup.rules.transcripts);
             recorder.heard(CallInitiator::PartnerLate, None, &called.headers, &called.body);
             recorder.write().await;
         }

@@ -92,8 +92,7 @@ pub async fn recover_for_ever(matchmaker: &Matchmaker) {
 impl OrphanedTables {
     fn of_ranks_below(&self, ranks: usize, matchmaker: &Matchmaker) -> Vec<OpenTable> {
         let me = matchmaker.engine().records.store.node();
-        let tables = self.left_behind.iter().copied();
-        tables.filter(|table| table.rank(me, &self.alive) < ranks).collect()
+        self.left_behind.iter().copied().filter(|table| table.rank(me, &self.alive) < ranks).collect()
     }
 }
 

@@ -58,8 +58,7 @@ pub async fn poll(
 ) -> Found<Option<Polled>> {
     let end = Instant::now() + longest;
     loop {
-        let left = end.saturating_duration_since(Instant::now());
-        match look(engine, viewer, table, held, left).await? {
+        match look(engine, viewer, table, held, end.saturating_duration_since(Instant::now())).await? {
             Some(Polled::Unchanged(unchanged)) if unchanged.pending && Instant::now() < end => {
                 sleep_until(end.min(Instant::now() + LOOK_AGAIN)).await;
             }
@@ -74,8 +73,7 @@ pub async fn completed(engine: &MatchingEngine, viewer: Viewer, table: Uuid) -> 
     while let Some(held) = shown.as_ref().filter(|shown| shown.pending) {
         let left = held.deadline - engine.records.store.now_ms();
         let longest = Duration::from_millis(u64::try_from(left).unwrap_or(0)) + TAKEN_OVER_WITHIN;
-        let version = held.version;
-        match poll(engine, viewer, table, &[version], longest).await? {
+        match poll(engine, viewer, table, &[held.version], longest).await? {
             Some(Polled::Shown(newer)) => shown = Some(newer),
             Some(Polled::Unchanged(unchanged)) if unchanged.pending => break,
             Some(Polled::Unchanged(_)) => return rate_table(engine, viewer, table).await,
@@ -134,8 +132,7 @@ async fn unchanged(actor: &Addr<RateTableActor>, held: &[u32], longest: Duration
     if !unchanged.pending || longest.is_zero() {
         return Some(unchanged);
     }
-    let change = actor.send(AwaitTable(Until::After(unchanged.version)));
-    match tokio::time::timeout(longest, change).await {
+    match tokio::time::timeout(longest, actor.send(AwaitTable(Until::After(unchanged.version)))).await {
         Ok(_) => None,
         Err(_) => look().await,
     }

@@ -85,8 +85,7 @@ impl Trigger {
     pub fn of(lead: &Lead, partner: &str) -> Option<Self> {
         let tags = lead.client_tags.as_ref()?;
         let values = || tags.pairs().filter(|(key, _)| *key == TAG).map(|(_, value)| value);
-        let own = values().filter_map(|value| value.split_once('=')).find(|(key, _)| *key == partner);
-        match own {
+        match values().filter_map(|value| value.split_once('=')).find(|(key, _)| *key == partner) {
             Some((_, outcome)) => Self::named(outcome),
             None => values().filter(|value| !value.contains('=')).find_map(Self::named),
         }

@@ -107,8 +107,7 @@ impl ClickCounts {
     pub fn sum(&self, whose: ClickOwner, rules: &RankingSettings, now: i64) -> Conversions {
         let mut sums: BTreeMap<u32, ObservedClicks> = BTreeMap::new();
         let today = day_of(now);
-        let days = self.days.range(..=today).filter(|(day, _)| counts(**day, today, rules));
-        for (day, of_day) in days {
+        for (day, of_day) in self.days.range(..=today).filter(|(day, _)| counts(**day, today, rules)) {
             let weight = weight(*day, today, rules);
             for cohort in of_day.get(&whose).into_iter().flatten() {
                 let sum = sums.entry(cohort.at).or_default();

@@ -128,7 +128,6 @@ impl Rankings {
 
     fn learn_changed(&self) -> Result<(), CommitError> {
         let changed = self.with_counts(ClickCounts::take_changed)?;
-        let learnt = self.snapshot().map_or_else(HashMap::new, |snapshot| snapshot.learnt.clone());
-        self.learn(&changed, learnt)
+        self.learn(&changed, self.snapshot().map_or_else(HashMap::new, |snapshot| snapshot.learnt.clone()))
     }
 }

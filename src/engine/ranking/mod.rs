@@ -78,8 +78,7 @@ impl Rankings {
 
     /// The ranking of a company's table: the `named` one, or else the one in the settings, if any.
     pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<RankedBy>> {
-        let snapshot = self.snapshot()?;
-        snapshot.ranked_by(ClickOwner { company, test }, named).map(Arc::new)
+        self.snapshot()?.ranked_by(ClickOwner { company, test }, named).map(Arc::new)
     }
 
     fn snapshot(&self) -> Option<Arc<RankingSnapshot>> {
@@ -91,8 +90,7 @@ impl Rankings {
     }
 
     fn learn_again(&self) -> Result<(), CommitError> {
-        let rules = self.rules();
-        if !rules.is_on() {
+        if !self.rules().is_on() {
             self.show(None);
             return Ok(());
         }

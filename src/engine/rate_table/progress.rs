@@ -96,8 +96,7 @@ impl TableProgress {
     /// [`IllegalTransition`], with nothing changed: an ended seat stays ended, whatever arrives late.
     pub fn apply(&mut self, event: SeatEvent) -> Result<(), IllegalTransition> {
         let (SeatEvent::Released { seat } | SeatEvent::Ended { seat, .. }) = event;
-        let unknown = IllegalTransition { standing: None, event };
-        let place = self.seats.get_mut(seat).ok_or(unknown)?;
+        let place = self.seats.get_mut(seat).ok_or(IllegalTransition { standing: None, event })?;
         place.standing = match (place.standing, event) {
             (SeatPhase::Held, SeatEvent::Released { .. }) => SeatPhase::Asked,
             (SeatPhase::Held | SeatPhase::Asked, SeatEvent::Ended { offers, .. }) => {

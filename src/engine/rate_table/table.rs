@@ -128,8 +128,7 @@ impl Table {
             other.quote.score > offer.quote.score
                 || (other.quote.score == offer.quote.score && other.number < offer.number)
         };
-        let position = array.partition_point(before);
-        array.insert(position, offer);
+        array.insert(array.partition_point(before), offer);
     }
 
     /// The table's head.
@@ -178,8 +177,7 @@ impl Table {
 
     /// Every shown offer with its seat.
     pub fn shown(&self) -> impl Iterator<Item = (&Arc<SeatTemplate>, &Quote)> {
-        let offers = self.arrays.iter().flatten();
-        offers.map(|offer| (&self.seats[usize::from(offer.seat)], &offer.quote))
+        self.arrays.iter().flatten().map(|offer| (&self.seats[usize::from(offer.seat)], &offer.quote))
     }
 
     /// The shown offers by array, in the order of the specification and of rank.

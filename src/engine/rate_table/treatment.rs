@@ -82,10 +82,8 @@ impl Treatment {
 
     /// The changes in words.
     pub fn about(&self) -> String {
-        if self.changes.is_empty() {
-            return "nothing is different".to_owned();
-        }
-        self.changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        let changes: Vec<_> = self.changes.iter().map(ToString::to_string).collect();
+        if changes.is_empty() { "nothing is different".to_owned() } else { changes.join("; ") }
     }
 }
 

@@ -16,8 +16,7 @@ pub fn kept(earlier: &LeadRecord, grown: LeadRecord, most: usize) -> LeadRecord 
         return grown;
     }
     let mut earlier_consents = stated(earlier);
-    let over = earlier_consents.len().saturating_sub(most.max(1));
-    earlier_consents.drain(1..1 + over);
+    earlier_consents.drain(1..1 + earlier_consents.len().saturating_sub(most.max(1)));
     LeadRecord { consents_stated_at: Some(grown.updated_at), earlier_consents, ..grown }
 }
 

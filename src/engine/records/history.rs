@@ -23,8 +23,7 @@ pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Found<Vec<LeadActio
                 let seat = &folded.seats()[usize::from(answer.seat)];
                 let at = Timestamp::at(answer.at);
                 // A seat decides once per table, so table and seat identify the action.
-                let identity = format!("lead action {table} {}", answer.seat);
-                let uuid = Uuid::new_v8(Fingerprint::of(&identity).0);
+                let uuid = Uuid::new_v8(Fingerprint::of(&format!("lead action {table} {}", answer.seat)).0);
                 let action_type = match decision {
                     Decision::Approved => LeadActionType::ApiApproved,
                     Decision::Listed => LeadActionType::ApiListing,

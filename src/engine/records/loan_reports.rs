@@ -104,8 +104,7 @@ impl LoanReports {
 
     fn is_old(&self, uuid: Uuid, time: Duration) -> bool {
         let made_ms = u64::try_from(uuid.as_u128() >> 80).unwrap_or(0);
-        let age_ms = self.store.now_ms().cast_unsigned().saturating_sub(made_ms);
-        u128::from(age_ms) > time.as_millis()
+        u128::from(self.store.now_ms().cast_unsigned().saturating_sub(made_ms)) > time.as_millis()
     }
 }
 

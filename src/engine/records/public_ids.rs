@@ -48,8 +48,7 @@ impl PublicIds {
     /// Uses the key that came with an import, or else the store's own.
     pub fn of(store: &Store) -> Self {
         let kept = store.get(Tree::Meta, KEPT_AS).ok().flatten();
-        let kept = kept.and_then(|kept| kept.try_into().ok());
-        Self::under(kept.unwrap_or_else(|| Self::derived(store)))
+        Self::under(kept.and_then(|kept| kept.try_into().ok()).unwrap_or_else(|| Self::derived(store)))
     }
 
     /// Derives all keys from one, so that addresses still work after an export and import.

@@ -58,8 +58,7 @@ pub fn table_with(records: &Records, table: Uuid, mut tell: impl FnMut(SeatAnswe
 /// The table and offer number behind an offer's UUID. Does not check that the table shows the offer.
 pub fn offer(Records { store, templates }: &Records, offer: Uuid) -> Found<Option<(Uuid, u16)>> {
     let Some((begins, number)) = templates.ids.read_offer(offer) else { return Ok(None) };
-    let whole_bytes = &begins.as_bytes()[..14];
-    for record in store.scan(Tree::RateTables, whole_bytes) {
+    for record in store.scan(Tree::RateTables, &begins.as_bytes()[..14]) {
         let (key, _) = record.map_err(broken)?;
         let table = Uuid::from_slice(&key).map_err(broken)?;
         // Only the UUID that we give out counts: another spelling would make two of one offer.
@@ -72,8 +71,7 @@ pub fn offer(Records { store, templates }: &Records, offer: Uuid) -> Found<Optio
 
 /// The table with this UUID, or that of the offer with it and its number. Does not check that it is shown.
 pub fn named(records: &Records, uuid: Uuid) -> Found<Option<(Table, Option<u16>)>> {
-    let offer = offer(records, uuid)?;
-    let (uuid, number) = offer.map_or((uuid, None), |(table, number)| (table, Some(number)));
+    let (uuid, number) = offer(records, uuid)?.map_or((uuid, None), |(table, number)| (table, Some(number)));
     Ok(table(records, uuid)?.map(|table| (table, number)))
 }
 
@@ -156,8 +154,7 @@ pub fn held(store: &Store, lead: Uuid) -> Found<LeadState> {
     match store.read_json(Tree::Leads, lead) {
         Ok(Some(record)) => Ok(LeadState::Whole(record)),
         Ok(None) | Err(ReadError::Broken(_)) => {
-            let has_key = store.has_key(lead).map_err(broken)?;
-            Ok(if has_key { LeadState::Damaged } else { LeadState::Nothing })
+            Ok(if store.has_key(lead).map_err(broken)? { LeadState::Damaged } else { LeadState::Nothing })
         }
         Err(failure @ ReadError::Disk(_)) => Err(broken(failure)),
     }
@@ -208,8 +205,7 @@ pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Found<Vec<Sea
 pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Found<AnswerRecord>> {
     store.scan(Tree::Answers, table.as_bytes()).map(|record| {
         let (key, bytes) = record.map_err(broken)?;
-        let record = store.decode::<AnswerRecord>(Tree::Answers, &key, &bytes).map_err(broken)?;
-        Ok(record.told_to_offers())
+        Ok(store.decode::<AnswerRecord>(Tree::Answers, &key, &bytes).map_err(broken)?.told_to_offers())
     })
 }
 
@@ -270,8 +266,7 @@ fn of_table(
             let seat = head.seats.get(place).ok_or(RecordUnavailable)?;
             let seat = records.templates.seat(*seat).map_err(|_| RecordUnavailable)?;
             let released_at = asks.and_then(|asks| asks.released_at(place)).unwrap_or(head.created_at);
-            let began = released_at - head.created_at;
-            let after = asked.map_or(began, |ask| i64::from(ask.after_ms));
+            let after = asked.map_or(released_at - head.created_at, |ask| i64::from(ask.after_ms));
             let elapsed = answer.at - head.created_at - after;
             let millis = |time: i64| u64::try_from(time).unwrap_or(0);
             tell(AnswerContext {

@@ -49,8 +49,7 @@ impl Templates {
 
         // Templates of earlier books are read back on demand.
         let offers = book.seats().iter().flat_map(|seat| &seat.offers).map(|offer| &offer.text);
-        let offers = offers.map(|text| (text.fingerprint, Arc::new(text.clone()))).collect();
-        *self.offers.write() = offers;
+        *self.offers.write() = offers.map(|text| (text.fingerprint, Arc::new(text.clone()))).collect();
         Ok(())
     }
 

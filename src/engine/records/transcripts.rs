@@ -80,8 +80,7 @@ fn is_old(store: &Store, table: Uuid, kept: Duration) -> bool {
 
 /// Tables made before this time have no transcripts left.
 fn begin_ms(store: &Store, kept: Duration) -> u64 {
-    let kept_ms = u64::try_from(kept.as_millis()).unwrap_or(u64::MAX);
-    store.now_ms().cast_unsigned().saturating_sub(kept_ms)
+    store.now_ms().cast_unsigned().saturating_sub(u64::try_from(kept.as_millis()).unwrap_or(u64::MAX))
 }
 
 fn place(key: &[u8]) -> Option<(u16, i64)> {

@@ -139,8 +139,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
         }
     };
     if !write.record.answers.is_empty() {
-        let key = key_in(head.uuid, write.sequence);
-        commit = commit.put(Tree::Answers, key, codec::encode(&write.record));
+        commit = commit.put(Tree::Answers, key_in(head.uuid, write.sequence), codec::encode(&write.record));
     }
     happened.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
     commit = with_all(commit, Tree::LeadEvents, head.company, &happened);
@@ -156,8 +155,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
 
 /// Whether a write with an unknown result is on the disk. One without answers may simply be repeated.
 pub fn is_written(store: &Store, table: Uuid, write: &TableWrite) -> Result<bool, ReadError> {
-    let answers = !write.record.answers.is_empty();
-    Ok(answers && store.get(Tree::Answers, key_in(table, write.sequence))?.is_some())
+    Ok(!write.record.answers.is_empty() && store.get(Tree::Answers, key_in(table, write.sequence))?.is_some())
 }
 
 /// Adds the payouts for sales at the partners' bids, and their counts towards the budgets.
@@ -166,8 +164,7 @@ fn with_sales(commit: Commit, table: &Table, sales: &[Sale]) -> Commit {
     sales.iter().filter(|_| !head.test).fold(commit, |commit, sale| {
         let seat = &table.seats()[usize::from(sale.seat)];
         let posting = Posting::of_sale(seat, sale);
-        let at = Timestamp::at(sale.at);
-        let payout = payout(ids::timed(), (head.lead, seat), at, posting.cents);
+        let payout = payout(ids::timed(), (head.lead, seat), Timestamp::at(sale.at), posting.cents);
         with_payout(posting.write(commit, payout.uuid), head.company, payout)
     })
 }
@@ -224,8 +221,7 @@ pub fn later(
     let about = LeadReference { lead: head.lead, created_at: lead_created_at, test: head.test };
     let seat = &table.seats()[usize::from(seat)];
     let happened = event.map(|(event_type, at)| at_seat(seat, about.happening(event_type, at)));
-    let commit = with_all(commit, Tree::LeadEvents, head.company, happened.as_slice());
-    with_sales(commit, table, sale.as_slice())
+    with_sales(with_all(commit, Tree::LeadEvents, head.company, happened.as_slice()), table, sale.as_slice())
 }
 
 /// An event at a seat's institution.

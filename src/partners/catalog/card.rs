@@ -94,8 +94,7 @@ impl CatalogCard {
 /// Required fields belong to the partner).
 fn knows_person(facts: &Facts) -> bool {
     let person = facts.lead().personal_information.as_ref();
-    let income = facts.lead().financial_information.as_ref().and_then(|financial| financial.annual_income);
-    income.is_some()
+    facts.lead().financial_information.as_ref().and_then(|financial| financial.annual_income).is_some()
         && person.is_some_and(|person| {
             person.first_name.is_some()
                 && person.last_name.is_some()

@@ -115,11 +115,9 @@ impl CatalogOffer {
             said.remove("eligibility");
             Arc::new(said)
         });
-        let variants = variants(offer, product_type, figures, check).into_iter();
-        let offers = variants.map(|pricing| {
+        let offers = variants(offer, product_type, figures, check).into_iter().map(|pricing| {
             let rule = rule.clone().and(&pricing.rule()).and_all(known_to(offer, &pricing).as_slice());
-            let imprint = offer.imprint(pricing.term());
-            let priced = Self::for_all(offer, imprint, product_type, identity, pricing);
+            let priced = Self::for_all(offer, offer.imprint(pricing.term()), product_type, identity, pricing);
             Self { rule, said: said.clone(), ..priced }
         });
         offers.collect()

@@ -96,8 +96,7 @@ impl Savings {
             Some(AttributeValue::Number(dollars)) => Some(dollars),
             _ => None,
         };
-        let band = self.bands.iter().find(|band| band.fits(rating_bit(facts), deposit, None))?;
-        let rate = band.rate.1;
+        let rate = self.bands.iter().find(|band| band.fits(rating_bit(facts), deposit, None))?.rate.1;
         let annual_percent_yield = hundredths(finance::annual_percentage_yield(rate, self.compounding));
         let terms = SavingsTerms { rate: thousandths(rate), annual_percent_yield };
         Some((QuoteTerms::Savings(terms), STATIC_SUITABILITY, None))

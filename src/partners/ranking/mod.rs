@@ -161,8 +161,7 @@ impl Parts {
 
 /// The score of parts under weights: 0 or more, and monotonic in each part.
 pub fn score(parts: &Parts, weights: &Weights) -> f64 {
-    let raised = parts.each().into_iter().zip(weights.each()).map(|(part, weight)| part.powf(weight));
-    six_digits(raised.product())
+    six_digits(parts.each().into_iter().zip(weights.each()).map(|(part, weight)| part.powf(weight)).product())
 }
 
 /// Rounds to six significant digits, so that the displayed value is the sort key.

@@ -278,8 +278,7 @@ impl SeatStatistic {
     fn recall(&mut self, ask: EndedAsk) {
         self.keep(ask);
         if let Some(ending) = ask.live_ending() {
-            let elapsed = Duration::from_micros(u64::from(ask.elapsed_us));
-            self.history.recall(ending, elapsed);
+            self.history.recall(ending, Duration::from_micros(u64::from(ask.elapsed_us)));
         }
     }
 

@@ -165,8 +165,7 @@ impl Survival {
 
     /// The share of asks still pending at a time.
     pub fn pending(&self, at_us: u32) -> f64 {
-        let last = self.until(at_us).last();
-        last.map_or(1.0, |step| step.pending_before * step.stays)
+        self.until(at_us).last().map_or(1.0, |step| step.pending_before * step.stays)
     }
 
     /// Whether the observations reach a time.

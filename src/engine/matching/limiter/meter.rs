@@ -181,8 +181,7 @@ struct Periods(VecDeque<(i64, i64)>);
 impl Periods {
     /// Adds to a period and drops those more than `kept` behind the newest.
     fn add(&mut self, period: i64, amount: i64, kept: i64) {
-        let behind = self.0.iter().rev().take_while(|(other, _)| *other > period).count();
-        let place = self.0.len() - behind;
+        let place = self.0.len() - self.0.iter().rev().take_while(|(other, _)| *other > period).count();
         match place.checked_sub(1).and_then(|last| self.0.get_mut(last)) {
             Some((same, sum)) if *same == period => *sum += amount,
             _ => self.0.insert(place, (period, amount)),

@@ -122,8 +122,7 @@ impl Limiter {
         // The time is read under the lock, so no ask counts for a minute that has already ended.
         let round = LimiterRound { at: self.now(), test };
         let denied = seats.iter().zip(left_out).map(|(seat, by)| counts.denial(seat, round).or(*by));
-        let denied = denied.collect();
-        let verdicts = verdicts(seats, most, lead, denied);
+        let verdicts = verdicts(seats, most, lead, denied.collect());
         if !test {
             let asked = seats.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Asked);
             asked.for_each(|(seat, _)| counts.count(&seat.identity.key, seat.product_type, round.at, 1));
@@ -217,8 +216,7 @@ impl LimiterCounts {
     /// Adds asks from before a time that were not, or only partly, counted.
     fn add_older(&mut self, older: Self, before: i64) {
         for (partner, counted) in older.partners {
-            let own = self.partner(&partner);
-            for (meter, older) in own.meters.iter_mut().zip(counted.meters) {
+            for (meter, older) in self.partner(&partner).meters.iter_mut().zip(counted.meters) {
                 meter.add_older(older, before);
             }
         }

@@ -135,8 +135,7 @@ impl RateTableActor {
             }),
             is_paused: source.has_once().then(|| {
                 let (engine, seat) = (Arc::clone(&self.engine), Arc::clone(&fit.seat));
-                let is_paused = move || engine.limiter.is_paused(&seat);
-                Arc::new(is_paused) as IsPaused
+                Arc::new(move || engine.limiter.is_paused(&seat)) as IsPaused
             }),
             unreadable: None,
             afterwards: Some(LateAnswerRecorder { records, table: head.uuid, seat: position, is_event }),

@@ -70,8 +70,7 @@ impl RateTableActor {
         if !self.table.is_complete() {
             self.go_live(ctx);
         }
-        let shown = self.has_come(until).then(|| self.snapshot()).flatten();
-        let _ = acknowledged.send(Ok(shown));
+        let _ = acknowledged.send(Ok(self.has_come(until).then(|| self.snapshot()).flatten()));
         self.drive(ctx);
     }
 
@@ -128,8 +127,7 @@ impl RateTableActor {
     fn take_in_written(&mut self) {
         let sales = self.table.in_flight.as_ref().map(|write| write.sales.clone()).unwrap_or_default();
         for sale in sales.iter().filter(|_| !self.shown().head().test) {
-            let seat = &self.shown().seats()[usize::from(sale.seat)];
-            self.engine.limiter.book(&Posting::of_sale(seat, sale));
+            self.engine.limiter.book(&Posting::of_sale(&self.shown().seats()[usize::from(sale.seat)], sale));
         }
         self.table.handle(TableEvent::Written);
     }

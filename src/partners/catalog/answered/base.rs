@@ -81,8 +81,7 @@ pub(in crate::catalog) fn lacks(
         answered.keys().any(of_key)
     };
     let missing = |what: &str| {
-        let message = format!("must have {what}: no offer of the file supplies it");
-        ("answer.offer".to_owned(), message)
+        ("answer.offer".to_owned(), format!("must have {what}: no offer of the file supplies it"))
     };
     let mut lacks = Vec::new();
     let mut offer = said.clone();

@@ -135,8 +135,7 @@ impl AnsweredFigure {
         let (name, attribute) = name.split_once('.').map_or((name, None), |(row, name)| (row, Some(name)));
         let (name, row) = rows(product_type).find(|(known, _)| *known == name)?;
         let Some(attribute) = attribute else { return Some(Self { name, row, attribute: None }) };
-        let found = row.attributes().find(|(name, _)| *name == attribute)?;
-        Some(Self { name, row, attribute: Some(found) })
+        Some(Self { name, row, attribute: Some(row.attributes().find(|(name, _)| *name == attribute)?) })
     }
 
     /// Names of the figures of a product type, without attributes of objects.

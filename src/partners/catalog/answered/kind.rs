@@ -163,8 +163,7 @@ fn object(value: &Value, noun: &str, fields: ObjectFields) -> FitResult<toml::Va
                 format!("has the attribute `{name}`, which {noun} has not{hint}"),
             ));
         };
-        let read = kind.read(value).map_err(|unfit| unfit.within(&format!(".{known}")))?;
-        table.insert(known.to_owned(), read);
+        table.insert(known.to_owned(), kind.read(value).map_err(|unfit| unfit.within(&format!(".{known}")))?);
     }
     Ok(toml::Value::Table(table))
 }

@@ -83,10 +83,8 @@ impl MoneyRules {
     /// Returns the text if it is within the size limit.
     pub(super) fn bounded(&self, text: Template) -> Result<Template, Unfit> {
         let (bytes, most) = (text.json.len(), self.max_text_bytes);
-        if bytes <= most {
-            return Ok(text);
-        }
-        Err(format!("its text has {bytes} bytes, and `answer.max_text_bytes` is {most}").into())
+        let fault = || format!("its text has {bytes} bytes, and `answer.max_text_bytes` is {most}").into();
+        if bytes <= most { Ok(text) } else { Err(fault()) }
     }
 }
 
@@ -179,8 +177,7 @@ fn fees(terms: &LoanTerms, amount: f64) -> Spread {
 /// Relative deviation of a loan payment: fees inside the rate or added, for the requested or maximum amount.
 fn loan_payment_off(terms: &LoanTerms, amount: f64, months: u32) -> f64 {
     let Some(payment) = terms.monthly_payment else { return 0.0 };
-    let amounts = [amount, f64::from(terms.max_amount)];
-    let off = amounts.map(|amount| {
+    let off = [amount, f64::from(terms.max_amount)].map(|amount| {
         let paid_out = (amount - fees(terms, amount).max).max(0.0);
         let lowest = finance::monthly_payment(paid_out, terms.apr.min, months);
         let highest = finance::monthly_payment(amount, terms.apr.max, months);
@@ -207,8 +204,7 @@ fn off(found: Spread, span: Spread) -> f64 {
 fn state(facts: &Facts, of_property: bool) -> Option<State> {
     let lead = facts.lead();
     let property = lead.mortgage_information.as_ref().and_then(|mortgage| mortgage.property_state.as_deref());
-    let property = property.and_then(State::from_wire).filter(|_| of_property);
-    property.or_else(|| facts.state())
+    property.and_then(State::from_wire).filter(|_| of_property).or_else(|| facts.state())
 }
 
 fn shown((least, most): (f64, f64)) -> String {

@@ -6,7 +6,7 @@
 //! of the offer. Within an institution and a kind of loan:
 //!
 //! - A band is *in reach* if its offer is for the state, the purpose and the amount, regardless of the
-//!   person's standing. As everywhere, an attribute that is not given does not count against anyone.
+//!   person's standing. An attribute that is not given does not count against anyone.
 //! - It *fits* if the offer's conditions on income, rating, score, debt and debt to income hold as well.
 //!   Nobody is refused for being better than required: only the lower bound of an income range counts, only
 //!   the upper bound of a debt range, and a rating also satisfies conditions on each rating below it
@@ -23,8 +23,7 @@
 //! APR and terms are those of the fitting bands for the person's rating, or else for the next lower one.
 //!
 //! The estimate is monotonic: more income or a better rating never lowers a probability, more debt or another
-//! derogatory mark never raises it. The bands in reach depend on neither; every other factor rises with the
-//! former and falls with the latter.
+//! derogatory mark never raises it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -50,7 +49,6 @@ const DEBT_MONTHS: i32 = 60;
 /// How much a debt of at least a year's income lowers the probability.
 const DEBT_WEIGHT: f64 = 0.5;
 
-/// Factor per derogatory mark.
 const DEROGATORY: f64 = 0.8;
 
 /// Approval probabilities by kind of loan: for each institution, the likeliest first, and for the network.
@@ -71,11 +69,10 @@ pub fn estimate<'s>(
 ) -> ApprovalEstimate {
     let lead = lead_of(asked);
     let facts = Facts::new(&lead, now, CreditBands::Current);
-    let mut institutions: BTreeMap<Uuid, (&Seat, BTreeMap<ProductSubType, BandTally>)> = BTreeMap::new();
+    let mut institutions: BTreeMap<Uuid, (&Seat, BandTallies)> = BTreeMap::new();
     let lends = |seat: &&Seat| seat.product_type == ProductType::Loan && !seat.paused && !seat.second_look;
     for seat in seats.into_iter().filter(lends) {
-        let (_, tallies) =
-            institutions.entry(seat.identity.institution).or_insert_with(|| (seat, BTreeMap::new()));
+        let (_, tallies) = institutions.entry(seat.identity.institution).or_insert((seat, BTreeMap::new()));
         for offer in &seat.offers {
             if let Some(sub_type) = offer.sub_type {
                 tallies.entry(sub_type).or_default().count(offer, &facts);
@@ -88,25 +85,18 @@ pub fn estimate<'s>(
     let likeliest = |one: &FinancialInstitutionLoanReport| {
         one.probabilities.iter().map(|one| one.probability).fold(0.0, f64::max)
     };
-    institutions.sort_by(|one, other| {
-        likeliest(other).total_cmp(&likeliest(one)).then_with(|| one.name.cmp(&other.name))
-    });
+    institutions.sort_by(|one, two| likeliest(two).total_cmp(&likeliest(one)).then(one.name.cmp(&two.name)));
     ApprovalEstimate { network: network(&institutions), institutions }
 }
 
-/// The request as a lead that rules can be evaluated on.
 fn lead_of(asked: &LoanReportCreateData) -> Lead {
+    let (purpose, loan_amount) = (asked.loan_purpose, asked.loan_amount);
+    let provided_credit_rating = Some(asked.credit_rating);
     Lead {
         product_types: Some(vec![ProductType::Loan]),
         personal_information: Some(LeadPersonalInformation { state: asked.state, ..Default::default() }),
-        loan_information: Some(LeadLoanInformation {
-            purpose: asked.loan_purpose,
-            loan_amount: asked.loan_amount,
-        }),
-        credit_information: Some(LeadCreditInformation {
-            provided_credit_rating: Some(asked.credit_rating),
-            ..Default::default()
-        }),
+        loan_information: Some(LeadLoanInformation { purpose, loan_amount }),
+        credit_information: Some(LeadCreditInformation { provided_credit_rating, ..Default::default() }),
         financial_information: Some(LeadFinancialInformation {
             // A zero income would leave debt to income undefined and so in the person's favour.
             annual_income: Some(asked.annual_income.max(1)),
@@ -117,14 +107,13 @@ fn lead_of(asked: &LoanReportCreateData) -> Lead {
     }
 }
 
-/// The factor for debts and derogatory marks.
 fn weight(asked: &LoanReportCreateData) -> f64 {
     let debt = f64::from(asked.total_debt.unwrap_or(0)) / f64::from(asked.annual_income.max(1));
-    let marks = asked.count_of_derogatories.unwrap_or(0);
-    (1.0 - debt.min(1.0) * DEBT_WEIGHT) * DEROGATORY.powi(marks)
+    (1.0 - debt.min(1.0) * DEBT_WEIGHT) * DEROGATORY.powi(asked.count_of_derogatories.unwrap_or(0))
 }
 
-/// The bands of one institution and kind of loan.
+type BandTallies = BTreeMap<ProductSubType, BandTally>;
+
 #[derive(Debug, Clone, Copy, Default)]
 struct BandTally {
     in_reach: u32,
@@ -154,11 +143,8 @@ impl BandTally {
             self.in_reach += 1;
             if fits && of_band & ratings != 0 {
                 self.firmness += loan.likelihood();
-                self.widen(BandTerms {
-                    rating: (of_band & ratings).trailing_zeros(),
-                    apr,
-                    months: (months, months),
-                });
+                let rating = (of_band & ratings).trailing_zeros();
+                self.widen(BandTerms { rating, apr, months: (months, months) });
             }
         }
     }
@@ -176,12 +162,7 @@ impl BandTally {
     }
 }
 
-/// The report of an institution; `None` when no band fits.
-fn report(
-    seat: &Seat,
-    tallies: &BTreeMap<ProductSubType, BandTally>,
-    weight: f64,
-) -> Option<FinancialInstitutionLoanReport> {
+fn report(seat: &Seat, tallies: &BandTallies, weight: f64) -> Option<FinancialInstitutionLoanReport> {
     let probability = |(sub_type, tally): (&ProductSubType, &BandTally)| {
         let terms = tally.terms?;
         let probability = tally.firmness / f64::from(tally.in_reach) * weight;
@@ -217,7 +198,6 @@ fn network(institutions: &[FinancialInstitutionLoanReport]) -> Vec<LoanProbabili
     network.into_values().collect()
 }
 
-/// The standing that a rule is evaluated with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ApplicantStanding {
     /// The best possible standing.
@@ -226,7 +206,6 @@ enum ApplicantStanding {
     Own,
 }
 
-/// What improves a standing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Improvement {
     More,
@@ -234,7 +213,6 @@ enum Improvement {
     Rated,
 }
 
-/// The subjects that make up a person's standing.
 static STANDING: LazyLock<[(Subject, Improvement); 10]> = LazyLock::new(|| {
     [
         (Subject::of("financialInformation.annualIncome"), Improvement::More),
@@ -257,27 +235,22 @@ fn could_hold(rule: &EligibilityRule, facts: &Facts, standing: ApplicantStanding
 }
 
 fn could_be_met(condition: &EligibilityCondition, facts: &Facts, standing: ApplicantStanding) -> bool {
+    use Improvement::{Less, More, Rated};
     let Some(value) = facts.get(&condition.subject) else { return true };
-    let better =
-        STANDING.iter().find(|(subject, _)| *subject == condition.subject).map(|(_, better)| *better);
+    let better = STANDING.iter().find(|(known, _)| *known == condition.subject).map(|(_, better)| *better);
     match (better, &condition.test, value) {
         (None, test, value) => test.accepts(value),
         (Some(_), ..) if standing == ApplicantStanding::Ideal => true,
-        (Some(Improvement::More), ConditionTest::Range { min, .. }, AttributeValue::Number(number)) => {
-            *min <= number
-        }
-        (Some(Improvement::Less), ConditionTest::Range { max, .. }, AttributeValue::Number(number)) => {
-            number <= *max
-        }
-        (Some(Improvement::Rated), ConditionTest::Category(wanted), AttributeValue::Category(_)) => {
+        (Some(More), ConditionTest::Range { min, .. }, AttributeValue::Number(number)) => *min <= number,
+        (Some(Less), ConditionTest::Range { max, .. }, AttributeValue::Number(number)) => number <= *max,
+        (Some(Rated), ConditionTest::Category(wanted), AttributeValue::Category(_)) => {
             facts.rating().is_none_or(|rating| wanted & no_better_than(rating) != 0)
         }
         (Some(_), test, value) => test.accepts(value),
     }
 }
 
-/// A bit for the rating and each one below it. Compared ratings come first, in the order of quality; those
-/// that are not compared follow.
+/// A bit for the rating and each one below it; a rating that is not compared has only its own.
 fn no_better_than(rating: ProvidedCreditRating) -> u64 {
     const COMPARED: u64 = 1 << ProvidedCreditRating::Limited.ordinal();
     let own = 1 << rating.ordinal();

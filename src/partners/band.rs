@@ -1,6 +1,5 @@
 //! Bands: the rows of terms of an offer, each for a group of leads.
 
-/// A checked row of terms.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TermsBand {
     /// Credit ratings, one bit per ordinal.
@@ -22,9 +21,7 @@ pub(super) struct TermsBand {
 impl TermsBand {
     /// Whether the known attributes of the lead are within the band; unknown ones count as within.
     pub(super) fn fits(&self, rating: Option<u64>, amount: Option<f64>, loan_to_value: Option<f64>) -> bool {
-        let within = |value: Option<f64>, (min, max): (f64, f64)| {
-            value.is_none_or(|value| min <= value && value <= max)
-        };
+        let within = |x: Option<f64>, (min, max): (f64, f64)| x.is_none_or(|x| min <= x && x <= max);
         rating.is_none_or(|bit| self.ratings & bit != 0)
             && within(amount, self.amount)
             && within(loan_to_value, self.loan_to_value)

@@ -1,5 +1,4 @@
-//! URLs of partner files, and `{baseUrl}`, which stands for the address of the daemon. The placeholder is
-//! stored and filled in on display, so stored URLs stay valid when the daemon moves.
+//! URLs of partner files. `{baseUrl}` stands for the address of the daemon and is filled in on display.
 
 use hyper::http::uri::Authority;
 use memchr::memmem;
@@ -7,7 +6,6 @@ use memchr::memmem;
 /// Placeholder for the address of the API listener, at the start of a URL of a partner file.
 pub const BASE_URL: &str = "{baseUrl}";
 
-/// A URL with the placeholder in JSON.
 const IN_JSON: &[u8] = b"\"{baseUrl}/";
 
 /// URL prefix of the pages of sample partners.
@@ -24,10 +22,7 @@ pub const PICTURE: &str = ".svg";
 
 /// Resolves a URL of a partner file.
 pub fn absolute(url: &str, base_url: &str) -> String {
-    match url.strip_prefix(BASE_URL) {
-        Some(path) => format!("{base_url}{path}"),
-        None => url.to_owned(),
-    }
+    url.strip_prefix(BASE_URL).map_or_else(|| url.to_owned(), |path| format!("{base_url}{path}"))
 }
 
 /// Resolves every URL in JSON made from partner files.

@@ -1,8 +1,7 @@
-//! The book: every partner of the panel, compiled.
-//!
-//! A book is immutable; a rate table keeps the one that it started with.
+//! The book: every partner of the panel, compiled. A rate table keeps the one that it started with.
 
 use std::collections::BTreeMap;
+use std::iter::once;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,7 +27,6 @@ pub struct Book {
     rows: Vec<IndexRow>,
     /// Equal for books with the same content.
     pub fingerprint: Fingerprint,
-    /// The declared values, by partner.
     pub(super) said: BTreeMap<String, DeclaredValues>,
     /// Warnings: legal declarations that may be unintended.
     pub remarks: Vec<Fault>,
@@ -62,8 +60,7 @@ impl Book {
         whole(Self::inspect(directory))
     }
 
-    /// Like [`load`](Self::load), but returns all faults together with a book of the seats that passed, for
-    /// further checks.
+    /// Like [`load`](Self::load), but returns all faults together with a book of the seats that passed.
     pub fn inspect(directory: &Path) -> (Self, Vec<Fault>) {
         match files_in(directory) {
             Ok(files) => Self::of_files(files.into_iter().map(|file| (text_of(&file), file))),
@@ -77,12 +74,8 @@ impl Book {
     }
 
     /// Path and text of each partner file of a directory.
-    ///
-    /// # Errors
-    /// The first file that cannot be read.
     pub fn texts_in(directory: &Path) -> std::io::Result<Vec<(PathBuf, String)>> {
-        let files = files_in(directory)?.into_iter();
-        files.map(|file| text_of(&file).map(|text| (file, text))).collect()
+        files_in(directory)?.into_iter().map(|file| text_of(&file).map(|text| (file, text))).collect()
     }
 
     /// Parses partner files given as (file name, text).
@@ -99,22 +92,13 @@ impl Book {
         let mut said = BTreeMap::new();
         let mut by_uuid: BTreeMap<uuid::Uuid, PathBuf> = BTreeMap::new();
         for (text, file) in files {
-            let text = match text {
-                Ok(text) => text,
-                Err(error) => {
-                    let message = format!("cannot be read: {error}");
-                    unread.push(Fault::new(Some(file), "", message));
-                    continue;
-                }
+            let Ok(text) = text.map_err(|error| {
+                unread.push(Fault::new(Some(file.clone()), "", format!("cannot be read: {error}")));
+            }) else {
+                continue;
             };
             let key = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let source = match Source::parse(&file, &text) {
-                Ok(source) => source,
-                Err(fault) => {
-                    faults.push(fault);
-                    continue;
-                }
-            };
+            let Ok(source) = Source::parse(&file, &text).map_err(|one| faults.push(one)) else { continue };
             let declared = check::seats(&key, &source);
             faults.extend(declared.faults);
             remarks.extend(declared.remarks);
@@ -137,7 +121,7 @@ impl Book {
         let mut conjunctions = Vec::new();
         for (position, seat) in seats.iter().enumerate().filter(|(_, seat)| !seat.paused) {
             let offers = seat.offers.iter().enumerate().map(|(nth, offer)| (Some(nth), &offer.rule));
-            for (offer, rule) in std::iter::once((None, &seat.rule)).chain(offers) {
+            for (offer, rule) in once((None, &seat.rule)).chain(offers) {
                 for conditions in &rule.alternatives {
                     rows.push(IndexRow { seat: position, offer });
                     conjunctions.push(conditions.clone());
@@ -150,25 +134,20 @@ impl Book {
         Self { seats, index, rows, fingerprint, said: BTreeMap::new(), remarks: Vec::new() }
     }
 
-    /// The seats that fit a lead, with their fitting offers. Omits remote partners without a fitting offer,
-    /// since none of their answers could be shown.
+    /// The seats that fit a lead, with their fitting offers. Omits remote partners without a fitting offer.
     pub fn fitting(&self, facts: &Facts) -> Vec<Fit> {
         let mut fits: Vec<Fit> = Vec::new();
         let mut last = None;
         self.index.search(facts, |row| {
-            let IndexRow { seat, offer } = self.rows[row];
+            let IndexRow { seat: position, offer } = self.rows[row];
             // The alternatives of one rule are adjacent rows; only the first that holds counts.
-            if last.replace((seat, offer)) == Some((seat, offer)) {
+            if last.replace((position, offer)) == Some((position, offer)) {
                 return;
             }
             match (offer, fits.last_mut()) {
-                (Some(offer), Some(fit)) if fit.position == seat => fit.offers.push(offer),
+                (Some(offer), Some(fit)) if fit.position == position => fit.offers.push(offer),
                 (None, _) => {
-                    fits.push(Fit {
-                        position: seat,
-                        seat: Arc::clone(&self.seats[seat]),
-                        offers: Vec::new(),
-                    });
+                    fits.push(Fit { position, seat: Arc::clone(&self.seats[position]), offers: Vec::new() });
                 }
                 (Some(_), _) => debug_assert!(false, "an offer's rule includes its seat's"),
             }
@@ -177,14 +156,10 @@ impl Book {
         fits
     }
 
-    /// The first-look seats of a product type, with the offers that the lead could fit if it gave more
-    /// attributes. Walks the rules, since the index does not cover attributes that are not given.
+    /// The first-look seats of a product type, with the offers that the lead could fit with more attributes.
     pub fn could_fit(&self, facts: &Facts, product_type: ProductType) -> Vec<Fit> {
-        let seats = self
-            .seats
-            .iter()
-            .enumerate()
-            .filter(|(_, seat)| seat.product_type == product_type && !seat.paused && !seat.second_look);
+        let is_asked = |seat: &Seat| seat.product_type == product_type && !seat.paused && !seat.second_look;
+        let seats = self.seats.iter().enumerate().filter(|(_, seat)| is_asked(seat));
         let fits = seats.map(|(position, seat)| {
             let could = |offer: &usize| seat.offers[*offer].rule.could_hold(facts);
             Fit { position, seat: Arc::clone(seat), offers: (0..seat.offers.len()).filter(could).collect() }
@@ -221,13 +196,10 @@ impl Book {
 
     /// The templates of all seats and offers.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
-        self.seats
-            .iter()
-            .flat_map(|seat| std::iter::once(&seat.text).chain(seat.offers.iter().map(|offer| &offer.text)))
+        self.seats.iter().flat_map(|seat| once(&seat.text).chain(seat.offers.iter().map(|offer| &offer.text)))
     }
 }
 
-/// The book if it has no faults.
 fn whole((book, faults): (Book, Vec<Fault>)) -> Result<Book, Vec<Fault>> {
     if faults.is_empty() { Ok(book) } else { Err(faults) }
 }

@@ -309,10 +309,8 @@ pub enum FailureKind {
 /// A wait of more than 0 s and at most one hour.
 pub(super) fn wait(HumanDuration(time): HumanDuration) -> Result<Duration, ValueFaults> {
     const LONGEST: Duration = Duration::from_secs(3600);
-    let is_some = !time.is_zero() && time <= LONGEST;
-    is_some
-        .then_some(time)
-        .ok_or_else(|| vec![format!("must be more than 0s and at most {LONGEST:?}, got {time:?}")])
+    let fault = || vec![format!("must be more than 0s and at most {LONGEST:?}, got {time:?}")];
+    (!time.is_zero() && time <= LONGEST).then_some(time).ok_or_else(fault)
 }
 
 /// An offer's validity in milliseconds.
@@ -328,10 +326,8 @@ fn instant(text: String) -> Result<Timestamp, ValueFaults> {
 
 fn weight(weight: f64) -> Result<f64, ValueFaults> {
     const MOST: f64 = 1e6;
-    let is_within = weight > 0.0 && weight <= MOST;
-    is_within
-        .then_some(weight)
-        .ok_or_else(|| vec![format!("must be above 0 and at most {MOST}, got {weight}")])
+    let fault = || vec![format!("must be above 0 and at most {MOST}, got {weight}")];
+    (weight > 0.0 && weight <= MOST).then_some(weight).ok_or_else(fault)
 }
 
 /// `incentive_details`: an incentive for opening an account.
@@ -423,20 +419,14 @@ pub enum FigureRange {
 impl Offer {
     /// The properties of the offer that its template stores.
     pub fn imprint(&self, term: Option<i32>) -> Imprint {
-        Imprint {
-            name: self.name_with(term),
-            landing_url: self.landing_url.clone(),
-            payout: self.payout,
-            valid_for_ms: self.valid_for,
-        }
+        let (name, landing_url) = (self.name_with(term), self.landing_url.clone());
+        Imprint { name, landing_url, payout: self.payout, valid_for_ms: self.valid_for }
     }
 
     /// Its key, or `key/term` for an offer with several terms.
     pub fn name_with(&self, term: Option<i32>) -> String {
-        match term {
-            Some(term) if self.terms.len() > 1 => format!("{}/{term}", self.key),
-            _ => self.key.clone(),
-        }
+        let term = term.filter(|_| self.terms.len() > 1);
+        term.map_or_else(|| self.key.clone(), |term| format!("{}/{term}", self.key))
     }
 }
 

@@ -100,12 +100,8 @@ impl BookDiff {
     pub fn between(before: &Book, after: &Book) -> Self {
         let (was, is) = (BookSide::of(before), BookSide::of(after));
         let both = is.said.keys().filter(|partner| was.said.contains_key(*partner));
-        let changed = both.map(|partner| PartnerDiff::between(partner, &was, &is));
-        Self {
-            added: alone(&is, &was),
-            removed: alone(&was, &is),
-            changed: changed.filter(|diff| !diff.is_empty()).collect(),
-        }
+        let changed = both.map(|key| PartnerDiff::between(key, &was, &is)).filter(|diff| !diff.is_empty());
+        Self { added: alone(&is, &was), removed: alone(&was, &is), changed: changed.collect() }
     }
 
     /// Whether the books are equal.
@@ -114,13 +110,11 @@ impl BookDiff {
     }
 }
 
-/// The partners that only the first side has.
-fn alone(these: &BookSide<'_>, others: &BookSide<'_>) -> Vec<PartnerFigures> {
+fn alone(these: &BookSide, others: &BookSide) -> Vec<PartnerFigures> {
     let alone = these.said.iter().filter(|(partner, _)| !others.said.contains_key(*partner));
     let figures = alone.map(|(partner, said)| {
         let products = said.products.keys();
-        let products =
-            products.map(|product_type| (product_type.clone(), these.offers(partner, product_type).len()));
+        let products = products.map(|product| (product.clone(), these.offers(partner, product).len()));
         PartnerFigures { partner: partner.clone(), products: products.collect() }
     });
     figures.collect()
@@ -132,6 +126,9 @@ struct BookSide<'b> {
     seats: HashMap<(&'b str, &'b str), &'b Seat>,
 }
 
+/// The offers of a seat by name, each with its declaration, which its terms share.
+type DeclaredOffers<'b> = BTreeMap<&'b str, Option<&'b DeclaredValue>>;
+
 impl<'b> BookSide<'b> {
     fn of(book: &'b Book) -> Self {
         let seats = book.seats().iter().map(|seat| &**seat);
@@ -139,8 +136,7 @@ impl<'b> BookSide<'b> {
         Self { said: &book.said, seats: placed.collect() }
     }
 
-    /// The offers of a seat by name, each with its declaration, which its terms share.
-    fn offers(&self, partner: &str, product_type: &str) -> BTreeMap<&'b str, Option<&'b DeclaredValue>> {
+    fn offers(&self, partner: &str, product_type: &str) -> DeclaredOffers<'b> {
         let said = self.said.get(partner).and_then(|said| said.products.get(product_type));
         let offers = self.seats.get(&(partner, product_type)).into_iter().flat_map(|seat| &seat.offers);
         let key = |name: &'b str| name.split('/').next().unwrap_or(name);
@@ -149,11 +145,11 @@ impl<'b> BookSide<'b> {
 }
 
 impl PartnerDiff {
-    fn between(partner: &str, was: &BookSide<'_>, is: &BookSide<'_>) -> Self {
+    fn between(partner: &str, was: &BookSide, is: &BookSide) -> Self {
         let (old, new) = (&was.said[partner], &is.said[partner]);
         let mut products = BTreeMap::new();
         for product_type in old.products.keys().chain(new.products.keys()) {
-            let offers = |side: &BookSide<'_>| side.offers(partner, product_type).len();
+            let offers = |side: &BookSide| side.offers(partner, product_type).len();
             let diff = match (old.products.get(product_type), new.products.get(product_type)) {
                 (None, Some(_)) => Some(ProductDiff::Added { offers: offers(is) }),
                 (Some(_), None) => Some(ProductDiff::Removed { offers: offers(was) }),
@@ -173,12 +169,7 @@ impl PartnerDiff {
 }
 
 impl ProductDiff {
-    fn between(
-        seat: (&str, &str),
-        was: &BookSide<'_>,
-        is: &BookSide<'_>,
-        aspects: Vec<ChangedKey>,
-    ) -> Option<Self> {
+    fn between(seat: (&str, &str), was: &BookSide, is: &BookSide, aspects: Vec<ChangedKey>) -> Option<Self> {
         let offers = OffersDiff::between(&was.offers(seat.0, seat.1), &is.offers(seat.0, seat.1));
         // Secrets and certificates, which the files only name.
         let sources = was.seats.get(&seat).zip(is.seats.get(&seat));
@@ -190,10 +181,7 @@ impl ProductDiff {
 }
 
 impl OffersDiff {
-    fn between(
-        was: &BTreeMap<&str, Option<&DeclaredValue>>,
-        is: &BTreeMap<&str, Option<&DeclaredValue>>,
-    ) -> Option<Self> {
+    fn between(was: &DeclaredOffers, is: &DeclaredOffers) -> Option<Self> {
         let added = is.keys().filter(|key| !was.contains_key(*key)).count();
         let removed = was.keys().filter(|key| !is.contains_key(*key)).count();
         let changed = is.iter().filter(|(key, offer)| was.get(*key).is_some_and(|was| was != *offer)).count();

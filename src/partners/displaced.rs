@@ -4,8 +4,7 @@ use super::limits::Exclusive;
 use super::partner::Seat;
 
 /// Of seats that would be asked together, those that an exclusive seat displaces, by position: `(displaced,
-/// by)`. Among several exclusive seats the first takes the lead; a seat that is exclusive in its product type
-/// precedes one that is exclusive in a group.
+/// by)`. The first exclusive seat takes the lead, those of a product type before those of a group.
 pub fn displaced(seats: &[&Seat], would_be_asked: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
     let mut displaced: Vec<(usize, usize)> = Vec::new();
     let mut exclusive: Vec<usize> =

@@ -17,8 +17,7 @@ impl Seat {
     }
 }
 
-/// A pseudo-random number in `0.0..1.0`, determined by words and lead, and stable across builds. Other words
-/// give independent draws.
+/// A pseudo-random number in `0.0..1.0`, determined by words and lead, and stable across builds.
 pub fn drawn(words: &[&str], lead: Uuid) -> f64 {
     let mut hasher = Sha256::new();
     for word in words {

@@ -1,7 +1,5 @@
-//! Conditions on a lead, and their evaluation.
-//!
-//! A rule is a list of alternatives ([`EligibilityRule`]), each a conjunction of conditions. This module evaluates one
-//! rule by walking it, which defines its meaning. [`super::index`] gives the same result for all at once.
+//! Conditions on a lead. A rule is a list of alternatives ([`EligibilityRule`]), each a conjunction. This
+//! module walks one rule, which defines its meaning; [`super::index`] gives the same result for all at once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -62,7 +60,6 @@ pub struct EligibilityRule {
 /// Maximum number of alternatives that a rule may expand to; files with more are refused.
 pub const MAX_ALTERNATIVES: usize = 64;
 
-/// The fault of a rule with too many alternatives.
 pub(super) fn too_many(alternatives: usize) -> String {
     format!("expands to {alternatives} alternatives; at most {MAX_ALTERNATIVES} are allowed")
 }
@@ -85,11 +82,9 @@ impl EligibilityRule {
     /// Both rules.
     #[must_use]
     pub fn and(self, other: &Self) -> Self {
-        let both = |one: &Vec<EligibilityCondition>, two: &Vec<EligibilityCondition>| {
-            one.iter().chain(two).cloned().collect()
-        };
-        let pairs =
-            self.alternatives.iter().flat_map(|one| other.alternatives.iter().map(move |two| both(one, two)));
+        let pairs = self.alternatives.iter().flat_map(|one| {
+            other.alternatives.iter().map(move |two| one.iter().chain(two).cloned().collect())
+        });
         Self { alternatives: pairs.collect() }
     }
 
@@ -113,11 +108,9 @@ impl EligibilityRule {
 
     /// The failing conditions of the nearest alternative; empty when the rule holds.
     pub fn failures(&self, facts: &Facts) -> Vec<&EligibilityCondition> {
-        let failing = |conditions: &'_ Vec<EligibilityCondition>| -> usize {
-            conditions.iter().filter(|condition| !condition.met_by(facts)).count()
-        };
-        let nearest = self.alternatives.iter().min_by_key(|conditions| failing(conditions));
-        nearest.into_iter().flatten().filter(|condition| !condition.met_by(facts)).collect()
+        let fails = |condition: &&EligibilityCondition| !condition.met_by(facts);
+        let nearest = self.alternatives.iter().min_by_key(|all| all.iter().filter(fails).count());
+        nearest.into_iter().flatten().filter(fails).collect()
     }
 }
 
@@ -171,13 +164,9 @@ impl ConditionTest {
             (Self::Category(wanted), AttributeValue::Category(ordinal)) => wanted >> ordinal & 1 == 1,
             (Self::Flag(wanted), AttributeValue::Flag(flag)) => *wanted == flag,
             (Self::Range { min, max }, AttributeValue::Number(number)) => *min <= number && number <= *max,
-            (Self::Range { min, max }, AttributeValue::Date(date)) => {
-                *min <= days(date) && days(date) <= *max
-            }
-            (Self::Text(wanted), AttributeValue::Text(text)) => has_text(wanted, text),
-            (Self::Text(wanted), AttributeValue::Texts(texts)) => {
-                texts.iter().any(|text| has_text(wanted, text))
-            }
+            (Self::Range { min, max }, AttributeValue::Date(date)) => (*min..=*max).contains(&days(date)),
+            (Self::Text(words), AttributeValue::Text(text)) => has_text(words, text),
+            (Self::Text(words), AttributeValue::Texts(texts)) => texts.iter().any(|one| has_text(words, one)),
             (Self::AnyOf(wanted), AttributeValue::Set(set)) => wanted & set != 0,
             (Self::Uuid(wanted), AttributeValue::Uuid(uuid)) => wanted.contains(&uuid),
             (Self::Zipcode(wanted), AttributeValue::Number(zipcode)) => wanted.contains(zipcode),
@@ -199,9 +188,7 @@ pub fn days(date: NaiveDate) -> f64 {
 /// A value as `explain` displays it.
 fn shown(value: AttributeValue, kind: AttributeKind) -> String {
     match (value, kind) {
-        (AttributeValue::Category(ordinal), AttributeKind::Category(names)) => {
-            names[usize::from(ordinal)].to_owned()
-        }
+        (AttributeValue::Category(nth), AttributeKind::Category(names)) => names[usize::from(nth)].into(),
         (AttributeValue::Set(set), AttributeKind::Set(names)) => listed(set, names),
         (AttributeValue::Flag(flag), _) => flag.to_string(),
         (AttributeValue::Number(number), _) => figure(number),
@@ -214,21 +201,16 @@ fn shown(value: AttributeValue, kind: AttributeKind) -> String {
 }
 
 fn listed(set: u64, names: &[&str]) -> String {
-    let chosen: Vec<&str> =
-        names.iter().enumerate().filter(|(bit, _)| set >> bit & 1 == 1).map(|(_, name)| *name).collect();
-    chosen.join(", ")
+    let chosen = names.iter().enumerate().filter(|(bit, _)| set >> bit & 1 == 1).map(|(_, name)| *name);
+    chosen.collect::<Vec<_>>().join(", ")
 }
 
-/// Formats with at most two decimals and without trailing zeros.
 fn figure(number: f64) -> String {
-    let rounded = format!("{number:.2}");
-    rounded.trim_end_matches('0').trim_end_matches('.').to_owned()
+    format!("{number:.2}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Describes the condition in words.
 impl fmt::Display for EligibilityCondition {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.subject.path();
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.subject.kind();
         let names: &[&str] = match kind {
             AttributeKind::Category(names) | AttributeKind::Set(names) => names,
@@ -241,27 +223,26 @@ impl fmt::Display for EligibilityCondition {
             _ if is_refused => "not in",
             _ => "in",
         };
+        write!(f, "`{}` ", self.subject.path())?;
         match self.test.named() {
             ConditionTest::Category(wanted) if wanted.count_ones() * 2 > names.len() as u32 => {
-                write!(formatter, "`{path}` not in {}", listed(!wanted, names))?;
+                write!(f, "not in {}", listed(!wanted, names))?;
             }
             ConditionTest::Category(set) | ConditionTest::AnyOf(set) => {
-                write!(formatter, "`{path}` {word} {}", listed(*set, names))?;
+                write!(f, "{word} {}", listed(*set, names))?
             }
-            ConditionTest::Text(texts) => write!(formatter, "`{path}` {word} {}", texts.join(", "))?,
+            ConditionTest::Text(texts) => write!(f, "{word} {}", texts.join(", "))?,
             ConditionTest::Uuid(uuids) => {
                 let uuids: Vec<String> = uuids.iter().map(Uuid::to_string).collect();
-                write!(formatter, "`{path}` {word} {}", uuids.join(", "))?;
+                write!(f, "{word} {}", uuids.join(", "))?;
             }
-            ConditionTest::Zipcode(refused) if is_refused => {
-                write!(formatter, "`{path}` does not begin with {refused}")?;
-            }
-            ConditionTest::Zipcode(wanted) => write!(formatter, "`{path}` begins with {wanted}")?,
-            ConditionTest::Flag(wanted) => write!(formatter, "`{path}` is {wanted}")?,
-            ConditionTest::Range { min, max } => write!(formatter, "`{path}` {}", range(*min, *max, kind))?,
-            ConditionTest::Present | ConditionTest::Not(_) => write!(formatter, "`{path}` given")?,
+            ConditionTest::Zipcode(refused) if is_refused => write!(f, "does not begin with {refused}")?,
+            ConditionTest::Zipcode(wanted) => write!(f, "begins with {wanted}")?,
+            ConditionTest::Flag(wanted) => write!(f, "is {wanted}")?,
+            ConditionTest::Range { min, max } => f.write_str(&range(*min, *max, kind))?,
+            ConditionTest::Present | ConditionTest::Not(_) => f.write_str("given")?,
         }
-        if self.or_missing { formatter.write_str(" (or not given)") } else { Ok(()) }
+        if self.or_missing { f.write_str(" (or not given)") } else { Ok(()) }
     }
 }
 

@@ -5,19 +5,20 @@ use std::sync::{Arc, LazyLock};
 use chrono::{DateTime, Datelike, Utc};
 use uuid::Uuid;
 
+use self::Derived::Number;
 use super::ranking::RankedBy;
 use super::{state_zones, zip_state};
 use offerd_model::{
-    Attribute, AttributeKind, AttributeValue, CreditBands, Lead, MortgageType, ProvidedCreditRating, State,
+    Attribute, AttributeKind, AttributeValue, CreditBands, Lead, LeadFinancialInformation, MortgageType,
+    ProvidedCreditRating, State, VehicleInformation,
 };
 
 /// The subject of a condition: an attribute of the lead, a derived value, a client tag, or the company.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Subject(ValueLocation);
+pub struct Subject(Place);
 
-/// How the value of a subject is found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum ValueLocation {
+enum Place {
     Attribute(u16),
     /// The first five digits of a zipcode attribute, by number.
     Zipcode(u16),
@@ -35,18 +36,18 @@ enum Derived {
 
 /// The derived attributes by name. Ratios are in percent.
 const DERIVED: [(&str, Derived); 12] = [
-    ("age", Derived::Number(|facts| facts.age())),
-    ("creditScore", Derived::Number(|facts| facts.credit_score().map(f64::from))),
-    ("debtToIncome", Derived::Number(|facts| facts.debt_to_income())),
-    ("loanToValue", Derived::Number(|facts| facts.loan_to_value())),
-    ("mortgageLoanAmount", Derived::Number(|facts| facts.mortgage_loan_amount())),
-    ("newerValues", Derived::Flag(|facts| facts.newer_values)),
-    ("combinedLoanToValue", Derived::Number(|facts| facts.combined_loan_to_value())),
-    ("loanToIncome", Derived::Number(|facts| facts.of_income(facts.loan_amount()))),
-    ("mortgageToIncome", Derived::Number(|facts| facts.of_income(facts.mortgage_loan_amount()))),
-    ("paymentToIncome", Derived::Number(|facts| facts.of_income(facts.housing_payment().map(yearly)))),
-    ("unsecuredDebtToIncome", Derived::Number(|facts| facts.of_income(facts.unsecured_debt()))),
-    ("vehiclePaymentToIncome", Derived::Number(|facts| facts.of_income(facts.vehicle_payment().map(yearly)))),
+    ("age", Number(|of| of.age())),
+    ("creditScore", Number(|of| of.credit_score().map(f64::from))),
+    ("debtToIncome", Number(|of| of.debt_to_income())),
+    ("loanToValue", Number(|of| of.loan_to_value())),
+    ("mortgageLoanAmount", Number(|of| of.mortgage_loan_amount())),
+    ("newerValues", Derived::Flag(|of| of.newer_values)),
+    ("combinedLoanToValue", Number(|of| of.combined_loan_to_value())),
+    ("loanToIncome", Number(|of| of.of_income(of.loan_amount()))),
+    ("mortgageToIncome", Number(|of| of.of_income(of.mortgage_loan_amount()))),
+    ("paymentToIncome", Number(|of| of.of_income(of.financial()?.monthly_housing_payment.map(yearly)))),
+    ("unsecuredDebtToIncome", Number(|of| of.of_income(of.financial()?.total_unsecured_debt))),
+    ("vehiclePaymentToIncome", Number(|of| of.of_income(of.vehicle()?.monthly_payment.map(yearly)))),
 ];
 
 /// Name of the subject for the submitting company.
@@ -67,11 +68,11 @@ impl Subject {
         let attribute = || Attribute::all().iter().position(|attribute| attribute.path == path);
         let derived = || DERIVED.iter().position(|(name, _)| *name == path);
         let place = match path.strip_prefix(TAGS) {
-            Some(name) if !name.is_empty() => ValueLocation::Tag(path.into()),
-            _ if path == COMPANY => ValueLocation::Company,
+            Some(name) if !name.is_empty() => Place::Tag(path.into()),
+            _ if path == COMPANY => Place::Company,
             _ => attribute()
-                .map(|nth| ValueLocation::Attribute(nth as u16))
-                .or_else(|| derived().map(|nth| ValueLocation::Derived(nth as u16)))?,
+                .map(|nth| Place::Attribute(nth as u16))
+                .or_else(|| derived().map(|nth| Place::Derived(nth as u16)))?,
         };
         Some(Self(place))
     }
@@ -92,41 +93,37 @@ impl Subject {
 
     /// The first five digits of this zipcode as a number; `None` for other attributes.
     pub fn zipcode(&self) -> Option<Self> {
-        match self.0 {
-            ValueLocation::Attribute(nth) if ZIPCODES.contains(&self.path()) => {
-                Some(Self(ValueLocation::Zipcode(nth)))
-            }
-            _ => None,
-        }
+        let Place::Attribute(nth) = self.0 else { return None };
+        ZIPCODES.contains(&self.path()).then_some(Self(Place::Zipcode(nth)))
     }
 
     /// Its attribute path or derived name.
     pub fn path(&self) -> &str {
         match &self.0 {
-            ValueLocation::Attribute(nth) | ValueLocation::Zipcode(nth) => attribute(*nth).path,
-            ValueLocation::Derived(nth) => DERIVED[usize::from(*nth)].0,
-            ValueLocation::Company => COMPANY,
-            ValueLocation::Tag(path) => path,
+            Place::Attribute(nth) | Place::Zipcode(nth) => attribute(*nth).path,
+            Place::Derived(nth) => DERIVED[usize::from(*nth)].0,
+            Place::Company => COMPANY,
+            Place::Tag(path) => path,
         }
     }
 
     /// The kind of its values.
     pub fn kind(&self) -> AttributeKind {
         match &self.0 {
-            ValueLocation::Attribute(nth) => attribute(*nth).kind,
-            ValueLocation::Derived(nth) if matches!(derived(*nth), Derived::Flag(_)) => AttributeKind::Flag,
-            ValueLocation::Derived(_) | ValueLocation::Zipcode(_) => AttributeKind::Number,
-            ValueLocation::Company => AttributeKind::Uuid,
-            ValueLocation::Tag(_) => AttributeKind::Texts,
+            Place::Attribute(nth) => attribute(*nth).kind,
+            Place::Derived(nth) if matches!(derived(*nth), Derived::Flag(_)) => AttributeKind::Flag,
+            Place::Derived(_) | Place::Zipcode(_) => AttributeKind::Number,
+            Place::Company => AttributeKind::Uuid,
+            Place::Tag(_) => AttributeKind::Texts,
         }
     }
 
     /// Whether its value is personal and must be masked.
     pub fn is_masked(&self) -> bool {
         match &self.0 {
-            ValueLocation::Attribute(nth) | ValueLocation::Zipcode(nth) => attribute(*nth).is_masked(),
-            ValueLocation::Derived(_) | ValueLocation::Company => false,
-            ValueLocation::Tag(_) => true,
+            Place::Attribute(nth) | Place::Zipcode(nth) => attribute(*nth).is_masked(),
+            Place::Derived(_) | Place::Company => false,
+            Place::Tag(_) => true,
         }
     }
 }
@@ -187,23 +184,23 @@ impl<'a> Facts<'a> {
     /// A missing rating follows from the score and vice versa (facts, Credit rating and score).
     pub fn get(&self, subject: &Subject) -> Option<AttributeValue<'a>> {
         match &subject.0 {
-            ValueLocation::Attribute(_) if *subject == *RATING => {
+            Place::Attribute(_) if *subject == *RATING => {
                 self.rating().map(|rating| AttributeValue::Category(rating.ordinal()))
             }
-            ValueLocation::Attribute(_) if *subject == *SCORE => {
+            Place::Attribute(_) if *subject == *SCORE => {
                 self.credit_score().map(|score| AttributeValue::Number(f64::from(score)))
             }
-            ValueLocation::Attribute(nth) => attribute(*nth).read(self.lead),
-            ValueLocation::Zipcode(nth) => match attribute(*nth).read(self.lead)? {
+            Place::Attribute(nth) => attribute(*nth).read(self.lead),
+            Place::Zipcode(nth) => match attribute(*nth).read(self.lead)? {
                 AttributeValue::Text(zipcode) => zipcode.get(..5)?.parse().ok().map(AttributeValue::Number),
                 _ => None,
             },
-            ValueLocation::Derived(nth) => match derived(*nth) {
-                Derived::Number(read) => read(self).map(AttributeValue::Number),
+            Place::Derived(nth) => match derived(*nth) {
+                Number(read) => read(self).map(AttributeValue::Number),
                 Derived::Flag(read) => Some(AttributeValue::Flag(read(self))),
             },
-            ValueLocation::Company => self.company.map(AttributeValue::Uuid),
-            ValueLocation::Tag(path) => {
+            Place::Company => self.company.map(AttributeValue::Uuid),
+            Place::Tag(path) => {
                 let values = self.lead.client_tags.as_ref()?.0.get(&path[TAGS.len()..])?;
                 (!values.is_empty()).then_some(AttributeValue::Texts(values))
             }
@@ -237,12 +234,9 @@ impl<'a> Facts<'a> {
             let borrowed = dollars(mortgage.property_value)? - f64::from(mortgage.down_payment_amount?);
             Some(borrowed).filter(|borrowed| *borrowed > 0.0)
         };
-        let given = dollars(mortgage.mortgage_amount);
-        if mortgage.mortgage_type == Some(MortgageType::Purchase) {
-            given.or_else(purchase)
-        } else {
-            given.or_else(refinance).or_else(purchase)
-        }
+        let is_purchase = mortgage.mortgage_type == Some(MortgageType::Purchase);
+        let refinanced = || if is_purchase { None } else { refinance() };
+        dollars(mortgage.mortgage_amount).or_else(refinanced).or_else(purchase)
     }
 
     /// Requested loan amount in dollars.
@@ -250,18 +244,13 @@ impl<'a> Facts<'a> {
         self.lead.loan_information.as_ref()?.loan_amount.filter(|amount| *amount > 0).map(f64::from)
     }
 
-    /// Dollars per month.
-    fn housing_payment(&self) -> Option<i32> {
-        self.lead.financial_information.as_ref()?.monthly_housing_payment
+    fn financial(&self) -> Option<&'a LeadFinancialInformation> {
+        self.lead.financial_information.as_ref()
     }
 
     /// Dollars per month.
-    fn vehicle_payment(&self) -> Option<i32> {
-        self.lead.vehicle_information.as_ref()?.monthly_payment
-    }
-
-    fn unsecured_debt(&self) -> Option<f64> {
-        self.lead.financial_information.as_ref()?.total_unsecured_debt.map(f64::from)
+    fn vehicle(&self) -> Option<&'a VehicleInformation> {
+        self.lead.vehicle_information.as_deref()
     }
 
     /// The lead's state of residence: as given, or that of the zipcode.
@@ -280,9 +269,9 @@ impl<'a> Facts<'a> {
     }
 
     /// Dollars as a percentage of annual income.
-    fn of_income(&self, dollars: Option<f64>) -> Option<f64> {
-        let income = self.lead.financial_information.as_ref()?.annual_income.filter(|income| *income > 0)?;
-        Some(dollars? / f64::from(income) * 100.0)
+    fn of_income(&self, dollars: Option<impl Into<f64>>) -> Option<f64> {
+        let income = self.financial()?.annual_income.filter(|income| *income > 0)?;
+        Some(dollars?.into() / f64::from(income) * 100.0)
     }
 
     /// Mortgage balance plus requested loan, as a percentage of the property value. A missing balance is 0.
@@ -294,11 +283,10 @@ impl<'a> Facts<'a> {
     }
 
     fn debt_to_income(&self) -> Option<f64> {
-        let financial = self.lead.financial_information.as_ref()?;
+        let financial = self.financial()?;
         let monthly_income = f64::from(financial.annual_income.filter(|income| *income > 0)?) / 12.0;
         let debt = f64::from(financial.monthly_debt?);
-        let housing = f64::from(financial.monthly_housing_payment.unwrap_or(0));
-        Some((debt + housing) / monthly_income * 100.0)
+        Some((debt + f64::from(financial.monthly_housing_payment.unwrap_or(0))) / monthly_income * 100.0)
     }
 
     /// Mortgage amount as a percentage of the property value.
@@ -312,9 +300,7 @@ fn yearly(monthly: i32) -> f64 {
     f64::from(monthly) * 12.0
 }
 
-/// The credit rating, which may follow from the score.
 static RATING: LazyLock<Subject> = LazyLock::new(|| Subject::of("creditInformation.providedCreditRating"));
-/// The credit score, which may follow from the rating.
 static SCORE: LazyLock<Subject> =
     LazyLock::new(|| Subject::of("creditInformation.providedNumericCreditScore"));
 

@@ -2,8 +2,7 @@
 //!
 //! Each subject has a column of cells, one per value (or per interval between two bounds that some rule
 //! names). Each cell is a bitset with a bit per row that accepts the cell's values. A search ANDs the lead's
-//! cell of each column. Cells are filled by calling [`EligibilityCondition::accepts`], so the index never interprets a
-//! rule itself.
+//! cell of each column. Cells are filled by calling [`EligibilityCondition::accepts`].
 //!
 //! A subject with more than [`MAX_CELLS`] intervals gets coarser ones, whose bits mean "may accept"; the
 //! surviving rows are then checked against their conditions. Memory is therefore bounded by `rows × MAX_CELLS
@@ -24,7 +23,6 @@ pub const MAX_CELLS: usize = 256;
 /// Bits of 512 rows, ANDed over all columns before the next block.
 type BitBlock = [u64; 8];
 
-/// Rows per block.
 const BLOCK: usize = 512;
 
 /// One bit per row, in blocks; the last one may be partly used.
@@ -34,7 +32,6 @@ type Bits = Vec<BitBlock>;
 #[derive(Debug)]
 pub struct EligibilityIndex {
     columns: Vec<IndexColumn>,
-    /// A set bit for every row.
     all: Bits,
     /// Per row, the conditions that its cells do not decide.
     doubts: Vec<Vec<EligibilityCondition>>,
@@ -223,7 +220,6 @@ impl IndexColumn {
 }
 
 impl NamedValue {
-    /// The values that a test names.
     fn in_test(test: &ConditionTest) -> Vec<Self> {
         match test.named() {
             ConditionTest::Text(texts) => texts.iter().cloned().map(Self::Text).collect(),
@@ -233,13 +229,10 @@ impl NamedValue {
         }
     }
 
-    /// The value, or its members.
     fn in_value(value: AttributeValue) -> Vec<Self> {
         match value {
             AttributeValue::Text(text) => vec![Self::Text(text.to_lowercase())],
-            AttributeValue::Texts(texts) => {
-                texts.iter().map(|text| Self::Text(text.to_lowercase())).collect()
-            }
+            AttributeValue::Texts(all) => all.iter().map(|text| Self::Text(text.to_lowercase())).collect(),
             AttributeValue::Uuid(uuid) => vec![Self::Uuid(uuid)],
             AttributeValue::Set(set) => Self::members(set),
             _ => Vec::new(),
@@ -286,8 +279,7 @@ fn stretches(
         bounds = (1..MAX_CELLS).map(|nth| bounds[nth * distinct / MAX_CELLS]).collect();
         bounds.dedup();
         for (row, conditions) in about {
-            let ranges =
-                conditions.iter().filter(|condition| !matches!(condition.test, ConditionTest::Present));
+            let ranges = conditions.iter().filter(|condition| condition.test != ConditionTest::Present);
             doubts[*row].extend(ranges.map(|condition| (*condition).clone()));
         }
     }
@@ -314,7 +306,6 @@ fn stretches(
     ColumnCells::Stretches { bounds, cells }
 }
 
-/// Cells of an array column.
 fn members(
     about: &[(usize, Vec<&EligibilityCondition>)],
     free: &[BitBlock],
@@ -328,8 +319,7 @@ fn members(
             let cells = match condition.test {
                 ConditionTest::Present => continue,
                 ConditionTest::Not(_) => &mut refusing,
-                // One bit per row can hold one set of required members; a row with several sets is checked
-                // when it survives.
+                // A bit holds one set of required members; further ones are checked when the row survives.
                 _ if wants => {
                     doubts[*row].push((*condition).clone());
                     continue;

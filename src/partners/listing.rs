@@ -21,7 +21,6 @@ pub struct Search {
 pub struct OfferListing {
     /// The seat with this offer in its catalog.
     pub seat: Arc<Seat>,
-    /// Position in that catalog.
     nth: usize,
 }
 
@@ -31,13 +30,11 @@ impl Book {
         let words: Vec<String> = search.words.split_whitespace().map(str::to_lowercase).collect();
         let mut found = 0;
         let mut listed = Vec::new();
-        let seats = self.seats().iter();
-        for seat in seats.filter(|seat| search.product_type.is_none_or(|wanted| wanted == seat.product_type))
-        {
-            let of_seat =
-                format!("{} {} {}", seat.identity.key, seat.identity.partner.name, seat.product_type);
-            let of_seat = of_seat.to_lowercase();
-            let missing: Vec<&String> = words.iter().filter(|word| !of_seat.contains(*word)).collect();
+        let is_wanted = |seat: &&Arc<Seat>| search.product_type.is_none_or(|one| one == seat.product_type);
+        for seat in self.seats().iter().filter(is_wanted) {
+            let text = format!("{} {} {}", seat.identity.key, seat.identity.partner.name, seat.product_type);
+            let text = text.to_lowercase();
+            let missing: Vec<&String> = words.iter().filter(|word| !text.contains(*word)).collect();
             for (nth, _) in seat.offers.iter().enumerate().filter(|(_, offer)| holds_all(offer, &missing)) {
                 if found >= skipped && listed.len() < most {
                     listed.push(OfferListing { seat: Arc::clone(seat), nth });

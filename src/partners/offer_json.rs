@@ -57,8 +57,7 @@ pub fn write_offer(out: &mut Vec<u8>, template: &Template, quote: &Quote, place:
 
 fn loan(offer: &mut JsonObjectWriter<'_>, terms: &LoanTerms) {
     let dollars = |spread: Option<Spread>, figure: fn(Spread) -> f64| spread.map(figure).map(money);
-    let [least, mean, most]: [fn(Spread) -> f64; 3] =
-        [|spread| spread.min, Spread::mean, |spread| spread.max];
+    let [least, mean, most]: [fn(Spread) -> f64; 3] = [|one| one.min, Spread::mean, |one| one.max];
     offer
         .set("preQualified", &terms.pre_qualified)
         .set("preApproved", &terms.pre_approved)
@@ -95,8 +94,7 @@ fn mortgage(details: &mut JsonObjectWriter<'_>, terms: &MortgageTerms) {
 }
 
 impl Template {
-    /// Expiry of an offer in Unix milliseconds, given when its table was created: the usual validity, or an
-    /// earlier expiry that the partner set.
+    /// Expiry of an offer in Unix milliseconds: the usual validity, or an earlier one that the partner set.
     pub fn stands_until(&self, quote: &Quote, made_at: i64) -> i64 {
         let own = self.imprint.as_ref().and_then(|imprint| imprint.valid_for_ms);
         let until = made_at.saturating_add(own.map_or(OFFER_MS, |own| own.min(OFFER_MS)));

@@ -61,8 +61,7 @@ impl Seat {
         self.identity.key == partner && self.product_type == product_type
     }
 
-    /// Whether a remote partner has no offer that fits the lead; it is not sent the lead, since no answer
-    /// could be shown.
+    /// Whether a remote partner has no offer that fits the lead, and so is not sent it.
     pub fn fits_nothing(&self, facts: &Facts) -> bool {
         self.http.is_some() && !self.offers.iter().any(|offer| offer.rule.holds(facts))
     }

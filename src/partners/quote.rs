@@ -1,8 +1,5 @@
-//! Quotes: the part of an offer that depends on the lead, with the fingerprint of the template that does not.
-//!
-//! A rate table stores the quote (about 100 bytes). The template (about 1.5 KB) is rendered when the book is
-//! loaded, stored once under its fingerprint, and joined to the quote when the table is shown. See
-//! [`super::template`].
+//! Quotes: the part of an offer that depends on the lead (about 100 bytes), with the fingerprint of the
+//! [template](super::template) that does not (about 1.5 KB).
 
 use std::sync::Arc;
 
@@ -25,20 +22,16 @@ pub struct Quote {
     pub terms: QuoteTerms,
     /// URL that a click leads to, if the partner answered one for this person; otherwise the template has it.
     pub landing_url: Option<String>,
-    /// Expiry in Unix milliseconds, if the partner answered one for this person. The record of the answer
-    /// stores it separately (`rate_table::record`).
+    /// Expiry in Unix milliseconds, if the partner answered one; the record stores it separately.
     #[serde(skip)]
     pub expires_at: Option<i64>,
-    /// The template that replaces `text` when the partner's answer has texts of its own. The record of the
-    /// answer stores it separately, too.
+    /// The template that replaces `text` when the answer has texts of its own; stored separately, too.
     #[serde(skip)]
     pub own: Option<Arc<Template>>,
-    /// A doubt about an offer that is shown nevertheless, without its values. Reported when the answer
-    /// arrives and never stored.
+    /// A doubt about an offer that is shown nevertheless, without its values; never stored.
     #[serde(skip)]
     pub doubt: Option<&'static str>,
-    /// The ranking behind the score, where the settings name one. The record of the answer stores it
-    /// separately, too.
+    /// The ranking behind the score, where the settings name one; stored separately, too.
     #[serde(skip)]
     pub ranked: Option<Box<Ranked>>,
 }

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-type ValueDigest = [u8; 32];
-
 /// The values of one partner file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeclaredValues {
@@ -27,12 +25,11 @@ pub struct DeclaredProductValues {
 /// A value of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclaredValue {
-    sum: ValueDigest,
+    sum: [u8; 32],
     /// The value as text, shortened if long; `None` for a table or list.
     pub shown: Option<String>,
 }
 
-/// Maximum length of a displayed value, in characters.
 const SHOWN: usize = 120;
 
 impl DeclaredValues {
@@ -40,8 +37,7 @@ impl DeclaredValues {
     pub fn by(file: &toml::Table) -> Self {
         let products = table(file.get("products")).map(|(product_type, product)| {
             let offers = product.get("offers").and_then(toml::Value::as_array).into_iter().flatten();
-            let key_of =
-                |offer: &toml::Value| offer.get("key").and_then(toml::Value::as_str).map(str::to_owned);
+            let key_of = |one: &toml::Value| one.get("key").and_then(toml::Value::as_str).map(str::to_owned);
             let said = DeclaredProductValues {
                 keys: values(table(Some(product)).filter(|(key, _)| *key != "offers")),
                 offers: offers.filter_map(|offer| Some((key_of(offer)?, DeclaredValue::of(offer)))).collect(),

@@ -6,8 +6,7 @@ use chrono_tz::Tz;
 
 use offerd_model::State::{self, *};
 
-/// The zone of the state in which a day begins last. A state in two zones counts as its western part. An
-/// unknown state counts as Hawaii, where a day begins last in the United States.
+/// The zone of the state in which a day begins last; for an unknown state, that of Hawaii.
 pub fn westernmost(state: Option<State>) -> Tz {
     match state {
         Some(Ak) => Adak,

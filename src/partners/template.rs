@@ -1,9 +1,8 @@
 //! Templates: the JSON of an offer that does not depend on the lead, rendered once when the book is loaded.
 //!
-//! An offer's template is the prefix of a JSON object, cut where the lead-dependent part begins. It is stored
-//! under its [`Fingerprint`], so that a rate table reads the same after the partner file has changed. A
-//! template made from a partner's answer is stored with that answer.
-//! [`write_offer`](super::offer_json::write_offer) joins template and quote into the client's offer.
+//! An offer's template is the prefix of a JSON object, stored under its [`Fingerprint`], so that a rate table
+//! reads the same after the partner file has changed. A template made from a partner's answer is stored with
+//! that answer. [`write_offer`](super::offer_json::write_offer) joins template and quote.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -16,7 +15,6 @@ use super::json_object::JsonObjectWriter;
 use offerd_model::ProductSubType;
 
 impl PartialEq for Template {
-    /// Equal texts have equal fingerprints.
     fn eq(&self, other: &Self) -> bool {
         self.fingerprint == other.fingerprint
     }

@@ -11,7 +11,6 @@ pub(super) fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// Words that programs write in place of nothing.
 const NOTHING: [&str; 7] = ["none", "null", "nil", "undefined", "n/a", "na", "-1"];
 
 /// Whether a text may stand for nothing, so that it is no reason either.

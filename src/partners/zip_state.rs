@@ -1,11 +1,9 @@
-//! Maps a postal code to its state by the first three digits. A few border post offices are served from the
-//! neighbouring state and count as that state's.
+//! Maps a postal code to its state by the first three digits; some border offices are the neighbour's.
 
 use offerd_model::State::{self, *};
 use offerd_model::Zipcode;
 
-/// First and last three-digit prefix, and the state. Prefixes of the armed forces and of islands that `State`
-/// lacks are omitted.
+/// First and last three-digit prefix, and the state, without the armed forces and islands that `State` lacks.
 #[rustfmt::skip]
 const PREFIXES: &[(u16, u16, State)] = &[
     (5, 5, Ny), (6, 7, Pr), (8, 8, Vi), (9, 9, Pr), (10, 27, Ma), (28, 29, Ri), (30, 38, Nh), (39, 49, Me),
@@ -24,8 +22,7 @@ const PREFIXES: &[(u16, u16, State)] = &[
 /// The state of a postal code.
 pub fn state_of(zipcode: &Zipcode) -> Option<State> {
     let prefix: u16 = zipcode.five_digits()[..3].parse().ok()?;
-    let row = PREFIXES.iter().find(|(first, last, _)| (*first..=*last).contains(&prefix));
-    row.map(|(_, _, state)| *state)
+    PREFIXES.iter().find(|(first, last, _)| (*first..=*last).contains(&prefix)).map(|(_, _, state)| *state)
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// Significant digits of a zipcode.
 const DIGITS: usize = 5;
 
 /// Maximum number of prefixes listed when a condition is displayed; the rest are counted.
@@ -52,8 +51,7 @@ impl ZipcodePrefixes {
 
     /// Whether every zipcode of a range is in the set.
     pub fn covers(&self, least: f64, greatest: f64) -> bool {
-        let nth = self.ranges.partition_point(|range| f64::from(*range.end()) < least);
-        let range = self.ranges.get(nth);
+        let range = self.ranges.get(self.ranges.partition_point(|range| f64::from(*range.end()) < least));
         let ends = |range: &RangeInclusive<u32>| greatest.floor() <= f64::from(*range.end());
         range.is_some_and(|range| f64::from(*range.start()) <= least && ends(range))
     }

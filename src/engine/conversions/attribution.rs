@@ -1,6 +1,5 @@
-//! Attribution of partner reports: the lead, seat and offer behind the ids in a report.
-//!
-//! A partner can only report on what it was asked about; everything else is unknown to it.
+//! Attribution of partner reports: the lead, seat and offer behind the ids in a report. A partner can only
+//! report on what it was asked about.
 
 use std::sync::Arc;
 
@@ -36,15 +35,14 @@ pub struct Attribution {
     pub loan_amount: Option<i32>,
 }
 
+/// What a reference is about, or why it cannot be resolved.
+type Attributed = Result<Attribution, ReportRefused>;
+
 /// Resolves a partner's reference.
 ///
 /// # Errors
 /// [`ReportRefused`] when the partner was not asked about it, or the store cannot be read.
-pub fn attribute(
-    engine: &MatchingEngine,
-    partner: &str,
-    reference: &Reference,
-) -> Result<Attribution, ReportRefused> {
+pub fn attribute(engine: &MatchingEngine, partner: &str, reference: &Reference) -> Attributed {
     match reference.offer() {
         Some((attribute, offer)) => by_offer(engine, partner, attribute, offer, reference.lead_uuid),
         None => by_lead(engine, partner, reference.lead_uuid.unwrap_or_default(), reference.product_type),
@@ -54,11 +52,11 @@ pub fn attribute(
 fn by_offer(
     engine: &MatchingEngine,
     partner: &str,
-    attribute: &str,
+    name: &str,
     offer: Uuid,
     lead: Option<Uuid>,
-) -> Result<Attribution, ReportRefused> {
-    let unknown = || ReportRefused::Fault(ApiError::unknown_uuid(attribute, "Offer", offer));
+) -> Attributed {
+    let unknown = || ReportRefused::Fault(ApiError::unknown_uuid(name, "Offer", offer));
     let Some((table, Some(number))) = reading::named(&engine.records, offer)? else { return Err(unknown()) };
     let (seat, quote) = table.offer(number).filter(|(seat, _)| seat.key == partner).ok_or_else(unknown)?;
     let head = table.head();
@@ -79,16 +77,10 @@ fn by_offer(
     })
 }
 
-fn by_lead(
-    engine: &MatchingEngine,
-    partner: &str,
-    lead: Uuid,
-    product_type: Option<ProductType>,
-) -> Result<Attribution, ReportRefused> {
+fn by_lead(engine: &MatchingEngine, partner: &str, lead: Uuid, product: Option<ProductType>) -> Attributed {
     let unknown = || ReportRefused::Fault(ApiError::unknown_uuid("leadUuid", "Lead", lead));
-    let asked_about = |seat: &SeatTemplate| {
-        seat.key == partner && product_type.is_none_or(|wanted| wanted == seat.product_type)
-    };
+    let is_product = |seat: &SeatTemplate| product.is_none_or(|wanted| wanted == seat.product_type);
+    let asked_about = |seat: &SeatTemplate| seat.key == partner && is_product(seat);
     let record = reading::lead(&engine.records.store, lead)?.ok_or_else(unknown)?;
 
     let mut asked: Vec<Arc<SeatTemplate>> = Vec::new();

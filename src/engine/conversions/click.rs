@@ -1,7 +1,6 @@
-//! A click on an offer: recorded, then redirected to the partner.
-//!
-//! The first clicks on an offer are stored, each as a lead event and a lead action; all are counted. So
-//! repeated clicks on one address do not grow the lead or its feed.
+//! A click on an offer: recorded, then redirected to the partner. The first clicks on an offer are stored,
+//! each as a lead event and a lead action; all are counted, so repeated clicks do not grow the lead or its
+//! feed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use crate::records::history::action_at;
 use crate::records::postings::Posting;
 use crate::records::public_ids::place;
 use crate::records::writing::one_more;
-use crate::records::{RecordUnavailable, reading};
+use crate::records::{Found, RecordUnavailable, reading};
 use offerd_base::ids;
 use offerd_base::telemetry::metrics::CLICKS;
 use offerd_model::{LeadAction, LeadActionType};
@@ -38,8 +37,7 @@ pub enum Click {
     Offer(Box<ClickedOffer>),
     /// No offer has this address.
     Unknown,
-    /// The offer has expired: its table, of this company, is older than 31 days, or the partner limited its
-    /// validity.
+    /// The offer of this company's table has expired: after 31 days, or by its own validity.
     Expired(Uuid),
 }
 
@@ -61,12 +59,6 @@ pub enum Unrecorded {
     Crowded,
 }
 
-impl From<RecordUnavailable> for Unrecorded {
-    fn from(_: RecordUnavailable) -> Self {
-        Self::Unavailable
-    }
-}
-
 impl From<CommitError> for Unrecorded {
     fn from(failure: CommitError) -> Self {
         match failure {
@@ -77,13 +69,9 @@ impl From<CommitError> for Unrecorded {
 }
 
 /// Finds the offer of an address. An offer's UUID is its click id.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read.
-pub fn click(engine: &MatchingEngine, offer: Uuid) -> Result<Click, RecordUnavailable> {
-    let Some((table, Some(number))) = reading::named(&engine.records, offer)? else {
-        return Ok(Click::Unknown);
-    };
+pub fn click(engine: &MatchingEngine, offer: Uuid) -> Found<Click> {
+    let named = reading::named(&engine.records, offer)?;
+    let Some((table, Some(number))) = named else { return Ok(Click::Unknown) };
     let Some((_, quote)) = table.offer(number) else { return Ok(Click::Unknown) };
     let (made_at, now) = (table.head().created_at, engine.limiter.now());
     if now > made_at.saturating_add(OFFER_MS) {
@@ -100,10 +88,7 @@ pub fn click(engine: &MatchingEngine, offer: Uuid) -> Result<Click, RecordUnavai
 }
 
 /// When each offer of a table starts to be [`Click::Expired`], Unix milliseconds, by the offer's UUID.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read.
-pub fn ends(engine: &MatchingEngine, table: Uuid) -> Result<HashMap<Uuid, i64>, RecordUnavailable> {
+pub fn ends(engine: &MatchingEngine, table: Uuid) -> Found<HashMap<Uuid, i64>> {
     let Some(table) = reading::table(&engine.records, table)? else { return Ok(HashMap::new()) };
     let (head, templates) = (table.head(), &engine.records.templates);
     let offers = table.arrays().flat_map(|(_, offers)| offers);
@@ -116,13 +101,10 @@ pub fn ends(engine: &MatchingEngine, table: Uuid) -> Result<HashMap<Uuid, i64>, 
 }
 
 impl ClickedOffer {
-    /// Records the click and returns the partner's address. Once this returns, the click is stored or
-    /// counted. Clicks on one offer are serialised.
-    ///
-    /// # Errors
-    /// [`Unrecorded`].
+    /// Stores or counts the click and returns the partner's address. Clicks on one offer are serialised.
     pub async fn record(&self, engine: &MatchingEngine) -> Result<String, Unrecorded> {
-        let lead = reading::lead(&engine.records.store, self.table.head().lead)?.ok_or(RecordUnavailable)?;
+        let lead = reading::lead(&engine.records.store, self.table.head().lead).ok().flatten();
+        let lead = lead.ok_or(Unrecorded::Unavailable)?;
         let mut turn = engine.turn(Tree::Clicks, place(self.table.head().uuid, self.number)).await?;
         while turn.tries().await {
             match self.write(engine, &lead).await {
@@ -170,14 +152,9 @@ impl ClickedOffer {
             offer_click_id: Some(now.timestamp_micros()),
             ..action_at(seat, ids::timed(), action_of(&quote.terms), now.into())
         };
-        let details = HappeningDetails {
-            offer: Some(self.offer),
-            product_sub_type: self.text.sub_type,
-            ..HappeningDetails::default()
-        };
-        let click = || -> Commit {
-            writing::with_click(counted_click(lead, place, before), lead, seat, &action, details)
-        };
+        let (offer, product_sub_type) = (Some(self.offer), self.text.sub_type);
+        let details = HappeningDetails { offer, product_sub_type, ..Default::default() };
+        let click = || writing::with_click(counted_click(lead, place, before), lead, seat, &action, details);
         let payout = self.text.imprint.as_ref().map(|imprint| imprint.payout);
         let payout = payout.filter(|payout| payout.on == PayoutStep::Click);
         let cents = payout.map_or(0.0, |payout| payout.dollars(None) * 100.0);
@@ -196,7 +173,6 @@ impl ClickedOffer {
     }
 }
 
-/// Increments the clicks of an offer, guarded against concurrent increments.
 fn counted_click(lead: &LeadRecord, place: Uuid, before: Option<u64>) -> Commit {
     one_more(Commit::new().about(lead.uuid), Tree::Clicks, place, before)
 }
@@ -205,7 +181,6 @@ fn unreadable(what: &str) -> CommitError {
     CommitError::Failed(format!("{what} cannot be read"))
 }
 
-/// The lead action for a click, by the kind of offer.
 fn action_of(terms: &QuoteTerms) -> LeadActionType {
     match terms {
         QuoteTerms::Loan(_) => LeadActionType::ClickedReferralLink,

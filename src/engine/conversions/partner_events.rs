@@ -71,15 +71,14 @@ pub enum ReportRefused {
     Unavailable,
 }
 
+/// The result of a report.
+pub type ReportResult = Result<AcceptedReport, ReportRefused>;
+
 /// Accepts a report by `partner`. Once this returns a receipt, the report survives a crash.
 ///
 /// # Errors
 /// [`ReportRefused`], with nothing written.
-pub async fn report(
-    engine: &MatchingEngine,
-    partner: &str,
-    report: &PartnerReport,
-) -> Result<AcceptedReport, ReportRefused> {
+pub async fn report(engine: &MatchingEngine, partner: &str, report: &PartnerReport) -> ReportResult {
     let key = key(&engine.records.store, partner, report.transaction_id());
     let outcome = match report {
         PartnerReport::Event(event) => record(engine, partner, &key, event).await,
@@ -95,10 +94,7 @@ pub async fn report(
 }
 
 /// Accepts reports, each by its partner, in order; consecutive events are written together.
-pub async fn report_all(
-    engine: &MatchingEngine,
-    reports: &[(String, PartnerReport)],
-) -> Vec<Result<AcceptedReport, ReportRefused>> {
+pub async fn report_all(engine: &MatchingEngine, reports: &[(String, PartnerReport)]) -> Vec<ReportResult> {
     let mut outcomes = Vec::with_capacity(reports.len());
     let is_event = |(_, one): &(String, PartnerReport)| matches!(one, PartnerReport::Event(_));
     for together in reports.chunk_by(|one, next| is_event(one) && is_event(next)) {
@@ -107,12 +103,7 @@ pub async fn report_all(
     outcomes
 }
 
-async fn record(
-    engine: &MatchingEngine,
-    partner: &str,
-    key: &[u8],
-    event: &PartnerEvent,
-) -> Result<AcceptedReport, ReportRefused> {
+async fn record(engine: &MatchingEngine, partner: &str, key: &[u8], event: &PartnerEvent) -> ReportResult {
     if let Some(known) = stored(engine, key)? {
         return known.answer_to(event);
     }
@@ -129,8 +120,7 @@ async fn record(
             Ok(AcceptedReport::New(new.receipt))
         }
         Err(CommitError::Erased) => {
-            let gone = ApiError::unknown_uuid("leadUuid", "Lead", new.receipt.lead_uuid);
-            Err(ReportRefused::Fault(gone))
+            Err(ReportRefused::Fault(ApiError::unknown_uuid("leadUuid", "Lead", new.receipt.lead_uuid)))
         }
         // The same report arrived concurrently on another connection.
         Err(CommitError::Guard { found, .. }) => read(engine, key, &found)?.answer_to(event),
@@ -138,7 +128,7 @@ async fn record(
     }
 }
 
-async fn revoke(engine: &MatchingEngine, key: &[u8]) -> Result<AcceptedReport, ReportRefused> {
+async fn revoke(engine: &MatchingEngine, key: &[u8]) -> ReportResult {
     let earlier = stored(engine, key)?.ok_or(ReportRefused::NothingToRevoke)?;
     if earlier.receipt.revoked_at.is_some() {
         return Ok(AcceptedReport::Known(earlier.receipt));
@@ -148,8 +138,7 @@ async fn revoke(engine: &MatchingEngine, key: &[u8]) -> Result<AcceptedReport, R
     let product_type = earlier.receipt.product_type.or(posting.as_ref().map(|posting| posting.product_type));
     let institution = earlier.institution(engine);
     let commit = writing::revoked_report(key, &earlier, &revoked, (product_type, institution));
-    let commit = Posting::remove(commit, earlier.receipt.uuid);
-    match engine.commit(commit).await {
+    match engine.commit(Posting::remove(commit, earlier.receipt.uuid)).await {
         Ok(()) => {
             posting.iter().for_each(|posting| engine.limiter.take_back(posting));
             Ok(AcceptedReport::New(revoked.receipt))
@@ -162,20 +151,14 @@ async fn revoke(engine: &MatchingEngine, key: &[u8]) -> Result<AcceptedReport, R
 }
 
 impl ReportRecord {
-    fn new(
-        partner: &str,
-        event: &PartnerEvent,
-        about: &Attribution,
-        occurred_at: Timestamp,
-        now: Timestamp,
-    ) -> Self {
+    fn new(partner: &str, event: &PartnerEvent, about: &Attribution, at: Timestamp, now: Timestamp) -> Self {
         let uuid = ids::timed();
         let amount = event.amount_in_cents.map(|cents| f64::from(cents) / 100.0);
         let action = event.event_type.action_type(about.special).map(|action_type| LeadAction {
             amount: amount.map(|dollars| dollars.round() as i32),
             reject_reason: event.reject_reason,
             created_at: now,
-            ..action_at(&about.seat, uuid, action_type, occurred_at)
+            ..action_at(&about.seat, uuid, action_type, at)
         });
         let payout = payout_cents(event, about, amount);
         let receipt = PartnerEventReceipt {
@@ -183,7 +166,7 @@ impl ReportRecord {
             transaction_id: event.transaction_id.clone(),
             event_type: event.event_type,
             lead_uuid: about.lead.uuid,
-            occurred_at,
+            occurred_at: at,
             created_at: now,
             offer_uuid: about.offer,
             product_type: about.product_type,
@@ -199,7 +182,7 @@ impl ReportRecord {
             action,
             happening: writing::happening(&receipt, about),
             // Nothing happens to a lead before its creation, whatever the partner says.
-            earned_at: Some(occurred_at.millis().max(about.lead.created_at)).filter(|at| *at != now.millis()),
+            earned_at: Some(at.millis().max(about.lead.created_at)).filter(|at| *at != now.millis()),
             receipt,
         }
     }
@@ -211,25 +194,16 @@ impl ReportRecord {
         of_event.or_else(|| of_seat().map(|about| institution(&about.seat)))
     }
 
-    /// The posting towards the seat's budget.
     fn posting(&self, about: &Attribution) -> Option<Posting> {
         let cents = self.receipt.payout_in_cents?.0;
         let product_type = self.receipt.product_type.unwrap_or(about.seat.product_type);
-        Some(Posting {
-            partner: self.partner.clone(),
-            product_type,
-            at: self.receipt.created_at.millis(),
-            cents,
-        })
+        let at = self.receipt.created_at.millis();
+        Some(Posting { partner: self.partner.clone(), product_type, at, cents })
     }
 
-    /// The answer to a repeated report.
-    fn answer_to(self, event: &PartnerEvent) -> Result<AcceptedReport, ReportRefused> {
-        if self.event == *event {
-            Ok(AcceptedReport::Known(self.receipt))
-        } else {
-            Err(ReportRefused::OtherReport)
-        }
+    fn answer_to(self, event: &PartnerEvent) -> ReportResult {
+        let is_same = self.event == *event;
+        is_same.then_some(AcceptedReport::Known(self.receipt)).ok_or(ReportRefused::OtherReport)
     }
 
     fn revoked(mut self, now: Timestamp) -> Self {
@@ -241,8 +215,7 @@ impl ReportRecord {
     }
 }
 
-/// The supply partner's earnings from a report, in cents: as reported, or else by the partner file's payout
-/// for the step.
+/// The supply partner's earnings in cents: as reported, or else by the partner file's payout for the step.
 fn payout_cents(event: &PartnerEvent, about: &Attribution, amount: Option<f64>) -> f64 {
     if about.lead.test {
         return 0.0;
@@ -275,8 +248,7 @@ fn stored(engine: &MatchingEngine, key: &[u8]) -> Result<Option<ReportRecord>, R
 }
 
 fn read(engine: &MatchingEngine, key: &[u8], bytes: &[u8]) -> Result<ReportRecord, ReportRefused> {
-    let report = engine.records.store.decode_json(Tree::PartnerEvents, key, bytes);
-    report.map_err(|_| ReportRefused::Unavailable)
+    engine.records.store.decode_json(Tree::PartnerEvents, key, bytes).map_err(|_| ReportRefused::Unavailable)
 }
 
 impl ReportRefused {

@@ -1,7 +1,5 @@
-//! A click on a preview offer: counted, then redirected to the partner.
-//!
-//! A preview has no lead, so the click has no event and no payout; only the daily number of clicks on each
-//! partner's previews is counted.
+//! A click on a preview offer: counted, then redirected to the partner. A preview has no lead, so the click
+//! has no event and no payout; only the daily number of clicks on each partner's previews is counted.
 
 use std::sync::Arc;
 
@@ -11,6 +9,7 @@ use uuid::Uuid;
 
 use crate::matching::Configuration;
 use crate::matching::engine::MatchingEngine;
+use crate::ranking::key::day_of;
 use crate::records::reading;
 use crate::records::writing::one_more;
 use offerd_base::telemetry::metrics::PREVIEW_CLICKS;
@@ -18,8 +17,6 @@ use offerd_model::ProductType;
 use offerd_partners::Seat;
 use offerd_partners::base_url::absolute;
 use offerd_store::{Commit, CommitError, Store, Tree};
-
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// A clicked preview offer.
 pub struct ClickedPreview {
@@ -43,13 +40,11 @@ impl ClickedPreview {
         imprint.is_some_and(|imprint| imprint.valid_for_ms.is_some())
     }
 
-    /// Counts the click and returns the partner's address. Redirects even if the count cannot be written,
-    /// since no payout depends on it.
+    /// Counts the click, if it can, and returns the partner's address.
     pub async fn record(&self, engine: &MatchingEngine) -> String {
         let seat = self.seat();
-        let labels =
-            [("partner", seat.identity.key.clone()), ("product_type", seat.product_type.to_string())];
-        counter!(PREVIEW_CLICKS, &labels).increment(1);
+        let (partner, product) = (seat.identity.key.clone(), seat.product_type.as_str());
+        counter!(PREVIEW_CLICKS, "partner" => partner, "product_type" => product).increment(1);
         if let Err(failure) = self.write(engine).await {
             warn!(partner = seat.identity.key, %failure, "could not count a click on a preview in the store");
         }
@@ -79,8 +74,7 @@ impl ClickedPreview {
 
 /// Clicks on a partner's previews of a product type over the last `days` days, including today.
 pub fn preview_clicks(store: &Store, partner: &str, product_type: ProductType, days: u32) -> u64 {
-    let now_ms = store.now_ms();
-    let start = day(now_ms).saturating_sub(days.saturating_sub(1)).to_be_bytes();
+    let start = day_of(store.now_ms()).saturating_sub(days.saturating_sub(1)).to_be_bytes();
     let of_seat = of_seat(partner, product_type);
     let found = store.scan_from(Tree::PreviewClicks, start, []).filter_map(Result::ok);
     let of_it = found.filter(|(key, _)| key.get(4..).is_some_and(|rest| rest.starts_with(&of_seat)));
@@ -89,15 +83,10 @@ pub fn preview_clicks(store: &Store, partner: &str, product_type: ProductType, d
 
 /// The prefix of a day and seat.
 fn place(now_ms: i64, seat: &Seat) -> Vec<u8> {
-    [&day(now_ms).to_be_bytes()[..], &of_seat(&seat.identity.key, seat.product_type)].concat()
+    [&day_of(now_ms).to_be_bytes()[..], &of_seat(&seat.identity.key, seat.product_type)].concat()
 }
 
 /// A partner's key is a file name, so it holds no zero byte.
 fn of_seat(partner: &str, product_type: ProductType) -> Vec<u8> {
     format!("{partner}\0{product_type}\0").into_bytes()
-}
-
-/// Days since the start of 1970, UTC.
-fn day(at_ms: i64) -> u32 {
-    u32::try_from(at_ms / DAY_MS).unwrap_or(0)
 }

@@ -38,8 +38,7 @@ pub fn with_click_payout(
     with_payout(commit, lead.company, payout(action.uuid, (lead.uuid, seat), action.action_date, cents))
 }
 
-/// Writes a report with its lead event, lead action and payout, guarded against an earlier report under the
-/// same key.
+/// Writes a report with its effects, guarded against an earlier report under the same key.
 pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit {
     let receipt = &report.receipt;
     let earned = receipt.payout_in_cents.map(|cents| PayoutRecord {
@@ -70,8 +69,7 @@ pub fn happening(receipt: &PartnerEventReceipt, about: &Attribution) -> Option<H
     })
 }
 
-/// Revokes a report, guarded against concurrent changes: deletes its action, and reverses its event and its
-/// payout, which belonged to this product type and institution.
+/// Revokes a report, guarded against concurrent changes: deletes its action, reverses its event and payout.
 pub fn revoked_report(
     key: &[u8],
     earlier: &ReportRecord,
@@ -96,7 +94,6 @@ pub fn revoked_report(
     with_report(guarded, key, revoked, (happening, taken_back))
 }
 
-/// Adds a report and its effects on the lead.
 fn with_report(
     commit: Commit,
     key: &[u8],

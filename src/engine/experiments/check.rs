@@ -14,10 +14,7 @@ use offerd_store::tokens::company_uuid;
 /// The smallest share in percent, one lead in a million: a smaller one teaches nothing.
 const PERCENT_MIN: f64 = 0.0001;
 
-/// The rule in a file.
-///
-/// # Errors
-/// Every fault of the file.
+/// The rule in a file, or every fault of it.
 pub(super) fn rule(
     name: &str,
     source: &Source,
@@ -48,7 +45,6 @@ pub(super) fn rule(
     checker.end(rule)
 }
 
-/// Checks which leads are drawn.
 fn leads(declared: &Declared, checker: &mut Checker<'_>) {
     if let (Some(starts), Some(ends)) = (declared.starts, declared.ends)
         && ends <= starts
@@ -65,7 +61,6 @@ fn leads(declared: &Declared, checker: &mut Checker<'_>) {
     checker.tags(&declared.tags);
 }
 
-/// Checks the names and shares of the variants.
 fn shares(variants: &[DeclaredVariant], most: usize, checker: &mut Checker<'_>) {
     if variants.len() > most {
         let message =
@@ -88,8 +83,7 @@ fn shares(variants: &[DeclaredVariant], most: usize, checker: &mut Checker<'_>) 
             checker.at(&format!("variants[{nth}].percent"), format!("{wanted}, got {percent:?}"));
         }
     }
-    let given: f64 =
-        variants.iter().map(|variant| variant.percent).filter(|percent| percent.is_finite()).sum();
+    let given: f64 = variants.iter().map(|one| one.percent).filter(|percent| percent.is_finite()).sum();
     if given >= 100.0 && !variants.iter().any(|variant| variant.percent >= 100.0) {
         let message = format!("must leave leads for the control: together below 100 percent, got {given}");
         checker.at("variants", message);
@@ -126,18 +120,13 @@ fn checked(
     Variant { name: declared.name.clone(), percent: declared.percent, changes }
 }
 
-/// Checks that a table can have this deadline.
 fn deadline_of(deadline: Duration, settings: &MatchingSettings, checker: &mut Checker<'_>) -> Duration {
     let MatchingSettings { response_margin, least_budget, .. } = *settings;
     let (least, most) = (response_margin + least_budget, MatchingSettings::DEADLINE_MAX);
     if deadline < least.max(MatchingSettings::DEADLINE_MIN) || deadline > most {
         let [least, most, deadline] = [least, most, deadline].map(humantime::format_duration);
-        checker.at(
-            "deadline",
-            format!(
-                "must be {least} (`matching.response_margin` and `matching.least_budget`) to {most}, got {deadline}"
-            ),
-        );
+        let sum = "`matching.response_margin` and `matching.least_budget`";
+        checker.at("deadline", format!("must be {least} ({sum}) to {most}, got {deadline}"));
     }
     deadline
 }

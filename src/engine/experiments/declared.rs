@@ -1,5 +1,4 @@
-//! The format of `<name>.toml` in `experiments.path`, as written by the operator. The file's name is the
-//! rule's.
+//! The format of `<name>.toml` in `experiments.path`; the file's name is the rule's.
 
 use std::collections::BTreeMap;
 

@@ -66,26 +66,22 @@ worded! {
 impl ExperimentRule {
     /// The state at a time.
     pub fn state(&self, at: DateTime<Utc>) -> RuleState {
-        if self.ends.is_some_and(|ends| at >= ends) {
-            RuleState::Ended
-        } else if self.starts.is_some_and(|starts| at < starts) {
-            RuleState::NotStarted
-        } else {
-            RuleState::Running
+        match (self.starts, self.ends) {
+            (_, Some(ends)) if at >= ends => RuleState::Ended,
+            (Some(starts), _) if at < starts => RuleState::NotStarted,
+            _ => RuleState::Running,
         }
     }
 
     /// Whether the rule covers leads of a company with these tags.
     pub fn holds_for(&self, company: Uuid, tags: Option<&ClientTags>) -> bool {
         let has = |(key, wanted): (&String, &Vec<String>)| {
-            let values = tags.and_then(|tags| tags.0.get(key));
-            values.into_iter().flatten().any(|value| wanted.contains(value))
+            tags.and_then(|tags| tags.0.get(key)).into_iter().flatten().any(|value| wanted.contains(value))
         };
         (self.companies.is_empty() || self.companies.contains_key(&company)) && self.tags.iter().all(has)
     }
 
-    /// The variant of a lead. Depends only on the rule's name, the shares and the UUID, so it is the same in
-    /// every build.
+    /// The variant of a lead, by the rule's name, the shares and the UUID alone: the same in every build.
     pub fn draw(&self, lead: Uuid) -> &str {
         let mut left = drawn(&["experiment", &self.name], lead) * 100.0;
         for variant in &self.variants {

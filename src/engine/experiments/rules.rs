@@ -1,5 +1,4 @@
-//! The rules in force. No two may change the same thing for the same leads, since their effects could not be
-//! separated.
+//! The rules in force. No two may change the same thing for the same leads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -38,8 +37,8 @@ impl ExperimentRules {
     pub fn from_texts(texts: &[(&str, &str)], settings: &Settings) -> Result<Self, Vec<Fault>> {
         let (mut all, mut faults) = (Vec::new(), Vec::new());
         for (name, text) in texts {
-            let source = Source::parse(&Path::new(name).with_extension("toml"), text);
-            let source = source.map_err(|fault| vec![fault]);
+            let source =
+                Source::parse(&Path::new(name).with_extension("toml"), text).map_err(|one| vec![one]);
             match source.and_then(|source| check::rule(name, &source, settings, None)) {
                 Ok(rule) => all.push(rule),
                 Err(found) => faults.extend(found),
@@ -74,8 +73,7 @@ impl ExperimentRules {
         self.0.iter().find(|rule| rule.name == name)
     }
 
-    /// The variants drawn by a lead accepted at a time, Unix milliseconds: one for each running rule that
-    /// covers it.
+    /// The variants drawn by a lead accepted at a time: one for each running rule that covers it.
     pub fn draw(
         &self,
         lead: Uuid,
@@ -87,8 +85,7 @@ impl ExperimentRules {
         drawn.map(|rule| (rule.name.clone(), rule.draw(lead).to_owned())).collect()
     }
 
-    /// The treatments of a table made at a time, Unix milliseconds, given its lead's variants: those of rules
-    /// that still run.
+    /// The treatments of a table made at a time, given its lead's variants: those of rules that still run.
     pub fn treatments(&self, variants: &BTreeMap<String, String>, at_ms: i64) -> Vec<Treatment> {
         if variants.is_empty() {
             return Vec::new();
@@ -108,21 +105,17 @@ impl ExperimentRules {
 
     /// Files that name a company without a token, a sentence each: no lead will be drawn for it.
     pub fn without_token(&self, holders: &BTreeSet<String>) -> Vec<String> {
-        let named =
-            self.0.iter().flat_map(|rule| rule.companies.values().map(move |company| (rule, company)));
-        let strange = named.filter(|(_, company)| !holders.contains(*company));
-        let told = strange.map(|(rule, company)| {
+        let named = self.0.iter().flat_map(|rule| rule.companies.values().map(move |name| (rule, name)));
+        let told = named.filter(|(_, company)| !holders.contains(*company)).map(|(rule, company)| {
             format!("{}: `companies` names `{company}`, which has no token", rule.file.display())
         });
         told.collect()
     }
 }
 
-/// A fault for each pair of overlapping rules.
 fn overlaps(rules: &[ExperimentRule]) -> Vec<Fault> {
-    let pairs =
-        rules.iter().enumerate().flat_map(|(nth, one)| rules[..nth].iter().map(move |other| (one, other)));
-    pairs.filter_map(|(one, other)| overlap(one, other)).collect()
+    let numbered = rules.iter().enumerate();
+    numbered.flat_map(|(nth, one)| rules[..nth].iter().filter_map(move |other| overlap(one, other))).collect()
 }
 
 fn overlap(one: &ExperimentRule, other: &ExperimentRule) -> Option<Fault> {
@@ -140,10 +133,7 @@ fn overlap(one: &ExperimentRule, other: &ExperimentRule) -> Option<Fault> {
         return None;
     }
     // Tags cannot separate two rules: a lead may have those of both.
-    let message = format!(
-        "changes {same} of leads that `{}` may change too: end one before the other starts, or give them \
-            different `companies`",
-        other.name
-    );
+    let advice = "end one before the other starts, or give them different `companies`";
+    let message = format!("changes {same} of leads that `{}` may change too: {advice}", other.name);
     Some(Fault { file: Some(one.file.clone()), line: None, key: "variants".to_owned(), message })
 }

@@ -1,7 +1,5 @@
-//! Admission: limits the live rate tables, in total and per company.
-//!
-//! The limits may change while tables are built. When one shrinks, existing tables keep their places, and new
-//! ones wait until enough have completed.
+//! Admission: limits the live rate tables, in total and per company. When a limit shrinks, existing tables
+//! keep their places, and new ones wait until enough have completed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,32 +22,24 @@ pub struct Admission {
 /// A table's place, returned on drop.
 #[derive(Debug)]
 pub struct LivePlace {
-    _seat: AdmissionSlot,
+    taken: Arc<AtomicUsize>,
     _share: Option<CompanyShare>,
 }
-
-#[derive(Debug)]
-struct AdmissionSlot(Arc<AtomicUsize>);
 
 /// Flag in the count that closes admission: with it the count exceeds any limit.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
 impl Admission {
-    /// A place for a company's new table, under the current limits.
-    ///
-    /// # Errors
-    /// [`LeadRefusal`] when there is none.
+    /// A place for a company's new table under the current limits; refuses when there is none.
     pub fn admit(&self, company: Uuid, rules: MatchingSettings) -> Result<LivePlace, LeadRefusal> {
         let share = self.shares.take(company, 1, rules.live_tables_per_company);
         let share = share.ok_or_else(|| LeadRefusal::Full.counted("company_full"))?;
-        let seat = self.seat(rules.live_tables).ok_or_else(|| LeadRefusal::Full.counted("full"))?;
-        Ok(LivePlace { _seat: seat, _share: Some(share) })
+        self.place(rules.live_tables, || Some(share)).ok_or_else(|| LeadRefusal::Full.counted("full"))
     }
 
     /// A place for a table that was accepted before a crash, even if its company is over its limit.
     pub fn readmit(&self, company: Uuid, rules: MatchingSettings) -> Option<LivePlace> {
-        let seat = self.seat(rules.live_tables)?;
-        Some(LivePlace { _seat: seat, _share: self.shares.take(company, 1, rules.live_tables_per_company) })
+        self.place(rules.live_tables, || self.shares.take(company, 1, rules.live_tables_per_company))
     }
 
     /// Admits no more tables.
@@ -57,18 +47,17 @@ impl Admission {
         self.taken.fetch_or(CLOSED, Ordering::AcqRel);
     }
 
-    fn seat(&self, most: usize) -> Option<AdmissionSlot> {
+    fn place(&self, most: usize, share: impl FnOnce() -> Option<CompanyShare>) -> Option<LivePlace> {
         let one_more = |taken| (taken < most).then_some(taken + 1);
-        let taken = self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more);
-        taken.ok()?;
+        self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok()?;
         gauge!(OPEN_TABLES).increment(1.0);
-        Some(AdmissionSlot(Arc::clone(&self.taken)))
+        Some(LivePlace { taken: Arc::clone(&self.taken), _share: share() })
     }
 }
 
-impl Drop for AdmissionSlot {
+impl Drop for LivePlace {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.taken.fetch_sub(1, Ordering::AcqRel);
         gauge!(OPEN_TABLES).decrement(1.0);
     }
 }

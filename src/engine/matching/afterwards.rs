@@ -1,5 +1,5 @@
-//! Late answers: stored with the calls of their ask, sealed with the lead, and reported in the feed if the
-//! partner file asks for it. They enter no table.
+//! Late answers: stored with the calls of their ask, and reported in the feed if the partner file asks for
+//! it.
 
 use chrono::Utc;
 use tracing::warn;

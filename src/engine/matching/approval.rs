@@ -1,5 +1,4 @@
-//! Approval probability: estimated from the book's rules, without asking partners or storing anything about
-//! the person ([`estimate`] has the formula). Paused seats are left out.
+//! Approval probability ([`estimate`]), without asking partners or storing anything about the person.
 
 use chrono::Utc;
 use uuid::Uuid;

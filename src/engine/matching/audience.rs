@@ -7,8 +7,7 @@ use super::messages::{TableSnapshot, Until};
 /// The viewers of one table.
 #[derive(Debug, Default)]
 pub struct Audience {
-    /// The current snapshot. Cached on its second use: most versions are shown once, and the text of an open
-    /// table is as large as the rest of its state.
+    /// Cached on its second use: most versions are shown once, and the text of an open table is large.
     shown: Option<TableSnapshot>,
     wanted_again: bool,
     /// Whether a viewer saw the table pending, and so will return.
@@ -53,8 +52,7 @@ impl Audience {
 
     /// Takes the waiters whose condition holds.
     pub fn served(&mut self, has_come: impl Fn(Until) -> bool) -> Vec<oneshot::Sender<TableSnapshot>> {
-        let come = self.waiters.extract_if(.., |(until, _)| has_come(*until));
-        come.map(|(_, waiter)| waiter).collect()
+        self.waiters.extract_if(.., |(until, _)| has_come(*until)).map(|(_, waiter)| waiter).collect()
     }
 
     /// Whether no viewer will return: all of them saw the table complete.

@@ -1,8 +1,7 @@
 //! A bidding round: compares the bids of partners that are asked together before any is sent the lead.
 //!
 //! A bidder waits until all have bid or withdrawn, or until its own limit, which ends the round for all, so
-//! that two cannot both be the best. A partner that is paused by then counts as withdrawn and leaves its
-//! place to the next.
+//! that two cannot both be the best. A partner that is paused by then counts as withdrawn.
 
 use std::sync::Arc;
 
@@ -24,7 +23,6 @@ pub type IsPaused = Arc<dyn Fn() -> bool + Send + Sync>;
 
 #[derive(Default)]
 struct BiddingRound {
-    /// Bidders that have neither bid nor withdrawn.
     outstanding: usize,
     bids: Bids,
     /// Bidders that may be paused before the end.

@@ -19,8 +19,7 @@ impl Budget {
         Self { deadline, rules }
     }
 
-    /// A partner's budget: its own timeout, or the remaining time less the reserves if that is smaller;
-    /// `None` when too little is left for an ask.
+    /// A partner's timeout, or less if too little time remains; `None` when that is too little for an ask.
     pub fn for_partner(&self, timeout: Duration, second_look_to_come: bool) -> Option<Duration> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         // First look always gets at least half of the time.

@@ -43,13 +43,9 @@ impl CallFacts {
             trace.note("offerd.answers", i64::from(self.answers));
             trace.note("offerd.calls_ms", milliseconds(self.waited));
             trace.note("offerd.mappings_us", microseconds(self.mapped));
-            for (phase, took) in [
-                ("offerd.connect_us", self.phases.connect),
-                ("offerd.wait_us", self.phases.wait),
-                ("offerd.read_us", self.phases.read),
-            ] {
-                trace.note(phase, microseconds(took));
-            }
+            trace.note("offerd.connect_us", microseconds(self.phases.connect));
+            trace.note("offerd.wait_us", microseconds(self.phases.wait));
+            trace.note("offerd.read_us", microseconds(self.phases.read));
         }
         if let Some(status) = self.status {
             trace.note("http.response.status_code", i64::from(status.as_u16()));

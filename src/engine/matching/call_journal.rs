@@ -40,8 +40,7 @@ impl CallJournal {
         self.records.store.commit(writing::call(&self.head, self.seat, &record)).await
     }
 
-    /// Writes that a once-per-lead call is about to be sent; false where another table of the lead has sent
-    /// it.
+    /// Writes that a once-per-lead call is about to be sent; false where another table has sent it.
     ///
     /// # Errors
     /// [`CommitError`] when it may not be on the disk; then nothing may be sent.

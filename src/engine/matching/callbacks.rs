@@ -1,9 +1,7 @@
-//! Callbacks: a partner may answer by calling us. This maps each callback address to its waiting ask until
-//! that is answered or over.
+//! Callbacks: a partner may answer by calling us. This maps each callback address to its waiting ask.
 //!
-//! Each ask has its own unguessable address, used up by the first readable call, so a partner whose call was
-//! unreadable may call again. The address exists from the start of the ask, since a partner may call before
-//! its response to the ask arrives.
+//! Each ask has its own unguessable address, used up by the first readable call. It exists from the start of
+//! the ask, since a partner may call before its response to the ask arrives.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -117,14 +115,13 @@ impl Callbacks {
     /// Delivers a call to the ask with this id. An accepted call is on the disk.
     pub async fn deliver(&self, id: Uuid, called: CallbackRequest) -> CallbackResult {
         let delivery = self.delivered(id, called).await;
-        let result = match &delivery {
+        count(match &delivery {
             CallbackResult::Taken => "taken",
             CallbackResult::Unreadable { .. } => "unreadable",
             CallbackResult::Unsigned => "unsigned",
             CallbackResult::Again => "again",
             CallbackResult::Nobody | CallbackResult::Late => "nobody",
-        };
-        count(result);
+        });
         delivery
     }
 

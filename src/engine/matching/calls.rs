@@ -74,12 +74,7 @@ impl Calls {
             Awaited::CallOrAsk(every) => deadline.min(Instant::now() + every),
         };
         loop {
-            let called = async {
-                match &mut self.callback {
-                    Some(callback) => callback.called().await,
-                    None => None,
-                }
-            };
+            let called = async { self.callback.as_mut()?.called().await };
             match timeout_at(until, called).await {
                 Ok(Some((called, heeded))) => {
                     let heard = heard(called);
@@ -124,7 +119,6 @@ impl Calls {
         }
     }
 
-    /// Turns a callback into an answer and records it in the transcript.
     fn heard(&mut self, step: Option<&str>, heard: ReceivedCallback) -> CallReply {
         let reply = reply(heard);
         if let Some(transcript) = &mut self.transcript {
@@ -134,19 +128,14 @@ impl Calls {
     }
 
     /// Writes the progress of the calls to disk.
-    ///
-    /// # Errors
-    /// [`AskError`] when it is not written.
     pub(super) async fn note(&self, exchange: &PartnerExchange, deadline: Instant) -> Result<(), AskError> {
         self.write(exchange, false, None, deadline).await
     }
 
-    /// Writes to disk that the current at-most-once call is about to be sent; `once_a_lead` limits it to once
-    /// per lead instead of per ask.
+    /// Writes to disk that the current at-most-once call is about to be sent, once per lead if `once_a_lead`.
     ///
     /// # Errors
-    /// [`AskError`] when nothing may be sent: the write failed, the partner already has the lead, or it is
-    /// paused.
+    /// [`AskError`] when nothing may be sent: not written, sent before, or paused.
     pub(super) async fn send(
         &self,
         exchange: &PartnerExchange,
@@ -182,10 +171,8 @@ impl Calls {
         deadline: Instant,
     ) -> Result<(), AskError> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        match timeout_at(deadline, journal.write(exchange, sent, heard)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(AskError::Unrecorded),
-        }
+        let written = timeout_at(deadline, journal.write(exchange, sent, heard)).await;
+        written.ok().and_then(Result::ok).ok_or(AskError::Unrecorded)
     }
 
     /// Waits for the decision on a bid, in dollars.
@@ -219,7 +206,6 @@ impl Calls {
     }
 }
 
-/// The cause for a bid that is not among the best.
 fn not_among(place: BidRank, best: usize) -> String {
     let number = place.before() + 1;
     let equal = match place.equal {
@@ -242,11 +228,6 @@ pub(super) fn reply(ReceivedCallback { headers, body }: ReceivedCallback) -> Cal
     let header = |(name, value): (String, String)| {
         Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
     };
-    CallReply {
-        status: StatusCode::OK,
-        headers: headers.into_iter().filter_map(header).collect(),
-        body: body.into(),
-        sent: 0,
-        took: Phases::default(),
-    }
+    let headers = headers.into_iter().filter_map(header).collect();
+    CallReply { status: StatusCode::OK, headers, body: body.into(), sent: 0, took: Phases::default() }
 }

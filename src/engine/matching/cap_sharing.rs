@@ -1,9 +1,8 @@
 //! Shares the caps and budgets of seats with other nodes on the store, in the background.
 //!
 //! Each cap has a record of grants ([`CapGrants`]) that nodes change under a guard, so together they never
-//! exceed the cap. When a node dies without returning its grant, the next reader of the record revokes it:
-//! the node's asks are counted from the rate tables, as at a start. Without a shared store, this does
-//! nothing.
+//! exceed the cap. When a node dies without returning its grant, the next reader of the record revokes it and
+//! counts the node's asks from the rate tables.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +19,6 @@ use super::limiter::batch::{CapGrants, GrantRequest, SeatCap};
 use offerd_partners::Book;
 use offerd_store::{Commit, CommitError, ReadError, Topic, Tree, codec};
 
-/// Interval between checks of the grants.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Attempts per check to change a record that others also change.
@@ -29,13 +27,11 @@ const TRIES: usize = 16;
 /// Retention of a record after its period, milliseconds.
 const KEPT: i64 = 24 * 60 * 60 * 1000;
 
-/// Interval between sweeps of expired records.
 const SWEEP: Duration = Duration::from_secs(60 * 60);
 
 /// At most one part in this many of the time goes into recomputing budgets.
 const SUMMING: u32 = 20;
 
-/// A cap whose record was read.
 struct FoundCap {
     capped: SeatCap,
     wish: GrantRequest,
@@ -45,8 +41,7 @@ struct FoundCap {
     record: CapGrants,
 }
 
-/// Adjusts this node's grants to the book: requests more where it needs them and returns the excess. Once
-/// this returns, its seats are asked within the grants.
+/// Adjusts this node's grants to the book. Once this returns, its seats are asked within the grants.
 ///
 /// # Errors
 /// Why some or all grants could not be adjusted.
@@ -102,8 +97,7 @@ pub async fn keep(engine: Arc<MatchingEngine>) {
     }
 }
 
-/// Recomputes budgets for ever, where other nodes earn too: each second, or less often to stay within a
-/// twentieth of the time.
+/// Recomputes budgets for ever, where other nodes earn too, in at most a twentieth of the time.
 pub async fn follow_budgets(engine: Arc<MatchingEngine>) {
     let store = engine.records.store.clone();
     if !store.is_shared() {
@@ -129,15 +123,12 @@ pub async fn follow_budgets(engine: Arc<MatchingEngine>) {
     }
 }
 
-/// Returns all grants; this node must ask no more. Grants that cannot be returned are recounted from the rate
-/// tables later.
+/// Returns all grants; this node must ask no more. Grants that are not returned are recounted later.
 pub async fn give_back(engine: &MatchingEngine) {
     if engine.records.store.is_shared() {
         let _settling = engine.limiter.settling().await;
-        join_all(
-            engine.limiter.let_go().into_iter().map(|(capped, asked)| give_one_back(engine, capped, asked)),
-        )
-        .await;
+        let held = engine.limiter.let_go().into_iter();
+        join_all(held.map(|(capped, asked)| give_one_back(engine, capped, asked))).await;
     }
 }
 
@@ -174,8 +165,7 @@ fn find(engine: &MatchingEngine, due: Vec<(SeatCap, GrantRequest)>) -> Result<Ve
     if !found.iter().any(|found| found.is_new || found.record.is_held_by_others_than(&me)) {
         return Ok(found);
     }
-    // Checked after reading the records: a node in a record that is not alive now is dead, and all its asks
-    // can be counted.
+    // After the records: a node in a record that is not alive now is dead, and all its asks can be counted.
     let alive = store.alive()?;
     let is_unknown = |found: &FoundCap| found.is_new || found.record.is_held_by_others_than(&alive);
     if found.iter().any(is_unknown) {
@@ -195,8 +185,7 @@ fn count(
     let spans = unknown.iter().map(|found| &found.capped.span);
     let mut counted = engine.limiter.counted(&engine.records, spans)?;
     for found in &mut unknown {
-        let asked = counted.of(&found.capped);
-        found.record.end(alive, asked);
+        found.record.end(alive, counted.of(&found.capped));
     }
     Ok(())
 }
@@ -229,7 +218,6 @@ async fn write(
     engine.records.store.commit(commit.put(Tree::Caps, &key, codec::encode_json(record))).await
 }
 
-/// Removes expired records.
 async fn sweep(engine: &Arc<MatchingEngine>) {
     let store = engine.records.store.clone();
     let before = engine.limiter.now() - KEPT;
@@ -238,8 +226,7 @@ async fn sweep(engine: &Arc<MatchingEngine>) {
             let record = store.decode_json::<CapGrants>(Tree::Caps, key, bytes);
             record.is_ok_and(|record| record.until < before)
         };
-        let records = store.scan(Tree::Caps, []).filter_map(Result::ok);
-        records.filter(is_old).map(|(key, _)| key).collect()
+        store.scan(Tree::Caps, []).filter_map(Result::ok).filter(is_old).map(|(key, _)| key).collect()
     };
     let old = spawn_blocking(old).await.unwrap_or_default();
     let commit = old.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Caps, key));

@@ -1,7 +1,5 @@
-//! The configuration of a rate table: everything that a reload replaces, as one unit.
-//!
-//! A table takes the current configuration when its lead arrives and keeps it until it is complete, so it
-//! never mixes an old book with new limits or asks a partner of one book through a client of another.
+//! The configuration of a rate table: everything that a reload replaces, as one unit. A table keeps the one
+//! of its lead's arrival until it is complete.
 
 use std::sync::Arc;
 

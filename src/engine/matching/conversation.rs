@@ -17,7 +17,6 @@ use offerd_partners::http::{
 };
 use offerd_wire::CallReply;
 
-/// The shared state of an ask's calls.
 pub(super) struct Conversation<'a> {
     pub(super) client: &'a PartnerClient,
     pub(super) source: &'a HttpSource,
@@ -93,10 +92,9 @@ impl Conversation<'_> {
         rendered: Option<Rendered>,
         calls: &mut Calls,
     ) -> Result<Option<CallReply>, AskError> {
+        let place = (exchange, self.source.step_key(exchange));
         if let Some(awaited) = self.source.awaited(exchange)
-            && let Some(called) = calls
-                .called((exchange, self.source.step_key(exchange)), awaited, self.deadline, self.reader)
-                .await?
+            && let Some(called) = calls.called(place, awaited, self.deadline, self.reader).await?
         {
             return Ok(Some(called));
         }
@@ -129,7 +127,6 @@ impl Conversation<'_> {
         Ok(Some(reply))
     }
 
-    /// Waits before repeating a call, unless the deadline comes first.
     async fn wait(&self, wait: Duration) -> Result<(), AskError> {
         let again = Instant::now() + wait;
         if again >= self.deadline {
@@ -151,8 +148,7 @@ pub struct FinalReply {
 }
 
 impl FinalReply {
-    /// Reads the answer, with its offers sold at the partner's bid. `offers` are the catalog's offers that
-    /// fit the lead.
+    /// Reads the answer, with its offers sold at the partner's bid. `offers` are those that fit the lead.
     ///
     /// # Errors
     /// The first mapping that failed.

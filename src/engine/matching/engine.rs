@@ -68,9 +68,8 @@ pub struct MatchingEngine {
 }
 
 impl MatchingEngine {
-    /// An engine without live tables, rankings or traces, with no cache of complete tables, whose partners
-    /// call back at its own address. Restores the recent counts of asks from the store. Outside tests,
-    /// `clock` is the store's.
+    /// An engine without live tables, rankings, traces or a cache, whose partners call back at its own
+    /// address. Restores the recent counts of asks. Outside tests, `clock` is the store's.
     pub fn new(
         clock: Clock,
         records: Records,
@@ -100,8 +99,7 @@ impl MatchingEngine {
         }
     }
 
-    /// The ranking of a company's table: the `named` one, or else the one in the settings; `None` without
-    /// one.
+    /// The ranking of a company's table: the `named` one, or else the one in the settings, if any.
     pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<RankedBy>> {
         self.rankings.as_ref()?.ranked_by(company, test, named)
     }
@@ -124,8 +122,7 @@ impl MatchingEngine {
         self.records.store.turn(longest, tree, key).await
     }
 
-    /// What keeps each seat from being asked about a lead, apart from counted limits: suppression lists and,
-    /// for live leads, the seat's share.
+    /// What keeps each seat from being asked, apart from counts: suppression lists and a live lead's share.
     pub fn left_out(&self, test: bool, uuid: Uuid, lead: &Lead, seats: &[&Seat]) -> Vec<Option<Denied>> {
         let (lists, digests) = (self.suppressions.now(), Digests::new(lead));
         let against_all = lists.against_all(lead);
@@ -165,10 +162,8 @@ impl MatchingEngine {
             }
             let client = clients.of(seat);
             standing.undeclared_words = client.iter().flat_map(PartnerClient::undeclared_words).collect();
-            let ejected_since = client
-                .map(|client| client.state())
-                .filter(|client| !client.simulated)
-                .and_then(|client| client.ejected_since);
+            let endpoint = client.map(|client| client.state()).filter(|endpoint| !endpoint.simulated);
+            let ejected_since = endpoint.and_then(|endpoint| endpoint.ejected_since);
             if let (State::Active, Some(since)) = (standing.state, ejected_since) {
                 let since = chrono::Duration::from_std(since.elapsed()).unwrap_or_default();
                 standing.state = State::BreakerOpen;
@@ -214,8 +209,7 @@ impl MatchingEngine {
         *self.configuration.write() = Arc::new(configuration);
     }
 
-    /// Shows a table to a client: a [`snapshot`](Self::snapshot), and posts the lead to partners that take it
-    /// when their offers are shown.
+    /// Shows a table to a client, and posts the lead to partners that take it when their offers are shown.
     pub fn show(&self, table: &Table) -> Option<TableSnapshot> {
         let snapshot = self.snapshot(table)?;
         if self.configuration().posts_when_shown {
@@ -248,7 +242,6 @@ impl MatchingEngine {
 #[derive(Debug, Default)]
 pub struct LiveTables(RwLock<HashMap<Uuid, Live>>);
 
-/// A live table: its owner and its actor.
 #[derive(Debug)]
 struct Live {
     lead: Uuid,
@@ -275,8 +268,7 @@ impl LiveTables {
 
     /// The actor of a table; `Some(None)` when the table is live but not visible to the viewer.
     pub fn get(&self, table: Uuid, viewer: Viewer) -> Option<Option<Addr<RateTableActor>>> {
-        let tables = self.0.read();
-        tables.get(&table).map(|live| viewer.sees(live.company, live.test).then(|| live.actor.clone()))
+        self.0.read().get(&table).map(|live| viewer.sees(live.company, live.test).then(|| live.actor.clone()))
     }
 
     /// Whether a table has an actor.
@@ -292,8 +284,7 @@ impl LiveTables {
     /// The actors of these leads' tables.
     pub fn of_leads(&self, leads: &BTreeSet<Uuid>) -> Vec<Addr<RateTableActor>> {
         let tables = self.0.read();
-        let theirs = tables.values().filter(|live| leads.contains(&live.lead));
-        theirs.map(|live| live.actor.clone()).collect()
+        tables.values().filter(|live| leads.contains(&live.lead)).map(|live| live.actor.clone()).collect()
     }
 
     /// Every actor.

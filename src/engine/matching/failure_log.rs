@@ -1,8 +1,6 @@
-//! Failures of partners in the log: at most one line per minute and partner.
-//!
-//! The first failure is logged at once. Those within a minute of a line are counted by outcome word and
-//! logged together, with the last cause, when the minute is over. Each failure is also logged at debug level.
-//! No line quotes what was sent or answered.
+//! Failures of partners in the log: at most one line per minute and partner. The first failure is logged at
+//! once. Those within a minute of a line are counted by outcome word and logged together, with the last
+//! cause. No line quotes what was sent or answered.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,17 +13,14 @@ use uuid::Uuid;
 use crate::rate_table::cause::Cause;
 use offerd_model::ProductType;
 
-/// Interval between two lines of a partner.
 const EVERY: Duration = Duration::from_secs(60);
 
-/// Interval between checks for due lines.
 const LOOKED_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, PartialEq)]
 struct FailureLine {
     partner: String,
     failed: u64,
-    /// Counts by outcome word.
     outcomes: String,
     /// Of the last failure.
     product_type: ProductType,
@@ -37,7 +32,6 @@ struct FailureLine {
 #[derive(Debug, Default)]
 pub struct FailureLog(Mutex<BTreeMap<String, RecentFailures>>);
 
-/// A partner's failures since its last line.
 #[derive(Debug, Default)]
 struct RecentFailures {
     told_at: Option<Instant>,
@@ -49,8 +43,7 @@ struct RecentFailures {
 type Last = (ProductType, Uuid, Option<Cause>);
 
 impl FailureLog {
-    /// Records a failed ask by its outcome word, and logs it unless the partner had a line within the last
-    /// minute.
+    /// Records a failed ask, and logs it unless the partner had a line within the last minute.
     pub fn note(
         &self,
         partner: &str,
@@ -86,7 +79,6 @@ impl FailureLog {
         self.lines(|_| true).into_iter().for_each(FailureLine::tell);
     }
 
-    /// Counts a failure; returns the line if one is due.
     fn count(&self, partner: &str, word: &'static str, last: Last) -> Option<FailureLine> {
         let mut partners = self.0.lock();
         if !partners.contains_key(partner) {

@@ -24,8 +24,6 @@ pub struct IdempotencyKey {
 /// The state of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdempotencyState {
-    /// The key is new.
-    New,
     /// The key made this table.
     Done(Uuid),
     /// The key was used with another body.
@@ -38,18 +36,12 @@ impl IdempotencyKey {
         let digest: [u8; 32] = Sha256::digest(key.as_bytes()).into();
         // Test and live requests have separate keys.
         let kind: &[u8] = if viewer.test { b"test" } else { b"" };
-        Self {
-            key: [&viewer.company.as_bytes()[..], &digest, kind].concat(),
-            body: Sha256::digest(body).into(),
-        }
+        let key = [&viewer.company.as_bytes()[..], &digest, kind].concat();
+        Self { key, body: Sha256::digest(body).into() }
     }
 
     /// Looks the key up. The record is eight bytes of time, the body's digest, and the table.
-    pub(super) fn look_up(&self, store: &Store) -> IdempotencyState {
-        self.known(store).unwrap_or(IdempotencyState::New)
-    }
-
-    fn known(&self, store: &Store) -> Option<IdempotencyState> {
+    pub(super) fn look_up(&self, store: &Store) -> Option<IdempotencyState> {
         let record = store.get(Tree::Repeats, self.kept_key(store)).ok()??;
         let (at, body, table) = (record.get(..8)?, record.get(8..40)?, record.get(40..56)?);
         let (at, table) = (i64::from_be_bytes(at.try_into().ok()?), Uuid::from_slice(table).ok()?);
@@ -60,8 +52,7 @@ impl IdempotencyKey {
 
     /// Adds the key and its `table` to a submit's commit, guarded against earlier use.
     pub(super) fn remember(&self, store: &Store, commit: Commit, table: Uuid) -> Commit {
-        let now = store.now_ms().to_be_bytes();
-        let record = [&now[..], &self.kept_body(store), table.as_bytes()].concat();
+        let record = [&store.now_ms().to_be_bytes()[..], &self.kept_body(store), table.as_bytes()].concat();
         let key = self.kept_key(store);
         commit.unless_recent(Tree::Repeats, key, forgotten_before(store)).put(Tree::Repeats, key, record)
     }
@@ -79,8 +70,7 @@ fn forgotten_before(store: &Store) -> i64 {
     store.now_ms() - Duration::hours(REMEMBERED_HOURS).num_milliseconds()
 }
 
-/// Keys in flight on this node. If two nodes have the same key in flight, the store accepts one request, and
-/// the other finds its table.
+/// Keys in flight on this node. Of two nodes with the same key, the store accepts one request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeysInFlight(Arc<Mutex<HashSet<Vec<u8>>>>);
 
@@ -92,11 +82,9 @@ pub struct IdempotencyHold {
 }
 
 impl KeysInFlight {
-    /// Holds a key; `None` when it is already held.
-    pub(super) fn hold(&self, key: &IdempotencyKey) -> Option<IdempotencyHold> {
-        let mut keys = self.0.lock();
-        keys.insert(key.key.clone())
-            .then(|| IdempotencyHold { under_way: self.clone(), key: key.key.clone() })
+    pub(super) fn hold(&self, IdempotencyKey { key, .. }: &IdempotencyKey) -> Option<IdempotencyHold> {
+        let is_free = self.0.lock().insert(key.clone());
+        is_free.then(|| IdempotencyHold { under_way: self.clone(), key: key.clone() })
     }
 }
 

@@ -1,9 +1,8 @@
 //! A cache of complete rate tables as shown: each is rendered and decrypted once.
 //!
-//! A complete table never changes, so entries are never refreshed; only an erasure
-//! ([`forget`](KeptTables::forget)) or retention ([`forget_all`](KeptTables::forget_all)) removes them. A
-//! table that was read before a removal is not cached after it ([`Moment`]). The least requested tables are
-//! evicted first.
+//! A complete table never changes, so only an erasure ([`forget`](KeptTables::forget)) or retention
+//! ([`forget_all`](KeptTables::forget_all)) removes entries. A table that was read before a removal is not
+//! cached after it ([`Moment`]). The least requested tables are evicted first.
 //!
 //! Each table may have further [renditions](RenditionKey): in the words of another edition, or compressed.
 
@@ -24,7 +23,6 @@ use offerd_model::Viewer;
 /// Typical size of a table, used to size the cache.
 const USUAL_BYTES: u64 = 16 * 1024;
 
-/// Approximate overhead per entry.
 const ENTRY_BYTES: u64 = 256;
 
 /// The edition and the content coding of a rendition; both empty for the first.
@@ -35,7 +33,6 @@ pub struct KeptTables {
     /// `None` disables the cache.
     tables: Option<Cache<Uuid, Arc<CachedTable>, Weight>>,
     forgotten: AtomicU64,
-    /// Serialises insertions and removals.
     changing: Mutex<()>,
     bytes: Gauge,
     kept: Counter,
@@ -83,10 +80,8 @@ impl KeptTables {
 
     /// A cached table that the viewer may see.
     pub fn get(&self, viewer: Viewer, table: Uuid) -> Option<TableSnapshot> {
-        let kept = self.tables.as_ref()?.get(&table)?;
-        if !viewer.sees(kept.shown.company, kept.shown.test) {
-            return None;
-        }
+        let kept = self.tables.as_ref()?.get(&table);
+        let kept = kept.filter(|kept| viewer.sees(kept.shown.company, kept.shown.test))?;
         self.kept.increment(1);
         Some(kept.shown.clone())
     }
@@ -102,9 +97,7 @@ impl KeptTables {
             return;
         }
         self.made.increment(1);
-        let Some(tables) = self.tables.as_ref().filter(|tables| !tables.contains_key(&shown.table)) else {
-            return;
-        };
+        let Some(tables) = self.tables.as_ref().filter(|all| !all.contains_key(&shown.table)) else { return };
         // A copy has no spare capacity, which the weight would miss.
         let shown = TableSnapshot { json: Bytes::copy_from_slice(&shown.json), ..*shown };
         let Some(_changing) = self.changing_since(since) else { return };
@@ -150,8 +143,7 @@ impl KeptTables {
 
 impl CachedTable {
     fn find(&self, wanted: RenditionKey) -> Option<Bytes> {
-        let found = self.renditions.iter().find(|(rendition, _)| *rendition == wanted);
-        found.map(|(_, bytes)| bytes.clone())
+        self.renditions.iter().find(|(rendition, _)| *rendition == wanted).map(|(_, bytes)| bytes.clone())
     }
 }
 

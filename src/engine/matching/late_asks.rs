@@ -1,9 +1,6 @@
-//! Asks that were watched beyond their budget: a sample of the timed-out ones, and how each ended. The answer
-//! is not shown and enters no table; only its time and whether it held offers are kept.
-//!
-//! The last 2000 per seat are kept in memory, 24 bytes each, with the seat's client
-//! ([`super::partner_clients`]), and so survive reloads that leave its wire settings unchanged. A restart
-//! drops them.
+//! Asks that were watched beyond their budget: a sample of the timed-out ones, and how each ended. Only the
+//! time of the answer and whether it held offers are kept: the last 2000 per seat, in memory, with the seat's
+//! client ([`super::partner_clients`]).
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -28,7 +25,6 @@ use offerd_wire::{CallError, CallReply, LateReplyCallback};
 /// Answers longer than this are read on a blocking thread: their mappings may take milliseconds.
 const LONG_ANSWER: usize = 32 * 1024;
 
-/// Asks kept per seat.
 const KEPT: usize = 2000;
 
 /// An ask that was watched beyond its budget.
@@ -64,14 +60,11 @@ pub struct AnswerReader {
     /// The seat's offers that fit the lead, by position.
     offers: Vec<usize>,
     pub(super) question: Arc<LeadQuestion>,
-    /// Start of the ask.
     begun: Instant,
     pub(super) deadline: Instant,
-    /// Records what happens after the ask ended.
     afterwards: Option<LateAnswerRecorder>,
 }
 
-/// How a watched ask ended.
 fn seen(outcome: Option<&Outcome>) -> AskEnding {
     match outcome {
         None => AskEnding::TimedOut,
@@ -81,10 +74,7 @@ fn seen(outcome: Option<&Outcome>) -> AskEnding {
     }
 }
 
-/// The outcome of an answer.
-///
-/// # Errors
-/// The cause, when the answer is unusable.
+/// The outcome of an answer, or why it is unusable.
 pub(super) fn outcome_of(answered: Answered) -> Result<Outcome, String> {
     Ok(match answered {
         Answered::Offers(quotes) if !quotes.is_empty() => Outcome::Offers(quotes),
@@ -134,8 +124,7 @@ impl AnswerReader {
         Self { seat, offers, question, begun: Instant::now(), deadline, afterwards }
     }
 
-    /// Reads `bytes` of input. Long input is read on a blocking thread, because other leads share this one;
-    /// `None` when the process is ending.
+    /// Reads `bytes` of input; long input on a blocking thread. `None` when the process is ending.
     pub(super) async fn aside<T: Send + 'static>(
         &self,
         bytes: usize,

@@ -31,7 +31,7 @@ use crate::rate_table::table::Table;
 use crate::rate_table::treatment;
 use crate::records::identity::identity_of;
 use crate::records::writing::{IdentityLookBack, LeadCommit};
-use crate::records::{RecordUnavailable, consents, contacts, reading, writing};
+use crate::records::{Found, RecordUnavailable, consents, contacts, reading, writing};
 use offerd_base::ids;
 use offerd_base::load_shedder::Permit;
 use offerd_base::telemetry::metrics::{CONSENTS_CUT, EXPERIMENT_LEADS, SUBMITS_REFUSED};
@@ -51,19 +51,22 @@ pub struct Matchmaker {
     under_way: KeysInFlight,
 }
 
+/// What is accepted, such as a submit with its table.
+type Accepted<T = TableSnapshot> = Result<T, LeadRefusal>;
+
 /// A lead about to be written with a rate table.
 struct Arrival<'r> {
+    admitted: (Arc<Configuration>, LivePlace),
     record: LeadRecord,
     lead: LeadCommit,
     table: Uuid,
-    idempotency_key: Option<&'r IdempotencyKey>,
+    key: Option<&'r IdempotencyKey>,
     /// The lock on the idempotency key against concurrent requests.
     held: Option<IdempotencyHold>,
     trace: LeadTrace,
     permit: Permit,
 }
 
-/// A table whose actor is running.
 struct StartedTable {
     actor: Addr<RateTableActor>,
     /// The lead's record, without the submitted data.
@@ -86,8 +89,7 @@ pub(super) enum ResumedTable {
 }
 
 impl Matchmaker {
-    /// A matchmaker whose actors run on the thread that accepted the lead, if it runs actors; else on
-    /// `arbiters` in turn, of which there is at least one.
+    /// A matchmaker whose actors run on the thread that accepted the lead, or else on `arbiters` in turn.
     pub fn new(engine: MatchingEngine, arbiters: Vec<ArbiterHandle>) -> Self {
         assert!(!arbiters.is_empty(), "actors need an arbiter to run on");
         Self {
@@ -103,40 +105,35 @@ impl Matchmaker {
     /// completes by its deadline.
     ///
     /// [`Until::Prompt`] returns when all partners that answer at once have, or after `submit_wait`;
-    /// [`Until::Settled`] when all partners have. Dropping the future after its first poll loses nothing that
-    /// was written, but may leave the table to recovery; callers run it in a task of its own.
+    /// [`Until::Settled`] when all partners have. Callers run the future in a task of its own: dropping it
+    /// may leave the table to recovery.
     ///
     /// # Errors
     /// [`LeadRefusal`]; then nothing is written, unless the store fails halfway.
-    pub async fn submit(
-        &self,
-        mut submission: Submission,
-        until: Until,
-    ) -> Result<TableSnapshot, LeadRefusal> {
+    pub async fn submit(&self, mut submission: Submission, until: Until) -> Accepted {
         let key = submission.idempotency_key.clone();
         let held = key.as_ref().map(|key| self.under_way.hold(key).ok_or(LeadRefusal::UnderWay)).transpose();
         // The request that holds the key may be waiting for the disk.
         let is_stalled = || self.engine.records.store.is_stalled();
         let held = held.map_err(|refused| if is_stalled() { LeadRefusal::late() } else { refused })?;
-        let viewer = submission.viewer();
+        let viewer = Viewer { company: submission.company, test: submission.test };
         if let Some(answer) = self.answered_before(viewer, key.as_ref()).await {
             drop(held);
             submission.permit.pause();
             return self.settled(answer?, viewer, until).await;
         }
-        let configuration = self.engine.configuration();
-        let place = self.admit(submission.company, &configuration)?;
+        let admitted = self.admit(submission.company)?;
         let trace = self.engine.traces.lead(submission.trace.as_ref());
         let permit = std::mem::take(&mut submission.permit);
         let look_back_minutes = submission.look_back_minutes;
         // Its time chooses the table's volume, so it is the store's arrival time, not the machine's clock.
         let table = ids::timed_at(self.engine.records.store.arrival_ms());
-        let record = LeadRecord { first_table: Some(table), ..self.record(submission, &configuration) };
+        let record = LeadRecord { first_table: Some(table), ..self.record(submission, &admitted.0) };
         let commit = writing::new_lead(&record, self.identity(&record, look_back_minutes).as_ref());
         let lead = LeadCommit { commit, is_new: true, node: self.engine.records.store.node() };
         let drawn = record.experiments.clone();
-        let arrival = Arrival { record, lead, table, idempotency_key: key.as_ref(), held, trace, permit };
-        match self.build(configuration, place, arrival, until).await {
+        let arrival = Arrival { admitted, record, lead, table, key: key.as_ref(), held, trace, permit };
+        match self.build(arrival, until).await {
             Ok(shown) => {
                 note_drawn(drawn);
                 Ok(shown)
@@ -150,14 +147,8 @@ impl Matchmaker {
         }
     }
 
-    /// The response to an earlier submit with this idempotency key, if any.
-    async fn answered_before(
-        &self,
-        viewer: Viewer,
-        key: Option<&IdempotencyKey>,
-    ) -> Option<Result<TableSnapshot, LeadRefusal>> {
-        match key?.look_up(&self.engine.records.store) {
-            IdempotencyState::New => None,
+    async fn answered_before(&self, viewer: Viewer, key: Option<&IdempotencyKey>) -> Option<Accepted> {
+        match key?.look_up(&self.engine.records.store)? {
             IdempotencyState::OtherBody => Some(Err(LeadRefusal::OtherBody)),
             IdempotencyState::Done(table) => {
                 let shown = rate_table(&self.engine, viewer, table).await.ok().flatten();
@@ -167,12 +158,7 @@ impl Matchmaker {
     }
 
     /// The snapshot; the completed one where the caller waits for that.
-    async fn settled(
-        &self,
-        shown: TableSnapshot,
-        viewer: Viewer,
-        until: Until,
-    ) -> Result<TableSnapshot, LeadRefusal> {
+    async fn settled(&self, shown: TableSnapshot, viewer: Viewer, until: Until) -> Accepted {
         if until != Until::Settled || !shown.pending {
             return Ok(shown);
         }
@@ -199,11 +185,7 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`LeadRefusal`], with nothing written.
-    pub async fn grow_lead(
-        &self,
-        growth: Growth<'_>,
-        permit: &mut Permit,
-    ) -> Result<Option<LeadRecord>, LeadRefusal> {
+    pub async fn grow_lead(&self, growth: Growth<'_>, permit: &mut Permit) -> Accepted<Option<LeadRecord>> {
         let Some((earlier, _)) = self.merged(growth)? else { return Ok(None) };
         permit.pause();
         let turn = self.engine.turn(Tree::Leads, growth.lead).await;
@@ -211,8 +193,7 @@ impl Matchmaker {
         let mut turn = turn.map_err(|failure| LeadRefusal::by(&earlier, failure))?;
         while turn.tries().await {
             let Some((earlier, grown)) = self.merged(growth)? else { return Ok(None) };
-            let commit = contacts::grown(&self.engine.records.store, (&earlier, &grown));
-            match self.engine.commit(commit).await {
+            match self.engine.commit(contacts::grown(&self.engine.records.store, (&earlier, &grown))).await {
                 Ok(()) => {
                     counter!(CONSENTS_CUT).increment(consents::cut(&earlier, &grown) as u64);
                     return Ok(Some(grown));
@@ -225,11 +206,7 @@ impl Matchmaker {
         Err(LeadRefusal::by(&earlier, CommitError::Crowded))
     }
 
-    /// Merges attributes into a lead and builds a new rate table, like [`submit`](Self::submit); `None` when
-    /// the viewer has no such lead.
-    ///
-    /// # Errors
-    /// [`LeadRefusal`].
+    /// Merges attributes into a lead and builds a new rate table; `None` when the viewer has no such lead.
     pub async fn submit_again(
         &self,
         growth: Growth<'_>,
@@ -237,23 +214,20 @@ impl Matchmaker {
         mut permit: Permit,
         until: Until,
     ) -> Result<Option<TableSnapshot>, LeadRefusal> {
-        let configuration = self.engine.configuration();
-        let place = self.admit(growth.viewer.company, &configuration)?;
+        let admitted = self.admit(growth.viewer.company)?;
         let trace = self.engine.traces.lead(trace);
-        let Some(grown) = self.grow_lead(growth, &mut permit).await? else { return Ok(None) };
+        let Some(record) = self.grow_lead(growth, &mut permit).await? else { return Ok(None) };
         let lead =
             LeadCommit { commit: Commit::new(), is_new: false, node: self.engine.records.store.node() };
         // Its time chooses the table's volume, so it is the store's arrival time, not the machine's clock.
         let table = ids::timed_at(self.engine.records.store.arrival_ms());
-        let arrival =
-            Arrival { record: grown, lead, table, idempotency_key: None, held: None, trace, permit };
-        match self.build(configuration, place, arrival, until).await {
+        let arrival = Arrival { admitted, record, lead, table, key: None, held: None, trace, permit };
+        match self.build(arrival, until).await {
             Err(LeadRefusal::Erased(_)) => Ok(None),
             shown => shown.map(Some),
         }
     }
 
-    /// The lead before and after a merge.
     fn merged(&self, growth: Growth<'_>) -> Result<Option<(LeadRecord, LeadRecord)>, LeadRefusal> {
         let Growth { viewer, lead, later, newer_values, made_since } = growth;
         let found = reading::lead(&self.engine.records.store, lead).map_err(|_| LeadRefusal::StoreFailed)?;
@@ -287,40 +261,29 @@ impl Matchmaker {
         if store.is_stalled() {
             return Err(LeadRefusal::late());
         }
-        match store.health() {
-            StoreHealth::Short(_) => Err(LeadRefusal::DiskFull.counted("disk_full")),
-            _ => Ok(()),
-        }
+        let is_short = matches!(store.health(), StoreHealth::Short(_));
+        if is_short { Err(LeadRefusal::DiskFull.counted("disk_full")) } else { Ok(()) }
     }
 
-    fn admit(&self, company: Uuid, configuration: &Configuration) -> Result<LivePlace, LeadRefusal> {
+    fn admit(&self, company: Uuid) -> Result<(Arc<Configuration>, LivePlace), LeadRefusal> {
+        let configuration = self.engine.configuration();
         self.room()?;
-        self.admission.admit(company, configuration.rules.matching)
+        let place = self.admission.admit(company, configuration.rules.matching)?;
+        Ok((configuration, place))
     }
 
     /// Writes a table with its lead's commit, builds it, and caches it if it is complete.
-    async fn build(
-        &self,
-        configuration: Arc<Configuration>,
-        place: LivePlace,
-        arrival: Arrival<'_>,
-        until: Until,
-    ) -> Result<TableSnapshot, LeadRefusal> {
+    async fn build(&self, arrival: Arrival<'_>, until: Until) -> Accepted {
         let since = self.engine.kept.moment();
-        let shown = self.begin(configuration, place, arrival, until).shown(&self.engine, until).await?;
+        let shown = self.begin(arrival, until).shown(&self.engine, until).await?;
         self.engine.kept.keep(since, &shown);
         Ok(shown)
     }
 
     /// Seats the partners for a lead and starts its table's actor, which writes both.
-    fn begin(
-        &self,
-        configuration: Arc<Configuration>,
-        place: LivePlace,
-        arrival: Arrival<'_>,
-        until: Until,
-    ) -> StartedTable {
-        let Arrival { mut record, mut lead, table, idempotency_key, held, mut trace, permit } = arrival;
+    fn begin(&self, arrival: Arrival<'_>, until: Until) -> StartedTable {
+        let Arrival { admitted, mut record, mut lead, table, key, held, mut trace, permit } = arrival;
+        let (configuration, place) = admitted;
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
         let rules = &configuration.rules;
@@ -331,7 +294,7 @@ impl Matchmaker {
         let head = head(&record, &seating, longest, table);
         trace.note("offerd.rate_table", head.uuid.to_string());
         trace.note("offerd.test", head.test);
-        if let Some(key) = idempotency_key {
+        if let Some(key) = key {
             lead.commit = key.remember(&self.engine.records.store, lead.commit, head.uuid);
         }
 
@@ -360,10 +323,7 @@ impl Matchmaker {
     }
 
     /// Resumes a table that a crash left pending, under its original deadline.
-    ///
-    /// # Errors
-    /// [`RecordUnavailable`] when the store has lost a part of it.
-    pub(super) async fn resume(&self, table: Uuid) -> Result<ResumedTable, RecordUnavailable> {
+    pub(super) async fn resume(&self, table: Uuid) -> Found<ResumedTable> {
         let Some(stored) = reading::table(&self.engine.records, table)? else {
             return self.drop_erased(table).await;
         };
@@ -374,8 +334,7 @@ impl Matchmaker {
         let configuration = self.engine.configuration();
         let facts = record.as_ref().map(|record| reading::facts(record, Utc::now()));
         let mut fitting = facts.map_or_else(Vec::new, |facts| configuration.book.fitting(&facts));
-        let seats = stored.seats().iter();
-        let fits = seats.map(|seat| {
+        let fits = stored.seats().iter().map(|seat| {
             let same = |fit: &Fit| fit.seat.is_of(&seat.key, seat.product_type);
             fitting.iter().position(same).map(|position| fitting.swap_remove(position))
         });
@@ -406,8 +365,7 @@ impl Matchmaker {
         Ok(ResumedTable::GoesOn)
     }
 
-    /// Handles a table whose lead was erased while the table was starting.
-    async fn drop_erased(&self, table: Uuid) -> Result<ResumedTable, RecordUnavailable> {
+    async fn drop_erased(&self, table: Uuid) -> Found<ResumedTable> {
         if !reading::was_erased(&self.engine.records.store, table)? {
             return Err(RecordUnavailable);
         }
@@ -424,13 +382,11 @@ impl Matchmaker {
         self.engine.transcripts.written().await;
     }
 
-    /// The record of a lead, with its experiment variants.
     fn record(&self, submission: Submission, configuration: &Configuration) -> LeadRecord {
         let record = submission.record(self.engine.limiter.now());
         let tags = record.lead.client_tags.as_ref();
-        let experiments =
-            configuration.experiments.draw(record.uuid, record.company, tags, record.created_at);
-        LeadRecord { experiments, ..record }
+        let drawn = configuration.experiments.draw(record.uuid, record.company, tags, record.created_at);
+        LeadRecord { experiments: drawn, ..record }
     }
 
     /// The shared state of all tables.
@@ -445,8 +401,7 @@ impl Matchmaker {
         Some(IdentityLookBack { identity, look_back_ms })
     }
 
-    /// Starts a table's actor here or on the next arbiter. `sequence` is the position of its next answer
-    /// record; `None` for a new table.
+    /// Starts a table's actor here or on the next arbiter. `sequence` is `None` for a new table.
     fn start(
         &self,
         here: Option<ArbiterHandle>,
@@ -465,7 +420,7 @@ impl Matchmaker {
 
 impl StartedTable {
     /// Waits until lead and table are on the disk, then until the table reaches `until`.
-    async fn shown(self, engine: &MatchingEngine, until: Until) -> Result<TableSnapshot, LeadRefusal> {
+    async fn shown(self, engine: &MatchingEngine, until: Until) -> Accepted {
         let Self { actor, record, table, deadline, submit_wait, acknowledgement, permit } = self;
         let shown = match timeout_at(deadline, acknowledgement).await {
             // The table continues once the disk has taken it.
@@ -491,22 +446,19 @@ impl StartedTable {
         if let Some(snapshot) = shown {
             return Ok(snapshot);
         }
-        // An actor that has stopped has written its answers, and the lead is accepted either way. A caller
-        // that waits for the complete table does not get a pending one.
+        // A stopped actor has written its answers; a caller that waits for completion gets no pending table.
         let viewer = Viewer { company: record.company, test: record.test };
         let stored = rate_table(engine, viewer, table).await.ok().flatten();
         stored.filter(|table| until != Until::Settled || !table.pending).ok_or(LeadRefusal::StoreFailed)
     }
 }
 
-/// Counts the variants drawn by an accepted lead.
 fn note_drawn(variants: BTreeMap<String, String>) {
     for (rule, variant) in variants {
         counter!(EXPERIMENT_LEADS, "rule" => rule, "variant" => variant).increment(1);
     }
 }
 
-/// The head of a table, before any partner is asked.
 fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) -> TableHeader {
     let created_at = seating.round.at;
     let deadline = created_at + deadline.as_millis() as i64;
@@ -526,18 +478,13 @@ fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) 
     }
 }
 
-/// Waits until a table reaches `until`, at most `submit_wait` unless that is completion; `None` when its
-/// actor has stopped.
-async fn await_table(
-    actor: &Addr<RateTableActor>,
-    until: Until,
-    submit_wait: Duration,
-) -> Option<TableSnapshot> {
+/// Waits until a table reaches `until`, at most `longest` unless that is completion.
+async fn await_table(actor: &Addr<RateTableActor>, until: Until, longest: Duration) -> Option<TableSnapshot> {
     let come = actor.send(AwaitTable(until));
     if until == Until::Settled {
         return come.await.ok().flatten();
     }
-    match tokio::time::timeout(submit_wait, come).await {
+    match tokio::time::timeout(longest, come).await {
         Ok(shown) => shown.ok().flatten(),
         Err(_) => actor.send(GetRateTable).await.ok().flatten(),
     }

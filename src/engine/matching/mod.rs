@@ -7,18 +7,14 @@
 //! - The actor starts a [`partner_actor`] per seat, within its [`budget`], gathers their [`replies`] and
 //!   drives the pure [`rate_table`](crate::rate_table). [`messages`] lists what it handles.
 //! - [`partner_clients`] reach remote partners. An ask of several [`calls`] also has a journal, a part in the
-//!   bidding and an address for [`callbacks`]. [`transcripts`] record the messages where the partner file
-//!   asks for it.
-//! - [`suppressions`] name people about whom a partner is not asked; [`pausing`] takes a partner out from the
-//!   command line.
+//!   bidding and an address for [`callbacks`]. [`transcripts`] record the messages.
+//! - [`suppressions`] name people about whom a partner is not asked; [`pausing`] takes a partner out.
 //! - [`ask_statistics`] keeps the recent results of each seat's asks, [`late_asks`] the answers that came
 //!   after a timeout; [`failure_log`] logs failures.
 //! - [`showing`] shows tables, complete ones from memory ([`kept_tables`]).
 //! - [`recovery`] resumes tables that a crash left pending.
 //!
-//! The [`limiter`] counts from the records the seats that a table asked ([`asks`](crate::rate_table::asks))
-//! and what its leads earned ([`postings`](crate::records::postings)). A [`preview`] and an estimate of
-//! [`approval`] ask no partner.
+//! A [`preview`] and an estimate of [`approval`] ask no partner.
 
 pub mod admission;
 mod afterwards;

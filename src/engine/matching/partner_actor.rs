@@ -20,11 +20,9 @@ use offerd_base::telemetry::traces::TraceContext;
 use offerd_partners::declared::{FailureKind, Simulate};
 use offerd_partners::{Quote, Seat};
 
-/// The cause of an outcome set by the client tag `sandbox`.
 const TRIGGERED: &str = "as the client tag `sandbox` of the lead says";
 
-/// Asks one partner about one product type for one rate table, and ends with its outcome. A panic drops the
-/// reply, which is an outcome too.
+/// Asks one partner about one product type for one rate table. A panic drops the reply: an outcome too.
 pub struct PartnerActor;
 
 /// A request to a partner.
@@ -92,7 +90,6 @@ impl RequestOffers {
         }
     }
 
-    /// Calls a remote partner.
     async fn call(self, client: PartnerClient) {
         let Self { seat, offers, most, question, rendered, calls, budget, trace, mut reply, .. } = self;
         let deadline = Instant::now() + budget;

@@ -1,7 +1,5 @@
-//! Clients of partners that are asked over HTTP: how a seat's request is sent and its answer interpreted.
-//!
-//! A client combines the seat's endpoint on the wire, its circuit breaker and the token of its authorization
-//! server. Each book has its own clients. A reload reuses those whose wire settings are unchanged, so
+//! Clients of partners that are asked over HTTP: a seat's endpoint on the wire, its circuit breaker and the
+//! token of its authorization server. A reload reuses the clients whose wire settings are unchanged, so
 //! breakers stay open and connections warm.
 
 use std::collections::HashMap;
@@ -39,16 +37,13 @@ use offerd_wire::{
     Call, CallError, CallReply, Endpoint, EndpointRules, LateReplyCallback, PanelRules, PoolRules, Wire,
 };
 
-/// Longest wait for a late answer.
 const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
-
-/// The seat of a client: partner key and product type.
-type SeatKey = (String, ProductType);
 
 /// The clients of one book.
 pub struct PartnerClients {
     wire: Wire,
-    clients: HashMap<SeatKey, PartnerClient>,
+    /// By partner key and product type.
+    clients: HashMap<(String, ProductType), PartnerClient>,
 }
 
 /// A client of one seat. Cheap to clone.
@@ -130,8 +125,7 @@ impl PartnerClients {
         };
         let endpoint = EndpointRules {
             concurrency: rules.concurrency,
-            // As long again as an ask may take, which shows the answers that twice the timeout would have
-            // caught.
+            // As long again as an ask may take: the answers that twice the timeout would have caught.
             late_patience: seat.timeout.min(LATE_PATIENCE_MAX),
             ..EndpointRules::default()
         };
@@ -168,17 +162,13 @@ fn panel_rules(settings: WireSettings) -> PanelRules {
 
 impl PartnerClient {
     /// Connects to one of the partner's hosts as an ask would, then disconnects without sending a request.
-    ///
-    /// # Errors
-    /// The failure of the connection.
     pub async fn reach(&self, url: &str) -> Result<(), CallError> {
         self.wired.endpoint.reach(url).await
     }
 
     /// Asks a seat, with its `rendered` request or by rendering one now, and reads its answer by `reader`. A
-    /// failure has a cause that quotes nothing of what was sent or answered.
-    ///
-    /// The partner gets the ask's span, so that it can continue the `trace`.
+    /// failure has a cause that quotes nothing of what was sent or answered. The partner can continue the
+    /// `trace`.
     pub async fn ask(
         &self,
         reader: &AnswerReader,
@@ -201,14 +191,11 @@ impl PartnerClient {
         deadline: Instant,
         seen: impl FnMut(&PartnerExchange, &CallReply),
     ) -> Result<Option<FinalReply>, String> {
-        let conversed = Conversation { client: self, source, question, trace: None, deadline, reader: None }
-            .come_to_an_end(None, Calls::default(), seen)
-            .await;
-        conversed.map_err(|trouble| trouble.to_string())
+        let calls = Conversation { client: self, source, question, trace: None, deadline, reader: None };
+        calls.come_to_an_end(None, Calls::default(), seen).await.map_err(|trouble| trouble.to_string())
     }
 
-    /// Posts a lead whose offers were shown, resuming its calls at `exchange`. Returns whether the partner
-    /// accepts it.
+    /// Posts a lead whose offers were shown, resuming at `exchange`; returns whether the partner accepts it.
     ///
     /// # Errors
     /// Why the result is unknown; quotes nothing of what was sent or answered.
@@ -219,9 +206,8 @@ impl PartnerClient {
         (exchange, calls): (&PartnerExchange, &mut Calls),
         deadline: Instant,
     ) -> Result<bool, String> {
-        let conversation =
-            Conversation { client: self, source, question, trace: None, deadline, reader: None };
-        let reply = conversation.answer(exchange, None, calls).await;
+        let call = Conversation { client: self, source, question, trace: None, deadline, reader: None };
+        let reply = call.answer(exchange, None, calls).await;
         let Some(reply) = reply.map_err(|trouble| trouble.to_string())? else {
             return Err("it has no sandbox for a test lead".to_owned());
         };
@@ -255,12 +241,11 @@ impl PartnerClient {
         let Some(source) = &seat.http else { return Ok(Outcome::NoOffers(NoOfferReason::Declined).into()) };
         let mut mapping = rendered.as_ref().map_or(Duration::ZERO, |rendered| rendered.took);
         let deadline = reader.deadline;
-        let conversation =
-            Conversation { client: self, source, question, trace, deadline, reader: Some(reader) };
+        let talk = Conversation { client: self, source, question, trace, deadline, reader: Some(reader) };
         let url = if question.asked.test { "sandbox_url" } else { "url" };
         facts.host = source.hosts.iter().find(|(key, _)| key.ends_with(url)).map(|(_, host)| host.clone());
         let begun = Instant::now();
-        let conversed = conversation.come_to_an_end(rendered, calls, |_, reply| facts.answered(reply)).await;
+        let conversed = talk.come_to_an_end(rendered, calls, |_, reply| facts.answered(reply)).await;
         facts.waited = begun.elapsed();
         let conversed = match conversed {
             Ok(Some(conversed)) => conversed,
@@ -275,12 +260,11 @@ impl PartnerClient {
         mapping += begun.elapsed();
         self.wired.mappings.record(mapping.as_secs_f64());
         facts.mapped = mapping;
-        let answered = answered
-            .map_err(|error| AskError::Answer(source.places.locate(&error)).in_call(source, &reached));
+        let unusable = |cause| AskError::Answer(cause).in_call(source, &reached);
+        let answered = answered.map_err(|error| unusable(source.places.locate(&error)));
         // Declining is healthy; an error or an unreadable answer is not.
-        self.wired
-            .endpoint
-            .judged(matches!(&answered, Ok(reading) if !matches!(reading.answered, Answered::Failed(_))));
+        let is_healthy = matches!(&answered, Ok(reading) if !matches!(reading.answered, Answered::Failed(_)));
+        self.wired.endpoint.judged(is_healthy);
         let reading = answered?;
         let told = told_offers::tell(seat, &reading);
         let AnswerReading { answered, undeclared, .. } = reading;
@@ -288,8 +272,7 @@ impl PartnerClient {
             let is_nobodys = source.withheld().out_of(&word) == word && !is_of(&question.lead, &word);
             self.words.count(if is_nobodys { word } else { UNNAMED.to_owned() });
         }
-        let outcome =
-            outcome_of(answered).map_err(|cause| AskError::Answer(cause).in_call(source, &reached))?;
+        let outcome = outcome_of(answered).map_err(unusable)?;
         let (is_sold, when_shown) = (!outcome.quotes().is_empty(), source.post.when_shown());
         let end = match (told, bid) {
             (None, None) => outcome.into(),
@@ -303,7 +286,6 @@ impl PartnerClient {
         Ok(AskEnd { pays: bid.filter(|bid| is_sold && !when_shown && *bid > 0.0), ..end })
     }
 
-    /// The token from the partner's authorization server, if it needs one.
     pub(super) async fn token(
         &self,
         source: &HttpSource,
@@ -322,8 +304,7 @@ impl PartnerClient {
             token.map_err(AskError::Answer)
         };
         let cache = &self.wired.tokens[usize::from(test)];
-        let fetched = tokio::time::timeout_at(deadline, cache.get(fetch)).await;
-        fetched.unwrap_or(Err(AskError::TimedOut)).map(Some)
+        tokio::time::timeout_at(deadline, cache.get(fetch)).await.unwrap_or(Err(AskError::TimedOut)).map(Some)
     }
 
     pub(super) async fn send(
@@ -336,8 +317,7 @@ impl PartnerClient {
         let HttpRequest { method, url, headers, body, .. } = request;
         // Repeating a safe request does no harm (RFC 9110, 9.2.2).
         let idempotent = !once && (self.wired.rules.idempotent == Some(true) || method.is_idempotent());
-        let call = Call { method, url, headers, body, idempotent };
-        self.wired.endpoint.call_heard(call, deadline, late).await
+        self.wired.endpoint.call_heard(Call { method, url, headers, body, idempotent }, deadline, late).await
     }
 }
 
@@ -414,8 +394,7 @@ impl AskError {
         }
     }
 
-    /// Adds the current call where there are several, so that the reader sees whether the partner was about
-    /// to be sent the person.
+    /// Names the current call where there are several, to show whether the person was about to be sent.
     pub(super) fn in_call(self, source: &HttpSource, exchange: &PartnerExchange) -> Self {
         match (self, source.step_key(exchange)) {
             (trouble @ (Self::NotSent(..) | Self::Unsure | Self::In(..)), _) | (trouble, None) => trouble,

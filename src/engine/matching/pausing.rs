@@ -26,10 +26,8 @@ impl Pausable {
         let of_partner = || book.seats().iter().filter(|seat| seat.identity.key == *partner);
         if of_partner().next().is_none() {
             let keys: Vec<&str> = book.partners().iter().map(|partner| partner.key.as_str()).collect();
-            return Some((
-                "partner",
-                format!("there is no partner `{partner}`; there are: {}", keys.join(", ")),
-            ));
+            let message = format!("there is no partner `{partner}`; there are: {}", keys.join(", "));
+            return Some(("partner", message));
         }
         let product_type = self.product_type?;
         if of_partner().any(|seat| seat.product_type == product_type) {
@@ -43,9 +41,6 @@ impl Pausable {
 
 /// Pauses, using `commit` to write. Once this returns, the pause applies to every new lead, also after a
 /// restart. Partners already asked may still answer.
-///
-/// # Errors
-/// The failure of the store.
 pub async fn pause(
     engine: &MatchingEngine,
     what: &Pausable,
@@ -57,11 +52,7 @@ pub async fn pause(
     Ok(pause)
 }
 
-/// Ends a pause, using `commit` to write. Once this returns, the partner is asked again, unless something
-/// else keeps it out.
-///
-/// # Errors
-/// The failure of the store.
+/// Ends a pause, using `commit` to write. Once this returns, the partner may be asked again.
 pub async fn resume(
     engine: &MatchingEngine,
     what: &Pausable,

@@ -1,8 +1,5 @@
-//! Requests to partners, rendered while the disk is busy with the lead.
-//!
-//! No partner is asked before the lead is durable, but the requests are known earlier. So as many as possible
-//! are rendered while the lead's commit is in flight; the rest are rendered when sent. If the lead is then
-//! refused, the work is wasted.
+//! Requests to partners, rendered while the disk is busy with the lead: no partner is asked before the lead
+//! is durable, but the requests are known earlier. The rest are rendered when sent.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,7 +28,7 @@ impl PreparedRequests {
     }
 
     /// Awaits `under_way`, and meanwhile renders the requests of `seats` in turn; `None` is a seat that needs
-    /// none. If a mapping panics, that seat's own ask renders it again and fails alone.
+    /// none. If a mapping panics, that seat's own ask fails alone.
     pub async fn meanwhile<T>(
         under_way: impl Future<Output = T>,
         question: Arc<LeadQuestion>,
@@ -53,8 +50,7 @@ impl PreparedRequests {
             if let Poll::Ready(done) = poll_fn(look).await {
                 return (done, Self { question, requests });
             }
-            let made = catch_unwind(AssertUnwindSafe(|| Rendered::of(seat, &question)));
-            requests.push(made.ok().flatten());
+            requests.push(catch_unwind(AssertUnwindSafe(|| Rendered::of(seat, &question))).ok().flatten());
         }
         (under_way.await, Self { question, requests })
     }

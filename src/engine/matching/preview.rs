@@ -1,9 +1,8 @@
 //! Offer previews: what people like this could be offered, before any partner is asked.
 //!
-//! Uses the catalogs of rate tables and the same shape of offers. A condition on a missing attribute counts
-//! as met, since a preview knows almost nothing about the person; prices are static. Nothing is stored. An
-//! offer has the same UUID in every preview, so [`PreviewIds`](super::preview_ids::PreviewIds) finds it on a
-//! click; the partner gets that UUID as `{clickId}` and an empty `{leadUuid}`.
+//! A condition on a missing attribute counts as met; prices are static. Nothing is stored. An offer has the
+//! same UUID in every preview, so [`PreviewIds`](super::preview_ids::PreviewIds) finds it on a click; the
+//! partner gets that UUID as `{clickId}` and an empty `{leadUuid}`.
 
 use bytes::Bytes;
 use chrono::Utc;
@@ -52,25 +51,16 @@ pub fn show(engine: &MatchingEngine, preview: Preview) -> Bytes {
     write(engine, &offers, now.timestamp_millis())
 }
 
-fn best<'a>(
-    fit: &'a Fit,
-    facts: &Facts,
-    max_deposit: Option<i64>,
-    most: usize,
-) -> Vec<(&'a CatalogOffer, Quote)> {
-    let affordable = |offer: &&CatalogOffer| match (offer.minimum_deposit(), max_deposit) {
-        (Some(least), Some(most)) => least <= most as f64,
-        _ => true,
-    };
+fn best<'a>(fit: &'a Fit, facts: &Facts, budget: Option<i64>, most: usize) -> Vec<(&'a CatalogOffer, Quote)> {
+    let deposits = |offer: &CatalogOffer| offer.minimum_deposit().zip(budget);
+    let affordable = |offer: &&CatalogOffer| deposits(offer).is_none_or(|(least, most)| least <= most as f64);
     let offers = fit.offers.iter().map(|offer| &fit.seat.offers[*offer]).filter(affordable);
-    let mut quoted: Vec<_> =
-        offers.filter_map(|offer| offer.preview(facts).map(|quote| (offer, quote))).collect();
+    let mut quoted: Vec<_> = offers.filter_map(|offer| Some((offer, offer.preview(facts)?))).collect();
     quoted.sort_by(|(_, one), (_, two)| two.score.total_cmp(&one.score));
     quoted.truncate(most);
     quoted
 }
 
-/// Adds the state of the lead's postal code.
 fn placed(mut lead: Lead) -> Lead {
     if let Some(person) = &mut lead.personal_information {
         let by_zipcode = || person.zipcode.as_ref().and_then(zip_state::state_of);
@@ -89,8 +79,7 @@ fn write(engine: &MatchingEngine, offers: &[(&Seat, &CatalogOffer, Quote)], made
         let uuid = ids.preview(&seat.identity.key, seat.product_type, &offer.name);
         let until = preview_end::told(ids, uuid, offer.text.stands_until(quote, made_at));
         let url = engine.base_url.absolute(format_args!("/click/{uuid}?{UNTIL}={until}"));
-        let place = OfferPlace { uuid, url: &url, rank: nth + 1, made_at };
-        write_offer(&mut out, &offer.text, quote, place);
+        write_offer(&mut out, &offer.text, quote, OfferPlace { uuid, url: &url, rank: nth + 1, made_at });
     }
     out.push(b']');
     absolute_in(out, &engine.base_url).into()

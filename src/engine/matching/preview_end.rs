@@ -1,8 +1,6 @@
-//! The expiry of preview addresses.
-//!
-//! Previews are not stored, so the address itself holds the expiry, with a proof under the store's key:
-//! removing or extending it invalidates the proof. Addresses issued without a proof still work, except for
-//! offers with their own validity (`valid_for`), since it is unknown when such an address was issued.
+//! The expiry of preview addresses. Previews are not stored, so the address itself holds the expiry, with a
+//! proof under the store's key. Addresses issued without a proof still work, except for offers with their own
+//! validity (`valid_for`), since it is unknown when such an address was issued.
 
 use uuid::Uuid;
 

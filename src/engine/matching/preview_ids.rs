@@ -18,8 +18,7 @@ pub struct PreviewIds(HashMap<Uuid, (usize, usize)>);
 impl PreviewIds {
     /// The preview offers of a book.
     pub fn of(book: &Book, ids: &PublicIds) -> Self {
-        let seats =
-            book.seats().iter().enumerate().filter(|(_, seat)| PREVIEWED.contains(&seat.product_type));
+        let seats = book.seats().iter().enumerate().filter(|(_, one)| PREVIEWED.contains(&one.product_type));
         let offers = seats.flat_map(|(position, seat)| {
             let uuid = |name: &str| ids.preview(&seat.identity.key, seat.product_type, name);
             seat.offers.iter().enumerate().map(move |(nth, offer)| (uuid(&offer.name), (position, nth)))

@@ -1,10 +1,9 @@
 //! The rate-table actor: feeds events into a lead's [state machine](crate::rate_table::machine) and carries
 //! out its effects.
 //!
-//! It writes a new table with its lead, asks every partner, records each outcome and shows the table. Answers
-//! [gather](super::replies) briefly and are written together while nobody may see the table before completion
-//! and no second look depends on them. A crash loses only answers that nobody saw, and their partners are
-//! asked again.
+//! Answers [gather](super::replies) briefly and are written together while nobody may see the table before
+//! completion and no second look depends on them. A crash loses only answers that nobody saw, and their
+//! partners are asked again.
 
 mod answering;
 mod asking;
@@ -71,8 +70,7 @@ pub struct Start {
     pub trace: LeadTrace,
 }
 
-/// Resolves when the lead is on the disk, with the snapshot if the table has come far enough, or with the
-/// reason why it was not accepted.
+/// Resolves when the lead is on the disk, with the snapshot if the table is far enough, or with the refusal.
 pub type Acknowledged = oneshot::Sender<Result<Option<TableSnapshot>, CommitError>>;
 
 /// The receiver of [`Acknowledged`].
@@ -117,7 +115,6 @@ impl Actor for RateTableActor {
     }
 }
 
-/// Replies of partners.
 impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
     fn handle(&mut self, answered: Vec<PartnerAnswered>, ctx: &mut Context<Self>) {
         answered.into_iter().for_each(|answered| self.take_in_reply(answered));
@@ -171,8 +168,7 @@ impl Handler<AwaitTable> for RateTableActor {
 impl Handler<Leave> for RateTableActor {
     type Result = ();
 
-    /// Stops the actor: pending seats stay recorded as pending, for recovery. The store finishes its accepted
-    /// writes before it closes.
+    /// Stops the actor; pending seats are left to recovery.
     fn handle(&mut self, _: Leave, ctx: &mut Context<Self>) {
         self.take_in_gathered();
         self.drive(ctx);

@@ -15,30 +15,21 @@ use super::engine::MatchingEngine;
 use super::late_asks::AnswerReader;
 use super::question::LeadQuestion;
 use crate::rate_table::cause::Cause;
-use crate::rate_table::record::{Ask, SeatAnswer};
 use crate::rate_table::table::Table;
 use crate::rate_table::transcript::CallInitiator;
-use crate::records::{RecordUnavailable, reading, transcripts};
+use crate::records::{Found, reading, transcripts};
 use offerd_base::telemetry::metrics::LATE_ANSWERS;
 use offerd_partners::Seat;
 use offerd_partners::http::PartnerExchange;
 use offerd_store::Tree;
 
-/// The log word for an unreadable callback.
 const UNREADABLE: &str = "unreadable_callback";
 
 /// Most transcripts per seat's ask; further late calls are not kept.
 const KEPT_MAX: usize = 4;
 
 /// Delivers a call to the ask with this address. An accepted call is on the disk.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the address cannot be looked up; the cause is logged.
-pub async fn receive(
-    engine: &MatchingEngine,
-    id: Uuid,
-    called: CallbackRequest,
-) -> Result<CallbackResult, RecordUnavailable> {
+pub async fn receive(engine: &MatchingEngine, id: Uuid, called: CallbackRequest) -> Found<CallbackResult> {
     let delivery = engine.callbacks.deliver(id, called.clone()).await;
     if let CallbackResult::Unreadable { seat, located, .. } = &delivery {
         let table = reading::table_of_callback(&engine.records, id)?.unwrap_or_default();
@@ -55,42 +46,37 @@ pub async fn receive(
     Ok(delivery)
 }
 
-/// Keeps a correctly signed call that arrives after its ask ended: as a transcript if the partner file asks
-/// for it, and as a late answer if the ask ended without one.
+/// Keeps a signed call that arrives after its ask: as a transcript, and as a late answer if there was none.
 async fn keep_late(
     engine: &MatchingEngine,
     id: Uuid,
     table: Uuid,
     called: CallbackRequest,
-) -> Result<CallbackResult, RecordUnavailable> {
+) -> Found<CallbackResult> {
     let Some(table) = reading::table(&engine.records, table)? else { return Ok(CallbackResult::Late) };
     let (lead, table_uuid) = (table.head().lead, table.head().uuid);
     let mut positions = 0..table.seats().len() as u16;
     let is_it = |position: &u16| engine.records.templates.ids.callback(table_uuid, *position) == id;
     let Some(position) = positions.find(is_it) else { return Ok(CallbackResult::Late) };
     let asked = &table.seats()[usize::from(position)];
-    let configuration = engine.configuration();
-    let Some(seat) = configuration.book.seat_of(&asked.key, asked.product_type) else {
-        return Ok(CallbackResult::Late);
-    };
+    let setup = engine.configuration();
+    let seat = setup.book.seat_of(&asked.key, asked.product_type);
+    let Some(seat) = seat else { return Ok(CallbackResult::Late) };
     let Some(source) = &seat.http else { return Ok(CallbackResult::Late) };
     let is_signed = source.is_signed(&called.headers, &called.body);
     let place = (table_uuid, position);
     if is_signed && source.transcripts && seat.second_look == asked.second_look {
-        // The lock keeps concurrent calls within the limit; with too many waiting, there are transcripts
-        // enough.
+        // The lock keeps concurrent calls within the limit; with too many waiting, there are enough.
         if let Ok(_turn) = engine.turn(Tree::Transcripts, id.as_bytes()).await
             && transcripts::count(&engine.records.store, table_uuid, position) < KEPT_MAX
         {
-            let settings = configuration.rules.transcripts;
-            let mut recorder = engine.transcripts.record(lead, place, source, settings);
+            let mut recorder = engine.transcripts.record(lead, place, source, setup.rules.transcripts);
             recorder.heard(CallInitiator::PartnerLate, None, &called.headers, &called.body);
             recorder.write().await;
         }
     }
-    let Some((mut exchange, reader)) = unanswered(engine, &table, position, seat)? else {
-        return Ok(CallbackResult::Late);
-    };
+    let unanswered = unanswered(engine, &table, position, seat)?;
+    let Some((mut exchange, reader)) = unanswered else { return Ok(CallbackResult::Late) };
     if !is_signed {
         return Ok(CallbackResult::Unsigned);
     }
@@ -104,26 +90,22 @@ async fn keep_late(
     Ok(CallbackResult::Late)
 }
 
-/// The progress of an ask that ended without an answer, and a reader for a late one; `None` where it was
-/// answered or can no longer be read.
+/// The progress of an ask that ended without an answer, and a reader for a late one, if it can be read.
 fn unanswered(
     engine: &MatchingEngine,
     table: &Table,
     position: u16,
     seat: &Arc<Seat>,
-) -> Result<Option<(PartnerExchange, AnswerReader)>, RecordUnavailable> {
+) -> Found<Option<(PartnerExchange, AnswerReader)>> {
     let (store, head) = (&engine.records.store, table.head());
     let mut ended_without = false;
-    for record in reading::answer_records(store, head.uuid) {
-        let failed =
-            |(answer, _): (SeatAnswer, Option<Ask>)| answer.seat == position && answer.outcome.is_failure();
-        ended_without |= record?.each().any(failed);
+    for answers in reading::answers(store, head.uuid) {
+        ended_without |= answers?.iter().any(|one| one.seat == position && one.outcome.is_failure());
     }
     let call = reading::calls(store, head.uuid)?.remove(&position).filter(|_| ended_without);
     let exchange = call.and_then(|call| seat.http.as_ref()?.taken_up(&call.progress()));
-    let (Some(exchange), Some(lead)) = (exchange, reading::lead(store, head.lead)?) else {
-        return Ok(None);
-    };
+    let lead = reading::lead(store, head.lead)?;
+    let (Some(exchange), Some(lead)) = (exchange, lead) else { return Ok(None) };
     let question = Arc::new(LeadQuestion::of(head, Arc::new(lead.lead), lead.bands));
     // Which offers fitted then is unknown; an offer is identified by its key.
     let offers = (0..seat.offers.len()).collect();

@@ -1,6 +1,5 @@
 //! Recovery of pending tables: after a restart, after a failure of the disk or database, or after the death
-//! of another node. Every pending table without an owner resumes in the same state machine, under its
-//! original deadline.
+//! of another node. Every pending table without an owner resumes under its original deadline.
 //!
 //! Recorded answers stay. Pending seats are asked again by the current book, except posts that may happen
 //! only once. A seat that has left the book has failed.
@@ -23,18 +22,14 @@ use offerd_store::{CommitError, ReadError, Topic};
 /// How long a table may have no actor because it is only just being accepted.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Tables taken over at a time.
 const AT_ONCE: usize = 256;
 
-/// Number of nodes, by [rank](OpenTable::rank), that try to take over a left-behind table at once, and how
-/// many more join on each retry.
+/// Nodes, by [rank](OpenTable::rank), that try to take over a table at once, and the factor on each retry.
 const FIRST: usize = 1;
 const MORE: usize = 4;
 
-/// Pending tables without an owner.
 #[derive(Default)]
 struct OrphanedTables {
-    /// Tables of dead nodes.
     left_behind: Vec<OpenTable>,
     alive: BTreeSet<Uuid>,
     /// Tables of this node without an actor: abandoned, or just being started.
@@ -53,20 +48,17 @@ pub async fn recover(matchmaker: &Matchmaker) -> usize {
     }
 }
 
-/// Why recovery runs.
 #[derive(PartialEq, Eq)]
 enum RecoveryCause {
     /// The last run may have left some.
     Again,
     /// A node has started or ended.
     Nodes,
-    /// The store recovered from a failure: it may hold the table of a lead whose acceptance it could not
-    /// confirm.
+    /// The store recovered from a failure: it may hold a table whose acceptance it could not confirm.
     Mended,
 }
 
-/// Runs recovery for ever: whenever a node that shares the store ends, and for this node's own tables
-/// whenever the store recovers from a failure.
+/// Runs recovery for ever: whenever a node ends, and whenever the store recovers from a failure.
 pub async fn recover_for_ever(matchmaker: &Matchmaker) {
     let store = &matchmaker.engine().records.store;
     let mut nodes = store.changes_of(Topic::Nodes);
@@ -98,16 +90,13 @@ pub async fn recover_for_ever(matchmaker: &Matchmaker) {
 }
 
 impl OrphanedTables {
-    /// The left-behind tables for which this node ranks below `ranks`.
     fn of_ranks_below(&self, ranks: usize, matchmaker: &Matchmaker) -> Vec<OpenTable> {
         let me = matchmaker.engine().records.store.node();
-        let tables = self.left_behind.iter().copied();
-        tables.filter(|table| table.rank(me, &self.alive) < ranks).collect()
+        self.left_behind.iter().copied().filter(|table| table.rank(me, &self.alive) < ranks).collect()
     }
 }
 
-/// Reads the pending tables on a blocking thread, then the live nodes. In this order, the owner of a new
-/// table was alive before.
+/// Reads the pending tables, then the live nodes: in this order, the owner of a new table was alive before.
 async fn unattended(matchmaker: &Matchmaker) -> Result<OrphanedTables, ReadError> {
     let engine = Arc::clone(matchmaker.engine());
     let read = tokio::task::spawn_blocking(move || read_unattended(&engine)).await;
@@ -132,7 +121,6 @@ fn read_unattended(engine: &MatchingEngine) -> Result<OrphanedTables, ReadError>
     Ok(found)
 }
 
-/// Takes tables over, and resumes those that no other node took first.
 async fn take_over(matchmaker: &Matchmaker, tables: Vec<OpenTable>) -> usize {
     let store = &matchmaker.engine().records.store;
     let mut recovered = 0;

@@ -42,12 +42,10 @@ impl LeadRefusal {
         self
     }
 
-    /// The refusal for a failed commit.
     pub(super) fn by(record: &LeadRecord, failure: CommitError) -> Self {
         let (reason, refused) = match failure {
             CommitError::Guard { found, .. } => {
-                // An identity record is eight bytes of time and the lead; otherwise the conflict is the lead
-                // itself.
+                // An identity record is eight bytes of time and the lead; otherwise the lead conflicts.
                 let known = <[u8; 24]>::try_from(found).ok();
                 let lead = known.and_then(|known| Uuid::from_slice(&known[8..]).ok());
                 return Self::Duplicate(lead.unwrap_or(record.uuid));

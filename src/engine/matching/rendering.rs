@@ -1,5 +1,4 @@
-//! Renders a rate table as the specification's RateTable, by joining prepared templates with the few values
-//! that a table stores.
+//! Renders a rate table by joining prepared templates with the few values that a table stores.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -12,8 +11,7 @@ use offerd_partners::Fingerprint;
 use offerd_partners::base_url::absolute_in;
 use offerd_partners::offer_json::{OfferPlace, write_offer};
 
-/// The specification's RateTable as JSON. `base_url` is the base of click and page addresses, and of relative
-/// URLs in partner files.
+/// The specification's RateTable as JSON. `base_url` is the base of all addresses and relative URLs.
 ///
 /// # Errors
 /// The fingerprint of a template that the store does not have.
@@ -55,7 +53,6 @@ fn pending_originators(table: &Table) -> Vec<&Originator> {
     originators
 }
 
-/// The pending partners, each once with its product types.
 fn pending_responses(table: &Table) -> Vec<PendingResponse<'_>> {
     let mut pending: Vec<PendingResponse> = Vec::new();
     for seat in table.progress().pending().map(|seat| &table.seats()[seat]) {

@@ -1,8 +1,6 @@
-//! The replies of a table's partners.
-//!
-//! Replies arrive on many threads, and waking the table's thread for each costs more than handling it. So,
-//! unless the table is in a hurry, replies gather here until the last has arrived or
-//! `matching.gather_answers` has passed, and the table handles them together.
+//! The replies of a table's partners. They arrive on many threads, and waking the table's thread for each
+//! costs more than handling it. So, unless the table is in a hurry, they gather here until the last has
+//! arrived or `matching.gather_answers` has passed.
 
 use std::mem;
 use std::sync::Arc;
@@ -20,8 +18,7 @@ use super::messages::PartnerAnswered;
 use crate::rate_table::outcome::{AskEnd, AskFailure, Outcome};
 use offerd_base::telemetry::traces::AskTrace;
 
-/// How much later than its budget a reply may arrive and still count: an answer in time may have waited for a
-/// core.
+/// How much later than its budget a reply still counts: an answer in time may have waited for a core.
 const GRACE: Duration = Duration::from_millis(50);
 
 /// The reply queue of one table. Cheap to clone.
@@ -31,14 +28,12 @@ pub struct SeatReplies(Arc<ReplyQueue>);
 #[derive(Debug, Default)]
 struct ReplyQueue {
     state: Mutex<ReplyQueueState>,
-    /// Wakes the table.
     wanted: Notify,
 }
 
 #[derive(Debug, Default)]
 struct ReplyQueueState {
     arrived: Vec<PartnerAnswered>,
-    /// Asks without a reply.
     outstanding: usize,
     hurried: bool,
 }
@@ -47,14 +42,8 @@ impl SeatReplies {
     /// Registers an ask that starts now, or that started `before` a restart; it must reply within its budget.
     pub fn expect(&self, seat: usize, (before, budget): (Duration, Duration), trace: AskTrace) -> SeatReply {
         self.0.state.lock().outstanding += 1;
-        SeatReply {
-            replies: self.clone(),
-            seat,
-            asked_at: Instant::now(),
-            before,
-            budget,
-            trace: Some(trace),
-        }
+        let (replies, trace) = (self.clone(), Some(trace));
+        SeatReply { replies, seat, asked_at: Instant::now(), before, budget, trace }
     }
 
     /// Sets whether the table needs each reply at once.
@@ -118,7 +107,6 @@ pub struct SeatReply {
     /// Time used before a restart.
     before: Duration,
     budget: Duration,
-    /// Taken when the reply is sent.
     trace: Option<AskTrace>,
 }
 
@@ -140,11 +128,8 @@ impl SeatReply {
         let (at, elapsed) = (Utc::now().timestamp_millis(), self.asked_at.elapsed());
         // The partner's side enforces the budget itself; our own processing counts too.
         let is_late = elapsed > self.budget + GRACE && !end.outcome.is_failure();
-        let end = match end {
-            AskEnd { outcome: Outcome::TimedOut, cause: None, .. } => self.timed_out(),
-            _ if is_late => self.timed_out(),
-            end => end,
-        };
+        let has_no_cause = matches!(end, AskEnd { outcome: Outcome::TimedOut, cause: None, .. });
+        let end = if is_late || has_no_cause { self.timed_out() } else { end };
         if let Some(cause) = &end.cause {
             trace.note("offerd.cause", cause.to_string());
         }

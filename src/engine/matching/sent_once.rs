@@ -7,37 +7,32 @@ use uuid::Uuid;
 
 use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::record::TableHeader;
-use crate::records::{RecordUnavailable, Records, reading, writing};
+use crate::records::{Found, RecordUnavailable, Records, reading, writing};
 use offerd_store::{Commit, Tree};
 
 /// The cause when a partner is not sent the lead again.
 pub const SENT_BEFORE: &str = "it already got the lead for another rate table, and gets it only once";
 
-/// A commit that records the call of a step as sent, guarded against the same call for another table of the
-/// lead; `None` where that was made.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the records cannot be read; the cause is logged.
+/// The `commit` of a call, guarded against the same call for another table; `None` where that was made.
 pub async fn alone(
     records: &Records,
     (head, position): (&Arc<TableHeader>, u16),
     step: u8,
     commit: Commit,
-) -> Result<Option<Commit>, RecordUnavailable> {
+) -> Found<Option<Commit>> {
     let (records, head) = (records.clone(), Arc::clone(head));
     let looked = spawn_blocking(move || guarded(&records, &head, position, step, commit)).await;
     // Fails only by a panic or at the end of the process.
     looked.unwrap_or(Err(RecordUnavailable))
 }
 
-/// The blocking part of [`alone`].
 fn guarded(
     records: &Records,
     head: &TableHeader,
     position: u16,
     step: u8,
     mut commit: Commit,
-) -> Result<Option<Commit>, RecordUnavailable> {
+) -> Found<Option<Commit>> {
     let Records { store, templates } = records;
     let seat_of = |template| templates.seat(template).ok();
     let own = head.seats.get(usize::from(position)).and_then(|template| seat_of(*template));

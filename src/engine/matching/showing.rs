@@ -9,36 +9,28 @@ use uuid::Uuid;
 use super::engine::MatchingEngine;
 use super::messages::{AwaitTable, GetRateTable, LookForChange, Polled, TableSnapshot, Unchanged, Until};
 use super::rate_table_actor::RateTableActor;
-use crate::records::{RecordUnavailable, reading};
+use crate::records::{Found, RecordUnavailable, reading};
 use offerd_model::Viewer;
 
 /// Poll interval for a pending table without an actor: its lead is being erased, or the daemon is stopping.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
-/// How long after its deadline to wait for a table of a dead node: another node completes it after the lease,
-/// 5 s by default, and a poll.
+/// How long after its deadline to wait for a table of a dead node: the lease, 5 s by default, and a poll.
 const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(10);
 
 /// A rate table as it is now; `None` when the viewer has no such table.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read.
-pub async fn rate_table(
-    engine: &MatchingEngine,
-    viewer: Viewer,
-    table: Uuid,
-) -> Result<Option<TableSnapshot>, RecordUnavailable> {
-    if let Some(kept) = engine.kept.get(viewer, table) {
+pub async fn rate_table(engine: &MatchingEngine, viewer: Viewer, uuid: Uuid) -> Found<Option<TableSnapshot>> {
+    if let Some(kept) = engine.kept.get(viewer, uuid) {
         return Ok(Some(kept));
     }
     let since = engine.kept.moment();
-    match engine.live.get(table, viewer) {
+    match engine.live.get(uuid, viewer) {
         Some(None) => return Ok(None),
         Some(Some(actor)) => {
             // A table whose actor just stopped is complete or left to recovery; either way the store has it.
             if let Ok(Some(snapshot)) = actor.send(GetRateTable).await {
                 // The store may have erased it without the actor's knowledge.
-                if !snapshot.pending && complete_at(engine, viewer, table, &[snapshot.version]).is_some() {
+                if !snapshot.pending && complete_at(engine, viewer, uuid, &[snapshot.version]).is_some() {
                     engine.kept.keep(since, &snapshot);
                 }
                 return Ok(Some(snapshot));
@@ -46,7 +38,7 @@ pub async fn rate_table(
         }
         None => {}
     }
-    let Some(stored) = reading::table(&engine.records, table)? else { return Ok(None) };
+    let Some(stored) = reading::table(&engine.records, uuid)? else { return Ok(None) };
     let head = stored.head();
     if !viewer.sees(head.company, head.test) {
         return Ok(None);
@@ -56,22 +48,17 @@ pub async fn rate_table(
     Ok(Some(shown))
 }
 
-/// Polls a rate table for a client that holds these versions of it. While the client's version is current,
-/// the client waits, at most `longest`; that check neither reads answers nor renders the table.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read.
+/// Polls a rate table for a client that holds these versions, and waits at most `longest` for another.
 pub async fn poll(
     engine: &MatchingEngine,
     viewer: Viewer,
     table: Uuid,
     held: &[u32],
     longest: Duration,
-) -> Result<Option<Polled>, RecordUnavailable> {
+) -> Found<Option<Polled>> {
     let end = Instant::now() + longest;
     loop {
-        let left = end.saturating_duration_since(Instant::now());
-        match look(engine, viewer, table, held, left).await? {
+        match look(engine, viewer, table, held, end.saturating_duration_since(Instant::now())).await? {
             Some(Polled::Unchanged(unchanged)) if unchanged.pending && Instant::now() < end => {
                 sleep_until(end.min(Instant::now() + LOOK_AGAIN)).await;
             }
@@ -80,22 +67,13 @@ pub async fn poll(
     }
 }
 
-/// A rate table once it is complete, or as it is when it is still pending long enough after its deadline for
-/// another node to have completed it.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read.
-pub async fn completed(
-    engine: &MatchingEngine,
-    viewer: Viewer,
-    table: Uuid,
-) -> Result<Option<TableSnapshot>, RecordUnavailable> {
+/// A rate table once it is complete, or as it is when no node completes it.
+pub async fn completed(engine: &MatchingEngine, viewer: Viewer, table: Uuid) -> Found<Option<TableSnapshot>> {
     let mut shown = rate_table(engine, viewer, table).await?;
     while let Some(held) = shown.as_ref().filter(|shown| shown.pending) {
         let left = held.deadline - engine.records.store.now_ms();
         let longest = Duration::from_millis(u64::try_from(left).unwrap_or(0)) + TAKEN_OVER_WITHIN;
-        let version = held.version;
-        match poll(engine, viewer, table, &[version], longest).await? {
+        match poll(engine, viewer, table, &[held.version], longest).await? {
             Some(Polled::Shown(newer)) => shown = Some(newer),
             Some(Polled::Unchanged(unchanged)) if unchanged.pending => break,
             Some(Polled::Unchanged(_)) => return rate_table(engine, viewer, table).await,
@@ -112,7 +90,7 @@ async fn look(
     table: Uuid,
     held: &[u32],
     longest: Duration,
-) -> Result<Option<Polled>, RecordUnavailable> {
+) -> Found<Option<Polled>> {
     if held.is_empty() {
         return Ok(rate_table(engine, viewer, table).await?.map(Polled::Shown));
     }
@@ -133,34 +111,28 @@ impl TableSnapshot {
     /// The poll result for a client that holds these versions.
     fn polled(self, held: &[u32]) -> Polled {
         let Self { version, pending, deadline, .. } = self;
-        if held.contains(&version) {
-            Polled::Unchanged(Unchanged { version, pending, deadline })
-        } else {
-            Polled::Shown(self)
-        }
+        let unchanged = Unchanged { version, pending, deadline };
+        if held.contains(&version) { Polled::Unchanged(unchanged) } else { Polled::Shown(self) }
     }
 }
 
-/// Whether a table that the viewer may see is complete at one of these versions, that is, has an answer of
-/// every seat. Reads only the head; also `None` when that cannot be read or the lead is erased.
+/// Whether a table that the viewer may see is complete at one of these versions. Reads only the head; also
+/// `None` when that cannot be read or the lead is erased.
 fn complete_at(engine: &MatchingEngine, viewer: Viewer, table: Uuid, held: &[u32]) -> Option<Unchanged> {
     let head = reading::head(&engine.records.store, table).ok().flatten()?;
     let version = u32::try_from(head.seats.len()).ok().filter(|version| held.contains(version))?;
-    let is_there =
-        viewer.sees(head.company, head.test) && engine.records.store.is_erased(head.lead) == Ok(false);
-    is_there.then_some(Unchanged { version, pending: false, deadline: head.deadline })
+    let seen = viewer.sees(head.company, head.test) && engine.records.store.is_erased(head.lead) == Ok(false);
+    seen.then_some(Unchanged { version, pending: false, deadline: head.deadline })
 }
 
-/// Waits for a change from the versions that a client holds; `None` once the table has changed or its actor
-/// has stopped.
+/// Waits for a change from a client's versions; `None` once the table has changed or its actor has stopped.
 async fn unchanged(actor: &Addr<RateTableActor>, held: &[u32], longest: Duration) -> Option<Unchanged> {
     let look = || async { actor.send(LookForChange(held.to_vec())).await.ok().flatten() };
     let unchanged = look().await?;
     if !unchanged.pending || longest.is_zero() {
         return Some(unchanged);
     }
-    let change = actor.send(AwaitTable(Until::After(unchanged.version)));
-    match tokio::time::timeout(longest, change).await {
+    match tokio::time::timeout(longest, actor.send(AwaitTable(Until::After(unchanged.version)))).await {
         Ok(_) => None,
         Err(_) => look().await,
     }

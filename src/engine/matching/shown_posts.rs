@@ -1,10 +1,8 @@
 //! Partners that are posted the lead when their offers are shown: the answer to the ping contains the offers,
 //! and the post is sent once, when a client first gets a table with them.
 //!
-//! The code that shows a table queues it here without waiting. The post is on the disk before it is sent,
-//! under a guard that only one sender can pass, so neither two clients nor a kill cause a second post. The
-//! partner's response is stored with the calls of its ask: acceptance is an event of the lead, and the bid is
-//! booked then.
+//! The post is on the disk before it is sent, under a guard that only one sender can pass, so neither two
+//! clients nor a kill cause a second post. Acceptance is an event of the lead, and the bid is booked then.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,14 +23,13 @@ use crate::rate_table::call_record::{CallRecord, LateEvent, LateEventKind};
 use crate::rate_table::cause::Cause;
 use crate::rate_table::table::Table;
 use crate::records::postings::Posting;
-use crate::records::{RecordUnavailable, reading, writing};
+use crate::records::{Found, RecordUnavailable, reading, writing};
 use offerd_model::EventType;
 use offerd_partners::Seat;
 use offerd_partners::http::HttpSource;
 use offerd_store::CommitError;
 use offerd_store::entities::LeadRecord;
 
-/// The log word for a failed post.
 const FAILED: &str = "failed_post";
 
 /// A queue of shown tables that may need posts.
@@ -43,7 +40,6 @@ pub struct ShownTables {
     waiting: Mutex<Option<UnboundedReceiver<ShownTable>>>,
 }
 
-/// A table, and the seats whose offers were shown.
 type ShownTable = (Uuid, BTreeSet<u16>);
 
 struct DuePost {
@@ -89,11 +85,7 @@ pub async fn keep(engine: Arc<MatchingEngine>) {
     }
 }
 
-/// The posts still due for the offers shown of a table.
-fn due(
-    engine: &MatchingEngine,
-    (table, seats): &ShownTable,
-) -> Result<(Table, LeadRecord, Vec<DuePost>), RecordUnavailable> {
+fn due(engine: &MatchingEngine, (table, seats): &ShownTable) -> Found<(Table, LeadRecord, Vec<DuePost>)> {
     let table = reading::table(&engine.records, *table)?.ok_or(RecordUnavailable)?;
     let lead = reading::lead(&engine.records.store, table.head().lead)?.ok_or(RecordUnavailable)?;
     let book = engine.book();
@@ -138,10 +130,9 @@ async fn make(
     }
     let end = send(engine, (&seat, source), table, lead, (position, &sent)).await;
     let at = Utc::now().timestamp_millis();
+    let paid = sent.bid.filter(|bid| *bid > 0.0);
     let (event, dollars) = match &end {
-        LateEventKind::Taken => {
-            (Some((EventType::LenderQualifiedLead, at)), sent.bid.filter(|bid| *bid > 0.0))
-        }
+        LateEventKind::Taken => (Some((EventType::LenderQualifiedLead, at)), paid),
         LateEventKind::NotTaken => (Some((EventType::ApiRejected, at)), None),
         _ => (None, None),
     };
@@ -155,7 +146,6 @@ async fn make(
     Ok(())
 }
 
-/// Sends a post and reads the response.
 async fn send(
     engine: &MatchingEngine,
     (seat, source): (&Seat, &HttpSource),

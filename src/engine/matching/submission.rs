@@ -34,10 +34,6 @@ pub struct Submission {
 }
 
 impl Submission {
-    pub(super) fn viewer(&self) -> Viewer {
-        Viewer { company: self.company, test: self.test }
-    }
-
     pub(super) fn record(self, now: i64) -> LeadRecord {
         let Self { company, test, bands, newer_values, lead, .. } = self;
         LeadRecord {

@@ -43,7 +43,6 @@ pub struct SuppressionSnapshot {
 #[derive(Debug)]
 struct LoadedList {
     about: SuppressionList,
-    /// Sorted, without duplicates.
     digests: Vec<SuppressionDigest>,
 }
 
@@ -56,8 +55,7 @@ pub enum SuppressionReason {
     Missing(String),
     /// The person opted out of all partners.
     LeftAlone,
-    /// There are opt-outs, but they are unknown: the key is missing, or damage or a salvage may have lost
-    /// some; a sentence.
+    /// There are opt-outs, but the key is missing, or damage or a salvage may have lost some; a sentence.
     Locked(String),
 }
 
@@ -83,7 +81,7 @@ pub struct ListMembership {
 
 impl Suppressions {
     /// The lists of a store; `key_file` holds the key of the opt-outs. If the store cannot be read, no
-    /// partner is asked about anyone until the lists are [loaded](Self::load).
+    /// partner is asked until the lists are [loaded](Self::load).
     pub fn of(store: &Store, key_file: PathBuf) -> Self {
         let suppressions = Self { key_file, ..Self::default() };
         if let Err(failure) = suppressions.load(store) {
@@ -93,8 +91,7 @@ impl Suppressions {
             );
             tracing::error!("{told}");
             let left_alone = OptOuts::Locked(told.clone());
-            let unknown =
-                SuppressionSnapshot { left_alone, unread: Some(told), ..SuppressionSnapshot::default() };
+            let unknown = SuppressionSnapshot { left_alone, unread: Some(told), ..Default::default() };
             *suppressions.lists.write() = Arc::new(unknown);
         }
         suppressions
@@ -134,8 +131,7 @@ impl Suppressions {
         Ok(())
     }
 
-    /// Why no partner is asked about anyone, if the opt-outs cannot be read or a salvage may have lost some;
-    /// a sentence.
+    /// Why no partner is asked about anyone, if opt-outs are unreadable or may be lost; a sentence.
     pub fn locked(&self) -> Option<String> {
         self.now().locked().map(str::to_owned)
     }

@@ -18,7 +18,6 @@ const MARGIN_OF: u32 = 2;
 #[derive(Debug)]
 pub struct TokenCache {
     kept: Mutex<Option<CachedToken>>,
-    /// Serialises fetches.
     turn: Semaphore,
 }
 
@@ -36,10 +35,7 @@ impl Default for TokenCache {
 }
 
 impl TokenCache {
-    /// The cached token, or a fetched one; concurrent callers share one fetch.
-    ///
-    /// # Errors
-    /// Those of `fetch`.
+    /// The cached token, or the one of `fetch`; concurrent callers share one fetch.
     pub async fn get<E>(
         &self,
         fetch: impl Future<Output = Result<BearerToken, E>>,

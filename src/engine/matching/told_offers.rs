@@ -21,8 +21,7 @@ pub(super) fn tell(seat: &Seat, reading: &AnswerReading) -> Option<String> {
         warn!(partner, product_type, doubt, "an offer of a partner may be wrong, and is shown");
         counter!(OFFERS_DOUBTED, "partner" => partner.clone(), "product_type" => product_type).increment(1);
     }
-    let dropped = reading.dropped.first();
-    let dropped =
-        dropped.map(|first| format!("{} of its offers not shown: {}", reading.dropped.len(), first.reason));
+    let (dropped, count) = (reading.dropped.first(), reading.dropped.len());
+    let dropped = dropped.map(|first| format!("{count} of its offers not shown: {}", first.reason));
     dropped.or_else(|| Some(format!("{} of its offers in doubt: {}", doubts.len(), doubts.first()?)))
 }

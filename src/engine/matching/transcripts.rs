@@ -1,5 +1,4 @@
-//! Records transcripts for partners whose file asks for it: collected during an ask, and written in the
-//! background after it.
+//! Records transcripts for partners whose file asks for it, and writes them in the background.
 
 use std::mem;
 use std::sync::Arc;
@@ -24,7 +23,6 @@ use offerd_partners::http::{HttpRequest, HttpSource, PartnerExchange};
 use offerd_store::{Commit, CommitError, Store};
 use offerd_wire::{CallError, CallReply};
 
-/// Most calls kept per ask.
 const CALLS_MAX: usize = 256;
 
 /// Size limit of an ask's calls together, as a multiple of `transcripts.call_bytes`.
@@ -36,14 +34,12 @@ const SLACK: usize = 8 * 1024;
 /// Longest wait for the disk at shutdown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Longest kept URL.
 const URL_BYTES: usize = 4096;
 
 /// Writes transcripts. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Transcripts {
     store: Store,
-    /// Number of writes in flight.
     pending: Arc<watch::Sender<usize>>,
 }
 
@@ -54,14 +50,13 @@ pub struct Recorder {
     place: (Uuid, u16),
     settings: TranscriptSettings,
     withheld: SecretRedaction,
-    drafts: Vec<UnredactedCall>,
+    drafts: Vec<DraftCall>,
     left_out: u32,
-    /// Bytes left.
     room: usize,
 }
 
 /// A call with its secrets still in it, and the kept length of its bodies.
-struct UnredactedCall {
+struct DraftCall {
     call: TranscribedCall,
     limits: [usize; 2],
 }
@@ -97,6 +92,28 @@ impl Transcripts {
         let mut pending = self.pending.subscribe();
         let _ = timeout(PATIENCE, pending.wait_for(|pending| *pending == 0)).await;
     }
+
+    async fn write(&self, commit: Result<(Commit, bool), String>) {
+        let written = match commit {
+            Ok((commit, is_cut)) => match self.store.commit(commit).await {
+                Ok(()) => Ok(is_cut),
+                // The person's data is erased.
+                Err(CommitError::Erased) => return,
+                Err(error) => Err(error.to_string()),
+            },
+            Err(error) => Err(error),
+        };
+        match written {
+            Ok(is_cut) => {
+                counter!(TRANSCRIPTS, "event" => "kept").increment(1);
+                counter!(TRANSCRIPTS, "event" => "cut").increment(u64::from(is_cut));
+            }
+            Err(error) => {
+                counter!(TRANSCRIPTS, "event" => "lost").increment(1);
+                warn!(%error, "could not store a transcript");
+            }
+        }
+    }
 }
 
 impl Recorder {
@@ -126,7 +143,8 @@ impl Recorder {
             }
             Err(error) => (CallEnd::Failed(error.to_string()), 0),
         };
-        let (took_ms, step) = (millis(took), source.step_key(exchange).map(str::to_owned));
+        let took_ms = u32::try_from(took.as_millis()).unwrap_or(u32::MAX);
+        let step = source.step_key(exchange).map(str::to_owned);
         let call = TranscribedCall {
             at: self.transcripts.store.now_ms() - i64::from(took_ms),
             took_ms,
@@ -137,7 +155,7 @@ impl Recorder {
             sent: message,
             end,
         };
-        self.drafts.push(UnredactedCall { call, limits: [of_request, of_answer] });
+        self.drafts.push(DraftCall { call, limits: [of_request, of_answer] });
     }
 
     /// Records a callback, as the answer or after the ask ended.
@@ -157,7 +175,7 @@ impl Recorder {
             sent,
             end: CallEnd::Taken,
         };
-        self.drafts.push(UnredactedCall { call, limits: [limit, 0] });
+        self.drafts.push(DraftCall { call, limits: [limit, 0] });
     }
 
     fn has_room(&mut self) -> bool {
@@ -182,36 +200,59 @@ impl Recorder {
         let limit = limit.min(self.room).min(body.len());
         self.room -= limit;
         let looked_at = limit.saturating_add(SLACK).min(body.len());
-        let message = HttpMessage {
-            headers,
-            body: body[..looked_at].to_vec(),
-            bytes: body.len() as u64,
-            cut: limit < body.len(),
-        };
-        (message, limit)
+        let (bytes, cut) = (body.len() as u64, limit < body.len());
+        (HttpMessage { headers, body: body[..looked_at].to_vec(), bytes, cut }, limit)
+    }
+
+    /// Writes the transcript. Once this returns, it is on the disk or counted as lost.
+    pub async fn write(mut self) {
+        if let Some(writing) = self.take() {
+            writing.await;
+        }
+    }
+
+    fn take(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        if self.drafts.is_empty() {
+            return None;
+        }
+        let (drafts, left_out) = (mem::take(&mut self.drafts), self.left_out);
+        let withheld = mem::take(&mut self.withheld);
+        let (transcripts, lead, place) = (self.transcripts.clone(), self.lead, self.place);
+        let keep_ms = i64::try_from(self.settings.kept.as_millis()).unwrap_or(i64::MAX);
+        let pending = Pending::one_more(&transcripts.pending);
+        Some(async move {
+            let store = transcripts.store.clone();
+            let commit = spawn_blocking(move || {
+                let transcript = finished(withheld, drafts, left_out, keep_ms);
+                let commit = transcripts::written(&store, lead, place, &transcript);
+                commit.map(|commit| (commit, transcript.is_cut())).map_err(|error| error.to_string())
+            });
+            let commit = commit.await.map_err(|error| error.to_string()).and_then(|commit| commit);
+            transcripts.write(commit).await;
+            drop(pending);
+        })
     }
 }
 
-/// Removes secrets and truncates.
 fn finished(
-    withheld: &mut SecretRedaction,
-    mut drafts: Vec<UnredactedCall>,
+    mut secrets: SecretRedaction,
+    mut drafts: Vec<DraftCall>,
     left_out: u32,
     keep_ms: i64,
 ) -> Transcript {
-    for UnredactedCall { call, .. } in &mut drafts {
-        messages(call).for_each(|message| withheld.learn(&message.body));
+    for DraftCall { call, .. } in &mut drafts {
+        messages(call).for_each(|message| secrets.learn(&message.body));
     }
-    for UnredactedCall { call, limits } in &mut drafts {
-        call.url = withheld.out_of(&call.url);
+    for DraftCall { call, limits } in &mut drafts {
+        call.url = secrets.out_of(&call.url);
         if let Some((end, _)) = call.url.char_indices().find(|(at, _)| *at >= URL_BYTES) {
             call.url.truncate(end);
         }
         for (message, limit) in messages(call).zip(*limits) {
             for value in message.headers.iter_mut().filter_map(|(_, value)| value.as_mut()) {
-                *value = withheld.out_of(value);
+                *value = secrets.out_of(value);
             }
-            message.body = withheld.out_of_body(&message.body);
+            message.body = secrets.out_of_body(&message.body);
             message.body.truncate(limit);
         }
     }
@@ -219,10 +260,7 @@ fn finished(
 }
 
 fn messages(call: &mut TranscribedCall) -> impl Iterator<Item = &mut HttpMessage> {
-    let came = match &mut call.end {
-        CallEnd::Answered { came, .. } => Some(came),
-        CallEnd::Failed(_) | CallEnd::Taken => None,
-    };
+    let came = if let CallEnd::Answered { came, .. } = &mut call.end { Some(came) } else { None };
     [Some(&mut call.sent), came].into_iter().flatten()
 }
 
@@ -234,39 +272,6 @@ impl Drop for Recorder {
     }
 }
 
-impl Recorder {
-    /// Writes the transcript. Once this returns, it is on the disk or counted as lost.
-    pub async fn write(mut self) {
-        if let Some(writing) = self.take() {
-            writing.await;
-        }
-    }
-
-    /// Takes the collected calls, to be written.
-    fn take(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
-        if self.drafts.is_empty() {
-            return None;
-        }
-        let (drafts, left_out) = (mem::take(&mut self.drafts), self.left_out);
-        let mut withheld = mem::take(&mut self.withheld);
-        let (transcripts, lead, place) = (self.transcripts.clone(), self.lead, self.place);
-        let keep_ms = i64::try_from(self.settings.kept.as_millis()).unwrap_or(i64::MAX);
-        let pending = Pending::one_more(&transcripts.pending);
-        Some(async move {
-            let store = transcripts.store.clone();
-            let commit = spawn_blocking(move || {
-                let transcript = finished(&mut withheld, drafts, left_out, keep_ms);
-                let commit = transcripts::written(&store, lead, place, &transcript);
-                commit.map(|commit| (commit, transcript.is_cut())).map_err(|error| error.to_string())
-            });
-            let commit = commit.await.map_err(|error| error.to_string()).and_then(|commit| commit);
-            transcripts.write(commit).await;
-            drop(pending);
-        })
-    }
-}
-
-/// Counts a write in flight until it is dropped.
 struct Pending(Arc<watch::Sender<usize>>);
 
 impl Pending {
@@ -280,32 +285,4 @@ impl Drop for Pending {
     fn drop(&mut self) {
         self.0.send_modify(|pending| *pending -= 1);
     }
-}
-
-impl Transcripts {
-    async fn write(&self, commit: Result<(Commit, bool), String>) {
-        let written = match commit {
-            Ok((commit, is_cut)) => match self.store.commit(commit).await {
-                Ok(()) => Ok(is_cut),
-                // The person's data is erased.
-                Err(CommitError::Erased) => return,
-                Err(error) => Err(error.to_string()),
-            },
-            Err(error) => Err(error),
-        };
-        match written {
-            Ok(is_cut) => {
-                counter!(TRANSCRIPTS, "event" => "kept").increment(1);
-                counter!(TRANSCRIPTS, "event" => "cut").increment(u64::from(is_cut));
-            }
-            Err(error) => {
-                counter!(TRANSCRIPTS, "event" => "lost").increment(1);
-                warn!(%error, "could not store a transcript");
-            }
-        }
-    }
-}
-
-fn millis(time: Duration) -> u32 {
-    u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
 }

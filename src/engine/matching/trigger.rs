@@ -37,7 +37,6 @@ pub enum Trigger {
     Ends(Outcome),
 }
 
-/// Why a value has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TriggerFault {
     /// The outcome is unknown.
@@ -72,10 +71,8 @@ pub fn count_faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> usize {
 fn wrong(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> impl Iterator<Item = (usize, TriggerFault)> {
     let values = lead.client_tags.as_ref().and_then(|tags| tags.0.get(TAG)).map_or(&[][..], Vec::as_slice);
     values.iter().enumerate().filter_map(move |(nth, value)| {
-        let (partner, outcome) = match value.split_once('=') {
-            Some((partner, outcome)) => (Some(partner), outcome),
-            None => (None, value.as_str()),
-        };
+        let (partner, outcome) =
+            value.split_once('=').map_or((None, value.as_str()), |(one, outcome)| (Some(one), outcome));
         if outcome != APPROVED && Trigger::named(outcome).is_none() {
             return Some((nth, TriggerFault::Outcome));
         }
@@ -88,8 +85,7 @@ impl Trigger {
     pub fn of(lead: &Lead, partner: &str) -> Option<Self> {
         let tags = lead.client_tags.as_ref()?;
         let values = || tags.pairs().filter(|(key, _)| *key == TAG).map(|(_, value)| value);
-        let own = values().filter_map(|value| value.split_once('=')).find(|(key, _)| *key == partner);
-        match own {
+        match values().filter_map(|value| value.split_once('=')).find(|(key, _)| *key == partner) {
             Some((_, outcome)) => Self::named(outcome),
             None => values().filter(|value| !value.contains('=')).find_map(Self::named),
         }

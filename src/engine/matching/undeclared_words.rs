@@ -1,5 +1,4 @@
-//! Counts the decline reasons that a partner's file does not declare, so that an outdated file shows up here
-//! and not just as declined leads.
+//! Counts the decline reasons that a partner's file does not declare, so that an outdated file shows.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +12,8 @@ use offerd_base::telemetry::metrics::PARTNER_UNDECLARED_WORDS;
 use offerd_model::{Attribute, AttributeValue, Lead};
 use offerd_partners::Seat;
 
-/// Most distinct words.
 const WORDS_MAX: usize = 32;
 
-/// The label of further words.
 const OTHERS: &str = "(others)";
 
 /// The label of words that also occur in the lead, or are secrets of ours.
@@ -73,20 +70,18 @@ impl UnknownDeclineReasons {
     /// Counts a word that is safe to show.
     pub fn count(&self, word: String) {
         self.all.increment(1);
-        let mut words = self.words.lock();
-        let word =
-            if words.len() < WORDS_MAX || words.contains_key(&word) { word } else { OTHERS.to_owned() };
-        let (count, last) = words.entry(word).or_default();
+        let mut all = self.words.lock();
+        let word = if all.len() < WORDS_MAX || all.contains_key(&word) { word } else { OTHERS.to_owned() };
+        let (count, last) = all.entry(word).or_default();
         (*count, *last) = (*count + 1, Utc::now());
     }
 
     /// The words, most frequent first.
     pub fn counted(&self) -> Vec<UnknownDeclineReason> {
         let words = self.words.lock();
-        let counted = words.iter().map(|(word, (count, last))| UnknownDeclineReason {
-            word: word.clone(),
-            count: *count,
-            last: *last,
+        let counted = words.iter().map(|(word, &(count, last))| {
+            let word = word.clone();
+            UnknownDeclineReason { word, count, last }
         });
         let mut counted: Vec<_> = counted.collect();
         counted.sort_by_key(|word| std::cmp::Reverse(word.count));

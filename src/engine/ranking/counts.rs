@@ -23,7 +23,6 @@ pub struct ClickCounts {
     first: u32,
     /// Evicted days and their owners: the store keeps them until they expire.
     dropped: BTreeMap<u32, BTreeSet<ClickOwner>>,
-    /// Owners whose counts changed since the last sum.
     changed: BTreeSet<ClickOwner>,
 }
 
@@ -37,9 +36,6 @@ struct Cohort {
 
 impl ClickCounts {
     /// Loads the counts from a store.
-    ///
-    /// # Errors
-    /// [`CommitError`] when they cannot be read.
     pub fn load(store: &Store, most: usize) -> Result<Self, CommitError> {
         let mut counts = Self::default();
         for record in store.scan(Tree::Ranking, []) {
@@ -58,7 +54,7 @@ impl ClickCounts {
             return;
         }
         let cohorts = now.cells.iter().map(|cell| {
-            let (clicks, conversions) = (cell.clicks(), cell.conversions());
+            let (clicks, conversions) = (cell.clicked.len() as u32, cell.converted.len() as u32);
             Cohort { at: self.number(&cell.at), clicks, conversions }
         });
         let cohorts: Vec<Cohort> = cohorts.collect();
@@ -111,8 +107,7 @@ impl ClickCounts {
     pub fn sum(&self, whose: ClickOwner, rules: &RankingSettings, now: i64) -> Conversions {
         let mut sums: BTreeMap<u32, ObservedClicks> = BTreeMap::new();
         let today = day_of(now);
-        let days = self.days.range(..=today).filter(|(day, _)| counts(**day, today, rules));
-        for (day, of_day) in days {
+        for (day, of_day) in self.days.range(..=today).filter(|(day, _)| counts(**day, today, rules)) {
             let weight = weight(*day, today, rules);
             for cohort in of_day.get(&whose).into_iter().flatten() {
                 let sum = sums.entry(cohort.at).or_default();

@@ -1,8 +1,7 @@
 //! One day's record: the clicks on offers of that day's rate tables, and which converted.
 //!
-//! An offer counts once, however often it is clicked or reported: it is identified by a four-byte
-//! fingerprint, which identifies no person. Two fingerprints of the same offer and day that collide count as
-//! one, about once in some millions of pairs.
+//! An offer counts once, by a four-byte fingerprint, which identifies no person. Two offers of a day collide
+//! about once in some millions of pairs.
 
 use std::collections::BTreeSet;
 
@@ -27,9 +26,9 @@ pub struct Cell {
     /// The offer and rating.
     pub at: OfferRatingKey,
     /// Fingerprints of the clicked offers.
-    clicked: BTreeSet<u32>,
+    pub clicked: BTreeSet<u32>,
     /// Fingerprints of those that converted.
-    converted: BTreeSet<u32>,
+    pub converted: BTreeSet<u32>,
 }
 
 /// An offer of a partner's file, shown to people of a rating.
@@ -63,21 +62,8 @@ impl OfferRatingKey {
     }
 }
 
-impl Cell {
-    /// Number of clicked offers.
-    pub fn clicks(&self) -> u32 {
-        self.clicked.len() as u32
-    }
-
-    /// Number of those that converted.
-    pub fn conversions(&self) -> u32 {
-        self.converted.len() as u32
-    }
-}
-
 impl Day {
-    /// Records what happened to an offer; returns whether that changed anything. An offer that was not
-    /// clicked cannot convert, or it would count as a conversion without counting as a click.
+    /// Records what happened to an offer, which converts only once clicked; returns whether that is new.
     pub fn note(&mut self, at: &OfferRatingKey, offer: u32, became: ClickOutcome) -> bool {
         let place = match self.cells.iter().position(|cell| cell.at == *at) {
             Some(place) => place,

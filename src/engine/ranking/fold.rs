@@ -27,21 +27,16 @@ pub struct ClickFold<'r> {
     changed: Vec<(ClickOwner, u32)>,
 }
 
-/// An offer with an event.
 struct NamedOffer {
     whose: ClickOwner,
     day: u32,
     at: OfferRatingKey,
     fingerprint: u32,
-    /// The step that earns the payout.
     on: PayoutStep,
 }
 
 impl<'r> ClickFold<'r> {
     /// The days that these events change, in their new state.
-    ///
-    /// # Errors
-    /// [`CommitError`] when the store cannot be read.
     pub fn changed(records: &'r Records, happenings: &[Happening]) -> Result<DaysByOwner, CommitError> {
         let mut fold = Self { records, days: DaysByOwner::new(), changed: Vec::new() };
         happenings.iter().try_for_each(|happening| fold.happened(happening))?;
@@ -71,21 +66,19 @@ impl<'r> ClickFold<'r> {
     }
 
     /// The offers of an event: the named one, or else all clicked offers of the institution, which is all
-    /// that a report naming only the lead can mean. Empty for an erased lead.
+    /// that a report naming only the lead can mean.
     fn named(&mut self, happening: &Happening) -> Result<Vec<NamedOffer>, CommitError> {
-        let Some(lead) = reading::lead(&self.records.store, happening.lead).ok().flatten() else {
-            return Ok(Vec::new());
-        };
+        let records = self.records;
+        let lead = reading::lead(&records.store, happening.lead).ok().flatten();
+        let Some(lead) = lead else { return Ok(Vec::new()) };
         let band = reading::rating(&lead);
-        let read = |table: Uuid| reading::table(self.records, table).ok().flatten();
+        let read = |table: Uuid| reading::table(records, table).ok().flatten();
         let (tables, number) = match happening.details.offer {
             Some(offer) => match reading::named(self.records, offer) {
                 Ok(Some((table, Some(number)))) => (vec![table], Some(number)),
                 _ => return Ok(Vec::new()),
             },
-            None => {
-                (reading::tables_of(&self.records.store, &lead).into_iter().filter_map(read).collect(), None)
-            }
+            None => (reading::tables_of(&records.store, &lead).into_iter().filter_map(read).collect(), None),
         };
         let institution = happening.institution.as_ref().map(|(uuid, _)| *uuid);
         let is_meant = |seat: &SeatTemplate| {
@@ -108,7 +101,6 @@ impl<'r> ClickFold<'r> {
         Ok(named)
     }
 
-    /// Where an offer of a table counts.
     fn of(
         &self,
         table: &Table,
@@ -128,7 +120,6 @@ impl<'r> ClickFold<'r> {
         })
     }
 
-    /// A day, including the changes of this fold.
     fn day(&mut self, whose: ClickOwner, day: u32) -> Result<&mut Day, CommitError> {
         if !self.days.contains_key(&(whose, day)) {
             let found = self.records.store.read(Tree::Ranking, key::day(whose, day)).map_err(unreadable)?;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use tracing::error;
 
 use super::Rankings;
@@ -14,11 +15,9 @@ use offerd_base::config::RankingSettings;
 use offerd_store::entities::Happening;
 use offerd_store::{Commit, CommitError, Tree, codec};
 
-/// Name of the projection, for its position in the store.
 const NAME: &str = "ranking";
 
-/// Learns from the feeds while a ranking is set up. A node that does not lead sums up what the leader has
-/// learnt.
+/// Learns from the feeds while a ranking is set up. Other nodes sum up what the leader has learnt.
 pub struct RankingLearner {
     rankings: Rankings,
     due: LearningSchedule,
@@ -57,19 +56,19 @@ impl Projection for RankingLearner {
 
 /// The time of the next sum, and the inputs of the last.
 pub(super) struct LearningSchedule {
-    at: tokio::time::Instant,
+    at: Instant,
     day: Option<u32>,
     rules: Option<Arc<RankingSettings>>,
 }
 
 impl LearningSchedule {
     pub(super) fn now() -> Self {
-        Self { at: tokio::time::Instant::now(), day: None, rules: None }
+        Self { at: Instant::now(), day: None, rules: None }
     }
 
     /// Whether a sum is due: by time, or because the settings changed.
     fn is_due(&self, rules: &RankingSettings) -> bool {
-        rules.is_on() && (tokio::time::Instant::now() >= self.at || self.is_by_others(rules))
+        rules.is_on() && (Instant::now() >= self.at || self.is_by_others(rules))
     }
 
     fn is_by_others(&self, rules: &RankingSettings) -> bool {
@@ -106,8 +105,7 @@ impl Rankings {
         blocking(move || rankings.with_counts(put)).await?
     }
 
-    /// Sums up if due: the changed counts, or all when the day or the settings changed or another node
-    /// learns.
+    /// Sums up if due: the changed counts, or all when the day, the settings or the leader changed.
     pub(super) async fn refresh(&self, due: &mut LearningSchedule) -> Result<(), CommitError> {
         let (rules, store) = (self.rules(), &self.0.records.store);
         if !due.is_due(&rules) {
@@ -124,17 +122,12 @@ impl Rankings {
         }
         let rankings = self.clone();
         blocking(move || if is_whole { rankings.learn_again() } else { rankings.learn_changed() }).await??;
-        *due = LearningSchedule {
-            at: tokio::time::Instant::now() + rules.refresh,
-            day: Some(today),
-            rules: Some(rules),
-        };
+        *due = LearningSchedule { at: Instant::now() + rules.refresh, day: Some(today), rules: Some(rules) };
         Ok(())
     }
 
     fn learn_changed(&self) -> Result<(), CommitError> {
         let changed = self.with_counts(ClickCounts::take_changed)?;
-        let learnt = self.snapshot().map_or_else(HashMap::new, |snapshot| snapshot.learnt.clone());
-        self.learn(&changed, learnt)
+        self.learn(&changed, self.snapshot().map_or_else(HashMap::new, |snapshot| snapshot.learnt.clone()))
     }
 }

@@ -1,25 +1,20 @@
 //! Ranking: learns from a company's own clicks, and ranks its offers.
 //!
-//! A `fold` follows each company's lead events in order of arrival and records for each `day` which offers
-//! were clicked and which of those earned their payout. The same commit moves its position, so each record
-//! counts once, even across crashes. A click and its later results count on the day of the rate table; only
-//! days old enough to have converted are summed up (`ranking.matures_after`). The `counts` are also in
-//! memory; a `snapshot` is their sum as of a time, and all that a rate table reads.
-//! [`offerd_partners::ranking`] turns it into scores.
+//! A `fold` follows each company's lead events and records for each `day` which offers were clicked and which
+//! of those earned their payout. The same commit moves its position, so each record counts once. A click and
+//! its later results count on the day of the rate table; only days old enough to have converted are summed up
+//! (`ranking.matures_after`). The `counts` are also in memory; a `snapshot` is their sum as of a time, and
+//! all that a rate table reads. [`offerd_partners::ranking`] turns it into scores.
 //!
 //! Where several nodes share a store, the leader follows the feeds; the others sum up its records every
-//! `ranking.refresh`.
-//!
-//! Without a ranking in the settings, no feed is followed. When one is added, the feed is read from its
-//! start.
-//!
-//! Days name no lead. They are separate for each company, and for test and live leads.
+//! `ranking.refresh`. Without a ranking in the settings, no feed is followed. Days name no lead. They are
+//! separate for each company, and for test and live leads.
 
 mod counts;
 mod day;
 mod fold;
 mod keep;
-mod key;
+pub(crate) mod key;
 pub mod report;
 mod snapshot;
 #[cfg(test)]
@@ -36,11 +31,11 @@ use uuid::Uuid;
 use self::counts::ClickCounts;
 pub use self::keep::RankingLearner;
 use self::key::ClickOwner;
-use self::snapshot::RankingSnapshot;
+use self::snapshot::{Learnt, RankingSnapshot};
 use crate::records::Records;
 use offerd_base::config::RankingSettings;
 use offerd_base::telemetry::metrics::RANKING_LEARNT_AT;
-use offerd_partners::ranking::{Conversions, Prior, RankedBy};
+use offerd_partners::ranking::{Prior, RankedBy};
 use offerd_store::CommitError;
 use offerd_store::tokens::Tokens;
 
@@ -52,7 +47,6 @@ pub struct Rankings(Arc<RankingsInner>);
 struct RankingsInner {
     records: Records,
     rules: RwLock<Arc<RankingSettings>>,
-    /// `None` until first needed.
     counts: Mutex<Option<ClickCounts>>,
     /// `None` without a ranking in the settings.
     snapshot: RwLock<Option<Arc<RankingSnapshot>>>,
@@ -60,16 +54,9 @@ struct RankingsInner {
 
 impl Rankings {
     /// The rankings of a store under these settings, with everything learnt before.
-    ///
-    /// # Errors
-    /// [`CommitError`] when it cannot be read.
     pub fn of(records: Records, rules: RankingSettings) -> Result<Self, CommitError> {
-        let rankings = Self(Arc::new(RankingsInner {
-            records,
-            rules: RwLock::new(Arc::new(rules)),
-            counts: Mutex::new(None),
-            snapshot: RwLock::new(None),
-        }));
+        let (rules, (counts, snapshot)) = (RwLock::new(Arc::new(rules)), Default::default());
+        let rankings = Self(Arc::new(RankingsInner { records, rules, counts, snapshot }));
         rankings.learn_again()?;
         Ok(rankings)
     }
@@ -89,11 +76,9 @@ impl Rankings {
         self.show(rules.is_on().then(|| RankingSnapshot::new(rules, &self.companies(), learnt, learnt_at)));
     }
 
-    /// The ranking of a company's table: the `named` one, or else the one in the settings; `None` without
-    /// one.
+    /// The ranking of a company's table: the `named` one, or else the one in the settings, if any.
     pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<RankedBy>> {
-        let snapshot = self.snapshot()?;
-        snapshot.ranked_by(ClickOwner { company, test }, named).map(Arc::new)
+        self.snapshot()?.ranked_by(ClickOwner { company, test }, named).map(Arc::new)
     }
 
     fn snapshot(&self) -> Option<Arc<RankingSnapshot>> {
@@ -105,8 +90,7 @@ impl Rankings {
     }
 
     fn learn_again(&self) -> Result<(), CommitError> {
-        let rules = self.rules();
-        if !rules.is_on() {
+        if !self.rules().is_on() {
             self.show(None);
             return Ok(());
         }
@@ -118,11 +102,7 @@ impl Rankings {
     }
 
     /// Sums up the counts of these owners, keeping the sums of the others.
-    fn learn(
-        &self,
-        whose: &BTreeSet<ClickOwner>,
-        mut learnt: HashMap<ClickOwner, Arc<Conversions>>,
-    ) -> Result<(), CommitError> {
+    fn learn(&self, whose: &BTreeSet<ClickOwner>, mut learnt: Learnt) -> Result<(), CommitError> {
         let (rules, now) = (self.rules(), self.0.records.store.now_ms());
         self.with_counts(|counts| {
             learnt.extend(whose.iter().map(|whose| (*whose, Arc::new(counts.sum(*whose, &rules, now)))));
@@ -142,7 +122,6 @@ impl Rankings {
         Ok(with(counts))
     }
 
-    /// Makes the next use reload the counts.
     fn drop_counts(&self) {
         *self.0.counts.lock() = None;
     }

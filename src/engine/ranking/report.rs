@@ -6,7 +6,6 @@ use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::snapshot::weights;
 use super::{Rankings, prior};
-use offerd_base::config::NamedRanking;
 use offerd_model::{ProductType, Timestamp, record};
 use offerd_partners::ranking::estimate::KnownEstimate;
 use offerd_partners::ranking::{ConversionEstimate, ConversionFrom, Prior, Weights};
@@ -15,7 +14,6 @@ use offerd_store::tokens::Tokens;
 /// Most rows in a report.
 pub const ROWS_MAX: usize = 10_000;
 
-/// The quantiles of the reported interval.
 const INTERVAL: [f64; 2] = [0.05, 0.95];
 
 /// A filter of the report; matches everything by default.
@@ -102,9 +100,12 @@ impl Rankings {
         rows.sort_by(|one: &Row, other| one.place().cmp(&other.place()));
         let rows_cut = rows.len().saturating_sub(ROWS_MAX);
         rows.truncate(ROWS_MAX);
+        let named = rules.named.iter().map(|(name, ranking)| {
+            (name.clone(), Named { weights: weights(ranking), companies: ranking.companies.clone() })
+        });
         RankingReport {
             default: rules.default.clone(),
-            rankings: rules.named.iter().map(|(name, ranking)| (name.clone(), ranking.into())).collect(),
+            rankings: named.collect(),
             prior: prior(&rules),
             learnt_at: snapshot.and_then(|snapshot| Timestamp::from_millis(snapshot.learnt_at)),
             rows,
@@ -139,12 +140,6 @@ impl Row {
 
 fn quantile((alpha, beta): (f64, f64), share: f64) -> Option<f64> {
     Some(Beta::new(alpha, beta).ok()?.inverse_cdf(share)).filter(|figure| figure.is_finite())
-}
-
-impl From<&NamedRanking> for Named {
-    fn from(ranking: &NamedRanking) -> Self {
-        Self { weights: weights(ranking), companies: ranking.companies.clone() }
-    }
 }
 
 #[cfg(test)]

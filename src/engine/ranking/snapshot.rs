@@ -1,5 +1,4 @@
-//! A snapshot: the rankings in the settings, with what was learnt as of a time. Replaced as a whole; a rate
-//! table keeps the one that it started with.
+//! A snapshot: the rankings in the settings, with what was learnt as of a time. Replaced as a whole.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,6 +9,9 @@ use super::key::ClickOwner;
 use offerd_base::config::{NamedRanking, RankingSettings};
 use offerd_partners::ranking::{Conversions, RankedBy, Ranking, Weights};
 
+/// The learnt conversions, by owner.
+pub type Learnt = HashMap<ClickOwner, Arc<Conversions>>;
+
 /// A snapshot of the rankings.
 #[derive(Debug, Clone)]
 pub struct RankingSnapshot {
@@ -18,7 +20,7 @@ pub struct RankingSnapshot {
     /// When it was made, Unix milliseconds.
     pub learnt_at: i64,
     /// The learnt conversions, by owner.
-    pub learnt: HashMap<ClickOwner, Arc<Conversions>>,
+    pub learnt: Learnt,
     nothing: Arc<Conversions>,
     rankings: BTreeMap<String, Arc<Ranking>>,
     /// Companies with a ranking of their own.
@@ -30,7 +32,7 @@ impl RankingSnapshot {
     pub fn new(
         rules: Arc<RankingSettings>,
         companies: &HashMap<String, Uuid>,
-        learnt: HashMap<ClickOwner, Arc<Conversions>>,
+        learnt: Learnt,
         learnt_at: i64,
     ) -> Self {
         let ranking = |(name, named): (&String, &NamedRanking)| {
@@ -56,10 +58,8 @@ impl RankingSnapshot {
     pub fn ranked_by(&self, whose: ClickOwner, named: Option<&str>) -> Option<RankedBy> {
         let own = || self.of_companies.get(&whose.company).map(String::as_str);
         let name = named.or_else(own).or(self.rules.default.as_deref())?;
-        Some(RankedBy {
-            ranking: Arc::clone(self.rankings.get(name)?),
-            conversions: Arc::clone(self.conversions(whose)),
-        })
+        let ranking = Arc::clone(self.rankings.get(name)?);
+        Some(RankedBy { ranking, conversions: Arc::clone(self.conversions(whose)) })
     }
 
     /// What an owner's clicks have shown.

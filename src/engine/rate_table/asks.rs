@@ -1,5 +1,4 @@
-//! The asks of a table that its head does not record: second look, and seats skipped for lack of time.
-//! Written with the answers that cause them, so the counts derived from both agree.
+//! The asks of a table that its head does not record, written with the answers that cause them.
 
 use serde::{Deserialize, Serialize};
 

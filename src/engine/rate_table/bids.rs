@@ -18,11 +18,9 @@ impl Bids {
     /// The place of a seat's bid; `None` when it has not bid.
     pub fn place(&self, seat: usize) -> Option<BidRank> {
         let (_, own) = self.0.iter().find(|(bidder, _)| *bidder == seat)?;
-        let count = |better: &dyn Fn(usize, f64) -> bool| {
-            self.0.iter().filter(|(bidder, dollars)| better(*bidder, *dollars)).count()
-        };
-        let higher = count(&|_, dollars| dollars > *own);
-        Some(BidRank { higher, equal: count(&|bidder, dollars| dollars == *own && bidder < seat) })
+        let higher = self.0.iter().filter(|(_, dollars)| dollars > own).count();
+        let equal = self.0.iter().filter(|(bidder, dollars)| dollars == own && *bidder < seat).count();
+        Some(BidRank { higher, equal })
     }
 }
 
@@ -55,11 +53,7 @@ impl BidRank {
 
 /// A bid in words; 0 means that the partner wants the lead but names no price.
 pub fn in_words(dollars: f64) -> String {
-    if dollars == 0.0 {
-        "its bid, without a price,".to_owned()
-    } else {
-        format!("its bid of {}", price(dollars))
-    }
+    if dollars == 0.0 { "its bid, without a price,".into() } else { format!("its bid of {}", price(dollars)) }
 }
 
 /// Dollars with cents, or with all digits where rounding would change the amount.

@@ -1,5 +1,4 @@
-//! The stored progress of an ask that takes several calls. After a restart it keeps at-most-once calls from
-//! being repeated and results already obtained from being requested again.
+//! The stored progress of an ask of several calls, so that a restart repeats no at-most-once call.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,4 @@
-//! Why an ask ended as it did: one line from the mapping or the wire that quotes nothing of what was sent or
-//! answered. Stored with the outcome, so it can be shown for as long as the table can.
+//! Why an ask ended: one line that quotes nothing of what was sent or answered, stored with the outcome.
 
 use serde::{Deserialize, Serialize};
 

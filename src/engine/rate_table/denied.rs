@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reason::Reason;
 
-/// Declares the denials, each with what was wanted and what was found instead. [`Reason`] has a variant of
-/// the same name.
+/// Declares the denials, each with what was wanted and found. [`Reason`] has a variant of the same name.
 macro_rules! denied {
     ($($(#[$doc:meta])+ $denied:ident $wanted:literal, $found:literal;)+) => {
         /// Why a seat is not asked although the lead fits. Stored by position: append new variants.

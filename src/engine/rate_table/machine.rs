@@ -73,7 +73,7 @@ pub enum Effect {
     Ask(Vec<usize>),
     /// Let the limits decide which of these held seats are asked.
     Admit(Vec<usize>),
-    /// Write [`in_flight`](Machine::in_flight).
+    /// Write the write in flight.
     Write,
     /// These seats were not asked after all: return what they counted against limits.
     GiveBack(Vec<usize>),
@@ -125,9 +125,9 @@ pub struct Machine {
     asks: Asks,
     /// The asks differ from their last write.
     asks_changed: bool,
-    /// Answers in the order of arrival.
     arrived: Vec<(SeatAnswer, Option<Ask>)>,
-    in_flight: Option<TableWrite>,
+    /// The write in flight.
+    pub(crate) in_flight: Option<TableWrite>,
     put_off: bool,
     is_written: bool,
     sequence: u16,
@@ -140,7 +140,6 @@ pub struct Machine {
 #[derive(Debug, Clone, Copy)]
 struct MachineSeat {
     at_once: bool,
-    /// Asked before a restart.
     asked_before: bool,
     due: bool,
     ask: Option<Ask>,
@@ -184,18 +183,12 @@ impl Machine {
         &self.table
     }
 
-    /// The write in flight.
-    pub fn in_flight(&self) -> Option<&TableWrite> {
-        self.in_flight.as_ref()
-    }
-
     /// Whether a seat has its outcome, so that another answer would be one too many.
     pub fn has_outcome(&self, seat: usize) -> bool {
         !self.ahead.is_pending(seat)
     }
 
-    /// Seats without an outcome, written or not, except those still to be asked: they find no time left when
-    /// they are.
+    /// Seats without an outcome, except those still to be asked: they find no time left when they are.
     pub fn waited_for(&self) -> impl Iterator<Item = usize> {
         self.ahead.pending().filter(|seat| !self.seats[*seat].due)
     }
@@ -303,7 +296,6 @@ impl Machine {
         settles.then_some(Effect::Settle)
     }
 
-    /// Records an outcome, unless the seat already has one.
     fn note(&mut self, seat: usize, end: AskEnd, at: i64) {
         let offers = !end.outcome.quotes().is_empty();
         if self.ahead.apply(Step::Ended { seat, offers }).is_err() {
@@ -329,7 +321,6 @@ impl Machine {
         }
     }
 
-    /// Releases the held seats once the start of second look is on the disk.
     fn release_if_due(&mut self) {
         if self.asks.second_look_at.is_none() || self.asks_changed {
             return;
@@ -337,16 +328,14 @@ impl Machine {
         if let DueSeats::Release(held) = self.table.progress().due() {
             // A seat whose outcome is not written yet is no longer asked.
             for seat in held.into_iter().filter(|seat| self.ahead.is_pending(*seat)).collect::<Vec<_>>() {
-                let released =
-                    self.table.release(seat).and_then(|()| self.ahead.apply(Step::Released { seat }));
-                debug_assert!(released.is_ok(), "a held seat can be released");
+                let done = self.table.release(seat).and_then(|()| self.ahead.apply(Step::Released { seat }));
+                debug_assert!(done.is_ok(), "a held seat can be released");
                 self.seats[seat].due = true;
             }
         }
     }
 
-    /// Takes the due seats that may be asked: before the table is on the disk, only those that answer at
-    /// once.
+    /// Takes the due seats that may be asked: before the first write, only those that answer at once.
     fn take_due(&mut self) -> Option<Vec<usize>> {
         let is_written = self.is_written;
         let may_be_asked = |(_, seat): &(usize, &mut MachineSeat)| seat.due && (is_written || seat.at_once);
@@ -481,7 +470,7 @@ mod tests {
                         self.table.handle(TableEvent::Admitted { at: 7, verdicts });
                     }
                     Effect::Write => {
-                        let write = self.table.in_flight().expect("a write is in flight");
+                        let write = self.table.in_flight.as_ref().expect("a write is in flight");
                         assert_eq!(write.first, self.writes == 0);
                     }
                     Effect::Settle => self.settled += 1,
@@ -511,7 +500,7 @@ mod tests {
         }
 
         fn written(&mut self) {
-            let Some(write) = self.table.in_flight().cloned() else { return };
+            let Some(write) = self.table.in_flight.clone() else { return };
             self.writes += 1;
             self.on_disk.extend(write.record.answers);
             self.table.handle(TableEvent::Written);
@@ -535,7 +524,7 @@ mod tests {
     fn a_table_of_catalogs_is_one_write() {
         let mut world = World::new(vec![Kind::Catalog; 20]);
         world.drive(1);
-        let write = world.table.in_flight().expect("it is being written");
+        let write = world.table.in_flight.as_ref().expect("it is being written");
         assert!(write.first && write.settles);
         assert_eq!(write.record.answers.len(), 20);
         world.written();
@@ -571,7 +560,7 @@ mod tests {
         world.table.handle(TableEvent::PutOff);
         world.answer(0);
         world.drive(1);
-        assert_eq!(world.table.in_flight(), None);
+        assert_eq!(world.table.in_flight, None);
         world.table.handle(TableEvent::Retry);
         world.drive(1);
         world.written();

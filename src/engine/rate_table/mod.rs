@@ -3,10 +3,8 @@
 //! - [`seating`] decides which seats have a place.
 //! - [`machine`] drives a table from start to completion. It tracks the [`progress`] of the seats, each with
 //!   one [`outcome`] and sometimes a [`cause`], and builds the [`table`] of offers.
-//! - [`record`] is the stored form of a table; [`asks`] records the asks that began after its head was
-//!   written.
-//! - [`denied`] lists what keeps a seat from being asked; [`reason`] gives each outcome and denial its word,
-//!   class and sentence.
+//! - [`record`] is the stored form of a table; [`asks`] records the later asks.
+//! - [`denied`] lists what keeps a seat from being asked; [`reason`] words each outcome and denial.
 //! - [`transcript`] holds what a partner was sent and what it answered.
 
 pub mod asks;

@@ -104,28 +104,19 @@ impl Outcome {
 
     /// Every word.
     pub fn every_word() -> impl Iterator<Item = &'static str> {
-        let is_end = |reason: &&Reason| match reason {
-            Reason::Pending | Reason::Held => false,
-            Reason::HeldBack => true,
-            other => other.was_seated(),
-        };
-        Reason::ALL.iter().filter(is_end).map(|reason| reason.word())
+        let is_over = |one: &&Reason| !matches!(one, Reason::Pending | Reason::Held);
+        let is_end = |one: &&Reason| one.was_seated() || **one == Reason::HeldBack;
+        Reason::ALL.iter().filter(is_over).filter(is_end).map(|reason| reason.word())
     }
 
     /// The offers, if any.
     pub fn quotes(&self) -> &[Quote] {
-        match self {
-            Self::Offers(quotes) => quotes,
-            _ => &[],
-        }
+        if let Self::Offers(quotes) = self { quotes } else { &[] }
     }
 
     /// Why the institution rejected the person, if it did.
     pub fn reject_reason(&self) -> Option<RejectReason> {
-        match self {
-            Self::NoOffers(NoOfferReason::Rejected(reason)) => Some(*reason),
-            _ => None,
-        }
+        if let Self::NoOffers(NoOfferReason::Rejected(reason)) = self { Some(*reason) } else { None }
     }
 
     /// The institution's decision on the person: approved with at least one pre-approved or pre-qualified
@@ -133,9 +124,7 @@ impl Outcome {
     /// neither is a partner that was not asked or did not answer.
     pub fn decision(&self) -> Option<Decision> {
         match self {
-            Self::Offers(quotes) if quotes.iter().any(|quote| quote.terms.personal()) => {
-                Some(Decision::Approved)
-            }
+            Self::Offers(quotes) if quotes.iter().any(|one| one.terms.personal()) => Some(Decision::Approved),
             Self::Offers(_) => Some(Decision::Listed),
             Self::NoOffers(NoOfferReason::Declined | NoOfferReason::Rejected(_)) => Some(Decision::Rejected),
             Self::NoOffers(_) | Self::Failed(_) | Self::TimedOut => None,

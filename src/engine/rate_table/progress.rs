@@ -96,9 +96,7 @@ impl TableProgress {
     /// [`IllegalTransition`], with nothing changed: an ended seat stays ended, whatever arrives late.
     pub fn apply(&mut self, event: SeatEvent) -> Result<(), IllegalTransition> {
         let (SeatEvent::Released { seat } | SeatEvent::Ended { seat, .. }) = event;
-        let Some(place) = self.seats.get_mut(seat) else {
-            return Err(IllegalTransition { standing: None, event });
-        };
+        let place = self.seats.get_mut(seat).ok_or(IllegalTransition { standing: None, event })?;
         place.standing = match (place.standing, event) {
             (SeatPhase::Held, SeatEvent::Released { .. }) => SeatPhase::Asked,
             (SeatPhase::Held | SeatPhase::Asked, SeatEvent::Ended { offers, .. }) => {
@@ -112,14 +110,12 @@ impl TableProgress {
 
     /// What the held seats are due for.
     pub fn due(&self) -> DueSeats {
-        let waiting =
-            self.seats.iter().any(|place| place.first_look_loan && place.standing != SeatPhase::Ended);
+        let waiting = self.seats.iter().any(|one| one.first_look_loan && one.standing != SeatPhase::Ended);
         let held: Vec<usize> = self.standing(SeatPhase::Held).collect();
         match (held.is_empty(), waiting, self.loan_offers) {
-            (true, _, _) => DueSeats::Nothing,
+            (true, _, _) | (false, true, false) => DueSeats::Nothing,
             (false, _, true) => DueSeats::Drop(held),
             (false, false, false) => DueSeats::Release(held),
-            (false, true, false) => DueSeats::Nothing,
         }
     }
 

@@ -1,5 +1,4 @@
-//! Why a seat has offers at a rate table or has none: each reason with a word for metrics, logs and programs,
-//! a class that clients may see, and a sentence for people.
+//! Why a seat has offers or has none: a word for programs, a class for clients, a sentence for people.
 
 use serde::{Deserialize, Serialize};
 

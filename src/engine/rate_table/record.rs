@@ -82,8 +82,7 @@ pub struct AnswerRecord {
     pub asked: Vec<Option<Ask>>,
     /// The expiry times that partners set on offers.
     pub expiries: Vec<OfferExpiry>,
-    /// Offer texts that differ from the partner file. They may contain personal data, so they are sealed and
-    /// erased with the answers.
+    /// Offer texts that differ from the partner file, which may be personal: sealed with the answers.
     pub texts: Vec<OwnText>,
     /// The score components of ranked offers; empty without a ranking.
     pub rankings: Vec<RankedOffers>,
@@ -205,7 +204,6 @@ fn offer_of(answers: &mut [SeatAnswer], answer: u16, offer: u16) -> Option<&mut 
     }
 }
 
-/// The score components of ranked offers, grouped by ranking.
 fn rankings(answers: &[SeatAnswer]) -> Vec<RankedOffers> {
     let mut rankings: Vec<RankedOffers> = Vec::new();
     for (answer, offer, quote) in offers_of(answers) {
@@ -220,7 +218,6 @@ fn rankings(answers: &[SeatAnswer]) -> Vec<RankedOffers> {
     rankings
 }
 
-/// The own texts of offers, deduplicated per answer.
 fn own_texts(answers: &[SeatAnswer]) -> Vec<OwnText> {
     let mut texts: Vec<(Fingerprint, OwnText)> = Vec::new();
     for (answer, offer, quote) in offers_of(answers) {

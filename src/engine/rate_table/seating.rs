@@ -1,5 +1,4 @@
-//! The seating plan: which seats that fit a lead have a place at its table. Live tables, replays and lead
-//! checks share this code, so they cannot differ.
+//! The seating plan: which seats have a place. Live tables, replays and lead checks share this code.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +19,8 @@ pub enum Verdict {
     KeptOut(Option<Denied>),
 }
 
-/// The verdict on each of the seats that would be asked together about a lead, at most `most` of them. A
-/// `denied` seat is not asked, an exclusive seat is asked alone, and the rest get places by `precedence`.
+/// The verdict on each of the seats that would be asked together: a `denied` seat is not asked, an exclusive
+/// seat is asked alone, and the rest get `most` places by `precedence`.
 pub fn verdicts(seats: &[&Seat], most: usize, lead: Uuid, mut denied: Vec<Option<Denied>>) -> Vec<Verdict> {
     for (seat, _) in displaced(seats, |nth| denied[nth].is_none()) {
         denied[seat] = Some(Denied::Exclusive);
@@ -46,27 +45,20 @@ pub fn denied_by_file(seat: &Seat, lead: Option<Uuid>, at: DateTime<Utc>) -> imp
 
 /// The order in which seats get places when `most` is too few: by priority, then by a weighted draw among
 /// equals. A seat without a weight counts 1; where none has a weight, the order stays.
-fn precedence<'s>(
-    wanting: Vec<usize>,
-    seat: impl Fn(usize) -> &'s Seat,
-    most: usize,
-    lead: Uuid,
-) -> Vec<usize> {
-    if wanting.len() <= most {
-        return wanting;
+fn precedence<'s>(all: Vec<usize>, seat: impl Fn(usize) -> &'s Seat, most: usize, lead: Uuid) -> Vec<usize> {
+    if all.len() <= most {
+        return all;
     }
-    let weighed: BTreeSet<i32> =
-        wanting.iter().map(|nth| seat(*nth)).filter_map(|seat| seat.weight.map(|_| seat.priority)).collect();
+    let weighed = all.iter().map(|nth| seat(*nth)).filter(|seat| seat.weight.is_some());
+    let weighed: BTreeSet<i32> = weighed.map(|seat| seat.priority).collect();
     // The smallest of exponential draws is each seat with probability rate / sum of rates.
     let drawn = |seat: &Seat| -(1.0 - seat.draw("weight", lead)).ln() / seat.weight.unwrap_or(1.0);
     let place = |nth: &usize| {
         let seat = seat(*nth);
         (seat.priority, if weighed.contains(&seat.priority) { drawn(seat) } else { 0.0 })
     };
-    let mut placed: Vec<((i32, f64), usize)> = wanting.into_iter().map(|nth| (place(&nth), nth)).collect();
-    placed.sort_by(|((one, drawn), _), ((other, other_drawn), _)| {
-        other.cmp(one).then_with(|| drawn.total_cmp(other_drawn))
-    });
+    let mut placed: Vec<((i32, f64), usize)> = all.into_iter().map(|nth| (place(&nth), nth)).collect();
+    placed.sort_by(|((one, drawn), _), ((two, drawn_two), _)| two.cmp(one).then(drawn.total_cmp(drawn_two)));
     placed.into_iter().map(|(_, nth)| nth).collect()
 }
 
@@ -92,22 +84,18 @@ impl SeatingPlan {
         let at_once = |fit: &Fit| SeatPhase::at_start(fit.seat.second_look, wants_loans) == SeatPhase::Asked;
         let (first, held): (Vec<Fit>, Vec<Fit>) = fits.into_iter().partition(at_once);
         let verdicts = judge(&first.iter().map(|fit| &*fit.seat).collect::<Vec<_>>());
+        let room = most.saturating_sub(verdicts.iter().filter(|one| **one == Verdict::Asked).count());
+        let placed = precedence((0..held.len()).collect(), |nth| &held[nth].seat, room, lead);
+        let placed: BTreeSet<usize> = placed.into_iter().take(room).collect();
+        let held = held.into_iter().enumerate().map(|(nth, fit)| {
+            (fit, if placed.contains(&nth) { Verdict::Asked } else { Verdict::KeptOut(None) })
+        });
+
         let (mut fits, mut kept_out) = (Vec::with_capacity(first.len()), Vec::new());
-        for (fit, verdict) in first.into_iter().zip(verdicts) {
+        for (fit, verdict) in first.into_iter().zip(verdicts).chain(held) {
             match verdict {
                 Verdict::Asked => fits.push(fit),
                 Verdict::KeptOut(by) => kept_out.push((fit, by)),
-            }
-        }
-
-        let room = most.saturating_sub(fits.len());
-        let placed = precedence((0..held.len()).collect(), |nth| &held[nth].seat, room, lead);
-        let placed: BTreeSet<usize> = placed.into_iter().take(room).collect();
-        for (nth, fit) in held.into_iter().enumerate() {
-            if placed.contains(&nth) {
-                fits.push(fit);
-            } else {
-                kept_out.push((fit, None));
             }
         }
         fits.sort_by_key(|fit| fit.position);

@@ -1,7 +1,5 @@
-//! The content of a rate table: answers folded over its head.
-//!
-//! Pure: the same answers give the same table in the live actor, after a restart and when an old table is
-//! read.
+//! The content of a rate table: answers folded over its head. The same answers give the same table in the
+//! live actor, after a restart and when an old table is read.
 //!
 //! Each array is sorted by `recommendationScore`, highest first. Equal scores stay in the order of offer
 //! numbers: the order of arrival and, within an answer, of the partner's file.
@@ -57,15 +55,8 @@ impl Table {
         debug_assert_eq!(head.seats.len(), seats.len());
         let places = seats.iter().map(|seat| (seat.product_type, seat.second_look));
         let progress = TableProgress::start(places, head.wants_loans);
-        Self {
-            progress,
-            head,
-            seats: seats.into(),
-            arrays: Default::default(),
-            auction: Vec::new(),
-            last_number: 0,
-            answers: 0,
-        }
+        let (arrays, auction) = Default::default();
+        Self { progress, head, seats: seats.into(), arrays, auction, last_number: 0, answers: 0 }
     }
 
     /// Applies an answer.
@@ -119,9 +110,7 @@ impl Table {
             return;
         }
         let mut offers = std::mem::take(&mut self.auction);
-        offers.sort_by(|one, two| {
-            two.quote.score.total_cmp(&one.quote.score).then(one.number.cmp(&two.number))
-        });
+        offers.sort_by(|a, b| b.quote.score.total_cmp(&a.quote.score).then(a.number.cmp(&b.number)));
         let mut lots = Vec::new();
         for offer in offers {
             // An offer without a sub-type has no competitors.
@@ -133,15 +122,13 @@ impl Table {
         }
     }
 
-    /// Inserts an offer by its score.
     fn place(&mut self, offer: NumberedOffer) {
         let array = &mut self.arrays[array_of(&offer.quote.terms)];
         let before = |other: &NumberedOffer| {
             other.quote.score > offer.quote.score
                 || (other.quote.score == offer.quote.score && other.number < offer.number)
         };
-        let position = array.partition_point(before);
-        array.insert(position, offer);
+        array.insert(array.partition_point(before), offer);
     }
 
     /// The table's head.
@@ -190,8 +177,7 @@ impl Table {
 
     /// Every shown offer with its seat.
     pub fn shown(&self) -> impl Iterator<Item = (&Arc<SeatTemplate>, &Quote)> {
-        let offers = self.arrays.iter().flatten();
-        offers.map(|offer| (&self.seats[usize::from(offer.seat)], &offer.quote))
+        self.arrays.iter().flatten().map(|offer| (&self.seats[usize::from(offer.seat)], &offer.quote))
     }
 
     /// The shown offers by array, in the order of the specification and of rank.

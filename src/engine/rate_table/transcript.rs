@@ -1,5 +1,4 @@
-//! Messages exchanged with a partner about a lead, kept if the partner file asks for it. Personal data,
-//! without secrets.
+//! Messages exchanged with a partner about a lead: personal data, without secrets.
 
 use serde::{Deserialize, Serialize};
 

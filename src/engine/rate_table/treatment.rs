@@ -1,5 +1,4 @@
-//! Experiment treatments of a rate table: stored in its head and in force until it is complete, even if the
-//! rules change.
+//! Experiment treatments of a rate table: stored in its head and in force until it is complete.
 
 use std::fmt;
 use std::time::Duration;
@@ -83,10 +82,8 @@ impl Treatment {
 
     /// The changes in words.
     pub fn about(&self) -> String {
-        if self.changes.is_empty() {
-            return "nothing is different".to_owned();
-        }
-        self.changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        let changes: Vec<_> = self.changes.iter().map(ToString::to_string).collect();
+        if changes.is_empty() { "nothing is different".to_owned() } else { changes.join("; ") }
     }
 }
 
@@ -112,7 +109,5 @@ pub fn leaving_out<'t>(
     seat: &SeatTemplate,
     wants_loans: bool,
 ) -> Option<&'t Treatment> {
-    let leaves_out =
-        |treatment: &&Treatment| treatment.changes.iter().any(|change| change.leaves_out(seat, wants_loans));
-    treatments.iter().find(leaves_out)
+    treatments.iter().find(|one| one.changes.iter().any(|change| change.leaves_out(seat, wants_loans)))
 }

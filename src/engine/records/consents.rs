@@ -1,5 +1,4 @@
-//! The consents that a person stated, and when. When a lead's statement changes, the earlier one is kept,
-//! with the texts shown.
+//! The consents that a person stated, and when. Earlier statements are kept, with the texts shown.
 
 use offerd_model::{Lead, LeadLegalInformation};
 use offerd_store::entities::{LeadRecord, StatedConsents};
@@ -17,8 +16,7 @@ pub fn kept(earlier: &LeadRecord, grown: LeadRecord, most: usize) -> LeadRecord 
         return grown;
     }
     let mut earlier_consents = stated(earlier);
-    let over = earlier_consents.len().saturating_sub(most.max(1));
-    earlier_consents.drain(1..1 + over);
+    earlier_consents.drain(1..1 + earlier_consents.len().saturating_sub(most.max(1)));
     LeadRecord { consents_stated_at: Some(grown.updated_at), earlier_consents, ..grown }
 }
 
@@ -33,13 +31,10 @@ fn latest(record: &LeadRecord) -> StatedConsents {
     StatedConsents { stated_at, legal_information: of_lead(&record.lead) }
 }
 
-/// The consents in a lead, from every field that holds them.
 fn of_lead(lead: &Lead) -> LeadLegalInformation {
-    let stated = lead.legal_information.clone().unwrap_or_default();
-    LeadLegalInformation {
-        fcra_language: stated.fcra_language.or_else(|| lead.fcra_language.clone()),
-        ..stated
-    }
+    let mut stated = lead.legal_information.clone().unwrap_or_default();
+    stated.fcra_language = stated.fcra_language.or_else(|| lead.fcra_language.clone());
+    stated
 }
 
 #[cfg(test)]

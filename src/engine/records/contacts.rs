@@ -33,17 +33,11 @@ pub fn found_by(store: &Store, record: &LeadRecord) -> Option<Commit> {
 pub fn grown(store: &Store, (earlier, grown): (&LeadRecord, &LeadRecord)) -> Commit {
     let known = contacts(store, &earlier.lead);
     let new = contacts(store, &grown.lead).into_iter().filter(|contact| !known.contains(contact));
-    new.fold(writing::grown_lead(earlier, grown), |commit, contact| {
-        commit.found_by(contact, grown.updated_at)
-    })
+    new.fold(writing::grown_lead(earlier, grown), |commit, one| commit.found_by(one, grown.updated_at))
 }
 
 /// The contacts to remove when the lead is erased.
 pub fn contacts_of(store: &Store, record: &LeadRecord) -> LeadContacts {
-    LeadContacts {
-        lead: record.uuid,
-        contacts: contacts(store, &record.lead),
-        from_ms: record.created_at,
-        until_ms: record.updated_at,
-    }
+    let (from_ms, until_ms) = (record.created_at, record.updated_at);
+    LeadContacts { lead: record.uuid, contacts: contacts(store, &record.lead), from_ms, until_ms }
 }

@@ -1,24 +1,19 @@
-//! The history of a lead: the institutions' decisions, derived from its rate tables, and the actions recorded
-//! since.
+//! The history of a lead: the institutions' decisions in its rate tables, and the actions recorded since.
 
 use std::collections::HashMap;
 
 use uuid::Uuid;
 
-use super::{RecordUnavailable, Records, reading};
+use super::{Found, Records, reading};
 use crate::rate_table::outcome::Decision;
 use offerd_model::{LeadAction, LeadActionType, LeadStatus, Timestamp};
 use offerd_partners::{Fingerprint, SeatTemplate};
 use offerd_store::entities::LeadRecord;
 
-/// Most clicks of a kind that a lead shows.
 const MOST_CLICKS_SHOWN: usize = 200;
 
 /// The actions of a lead, in the order of recording.
-///
-/// # Errors
-/// [`RecordUnavailable`] when a record cannot be read.
-pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Result<Vec<LeadAction>, RecordUnavailable> {
+pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Found<Vec<LeadAction>> {
     let mut actions = Vec::new();
     for table in reading::tables_of(&records.store, lead) {
         let Some(folded) = reading::table(records, table)? else { continue };
@@ -27,6 +22,8 @@ pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Result<Vec<LeadActi
                 let Some(decision) = answer.outcome.decision() else { continue };
                 let seat = &folded.seats()[usize::from(answer.seat)];
                 let at = Timestamp::at(answer.at);
+                // A seat decides once per table, so table and seat identify the action.
+                let uuid = Uuid::new_v8(Fingerprint::of(&format!("lead action {table} {}", answer.seat)).0);
                 let action_type = match decision {
                     Decision::Approved => LeadActionType::ApiApproved,
                     Decision::Listed => LeadActionType::ApiListing,
@@ -34,7 +31,7 @@ pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Result<Vec<LeadActi
                 };
                 actions.push(LeadAction {
                     reject_reason: answer.outcome.reject_reason(),
-                    ..action_at(seat, action_uuid(table, answer.seat), action_type, at)
+                    ..action_at(seat, uuid, action_type, at)
                 });
             }
         }
@@ -78,9 +75,4 @@ pub fn action_at(seat: &SeatTemplate, uuid: Uuid, action_type: LeadActionType, a
 pub fn status(actions: &[LeadAction]) -> LeadStatus {
     let standing = actions.iter().filter(|action| action.deleted_at.is_none());
     standing.fold(LeadStatus::INITIALIZED, |status, action| status.after(action.action_type))
-}
-
-/// A seat decides once per table, so table and seat identify the action.
-fn action_uuid(table: Uuid, seat: u16) -> Uuid {
-    Uuid::new_v8(Fingerprint::of(&format!("lead action {table} {seat}")).0)
 }

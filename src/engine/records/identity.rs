@@ -1,5 +1,6 @@
-//! The identity of a lead for the company's duplicate look-back: a keyed hash, so that the record names
-//! nobody.
+//! The identity of a lead for the duplicate look-back: a keyed hash, so that the record names nobody.
+
+use std::collections::BTreeSet;
 
 use offerd_model::{ProductType, name_in_lists};
 use offerd_store::Store;
@@ -12,7 +13,8 @@ pub fn identity_of(store: &Store, record: &LeadRecord) -> Option<[u8; 32]> {
     let LeadRecord { test, lead, .. } = record;
     let person = lead.personal_information.as_ref()?;
     let identity = if let Some(ssn) = &person.ssn {
-        format!("ssn\0{}", digits(ssn.as_str()))
+        let digits: String = ssn.as_str().chars().filter(char::is_ascii_digit).collect();
+        format!("ssn\0{digits}")
     } else if let (Some(email), Some(born)) = (&person.email, &person.date_of_birth) {
         format!("email\0{}\0{born}", email.as_str().to_lowercase())
     } else if let (Some(phone), Some(name)) = (&person.primary_phone, &person.last_name) {
@@ -21,12 +23,8 @@ pub fn identity_of(store: &Store, record: &LeadRecord) -> Option<[u8; 32]> {
         return None;
     };
 
-    let mut products: Vec<ProductType> = lead.product_types.clone().unwrap_or_default();
-    if products.is_empty() {
-        products = ProductType::SPECIFIED.to_vec();
-    }
-    products.sort_unstable();
-    products.dedup();
+    let given = lead.product_types.as_deref().filter(|given| !given.is_empty());
+    let products: BTreeSet<&ProductType> = given.unwrap_or(ProductType::SPECIFIED).iter().collect();
 
     // Test leads and live leads do not duplicate each other.
     let mut text = if *test { format!("test\0{identity}") } else { identity };
@@ -35,8 +33,4 @@ pub fn identity_of(store: &Store, record: &LeadRecord) -> Option<[u8; 32]> {
         text.push_str(product.as_str());
     }
     Some(store.blind("identity", text.as_bytes()))
-}
-
-fn digits(text: &str) -> String {
-    text.chars().filter(char::is_ascii_digit).collect()
 }

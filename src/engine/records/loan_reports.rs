@@ -1,8 +1,7 @@
 //! Reports of approval probability, kept so that the requesting client can read them again.
 //!
 //! They contain no name and no lead. Each company has a maximum number; a new report displaces the oldest. A
-//! report past its retention is no longer shown; it is removed with the company's next report or by the
-//! store's retention.
+//! report past its retention is no longer shown.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -11,8 +10,8 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::RecordUnavailable;
 use super::writing::key_under;
+use super::{Found, RecordUnavailable};
 use offerd_base::ids;
 use offerd_model::{LoanReport, Viewer};
 use offerd_store::{Commit, Store, Tree, codec};
@@ -33,14 +32,12 @@ pub struct ReportRetention {
 #[derive(Debug)]
 pub struct LoanReports {
     store: Store,
-    /// The reports, oldest first, of the companies that requested one since the start; `None` where other
-    /// processes share the store.
+    /// The reports since the start by company, oldest first; `None` where other processes share the store.
     made: Option<Mutex<HashMap<Uuid, VecDeque<Uuid>>>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct LoanReportRecord {
-    /// Whether a test token requested it.
     test: bool,
     report: LoanReport,
 }
@@ -57,8 +54,7 @@ impl LoanReports {
         ids::timed_at(self.store.now_ms().cast_unsigned())
     }
 
-    /// Writes a company's report and removes the ones that it displaces. Returns the commit and how many of
-    /// the removed were still readable.
+    /// Writes a company's report and removes those that it displaces; returns how many of them were readable.
     pub fn keep(&self, viewer: Viewer, report: &LoanReport, kept: ReportRetention) -> (Commit, u64) {
         let Viewer { company, test } = viewer;
         let record = LoanReportRecord { test, report: report.clone() };
@@ -72,7 +68,6 @@ impl LoanReports {
         (commit, displaced)
     }
 
-    /// The reports that a company's new one displaces.
     fn in_the_way(&self, company: Uuid, new: Uuid, kept: ReportRetention) -> Vec<Uuid> {
         let take_out = |reports: &mut VecDeque<Uuid>| {
             reports.push_back(new);
@@ -94,15 +89,7 @@ impl LoanReports {
     }
 
     /// A report that the viewer may see; `None` when it does not exist or is past its retention.
-    ///
-    /// # Errors
-    /// [`RecordUnavailable`] when the report cannot be read.
-    pub fn find(
-        &self,
-        viewer: Viewer,
-        uuid: Uuid,
-        time: Duration,
-    ) -> Result<Option<LoanReport>, RecordUnavailable> {
+    pub fn find(&self, viewer: Viewer, uuid: Uuid, time: Duration) -> Found<Option<LoanReport>> {
         let found =
             self.store.read_json::<LoanReportRecord>(Tree::LoanReports, key_under(viewer.company, uuid));
         let found = found.map_err(|_| RecordUnavailable)?.filter(|_| !self.is_old(uuid, time));
@@ -110,7 +97,6 @@ impl LoanReports {
         Ok(viewer.sees_kind(record.test).then_some(record.report))
     }
 
-    /// Up to `most` stored reports of a company, oldest first.
     fn stored(&self, company: Uuid, most: usize) -> VecDeque<Uuid> {
         let records = self.store.scan(Tree::LoanReports, company.as_bytes()).filter_map(Result::ok);
         records.filter_map(|(key, _)| Uuid::from_slice(key.get(16..)?).ok()).take(most).collect()
@@ -118,8 +104,7 @@ impl LoanReports {
 
     fn is_old(&self, uuid: Uuid, time: Duration) -> bool {
         let made_ms = u64::try_from(uuid.as_u128() >> 80).unwrap_or(0);
-        let age_ms = self.store.now_ms().cast_unsigned().saturating_sub(made_ms);
-        u128::from(age_ms) > time.as_millis()
+        u128::from(self.store.now_ms().cast_unsigned().saturating_sub(made_ms)) > time.as_millis()
     }
 }
 

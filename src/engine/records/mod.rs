@@ -1,12 +1,11 @@
 //! The records of leads and rate tables: what is written when, and how it is read.
 //!
 //! - [`writing`] has the commits of leads and tables; [`reading`] folds them back.
-//! - [`templates`] and [`public_ids`] turn tables into what clients see; a keyed permutation makes the ids.
+//! - [`templates`] and [`public_ids`] turn tables into what clients see.
 //! - [`postings`] count payouts towards budgets. [`identity`] identifies a lead for the duplicate look-back,
 //!   [`contacts`] find leads by mail address and telephone number.
 //! - [`history`] derives what became of a lead; [`shown`] checks that a named offer was shown.
-//! - [`transcripts`] have a retention of their own and are read as [`shown_transcript`]s; [`loan_reports`]
-//!   belong to no lead.
+//! - [`transcripts`] are read as [`shown_transcript`]s; [`loan_reports`] belong to no lead.
 //! - [`projection`] keeps views of the feeds up to date.
 
 pub mod consents;
@@ -45,6 +44,9 @@ impl Records {
     }
 }
 
-/// A record cannot currently be read or written.
+/// A record cannot currently be read or written; the cause is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordUnavailable;
+
+/// What was read, unless the records are unavailable.
+pub type Found<T> = Result<T, RecordUnavailable>;

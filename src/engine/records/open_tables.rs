@@ -37,8 +37,7 @@ impl OpenTable {
         })
     }
 
-    /// The rank of `node` among others for taking this table over. All nodes compute the same ranks, so they
-    /// do not all try at once.
+    /// The rank of `node` among others for taking this table over. All compute the same, so not all try.
     pub fn rank(&self, node: Uuid, among: &BTreeSet<Uuid>) -> usize {
         // The low bits of both are random; the high bits of a table's UUID are its time.
         let distance = |node: Uuid| (node.as_u128() ^ self.uuid.as_u128()) as u64;

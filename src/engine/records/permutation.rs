@@ -1,7 +1,5 @@
-//! A keyed permutation of UUIDs: reversible with the key, opaque without, and free of collisions.
-//!
-//! It works on the 122 free bits of a UUID. [`public_ids`](super::public_ids) use it, each kind under a key
-//! of its own.
+//! A keyed permutation of the 122 free bits of UUIDs: reversible with the key, opaque without, and free of
+//! collisions.
 
 use siphasher::sip::SipHasher24;
 use siphasher::sip128::SipHasher24 as SipHasher24Wide;
@@ -10,8 +8,7 @@ use uuid::Uuid;
 const HALF_BITS: u32 = 61;
 const HALF: u64 = (1 << HALF_BITS) - 1;
 
-/// Rounds of the permutation. Four are indistinguishable from a random permutation (Luby and Rackoff); eight
-/// cost nothing measurable.
+/// Rounds; four are indistinguishable from a random permutation (Luby and Rackoff), eight are as quick.
 const ROUNDS: u8 = 8;
 
 /// A keyed permutation of UUIDs.
@@ -86,7 +83,6 @@ fn packed(uuid: u128) -> u128 {
     (uuid >> 80) << 74 | (uuid >> 64 & 0xfff) << 62 | (uuid & ((1 << 62) - 1))
 }
 
-/// The UUIDv7 with these bits.
 fn unpacked(bits: u128) -> u128 {
     (bits >> 74) << 80 | 7 << 76 | (bits >> 62 & 0xfff) << 64 | 2 << 62 | (bits & ((1 << 62) - 1))
 }

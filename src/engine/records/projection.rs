@@ -1,5 +1,4 @@
-//! Projections: views derived from the feeds and kept up to date in the background, with a bounded share of
-//! the CPU.
+//! Projections: views derived from the feeds in the background, with a bounded share of the CPU.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -22,8 +21,7 @@ pub const STEP: usize = 64;
 /// Poll interval once all feeds are read.
 pub const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Queueing time of new work above which projections make room, and the rest in that case, as a multiple of
-/// the step's duration.
+/// Queueing time above which projections make room, and their rest then, as a multiple of the step.
 pub const BUSY: Duration = Duration::from_millis(1);
 const REST_WHEN_BUSY: u32 = 19;
 
@@ -63,7 +61,6 @@ pub async fn keep<P: Projection>(mut projection: P, queueing: impl Fn() -> Durat
     }
 }
 
-/// The rest after a step of this duration.
 fn rest(more: bool, took: Duration, queueing: Duration) -> Duration {
     match more {
         true if queueing > BUSY => (took * REST_WHEN_BUSY).min(LOOK_AGAIN),
@@ -125,9 +122,6 @@ pub struct FeedBatch<T> {
 }
 
 /// Up to `most` records of a company's feed, from an arrival on. Skips broken ones, which the store logs.
-///
-/// # Errors
-/// [`CommitError`] when the store cannot be read.
 pub fn next<T: DeserializeOwned>(
     store: &Store,
     (feed, company, from_us): (Tree, Uuid, u64),
@@ -164,8 +158,7 @@ pub fn first(store: &Store, feed: Tree, start: impl AsRef<[u8]>, prefix: &[u8]) 
     FeedKey::parse(&key)
 }
 
-/// Paces long work in steps. If it `rests`, it sleeps before each step as long as the last one took, so it
-/// uses at most half a core.
+/// Paces long work in steps. If it `rests`, it uses at most half a core.
 pub struct Steps {
     rests: bool,
     took: Duration,
@@ -177,10 +170,7 @@ impl Steps {
         Self { rests, took: Duration::ZERO }
     }
 
-    /// Runs one step on a blocking thread.
-    ///
-    /// # Errors
-    /// [`CommitError`] when the step panicked.
+    /// Runs one step on a blocking thread; fails when it panicked.
     pub async fn take<T: Send + 'static>(
         &mut self,
         step: impl FnOnce() -> T + Send + 'static,
@@ -195,14 +185,9 @@ impl Steps {
     }
 }
 
-/// Runs `read` on a blocking thread.
-///
-/// # Errors
-/// [`CommitError`] when it panicked.
-pub async fn blocking<T: Send + 'static>(
-    read: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, CommitError> {
-    spawn_blocking(read).await.map_err(|error| CommitError::Failed(error.to_string()))
+/// Runs a function on a blocking thread; fails when it panicked.
+pub async fn blocking<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> Result<T, CommitError> {
+    spawn_blocking(run).await.map_err(|error| CommitError::Failed(error.to_string()))
 }
 
 fn unreadable(reason: impl Display) -> CommitError {

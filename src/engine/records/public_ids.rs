@@ -1,15 +1,13 @@
 //! Public UUIDs: of offers, offer pages and callbacks. With the store's key, each leads to its rate table;
 //! without it, they are opaque. They need no index and survive restarts.
 //!
-//! - An offer's UUID appears in click addresses and goes to partners, so it is in effect public. Its table's
-//!   UUID is not, since it opens the table to a publishable token. The 122 free bits of the offer's UUID hold
-//!   the table's time, the first 62 of its random bits and the offer's number (12 bits), put through a keyed
-//!   permutation. No two offers share an id, and without the key an id reveals neither its table nor its
-//!   siblings. The last 12 bits of the table's UUID are left out; the table is looked up by the rest.
+//! - An offer's UUID goes to partners, so it is in effect public. Its table's UUID is not, since it opens the
+//!   table to a publishable token. The 122 free bits of the offer's UUID hold the table's time, the first 62
+//!   of its random bits and the offer's number (12 bits), put through a keyed permutation. No two offers
+//!   share an id, and without the key an id reveals neither its table nor its siblings.
 //! - A page's address grants the right to see the offers of a table, and ends up in mails, histories and
 //!   proxy logs. So it must not reveal the table's UUID, which grants more to a token, and must not follow
-//!   from it or from the offer UUIDs that partners get. It is all 122 free bits of the table's UUID, permuted
-//!   under a separate key.
+//!   from it or from the offer UUIDs that partners get. It is permuted under a separate key.
 //! - A callback's address grants the right to answer for a seat. Its UUID is the [`place`] of the seat,
 //!   permuted under a separate key.
 
@@ -22,7 +20,6 @@ use crate::rate_table::record::NUMBER_BITS;
 use offerd_model::ProductType;
 use offerd_store::{Store, Tree};
 
-/// Purposes of the keys of pages and callbacks.
 const PAGES: &str = "offer pages";
 const CALLBACKS: &str = "callbacks";
 
@@ -32,10 +29,8 @@ const TABLE_BYTES: usize = 14;
 /// Key in [`Tree::Meta`] where an imported store keeps the key behind the offer UUIDs of its source.
 pub const KEPT_AS: &[u8] = b"offer_ids";
 
-/// Purpose of the key of offers.
 const PURPOSE: &str = "offer ids";
 
-/// Purpose of the key that signs preview addresses.
 const PREVIEW_ENDS: &str = "ends of previews";
 
 /// The low bits of a [`place`], which hold the number.
@@ -53,8 +48,7 @@ impl PublicIds {
     /// Uses the key that came with an import, or else the store's own.
     pub fn of(store: &Store) -> Self {
         let kept = store.get(Tree::Meta, KEPT_AS).ok().flatten();
-        let kept = kept.and_then(|kept| kept.try_into().ok());
-        Self::under(kept.unwrap_or_else(|| Self::derived(store)))
+        Self::under(kept.and_then(|kept| kept.try_into().ok()).unwrap_or_else(|| Self::derived(store)))
     }
 
     /// Derives all keys from one, so that addresses still work after an export and import.
@@ -78,16 +72,14 @@ impl PublicIds {
         self.offers.hide(place(table, number))
     }
 
-    /// The UUID of an offer in previews: constant, and of a version that no table's offer has. Keyed, so that
-    /// nobody can probe which offers exist.
+    /// The UUID of an offer in previews: constant, and keyed, so that nobody can probe which offers exist.
     pub fn preview(&self, partner: &str, product_type: ProductType, offer: &str) -> Uuid {
         let name = format!("{partner}\0{product_type}\0{offer}");
         let hash = SipHasher24::new_with_key(self.offers.key()).hash(name.as_bytes());
         Builder::from_random_bytes(hash.as_bytes()).into_uuid()
     }
 
-    /// Proof that a preview offer's address is valid until `until_ms` (Unix milliseconds). Cannot be forged
-    /// without the key.
+    /// Proof under the key that a preview offer's address is valid until `until_ms` (Unix milliseconds).
     pub fn preview_end(&self, offer: Uuid, until_ms: i64) -> u64 {
         let told = [&offer.as_bytes()[..], &until_ms.to_be_bytes()].concat();
         SipHasher24Short::new_with_key(self.offers.derived(PREVIEW_ENDS).key()).hash(&told)
@@ -116,15 +108,13 @@ impl PublicIds {
         self.callbacks.hide(place(table, seat))
     }
 
-    /// The start of the table's UUID behind a callback's UUID, if this store issued it. The caller checks
-    /// that the table exists.
+    /// The start of the table's UUID behind a callback's UUID. The caller checks that the table exists.
     pub fn read_callback(&self, callback: Uuid) -> Option<[u8; TABLE_BYTES]> {
         self.callbacks.reveal(callback)?.as_bytes().first_chunk().copied()
     }
 }
 
-/// The internal key of an offer's records: the table's UUID with the number in its last bits, so it sorts by
-/// the table's time. Never given out.
+/// The internal key of an offer's records: the table's UUID, ending with the number. Never given out.
 pub fn place(table: Uuid, number: u16) -> Uuid {
     Uuid::from_u128(table.as_u128() & !NUMBER | u128::from(number))
 }

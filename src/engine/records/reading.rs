@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::{RecordUnavailable, Records};
+use super::{Found, RecordUnavailable, Records};
 use crate::rate_table::asks::Asks;
 use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::outcome::Outcome;
@@ -24,22 +24,13 @@ use offerd_store::{FeedKey, ReadError, Scan, Store, Tree};
 const CLOCK_STEPS: i64 = 60 * 60 * 1000;
 
 /// Folds a table from its records; `None` when it does not exist or its lead is erased.
-///
-/// # Errors
-/// [`RecordUnavailable`] when a record cannot be read; the cause is logged.
-pub fn table(records: &Records, table: Uuid) -> Result<Option<Table>, RecordUnavailable> {
+pub fn table(records: &Records, table: Uuid) -> Found<Option<Table>> {
     table_with(records, table, |_| {})
 }
 
 /// Like [`table`]; also passes each answer to the callback.
-///
-/// # Errors
-/// [`RecordUnavailable`] when a record cannot be read; the cause is logged.
-pub fn table_with(
-    Records { store, templates }: &Records,
-    table: Uuid,
-    mut tell: impl FnMut(SeatAnswer),
-) -> Result<Option<Table>, RecordUnavailable> {
+pub fn table_with(records: &Records, table: Uuid, mut tell: impl FnMut(SeatAnswer)) -> Found<Option<Table>> {
+    let Records { store, templates } = records;
     let Some(head) = head(store, table)? else { return Ok(None) };
     let seats = head.seats.iter().map(|seat| templates.seat(*seat)).collect::<Result<_, _>>();
     let seats = seats.map_err(|template| {
@@ -60,24 +51,14 @@ pub fn table_with(
         }
     }
     // A lead with a readable answer is not erased.
-    if folded.answers() == 0 && store.is_erased(lead).map_err(broken)? {
-        return Ok(None);
-    }
-    Ok(Some(folded))
+    let is_erased = folded.answers() == 0 && store.is_erased(lead).map_err(broken)?;
+    Ok((!is_erased).then_some(folded))
 }
 
-/// The table and offer number behind an offer's UUID; `None` when the table does not exist. Does not check
-/// that the table shows the offer.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read; the cause is logged.
-pub fn offer(
-    Records { store, templates }: &Records,
-    offer: Uuid,
-) -> Result<Option<(Uuid, u16)>, RecordUnavailable> {
+/// The table and offer number behind an offer's UUID. Does not check that the table shows the offer.
+pub fn offer(Records { store, templates }: &Records, offer: Uuid) -> Found<Option<(Uuid, u16)>> {
     let Some((begins, number)) = templates.ids.read_offer(offer) else { return Ok(None) };
-    let whole_bytes = &begins.as_bytes()[..14];
-    for record in store.scan(Tree::RateTables, whole_bytes) {
+    for record in store.scan(Tree::RateTables, &begins.as_bytes()[..14]) {
         let (key, _) = record.map_err(broken)?;
         let table = Uuid::from_slice(&key).map_err(broken)?;
         // Only the UUID that we give out counts: another spelling would make two of one offer.
@@ -88,71 +69,44 @@ pub fn offer(
     Ok(None)
 }
 
-/// The table with this UUID, or the table and number of the offer with it; `None` when neither exists. Does
-/// not check that the table shows the offer.
-///
-/// # Errors
-/// [`RecordUnavailable`] when a record cannot be read; the cause is logged.
-pub fn named(records: &Records, uuid: Uuid) -> Result<Option<(Table, Option<u16>)>, RecordUnavailable> {
-    let offer = offer(records, uuid)?;
-    let (uuid, number) = offer.map_or((uuid, None), |(table, number)| (table, Some(number)));
+/// The table with this UUID, or that of the offer with it and its number. Does not check that it is shown.
+pub fn named(records: &Records, uuid: Uuid) -> Found<Option<(Table, Option<u16>)>> {
+    let (uuid, number) = offer(records, uuid)?.map_or((uuid, None), |(table, number)| (table, Some(number)));
     Ok(table(records, uuid)?.map(|table| (table, number)))
 }
 
 /// The table of the seat that a partner calls back under this UUID; `None` when it is not one of ours.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read; the cause is logged.
-pub fn table_of_callback(
-    Records { store, templates }: &Records,
-    callback: Uuid,
-) -> Result<Option<Uuid>, RecordUnavailable> {
+pub fn table_of_callback(Records { store, templates }: &Records, callback: Uuid) -> Found<Option<Uuid>> {
     let Some(begins) = templates.ids.read_callback(callback) else { return Ok(None) };
     let found = store.scan(Tree::RateTables, begins).next().transpose().map_err(broken)?;
     found.map(|(key, _)| Uuid::from_slice(&key).map_err(broken)).transpose()
 }
 
-/// A stored counter, such as the clicks on an offer by its [place](super::public_ids::place); `None` before
-/// the first count.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the counter cannot be read; the cause is logged.
-pub fn count(store: &Store, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<u64>, RecordUnavailable> {
+/// A counter, such as the clicks on an offer by its [place](super::public_ids::place), if it has begun.
+pub fn count(store: &Store, tree: Tree, key: impl AsRef<[u8]>) -> Found<Option<u64>> {
     let count = |bytes: Vec<u8>| bytes.try_into().map(u64::from_be_bytes);
     let bytes = store.get(tree, key).map_err(broken)?;
     bytes.map(|bytes| count(bytes).map_err(|_| broken("a count has eight bytes"))).transpose()
 }
 
 /// A table's head, without answers; `None` when the table does not exist.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the head cannot be read; the cause is logged.
-pub fn head(store: &Store, table: Uuid) -> Result<Option<TableHeader>, RecordUnavailable> {
+pub fn head(store: &Store, table: Uuid) -> Found<Option<TableHeader>> {
     store.read(Tree::RateTables, table).map_err(broken)
 }
 
 /// Whether a table is hidden because its lead is erased.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read; the cause is logged.
-pub fn was_erased(store: &Store, table: Uuid) -> Result<bool, RecordUnavailable> {
+pub fn was_erased(store: &Store, table: Uuid) -> Found<bool> {
     let Some(head) = head(store, table)? else { return Ok(false) };
     store.is_erased(head.lead).map_err(broken)
 }
 
 /// The asks of a table that its head does not record.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the record cannot be read; the cause is logged.
-pub fn asks(store: &Store, table: Uuid) -> Result<Asks, RecordUnavailable> {
+pub fn asks(store: &Store, table: Uuid) -> Found<Asks> {
     Ok(store.read(Tree::Asks, table).map_err(broken)?.unwrap_or_default())
 }
 
 /// The progress of a table's multi-call asks, by seat.
-///
-/// # Errors
-/// [`RecordUnavailable`] when a record cannot be read; the cause is logged.
-pub fn calls(store: &Store, table: Uuid) -> Result<HashMap<u16, CallRecord>, RecordUnavailable> {
+pub fn calls(store: &Store, table: Uuid) -> Found<HashMap<u16, CallRecord>> {
     let record = |record: Result<(Vec<u8>, Vec<u8>), _>| {
         let (key, payload) = record.map_err(broken)?;
         let seat = position(&key).ok_or_else(|| broken("a key of a call has 18 bytes"))?;
@@ -162,10 +116,7 @@ pub fn calls(store: &Store, table: Uuid) -> Result<HashMap<u16, CallRecord>, Rec
 }
 
 /// Whether a table has sold its lead to this seat, which then pays its bid instead of the price in its file.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read; the cause is logged.
-pub fn is_sold(store: &Store, table: &Table, seat: &SeatTemplate) -> Result<bool, RecordUnavailable> {
+pub fn is_sold(store: &Store, table: &Table, seat: &SeatTemplate) -> Found<bool> {
     let calls = calls(store, table.head().uuid)?;
     let paying = calls.iter().filter(|(_, call)| call.bid.is_some_and(|bid| bid > 0.0));
     let mut paying = paying.filter_map(|(position, _)| table.seats().get(usize::from(*position)));
@@ -178,16 +129,12 @@ pub fn next_answer(store: &Store, table: Uuid) -> u16 {
     keys.filter_map(|key| position(&key)).max().map_or(0, |last| last + 1)
 }
 
-/// The position behind the table's UUID in a key.
 fn position(key: &[u8]) -> Option<u16> {
     Some(u16::from_be_bytes(key.get(16..18)?.try_into().ok()?))
 }
 
 /// A lead; `None` when it does not exist or is erased.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the lead cannot be read; the cause is logged.
-pub fn lead(store: &Store, lead: Uuid) -> Result<Option<LeadRecord>, RecordUnavailable> {
+pub fn lead(store: &Store, lead: Uuid) -> Found<Option<LeadRecord>> {
     store.read_json(Tree::Leads, lead).map_err(broken)
 }
 
@@ -203,15 +150,11 @@ pub enum LeadState {
 }
 
 /// Like [`lead`], but distinguishes a damaged record from a missing one.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read; the cause is logged.
-pub fn held(store: &Store, lead: Uuid) -> Result<LeadState, RecordUnavailable> {
+pub fn held(store: &Store, lead: Uuid) -> Found<LeadState> {
     match store.read_json(Tree::Leads, lead) {
         Ok(Some(record)) => Ok(LeadState::Whole(record)),
         Ok(None) | Err(ReadError::Broken(_)) => {
-            let has_key = store.has_key(lead).map_err(broken)?;
-            Ok(if has_key { LeadState::Damaged } else { LeadState::Nothing })
+            Ok(if store.has_key(lead).map_err(broken)? { LeadState::Damaged } else { LeadState::Nothing })
         }
         Err(failure @ ReadError::Disk(_)) => Err(broken(failure)),
     }
@@ -254,22 +197,15 @@ pub fn of_scan<T: DeserializeOwned>(store: &Store, tree: Tree, scan: Scan) -> im
 }
 
 /// The answer records of a table, in the order of writing.
-pub fn answers(
-    store: &Store,
-    table: Uuid,
-) -> impl Iterator<Item = Result<Vec<SeatAnswer>, RecordUnavailable>> {
+pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Found<Vec<SeatAnswer>>> {
     answer_records(store, table).map(|record| record.map(|record| record.answers))
 }
 
 /// Like [`answers`], with the ask behind each answer.
-pub fn answer_records(
-    store: &Store,
-    table: Uuid,
-) -> impl Iterator<Item = Result<AnswerRecord, RecordUnavailable>> {
+pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Found<AnswerRecord>> {
     store.scan(Tree::Answers, table.as_bytes()).map(|record| {
         let (key, bytes) = record.map_err(broken)?;
-        let record = store.decode::<AnswerRecord>(Tree::Answers, &key, &bytes).map_err(broken)?;
-        Ok(record.told_to_offers())
+        Ok(store.decode::<AnswerRecord>(Tree::Answers, &key, &bytes).map_err(broken)?.told_to_offers())
     })
 }
 
@@ -280,8 +216,7 @@ pub struct AnswerContext<'t> {
     pub head: &'t TableHeader,
     /// The seat that answered.
     pub seat: &'t SeatTemplate,
-    /// Milliseconds from the creation of the table to the ask; where that is not recorded, to the start of
-    /// second look.
+    /// Milliseconds from the creation of the table to the ask or, if unrecorded, to the start of second look.
     pub after_ms: u64,
     /// Milliseconds from the ask to the recording of the answer.
     pub elapsed_ms: u64,
@@ -292,8 +227,7 @@ pub struct AnswerContext<'t> {
 }
 
 impl AnswerContext<'_> {
-    /// How long we waited for the partner, milliseconds. A timeout is capped at the budget, to exclude the
-    /// time that our own code takes after it.
+    /// How long we waited for the partner, milliseconds: for a timeout, its budget at most.
     pub fn waited_ms(&self) -> u64 {
         match (self.outcome, self.budget_ms) {
             (Outcome::TimedOut, Some(budget)) => self.elapsed_ms.min(budget),
@@ -302,11 +236,7 @@ impl AnswerContext<'_> {
     }
 }
 
-/// Passes every answer of the tables made since `since` (Unix milliseconds) to the callback, table by table.
-/// Skips broken records and logs them.
-///
-/// # Errors
-/// [`ReadError`] when the store cannot be read.
+/// Passes every answer of the tables made since `since` (Unix milliseconds) on. Skips broken records.
 pub fn each_answer(
     records: &Records,
     since: i64,
@@ -329,15 +259,14 @@ fn of_table(
     head: &TableHeader,
     asks: Option<&Asks>,
     tell: &mut impl FnMut(AnswerContext<'_>),
-) -> Result<(), RecordUnavailable> {
+) -> Found<()> {
     for record in answer_records(&records.store, table) {
         for (answer, asked) in record?.each() {
             let place = usize::from(answer.seat);
             let seat = head.seats.get(place).ok_or(RecordUnavailable)?;
             let seat = records.templates.seat(*seat).map_err(|_| RecordUnavailable)?;
             let released_at = asks.and_then(|asks| asks.released_at(place)).unwrap_or(head.created_at);
-            let began = released_at - head.created_at;
-            let after = asked.map_or(began, |ask| i64::from(ask.after_ms));
+            let after = asked.map_or(released_at - head.created_at, |ask| i64::from(ask.after_ms));
             let elapsed = answer.at - head.created_at - after;
             let millis = |time: i64| u64::try_from(time).unwrap_or(0);
             tell(AnswerContext {
@@ -353,8 +282,7 @@ fn of_table(
     Ok(())
 }
 
-/// Records made since `since` (Unix milliseconds), of a tree with UUIDv7 keys and the binary codec. Skips
-/// broken records, which the store logs; the errors are those of the disk.
+/// Records made since `since` (Unix milliseconds), of a tree with UUIDv7 keys. Skips broken records.
 pub fn made_since<T: DeserializeOwned>(
     store: &Store,
     tree: Tree,
@@ -367,8 +295,7 @@ pub fn made_since<T: DeserializeOwned>(
     store.scan_from(tree, first.as_bytes(), []).read_by(read)
 }
 
-/// The records of a company's feed since the creation of a lead (Unix milliseconds), about all leads. Skips
-/// broken ones, which the store logs.
+/// The readable records of a company's feed since a lead's creation (Unix milliseconds), of all leads.
 pub fn feed_since<T: DeserializeOwned>(
     store: &Store,
     feed: Tree,
@@ -395,8 +322,7 @@ pub fn arrived_since(company: Uuid, created_at: i64) -> Vec<u8> {
     FeedKey::first_at(company, made_since_us(created_at)).to_bytes().to_vec()
 }
 
-/// The earliest time, Unix microseconds, of a record about a lead created at `created_at` (Unix
-/// milliseconds). Allows for a clock that stepped back.
+/// The earliest microsecond of a record about a lead created at this millisecond, if the clock stepped back.
 pub fn made_since_us(created_at: i64) -> u64 {
     u64::try_from(created_at - CLOCK_STEPS).unwrap_or(0) * 1000
 }

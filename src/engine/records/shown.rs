@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{RecordUnavailable, Records, reading};
+use super::{Found, Records, reading};
 use crate::rate_table::table::Table;
 use offerd_model::Viewer;
 
@@ -29,18 +29,10 @@ pub enum Unknown {
 }
 
 /// The parts of `shown` that name nothing the viewer may see; empty when all three exist and belong together.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read.
-pub fn unknown(
-    records: &Records,
-    viewer: Viewer,
-    shown: DisplayedOffer,
-) -> Result<Vec<Unknown>, RecordUnavailable> {
+pub fn unknown(records: &Records, viewer: Viewer, shown: DisplayedOffer) -> Found<Vec<Unknown>> {
     let DisplayedOffer { lead, rate_table, offer } = shown;
-    let own = |table: Uuid| -> Result<Option<Table>, RecordUnavailable> {
-        Ok(reading::table(records, table)?
-            .filter(|table| viewer.sees(table.head().company, table.head().test)))
+    let own = |table: Uuid| -> Found<Option<Table>> {
+        Ok(reading::table(records, table)?.filter(|one| viewer.sees(one.head().company, one.head().test)))
     };
 
     let lead = reading::lead(&records.store, lead)?.filter(|record| viewer.sees(record.company, record.test));
@@ -66,10 +58,7 @@ pub fn unknown(
 }
 
 /// The company of a lead, rate table and offer; `None` unless all three exist and belong together.
-///
-/// # Errors
-/// [`RecordUnavailable`] when the store cannot be read.
-pub fn owner(records: &Records, shown: DisplayedOffer) -> Result<Option<Uuid>, RecordUnavailable> {
+pub fn owner(records: &Records, shown: DisplayedOffer) -> Found<Option<Uuid>> {
     let Some(table) = reading::table(records, shown.rate_table)? else { return Ok(None) };
     let company = table.head().company;
     Ok(unknown(records, Viewer::of_all(company), shown)?.is_empty().then_some(company))

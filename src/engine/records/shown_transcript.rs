@@ -73,18 +73,8 @@ impl From<TranscribedCall> for ShownCall {
             CallEnd::Failed(cause) => (None, None, Some(cause)),
             CallEnd::Taken => (None, None, None),
         };
-        Self {
-            at: Timestamp::at(at),
-            by,
-            step,
-            method,
-            url,
-            sent: sent.into(),
-            status,
-            came,
-            failure,
-            took_ms,
-        }
+        let (at, sent) = (Timestamp::at(at), sent.into());
+        Self { at, by, step, method, url, sent, status, came, failure, took_ms }
     }
 }
 

@@ -1,5 +1,4 @@
-//! Templates by fingerprint, and public UUIDs: what rate tables are rendered with. Templates of the current
-//! book are in memory; older ones are read back from the store.
+//! Templates by fingerprint, and public UUIDs. Templates of the current book are in memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,10 +21,8 @@ pub struct Templates {
     seats: Arc<TemplateCache<SeatTemplate>>,
 }
 
-/// Templates in memory, by fingerprint.
 type TemplateCache<T> = RwLock<HashMap<Fingerprint, Arc<T>>>;
 
-/// Templates written in one commit when a book is opened.
 const TEXTS_PER_COMMIT: usize = 256;
 
 impl Templates {
@@ -52,8 +49,7 @@ impl Templates {
 
         // Templates of earlier books are read back on demand.
         let offers = book.seats().iter().flat_map(|seat| &seat.offers).map(|offer| &offer.text);
-        let offers = offers.map(|text| (text.fingerprint, Arc::new(text.clone()))).collect();
-        *self.offers.write() = offers;
+        *self.offers.write() = offers.map(|text| (text.fingerprint, Arc::new(text.clone()))).collect();
         Ok(())
     }
 
@@ -65,10 +61,7 @@ impl Templates {
         quote.own.as_ref().map_or_else(|| self.offer(quote.text), |own| Ok(Arc::clone(own)))
     }
 
-    /// The template of a partner file's offer.
-    ///
-    /// # Errors
-    /// The fingerprint, when neither memory nor store has the template.
+    /// The template of a partner file's offer; fails like [`of`](Self::of).
     pub fn offer(&self, fingerprint: Fingerprint) -> Result<Arc<Template>, Fingerprint> {
         cached(&self.offers, fingerprint, || self.stored(fingerprint))
     }
@@ -80,10 +73,7 @@ impl Templates {
         name.unwrap_or_else(|| format!("{fingerprint:?}"))
     }
 
-    /// The template of a seat.
-    ///
-    /// # Errors
-    /// The fingerprint, when neither memory nor store has the template.
+    /// The template of a seat; fails like [`of`](Self::of).
     pub fn seat(&self, fingerprint: Fingerprint) -> Result<Arc<SeatTemplate>, Fingerprint> {
         let read = || serde_json::from_str(&self.stored(fingerprint)?.json).map_err(|_| fingerprint);
         cached(&self.seats, fingerprint, read)
@@ -94,8 +84,7 @@ impl Templates {
         head.seats.iter().filter_map(|seat| self.seat(*seat).ok()).collect()
     }
 
-    /// The seats that limits kept out of a table, with the reasons. Skips lost templates, which have been
-    /// reported.
+    /// The seats that limits kept out of a table, with the reasons, except lost templates.
     pub fn kept_out(&self, head: &TableHeader) -> Vec<(Arc<SeatTemplate>, Option<Denied>)> {
         head.kept_out.iter().filter_map(|one| Some((self.seat(one.seat).ok()?, one.by))).collect()
     }
@@ -107,7 +96,6 @@ impl Templates {
     }
 }
 
-/// A cached template, loading it on a miss.
 fn cached<T>(
     known: &TemplateCache<T>,
     fingerprint: Fingerprint,

@@ -1,5 +1,4 @@
-//! Messages exchanged with partners, kept if the partner file asks for it: sealed with the lead and limited
-//! to a retention of their own.
+//! Messages exchanged with partners: sealed with the lead and limited to a retention of their own.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,8 +6,8 @@ use std::time::Duration;
 use tracing::error;
 use uuid::Uuid;
 
-use super::RecordUnavailable;
 use super::writing::key_in;
+use super::{Found, RecordUnavailable};
 use crate::rate_table::transcript::Transcript;
 use offerd_store::{Commit, RetentionError, SealingError, Store, Tree, codec};
 
@@ -38,14 +37,7 @@ pub fn written(
 }
 
 /// The transcripts of a table, by seat and time, that are within their retention.
-///
-/// # Errors
-/// [`RecordUnavailable`] when cannot read a transcript; the cause is logged.
-pub fn of_table(
-    store: &Store,
-    table: Uuid,
-    kept: Duration,
-) -> Result<Vec<StoredTranscript>, RecordUnavailable> {
+pub fn of_table(store: &Store, table: Uuid, kept: Duration) -> Found<Vec<StoredTranscript>> {
     if is_old(store, table, kept) {
         return Ok(Vec::new());
     }
@@ -88,8 +80,7 @@ fn is_old(store: &Store, table: Uuid, kept: Duration) -> bool {
 
 /// Tables made before this time have no transcripts left.
 fn begin_ms(store: &Store, kept: Duration) -> u64 {
-    let kept_ms = u64::try_from(kept.as_millis()).unwrap_or(u64::MAX);
-    store.now_ms().cast_unsigned().saturating_sub(kept_ms)
+    store.now_ms().cast_unsigned().saturating_sub(u64::try_from(kept.as_millis()).unwrap_or(u64::MAX))
 }
 
 fn place(key: &[u8]) -> Option<(u16, i64)> {

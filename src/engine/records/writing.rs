@@ -114,8 +114,7 @@ fn created(about: &LeadReference) -> Happening {
 pub struct LeadCommit {
     /// The writes for the lead itself.
     pub commit: Commit,
-    /// Whether it creates the lead: then the lead's record names the table, and the feeds record the
-    /// creation.
+    /// Whether it creates the lead: its record then names the table, and the feeds record the creation.
     pub is_new: bool,
     /// The node that owns the table.
     pub node: Uuid,
@@ -140,8 +139,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
         }
     };
     if !write.record.answers.is_empty() {
-        let key = key_in(head.uuid, write.sequence);
-        commit = commit.put(Tree::Answers, key, codec::encode(&write.record));
+        commit = commit.put(Tree::Answers, key_in(head.uuid, write.sequence), codec::encode(&write.record));
     }
     happened.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
     commit = with_all(commit, Tree::LeadEvents, head.company, &happened);
@@ -155,14 +153,9 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
     commit
 }
 
-/// Whether a write with an unknown result is on the disk. A write without answers may simply be repeated,
-/// since it then changes nothing.
-///
-/// # Errors
-/// [`ReadError`] when the store cannot be read.
+/// Whether a write with an unknown result is on the disk. One without answers may simply be repeated.
 pub fn is_written(store: &Store, table: Uuid, write: &TableWrite) -> Result<bool, ReadError> {
-    let answers = !write.record.answers.is_empty();
-    Ok(answers && store.get(Tree::Answers, key_in(table, write.sequence))?.is_some())
+    Ok(!write.record.answers.is_empty() && store.get(Tree::Answers, key_in(table, write.sequence))?.is_some())
 }
 
 /// Adds the payouts for sales at the partners' bids, and their counts towards the budgets.
@@ -171,8 +164,7 @@ fn with_sales(commit: Commit, table: &Table, sales: &[Sale]) -> Commit {
     sales.iter().filter(|_| !head.test).fold(commit, |commit, sale| {
         let seat = &table.seats()[usize::from(sale.seat)];
         let posting = Posting::of_sale(seat, sale);
-        let at = Timestamp::at(sale.at);
-        let payout = payout(ids::timed(), (head.lead, seat), at, posting.cents);
+        let payout = payout(ids::timed(), (head.lead, seat), Timestamp::at(sale.at), posting.cents);
         with_payout(posting.write(commit, payout.uuid), head.company, payout)
     })
 }
@@ -187,17 +179,12 @@ pub fn institution(seat: &SeatTemplate) -> (Uuid, String) {
     (seat.institution, seat.partner.name.clone())
 }
 
-/// A payout of a lead at a seat, earned when it is booked. Only live leads earn.
-pub fn payout(
-    uuid: Uuid,
-    (lead, seat): (Uuid, &SeatTemplate),
-    booked_at: Timestamp,
-    cents: f64,
-) -> PayoutRecord {
+/// A payout of a lead at a seat, earned and booked `at` this time. Only live leads earn.
+pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &SeatTemplate), at: Timestamp, cents: f64) -> PayoutRecord {
     PayoutRecord {
         uuid,
         lead,
-        booked_at_ms: booked_at.millis(),
+        booked_at_ms: at.millis(),
         cents,
         product_type: Some(seat.product_type),
         institution: Some(institution(seat)),
@@ -220,8 +207,7 @@ pub fn call(head: &TableHeader, seat: u16, record: &CallRecord) -> Commit {
     Commit::new().about(head.lead).put(Tree::Calls, key_in(head.uuid, seat), codec::encode(record))
 }
 
-/// Writes what happened to a seat's ask after it ended, guarded by the call record `before`, with the
-/// resulting event and sale.
+/// Writes what happened after a seat's ask, with its event and sale, guarded by the call record `before`.
 pub fn later(
     (table, lead_created_at): (&Table, i64),
     seat: u16,
@@ -235,8 +221,7 @@ pub fn later(
     let about = LeadReference { lead: head.lead, created_at: lead_created_at, test: head.test };
     let seat = &table.seats()[usize::from(seat)];
     let happened = event.map(|(event_type, at)| at_seat(seat, about.happening(event_type, at)));
-    let commit = with_all(commit, Tree::LeadEvents, head.company, happened.as_slice());
-    with_sales(commit, table, sale.as_slice())
+    with_sales(with_all(commit, Tree::LeadEvents, head.company, happened.as_slice()), table, sale.as_slice())
 }
 
 /// An event at a seat's institution.
@@ -266,7 +251,6 @@ fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
     new.map(|(key, value)| Tag { lead: lead.uuid, key, value, created_at_ms }).collect()
 }
 
-/// The feed event of an institution's decision.
 fn of_answer(table: &Table, about: &LeadReference, answer: &SeatAnswer) -> Option<Happening> {
     let event_type = answer.outcome.decision()?.event()?;
     let seat = &table.seats()[usize::from(answer.seat)];

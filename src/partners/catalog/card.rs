@@ -1,21 +1,20 @@
 //! Credit cards, secured cards among them.
 
-use super::super::declared::{self, Firmness};
-use super::super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
-use super::super::facts::{Facts, Subject};
+use super::super::declared::{Firmness, Offer};
+use super::super::eligibility::{ConditionTest, EligibilityRule};
+use super::super::facts::Facts;
 use super::super::identity::PartnerIdentity;
 use super::super::json_object::JsonObjectWriter;
 use super::super::quote::{CardTerms, QuoteTerms};
-use super::{Personal, Quoted, common_text, suitability};
-use crate::check::checker::PartnerFileChecker;
-use offerd_model::{CardPurpose, CreditCardOfferDetails, ProductSubType, ProductType};
+use super::{Quoted, common_text, if_given, rated_in, suitability};
+use crate::check::checker::PartnerFileChecker as Checker;
+use offerd_model::{CreditCardOfferDetails, ProductSubType, ProductType};
 
 /// A credit card.
 #[derive(Debug)]
 pub struct CatalogCard {
     /// The declared details; the three firmness flags are in the quote.
     details: Box<CreditCardOfferDetails>,
-    /// Its purposes, one bit per ordinal.
     purposes: u64,
     pre_select_from_score: Option<i32>,
     firmness: Firmness,
@@ -27,19 +26,14 @@ const SUB_TYPES: &[ProductSubType] =
 /// Keys of the details that are decided per lead.
 const DECIDED: [&str; 3] = ["preQualified", "preApproved", "preSelected"];
 
-pub(super) fn declared(offer: &declared::Offer, check: &mut PartnerFileChecker) -> Option<CatalogCard> {
+pub(super) fn declared(offer: &Offer, check: &mut Checker) -> Option<CatalogCard> {
     check.sub_type(offer.sub_type, SUB_TYPES);
     check.given("card", offer.card.is_some());
     check.between("pre_select_from_score", offer.pre_select_from_score.map(f64::from), 300.0, 850.0);
     let details = check.card(offer.card.as_ref()?, &DECIDED)?;
-    let purposes =
-        details.card_purposes.iter().flatten().fold(0, |all, purpose| all | 1 << purpose.ordinal());
-    Some(CatalogCard {
-        details: Box::new(details),
-        purposes,
-        pre_select_from_score: offer.pre_select_from_score,
-        firmness: offer.firmness,
-    })
+    let purposes = details.card_purposes.iter().flatten().fold(0, |all, one| all | 1 << one.ordinal());
+    let (pre_select_from_score, firmness) = (offer.pre_select_from_score, offer.firmness);
+    Some(CatalogCard { details: Box::new(details), purposes, pre_select_from_score, firmness })
 }
 
 impl CatalogCard {
@@ -47,29 +41,19 @@ impl CatalogCard {
     pub(super) fn rule(&self) -> EligibilityRule {
         let mut conditions = Vec::new();
         if self.purposes != 0 {
-            let purposes = Subject::of("creditCardInformation.cardPurposes");
-            conditions.push(EligibilityCondition::or_missing(purposes, ConditionTest::AnyOf(self.purposes)));
+            let wanted = ConditionTest::AnyOf(self.purposes);
+            conditions.push(if_given("creditCardInformation.cardPurposes", wanted));
         }
         if self.details.max_annual_fee.or(self.details.min_annual_fee).is_some_and(|fee| fee.to_f64() > 0.0) {
-            let allowed = Subject::of("creditCardInformation.allowAnnualFee");
-            conditions.push(EligibilityCondition::or_missing(allowed, ConditionTest::Flag(true)));
+            conditions.push(if_given("creditCardInformation.allowAnnualFee", ConditionTest::Flag(true)));
         }
-        if let Some(ratings) =
-            self.details.recommended_credit_ratings.as_ref().filter(|ratings| !ratings.is_empty())
-        {
-            let ratings = ratings.iter().fold(0, |all, rating| all | 1 << rating.ordinal());
-            let rating = Subject::of("creditInformation.providedCreditRating");
-            conditions.push(EligibilityCondition::or_missing(rating, ConditionTest::Category(ratings)));
-        }
+        let ratings = self.details.recommended_credit_ratings.iter().flatten();
+        let ratings = ratings.fold(0, |all, rating| all | 1 << rating.ordinal());
+        conditions.extend((ratings != 0).then(|| rated_in(ratings)));
         EligibilityRule::always().and_all(&conditions)
     }
 
-    pub(super) fn text(
-        &self,
-        text: &mut JsonObjectWriter<'_>,
-        offer: &declared::Offer,
-        identity: &PartnerIdentity,
-    ) {
+    pub(super) fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &Offer, identity: &PartnerIdentity) {
         common_text(text, ProductType::CreditCard, offer, identity);
         text.open("details");
         let details = serde_json::to_value(&self.details).unwrap_or_default();
@@ -80,15 +64,11 @@ impl CatalogCard {
     }
 
     /// Firmness, and how well the card covers the requested purposes.
-    pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> Quoted {
-        let pre_selected = match (self.pre_select_from_score, facts.credit_score()) {
-            (Some(wanted), Some(score)) => asked == Personal::Yes && score >= wanted,
-            _ => false,
-        };
-        let personal = asked == Personal::Yes
-            && self.firmness != Firmness::Static
-            && facts.rating().is_some()
-            && knows_person(facts);
+    pub(super) fn quote(&self, facts: &Facts, may_be_personal: bool) -> Quoted {
+        let scores = self.pre_select_from_score.zip(facts.credit_score());
+        let pre_selected = may_be_personal && scores.is_some_and(|(wanted, score)| score >= wanted);
+        let personal = may_be_personal && self.firmness != Firmness::Static;
+        let personal = personal && facts.rating().is_some() && knows_person(facts);
         let terms = CardTerms {
             pre_qualified: personal && self.firmness == Firmness::PreQualified,
             pre_approved: personal && self.firmness == Firmness::PreApproved,
@@ -103,16 +83,10 @@ impl CatalogCard {
         if self.purposes == 0 {
             return 1.0;
         }
-        let asked =
-            facts.lead().credit_card_information.as_ref().and_then(|card| card.card_purposes.as_ref());
-        let asked = asked
-            .into_iter()
-            .flatten()
-            .fold(0_u64, |all, purpose: &CardPurpose| all | 1 << purpose.ordinal());
-        match asked.count_ones() {
-            0 => 1.0,
-            wanted => f64::from((asked & self.purposes).count_ones()) / f64::from(wanted),
-        }
+        let asked = facts.lead().credit_card_information.iter().flat_map(|card| &card.card_purposes);
+        let asked = asked.flatten().fold(0_u64, |all, purpose| all | 1 << purpose.ordinal());
+        let wanted = f64::from(asked.count_ones());
+        if asked == 0 { 1.0 } else { f64::from((asked & self.purposes).count_ones()) / wanted }
     }
 }
 
@@ -120,8 +94,7 @@ impl CatalogCard {
 /// Required fields belong to the partner).
 fn knows_person(facts: &Facts) -> bool {
     let person = facts.lead().personal_information.as_ref();
-    let income = facts.lead().financial_information.as_ref().and_then(|financial| financial.annual_income);
-    income.is_some()
+    facts.lead().financial_information.as_ref().and_then(|financial| financial.annual_income).is_some()
         && person.is_some_and(|person| {
             person.first_name.is_some()
                 && person.last_name.is_some()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::declared::{self, Firmness};
+use super::super::declared::{Firmness, Offer};
 use super::super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
 use super::super::facts::{Facts, Subject};
 use super::super::finance;
@@ -11,10 +11,10 @@ use super::super::json_object::{JsonObjectWriter, Plain};
 use super::super::offer_json::money;
 use super::super::quote::{LoanTerms, QuoteTerms, Spread};
 use super::{
-    FiguresSource, Personal, Quoted, TermsBand, at_standing, hundredths, rated, rating_bit, standing,
+    FiguresSource, Quoted, TermsBand, at_standing, hundredths, if_given, rated, rating_bit, standing,
     suitability,
 };
-use crate::check::checker::PartnerFileChecker;
+use crate::check::checker::PartnerFileChecker as Checker;
 use offerd_model::{AprType, LoanPurpose, ProductSubType, ProductType, TermUnit};
 
 /// A loan of one term.
@@ -30,7 +30,6 @@ pub struct Loan {
     bands: Vec<TermsBand>,
 }
 
-/// Days that count as one month of a term.
 const DAYS_A_MONTH: u32 = 30;
 
 const SUB_TYPES: &[ProductSubType] = &[
@@ -46,19 +45,13 @@ const SUB_TYPES: &[ProductSubType] = &[
     ProductSubType::CashAdvance,
 ];
 
-/// Sub-types with collateral.
 const SECURED: &[ProductSubType] = &[
     ProductSubType::SecuredLoan,
     ProductSubType::AutomobileRefinance,
     ProductSubType::HomeEquityLineOfCredit,
 ];
 
-/// Checks a declared loan and returns one per term.
-pub(super) fn declared(
-    offer: &declared::Offer,
-    figures: FiguresSource,
-    check: &mut PartnerFileChecker,
-) -> Vec<Loan> {
+pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checker) -> Vec<Loan> {
     let priced = figures == FiguresSource::Catalog;
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
     let amount = check.range("amount", offer.amount, 1.0, 10_000_000.0);
@@ -96,18 +89,14 @@ impl Loan {
     /// Eligibility that follows from the kind of offer (facts, Required fields belong to the partner).
     pub(super) fn rule(&self) -> EligibilityRule {
         let (min, max) = self.amount;
-        let mut conditions = vec![EligibilityCondition::or_missing(
-            Subject::of("loanInformation.loanAmount"),
-            ConditionTest::Range { min, max },
-        )];
+        let mut conditions = vec![if_given("loanInformation.loanAmount", ConditionTest::Range { min, max })];
         conditions.extend(rated(&self.bands));
 
         let purpose = Subject::of("loanInformation.purpose");
         let student = 1 << LoanPurpose::StudentLoan.ordinal() | 1 << LoanPurpose::StudentLoanRefi.ordinal();
-        let present =
-            |path: &'static str| EligibilityCondition::new(Subject::of(path), ConditionTest::Present);
+        let present = |path| EligibilityCondition::new(Subject::of(path), ConditionTest::Present);
         if self.sub_type == ProductSubType::StudentLoanRefinance {
-            conditions.push(EligibilityCondition::new(purpose.clone(), ConditionTest::Category(student)));
+            conditions.push(EligibilityCondition::new(purpose, ConditionTest::Category(student)));
             let evidence = [
                 "refinanceLoans",
                 "educationInformation.universityAttended",
@@ -115,9 +104,8 @@ impl Loan {
                 "educationInformation.undergraduateUniversityAttended",
             ];
             let either = evidence.map(|path| EligibilityRule::always().and_all(&[present(path)]));
-            return EligibilityRule::always()
-                .and_all(&conditions)
-                .and(&EligibilityRule::any(either.to_vec()));
+            let either = EligibilityRule::any(either.to_vec());
+            return EligibilityRule::always().and_all(&conditions).and(&either);
         }
         conditions.push(EligibilityCondition::or_missing(purpose, ConditionTest::Category(!student)));
         if self.sub_type == ProductSubType::CoApplicantLoan {
@@ -135,12 +123,7 @@ impl Loan {
         EligibilityRule::always().and_all(&conditions)
     }
 
-    pub(super) fn text(
-        &self,
-        text: &mut JsonObjectWriter<'_>,
-        offer: &declared::Offer,
-        identity: &PartnerIdentity,
-    ) {
+    pub(super) fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &Offer, identity: &PartnerIdentity) {
         text.set("productType", &ProductType::Loan)
             .set("productSubType", &self.sub_type)
             .set_some("productSubTypeDisclaimer", offer.sub_type_disclaimer.as_deref())
@@ -163,17 +146,15 @@ impl Loan {
             .set("conversionProbability", &Plain(offer.conversion_probability));
     }
 
-    /// Exact terms if amount and rating are known and the partner answers for the person; otherwise the
-    /// spread over all bands that may apply.
-    pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> Option<Quoted> {
+    /// Exact terms if amount and rating are known and the answer is personal; else the spread over bands.
+    pub(super) fn quote(&self, facts: &Facts, may_be_personal: bool) -> Option<Quoted> {
         let rating = rating_bit(facts);
         let requested = facts.loan_amount();
-        let fitting: Vec<&TermsBand> =
-            self.bands.iter().filter(|band| band.fits(rating, requested, None)).collect();
+        let fitting: Vec<_> = self.bands.iter().filter(|band| band.fits(rating, requested, None)).collect();
         let best = *fitting.first()?;
 
         let known = rating.is_some() && requested.is_some();
-        let personal = asked == Personal::Yes && self.firmness != Firmness::Static && known;
+        let personal = may_be_personal && self.firmness != Firmness::Static && known;
         let amount = requested.unwrap_or_else(|| f64::midpoint(best.amount.0, best.amount.1));
         let (shown, priced) = if personal {
             let standing = standing(facts, best);
@@ -183,9 +164,7 @@ impl Loan {
             (&fitting[..], fitting.iter().flat_map(|band| self.ends(band, amount)).collect())
         };
 
-        let spread = |figure: fn(&Priced) -> f64| {
-            Spread::covering(priced.iter().map(|one| Spread::exactly(figure(one))))
-        };
+        let spread = |of: fn(&Priced) -> f64| Spread::covering(priced.iter().map(of).map(Spread::exactly));
         let has_fee = fitting.iter().any(|band| band.fee_fixed > 0.0);
         let is_repaid_monthly = requested.is_some() && self.months().is_some();
         let terms = LoanTerms {
@@ -270,7 +249,6 @@ pub struct LoanCost {
     pub months: u32,
 }
 
-/// A loan priced at one rate.
 struct Priced {
     fee_rate: f64,
     fee_fixed: f64,

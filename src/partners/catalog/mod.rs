@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use self::answered::base::{lacks, said_of_own};
 use super::band::TermsBand;
-use super::declared;
+use super::declared::{self, Firmness, Offer};
 use super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule, MAX_ALTERNATIVES, too_many};
 use super::facts::{Facts, Subject};
 use super::identity::PartnerIdentity;
@@ -23,7 +23,7 @@ use super::json_object::{JsonObjectWriter, Plain};
 use super::quote::{Quote, QuoteTerms};
 use super::ranking::{Merits, OfferKey};
 use super::template::{Imprint, Template};
-use crate::check::checker::PartnerFileChecker;
+use crate::check::checker::PartnerFileChecker as Checker;
 pub use answered::{AnsweredFigure, AnsweredFigures, MoneyRules, PaymentBy, Unfit};
 use offerd_model::{MortgageLoanType, ProductSubType, ProductType};
 
@@ -48,7 +48,6 @@ pub struct CatalogOffer {
     said: Option<Arc<toml::Table>>,
     identity: Arc<PartnerIdentity>,
     product_type: ProductType,
-    /// Consumer rating out of 100, if declared.
     consumer_rating: Option<f64>,
 }
 
@@ -61,7 +60,6 @@ pub enum FiguresSource {
     Partner,
 }
 
-/// What the offers of a seat have in common.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CatalogSeat<'f> {
     pub product_type: ProductType,
@@ -93,10 +91,10 @@ pub enum Pricing {
 impl CatalogOffer {
     /// Checks a declared offer. Empty when it has faults; the checker collects them.
     pub(super) fn declared(
-        offer: &declared::Offer,
+        offer: &Offer,
         CatalogSeat { product_type, identity, rule }: CatalogSeat<'_>,
         figures: FiguresSource,
-        check: &mut PartnerFileChecker,
+        check: &mut Checker,
     ) -> Vec<Self> {
         let Some(own) = check.rule(&offer.eligibility) else { return Vec::new() };
         let rule = rule.clone().and(&own);
@@ -105,7 +103,7 @@ impl CatalogOffer {
             return Vec::new();
         }
         common_faults(offer, check);
-        if offer.firmness != declared::Firmness::Static && !identity.partner.supports_personalized_offers {
+        if offer.firmness != Firmness::Static && !identity.partner.supports_personalized_offers {
             check.at("firmness", "needs `partner.supports_personalized_offers = true`");
         }
         if figures == FiguresSource::Partner && !offer.bands.is_empty() {
@@ -117,11 +115,9 @@ impl CatalogOffer {
             said.remove("eligibility");
             Arc::new(said)
         });
-        let variants = variants(offer, product_type, figures, check).into_iter();
-        let offers = variants.map(|pricing| {
+        let offers = variants(offer, product_type, figures, check).into_iter().map(|pricing| {
             let rule = rule.clone().and(&pricing.rule()).and_all(known_to(offer, &pricing).as_slice());
-            let imprint = offer.imprint(pricing.term());
-            let priced = Self::for_all(offer, imprint, product_type, identity, pricing);
+            let priced = Self::for_all(offer, offer.imprint(pricing.term()), product_type, identity, pricing);
             Self { rule, said: said.clone(), ..priced }
         });
         offers.collect()
@@ -132,7 +128,7 @@ impl CatalogOffer {
         own: &declared::Own,
         CatalogSeat { product_type, identity, rule }: CatalogSeat<'_>,
         answered: &BTreeMap<String, String>,
-        check: &mut PartnerFileChecker,
+        check: &mut Checker,
     ) -> Option<Self> {
         let said = check.within("answer.own", |check| check.table().cloned())?;
         let said = said_of_own(said, own, product_type);
@@ -175,9 +171,8 @@ impl CatalogOffer {
         self.text.imprint.as_ref().map(|imprint| imprint.landing_url.as_str()).unwrap_or_default()
     }
 
-    /// A declared offer without its rule.
     fn for_all(
-        offer: &declared::Offer,
+        offer: &Offer,
         imprint: Imprint,
         product_type: ProductType,
         identity: &Arc<PartnerIdentity>,
@@ -201,37 +196,32 @@ impl CatalogOffer {
 
     /// Prices the offer for a lead; `None` when the lead fits the rule but none of the bands.
     pub fn quote(&self, facts: &Facts) -> Option<Quote> {
-        self.quote_to(facts, Personal::Yes)
+        self.quote_to(facts, true)
     }
 
     /// Prices the offer as static, without personal firmness, for anyone like the lead.
     pub fn preview(&self, facts: &Facts) -> Option<Quote> {
-        self.quote_to(facts, Personal::No)
+        self.quote_to(facts, false)
     }
 
     /// Minimum deposit of a savings product, dollars.
     pub fn minimum_deposit(&self) -> Option<f64> {
-        match &self.pricing {
-            Pricing::Savings(savings) => Some(savings.minimum_deposit),
-            _ => None,
-        }
+        if let Pricing::Savings(savings) = &self.pricing { Some(savings.minimum_deposit) } else { None }
     }
 
-    fn quote_to(&self, facts: &Facts, personal: Personal) -> Option<Quote> {
-        self.pricing.quote(facts, personal).map(|quoted| self.scored(facts, self, quoted))
+    /// Prices the offer; the quote `may_be_personal`: pre-qualified, pre-approved or pre-selected.
+    fn quote_to(&self, facts: &Facts, may_be_personal: bool) -> Option<Quote> {
+        self.pricing.quote(facts, may_be_personal).map(|quoted| self.scored(facts, self, quoted))
     }
 
-    /// Builds the quote with its payout, as `said` declares it, and its score: by the lead's ranking, or the
-    /// expected value in dollars without one.
+    /// Builds the quote with its payout, as `said` declares it, and its score.
     fn scored(&self, facts: &Facts, said: &Self, (mut terms, suitability, amount): Quoted) -> Quote {
         let payout = said.payout.dollars(amount);
         terms.pay(payout);
+        let place =
+            OfferKey { product_type: self.product_type, partner: &self.identity.key, offer: self.key() };
         let merits = Merits {
-            place: OfferKey {
-                product_type: self.product_type,
-                partner: &self.identity.key,
-                offer: self.key(),
-            },
+            place,
             payout_on: said.payout.on,
             payout,
             suitability,
@@ -247,21 +237,18 @@ impl CatalogOffer {
 
 /// The pricings of a declared offer, one per term. Empty when it has faults; the checker collects them.
 fn variants(
-    offer: &declared::Offer,
-    product_type: ProductType,
+    offer: &Offer,
+    product: ProductType,
     figures: FiguresSource,
-    check: &mut PartnerFileChecker,
+    check: &mut Checker,
 ) -> Vec<Pricing> {
-    match product_type {
-        ProductType::Loan => loan::declared(offer, figures, check).into_iter().map(Pricing::Loan).collect(),
-        ProductType::CreditCard => Vec::from_iter(card::declared(offer, check).map(Pricing::Card)),
-        ProductType::Mortgage => {
-            Vec::from_iter(mortgage::declared(offer, figures, check).map(Pricing::Mortgage))
-        }
-        ProductType::Savings => {
-            Vec::from_iter(savings::declared(offer, figures, check).map(Pricing::Savings))
-        }
-        _ => Vec::from_iter(special::declared(offer, product_type, check).map(Pricing::Special)),
+    use Pricing::{Card, Loan, Mortgage, Savings, Special};
+    match product {
+        ProductType::Loan => loan::declared(offer, figures, check).into_iter().map(Loan).collect(),
+        ProductType::CreditCard => Vec::from_iter(card::declared(offer, check).map(Card)),
+        ProductType::Mortgage => Vec::from_iter(mortgage::declared(offer, figures, check).map(Mortgage)),
+        ProductType::Savings => Vec::from_iter(savings::declared(offer, figures, check).map(Savings)),
+        _ => Vec::from_iter(special::declared(offer, product, check).map(Special)),
     }
 }
 
@@ -270,7 +257,6 @@ impl Pricing {
         if let Self::Loan(loan) = self { Some(loan.term) } else { None }
     }
 
-    /// The eligibility that follows from the kind of offer.
     fn rule(&self) -> EligibilityRule {
         match self {
             Self::Loan(loan) => loan.rule(),
@@ -281,11 +267,10 @@ impl Pricing {
         }
     }
 
-    /// Prices the offer for a lead; `None` when no band fits.
-    fn quote(&self, facts: &Facts, personal: Personal) -> Option<Quoted> {
+    fn quote(&self, facts: &Facts, may_be_personal: bool) -> Option<Quoted> {
         match self {
-            Self::Loan(loan) => loan.quote(facts, personal),
-            Self::Card(card) => Some(card.quote(facts, personal)),
+            Self::Loan(loan) => loan.quote(facts, may_be_personal),
+            Self::Card(card) => Some(card.quote(facts, may_be_personal)),
             Self::Mortgage(mortgage) => mortgage.quote(facts),
             Self::Savings(savings) => savings.quote(facts),
             Self::Special(special) => Some(special.quote()),
@@ -293,8 +278,7 @@ impl Pricing {
         }
     }
 
-    /// Writes the part that does not depend on the lead.
-    fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &declared::Offer, identity: &PartnerIdentity) {
+    fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &Offer, identity: &PartnerIdentity) {
         match self {
             Self::Loan(loan) => loan.text(text, offer, identity),
             Self::Card(card) => card.text(text, offer, identity),
@@ -306,11 +290,10 @@ impl Pricing {
     }
 }
 
-/// Writes what cards, mortgages and savings products have in common.
 fn common_text(
     text: &mut JsonObjectWriter<'_>,
     product_type: ProductType,
-    offer: &declared::Offer,
+    offer: &Offer,
     identity: &PartnerIdentity,
 ) {
     text.set("partner", &identity.partner)
@@ -333,15 +316,7 @@ fn own_text(own: &declared::Own, product_type: ProductType) -> Template {
     })
 }
 
-/// Whether a quote may be personal: pre-qualified, pre-approved or pre-selected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Personal {
-    Yes,
-    No,
-}
-
-/// Suitability of a non-personal offer (facts, Firmness, counts 0.95 for pre-approved, 0.80 for
-/// pre-qualified).
+/// Suitability of a non-personal offer (facts, Firmness).
 const STATIC_SUITABILITY: f64 = 0.5;
 
 fn suitability(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> f64 {
@@ -355,13 +330,11 @@ fn suitability(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> f
 
 /// For values beyond the specification: the condition that the client accepts them. Special offers are
 /// exempt, since they have always had kinds that the specification lacks.
-fn known_to(offer: &declared::Offer, pricing: &Pricing) -> Option<EligibilityCondition> {
+fn known_to(offer: &Offer, pricing: &Pricing) -> Option<EligibilityCondition> {
     let is_specified = match pricing {
         Pricing::Special(_) | Pricing::Own => true,
         Pricing::Mortgage(_) => offer.loan_type.is_none_or(MortgageLoanType::is_specified),
-        Pricing::Loan(_) | Pricing::Card(_) | Pricing::Savings(_) => {
-            offer.sub_type.is_none_or(ProductSubType::is_specified)
-        }
+        _ => offer.sub_type.is_none_or(ProductSubType::is_specified),
     };
     (!is_specified).then(newer_values)
 }
@@ -370,7 +343,7 @@ fn newer_values() -> EligibilityCondition {
     EligibilityCondition::new(Subject::of("newerValues"), ConditionTest::Flag(true))
 }
 
-fn common_faults(offer: &declared::Offer, check: &mut PartnerFileChecker) {
+fn common_faults(offer: &Offer, check: &mut Checker) {
     check.key("key", &offer.key);
     check.landing_url(&offer.landing_url);
     check.between("conversion_probability", Some(offer.conversion_probability), 0.0, 1.0);
@@ -386,14 +359,20 @@ fn common_faults(offer: &declared::Offer, check: &mut PartnerFileChecker) {
     }
 }
 
-/// The condition that the lead's rating, when known, falls into one of the bands; `None` when the bands
-/// exclude no rating.
+/// The condition that the lead's rating falls into one of the bands; `None` when they exclude no rating.
 fn rated(bands: &[TermsBand]) -> Option<EligibilityCondition> {
     let ratings = bands.iter().fold(0, |all, band| all | band.ratings);
-    (!bands.is_empty() && ratings != ALL_RATINGS).then(|| {
-        let rating = Subject::of("creditInformation.providedCreditRating");
-        EligibilityCondition::or_missing(rating, ConditionTest::Category(ratings))
-    })
+    (!bands.is_empty() && ratings != ALL_RATINGS).then(|| rated_in(ratings))
+}
+
+/// The condition that the lead's rating, when known, is one of these, one bit per ordinal.
+fn rated_in(ratings: u64) -> EligibilityCondition {
+    if_given("creditInformation.providedCreditRating", ConditionTest::Category(ratings))
+}
+
+/// A condition on an attribute that holds when it is not given.
+fn if_given(path: &'static str, test: ConditionTest) -> EligibilityCondition {
+    EligibilityCondition::or_missing(Subject::of(path), test)
 }
 
 const ALL_RATINGS: u64 = (1 << offerd_model::ProvidedCreditRating::ALL.len()) - 1;

@@ -1,17 +1,19 @@
 //! Mortgages: purchase and refinance.
 
-use super::super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
-use super::super::facts::{Facts, Subject};
+use super::super::declared::Offer;
+use super::super::eligibility::{ConditionTest, EligibilityRule};
+use super::super::facts::Facts;
+use super::super::finance;
 use super::super::identity::PartnerIdentity;
 use super::super::json_object::JsonObjectWriter;
 use super::super::quote::{MortgageTerms, QuoteTerms};
-use super::super::{declared, finance};
 use super::{
-    FiguresSource, Quoted, STATIC_SUITABILITY, TermsBand, at_standing, common_text, hundredths, rated,
-    rating_bit, standing, thousandths,
+    FiguresSource, Quoted, STATIC_SUITABILITY, TermsBand, at_standing, common_text, hundredths, if_given,
+    rated, rating_bit, standing, thousandths,
 };
-use crate::check::checker::PartnerFileChecker;
-use offerd_model::{MortgageAdjustmentType, MortgageLoanType, MortgageType, ProductSubType, ProductType};
+use crate::check::checker::PartnerFileChecker as Checker;
+use offerd_model::MortgageType::{Purchase, Refinance};
+use offerd_model::{MortgageAdjustmentType, MortgageLoanType, ProductSubType, ProductType};
 
 /// A mortgage of one kind.
 #[derive(Debug)]
@@ -30,11 +32,7 @@ const SUB_TYPES: &[ProductSubType] = &[ProductSubType::Purchase, ProductSubType:
 /// Points or credit in percent of the amount, up to which a mortgage counts as par.
 const NEAR_PAR: f64 = 0.125;
 
-pub(super) fn declared(
-    offer: &declared::Offer,
-    figures: FiguresSource,
-    check: &mut PartnerFileChecker,
-) -> Option<Mortgage> {
+pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checker) -> Option<Mortgage> {
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
     let amount = check.range("amount", offer.amount, 1.0, 100_000_000.0);
     check.given("loan_type", offer.loan_type.is_some());
@@ -55,32 +53,17 @@ pub(super) fn declared(
 impl Mortgage {
     /// Eligibility by kind of offer: the requested mortgage type, and an amount within range.
     pub(super) fn rule(&self) -> EligibilityRule {
-        let wanted = match self.sub_type {
-            ProductSubType::Refinance => MortgageType::Refinance,
-            _ => MortgageType::Purchase,
-        };
+        let wanted = if self.sub_type == ProductSubType::Refinance { Refinance } else { Purchase };
         let (min, max) = self.amount;
         let mut conditions = vec![
-            EligibilityCondition::or_missing(
-                Subject::of("mortgageInformation.mortgageType"),
-                ConditionTest::Category(1 << wanted.ordinal()),
-            ),
-            EligibilityCondition::or_missing(
-                Subject::of("mortgageLoanAmount"),
-                ConditionTest::Range { min, max },
-            ),
+            if_given("mortgageInformation.mortgageType", ConditionTest::Category(1 << wanted.ordinal())),
+            if_given("mortgageLoanAmount", ConditionTest::Range { min, max }),
         ];
         conditions.extend(rated(&self.bands));
         EligibilityRule::always().and_all(&conditions)
     }
 
-    /// Writes the part that does not depend on the lead; all details do.
-    pub(super) fn text(
-        &self,
-        text: &mut JsonObjectWriter<'_>,
-        offer: &declared::Offer,
-        identity: &PartnerIdentity,
-    ) {
+    pub(super) fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &Offer, identity: &PartnerIdentity) {
         common_text(text, ProductType::Mortgage, offer, identity);
     }
 
@@ -88,8 +71,8 @@ impl Mortgage {
     pub(super) fn quote(&self, facts: &Facts) -> Option<Quoted> {
         let known = facts.mortgage_loan_amount();
         let amount = known.unwrap_or(self.reference_amount);
-        let band =
-            self.bands.iter().find(|band| band.fits(rating_bit(facts), known, facts.loan_to_value()))?;
+        let (rating, loan_to_value) = (rating_bit(facts), facts.loan_to_value());
+        let band = self.bands.iter().find(|band| band.fits(rating, known, loan_to_value))?;
 
         let months = self.months();
         let rate = thousandths(at_standing(band.rate, standing(facts, band)));
@@ -109,7 +92,6 @@ impl Mortgage {
         Some((QuoteTerms::Mortgage(terms), STATIC_SUITABILITY, Some(amount)))
     }
 
-    /// The declared terms, without figures.
     pub(super) fn terms(&self) -> MortgageTerms {
         MortgageTerms {
             interest_rate: 0.0,

@@ -1,17 +1,20 @@
 //! Savings: accounts, certificates of deposit, and related products.
 
+use std::sync::LazyLock;
+
+use super::super::declared::{Incentive, Offer};
 use super::super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
 use super::super::facts::{Facts, Subject};
+use super::super::finance;
 use super::super::identity::PartnerIdentity;
 use super::super::json_object::JsonObjectWriter;
 use super::super::offer_json::{money, percent};
 use super::super::quote::{QuoteTerms, SavingsTerms};
-use super::super::{declared, finance};
 use super::{
     FiguresSource, Quoted, STATIC_SUITABILITY, TermsBand, common_text, hundredths, rated, rating_bit,
     thousandths,
 };
-use crate::check::checker::PartnerFileChecker;
+use crate::check::checker::PartnerFileChecker as Checker;
 use offerd_model::{AttributeValue, CompoundingMethod, IncentiveDetails, ProductSubType, ProductType};
 
 /// A savings product.
@@ -32,27 +35,19 @@ const SUB_TYPES: &[ProductSubType] = &[
     ProductSubType::Checking,
 ];
 
-pub(super) fn declared(
-    offer: &declared::Offer,
-    figures: FiguresSource,
-    check: &mut PartnerFileChecker,
-) -> Option<Savings> {
+pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checker) -> Option<Savings> {
     check.sub_type(offer.sub_type, SUB_TYPES);
     check.given("compounding", offer.compounding.is_some());
     check.given("minimum_deposit", offer.minimum_deposit.is_some());
     check.filled("bands", !offer.bands.is_empty() || figures == FiguresSource::Partner);
     new_details(offer, check);
     check.given("effective_as_of", offer.effective_as_of.is_some());
-    let bands = check.bands(&offer.bands, (0.0, f64::INFINITY));
-    Some(Savings {
-        compounding: offer.compounding?,
-        minimum_deposit: offer.minimum_deposit?,
-        bands: bands.into_iter().map(|(band, _)| band).collect(),
-    })
+    let bands = check.bands(&offer.bands, (0.0, f64::INFINITY)).into_iter().map(|(band, _)| band).collect();
+    Some(Savings { compounding: offer.compounding?, minimum_deposit: offer.minimum_deposit?, bands })
 }
 
 /// Checks the details that only clients of the current edition see.
-fn new_details(offer: &declared::Offer, check: &mut PartnerFileChecker) {
+fn new_details(offer: &Offer, check: &mut Checker) {
     if offer.cd_term_length.is_some() != offer.cd_term_unit.is_some() {
         check.at("cd_term_length", "is one of two: a term has `cd_term_length` and `cd_term_unit`");
     }
@@ -69,17 +64,12 @@ impl Savings {
     /// Eligibility that follows from the kind of offer: a sufficient deposit.
     pub(super) fn rule(&self) -> EligibilityRule {
         let enough = ConditionTest::Range { min: self.minimum_deposit, max: f64::INFINITY };
-        let mut conditions = vec![EligibilityCondition::or_missing(deposit_subject().clone(), enough)];
+        let mut conditions = vec![EligibilityCondition::or_missing(DEPOSIT.clone(), enough)];
         conditions.extend(rated(&self.bands));
         EligibilityRule::always().and_all(&conditions)
     }
 
-    pub(super) fn text(
-        &self,
-        text: &mut JsonObjectWriter<'_>,
-        offer: &declared::Offer,
-        identity: &PartnerIdentity,
-    ) {
+    pub(super) fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &Offer, identity: &PartnerIdentity) {
         common_text(text, ProductType::Savings, offer, identity);
         text.open("details")
             .set_some("name", offer.name.as_deref())
@@ -102,20 +92,19 @@ impl Savings {
 
     /// Rate and yield for the lead's deposit; those of the first band if the lead names none.
     pub(super) fn quote(&self, facts: &Facts) -> Option<Quoted> {
-        let deposit = match facts.get(deposit_subject()) {
+        let deposit = match facts.get(&DEPOSIT) {
             Some(AttributeValue::Number(dollars)) => Some(dollars),
             _ => None,
         };
-        let band = self.bands.iter().find(|band| band.fits(rating_bit(facts), deposit, None))?;
-        let rate = band.rate.1;
+        let rate = self.bands.iter().find(|band| band.fits(rating_bit(facts), deposit, None))?.rate.1;
         let annual_percent_yield = hundredths(finance::annual_percentage_yield(rate, self.compounding));
         let terms = SavingsTerms { rate: thousandths(rate), annual_percent_yield };
         Some((QuoteTerms::Savings(terms), STATIC_SUITABILITY, None))
     }
 }
 
-fn incentives(declared: &[declared::Incentive]) -> Vec<IncentiveDetails> {
-    let shown = |incentive: &declared::Incentive| IncentiveDetails {
+fn incentives(declared: &[Incentive]) -> Vec<IncentiveDetails> {
+    let shown = |incentive: &Incentive| IncentiveDetails {
         amount: incentive.amount,
         unit: incentive.unit,
         display: incentive.display.clone(),
@@ -124,8 +113,4 @@ fn incentives(declared: &[declared::Incentive]) -> Vec<IncentiveDetails> {
     declared.iter().map(shown).collect()
 }
 
-fn deposit_subject() -> &'static Subject {
-    use std::sync::LazyLock;
-    static DEPOSIT: LazyLock<Subject> = LazyLock::new(|| Subject::of("savingsInformation.minDepositAmount"));
-    &DEPOSIT
-}
+static DEPOSIT: LazyLock<Subject> = LazyLock::new(|| Subject::of("savingsInformation.minDepositAmount"));

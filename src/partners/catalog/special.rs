@@ -1,11 +1,11 @@
 //! Special offers: insurance, life insurance, and other products, second look among them.
 
-use super::super::declared;
+use super::super::declared::Offer;
 use super::super::identity::PartnerIdentity;
 use super::super::json_object::JsonObjectWriter;
 use super::super::quote::{QuoteTerms, SpecialTerms};
 use super::{Quoted, STATIC_SUITABILITY};
-use crate::check::checker::PartnerFileChecker;
+use crate::check::checker::PartnerFileChecker as Checker;
 use offerd_model::{LifeInsuranceOfferDetails, ProductSubType, ProductType};
 
 /// A special offer.
@@ -22,11 +22,7 @@ const LIFE: &[ProductSubType] = &[
     ProductSubType::WholeLife,
 ];
 
-pub(super) fn declared(
-    offer: &declared::Offer,
-    product_type: ProductType,
-    check: &mut PartnerFileChecker,
-) -> Option<Special> {
+pub(super) fn declared(offer: &Offer, product_type: ProductType, check: &mut Checker) -> Option<Special> {
     check.given("name", offer.name.is_some());
     check.given("description", offer.description.is_some());
     let sub_type = match product_type {
@@ -44,12 +40,7 @@ pub(super) fn declared(
 }
 
 impl Special {
-    pub(super) fn text(
-        &self,
-        text: &mut JsonObjectWriter<'_>,
-        offer: &declared::Offer,
-        identity: &PartnerIdentity,
-    ) {
+    pub(super) fn text(&self, text: &mut JsonObjectWriter<'_>, offer: &Offer, identity: &PartnerIdentity) {
         text.set("productSubType", &self.sub_type.unwrap_or(ProductSubType::Uncategorized))
             .set_some("disclaimer", offer.disclaimer.as_deref())
             .set("name", offer.name.as_deref().unwrap_or_default())

@@ -82,8 +82,7 @@ fn day(value: toml::Value) -> Result<NaiveDate, ValueFaults> {
 
 /// A date, as a text or as a TOML date.
 pub fn date(value: &toml::Value) -> Option<NaiveDate> {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    text.parse().ok()
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned).parse().ok()
 }
 
 fn time_zone(name: String) -> Result<Tz, ValueFaults> {
@@ -94,8 +93,7 @@ fn time_zone(name: String) -> Result<Tz, ValueFaults> {
             let known = known.to_lowercase();
             let city = known.rsplit('/').next().unwrap_or_default();
             let own_city = wanted.rsplit('/').next().unwrap_or_default();
-            let whole = strsim::jaro_winkler(&wanted, &known);
-            ((strsim::jaro_winkler(own_city, city) + whole) * 1000.0) as u32
+            ((strsim::jaro_winkler(own_city, city) + strsim::jaro_winkler(&wanted, &known)) * 1000.0) as u32
         };
         let zones = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name());
         let nearest = zones.max_by_key(|known| likeness(known)).unwrap_or("America/New_York");
@@ -118,9 +116,6 @@ pub enum Exclusive {
 }
 
 /// Parses `exclusive`: `true`, `false` or a group name.
-///
-/// # Errors
-/// The value is none of these.
 pub fn exclusive(value: toml::Value) -> Result<Option<Exclusive>, ValueFaults> {
     match value {
         toml::Value::Boolean(alone) => Ok(alone.then_some(Exclusive::Product)),

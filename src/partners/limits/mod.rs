@@ -1,7 +1,4 @@
-//! The limits of a seat: asks per minute, day, week and month, payouts per day, a share of the leads, opening
-//! days and hours, and exclusivity.
-//!
-//! Pure: `matching::limiter` counts; this module only defines the bounds.
+//! The limits of a seat. Pure: `matching::limiter` counts; this module only defines the bounds.
 
 pub mod declared;
 mod schedule;
@@ -15,7 +12,6 @@ pub use schedule::{Schedule, WeekWindow};
 use offerd_base::declaration::DeclaredTable;
 
 impl Default for Limits {
-    /// No limits.
     fn default() -> Self {
         DeclaredTable::empty::<serde::de::value::Error>().expect("each of its keys may be left out")
     }

@@ -36,11 +36,8 @@ impl Schedule {
 impl WeekWindow {
     fn open_at(self, today: u32, minute: u16) -> bool {
         let begins_on = |day: u32| self.days & 1 << (day % 7) != 0;
-        if self.from < self.to {
-            begins_on(today) && (self.from..self.to).contains(&minute)
-        } else {
-            begins_on(today) && (self.from..DAY).contains(&minute)
-                || begins_on(today + 6) && (0..self.to).contains(&minute)
-        }
+        let (end, on_next_day) = if self.from < self.to { (self.to, 0) } else { (DAY, self.to) };
+        begins_on(today) && (self.from..end).contains(&minute)
+            || begins_on(today + 6) && (0..on_next_day).contains(&minute)
     }
 }

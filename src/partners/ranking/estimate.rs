@@ -1,11 +1,10 @@
 //! Conversion estimates from a company's own clicks.
 //!
-//! A click either converts or not, so the belief about a place is a Beta distribution. It starts from the
-//! [`Prior`] of the settings: a rate, worth a number of clicks. Clicks on other partners' offers of the
-//! product update it, then clicks on the partner's other offers, then clicks on the offer by people of other
-//! ratings. The result of each level becomes the prior of the next narrower one, worth the same number of
-//! clicks again. The clicks at the place itself come last. Every click counts once. So a new partner starts
-//! at the average of its product, and an offer with many clicks stands on its own record.
+//! The belief about a place is a Beta distribution. It starts from the [`Prior`] of the settings: a rate,
+//! worth a number of clicks. Clicks on other partners' offers of the product update it, then clicks on the
+//! partner's other offers, on the offer by people of other ratings, and at the place itself. The result of
+//! each level becomes the prior of the next narrower one, worth the same number of clicks again. Every click
+//! counts once.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -91,11 +90,8 @@ pub struct Conversions {
     recorded: HashMap<(ProductType, String, String), ConversionEstimate>,
 }
 
-type OfferLevel = Level<ObservedClicks, RatingBand>;
-
-type PartnerLevel = Level<OfferLevel, String>;
-
-type ProductLevel = Level<PartnerLevel, String>;
+/// A product by partner, offer and rating.
+type ProductLevel = Level<Level<Level<ObservedClicks, RatingBand>, String>, String>;
 
 /// The group of people that statistics distinguish: their credit rating, if known.
 pub type RatingBand = Option<ProvidedCreditRating>;
@@ -212,25 +208,15 @@ impl Conversions {
         for (&product_type, product) in &self.products {
             for (partner, level) in &product.each {
                 let levels = [Some(product.seen), Some(level.seen), None, None];
-                let known = KnownEstimate {
-                    product_type,
-                    partner,
-                    offer: None,
-                    band: None,
-                    estimate: self.of(levels),
-                };
+                let estimate = self.of(levels);
+                let known = KnownEstimate { product_type, partner, offer: None, band: None, estimate };
                 all.push(known);
                 for (offer, level) in &level.each {
                     let levels = [levels[0], levels[1], Some(level.seen), None];
                     all.push(KnownEstimate { offer: Some(offer), estimate: self.of(levels), ..known });
                     all.extend(level.each.iter().map(|(band, seen)| {
-                        let levels = [levels[0], levels[1], levels[2], Some(*seen)];
-                        KnownEstimate {
-                            offer: Some(offer),
-                            band: Some(*band),
-                            estimate: self.of(levels),
-                            ..known
-                        }
+                        let estimate = self.of([levels[0], levels[1], levels[2], Some(*seen)]);
+                        KnownEstimate { offer: Some(offer), band: Some(*band), estimate, ..known }
                     }));
                 }
             }

@@ -118,15 +118,13 @@ impl RankedBy {
         let (conversion, from, seen) = match merits.payout_on {
             PayoutStep::Click => (1.0, ConversionFrom::Click, ObservedClicks::default()),
             _ => {
-                let ConversionEstimate { rate, from, seen, .. } =
-                    self.conversions.estimate(&merits.place, facts.rating());
-                (rate, from, seen)
+                let estimate = self.conversions.estimate(&merits.place, facts.rating());
+                (estimate.rate, estimate.from, estimate.seen)
             }
         };
         let interest = merits.suitability * price(terms) * reach(terms, facts.loan_amount());
-        let consumer_rating =
-            (merits.consumer_rating.unwrap_or(self.ranking.unrated) / 100.0).clamp(0.01, 1.0);
-        let parts = Parts { interest, conversion, payout: merits.payout, consumer_rating };
+        let rating = (merits.consumer_rating.unwrap_or(self.ranking.unrated) / 100.0).clamp(0.01, 1.0);
+        let parts = Parts { interest, conversion, payout: merits.payout, consumer_rating: rating };
         Ranked { by: Arc::clone(&self.ranking), parts, from, seen }
     }
 }
@@ -163,8 +161,7 @@ impl Parts {
 
 /// The score of parts under weights: 0 or more, and monotonic in each part.
 pub fn score(parts: &Parts, weights: &Weights) -> f64 {
-    let raised = parts.each().into_iter().zip(weights.each()).map(|(part, weight)| part.powf(weight));
-    six_digits(raised.product())
+    six_digits(parts.each().into_iter().zip(weights.each()).map(|(part, weight)| part.powf(weight)).product())
 }
 
 /// Rounds to six significant digits, so that the displayed value is the sort key.

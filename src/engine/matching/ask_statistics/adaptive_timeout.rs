@@ -1,9 +1,8 @@
 //! Adaptive timeouts: shortened so far that only a chosen share of answers is lost.
 //!
-//! A timed-out ask counts as an answer that takes for ever. The timeout is the time within which all but the
-//! chosen share of recent asks ended, so it never shrinks by its own effect: once more asks time out than the
-//! share allows, no shorter time is enough and the full timeout applies again. Tests and failed asks are
-//! ignored.
+//! The timeout is the time within which all but the chosen share of recent asks ended. A timed-out ask counts
+//! as an answer that takes for ever, so once more asks time out than the share allows, the full timeout
+//! applies again. Tests and failed asks are ignored.
 
 use std::time::Duration;
 
@@ -11,10 +10,8 @@ use super::ask::EndedAsk;
 use offerd_base::partner_health::AskEnding;
 use offerd_partners::declared::AdaptiveTimeout;
 
-/// Fewest asks for an estimate.
 const ASKS_ENOUGH: usize = 200;
 
-/// Asks between two estimates.
 const ASKS_BETWEEN: usize = 50;
 
 /// The duration of a timed-out ask, microseconds.
@@ -45,8 +42,7 @@ impl TimeoutEstimate {
     }
 }
 
-/// The time, in whole milliseconds, within which all but a share (at most half) of the asks ended; `None`
-/// with too few asks.
+/// The time within which all but a share (at most half) of the asks ended; `None` with too few asks.
 fn enough_for<'a>(asks: impl IntoIterator<Item = &'a EndedAsk>, share: f64) -> Option<Duration> {
     let mut times: Vec<u32> = asks.into_iter().filter_map(took).collect();
     if times.len() < ASKS_ENOUGH {

@@ -43,7 +43,6 @@ impl EndedAsk {
     }
 }
 
-/// A duration in the unit of asks.
 pub(in crate::matching) fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }

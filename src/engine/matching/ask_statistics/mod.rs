@@ -1,13 +1,9 @@
-//! Recent results of each seat's asks, and what follows from them.
+//! Recent results of each seat's asks, and what follows from them: the adaptive timeout, the [`AskSummary`]
+//! that people see, and the seat's health ([`offerd_base::partner_health`]). `hindsight::timing` makes the
+//! same summary from the stored tables.
 //!
-//! Each seat keeps its last asks, with result and duration, and its last failures with their causes. They
-//! drive the adaptive timeout and the [`AskSummary`] that people see; the results also decide the seat's health
-//! ([`offerd_base::partner_health`]). `hindsight::timing` makes the same summary from the stored tables, as
-//! far back as they reach.
-//!
-//! A busy seat takes 16 KiB for its asks (`ASKS_KEPT`, eight bytes each), at most 20 KiB for its health, and
-//! as much again for failures ([`TROUBLES_KEPT`], each with a bounded cause). A seat that has left the book
-//! keeps its memory until the daemon stops.
+//! A busy seat takes 16 KiB for its asks, at most 20 KiB for its health, and as much again for failures. A
+//! seat that has left the book keeps its memory until the daemon stops.
 //!
 //! Every ask is recorded, on every engine thread. So finding a seat takes no lock, each seat has a lock of
 //! its own, and that lock also covers its metrics.
@@ -83,19 +79,15 @@ type PartnerStatistics = [Mutex<SeatStatistic>; ProductType::ALL.len()];
 struct SeatStatistic {
     /// The last asks, oldest first.
     asks: VecDeque<EndedAsk>,
-    /// How many of the newest people see. Restored asks are excluded, since stored tables have less exact
-    /// times.
+    /// How many of the newest people see: not restored ones, since stored tables have less exact times.
     shown: usize,
     /// The last failures, oldest first.
     troubles: VecDeque<FailedAsk>,
-    /// The adaptive timeout.
     enough: TimeoutEstimate,
-    /// Results of live asks over time.
     history: AskHistory,
     /// Time from ask to outcome. Registered on first use and then held, to avoid look-ups.
     answer_seconds: Option<Histogram>,
-    /// Counters by outcome word. Seats in the book export them from the start as 0, since a counter that
-    /// first appears as 1 shows no increase.
+    /// By outcome word. Seats in the book export 0 from the start: a first value of 1 would show no increase.
     outcomes: BTreeMap<&'static str, Counter>,
 }
 
@@ -147,8 +139,7 @@ impl AskStatistics {
             let recalled = reading::each_answer(records, now - DAY_MS, |told| {
                 let AnswerContext { head, seat, elapsed_ms, outcome, .. } = told;
                 let ask = EndedAsk::in_time(outcome, Duration::from_millis(elapsed_ms), head.test);
-                statistics
-                    .with(&seat.key, seat.product_type, |statistic| ask.map(|ask| statistic.recall(ask)));
+                statistics.with(&seat.key, seat.product_type, |own| ask.map(|ask| own.recall(ask)));
             });
             if let Err(failure) = recalled {
                 warn!(%failure, "could not read all recent answers of partners");
@@ -183,7 +174,6 @@ impl AskStatistics {
         self.tell(seat, noted);
     }
 
-    /// Logs a failure.
     fn tell(&self, seat: &SeatTemplate, AskObservation { rate_table, end, late, .. }: AskObservation<'_>) {
         if end.outcome.is_failure() && end.outcome.was_asked() && !late {
             let (word, cause) = (end.outcome.word(), end.cause.as_ref());
@@ -210,8 +200,7 @@ impl AskStatistics {
         self.with(partner, product_type, |statistic| statistic.history.judgement(at))
     }
 
-    /// Exports the health of every seat ever asked; seats without a value from `health`, because they left
-    /// the book, export as healthy.
+    /// Exports the health of every seat ever asked; those that left the book export as healthy.
     pub fn measure_health(&self, health: impl Fn(&str, ProductType) -> Option<Health>) {
         for (partner, seats) in &**self.partners.load() {
             for (product_type, seat) in ProductType::ALL.iter().zip(&**seats) {
@@ -219,8 +208,7 @@ impl AskStatistics {
                 let known = || !seat.lock().outcomes.is_empty();
                 if judged.is_some() || known() {
                     let badness = judged.map_or(0, Health::badness);
-                    let labels =
-                        [("partner", partner.clone()), ("product_type", product_type.as_str().to_owned())];
+                    let labels = [("partner", partner.clone()), ("product_type", product_type.to_string())];
                     gauge!(PARTNER_HEALTH, &labels).set(f64::from(badness));
                 }
             }
@@ -236,16 +224,10 @@ impl AskStatistics {
     }
 
     /// Runs `act` on a seat's statistics, which are created if missing.
-    fn with<T>(
-        &self,
-        partner: &str,
-        product_type: ProductType,
-        act: impl FnOnce(&mut SeatStatistic) -> T,
-    ) -> T {
+    fn with<T>(&self, partner: &str, product: ProductType, act: impl FnOnce(&mut SeatStatistic) -> T) -> T {
         let (known, begun) = (self.partners.load(), OnceCell::new());
-        let of_partner =
-            known.get(partner).unwrap_or_else(|| begun.get_or_init(|| self.begin_partner(partner)));
-        act(&mut of_partner[usize::from(product_type.ordinal())].lock())
+        let seats = known.get(partner).unwrap_or_else(|| begun.get_or_init(|| self.begin_partner(partner)));
+        act(&mut seats[usize::from(product.ordinal())].lock())
     }
 
     fn begin_partner(&self, partner: &str) -> Arc<PartnerStatistics> {
@@ -293,12 +275,10 @@ impl SeatStatistic {
         counted.increment(more);
     }
 
-    /// Restores an ask from before the start.
     fn recall(&mut self, ask: EndedAsk) {
         self.keep(ask);
         if let Some(ending) = ask.live_ending() {
-            let elapsed = Duration::from_micros(u64::from(ask.elapsed_us));
-            self.history.recall(ending, elapsed);
+            self.history.recall(ending, Duration::from_micros(u64::from(ask.elapsed_us)));
         }
     }
 

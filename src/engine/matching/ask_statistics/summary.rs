@@ -8,8 +8,7 @@ use serde::{Serialize, Serializer};
 use super::ask::EndedAsk;
 use super::survival::{AskEnding, Observed, Survival};
 
-/// Ended asks, counted by result and duration in microseconds. Its size depends on the number of distinct
-/// durations, not of asks: stored tables have milliseconds, of which a timeout has few.
+/// Ended asks, counted by result and microseconds. Its size depends on the number of distinct durations.
 #[derive(Debug, Clone, Default)]
 pub struct AskTally(BTreeMap<(Option<AskEnding>, u32), u64>);
 
@@ -70,7 +69,8 @@ impl AskTally {
 
     /// The figures, given the course of the asks over time.
     pub fn summary_of(&self, survival: &Survival) -> AskSummary {
-        let of = |end: AskEnding| self.times(end).map(|(_, count)| count).sum::<u64>();
+        let of =
+            |end| self.0.range((Some(end), 0)..=(Some(end), u32::MAX)).map(|(_, count)| count).sum::<u64>();
         let (offered, declined) = (of(AskEnding::Offered), of(AskEnding::Declined));
         let (failed, timed_out) = (of(AskEnding::Failed), of(AskEnding::TimedOut));
         let answered = offered + declined;
@@ -100,14 +100,8 @@ impl AskTally {
         });
         asks.chain(beyond).collect()
     }
-
-    /// The durations of asks with a result, each with its count.
-    fn times(&self, end: AskEnding) -> impl Iterator<Item = (u32, u64)> {
-        self.0.range((Some(end), 0)..=(Some(end), u32::MAX)).map(|((_, micros), count)| (*micros, *count))
-    }
 }
 
-/// Serializes an optional duration as seconds.
 pub(super) fn seconds<S: Serializer>(
     time: &(impl Into<Option<Duration>> + Copy),
     serializer: S,

@@ -1,13 +1,12 @@
-//! What a partner would have answered with more time: an estimate from asks that were awaited for limited
+//! What a partner would have answered with more time, estimated from asks that were awaited for limited
 //! times.
 //!
-//! An ask that timed out only shows that its answer takes longer: it is censored. Leaving it out, or counting
-//! it as a refusal, makes a slow partner look quick. So the time to an answer is estimated by the product
-//! limit of Kaplan and Meier (Nonparametric estimation from incomplete observations, J. Am. Stat. Assoc. 53,
-//! 1958). An ask ends with offers, a decline or an error; the share that ended with offers by a time is the
-//! cumulative incidence of Aalen and Johansen (Scand. J. Stat. 5, 1978), which equals Kaplan and Meier's with
-//! a single way to end. An ask that was watched beyond its timeout enters as an observation from the timeout
-//! on (late entry), beside the same ask censored there; asks that were not watched need no guess.
+//! An ask that timed out only shows that its answer takes longer: it is censored. So the time to an answer is
+//! estimated by the product limit of Kaplan and Meier (Nonparametric estimation from incomplete observations,
+//! J. Am. Stat. Assoc. 53, 1958). An ask ends with offers, a decline or an error; the share that ended with
+//! offers by a time is the cumulative incidence of Aalen and Johansen (Scand. J. Stat. 5, 1978). An ask that
+//! was watched beyond its timeout enters from the timeout on (late entry), beside the same ask censored
+//! there.
 //!
 //! Intervals are 95 %, by Greenwood's variance (The natural duration of cancer, 1926), extended to several
 //! ways to end by the delta method (Marubini and Valsecchi, Analysing Survival Data, 1995, ch. 10), on the
@@ -26,8 +25,7 @@ const Z: f64 = 1.959_964;
 /// Probability in each tail of a 95 % interval.
 const TAIL: f64 = 0.025;
 
-/// A time this fraction (1 / `SLACK`) beyond the last observation still counts as seen, because a watch ends
-/// by its clock.
+/// A time up to a `SLACK`th beyond the last observation counts as seen, because a watch ends by its clock.
 const SLACK: u32 = 100;
 
 /// `count` asks with the same observation.
@@ -65,7 +63,6 @@ pub struct Survival {
     at_risk: Vec<(u32, u64)>,
 }
 
-/// A time at which asks ended.
 #[derive(Debug, Clone, Copy)]
 struct SurvivalStep {
     at_us: u32,
@@ -158,8 +155,8 @@ impl Survival {
         before.checked_sub(1).map_or(0, |last| self.at_risk[last].1)
     }
 
-    /// The time within which a share of the asks is answered, microseconds; `None` beyond the longest wait.
-    /// Treats failed asks as if they would have been answered like the others.
+    /// The microseconds within which a share of the asks is answered; `None` beyond the longest wait. Failed
+    /// asks count as if they would have been answered like the others.
     pub fn answered_within(&self, share: f64) -> Option<u32> {
         // Tolerates rounding of the product.
         let reached = |step: &&SurvivalStep| 1.0 - step.unanswered >= share - 1e-12;
@@ -168,8 +165,7 @@ impl Survival {
 
     /// The share of asks still pending at a time.
     pub fn pending(&self, at_us: u32) -> f64 {
-        let last = self.until(at_us).last();
-        last.map_or(1.0, |step| step.pending_before * step.stays)
+        self.until(at_us).last().map_or(1.0, |step| step.pending_before * step.stays)
     }
 
     /// Whether the observations reach a time.
@@ -242,7 +238,6 @@ impl Survival {
         (1.0 - rest.powf(1.0 / spread), 1.0 - rest.powf(spread))
     }
 
-    /// Asks observed from their start.
     fn asks(&self) -> f64 {
         self.at_risk.first().map_or(0.0, |(_, asks)| *asks as f64)
     }
@@ -264,8 +259,7 @@ impl Survival {
         [step.pending_before - lost, -lost]
     }
 
-    /// The standard error of an estimate with these derivatives by the shares at each step, which are
-    /// multinomial.
+    /// The standard error of an estimate with these derivatives by the (multinomial) shares at each step.
     fn error(&self, slope: impl Fn(&SurvivalStep) -> [f64; 2]) -> f64 {
         let variance = |step: &SurvivalStep| {
             let [offered, other] = slope(step);

@@ -1,7 +1,5 @@
 //! Batches of a cap that several nodes share. A node may use its batch without asking the others, because a
 //! record that all nodes change under a guard grants it. The grants never exceed the cap.
-//!
-//! Pure: `matching/cap_sharing.rs` reads and writes the records; `Meter` draws from the batches.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,8 +11,7 @@ use uuid::Uuid;
 use offerd_model::ProductType;
 use offerd_partners::Limits;
 
-/// Batches per node into which the remaining cap is divided. More batches leave less stranded with an idle
-/// node, but send a busy one to the record more often.
+/// Batches per node into which the remaining cap is divided: more strand less, but cost more writes.
 const BATCHES_PER_NODE: u32 = 4;
 
 /// The period of a cap that is shared in batches.
@@ -159,8 +156,7 @@ impl CapGrants {
         held.for_each(|held| held.asked = held.asked.max(asked));
     }
 
-    /// Revokes the grants of dead nodes. `counted` is the count of asks from the records, taken after the
-    /// nodes stopped.
+    /// Revokes the grants of dead nodes, given the `counted` asks from the records after the nodes stopped.
     pub fn end(&mut self, alive: &BTreeSet<Uuid>, counted: u32) {
         let ended = self.held.extract_if(.., |held| !alive.contains(&held.node));
         let said = ended.fold(self.asked, |asked, held| asked.saturating_add(held.asked));
@@ -240,19 +236,9 @@ const IN_VAIN: i64 = 1_000;
 
 impl CapBatch {
     /// An empty batch of a cap.
-    pub fn empty(capped: &SeatCap, at: i64) -> Self {
-        let SeatCap { period, ref span, .. } = *capped;
-        let (granted, asked, by_others) = (0, 0, 0);
-        Self {
-            period,
-            span: span.clone(),
-            granted,
-            asked,
-            by_others,
-            is_wanted: true,
-            asked_at: at,
-            read: None,
-        }
+    pub fn empty(capped: &SeatCap, asked_at: i64) -> Self {
+        let (period, span) = (capped.period, capped.span.clone());
+        Self { period, span, granted: 0, asked: 0, by_others: 0, is_wanted: true, asked_at, read: None }
     }
 
     /// Asks left.
@@ -279,10 +265,9 @@ impl CapBatch {
 
     /// The wish to send, if the record is due to be read.
     pub fn wish(&self, at: i64, cap: u32, nodes: u32) -> Option<GrantRequest> {
-        let Some(read) = self.read else {
-            return Some(GrantRequest { cap, nodes, wants: true, is_idle: false });
-        };
-        let wish = GrantRequest { cap, nodes, wants: self.is_wanted, is_idle: at - self.asked_at >= SOON };
+        let first = GrantRequest { cap, nodes, wants: true, is_idle: false };
+        let Some(read) = self.read else { return Some(first) };
+        let wish = GrantRequest { wants: self.is_wanted, is_idle: at - self.asked_at >= SOON, ..first };
         let age = at - read.at;
         let is_due = (read.cap, read.nodes) != (cap, nodes)
             || self.is_short()

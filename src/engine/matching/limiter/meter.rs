@@ -39,7 +39,6 @@ pub struct Meter {
     minutes: Periods,
     quarters: Periods,
     posted: Periods,
-    /// Indexed by [`Period`].
     running: [Option<CachedPeriodAsks>; Period::ALL.len()],
     /// This node's shares of the caps, where other nodes ask the seat too.
     pub batches: Vec<CapBatch>,
@@ -54,9 +53,9 @@ struct CachedPeriodAsks {
 }
 
 impl Meter {
-    /// What keeps a seat with these limits from being asked. `nodes` is the number of nodes, where several
-    /// ask it.
+    /// What keeps a seat with these limits from being asked by one of `nodes`.
     pub fn denial(&mut self, limits: &Limits, at: i64, nodes: Option<u32>) -> Option<Denied> {
+        use Period::{Day, Month, Week};
         if !limits.runs_at(moment(at)) {
             return Some(Denied::Dates);
         }
@@ -67,12 +66,7 @@ impl Meter {
         if per_minute.is_some_and(|cap| self.asked_in_minute(at) >= cap) {
             return Some(Denied::PerMinute);
         }
-        let periods = [
-            (Period::Month, Denied::PerMonth),
-            (Period::Week, Denied::PerWeek),
-            (Period::Day, Denied::PerDay),
-        ];
-        for (period, denied) in periods {
+        for (period, denied) in [(Month, Denied::PerMonth), (Week, Denied::PerWeek), (Day, Denied::PerDay)] {
             let Some(cap) = period.cap(limits) else { continue };
             let has_left = match nodes {
                 Some(_) => self.has_left(period, at),
@@ -164,7 +158,6 @@ impl Meter {
     }
 }
 
-/// This node's part of a cap per minute.
 fn share_of_minute(cap: u32, nodes: Option<u32>) -> u32 {
     nodes.map_or(cap, |nodes| (cap / nodes.max(1)).max(cap.min(1)))
 }
@@ -188,8 +181,7 @@ struct Periods(VecDeque<(i64, i64)>);
 impl Periods {
     /// Adds to a period and drops those more than `kept` behind the newest.
     fn add(&mut self, period: i64, amount: i64, kept: i64) {
-        let behind = self.0.iter().rev().take_while(|(other, _)| *other > period).count();
-        let place = self.0.len() - behind;
+        let place = self.0.len() - self.0.iter().rev().take_while(|(other, _)| *other > period).count();
         match place.checked_sub(1).and_then(|last| self.0.get_mut(last)) {
             Some((same, sum)) if *same == period => *sum += amount,
             _ => self.0.insert(place, (period, amount)),

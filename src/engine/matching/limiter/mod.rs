@@ -1,13 +1,11 @@
 //! The limiter: decides which fitting seats are asked, and counts the asks.
 //!
 //! A seat counts once per table: when the table is written with the seat asked, or when second look starts
-//! ([`asks`](crate::rate_table::asks)). A seat that was held and not needed, or skipped for lack of time,
-//! does not count. Counts derive from the records (`recount`), so a restart restores them. One short lock
-//! covers all seats of a lead.
+//! ([`asks`](crate::rate_table::asks)). A seat that was not needed, or skipped for lack of time, does not
+//! count. Counts derive from the records (`recount`), so a restart restores them.
 //!
 //! Where several nodes share a store, each has a [`batch`] of every daily, weekly and monthly cap and an
-//! equal part of every cap per minute, and recomputes budgets each second
-//! ([`cap_sharing`](super::cap_sharing)). A single node does none of this.
+//! equal part of every cap per minute ([`cap_sharing`](super::cap_sharing)).
 
 pub mod batch;
 mod meter;
@@ -44,7 +42,6 @@ pub struct Limiter {
     pausing: Mutex<()>,
     /// Notified when more of a cap is needed soon.
     short: Notify,
-    /// Serialises changes to the grants of caps.
     settling: Semaphore,
     clock: Clock,
 }
@@ -54,15 +51,12 @@ pub struct Limiter {
 pub struct LimiterRound {
     /// When, Unix milliseconds.
     pub at: i64,
-    /// Whether the lead is a test: not counted, and limited only by pauses, exclusive partners and
-    /// suppression lists.
+    /// Whether the lead is a test: not counted, limited only by pauses, exclusivity and suppression lists.
     pub test: bool,
 }
 
-/// The counts of all partners.
 #[derive(Debug)]
 struct LimiterCounts {
-    /// Keyed by partner.
     partners: HashMap<String, PartnerCounts>,
     /// Retention of asks, milliseconds.
     kept: i64,
@@ -72,7 +66,6 @@ struct LimiterCounts {
     booked: Option<Vec<Posting>>,
 }
 
-/// The counts of one partner.
 #[derive(Debug, Default)]
 struct PartnerCounts {
     /// Since when the whole partner is paused from the command line, Unix milliseconds.
@@ -94,8 +87,7 @@ impl Limiter {
         limiter
     }
 
-    /// Counts older asks where the caps of a new book reach further back. Takes as long as reading those
-    /// tables; asks go on meanwhile.
+    /// Counts older asks where the caps of a new book reach further back; asks go on meanwhile.
     pub fn look_back(&self, records: &Records, book: &Book) {
         let reach = reach(book);
         let counted = {
@@ -105,9 +97,9 @@ impl Limiter {
         };
         if reach > counted {
             let now = self.now();
-            let (older, _) =
-                recount::recount_asks(records, now - reach..recount::first_kept(now, counted), reach);
-            self.counts.lock().add_older(older, recount::first_kept(now, counted));
+            let first = recount::first_kept(now, counted);
+            let (older, _) = recount::recount_asks(records, now - reach..first, reach);
+            self.counts.lock().add_older(older, first);
         }
     }
 
@@ -116,8 +108,8 @@ impl Limiter {
         now(&self.clock)
     }
 
-    /// Decides which seats are asked about a lead, at most `most`, and counts them. Of seats asked together,
-    /// an exclusive one is asked alone. `left_out` holds the reasons that do not depend on counts.
+    /// Decides which seats are asked about a lead, at most `most`, and counts them. An exclusive seat is
+    /// asked alone. `left_out` holds the reasons that do not depend on counts.
     pub fn admit(
         &self,
         test: bool,
@@ -130,8 +122,7 @@ impl Limiter {
         // The time is read under the lock, so no ask counts for a minute that has already ended.
         let round = LimiterRound { at: self.now(), test };
         let denied = seats.iter().zip(left_out).map(|(seat, by)| counts.denial(seat, round).or(*by));
-        let denied = denied.collect();
-        let verdicts = verdicts(seats, most, lead, denied);
+        let verdicts = verdicts(seats, most, lead, denied.collect());
         if !test {
             let asked = seats.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Asked);
             asked.for_each(|(seat, _)| counts.count(&seat.identity.key, seat.product_type, round.at, 1));
@@ -146,16 +137,12 @@ impl Limiter {
     }
 
     /// Returns the counts of asks that were never made.
-    pub fn give_back<'a>(
-        &self,
-        round: LimiterRound,
-        seats: impl IntoIterator<Item = (&'a str, ProductType)>,
-    ) {
+    pub fn give_back<'a>(&self, round: LimiterRound, all: impl IntoIterator<Item = (&'a str, ProductType)>) {
         if round.test {
             return;
         }
         let mut counts = self.counts.lock();
-        for (partner, product_type) in seats {
+        for (partner, product_type) in all {
             counts.count(partner, product_type, round.at, -1);
         }
     }
@@ -212,7 +199,6 @@ fn now(clock: &Clock) -> i64 {
     i64::try_from(clock.now_us() / 1000).unwrap_or(i64::MAX)
 }
 
-/// How far back the caps of a book count asks.
 fn reach(book: &Book) -> i64 {
     let of_seat = |limits: &Limits| match (limits.per_month, limits.per_week) {
         (Some(_), _) => MONTH_KEPT,
@@ -230,8 +216,7 @@ impl LimiterCounts {
     /// Adds asks from before a time that were not, or only partly, counted.
     fn add_older(&mut self, older: Self, before: i64) {
         for (partner, counted) in older.partners {
-            let own = self.partner(&partner);
-            for (meter, older) in own.meters.iter_mut().zip(counted.meters) {
+            for (meter, older) in self.partner(&partner).meters.iter_mut().zip(counted.meters) {
                 meter.add_older(older, before);
             }
         }
@@ -244,7 +229,6 @@ impl LimiterCounts {
         }
     }
 
-    /// Whether a seat needs more of a shared cap soon.
     fn is_short(&self, seat: &Seat) -> bool {
         let partner = self.partners.get(&seat.identity.key);
         partner.is_some_and(|partner| partner.meters[usize::from(seat.product_type.ordinal())].is_short())
@@ -281,7 +265,6 @@ impl LimiterCounts {
 }
 
 impl PartnerCounts {
-    /// Since when a product type is paused from the command line.
     fn paused_since(&self, product_type: ProductType) -> Option<i64> {
         self.paused_since.or(self.meters[usize::from(product_type.ordinal())].paused_since)
     }

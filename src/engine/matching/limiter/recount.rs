@@ -16,8 +16,7 @@ use crate::records::postings::Posting;
 use crate::records::reading::made_since;
 use offerd_store::{ReadError, Tree};
 
-/// How much older than its first ask a table's UUID may be: the longest deadline, and clocks that stepped
-/// back.
+/// Most that a table is older than its first ask: the longest deadline, and clocks that stepped back.
 const SLACK: i64 = 60 * 60 * 1000;
 
 /// The start of the first quarter whose asks are all within the retention `kept`.
@@ -25,8 +24,7 @@ pub fn first_kept(now: i64, kept: i64) -> i64 {
     ((now - kept).div_euclid(QUARTER) + 1) * QUARTER
 }
 
-/// Counts asks up to `kept` milliseconds back, and earnings as far back as a local day can reach. Unreadable
-/// records count nothing.
+/// Counts asks up to `kept` milliseconds back, and a day's earnings. Unreadable records count nothing.
 pub fn recount(records: &Records, now: i64, kept: i64) -> LimiterCounts {
     // Timestamps further in the future come from a wrong clock and belong to no day so far.
     let (mut counts, _) = recount_asks(records, now - kept..now + SLACK, kept);
@@ -35,9 +33,6 @@ pub fn recount(records: &Records, now: i64, kept: i64) -> LimiterCounts {
 }
 
 /// Counts the earnings as far back as a local day can reach.
-///
-/// # Errors
-/// [`ReadError`] when the store could not be read to the end.
 pub fn recount_postings(records: &Records, now: i64, counts: &mut LimiterCounts) -> RecountResult {
     let (since, mut whole) = (now - DAY_KEPT, Ok(()));
     for posting in made_since::<Posting>(&records.store, Tree::Postings, since - SLACK) {
@@ -57,13 +52,11 @@ pub fn recount_since(records: &Records, since: i64, now: i64) -> (LimiterCounts,
 /// Whether a count is complete, or why the store could not be read to the end.
 type RecountResult = Result<(), ReadError>;
 
-/// The record found, unless reading failed, which is noted.
 fn note<T>(whole: &mut RecountResult, found: Result<T, ReadError>) -> Option<T> {
     found.map_err(|failure| *whole = Err(failure)).ok()
 }
 
-/// Counts the asks of a time span, with a retention of `kept` milliseconds, and reports whether they are
-/// complete.
+/// Counts the asks of a time span, with a retention of `kept` milliseconds.
 pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (LimiterCounts, RecountResult) {
     let (since, mut whole) = (lately.start, Ok(()));
     let differing = made_since(&records.store, Tree::Asks, since - SLACK);

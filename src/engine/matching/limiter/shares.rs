@@ -108,9 +108,6 @@ impl Limiter {
     }
 
     /// Counts the asks in spans from the records. Takes as long as reading the tables of that time.
-    ///
-    /// # Errors
-    /// [`ReadError`] when the store cannot be read.
     pub fn counted<'s>(
         &self,
         records: &Records,
@@ -122,8 +119,7 @@ impl Limiter {
         whole.map(|()| CountedAsks(counts))
     }
 
-    /// Recomputes budgets from the records, including those of other nodes. Takes as long as reading the
-    /// payouts of a day.
+    /// Recomputes budgets from the records, including those of other nodes.
     ///
     /// # Errors
     /// [`ReadError`] when the store cannot be read; budgets stay as they were.
@@ -163,7 +159,6 @@ fn caps_at(book: &Book, times: [i64; 2]) -> BTreeMap<Vec<u8>, (SeatCap, u32)> {
 }
 
 impl LimiterCounts {
-    /// This node's batch of a cap.
     fn batch(&mut self, capped: &SeatCap, now: i64) -> &mut CapBatch {
         let batches = &mut self.meter(&capped.partner, capped.product_type).batches;
         let is_it = |batch: &CapBatch| batch.period == capped.period && batch.span == capped.span;

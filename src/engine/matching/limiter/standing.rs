@@ -162,9 +162,8 @@ impl SeatStanding {
             ("budget", self.per_day_budget.map(|budget| self.owed_today / budget)),
         ] {
             let Some(used) = used else { continue };
-            let (partner, product_type) = (self.partner.clone(), self.product_type.as_str());
-            gauge!(LIMIT_USED, "partner" => partner, "product_type" => product_type, "limit" => limit)
-                .set(used);
+            let (partner, product) = (self.partner.clone(), self.product_type.as_str());
+            gauge!(LIMIT_USED, "partner" => partner, "product_type" => product, "limit" => limit).set(used);
         }
     }
 

@@ -13,7 +13,6 @@ use crate::rate_table::outcome::{AskEnd, Outcome};
 use offerd_base::telemetry::metrics::LATE_ANSWERS;
 
 impl RateTableActor {
-    /// Takes the replies that are still gathering.
     pub(super) fn take_in_gathered(&mut self) {
         let gathered = self.replies.as_ref().map(SeatReplies::take).unwrap_or_default();
         gathered.into_iter().for_each(|answered| self.take_in_reply(answered));
@@ -31,16 +30,10 @@ impl RateTableActor {
         self.table.handle(TableEvent::Answered { seat, end, at });
     }
 
-    /// The end of an ask, for its seat's statistics.
     pub(super) fn noted<'n>(&self, seat: usize, end: &'n AskEnd, elapsed: Duration) -> AskObservation<'n> {
         let head = self.shown().head();
-        AskObservation {
-            rate_table: head.uuid,
-            test: head.test,
-            end,
-            elapsed,
-            late: self.table.has_outcome(seat),
-        }
+        let late = self.table.has_outcome(seat);
+        AskObservation { rate_table: head.uuid, test: head.test, end, elapsed, late }
     }
 
     pub(super) fn time_out(&mut self) {

@@ -28,7 +28,6 @@ use offerd_model::ProductType;
 use offerd_partners::{Fit, Seat, SeatTemplate};
 
 impl RateTableActor {
-    /// Asks seats, each with its budget.
     pub(super) fn ask(&mut self, seats: &[usize], ctx: &mut Context<Self>) {
         let bidding = Bidding::default();
         let chosen = self.start.calls.iter().filter(|(_, call)| call.bid.is_some());
@@ -68,14 +67,12 @@ impl RateTableActor {
         seat.answers_at_once() && !(self.shown().head().test && is_triggered())
     }
 
-    /// Asks a catalog inline.
     pub(super) fn ask_catalog(&mut self, seat: usize, fit: &Fit, question: &LeadQuestion) {
         let asked_at = Instant::now();
         let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
         let most = self.start.configuration.rules.matching.offers_per_partner;
-        let answer =
-            catch_unwind(AssertUnwindSafe(|| catalog_answer(&fit.seat, &fit.offers, most, question)));
-        let outcome = answer.unwrap_or(Outcome::Failed(AskFailure::Panicked));
+        let ask = AssertUnwindSafe(|| catalog_answer(&fit.seat, &fit.offers, most, question));
+        let outcome = catch_unwind(ask).unwrap_or(Outcome::Failed(AskFailure::Panicked));
         trace.end(outcome.word(), !outcome.is_failure());
         let (at, elapsed) = (self.engine.limiter.now(), asked_at.elapsed());
         self.take_in_reply(PartnerAnswered { seat, end: outcome.into(), at, elapsed });
@@ -114,11 +111,11 @@ impl RateTableActor {
         PartnerActor.start().do_send(request);
     }
 
-    /// The journal, bidder and recorder of a seat's calls.
     fn calls(&self, seat: usize, fit: &Fit, bidding: &Bidding) -> Calls {
         let Some(source) = &fit.seat.http else { return Calls::default() };
         let head = self.shown().head();
         let position = seat as u16;
+        let (records, is_event) = (self.engine.records.clone(), source.late_is_event);
         let journal = || CallJournal {
             records: self.engine.records.clone(),
             head: Arc::clone(head),
@@ -138,16 +135,10 @@ impl RateTableActor {
             }),
             is_paused: source.has_once().then(|| {
                 let (engine, seat) = (Arc::clone(&self.engine), Arc::clone(&fit.seat));
-                let is_paused = move || engine.limiter.is_paused(&seat);
-                Arc::new(is_paused) as IsPaused
+                Arc::new(move || engine.limiter.is_paused(&seat)) as IsPaused
             }),
             unreadable: None,
-            afterwards: Some(LateAnswerRecorder {
-                records: self.engine.records.clone(),
-                table: head.uuid,
-                seat: position,
-                is_event: source.late_is_event,
-            }),
+            afterwards: Some(LateAnswerRecorder { records, table: head.uuid, seat: position, is_event }),
         }
     }
 
@@ -172,15 +163,13 @@ impl RateTableActor {
         hasher.finish()
     }
 
-    /// Lets the limits decide which held seats are asked.
     pub(super) fn admit(&mut self, held: &[usize]) {
         let in_book = held.iter().filter_map(|seat| Some((*seat, self.start.fits[*seat].as_ref()?)));
         let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
-        let fitting: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
+        let judged: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
         let (engine, head) = (&self.engine, self.shown().head());
-        let left_out = engine.left_out(head.test, head.lead, &self.start.lead, &fitting);
-        let (round, verdicts) =
-            engine.limiter.admit(head.test, head.lead, fitting.len(), &fitting, &left_out);
+        let left_out = engine.left_out(head.test, head.lead, &self.start.lead, &judged);
+        let (round, verdicts) = engine.limiter.admit(head.test, head.lead, judged.len(), &judged, &left_out);
         let verdicts: Vec<_> = seats.into_iter().zip(verdicts).collect();
         for (seat, _) in verdicts.iter().filter(|(_, verdict)| *verdict != Verdict::Asked) {
             self.engine.statistics.not_asked(&self.shown().seats()[*seat], "held_back");
@@ -188,15 +177,13 @@ impl RateTableActor {
         self.table.handle(TableEvent::Admitted { at: round.at, verdicts });
     }
 
-    /// Returns the counts of seats that were not asked after all.
     pub(super) fn give_back(&self, seats: &[usize]) {
         let head = self.shown().head();
         for &seat in seats {
             let SeatTemplate { key, product_type, .. } = &*self.shown().seats()[seat];
             let at = self.table.released_at(seat).unwrap_or(head.created_at);
-            self.engine
-                .limiter
-                .give_back(LimiterRound { at, test: head.test }, [(key.as_str(), *product_type)]);
+            let round = LimiterRound { at, test: head.test };
+            self.engine.limiter.give_back(round, [(key.as_str(), *product_type)]);
         }
     }
 }

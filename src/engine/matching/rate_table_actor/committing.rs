@@ -18,17 +18,14 @@ use offerd_store::{CommitError, StoreHealth};
 /// Pause before retrying a commit for which the store's queue had no room.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
-/// Log message for answers that could not be written.
 const KEPT: &str = "could not store answers; keeping them until the store accepts them";
 
-/// Interval between checks of a failed store.
 const FAILED_PAUSE: Duration = Duration::from_millis(250);
 
 impl RateTableActor {
-    /// Starts the write in flight, and renders requests to remote partners while the disk is busy with the
-    /// lead.
+    /// Starts the write in flight, and renders requests while the disk is busy with the lead.
     pub(super) fn write(&mut self, ctx: &mut Context<Self>) {
-        let Some(write) = self.table.in_flight() else { return };
+        let Some(write) = &self.table.in_flight else { return };
         if write.cut > 0 {
             counter!(OFFERS_CUT, "partner" => "all").increment(write.cut as u64);
         }
@@ -73,8 +70,7 @@ impl RateTableActor {
         if !self.table.is_complete() {
             self.go_live(ctx);
         }
-        let shown = self.has_come(until).then(|| self.snapshot()).flatten();
-        let _ = acknowledged.send(Ok(shown));
+        let _ = acknowledged.send(Ok(self.has_come(until).then(|| self.snapshot()).flatten()));
         self.drive(ctx);
     }
 
@@ -107,19 +103,15 @@ impl RateTableActor {
         self.drive(ctx);
     }
 
-    /// Keeps the write in flight until the store works again, then writes it, unless it turns out to be on
-    /// the disk. Polls continue meanwhile, and no partner is asked twice.
+    /// Keeps the write in flight until the store works again, then writes it unless it is on the disk.
     fn await_store(&self, ctx: &mut Context<Self>) {
         ctx.run_later(FAILED_PAUSE, |actor, ctx| {
             let store = &actor.engine.records.store;
             if matches!(store.health(), StoreHealth::Failed(_) | StoreHealth::Stalled(_)) {
                 return actor.await_store(ctx);
             }
-            match actor
-                .table
-                .in_flight()
-                .map(|write| writing::is_written(store, actor.shown().head().uuid, write))
-            {
+            let table = actor.shown().head().uuid;
+            match actor.table.in_flight.as_ref().map(|write| writing::is_written(store, table, write)) {
                 Some(Ok(true)) => actor.take_in_written(),
                 Some(Err(_)) => return actor.await_store(ctx),
                 Some(Ok(false)) | None => {
@@ -133,10 +125,9 @@ impl RateTableActor {
 
     /// Handles a completed write: counts its sales towards the seats' budgets.
     fn take_in_written(&mut self) {
-        let sales = self.table.in_flight().map(|write| write.sales.clone()).unwrap_or_default();
+        let sales = self.table.in_flight.as_ref().map(|write| write.sales.clone()).unwrap_or_default();
         for sale in sales.iter().filter(|_| !self.shown().head().test) {
-            let seat = &self.shown().seats()[usize::from(sale.seat)];
-            self.engine.limiter.book(&Posting::of_sale(seat, sale));
+            self.engine.limiter.book(&Posting::of_sale(&self.shown().seats()[usize::from(sale.seat)], sale));
         }
         self.table.handle(TableEvent::Written);
     }

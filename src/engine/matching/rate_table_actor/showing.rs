@@ -21,7 +21,6 @@ impl RateTableActor {
         self.audience.show(|| self.engine.show(self.table.table()))
     }
 
-    /// Wakes the waiters whose condition holds.
     pub(super) fn show(&mut self) {
         self.audience.changed();
         let mut audience = std::mem::take(&mut self.audience);

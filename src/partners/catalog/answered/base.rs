@@ -15,7 +15,6 @@ use crate::template::Imprint;
 use offerd_base::declaration::{Fault, Source};
 use offerd_model::ProductType;
 
-/// The source of faults without a file.
 static NO_FILE: LazyLock<Source> =
     LazyLock::new(|| Source::parse(Path::new(""), "").expect("nothing is TOML"));
 
@@ -42,21 +41,16 @@ pub(in crate::catalog) fn said_of_own(
 }
 
 impl CatalogOffer {
-    /// The offer with its declaration `said` completed by answered figures.
-    ///
-    /// # Errors
-    /// Why they make no valid offer.
+    /// The offer with its declaration `said` completed by answered figures, or why that is not valid.
     pub(super) fn completed(&self, said: &toml::Table, figures: &AnsweredFigures<'_>) -> Result<Self, Unfit> {
         let mut said = said.clone();
         figures.put_into(&mut said);
         if self.product_type == ProductType::Loan {
+            let unit = said.get("term_unit").and_then(toml::Value::as_str);
+            let (is_open, is_monthly) = (unit == Some("open"), matches!(unit, None | Some("month" | "year")));
             let term = self.pricing.term().or_else(|| figures.term());
-            let is_open = said.get("term_unit").and_then(toml::Value::as_str) == Some("open");
             let term = term.or(is_open.then_some(0)).ok_or("it has no term")?;
             said.insert("terms".to_owned(), vec![term].into());
-            let is_monthly = said
-                .get("term_unit")
-                .is_none_or(|unit| ["month", "year"].iter().any(|one| unit.as_str() == Some(one)));
             if let Some(told) = figures.of_payment().filter(|_| is_monthly) {
                 said.entry("monthly_payment_description").or_insert_with(|| told.into());
             }
@@ -87,8 +81,7 @@ pub(in crate::catalog) fn lacks(
         answered.keys().any(of_key)
     };
     let missing = |what: &str| {
-        let message = format!("must have {what}: no offer of the file supplies it");
-        ("answer.offer".to_owned(), message)
+        ("answer.offer".to_owned(), format!("must have {what}: no offer of the file supplies it"))
     };
     let mut lacks = Vec::new();
     let mut offer = said.clone();
@@ -119,7 +112,6 @@ pub(in crate::catalog) fn lacks(
     lacks
 }
 
-/// Parses and checks a declaration.
 fn read(said: toml::Table, product_type: ProductType) -> Result<(declared::Offer, Pricing), Vec<Fault>> {
     let fault = |key: String, message: &str| NO_FILE.fault(&key, message.trim());
     let offer = serde_path_to_error::deserialize::<_, declared::Offer>(said)
@@ -145,7 +137,6 @@ fn stand_ins(product_type: ProductType) -> toml::Table {
     stand_ins.parse().expect("it is TOML")
 }
 
-/// The reason from the first fault.
 fn unfit(faults: &[Fault]) -> Unfit {
     let Some(Fault { key, message, .. }) = faults.first() else { return "it is not a complete offer".into() };
     let without_value = message.split(", got ").next().unwrap_or_default();

@@ -7,29 +7,20 @@ use offerd_model::{
     MortgageLoanType, ProductSubType, ProductType, TermUnit,
 };
 
-/// Figures with the same rules.
 #[derive(Debug)]
 pub(super) struct FigureRow {
     names: &'static [&'static str],
     kind: FigureKind,
     /// Whether offers of a product type have them.
     of: fn(ProductType) -> bool,
-    place: FigureTarget,
-}
-
-/// Where a figure goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FigureTarget {
-    /// Into the quote, or it selects the offer.
-    Quote,
-    /// Into the offer, replacing the declared value of the same key.
-    Offer,
+    /// Whether it replaces the declared value of the same key; otherwise it is of the quote or selects the
+    /// offer.
+    is_of_offer: bool,
 }
 
 /// A figure by name: a row of the table, or an attribute of one of its objects, as in `card.lateFee`.
 #[derive(Debug, Clone, Copy)]
 pub struct AnsweredFigure {
-    /// Name in the table.
     pub(super) name: &'static str,
     row: &'static FigureRow,
     attribute: Option<(&'static str, &'static FigureKind)>,
@@ -67,75 +58,75 @@ const INSTITUTION: ObjectFields = ObjectFields(&[
 #[rustfmt::skip]
 const ROWS: &[FigureRow] = &[
     // Selects the catalog offer; not needed if there is only one.
-    FigureRow { kind: FigureKind::Text, of: ALL, place: FigureTarget::Quote, names: &["key"] },
+    FigureRow { kind: FigureKind::Text, of: ALL, is_of_offer: false, names: &["key"] },
     // Selects the term; for a mortgage, the number of months.
-    FigureRow { kind: FigureKind::Whole(0, 600), of: LENT, place: FigureTarget::Quote, names: &["term"] },
+    FigureRow { kind: FigureKind::Whole(0, 600), of: LENT, is_of_offer: false, names: &["term"] },
     // Replaces the offer's `landing_url`.
-    FigureRow { kind: FigureKind::Text, of: ALL, place: FigureTarget::Quote, names: &["landing_url"] },
+    FigureRow { kind: FigureKind::Text, of: ALL, is_of_offer: false, names: &["landing_url"] },
     // Expiry of the offer, if different from the default.
-    FigureRow { kind: FigureKind::Instant, of: ALL, place: FigureTarget::Quote, names: &["expires_at"] },
-    FigureRow { kind: FigureKind::Flag, of: FIRM, place: FigureTarget::Quote, names: &["pre_approved", "pre_qualified"] },
-    FigureRow { kind: FigureKind::Flag, of: CARD, place: FigureTarget::Quote, names: &["pre_selected"] },
+    FigureRow { kind: FigureKind::Instant, of: ALL, is_of_offer: false, names: &["expires_at"] },
+    FigureRow { kind: FigureKind::Flag, of: FIRM, is_of_offer: false, names: &["pre_approved", "pre_qualified"] },
+    FigureRow { kind: FigureKind::Flag, of: CARD, is_of_offer: false, names: &["pre_selected"] },
     // Lendable amount in dollars; without a maximum, the amount that the lead asks for.
-    FigureRow { kind: DOLLARS, of: LOAN, place: FigureTarget::Quote, names: &["min_amount", "max_amount"] },
+    FigureRow { kind: DOLLARS, of: LOAN, is_of_offer: false, names: &["min_amount", "max_amount"] },
     // APR in percent: one figure, or lowest and highest.
-    FigureRow { kind: PERCENT, of: LENT, place: FigureTarget::Quote, names: &["apr"] },
-    FigureRow { kind: PERCENT, of: LOAN, place: FigureTarget::Quote, names: &["min_apr", "max_apr"] },
+    FigureRow { kind: PERCENT, of: LENT, is_of_offer: false, names: &["apr"] },
+    FigureRow { kind: PERCENT, of: LOAN, is_of_offer: false, names: &["min_apr", "max_apr"] },
     // Origination fee in percent of the amount and in dollars: one figure, or lowest and highest.
-    FigureRow { kind: FEE_RATE, of: LOAN, place: FigureTarget::Quote, names: &["fee_rate", "min_fee_rate", "max_fee_rate"] },
-    FigureRow { kind: DOLLARS, of: LOAN, place: FigureTarget::Quote, names: &["fee_fixed", "min_fee_fixed", "max_fee_fixed"] },
+    FigureRow { kind: FEE_RATE, of: LOAN, is_of_offer: false, names: &["fee_rate", "min_fee_rate", "max_fee_rate"] },
+    FigureRow { kind: DOLLARS, of: LOAN, is_of_offer: false, names: &["fee_fixed", "min_fee_fixed", "max_fee_fixed"] },
     // Dollars per month; computed if missing.
-    FigureRow { kind: DOLLARS, of: LENT, place: FigureTarget::Quote, names: &["monthly_payment"] },
-    FigureRow { kind: DOLLARS, of: LOAN, place: FigureTarget::Quote, names: &["min_monthly_payment", "max_monthly_payment"] },
+    FigureRow { kind: DOLLARS, of: LENT, is_of_offer: false, names: &["monthly_payment"] },
+    FigureRow { kind: DOLLARS, of: LOAN, is_of_offer: false, names: &["min_monthly_payment", "max_monthly_payment"] },
     // Total in dollars; computed if missing.
-    FigureRow { kind: DOLLARS, of: LOAN, place: FigureTarget::Quote, names: &["total_payment", "min_total_payment", "max_total_payment"] },
+    FigureRow { kind: DOLLARS, of: LOAN, is_of_offer: false, names: &["total_payment", "min_total_payment", "max_total_payment"] },
     // Percent per year.
-    FigureRow { kind: PERCENT, of: MORTGAGE, place: FigureTarget::Quote, names: &["interest_rate"] },
-    FigureRow { kind: FigureKind::Number(-10.0, 10.0), of: MORTGAGE, place: FigureTarget::Quote, names: &["price_adjustment"] },
-    FigureRow { kind: FigureKind::Word(MortgageAdjustmentType::WIRE), of: MORTGAGE, place: FigureTarget::Quote, names: &["adjustment_type"] },
-    FigureRow { kind: FigureKind::Number(-10_000_000.0, 10_000_000.0), of: MORTGAGE, place: FigureTarget::Quote, names: &["net_closing_costs"] },
-    FigureRow { kind: PERCENT, of: SAVINGS, place: FigureTarget::Quote, names: &["rate", "annual_percent_yield"] },
+    FigureRow { kind: PERCENT, of: MORTGAGE, is_of_offer: false, names: &["interest_rate"] },
+    FigureRow { kind: FigureKind::Number(-10.0, 10.0), of: MORTGAGE, is_of_offer: false, names: &["price_adjustment"] },
+    FigureRow { kind: FigureKind::Word(MortgageAdjustmentType::WIRE), of: MORTGAGE, is_of_offer: false, names: &["adjustment_type"] },
+    FigureRow { kind: FigureKind::Number(-10_000_000.0, 10_000_000.0), of: MORTGAGE, is_of_offer: false, names: &["net_closing_costs"] },
+    FigureRow { kind: PERCENT, of: SAVINGS, is_of_offer: false, names: &["rate", "annual_percent_yield"] },
 
     // The institution behind the offer, for a partner that is a marketplace.
-    FigureRow { kind: FigureKind::Object("who makes an offer", INSTITUTION), of: ALL, place: FigureTarget::Offer, names: &["institution"] },
-    FigureRow { kind: FigureKind::Word(ProductSubType::WIRE), of: ALL, place: FigureTarget::Offer, names: &["sub_type"] },
-    FigureRow { kind: FigureKind::Text, of: UNLENT, place: FigureTarget::Offer, names: &["disclaimer"] },
-    FigureRow { kind: FigureKind::Text, of: UNNAMED, place: FigureTarget::Offer, names: &["sub_type_disclaimer"] },
-    FigureRow { kind: FigureKind::Number(0.0, 100.0), of: RATED, place: FigureTarget::Offer, names: &["consumer_rating"] },
-    FigureRow { kind: FigureKind::Text, of: NAMED, place: FigureTarget::Offer, names: &["name", "description"] },
+    FigureRow { kind: FigureKind::Object("who makes an offer", INSTITUTION), of: ALL, is_of_offer: true, names: &["institution"] },
+    FigureRow { kind: FigureKind::Word(ProductSubType::WIRE), of: ALL, is_of_offer: true, names: &["sub_type"] },
+    FigureRow { kind: FigureKind::Text, of: UNLENT, is_of_offer: true, names: &["disclaimer"] },
+    FigureRow { kind: FigureKind::Text, of: UNNAMED, is_of_offer: true, names: &["sub_type_disclaimer"] },
+    FigureRow { kind: FigureKind::Number(0.0, 100.0), of: RATED, is_of_offer: true, names: &["consumer_rating"] },
+    FigureRow { kind: FigureKind::Text, of: NAMED, is_of_offer: true, names: &["name", "description"] },
     // Dollars earned at the declared step, replacing the amount of `payout`.
-    FigureRow { kind: FigureKind::Number(0.0, 1_000_000.0), of: ALL, place: FigureTarget::Offer, names: &["payout"] },
-    FigureRow { kind: FigureKind::Number(0.0, 1.0), of: ALL, place: FigureTarget::Offer, names: &["conversion_probability"] },
+    FigureRow { kind: FigureKind::Number(0.0, 1_000_000.0), of: ALL, is_of_offer: true, names: &["payout"] },
+    FigureRow { kind: FigureKind::Number(0.0, 1.0), of: ALL, is_of_offer: true, names: &["conversion_probability"] },
 
-    FigureRow { kind: FigureKind::Word(TermUnit::WIRE), of: LOAN, place: FigureTarget::Offer, names: &["term_unit"] },
-    FigureRow { kind: FigureKind::Word(AprType::WIRE), of: LOAN, place: FigureTarget::Offer, names: &["apr_type"] },
-    FigureRow { kind: FigureKind::Flag, of: LOAN, place: FigureTarget::Offer, names: &["allow_prepayment"] },
-    FigureRow { kind: DOLLARS, of: LOAN, place: FigureTarget::Offer, names: &["prepayment_fee"] },
-    FigureRow { kind: FigureKind::Flag, of: LOAN, place: FigureTarget::Offer, names: &["sponsored"] },
-    FigureRow { kind: FigureKind::Text, of: LOAN, place: FigureTarget::Offer, names: &[
+    FigureRow { kind: FigureKind::Word(TermUnit::WIRE), of: LOAN, is_of_offer: true, names: &["term_unit"] },
+    FigureRow { kind: FigureKind::Word(AprType::WIRE), of: LOAN, is_of_offer: true, names: &["apr_type"] },
+    FigureRow { kind: FigureKind::Flag, of: LOAN, is_of_offer: true, names: &["allow_prepayment"] },
+    FigureRow { kind: DOLLARS, of: LOAN, is_of_offer: true, names: &["prepayment_fee"] },
+    FigureRow { kind: FigureKind::Flag, of: LOAN, is_of_offer: true, names: &["sponsored"] },
+    FigureRow { kind: FigureKind::Text, of: LOAN, is_of_offer: true, names: &[
         "terms_text", "apr_description", "term_description",
         "monthly_payment_description", "amount_prefix",
     ] },
 
-    FigureRow { kind: FigureKind::Word(MortgageLoanType::WIRE), of: MORTGAGE, place: FigureTarget::Offer, names: &["loan_type"] },
+    FigureRow { kind: FigureKind::Word(MortgageLoanType::WIRE), of: MORTGAGE, is_of_offer: true, names: &["loan_type"] },
 
-    FigureRow { kind: FigureKind::Word(CompoundingMethod::WIRE), of: SAVINGS, place: FigureTarget::Offer, names: &["compounding"] },
-    FigureRow { kind: DOLLARS, of: SAVINGS, place: FigureTarget::Offer, names: &["minimum_deposit"] },
-    FigureRow { kind: FigureKind::Number(0.0, 1_000_000.0), of: SAVINGS, place: FigureTarget::Offer, names: &["monthly_fee"] },
-    FigureRow { kind: DOLLARS, of: SAVINGS, place: FigureTarget::Offer, names: &["minimum_deposit_with_fees"] },
-    FigureRow { kind: FigureKind::Instant, of: SAVINGS, place: FigureTarget::Offer, names: &["effective_as_of"] },
-    FigureRow { kind: FigureKind::Whole(0, 600), of: SAVINGS, place: FigureTarget::Offer, names: &["introductory_period_months"] },
-    FigureRow { kind: FigureKind::Number(0.0, 100.0), of: SAVINGS, place: FigureTarget::Offer, names: &["introductory_rate"] },
-    FigureRow { kind: FigureKind::Flag, of: SAVINGS, place: FigureTarget::Offer, names: &["check_writing"] },
-    FigureRow { kind: FigureKind::Text, of: SAVINGS, place: FigureTarget::Offer, names: &["details"] },
-    FigureRow { kind: FigureKind::Word(FederalInsuranceType::WIRE), of: SAVINGS, place: FigureTarget::Offer, names: &["federal_insurance_type"] },
-    FigureRow { kind: FigureKind::List(&INCENTIVE), of: SAVINGS, place: FigureTarget::Offer, names: &["incentive_details"] },
-    FigureRow { kind: FigureKind::Whole(1, 600), of: SAVINGS, place: FigureTarget::Offer, names: &["cd_term_length"] },
-    FigureRow { kind: FigureKind::Word(TermUnit::WIRE), of: SAVINGS, place: FigureTarget::Offer, names: &["cd_term_unit"] },
-    FigureRow { kind: FigureKind::List(&FigureKind::Url), of: SAVINGS, place: FigureTarget::Offer, names: &["impression_tracking_pixel_urls"] },
+    FigureRow { kind: FigureKind::Word(CompoundingMethod::WIRE), of: SAVINGS, is_of_offer: true, names: &["compounding"] },
+    FigureRow { kind: DOLLARS, of: SAVINGS, is_of_offer: true, names: &["minimum_deposit"] },
+    FigureRow { kind: FigureKind::Number(0.0, 1_000_000.0), of: SAVINGS, is_of_offer: true, names: &["monthly_fee"] },
+    FigureRow { kind: DOLLARS, of: SAVINGS, is_of_offer: true, names: &["minimum_deposit_with_fees"] },
+    FigureRow { kind: FigureKind::Instant, of: SAVINGS, is_of_offer: true, names: &["effective_as_of"] },
+    FigureRow { kind: FigureKind::Whole(0, 600), of: SAVINGS, is_of_offer: true, names: &["introductory_period_months"] },
+    FigureRow { kind: FigureKind::Number(0.0, 100.0), of: SAVINGS, is_of_offer: true, names: &["introductory_rate"] },
+    FigureRow { kind: FigureKind::Flag, of: SAVINGS, is_of_offer: true, names: &["check_writing"] },
+    FigureRow { kind: FigureKind::Text, of: SAVINGS, is_of_offer: true, names: &["details"] },
+    FigureRow { kind: FigureKind::Word(FederalInsuranceType::WIRE), of: SAVINGS, is_of_offer: true, names: &["federal_insurance_type"] },
+    FigureRow { kind: FigureKind::List(&INCENTIVE), of: SAVINGS, is_of_offer: true, names: &["incentive_details"] },
+    FigureRow { kind: FigureKind::Whole(1, 600), of: SAVINGS, is_of_offer: true, names: &["cd_term_length"] },
+    FigureRow { kind: FigureKind::Word(TermUnit::WIRE), of: SAVINGS, is_of_offer: true, names: &["cd_term_unit"] },
+    FigureRow { kind: FigureKind::List(&FigureKind::Url), of: SAVINGS, is_of_offer: true, names: &["impression_tracking_pixel_urls"] },
 
-    FigureRow { kind: FigureKind::Object(card::NOUN, card::FIELDS), of: CARD, place: FigureTarget::Offer, names: &["card"] },
-    FigureRow { kind: FigureKind::Object(policy::NOUN, policy::FIELDS), of: LIFE, place: FigureTarget::Offer, names: &["policy"] },
+    FigureRow { kind: FigureKind::Object(card::NOUN, card::FIELDS), of: CARD, is_of_offer: true, names: &["card"] },
+    FigureRow { kind: FigureKind::Object(policy::NOUN, policy::FIELDS), of: LIFE, is_of_offer: true, names: &["policy"] },
 ];
 
 impl AnsweredFigure {
@@ -144,8 +135,7 @@ impl AnsweredFigure {
         let (name, attribute) = name.split_once('.').map_or((name, None), |(row, name)| (row, Some(name)));
         let (name, row) = rows(product_type).find(|(known, _)| *known == name)?;
         let Some(attribute) = attribute else { return Some(Self { name, row, attribute: None }) };
-        let found = row.attributes().find(|(name, _)| *name == attribute)?;
-        Some(Self { name, row, attribute: Some(found) })
+        Some(Self { name, row, attribute: Some(row.attributes().find(|(name, _)| *name == attribute)?) })
     }
 
     /// Names of the figures of a product type, without attributes of objects.
@@ -164,14 +154,13 @@ impl AnsweredFigure {
         self.attribute.map(|(name, _)| name)
     }
 
-    /// The kind of its values.
     pub(super) fn kind(self) -> &'static FigureKind {
         self.attribute.map_or(&self.row.kind, |(_, kind)| kind)
     }
 
     /// Whether it replaces a declared value of the offer.
     pub(super) fn is_of_offer(self) -> bool {
-        self.row.place == FigureTarget::Offer
+        self.row.is_of_offer
     }
 
     /// Whether it is a number and can have bounds.

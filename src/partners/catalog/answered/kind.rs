@@ -1,6 +1,7 @@
 //! Kinds of answered values. Refused values are never quoted, since they may be personal.
 
 use serde_json::Value;
+use toml::Value::{Boolean, Float, Integer};
 use uuid::Uuid;
 
 use super::unfit::Unfit;
@@ -9,12 +10,10 @@ use crate::truth::truth;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_model::{Timestamp, one_of};
 
-/// Maximum size of an answered text in bytes.
 const TEXT_BYTES_MAX: usize = 4096;
 
 const LIST_MAX: usize = 64;
 
-/// The required kind of a value.
 #[derive(Debug)]
 pub(super) enum FigureKind {
     /// A number within inclusive bounds, or a text with one.
@@ -54,37 +53,25 @@ pub(super) const DOLLARS: FigureKind = FigureKind::Number(0.0, 100_000_000.0);
 /// A rate in percent: 12.5, not 0.125.
 pub(super) const PERCENT: FigureKind = FigureKind::Number(0.0, 400.0);
 
-/// An origination fee, percent of the amount.
 pub(super) const FEE_RATE: FigureKind = FigureKind::Number(0.0, 50.0);
 
 pub(super) const TEXTS: FigureKind = FigureKind::List(&FigureKind::Text);
 
 impl FigureKind {
-    /// Parses a value.
-    ///
-    /// # Errors
-    /// The expected kind, worded to follow the key.
+    /// Parses a value; the error is the expected kind, worded to follow the key.
     pub(super) fn read(&self, value: &Value) -> FitResult<toml::Value> {
+        let trimmed = value.as_str().map(str::trim);
         let read = match self {
-            Self::Number(least, most) => {
-                let number = number(value).filter(|number| (least..=most).contains(&number));
-                number.map(toml::Value::Float)
-            }
-            Self::Whole(least, most) => {
+            Self::Number(min, max) => number(value).filter(|one| (min..=max).contains(&one)).map(Float),
+            Self::Whole(min, max) => {
                 let whole = number(value).filter(|number| number.fract() == 0.0).map(|number| number as i64);
-                whole.filter(|whole| (least..=most).contains(&whole)).map(toml::Value::Integer)
+                whole.filter(|whole| (min..=max).contains(&whole)).map(Integer)
             }
-            Self::Flag => flag(value).map(toml::Value::Boolean),
+            Self::Flag => flag(value).map(Boolean),
             Self::Text => Some(text(value)?.into()),
             Self::Url => Some(text(value)?).filter(|url| is_absolute_url(url)).map(toml::Value::from),
-            Self::Uuid => {
-                let uuid = value.as_str().and_then(|text| Uuid::parse_str(text.trim()).ok());
-                uuid.map(|uuid| uuid.to_string().into())
-            }
-            Self::Instant => {
-                let instant = value.as_str().and_then(|text| Timestamp::parse(text.trim()));
-                instant.map(|instant| instant.to_string().into())
-            }
+            Self::Uuid => trimmed.and_then(|text| Some(Uuid::parse_str(text).ok()?.to_string().into())),
+            Self::Instant => trimmed.and_then(Timestamp::parse).map(|instant| instant.to_string().into()),
             Self::Word(words) => Some(word(value, words)?),
             Self::List(kind) => Some(list(value, kind)?),
             Self::Object(noun, fields) => Some(object(value, noun, *fields)?),
@@ -95,10 +82,8 @@ impl FigureKind {
 
     fn wanted(&self, value: &Value) -> String {
         match self {
-            Self::Number(least, most) => format!("a number from {least} to {most}, got {}", found(value)),
-            Self::Whole(least, most) => {
-                format!("a whole number from {least} to {most}, got {}", found(value))
-            }
+            Self::Number(min, max) => format!("a number from {min} to {max}, got {}", found(value)),
+            Self::Whole(min, max) => format!("a whole number from {min} to {max}, got {}", found(value)),
             Self::Flag => "true or false".to_owned(),
             Self::Url => "an absolute http or https URL".to_owned(),
             Self::Uuid => "a UUID".to_owned(),
@@ -112,9 +97,7 @@ impl FigureKind {
 /// Describes the value without personal data: figures too short for an account number, else the kind.
 fn found(value: &Value) -> String {
     match value {
-        Value::Number(number) if number.as_f64().is_some_and(|number| number.abs() < 1e6) => {
-            number.to_string()
-        }
+        Value::Number(number) if number.as_f64().is_some_and(|one| one.abs() < 1e6) => number.to_string(),
         Value::Number(_) => "a number of more than six digits".to_owned(),
         Value::String(_) => "a text".to_owned(),
         Value::Bool(flag) => flag.to_string(),
@@ -125,11 +108,7 @@ fn found(value: &Value) -> String {
 }
 
 fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok(),
-        _ => None,
-    }
+    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
 fn flag(value: &Value) -> Option<bool> {
@@ -156,13 +135,11 @@ fn text(value: &Value) -> FitResult<String> {
 
 fn word(value: &Value, words: &'static [&'static str]) -> FitResult<toml::Value> {
     let word = value.as_str().map(str::trim).unwrap_or_default();
-    match words.iter().find(|known| **known == word) {
-        Some(known) => Ok((*known).into()),
-        None => {
-            let hint = did_you_mean(nearest(word, words.iter().copied()));
-            Err(format!("must be {}{hint}", one_of(words)).into())
-        }
+    if words.contains(&word) {
+        return Ok(word.into());
     }
+    let hint = did_you_mean(nearest(word, words.iter().copied()));
+    Err(format!("must be {}{hint}", one_of(words)).into())
 }
 
 fn list(value: &Value, kind: &FigureKind) -> FitResult<toml::Value> {
@@ -186,8 +163,7 @@ fn object(value: &Value, noun: &str, fields: ObjectFields) -> FitResult<toml::Va
                 format!("has the attribute `{name}`, which {noun} has not{hint}"),
             ));
         };
-        let read = kind.read(value).map_err(|unfit| unfit.within(&format!(".{known}")))?;
-        table.insert(known.to_owned(), read);
+        table.insert(known.to_owned(), kind.read(value).map_err(|unfit| unfit.within(&format!(".{known}")))?);
     }
     Ok(toml::Value::Table(table))
 }

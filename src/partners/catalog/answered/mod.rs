@@ -1,9 +1,6 @@
-//! Offers whose figures a partner answers.
-//!
-//! The catalog has their templates; the answer has their figures for one person: those of the quote
-//! ([`terms`]), and optionally replacements of declared values ([`base`]). A partner's own offers have no
-//! catalog offer behind them. [`figure`] lists what may be answered, [`kind`] parses it, and [`money`] checks
-//! its plausibility.
+//! Offers whose figures a partner answers: those of the quote ([`terms`]), and optionally replacements of
+//! declared values ([`base`]). A partner's own offers have no catalog offer behind them. [`figure`] lists
+//! what may be answered, [`kind`] parses it, and [`money`] checks its plausibility.
 
 pub(super) mod base;
 mod card;
@@ -56,20 +53,14 @@ impl<'f> AnsweredFigures<'f> {
         REQUIRED.iter().find(|(known, _)| *known == product_type).map_or(&[], |(_, figures)| figures)
     }
 
-    /// Adds a figure.
-    ///
-    /// # Errors
-    /// The expected kind, worded to follow its name.
+    /// Adds a figure; the error is the expected kind, worded to follow its name.
     pub fn set(&mut self, figure: AnsweredFigure, value: &Value) -> Result<(), Unfit> {
         self.given.push((figure, figure.kind().read(value)?));
         Ok(())
     }
 
-    /// Builds the quote from the catalog offer that the figures select among `offers`, those for the lead.
-    /// `keys` are those of the whole catalog.
-    ///
-    /// # Errors
-    /// Why there is no quote.
+    /// Builds the quote from the catalog offer that the figures select among `offers`, those for the lead, or
+    /// says why there is none. `keys` are those of the whole catalog.
     pub fn quote(&self, offers: &[&CatalogOffer], keys: &[String]) -> Result<Quote, Unfit> {
         let mut named = offers.iter().filter(|offer| self.name(offer, offers));
         let offer = named.next().ok_or_else(|| self.names_none(offers, keys))?;
@@ -82,7 +73,7 @@ impl<'f> AnsweredFigures<'f> {
         let doubt = self.judge(&quoted, &said.pricing)?;
         let mut quote = offer.scored(self.facts, said, quoted);
         quote.landing_url = self.landing_url(offer)?;
-        quote.expires_at = self.instant("expires_at");
+        quote.expires_at = self.text("expires_at").and_then(Timestamp::parse).map(Timestamp::millis);
         quote.doubt = doubt;
         let own = completed.map(|completed| completed.text).filter(|text| *text != offer.text);
         quote.own = own.map(|text| self.rules.bounded(text)).transpose()?.map(Arc::new);
@@ -99,14 +90,11 @@ impl<'f> AnsweredFigures<'f> {
         said.map(|said| offer.completed(said, self)).transpose()
     }
 
-    /// Replaces declared values with answered ones.
     fn put_into(&self, said: &mut toml::Table) {
         for (figure, value) in self.given.iter().filter(|(figure, _)| figure.is_of_offer()) {
             let name = figure.name;
             match (figure.attribute(), value) {
-                (Some(attribute), value) => {
-                    drop(table_in(said, name).insert(attribute.to_owned(), value.clone()))
-                }
+                (Some(key), value) => drop(table_in(said, name).insert(key.to_owned(), value.clone())),
                 (None, toml::Value::Table(attributes)) => table_in(said, name).extend(attributes.clone()),
                 (None, value) if name == "payout" => {
                     let payout = table_in(said, name);
@@ -118,7 +106,6 @@ impl<'f> AnsweredFigures<'f> {
         }
     }
 
-    /// Why the figures select no offer.
     fn names_none(&self, offers: &[&CatalogOffer], keys: &[String]) -> Unfit {
         let there = |names: &[String]| match names {
             [] => "there is none".to_owned(),
@@ -132,21 +119,17 @@ impl<'f> AnsweredFigures<'f> {
             return Unfit::told(reason, detail);
         }
         let of_key = offers.iter().filter(|offer| key.as_ref().is_none_or(|key| offer.key() == key));
-        let terms: Vec<String> =
-            of_key.filter_map(|offer| offer.pricing.term()).map(|term| term.to_string()).collect();
-        match (key, &terms[..]) {
-            (_, [_, ..]) => format!("the file has no such term for the lead; {}", there(&terms)).into(),
-            (Some(key), []) => {
-                Unfit::for_others(format!("`{key}` does not fit the lead: its conditions are not met"))
-            }
-            (None, []) => {
-                Unfit::for_others("no offer of the file fits the lead: their conditions are not met")
-            }
+        let terms: Vec<_> = of_key.filter_map(|offer| Some(offer.pricing.term()?.to_string())).collect();
+        if !terms.is_empty() {
+            return format!("the file has no such term for the lead; {}", there(&terms)).into();
         }
+        Unfit::for_others(key.map_or_else(
+            || "no offer of the file fits the lead: their conditions are not met".to_owned(),
+            |key| format!("`{key}` does not fit the lead: its conditions are not met"),
+        ))
     }
 
-    /// Whether the figures select an offer; a missing figure matches every offer. Without a key they select
-    /// the partner's own, if the file has such.
+    /// Whether the figures select an offer: missing ones match all, and no key means a partner's own.
     fn name(&self, offer: &CatalogOffer, offers: &[&CatalogOffer]) -> bool {
         let Some(key) = self.text("key") else {
             return offer.is_own() || !offers.iter().any(|other| other.is_own()) && self.names_term_of(offer);
@@ -158,14 +141,11 @@ impl<'f> AnsweredFigures<'f> {
         self.term().zip(offer.pricing.term()).is_none_or(|(wanted, term)| wanted == term)
     }
 
-    /// Prices the offer with the figures.
     fn quoted(&self, pricing: &Pricing, is_own: bool) -> Result<Quoted, Unfit> {
         match pricing {
             Pricing::Loan(loan) => self.loan(loan.months(), (!is_own).then_some(loan.amount)),
             Pricing::Card(_) => Ok(self.card()),
-            Pricing::Mortgage(mortgage) => {
-                self.mortgage(mortgage.terms(), (!is_own).then_some(mortgage.reference_amount))
-            }
+            Pricing::Mortgage(one) => self.mortgage(one.terms(), (!is_own).then_some(one.reference_amount)),
             Pricing::Savings(savings) => self.savings(savings.compounding),
             Pricing::Special(special) => Ok(special.quote()),
             Pricing::Own => Err("it is not a complete offer".into()),
@@ -199,7 +179,8 @@ impl<'f> AnsweredFigures<'f> {
     }
 
     fn number(&self, name: &str) -> Option<f64> {
-        self.value(name).and_then(number_of)
+        let value = self.value(name)?;
+        value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
     }
 
     fn flag(&self, name: &str) -> bool {
@@ -210,20 +191,11 @@ impl<'f> AnsweredFigures<'f> {
         self.value(name).and_then(toml::Value::as_str)
     }
 
-    fn instant(&self, name: &str) -> Option<i64> {
-        self.text(name).and_then(Timestamp::parse).map(Timestamp::millis)
-    }
-
     fn term(&self) -> Option<i32> {
         self.value("term").and_then(toml::Value::as_integer).and_then(|term| term.try_into().ok())
     }
 }
 
-fn number_of(value: &toml::Value) -> Option<f64> {
-    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
-}
-
-/// The table at a key, created if missing.
 fn table_in<'t>(said: &'t mut toml::Table, key: &str) -> &'t mut toml::Table {
     let found = said.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
     if !found.is_table() {

@@ -1,5 +1,4 @@
-//! Plausibility of answered money: refuses what cannot be right, with the name of the figure, and reports
-//! doubts. Checks APRs, payments against APRs, and the bounds of the file.
+//! Plausibility of answered money: refuses what cannot be right, with the figure's name, and reports doubts.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +39,6 @@ pub enum PaymentBy {
 }
 
 impl PaymentBy {
-    /// The note on an offer's payment.
     const fn description(self) -> &'static str {
         match self {
             Self::Apr => "Computed from the APR as the rate of the whole amount, with fees inside it.",
@@ -58,10 +56,8 @@ const PAYMENT_REFUSED_BEYOND: f64 = 0.10;
 /// Percentage below which an APR looks like a fraction.
 const LOW_APR: f64 = 1.0;
 
-/// The fault of such an APR.
 const A_FRACTION: &str = "like a fraction read as a percentage; `answer.low_apr = true` allows it";
 
-/// The doubt about a payment that roughly fits.
 const DOUBTED_PAYMENT: &str = "its monthly payment is more than 2 % off the one that its amount, rate and \
     term give";
 
@@ -70,9 +66,6 @@ impl MoneyRules {
     pub const MAX_TEXT_BYTES: usize = 16 * 1024;
 
     /// Computes the monthly payment of a loan without an answered one.
-    ///
-    /// # Errors
-    /// Why it cannot be computed.
     pub(super) fn payment(&self, terms: &LoanTerms, amount: f64, months: u32) -> Result<Spread, Unfit> {
         let fees = match self.payment.unwrap_or_default() {
             PaymentBy::Apr => Spread::exactly(0.0),
@@ -88,28 +81,17 @@ impl MoneyRules {
     }
 
     /// Returns the text if it is within the size limit.
-    ///
-    /// # Errors
-    /// It is too long.
     pub(super) fn bounded(&self, text: Template) -> Result<Template, Unfit> {
         let (bytes, most) = (text.json.len(), self.max_text_bytes);
-        if bytes <= most {
-            return Ok(text);
-        }
-        Err(format!("its text has {bytes} bytes, and `answer.max_text_bytes` is {most}").into())
+        let fault = || format!("its text has {bytes} bytes, and `answer.max_text_bytes` is {most}").into();
+        if bytes <= most { Ok(text) } else { Err(fault()) }
     }
 }
 
 impl AnsweredFigures<'_> {
-    /// Returns a doubt about an offer that is shown nevertheless, if any.
-    ///
-    /// # Errors
-    /// What cannot be right.
-    pub(super) fn judge(
-        &self,
-        (terms, _, amount): &Quoted,
-        pricing: &Pricing,
-    ) -> Result<Option<&'static str>, Unfit> {
+    /// Returns a doubt about an offer that is shown nevertheless, if any; an error for what cannot be right.
+    pub(super) fn judge(&self, quoted: &Quoted, pricing: &Pricing) -> Result<Option<&'static str>, Unfit> {
+        let (terms, _, amount) = quoted;
         let (rates, apr) = match terms {
             QuoteTerms::Loan(terms) => (vec![terms.apr], Some(terms.apr)),
             QuoteTerms::Mortgage(terms) => {
@@ -124,12 +106,11 @@ impl AnsweredFigures<'_> {
             self.below_cap(apr, matches!(terms, QuoteTerms::Mortgage(_)))?;
         }
         let off = match (terms, pricing) {
-            (QuoteTerms::Loan(terms), Pricing::Loan(loan)) if self.has_payment() => {
+            _ if !self.has_payment() => None,
+            (QuoteTerms::Loan(terms), Pricing::Loan(loan)) => {
                 amount.zip(loan.months()).map(|(amount, months)| loan_payment_off(terms, amount, months))
             }
-            (QuoteTerms::Mortgage(terms), _) if self.has_payment() => {
-                amount.map(|amount| mortgage_payment_off(terms, amount))
-            }
+            (QuoteTerms::Mortgage(terms), _) => amount.map(|amount| mortgage_payment_off(terms, amount)),
             _ => None,
         };
         match off {
@@ -158,10 +139,7 @@ impl AnsweredFigures<'_> {
 
     fn within_bounds(&self, apr: Option<Spread>) -> Result<(), Unfit> {
         for (name, (least, most)) in &self.rules.bounds {
-            let found = match (name.as_str(), apr) {
-                ("apr", Some(apr)) => Some(apr),
-                _ => self.number(name).map(Spread::exactly),
-            };
+            let found = apr.filter(|_| name == "apr").or_else(|| self.number(name).map(Spread::exactly));
             let Some(found) = found.filter(|found| found.min < *least || found.max > *most) else { continue };
             let reason = format!("its `{name}` is outside `answer.bounds`, {}", shown((*least, *most)));
             let detail = format!("{reason}, but {}", shown((found.min, found.max)));
@@ -176,10 +154,8 @@ impl AnsweredFigures<'_> {
         let capped = state.and_then(|state| Some((state, *caps.get(&state)?)));
         let Some((state, cap)) = capped.filter(|(_, cap)| apr.max > *cap) else { return Ok(()) };
         let detail = format!("its APR is {}, above the {cap} of `answer.rate_caps` for {state}", apr.max);
-        Err(Unfit {
-            detail,
-            ..Unfit::for_others("its APR is above that of `answer.rate_caps` for the lead's state")
-        })
+        let reason = "its APR is above that of `answer.rate_caps` for the lead's state";
+        Err(Unfit { detail, ..Unfit::for_others(reason) })
     }
 
     /// The note on a computed monthly payment, if the file chooses the rate.
@@ -188,9 +164,7 @@ impl AnsweredFigures<'_> {
     }
 
     fn has_payment(&self) -> bool {
-        ["monthly_payment", "min_monthly_payment", "max_monthly_payment"]
-            .iter()
-            .any(|name| self.number(name).is_some())
+        self.spread("monthly_payment", "min_monthly_payment", "max_monthly_payment").is_some()
     }
 }
 
@@ -200,12 +174,10 @@ fn fees(terms: &LoanTerms, amount: f64) -> Spread {
     Spread { min: of(terms.fee_rate.min, fixed.min), max: of(terms.fee_rate.max, fixed.max) }
 }
 
-/// Relative deviation of a loan payment from the plausible range: fees inside the rate or added, for the
-/// requested amount or the maximum.
+/// Relative deviation of a loan payment: fees inside the rate or added, for the requested or maximum amount.
 fn loan_payment_off(terms: &LoanTerms, amount: f64, months: u32) -> f64 {
     let Some(payment) = terms.monthly_payment else { return 0.0 };
-    let amounts = [amount, f64::from(terms.max_amount)];
-    let off = amounts.map(|amount| {
+    let off = [amount, f64::from(terms.max_amount)].map(|amount| {
         let paid_out = (amount - fees(terms, amount).max).max(0.0);
         let lowest = finance::monthly_payment(paid_out, terms.apr.min, months);
         let highest = finance::monthly_payment(amount, terms.apr.max, months);
@@ -229,12 +201,10 @@ fn off(found: Spread, span: Spread) -> f64 {
     below.max(above).max(0.0)
 }
 
-/// The state of the lead, or of its property.
 fn state(facts: &Facts, of_property: bool) -> Option<State> {
     let lead = facts.lead();
     let property = lead.mortgage_information.as_ref().and_then(|mortgage| mortgage.property_state.as_deref());
-    let property = property.and_then(State::from_wire).filter(|_| of_property);
-    property.or_else(|| facts.state())
+    property.and_then(State::from_wire).filter(|_| of_property).or_else(|| facts.state())
 }
 
 fn shown((least, most): (f64, f64)) -> String {

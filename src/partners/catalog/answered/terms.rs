@@ -38,10 +38,8 @@ impl AnsweredFigures<'_> {
             if terms.monthly_payment.is_none() {
                 terms.monthly_payment = Some(to_cents(self.rules.payment(&terms, amount, months)?));
             }
-            let total = |payment: Spread| Spread {
-                min: payment.min * f64::from(months),
-                max: payment.max * f64::from(months),
-            };
+            let months = f64::from(months);
+            let total = |one: Spread| Spread { min: one.min * months, max: one.max * months };
             terms.total_payment = terms.total_payment.or(terms.monthly_payment.map(total));
         }
         terms.total_payment = terms.total_payment.map(to_cents);
@@ -61,12 +59,8 @@ impl AnsweredFigures<'_> {
     }
 
     /// The terms of a mortgage, and the amount that they are for.
-    pub(super) fn mortgage(
-        &self,
-        declared: MortgageTerms,
-        reference_amount: Option<f64>,
-    ) -> Result<Quoted, Unfit> {
-        let amount = self.facts.mortgage_loan_amount().or(reference_amount);
+    pub(super) fn mortgage(&self, declared: MortgageTerms, reference: Option<f64>) -> Result<Quoted, Unfit> {
+        let amount = self.facts.mortgage_loan_amount().or(reference);
         let amount = amount.ok_or("the lead names no amount, and the file has no `reference_amount`")?;
         let interest_rate = self.number("interest_rate").ok_or("it has no interest rate")?;
         let price_adjustment = self.number("price_adjustment").unwrap_or(declared.price_adjustment);
@@ -99,7 +93,7 @@ impl AnsweredFigures<'_> {
         Ok((QuoteTerms::Savings(terms), STATIC_SUITABILITY, None))
     }
 
-    fn spread(&self, one: &str, low: &str, high: &str) -> Option<Spread> {
+    pub(super) fn spread(&self, one: &str, low: &str, high: &str) -> Option<Spread> {
         let (one, low, high) = (self.number(one), self.number(low), self.number(high));
         Some(Spread { min: low.or(one).or(high)?, max: high.or(one).or(low)? })
     }

@@ -14,7 +14,6 @@ pub struct Unfit {
 }
 
 impl Unfit {
-    /// A fault, without answered values and with them.
     pub(super) fn told(reason: String, detail: String) -> Self {
         Self { reason, detail, ..Self::default() }
     }
@@ -24,7 +23,6 @@ impl Unfit {
         Self { for_others: true, ..reason.into() }
     }
 
-    /// Prefixes the reason with a path.
     #[must_use]
     pub(super) fn within(self, place: &str) -> Self {
         let told = |why: String| match why.starts_with(['.', '[']) {

@@ -20,15 +20,12 @@ operations! {
         tested(&context.app, &AuditActor::of_command(&context), test.receiver.as_deref()).await?;
 }
 
-/// Sends a test alert to one receiver, or to all.
-///
-/// # Errors
-/// Fails when there is no such receiver.
+/// Sends a test alert to one receiver, or to all. Fails when there is no such receiver.
 pub(super) async fn tested(
     app: &AdminState,
     actor: &AuditActor,
     receiver: Option<&str>,
-) -> Result<Vec<ReceiverTest>, Failure> {
+) -> Result<Vec<ReceiverTest>> {
     let settings = app.settings();
     check_receiver(&settings.alerts, receiver).map_err(|fault| Failure::bad_attribute("receiver", fault))?;
     let note = note!("alerts.test", "test of alerts sent").about(receiver.unwrap_or("every receiver"));

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use tracing::error;
 
 use super::AdminState;
-use super::command::{WHOLE, parameter, unavailable, unwritten};
+use super::command::{Result, WHOLE, parameter, unavailable, unwritten};
 use offerd_insight::sheet;
 use offerd_insight::sheet::Sheet;
 use offerd_store::audit::{AuditEntry, AuditFilter, AuditRecord};
@@ -79,11 +79,9 @@ impl<'l> Note<'l> {
 }
 
 impl AdminState {
-    /// Records and logs an action before it is done.
-    ///
-    /// # Errors
-    /// Fails when it cannot be recorded; the caller must not go on then.
-    pub(super) async fn note(&self, actor: &AuditActor, note: Note<'_>) -> Result<(), Failure> {
+    /// Records and logs an action before it is done. Fails when it cannot be recorded; the caller must not go
+    /// on then.
+    pub(super) async fn note(&self, actor: &AuditActor, note: Note<'_>) -> Result<()> {
         let noted = self.commit(actor, note, Commit::new()).await;
         noted.map_err(|failure| unwritten("the audit record that this action needs", &failure))
     }
@@ -98,10 +96,7 @@ impl AdminState {
         line(&actor.who);
     }
 
-    /// Commits a change together with its audit record, and logs it.
-    ///
-    /// # Errors
-    /// Returns why the store refused it.
+    /// Commits a change together with its audit record, and logs it. Returns why the store refused it.
     pub(super) async fn commit(
         &self,
         actor: &AuditActor,
@@ -162,7 +157,7 @@ pub struct AuditPage {
     pub next: Option<u64>,
 }
 
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
     let (after, filter) = wanted(&context)?;
     let read = move |app: &AdminState| app.audit.after(after, &filter, PAGE, LOOKED_AT);
     let (records, next) = context.app.reading(UNREAD, read).await?.map_err(unread)?;
@@ -170,7 +165,7 @@ pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure>
 }
 
 /// Number to continue after, and the filter.
-fn wanted(context: &Context<AdminState>) -> Result<(u64, AuditFilter), Failure> {
+fn wanted(context: &Context<AdminState>) -> Result<(u64, AuditFilter)> {
     let text = |name| context.request.query_value(name).map(str::to_owned);
     let since: u64 = parameter(context, "since", WHOLE)?.unwrap_or(0);
     let since = i64::try_from(since).unwrap_or(i64::MAX);
@@ -178,7 +173,7 @@ fn wanted(context: &Context<AdminState>) -> Result<(u64, AuditFilter), Failure> 
     Ok((parameter(context, "after", WHOLE)?.unwrap_or(0), filter))
 }
 
-pub(super) async fn verdict(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn verdict(context: Context<AdminState>) -> Result<Reply> {
     let read = |app: &AdminState| app.audit.verify();
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(unread)?)
 }

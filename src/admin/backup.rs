@@ -20,7 +20,7 @@ const RETRY_AFTER_S: u32 = 10;
 /// A running backup, one step per chunk, with its operator.
 type RunningBackup = (Backup, Steps, Arc<str>, Arc<AdminState>);
 
-pub(super) async fn backup(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn backup(context: Context<AdminState>) -> Result<Reply> {
     let who: Arc<str> = operator(&context.request.headers).into();
     let backup = context.app.store.backup().map_err(|refused| match refused {
         BackupError::UnderWay => Failure::overloaded(RETRY_AFTER_S),

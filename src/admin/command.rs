@@ -20,11 +20,14 @@ use offerd_store::{DISK_FULL, ReadError};
 use offerd_web::{Context, Failure, Reply};
 pub use offerd_web::{blocking, our_fault};
 
+/// The result of something that may fail a request.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
 /// Declares handlers of commands: name, optional JSON order, JSON answer.
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident($context:ident $(, $order:ident: $type:ty)?) => $answer:expr;)+) => {
         $($(#[$doc])*
-        pub(super) async fn $name($context: Context<AdminState>) -> Result<Reply, Failure> {
+        pub(super) async fn $name($context: Context<AdminState>) -> Result<Reply> {
             $(let mut $context = $context;
             let $order: $type = order(&mut $context, ORDER_BYTES).await?;)?
             Reply::json(&$answer)
@@ -55,10 +58,7 @@ pub struct TargetExists {
 ///
 /// # Errors
 /// Fails when the body does not fit.
-pub async fn order<T: DeserializeOwned>(
-    context: &mut Context<AdminState>,
-    most_bytes: usize,
-) -> Result<T, Failure> {
+pub async fn order<T: DeserializeOwned>(context: &mut Context<AdminState>, most_bytes: usize) -> Result<T> {
     let body = context.request.read_body(most_bytes, BODY_TIMEOUT).await?;
     serde_json::from_slice(&body).map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))
 }
@@ -68,24 +68,21 @@ pub async fn order<T: DeserializeOwned>(
 ///
 /// # Errors
 /// Returns the error of the work, or ours when it panics.
-pub async fn seen_through<T: Send + 'static, F: Future<Output = Result<T, Failure>> + Send + 'static>(
+pub async fn seen_through<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
     app: &Arc<AdminState>,
     failed: &'static str,
     work: impl FnOnce(Arc<AdminState>) -> F,
-) -> Result<T, Failure> {
+) -> Result<T> {
     app.going_on.begin(work(Arc::clone(app))).await.map_err(our_fault(failed))?
 }
 
 impl AdminState {
-    /// Runs `read` on a blocking thread; `failed` is the log message of a panic.
-    ///
-    /// # Errors
-    /// Fails when it panics.
+    /// Runs `read` on a blocking thread; `failed` is the log message of a panic. Fails when it panics.
     pub(super) async fn reading<T: Send + 'static>(
         self: &Arc<Self>,
         failed: &'static str,
         read: impl FnOnce(&Self) -> T + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T> {
         let app = Arc::clone(self);
         blocking(failed, move || read(&app)).await
     }
@@ -126,11 +123,7 @@ impl DetachedTasks {
 ///
 /// # Errors
 /// Fails with `wanted` when it cannot be parsed.
-pub fn parameter<T: FromStr>(
-    context: &Context<AdminState>,
-    name: &str,
-    wanted: &str,
-) -> Result<Option<T>, Failure> {
+pub fn parameter<T: FromStr>(context: &Context<AdminState>, name: &str, wanted: &str) -> Result<Option<T>> {
     let wrong = |_| Failure::bad_attribute(name, wanted);
     context.request.query_value(name).map(|text| text.parse().map_err(wrong)).transpose()
 }
@@ -142,7 +135,7 @@ pub const WHOLE: &str = "must be a whole number that is not negative";
 ///
 /// # Errors
 /// Fails on another format.
-pub fn wants_csv(context: &Context<AdminState>, format: Option<&str>) -> Result<bool, Failure> {
+pub fn wants_csv(context: &Context<AdminState>, format: Option<&str>) -> Result<bool> {
     match format {
         Some("csv") => Ok(true),
         Some("json") => Ok(false),
@@ -155,7 +148,7 @@ pub fn wants_csv(context: &Context<AdminState>, format: Option<&str>) -> Result<
 ///
 /// # Errors
 /// Fails with an internal error.
-pub fn csv_file(sheet: &Sheet, name: &str) -> Result<Reply, Failure> {
+pub fn csv_file(sheet: &Sheet, name: &str) -> Result<Reply> {
     let text = sheet.csv().map_err(our_fault("a file for spreadsheets could not be written"))?;
     let name = HeaderValue::try_from(format!("attachment; filename=\"{name}.csv\""));
     let name = name.map_err(our_fault("a file for spreadsheets has a bad name"))?;

@@ -9,7 +9,7 @@ use offerd_insight::persons::consents::{ConsentFilter, Place, page};
 /// Requirement of a company's id.
 const UUID: &str = "must be a uuid";
 
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
     let wanted = ConsentFilter {
         company: parameter(&context, "company", UUID)?,
         came: came(&context)?,
@@ -27,15 +27,12 @@ pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure>
     Reply::json(&context.app.reading("the consents could not be read", read).await?.map_err(store_unread)?)
 }
 
-/// Records a look at consents; the console uses it too.
-///
-/// # Errors
-/// Fails when the audit cannot be written.
-pub(super) async fn noted(app: &AdminState, actor: &AuditActor) -> Result<(), Failure> {
+/// Records a look at consents; the console uses it too. Fails when the audit cannot be written.
+pub(super) async fn noted(app: &AdminState, actor: &AuditActor) -> Result<()> {
     app.note(actor, note!("consents.read")).await
 }
 
-fn came(context: &Context<AdminState>) -> Result<Range<u64>, Failure> {
+fn came(context: &Context<AdminState>) -> Result<Range<u64>> {
     let from = parameter(context, "from", WHOLE)?.unwrap_or(0);
     let until = parameter(context, "until", WHOLE)?.unwrap_or(u64::MAX);
     if until < from {

@@ -67,7 +67,7 @@ pub use health::ReadinessState;
 pub use stopped::StoppedAdmin;
 
 use self::chronicle::LastStoreCheck;
-use self::command::DetachedTasks;
+use self::command::{DetachedTasks, Result};
 use self::console::{Console, SessionRules};
 use self::password::Passwords;
 use self::tokens::AllTokens;
@@ -85,8 +85,8 @@ use offerd_store::audit::AuditLog;
 use offerd_store::users::Users;
 use offerd_store::{Store, Topic};
 use offerd_web::{
-    AccessToken, AnswerMeter, Authenticate, Caller, Context, Cors, CorsVendorPolicy, Failure, Gate, Handler,
-    Listener, Principal, Reply, Route, Router, Surface, WrongListenerHint, routes, service,
+    AccessToken, AnswerMeter, Authenticate, Caller, Context, Cors, CorsVendorPolicy, Gate, Handler, Listener,
+    Principal, Reply, Route, Router, Surface, WrongListenerHint, routes, service,
 };
 
 /// State of the admin routes. `new` builds it for a store at rest; `running` adds the parts of a daemon.
@@ -185,10 +185,7 @@ impl AdminState {
         }
     }
 
-    /// Whether leads are accepted and partners asked about them.
-    ///
-    /// # Errors
-    /// Returns the reason why not.
+    /// Whether leads are accepted and partners asked about them. Returns the reason why not.
     pub(crate) fn ready(&self) -> Result<(), String> {
         self.health.ready()?;
         self.engine.suppressions.locked().map_or(Ok(()), Err)
@@ -391,22 +388,21 @@ fn index_page(run_file: &RunFile) -> String {
     )
 }
 
-async fn index(context: Context<AdminState>) -> Result<Reply, Failure> {
+async fn index(context: Context<AdminState>) -> Result<Reply> {
     Ok(Reply::bytes("text/plain; charset=utf-8", context.app.index.clone()))
 }
 
-async fn live(_: Context<AdminState>) -> Result<Reply, Failure> {
+async fn live(_: Context<AdminState>) -> Result<Reply> {
     Ok(Reply::bytes("text/plain; charset=utf-8", "live\n"))
 }
 
-async fn ready(context: Context<AdminState>) -> Result<Reply, Failure> {
+async fn ready(context: Context<AdminState>) -> Result<Reply> {
     match context.app.ready() {
         Ok(()) => {
             let remarks = [context.app.health.remark(), context.app.engine.suppressions.remark()];
             let remarks: String = remarks.into_iter().flatten().map(|remark| remark + "\n").collect();
             let degraded = context.app.health.degraded();
-            let told =
-                degraded.map_or("ready\n".to_owned(), |degraded| format!("ready, degraded: {degraded}\n"));
+            let told = degraded.map_or("ready\n".to_owned(), |why| format!("ready, degraded: {why}\n"));
             Ok(Reply::bytes("text/plain; charset=utf-8", told + &remarks))
         }
         Err(reason) => {
@@ -416,7 +412,7 @@ async fn ready(context: Context<AdminState>) -> Result<Reply, Failure> {
     }
 }
 
-async fn show_metrics(context: Context<AdminState>) -> Result<Reply, Failure> {
+async fn show_metrics(context: Context<AdminState>) -> Result<Reply> {
     let text = context.app.measured().text();
     let version = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     Ok(Reply::bytes("text/plain", text).header(CONTENT_TYPE, version))

@@ -55,10 +55,7 @@ async fn import(engine: &MatchingEngine, imported: &[Imported]) -> Vec<ImportOut
 }
 
 /// Checks that a report is plausible: its partner exists, and the event is later than its lead. A removed
-/// partner may still report on leads that it was sent.
-///
-/// # Errors
-/// Returns the contradiction.
+/// partner may still report on leads that it was sent. Returns the contradiction.
 fn possible(engine: &MatchingEngine, partner: &str, report: &PartnerReport) -> Result<(), ApiError> {
     let PartnerReport::Event(event) = report else { return Ok(()) };
     let about = match attribute(engine, partner, &event.reference) {
@@ -101,7 +98,7 @@ pub fn read(report: &Value) -> Result<PartnerReport, Vec<ApiError>> {
     })
 }
 
-pub(super) async fn take_in(mut context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn take_in(mut context: Context<AdminState>) -> Result<Reply> {
     let imported: Vec<Imported> = order(&mut context, MAX_BODY_BYTES).await?;
     let outcomes = import(&context.app.engine, &imported).await;
     let new = outcomes.iter().filter(|outcome| **outcome == ImportOutcome::New).count();

@@ -42,7 +42,7 @@ pub enum ReplayLine {
 /// A running replay, one step per line; the permit keeps others from starting.
 type RunningReplay = (TableReplay, Steps, OwnedSemaphorePermit);
 
-pub(super) async fn replay(mut context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn replay(mut context: Context<AdminState>) -> Result<Reply> {
     let order: ReplayOrder = order(&mut context, MAX_BODY_BYTES).await?;
     let permit = Arc::clone(&context.app.replays).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;

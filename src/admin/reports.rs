@@ -32,7 +32,7 @@ pub enum RebuildLine {
 }
 
 /// Answers with JSON, or with CSV by `Accept` or `format=csv`.
-pub(super) async fn report(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn report(context: Context<AdminState>) -> Result<Reply> {
     let mut pairs = context.request.query.clone();
     let format = pairs.iter().rposition(|(name, _)| name == "format").map(|at| pairs.remove(at).1);
     let is_csv = wants_csv(&context, format.as_deref())?;
@@ -41,18 +41,12 @@ pub(super) async fn report(context: Context<AdminState>) -> Result<Reply, Failur
 }
 
 /// A report as a CSV download.
-///
-/// # Errors
-/// Fails with an internal error.
-pub(super) fn as_csv(report: &Report) -> Result<Reply, Failure> {
+pub(super) fn as_csv(report: &Report) -> Result<Reply> {
     csv_file(&report.sheet(), &format!("report-{}-{}", report.from, report.to))
 }
 
-/// The report counts.
-///
-/// # Errors
-/// Fails when they cannot be read.
-pub(super) fn reports(app: &AdminState) -> Result<Reports, Failure> {
+/// The report counts. Fails when they cannot be read.
+pub(super) fn reports(app: &AdminState) -> Result<Reports> {
     let none = || unavailable("The report counts cannot be read; see the log");
     app.reports.clone().ok_or_else(none)
 }
@@ -70,21 +64,16 @@ pub(super) async fn settle(app: &AdminState) {
     let _ = tokio::time::timeout(SETTLED_WITHIN, settling).await;
 }
 
-/// Makes the report of some query parameters, on a blocking thread.
-///
-/// # Errors
-/// 422 with all faults of the parameters; 503 while the maximum number of reports is being made.
-pub(super) async fn made(app: &Arc<AdminState>, pairs: &[(String, String)]) -> Result<Report, Failure> {
+/// Makes the report of some query parameters, on a blocking thread. 422 with all faults of the parameters;
+/// 503 while the maximum number of reports is being made.
+pub(super) async fn made(app: &Arc<AdminState>, pairs: &[(String, String)]) -> Result<Report> {
     let reports = reports(app)?;
     let query = reports.query(pairs).map_err(unfit)?;
     asked(reports, query).await?.map_err(failed)
 }
 
 /// Makes the report of a parsed query.
-pub(super) async fn asked(
-    reports: Reports,
-    query: ReportQuery,
-) -> Result<Result<Report, ReportFault>, Failure> {
+pub(super) async fn asked(reports: Reports, query: ReportQuery) -> Result<Result<Report, ReportFault>> {
     blocking("a report could not be made", move || reports.report(&query)).await
 }
 
@@ -110,7 +99,7 @@ fn unfit(faults: QueryFaults) -> Failure {
     Failure::malformed(faults.into_iter().map(fault).collect())
 }
 
-pub(super) async fn rebuild(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn rebuild(context: Context<AdminState>) -> Result<Reply> {
     refuse_unless_it_leads(&context.app)?;
     let unread = context.app.store.unreadable_places();
     if unread > 0 {
@@ -130,7 +119,7 @@ pub(super) async fn rebuild(context: Context<AdminState>) -> Result<Reply, Failu
 
 /// Refuses a rebuild unless this process counts: in a shared database only the leader does, or a command
 /// while no node runs.
-fn refuse_unless_it_leads(app: &AdminState) -> Result<(), Failure> {
+fn refuse_unless_it_leads(app: &AdminState) -> Result<()> {
     let store = &app.store;
     if store.leads() || store.is_alone() {
         return Ok(());

@@ -10,7 +10,7 @@ const ASSETS: &[(&str, &str, &str)] = &[
     ("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),
 ];
 
-pub(super) async fn show(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn show(context: Context<AdminState>) -> Result<Reply> {
     let file = context.params.get("file").unwrap_or_default();
     let asset = ASSETS.iter().find(|(name, ..)| *name == file);
     let (_, kind, text) = asset.ok_or_else(Failure::not_found_path)?;

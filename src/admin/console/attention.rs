@@ -21,8 +21,7 @@ pub(super) fn attention(app: &AdminState, checks: &[HealthCheck], sees_money: bo
     let more = alerts.len().saturating_sub(SHOWN) + partners.len().saturating_sub(SHOWN);
     alerts.truncate(SHOWN);
     partners.truncate(SHOWN);
-    let is_wrong =
-        |check: &&HealthCheck| ["warn", "bad"].contains(&check.class) && check.name != "Partners’ health";
+    let is_wrong = |of: &&HealthCheck| ["warn", "bad"].contains(&of.class) && of.name != "Partners’ health";
     fields! {
         alerts,
         partners,

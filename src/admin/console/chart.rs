@@ -18,6 +18,7 @@ use offerd_web::our_fault;
 
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
+type Axes<'a, 'b, X> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<X, RangedCoordf64>>;
 pub(super) type ChartError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Placeholders of the theme's colours: `console.css` recognises them by their last digits.
@@ -82,14 +83,11 @@ pub(super) struct Chart {
 
 impl Chart {
     /// Renders the chart for a template: `{{ chart }}`.
-    ///
-    /// # Errors
-    /// Fails with an internal error.
     pub(super) fn drawn(
         self,
         size: (u32, u32),
         draw: impl FnOnce(&Area<'_>) -> Result<(), ChartError>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value> {
         let Self { id, title, description, source, series, columns, rows, unit: _ } = self;
         let drawing = drawing(size, draw)?;
         let fields = context! { id, title, description, source, series, columns, rows, drawing, width => size.0, height => size.1 };
@@ -98,10 +96,7 @@ impl Chart {
 }
 
 /// The content of an SVG, without the outer element.
-fn drawing(
-    size: (u32, u32),
-    draw: impl FnOnce(&Area<'_>) -> Result<(), ChartError>,
-) -> Result<Value, Failure> {
+fn drawing(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<(), ChartError>) -> Result<Value> {
     let mut svg = String::new();
     let drawn = {
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
@@ -136,12 +131,7 @@ const ROWS: usize = 12;
 const LABELS: usize = 8;
 
 /// Draws lines over the minutes up to now. `chart` has their texts; its table is built from their points.
-pub(super) fn lines(
-    chart: Chart,
-    size: (u32, u32),
-    lines: &[ChartLine],
-    write: fn(f64) -> String,
-) -> Result<Value, Failure> {
+pub(super) fn lines(chart: Chart, lines: &[ChartLine], write: fn(f64) -> String) -> Result<Value> {
     let values = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, value)| *value));
     let most = values.fold(0.0, f64::max);
     let top = if most > 0.0 { most * 1.15 } else { 1.0 };
@@ -154,7 +144,7 @@ pub(super) fn lines(
     let label = |nth: usize| format!("{:.decimals$}", points[nth].0.abs());
     let chart = chart.with_table("Minutes ago", lines, (0..points.len()).rev().step_by(step), label, write);
     let names = ["Minutes ago", chart.unit];
-    chart.drawn(size, |area| {
+    chart.drawn(HALF, |area| {
         let mut axes = axes(area, names, first..0.0, 0.0..top, 6, &minutes_ago, &|value| write(*value))?;
         strokes(&mut axes, lines, false)
     })
@@ -162,16 +152,13 @@ pub(super) fn lines(
 
 /// Draws lines over `days` or months, labelled as given. `chart` has their texts; its table is built from
 /// their values, latest first.
-///
-/// # Errors
-/// Fails with an internal error.
 pub(super) fn days(
     chart: Chart,
     size: (u32, u32),
     days: &[String],
     lines: &[ChartLine],
     write: fn(f64) -> String,
-) -> Result<Value, Failure> {
+) -> Result<Value> {
     let values = || lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, value)| *value));
     // Payouts may be negative: reversals can exceed payments.
     let (least, most) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
@@ -214,15 +201,14 @@ impl Chart {
 /// Draws lines. `dotted` marks each point; otherwise only a line of a single point, which would be invisible,
 /// becomes a dot. The area below a single line is filled.
 fn strokes(
-    axes: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<RangedCoordf64, RangedCoordf64>>,
+    axes: &mut Axes<'_, '_, RangedCoordf64>,
     lines: &[ChartLine],
     dotted: bool,
 ) -> Result<(), ChartError> {
     for ((nth, line), color) in lines.iter().enumerate().zip(ink::SERIES.iter().cycle()) {
         let style = color.stroke_width(BREADTH);
         for piece in line.points.split(|(_, value)| value.is_none()) {
-            let piece: Vec<(f64, f64)> =
-                piece.iter().filter_map(|(place, value)| Some((*place, (*value)?))).collect();
+            let piece: Vec<(f64, f64)> = piece.iter().filter_map(|(x, y)| Some((*x, (*y)?))).collect();
             if lines.len() == 1 {
                 axes.draw_series(AreaSeries::new(piece.iter().copied(), 0.0, color.mix(0.12)))?;
             }
@@ -253,7 +239,7 @@ pub(super) fn axes<'a, 'b, X>(
     labels: usize,
     write_x: &dyn Fn(&f64) -> String,
     write_y: &dyn Fn(&f64) -> String,
-) -> Result<ChartContext<'a, SVGBackend<'b>, Cartesian2d<X::CoordDescType, RangedCoordf64>>, ChartError>
+) -> Result<Axes<'a, 'b, X::CoordDescType>, ChartError>
 where
     X: AsRangedCoord<Value = f64>,
     X::CoordDescType: ValueFormatter<f64>,
@@ -290,10 +276,7 @@ pub(super) fn owned(fault: impl std::fmt::Display) -> ChartError {
 
 /// A sparkline of recent values, as wide as a word. It accompanies its figure and is hidden from screen
 /// readers.
-///
-/// # Errors
-/// Fails with an internal error.
-pub(super) fn sparkline(values: &[Option<f64>]) -> Result<Value, Failure> {
+pub(super) fn sparkline(values: &[Option<f64>]) -> Result<Value> {
     const SIZE: (u32, u32) = (240, 40);
     let most = values.iter().flatten().fold(0.0, |most: f64, value| most.max(*value));
     let top = if most > 0.0 { most * 1.1 } else { 1.0 };
@@ -324,9 +307,8 @@ mod tests {
     #[test]
     fn a_chart_is_told_in_words_and_figures_too() {
         let points = (0..30).map(|nth| (f64::from(nth) - 29.0, Some(f64::from(nth)))).collect();
-        let drawn = lines(chart(), HALF, &[ChartLine { name: "leads".into(), points }], figures::rate)
-            .unwrap()
-            .to_string();
+        let drawn =
+            lines(chart(), &[ChartLine { name: "leads".into(), points }], figures::rate).unwrap().to_string();
         assert!(drawn.contains("role=\"img\"") && drawn.contains("Leads &lt;a second&gt;"), "{drawn}");
         assert!(drawn.contains("<table") && drawn.contains("<td>29.0</td>"), "{drawn}");
         assert!(!drawn.contains("style="), "the policy would refuse that: {drawn}");
@@ -338,7 +320,7 @@ mod tests {
             name: name.into(),
             points: vec![(-1.0, Some(2.0)), (0.0, Some(2.0))],
         };
-        let drawn = lines(chart(), HALF, &[line("one"), line("other")], figures::rate).unwrap().to_string();
+        let drawn = lines(chart(), &[line("one"), line("other")], figures::rate).unwrap().to_string();
         let of = |color: &str| drawn.matches(&format!("stroke=\"#{color}\" stroke-width=\"2\"")).count();
         assert_eq!(of("010000"), 1, "drawn through: {drawn}");
         assert!(of("020000") > 3, "dashed: {drawn}");
@@ -357,22 +339,15 @@ mod tests {
     #[test]
     fn axes_are_named() {
         let chart = Chart { unit: "leads a second", ..chart() };
-        let drawn = lines(
-            chart,
-            HALF,
-            &[ChartLine { name: "one".into(), points: vec![(0.0, Some(1.0))] }],
-            figures::rate,
-        );
-        let drawn = drawn.unwrap().to_string();
+        let line = ChartLine { name: "one".into(), points: vec![(0.0, Some(1.0))] };
+        let drawn = lines(chart, &[line], figures::rate).unwrap().to_string();
         assert!(drawn.contains("Minutes ago") && drawn.contains("leads a second"), "{drawn}");
     }
 
     #[test]
     fn nothing_can_be_drawn_too() {
         for points in [vec![], vec![(0.0, None)], vec![(-1.0, Some(0.0)), (0.0, None)]] {
-            assert!(
-                lines(chart(), WIDE, &[ChartLine { name: "leads".into(), points }], figures::rate).is_ok()
-            );
+            assert!(lines(chart(), &[ChartLine { name: "leads".into(), points }], figures::rate).is_ok());
         }
         assert!(sparkline(&[]).is_ok() && sparkline(&[None, Some(1.0)]).is_ok());
     }

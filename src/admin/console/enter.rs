@@ -22,7 +22,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 pub(super) const COOKIE_NAME: &str = "offerd_console";
 
-/// Puts an `async fn(&Visit) -> Result<View, Failure>` into the route table, for a least role, or for `all`.
+/// Puts an `async fn(&Visit) -> Result<View>` into the route table, for a least role, or for `all`.
 macro_rules! page {
     (all, $show:path) => {
         page!(@ None, visit => $show(visit))
@@ -55,7 +55,7 @@ pub(super) async fn showing(
     context: Context<AdminState>,
     least: Option<Role>,
     show: PageRenderer,
-) -> Result<Reply, Failure> {
+) -> Result<Reply> {
     let visit = match enter(context, least).await {
         Ok(visit) => Arc::new(visit),
         Err(turned_away) => return turned_away,
@@ -72,7 +72,7 @@ pub(super) async fn showing(
 async fn enter(
     mut context: Context<AdminState>,
     least: Option<Role>,
-) -> Result<ConsoleRequest, Result<Reply, Failure>> {
+) -> Result<ConsoleRequest, Result<Reply>> {
     let mut form = None;
     if context.request.method == Method::POST {
         let fields = context.request.read_form(FORM_BYTES, FORM_TIMEOUT).await;
@@ -112,7 +112,7 @@ async fn enter(
 }
 
 /// Whether the visitor may enter; false if a sign-in is required first.
-fn may_enter(visit: &ConsoleRequest, least: Option<Role>) -> Result<bool, Failure> {
+fn may_enter(visit: &ConsoleRequest, least: Option<Role>) -> Result<bool> {
     let Some(least) = least else { return Ok(true) };
     match visit.role() {
         None => Ok(false),
@@ -129,7 +129,7 @@ fn not_for(role: Role, least: Role) -> Failure {
 }
 
 /// Checks that the request's host is ours, and that its form comes from one of our pages.
-fn is_genuine(visit: &ConsoleRequest, headers: &HeaderMap) -> Result<(), Failure> {
+fn is_genuine(visit: &ConsoleRequest, headers: &HeaderMap) -> Result<()> {
     if visit.is_unguarded() && visit.proxied.is_none() && !is_local(headers) {
         return Err(Failure::forbidden(
             "without sign-in, the console answers only under loopback names; for another name set \

@@ -54,7 +54,7 @@ type FunnelRow = (String, String, [String; FIGURES.len()]);
 /// A table: id, caption, row heading, rows, and a note.
 type FunnelTable = (&'static str, &'static str, &'static str, Vec<FunnelRow>, Option<String>);
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let counted = reports(&visit.app)?;
     let query = asked_for(visit, &counted)?;
     let (wish, test) = (query.clone(), query.test);
@@ -103,7 +103,7 @@ fn product() -> Dimension {
 }
 
 /// The query of the page, by days or months.
-fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery, Failure> {
+fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery> {
     let zone = counted.zone();
     let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not a choice on this page"));
     let mut filters = Vec::new();
@@ -200,15 +200,14 @@ fn ratio(of: f64, by: i64) -> Option<f64> {
     (by > 0).then(|| of / by as f64)
 }
 
-fn charts(query: &ReportQuery, report: &Report) -> Result<Vec<(String, Value)>, Failure> {
+fn charts(query: &ReportQuery, report: &Report) -> Result<Vec<(String, Value)>> {
     let by = &query.by[0];
     let (per, label) = if *by == Dimension::Day { ("day", "%b %-d") } else { ("month", "%b %Y") };
     let all = query.range.first.iter_days().take_while(|day| *day <= query.range.last);
     let begins: Vec<_> = all.filter(|day| by.period(*day) == *day).collect();
     let periods: Vec<String> = begins.iter().map(|day| day.format(label).to_string()).collect();
     let row = |day| report.rows.iter().find(|row| row.by[0] == by.value(day));
-    let figures: Vec<Figures> =
-        begins.iter().map(|day| row(*day).map(|row| row.figures).unwrap_or_default()).collect();
+    let figures: Vec<_> = begins.iter().map(|at| row(*at).map(|of| of.figures).unwrap_or_default()).collect();
     let chart = |(id, title, source, lines): (&str, &str, &str, Places<usize>)| {
         let heading = format!("{title} by {per}");
         let chart = Chart {

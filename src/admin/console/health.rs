@@ -66,10 +66,8 @@ fn nodes(app: &AdminState) -> Option<Judged> {
     let settings = app.settings();
     settings.store.database()?;
     Some(match NodeList::of(&app.store, &settings) {
-        Ok(nodes) if nodes.warnings.is_empty() => {
-            ("good", "in agreement", format!("{} alive", app.store.known_alive()))
-        }
-        Ok(nodes) => ("warn", "check warnings", nodes.warnings.join(". ")),
+        Ok(nodes) if !nodes.warnings.is_empty() => ("warn", "check warnings", nodes.warnings.join(". ")),
+        Ok(_) => ("good", "in agreement", format!("{} alive", app.store.known_alive())),
         Err(error) => ("bad", "unknown", error.to_string()),
     })
 }
@@ -142,8 +140,7 @@ fn postbacks(app: &AdminState) -> Judged {
     let (store, subscriptions) = (&app.store, app.subscriptions());
     let latest_ms = store.now_ms() - FAILING_FOR_MS;
     let failing = postbacks::failing(store, &subscriptions).into_iter();
-    let failing: Vec<String> =
-        failing.filter(|(_, since)| *since <= latest_ms).map(|(name, _)| name).collect();
+    let failing: Vec<String> = failing.filter(|(_, at)| *at <= latest_ms).map(|(name, _)| name).collect();
     let (class, state) = if failing.is_empty() { ("good", "delivering") } else { ("bad", "failing") };
     let figures = match failing.as_slice() {
         [] => figures::counted(subscriptions.all().len(), "subscription"),

@@ -169,10 +169,8 @@ impl MetricsReading {
             let of = |listener| figures.answers(HTTP_REQUESTS, &[("listener", listener)], &statuses);
             PUBLIC_LISTENERS.map(of).iter().sum()
         };
-        let leads =
-            SUBMIT_ROUTES.map(|route| figures.answers(HTTP_REQUESTS, &[("route", route)], &(200..=200)));
-        let submits =
-            SUBMIT_ROUTES.map(|route| figures.distribution(HTTP_REQUEST_SECONDS, &[("route", route)]));
+        let leads = SUBMIT_ROUTES.map(|it| figures.answers(HTTP_REQUESTS, &[("route", it)], &(200..=200)));
+        let submits = SUBMIT_ROUTES.map(|it| figures.distribution(HTTP_REQUEST_SECONDS, &[("route", it)]));
         Self {
             at,
             requests: answers(0..=u16::MAX),

@@ -46,17 +46,12 @@ pub(crate) fn invitation(app: &AdminState, user: &UserRecord) -> ConsoleLink {
 }
 
 /// The console's address, with a one-time sign-in link if a sign-in is required.
-pub(super) fn link_of(
-    app: &AdminState,
-    person: ConsolePrincipal,
-    invites: bool,
-    life: Duration,
-) -> ConsoleLink {
+pub(super) fn link_of(app: &AdminState, who: ConsolePrincipal, invites: bool, life: Duration) -> ConsoleLink {
     let base = &app.run_file.admin;
     if !app.console.sessions.rules.required {
         return ConsoleLink { url: format!("{base}{HOME}"), sign_in: false, expires_in_s: None };
     }
-    let code = app.console.sessions.link(person, invites, life);
+    let code = app.console.sessions.link(who, invites, life);
     ConsoleLink {
         url: format!("{base}{SIGN_IN}?code={code}"),
         sign_in: true,

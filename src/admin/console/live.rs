@@ -18,10 +18,10 @@ pub(super) const STREAMS: usize = 32;
 const RETRY_AFTER_S: u32 = 30;
 
 /// Renders a page; `page!` makes one from an `async fn`.
-pub(super) type PageRenderer = for<'v> fn(&'v ConsoleRequest) -> BoxFuture<'v, Result<View, Failure>>;
+pub(super) type PageRenderer = for<'v> fn(&'v ConsoleRequest) -> BoxFuture<'v, Result<View>>;
 
 /// Streams a page until its reader leaves or the daemon stops.
-pub(super) async fn stream(visit: Arc<ConsoleRequest>, show: PageRenderer) -> Result<Reply, Failure> {
+pub(super) async fn stream(visit: Arc<ConsoleRequest>, show: PageRenderer) -> Result<Reply> {
     let first = show(&visit).await?;
     if first.instead.is_some() {
         return first.reply(&visit);

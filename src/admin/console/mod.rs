@@ -9,7 +9,7 @@
 //!    time, as the command does.
 //! 2. Its template is a file of `templates/`, listed in `templates`, and fills `<main>`; `layout.html`
 //!    surrounds it. An element that updates itself has an `id` and the attribute `data-live`.
-//! 3. An `async fn(&Visit) -> Result<View, Failure>` gathers the fields and returns
+//! 3. An `async fn(&Visit) -> Result<View>` gathers the fields and returns
 //!    `visit.view(PAGE, fields! { .. })`. A row of `ROUTES` maps it to its path with `page!` and the least
 //!    role that may open it. An action is the same with a `POST` row, and ends with `View::at`. A file is a
 //!    `Reply` converted to a `View`. A form or link that some readers of the page may not use is in the
@@ -201,7 +201,7 @@ pub fn roles() -> impl Iterator<Item = (Method, &'static str, Option<Role>)> {
 }
 
 /// Answers a path that does not exist, typed or from an old link.
-async fn nowhere(_: &ConsoleRequest) -> Result<View, Failure> {
+async fn nowhere(_: &ConsoleRequest) -> Result<View> {
     Err(Failure::unknown("There is no such page in the console"))
 }
 
@@ -252,10 +252,7 @@ impl Console {
     }
 
     /// Applies changes of users by other processes on the store: signs out users that changed since they
-    /// signed in. Blocks on the store.
-    ///
-    /// # Errors
-    /// Fails when a user cannot be read.
+    /// signed in. Blocks on the store. Fails when a user cannot be read.
     pub(super) fn take_in_users(&self, users: &Users) -> Result<(), ReadError> {
         let read = self.sessions.users().into_iter().map(|name| Ok((name.clone(), users.find(&name)?)));
         self.sessions.end_outdated(&read.collect::<Result<_, ReadError>>()?);

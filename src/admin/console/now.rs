@@ -5,7 +5,7 @@ use super::chart::{self, Chart, ChartLine, sparkline};
 use super::health::checks;
 use super::history::{self, MetricsReading};
 use super::prelude::*;
-use super::trend;
+use super::trend::{self, ReadingFigure, ReadingTimes};
 use offerd_base::telemetry::figures::Distribution;
 use offerd_base::telemetry::metrics;
 
@@ -28,8 +28,6 @@ const PAGE: ConsolePage = ConsolePage::new(Section::Now, "now.html").fresh(histo
 /// Label of a tile, and its metric.
 type TileLabel = (&'static str, &'static str);
 
-type ReadingFigure = fn(&MetricsReading) -> f64;
-
 /// The readings behind the tiles.
 struct RecentReadings<'r> {
     /// The first and last reading of a minute.
@@ -39,7 +37,7 @@ struct RecentReadings<'r> {
     quarter: &'r [MetricsReading],
 }
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let sees_money = visit.role() >= Some(Role::Analyst);
     if visit.app.console.history.lately(MINUTE).is_empty() {
         // Right after the start there is no reading yet.
@@ -64,7 +62,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
 }
 
 /// The tiles, from leads to disk.
-fn tiles(lately: &RecentReadings, limit: usize) -> Result<Vec<Value>, Failure> {
+fn tiles(lately: &RecentReadings, limit: usize) -> Result<Vec<Value>> {
     let taken_in = format!("{} in the last minute", lately.count(|at| at.leads));
     let room = format!("limit: {}", figures::count(limit as f64));
     let offered = share(lately.grown(|at| at.offered), lately.grown(|at| at.asked));
@@ -106,17 +104,17 @@ impl RecentReadings<'_> {
     }
 
     /// The tile of a counter.
-    fn growing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value, Failure> {
+    fn growing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value> {
         tile(head, (self.rate(of), "per second"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
     /// The tile of a gauge.
-    fn standing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value, Failure> {
+    fn standing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value> {
         tile(head, (figures::count(of(self.last)), ""), note, trend::level(self.quarter, SPARKS, of))
     }
 
     /// The tile of a kind of answer in the last minute, with its share of all answers.
-    fn answers(&self, head: TileLabel, of: ReadingFigure) -> Result<Value, Failure> {
+    fn answers(&self, head: TileLabel, of: ReadingFigure) -> Result<Value> {
         let note = match share(self.grown(of), self.grown(|at| at.requests)) {
             Some(share) => format!("{} of all answers", figures::percent(share)),
             None => "no answers".to_owned(),
@@ -125,15 +123,10 @@ impl RecentReadings<'_> {
     }
 
     /// The tile of a p99 over the last minute.
-    fn within(
-        &self,
-        head: TileLabel,
-        of: fn(&MetricsReading) -> &Distribution,
-        note: fn(&Distribution) -> String,
-    ) -> Result<Value, Failure> {
+    fn within(&self, head: TileLabel, of: ReadingTimes, note: fn(&Distribution) -> String) -> Result<Value> {
         let times = of(self.last).since(of(self.first));
         let figure = known(times.quantile(0.99), figures::seconds);
-        tile(head, (figure, ""), note(&times), trend::quantile(self.quarter, SPARKS, 0.99, of))
+        tile(head, (figure, ""), note(&times), trend::p99(self.quarter, SPARKS, of))
     }
 }
 
@@ -143,7 +136,7 @@ fn tile(
     (figure, unit): (String, &'static str),
     note: String,
     points: Vec<trend::Point>,
-) -> Result<Value, Failure> {
+) -> Result<Value> {
     let values: Vec<_> = points.into_iter().map(|(_, value)| value).collect();
     Ok(fields! { name, figure, unit, note, spark => sparkline(&values)?, metric })
 }
@@ -161,7 +154,7 @@ fn halves_of_all(requests: &Distribution) -> String {
     format!("{}{refused}", halves(requests))
 }
 
-fn charts(hour: &[MetricsReading]) -> Result<Vec<(&'static str, Value)>, Failure> {
+fn charts(hour: &[MetricsReading]) -> Result<Vec<(&'static str, Value)>> {
     let flow = Chart {
         id: "flow".to_owned(),
         title: "Leads and rate tables per second".to_owned(),
@@ -189,13 +182,13 @@ fn charts(hour: &[MetricsReading]) -> Result<Vec<(&'static str, Value)>, Failure
         ..Chart::default()
     };
     let times_lines = [
-        ChartLine { name: "submits".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.submits) },
-        ChartLine { name: "polls".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.polls) },
-        ChartLine { name: "commits".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.commits) },
+        ChartLine { name: "submits".into(), points: trend::p99(hour, POINTS, |at| &at.submits) },
+        ChartLine { name: "polls".into(), points: trend::p99(hour, POINTS, |at| &at.polls) },
+        ChartLine { name: "commits".into(), points: trend::p99(hour, POINTS, |at| &at.commits) },
     ];
     Ok(vec![
-        ("Flow", chart::lines(flow, chart::HALF, &flow_lines, figures::rate)?),
-        ("Latency", chart::lines(times, chart::HALF, &times_lines, figures::seconds)?),
+        ("Flow", chart::lines(flow, &flow_lines, figures::rate)?),
+        ("Latency", chart::lines(times, &times_lines, figures::seconds)?),
     ])
 }
 

@@ -19,35 +19,34 @@ const PREVIEW_DAYS: u32 = 30;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Partners, "partner.html").fresh(history::EVERY);
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let key = visit.params.get("partner").unwrap_or_default().to_owned();
     let (name, fields) = visit.reading(move |app| page(app, &key)).await??;
     Ok(visit.view(PAGE, fields)?.titled(name))
 }
 
 /// Redirects the target of the page's forms, opened as an address, to the page.
-pub(super) async fn back(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn back(visit: &ConsoleRequest) -> Result<View> {
     View::at(&path_of(visit.params.get("partner").unwrap_or_default()))
 }
 
 /// Pauses the partner, or one of its product types, until it is resumed.
-pub(super) async fn pause(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn pause(visit: &ConsoleRequest) -> Result<View> {
     let what = pausable(visit)?;
     paused(&visit.app, &what, &visit.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 
-pub(super) async fn resume(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn resume(visit: &ConsoleRequest) -> Result<View> {
     let what = pausable(visit)?;
     resumed(&visit.app, &what, &visit.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 
-fn pausable(visit: &ConsoleRequest) -> Result<Pausable, Failure> {
+fn pausable(visit: &ConsoleRequest) -> Result<Pausable> {
     let unknown = || Failure::bad_attribute("productType", "must be a product type");
     let product_type = visit.field("productType");
-    let product_type =
-        product_type.map(|word| ProductType::from_wire(word).ok_or_else(unknown)).transpose()?;
+    let product_type = product_type.map(|it| ProductType::from_wire(it).ok_or_else(unknown)).transpose()?;
     Ok(Pausable { partner: visit.params.get("partner").unwrap_or_default().to_owned(), product_type })
 }
 
@@ -57,7 +56,7 @@ fn path_of(key: &str) -> String {
 }
 
 /// The name of a partner, and the fields of its page.
-fn page(app: &AdminState, key: &str) -> Result<(String, Value), Failure> {
+fn page(app: &AdminState, key: &str) -> Result<(String, Value)> {
     let seats: Vec<SeatView> =
         of_seats(&app.engine).into_iter().filter(|look| look.seat.identity.key == key).collect();
     let Some(first) = seats.first() else { return Err(Failure::unknown("There is no such partner")) };
@@ -89,7 +88,7 @@ fn preview_clicks(app: &AdminState, look: &SeatView) -> Option<u64> {
 }
 
 /// The fields of a seat; `paused` says whether an operator has paused just its product type.
-fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value, Failure> {
+fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value> {
     let seat = &look.seat;
     let lately = app.engine.statistics.lately(&seat.identity.key, seat.product_type);
     let tally: AskTally = lately.asks.iter().copied().collect();

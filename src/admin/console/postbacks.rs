@@ -12,19 +12,19 @@ const LETTERS: usize = 50;
 const PAGE: ConsolePage =
     ConsolePage::new(Section::Postbacks, "postbacks.html").fresh(Duration::from_secs(10));
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     page(visit, None, None).await
 }
 
 /// Sends a test event, and shows the result.
-pub(super) async fn test(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn test(visit: &ConsoleRequest) -> Result<View> {
     let subscription = named(&visit.app, &visit.params)?;
     let trial = tried(&visit.app, &visit.actor(), &subscription).await;
     page(visit, Some((subscription.name.clone(), trial)), None).await
 }
 
 /// Retries the dead letters.
-pub(super) async fn retry(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn retry(visit: &ConsoleRequest) -> Result<View> {
     let subscription = named(&visit.app, &visit.params)?;
     let put_back = retried(&visit.app, &visit.actor(), &subscription, Retry::default()).await?.put_back;
     let done = format!("{} of {} sent again.", figures::counted(put_back, "event"), subscription.name);
@@ -35,7 +35,7 @@ async fn page(
     visit: &ConsoleRequest,
     tested: Option<(String, Result<Trial, String>)>,
     done: Option<String>,
-) -> Result<View, Failure> {
+) -> Result<View> {
     let subscriptions = visit.app.subscriptions();
     let path = subscriptions.settings.path.display().to_string();
     let read = visit.reading(move |app| {

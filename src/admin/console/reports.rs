@@ -31,7 +31,7 @@ const CHART: &str = "chart";
 const PAGE: ConsolePage = ConsolePage::new(Section::Reports, "reports.html");
 
 /// Shows the page. Faults of the query appear above the form, which keeps its values.
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let counted = reports(&visit.app)?;
     let query = asked_for(visit, &counted);
     let form = form(&given(visit), &counted, query.as_ref().ok());
@@ -50,7 +50,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
 }
 
 /// Returns the whole report as a file.
-pub(super) async fn download(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
     let mut pairs = visit.query.clone();
     pairs.retain(|(name, _)| name != CHART);
     as_csv(&made(&visit.app, &pairs).await?).map(View::from)
@@ -138,7 +138,7 @@ fn presets(given: &[(String, String)], query: &ReportQuery) -> Vec<(&'static str
 }
 
 /// A report on the page, with a chart over days or months, or else bars.
-fn shown(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Result<Value, Failure> {
+fn shown(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Result<Value> {
     let values = ValueNames::of(visit, query);
     let mut named = report.clone();
     for row in &mut named.rows {
@@ -362,12 +362,7 @@ fn times(query: &ReportQuery, report: &Report, place: usize) -> Vec<String> {
 }
 
 /// A line per leading value of the other dimension, or a single one without it.
-fn chart(
-    figure: Figure,
-    query: &ReportQuery,
-    report: &Report,
-    place: usize,
-) -> Result<(String, Value), Failure> {
+fn chart(figure: Figure, query: &ReportQuery, report: &Report, place: usize) -> Result<(String, Value)> {
     let times = times(query, report, place);
     let other = |row: &Row| row.by.get(1 - place).cloned().unwrap_or_default();
     let value = |row: &Row| row.figures.get(figure).unwrap_or(0.0);

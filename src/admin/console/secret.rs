@@ -54,7 +54,7 @@ pub fn make(store: &Path) -> io::Result<NewSecret> {
 }
 
 /// `POST /console/secret`: creates a new secret, and ends all sessions.
-pub(super) async fn renew(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn renew(context: Context<AdminState>) -> Result<Reply> {
     let made = context.app.reading(UNMADE, |app| make(&app.settings().store.path)).await?;
     let made = made.map_err(|error| unwritten("the console's new secret", &error))?;
     context.app.console.sessions.replace_secret(PasswordDigest::of_secret(&made.secret));

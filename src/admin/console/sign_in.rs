@@ -24,11 +24,11 @@ const ACCOUNT: &str = "/console/account";
 type SignInResult = Result<(String, Arc<Session>), NotSignedIn>;
 
 /// The sign-in page; a link's code is already in its form.
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     form(visit, StatusCode::OK, None)
 }
 
-pub(super) async fn sign_in(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn sign_in(visit: &ConsoleRequest) -> Result<View> {
     match begun(visit).await? {
         Ok((cookie, session)) => {
             let ConsolePrincipal { who, role, .. } = &session.person;
@@ -37,14 +37,14 @@ pub(super) async fn sign_in(visit: &ConsoleRequest) -> Result<View, Failure> {
             let next = visit.field("next").filter(|next| is_within(next));
             // An invited user sets a password first.
             let next = if session.invited { ACCOUNT } else { next.unwrap_or(HOME) };
-            signed_in(visit, (cookie, session), next)
+            signed_in(visit, &cookie, next)
         }
         Err(refused) => refuse(visit, refused).await,
     }
 }
 
 /// Starts a session with a link, the secret, or a password.
-async fn begun(visit: &ConsoleRequest) -> Result<SignInResult, Failure> {
+async fn begun(visit: &ConsoleRequest) -> Result<SignInResult> {
     let sessions = &visit.app.console.sessions;
     let typed = visit.field("password").unwrap_or_default();
     match (visit.field("code"), visit.field("name").map(str::trim)) {
@@ -56,7 +56,7 @@ async fn begun(visit: &ConsoleRequest) -> Result<SignInResult, Failure> {
 
 /// Starts a session with a user name and password. An unknown or disabled user, or one without a password,
 /// takes as long.
-async fn of_user(visit: &ConsoleRequest, name: &str, password: &str) -> Result<SignInResult, Failure> {
+async fn of_user(visit: &ConsoleRequest, name: &str, password: &str) -> Result<SignInResult> {
     let sessions = &visit.app.console.sessions;
     let attempt = match sessions.attempts.begin(name) {
         Ok(attempt) => attempt,
@@ -79,19 +79,12 @@ async fn of_user(visit: &ConsoleRequest, name: &str, password: &str) -> Result<S
 }
 
 /// Redirects with the cookie of a new session.
-///
-/// # Errors
-/// Fails with an internal error.
-pub(super) fn signed_in(
-    visit: &ConsoleRequest,
-    (cookie, _): (String, Arc<Session>),
-    next: &str,
-) -> Result<View, Failure> {
+pub(super) fn signed_in(visit: &ConsoleRequest, cookie: &str, next: &str) -> Result<View> {
     let seconds = visit.app.console.sessions.rules.at_start.session_life.as_secs();
-    Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, seconds, visit.is_secure())?).into())
+    Ok(see(next)?.header(SET_COOKIE, cookie_of(cookie, seconds, visit.is_secure())?).into())
 }
 
-async fn refuse(visit: &ConsoleRequest, refused: NotSignedIn) -> Result<View, Failure> {
+async fn refuse(visit: &ConsoleRequest, refused: NotSignedIn) -> Result<View> {
     counter!(CONSOLE_SIGN_INS_REFUSED, "reason" => refused.reason()).increment(1);
     match refused {
         NotSignedIn::Wrong => {
@@ -122,7 +115,7 @@ fn tried(visit: &ConsoleRequest) -> Option<String> {
     Some(format!("as {}", user.name))
 }
 
-pub(super) async fn sign_out(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn sign_out(visit: &ConsoleRequest) -> Result<View> {
     if let Some(session) = visit.session() {
         visit.app.console.sessions.sign_out(session);
         let note = note!("console.sign_out", "signed out of the console");
@@ -132,7 +125,7 @@ pub(super) async fn sign_out(visit: &ConsoleRequest) -> Result<View, Failure> {
 }
 
 /// Answers with the console's address, with a sign-in link if a sign-in is required.
-pub(super) async fn link(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn link(context: Context<AdminState>) -> Result<Reply> {
     let person = ConsolePrincipal::of_machine(format!("link of {}", operator(&context.request.headers)));
     let link = link_of(&context.app, person, false, LINK_LIFE);
     if link.sign_in {
@@ -143,7 +136,7 @@ pub(super) async fn link(context: Context<AdminState>) -> Result<Reply, Failure>
 }
 
 /// The form, complete for a stream too.
-fn form(visit: &ConsoleRequest, status: StatusCode, trouble: Option<&str>) -> Result<View, Failure> {
+fn form(visit: &ConsoleRequest, status: StatusCode, trouble: Option<&str>) -> Result<View> {
     let next = visit.query_value("next").or_else(|| visit.field("next")).filter(|next| is_within(next));
     let fields = fields! {
         code => visit.query_value("code"),
@@ -163,7 +156,7 @@ fn is_within(path: &str) -> bool {
         && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
 }
 
-fn cookie_of(value: &str, seconds: u64, secure: bool) -> Result<HeaderValue, Failure> {
+fn cookie_of(value: &str, seconds: u64, secure: bool) -> Result<HeaderValue> {
     let secure = if secure { "; Secure" } else { "" };
     let cookie =
         format!("{COOKIE_NAME}={value}; Path=/console; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");

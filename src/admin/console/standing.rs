@@ -106,8 +106,7 @@ fn caps(standing: &SeatStanding) -> Vec<CapUsage> {
         ("asks this week", at.asked_this_week, at.per_week),
         ("asks this month", at.asked_this_month, at.per_month),
     ];
-    let asks =
-        asks.map(|(name, used, most)| (name, f64::from(used.unwrap_or(0)), most.map(f64::from), false));
+    let asks = asks.map(|(name, of, most)| (name, f64::from(of.unwrap_or(0)), most.map(f64::from), false));
     let payouts = ("payouts today", at.owed_today, at.per_day_budget, true);
     let cap = |(name, used, most, dollars): (_, f64, Option<f64>, _)| {
         let most = most.filter(|most| *most > 0.0)?;

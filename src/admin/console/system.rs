@@ -26,20 +26,20 @@ const TOKENS_SHOWN: usize = 200;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::System, "system.html").fresh(history::EVERY);
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let fields = visit.reading(|app| page(app, None)).await??;
     visit.view(PAGE, fields)
 }
 
 /// Reloads settings and partner files, and shows the outcome.
-pub(super) async fn reload(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn reload(visit: &ConsoleRequest) -> Result<View> {
     let outcome = reloaded(&visit.app, &visit.actor()).await?;
     let fields = visit.reading(move |app| page(app, Some(told(&outcome)))).await??;
     visit.view(PAGE, fields)
 }
 
 /// Starts a check of every record, unless one is running; the page shows the result.
-pub(super) async fn check(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn check(visit: &ConsoleRequest) -> Result<View> {
     if visit.app.chronicle.check_begins() {
         let note = note!("store.check", "check of the store asked for");
         visit.app.note_if_can(&visit.actor(), note).await;
@@ -57,7 +57,7 @@ pub(super) async fn check(visit: &ConsoleRequest) -> Result<View, Failure> {
 }
 
 /// The fields of the page, with the outcome of a reload just requested.
-fn page(app: &AdminState, reload: Option<Value>) -> Result<Value, Failure> {
+fn page(app: &AdminState, reload: Option<Value>) -> Result<Value> {
     let (tokens, tokens_in_all) = tokens(app)?;
     // A fresh reading, so that an action just taken shows.
     let reading = MetricsReading::of(app);
@@ -104,7 +104,7 @@ fn setting((key, value, source): &(String, String, String)) -> Value {
 }
 
 /// The latest tokens, newest first, and the total number.
-fn tokens(app: &AdminState) -> Result<(Vec<ListedToken>, usize), Failure> {
+fn tokens(app: &AdminState) -> Result<(Vec<ListedToken>, usize)> {
     let mut listed = app.key_ring.list().map_err(unread)?;
     let all = listed.len();
     listed.sort_by_key(|token| std::cmp::Reverse(token.created_at));

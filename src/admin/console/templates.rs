@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use minijinja::Environment;
 use minijinja::value::Value;
 
+use super::super::command::Result;
 use super::format;
 use offerd_insight::sheet::figures;
-use offerd_web::{Failure, templates};
+use offerd_web::templates;
 
 /// Embeds templates from their files, by name.
 macro_rules! embedded {
@@ -51,11 +52,8 @@ macro_rules! fields {
 }
 pub(super) use fields;
 
-/// Renders a template.
-///
-/// # Errors
-/// Fails with an internal error, logged without the context.
-pub(super) fn render(template: &str, context: &Value) -> Result<String, Failure> {
+/// Renders a template. Fails with an internal error, logged without the context.
+pub(super) fn render(template: &str, context: &Value) -> Result<String> {
     templates::render(&ENVIRONMENT, template, context)
 }
 

@@ -19,7 +19,7 @@ const USUAL: (&str, &str, Duration) = TIMES[1];
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Partners, "timeouts.html");
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let key = visit.params.get("partner").unwrap_or_default().to_owned();
     let book = visit.app.engine.book();
     let seat = book.seats().iter().find(|seat| seat.identity.key == key);

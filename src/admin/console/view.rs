@@ -11,6 +11,7 @@ use hyper::header::{
 use minijinja::context;
 use minijinja::value::Value;
 
+use super::super::command::Result;
 use super::history;
 pub(super) use super::section::Section;
 pub(super) use super::templates::fields;
@@ -61,20 +62,14 @@ pub(super) struct View {
 impl ConsoleRequest {
     /// Renders a page for this visitor. Its template gets the fields, `csrf` for its forms, and the visitor's
     /// permissions as `may`.
-    ///
-    /// # Errors
-    /// Fails with an internal error.
-    pub(super) fn view(&self, page: ConsolePage, fields: Value) -> Result<View, Failure> {
+    pub(super) fn view(&self, page: ConsolePage, fields: Value) -> Result<View> {
         let main = render(page.template, &context! { csrf => self.csrf(), may => self.may(), ..fields })?;
         let title = page.section.title().to_owned();
         Ok(View { title, section: Some(page.section), fresh: page.fresh, main, ..View::default() })
     }
 
     /// Renders a page outside the sections.
-    ///
-    /// # Errors
-    /// Fails with an internal error.
-    pub(super) fn bare(&self, title: &str, template: &str, fields: Value) -> Result<View, Failure> {
+    pub(super) fn bare(&self, title: &str, template: &str, fields: Value) -> Result<View> {
         let main = render(template, &context! { csrf => self.csrf(), ..fields })?;
         Ok(View { title: title.to_owned(), main, ..View::default() })
     }
@@ -87,7 +82,7 @@ impl View {
     }
 
     /// A page that shows a failure.
-    pub(super) fn failure(failure: &Failure) -> Result<Self, Failure> {
+    pub(super) fn failure(failure: &Failure) -> Result<Self> {
         let status = failure.status;
         let title = status.canonical_reason().unwrap_or("Failure");
         let fields = context! { status => status.as_u16(), reason => title, message => failure.words() };
@@ -104,16 +99,13 @@ impl View {
         Self { status: failure.map_or(self.status, |failure| failure.status), ..self }
     }
 
-    /// A redirect to a page, the answer of a successful form.
-    ///
-    /// # Errors
-    /// Fails when the path is invalid.
-    pub(super) fn at(path: &str) -> Result<Self, Failure> {
+    /// A redirect to a page, the answer of a successful form. Fails when the path is invalid.
+    pub(super) fn at(path: &str) -> Result<Self> {
         see(path).map(Self::from)
     }
 
     /// The complete page.
-    pub(super) fn reply(self, visit: &ConsoleRequest) -> Result<Reply, Failure> {
+    pub(super) fn reply(self, visit: &ConsoleRequest) -> Result<Reply> {
         let Self { title, section, status, fresh, main, instead } = self;
         if let Some(reply) = instead {
             return Ok(reply);
@@ -150,7 +142,7 @@ impl From<Reply> for View {
 }
 
 /// The result of a form's action, with its failure if it failed.
-pub(super) fn outcome<T: Default>(came: Result<T, Failure>) -> (T, Option<Failure>) {
+pub(super) fn outcome<T: Default>(came: Result<T>) -> (T, Option<Failure>) {
     match came {
         Ok(done) => (done, None),
         Err(failure) => (T::default(), Some(failure)),
@@ -171,11 +163,8 @@ pub(super) fn sealed(reply: Reply) -> Reply {
         .header(HeaderName::from_static("cross-origin-resource-policy"), fixed("same-origin"))
 }
 
-/// A redirect to a page.
-///
-/// # Errors
-/// Fails when the path is invalid.
-pub(super) fn see(path: &str) -> Result<Reply, Failure> {
+/// A redirect to a page. Fails when the path is invalid.
+pub(super) fn see(path: &str) -> Result<Reply> {
     let path = HeaderValue::try_from(path).map_err(our_fault("a path cannot be written in a header"))?;
     Ok(sealed(Reply::empty(StatusCode::SEE_OTHER).header(LOCATION, path)))
 }

@@ -10,7 +10,8 @@ use uuid::Uuid;
 
 use super::super::AdminState;
 use super::super::audit::{AuditActor, audit_by, note};
-use super::super::transcripts::reason_to_reveal;
+use super::super::command::Result;
+use super::super::transcripts::reveal_reason;
 use super::proxy;
 use super::session::{ConsolePrincipal, Session};
 use super::templates::{fields, render};
@@ -54,10 +55,7 @@ impl ConsoleRequest {
     }
 
     /// Whether leads are accepted, as shown at the top of every page.
-    ///
-    /// # Errors
-    /// Fails with an internal error.
-    pub(super) fn standing(&self) -> Result<String, Failure> {
+    pub(super) fn standing(&self) -> Result<String> {
         let ready = self.app.ready();
         render("standing.html", &context! { ready => ready.is_ok(), trouble => ready.err() })
     }
@@ -142,11 +140,9 @@ impl ConsoleRequest {
 
     /// Reveals the masked attributes of a lead that the `reveal` fields of a form name: the requested one,
     /// and those revealed before. Each reveal and its reason is durable in the audit when this returns;
-    /// repeated ones too, since a form may be forged.
-    ///
-    /// # Errors
-    /// Fails when none is named, one is not masked, no reason is given, or the audit cannot be written.
-    pub(super) async fn reveal(&self, lead: Uuid) -> Result<Vec<&'static str>, Failure> {
+    /// repeated ones too, since a form may be forged. Fails when none is named, one is not masked, no reason
+    /// is given, or the audit cannot be written.
+    pub(super) async fn reveal(&self, lead: Uuid) -> Result<Vec<&'static str>> {
         let wrong = || Failure::bad_request("`reveal` must name a masked attribute");
         let fields = self.form.iter().flatten().filter(|(name, _)| name == "reveal");
         let masked = |path: &str| Attribute::named(path).filter(|attribute| attribute.is_masked());
@@ -155,7 +151,7 @@ impl ConsoleRequest {
         if named.is_empty() {
             return Err(wrong());
         }
-        let reason = reason_to_reveal(&self.app, lead, self.field("reason").unwrap_or_default()).await?;
+        let reason = reveal_reason(&self.app, lead, self.field("reason").unwrap_or_default()).await?;
         let attributes = named.iter().copied().collect::<Vec<_>>().join(", ");
         let note = note!("personal_data.reveal").about(format!("{attributes} of lead {lead}"));
         self.app.note(&self.actor(), note.because(reason)).await?;
@@ -171,14 +167,11 @@ impl ConsoleRequest {
         // Compared by digest, so that the timing reveals nothing of it.
         self.field("csrf").is_some_and(|csrf| Sha256::digest(csrf) == Sha256::digest(self.csrf()))
     }
-    /// Runs `read` on a blocking thread, for access to records.
-    ///
-    /// # Errors
-    /// Fails when it panics.
+    /// Runs `read` on a blocking thread, for access to records. Fails when it panics.
     pub(super) async fn reading<T: Send + 'static>(
         &self,
         read: impl FnOnce(&AdminState) -> T + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T> {
         self.app.reading("a page could not be read", read).await
     }
 }

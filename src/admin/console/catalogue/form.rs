@@ -74,10 +74,8 @@ impl Field {
     }
 }
 
-/// The lead that the fields yield.
-///
-/// # Errors
-/// Returns the faults that belong to no field; the others are stored with their fields.
+/// The lead that the fields yield. Returns the faults that belong to no field; the others are stored with
+/// their fields.
 pub(super) fn lead(
     product: ProductType,
     specimen: bool,

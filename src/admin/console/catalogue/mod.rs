@@ -14,7 +14,7 @@ const ON_A_PAGE: usize = 50;
 const PAGE: ConsolePage = ConsolePage::new(Section::Catalogue, "catalogue.html");
 
 /// Shows a page of the matching offers.
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not a choice on this page"));
     let product_type = visit.query_value("product");
     let product_type = product_type.map(|name| ProductType::from_wire(name).ok_or_else(|| wrong("product")));

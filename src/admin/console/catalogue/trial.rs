@@ -12,13 +12,13 @@ use offerd_partners::quote::Spread;
 const PAGE: ConsolePage = ConsolePage::new(Section::Catalogue, "trial.html");
 
 /// The form, prefilled for a product.
-pub(in crate::console) async fn ask(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(in crate::console) async fn ask(visit: &ConsoleRequest) -> Result<View> {
     let product = product(visit.query_value("product"))?;
     view(visit, product, true, &sections(product, |_| None), (None, Vec::new()))
 }
 
 /// Shows the matches of the submitted lead, which is not stored.
-pub(in crate::console) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(in crate::console) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let product = product(visit.field("product"))?;
     let specimen = visit.field(WITH_SPECIMEN).is_some();
     let given = |path: &str| Some(visit.field(path).unwrap_or_default().to_owned());
@@ -47,7 +47,7 @@ fn view(
     specimen: bool,
     sections: &[form::FormSection],
     (verdict, faults): (Option<Value>, Vec<String>),
-) -> Result<View, Failure> {
+) -> Result<View> {
     let fields = fields! {
         product => product.as_str(),
         products => products(Some(product)),
@@ -60,7 +60,7 @@ fn view(
     Ok(visit.view(PAGE, fields)?.titled("Try a lead"))
 }
 
-fn product(name: Option<&str>) -> Result<ProductType, Failure> {
+fn product(name: Option<&str>) -> Result<ProductType> {
     let wrong = || Failure::bad_request("`product` is not a choice on this page");
     name.map_or(Ok(ProductType::Loan), |name| ProductType::from_wire(name).ok_or_else(wrong))
 }

@@ -19,18 +19,18 @@ const USUAL: Days = Days::new(29);
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Persons, "consents.html");
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     view(visit, Ok(None)).await
 }
 
 /// Counts the consents per statement.
-pub(super) async fn summary(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn summary(visit: &ConsoleRequest) -> Result<View> {
     let shown = counted(visit).await.map(|(summaries, read)| Some(shown(&summaries, read)));
     view(visit, shown).await
 }
 
 /// The counts as a file, or a row per lead and statement.
-pub(super) async fn download(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
     let file = match visit.field("lines") {
         Some("each") => listed(visit).await.map(|lines| (lines, "consents-each")),
         _ => counted(visit)
@@ -43,7 +43,7 @@ pub(super) async fn download(visit: &ConsoleRequest) -> Result<View, Failure> {
     }
 }
 
-async fn view(visit: &ConsoleRequest, shown: Result<Option<Value>, Failure>) -> Result<View, Failure> {
+async fn view(visit: &ConsoleRequest, shown: Result<Option<Value>>) -> Result<View> {
     let (shown, failure) = outcome(shown);
     let company = visit.field("company").unwrap_or_default().to_owned();
     let companies = visit.reading(move |app| companies(app, &company)).await?;

@@ -24,13 +24,9 @@ pub(super) struct ConsentReadCounts {
     pub(super) gone: u64,
 }
 
-/// Each statement with the number of its consents.
-///
-/// # Errors
-/// Fails when the form is invalid, there are too many, or they cannot be read.
-pub(super) async fn counted(
-    visit: &ConsoleRequest,
-) -> Result<(Vec<ConsentSummary>, ConsentReadCounts), Failure> {
+/// Each statement with the number of its consents. Fails when the form is invalid, there are too many, or
+/// they cannot be read.
+pub(super) async fn counted(visit: &ConsoleRequest) -> Result<(Vec<ConsentSummary>, ConsentReadCounts)> {
     let many = |_: TooMany| {
         let told = format!("There are more than {STATEMENTS} different texts, perhaps one per lead");
         Failure::bad_request(format!("{told}: use “Download each lead”."))
@@ -40,11 +36,8 @@ pub(super) async fn counted(
     Ok((summaries.sorted(), read))
 }
 
-/// A row per lead and statement.
-///
-/// # Errors
-/// Like [`counted`].
-pub(super) async fn listed(visit: &ConsoleRequest) -> Result<Vec<ConsentFields>, Failure> {
+/// A row per lead and statement. Fails like [`counted`].
+pub(super) async fn listed(visit: &ConsoleRequest) -> Result<Vec<ConsentFields>> {
     let add = |lines: &mut Vec<ConsentFields>, page: &ConsentPage| {
         let line = |consent| each(consent, &page.statements[consent.statement]);
         lines.extend(page.consents.iter().map(line));
@@ -63,8 +56,8 @@ pub(super) fn sheet(lines: &[ConsentFields]) -> Sheet {
 async fn walked<T: Default + Send + 'static>(
     visit: &ConsoleRequest,
     most: usize,
-    add: impl Fn(&mut T, &ConsentPage) -> Result<(), Failure> + Send + 'static,
-) -> Result<(T, ConsentReadCounts), Failure> {
+    add: impl Fn(&mut T, &ConsentPage) -> Result<()> + Send + 'static,
+) -> Result<(T, ConsentReadCounts)> {
     let wanted = wanted(visit)?;
     // It reads all leads of that time.
     let permit = Arc::clone(&visit.app.console.scans).try_acquire_owned();
@@ -82,8 +75,8 @@ fn walk<T: Default>(
     app: &AdminState,
     wanted: &ConsentFilter,
     most: usize,
-    add: impl Fn(&mut T, &ConsentPage) -> Result<(), Failure>,
-) -> Result<(T, ConsentReadCounts), Failure> {
+    add: impl Fn(&mut T, &ConsentPage) -> Result<()>,
+) -> Result<(T, ConsentReadCounts)> {
     let (mut made, mut read, mut next) = (T::default(), ConsentReadCounts::default(), None);
     loop {
         let page = page(&app.store, wanted, next).map_err(store_unread)?;
@@ -104,7 +97,7 @@ fn walk<T: Default>(
 }
 
 /// The selection of the form.
-fn wanted(visit: &ConsoleRequest) -> Result<ConsentFilter, Failure> {
+fn wanted(visit: &ConsoleRequest) -> Result<ConsentFilter> {
     let day = |name: &'static str| {
         let wrong = |_| Failure::bad_request(format!("`{name}` must be a day such as 2026-01-31."));
         visit.field(name).map(|text| text.parse::<NaiveDate>().map_err(wrong)).transpose()

@@ -13,11 +13,8 @@ pub(super) struct PersonQuery {
 }
 
 impl PersonQuery {
-    /// The person of the submitted form; `None` if it is empty.
-    ///
-    /// # Errors
-    /// Fails when it identifies nobody.
-    pub(super) fn of(visit: &ConsoleRequest) -> Result<Option<Self>, Failure> {
+    /// The person of the submitted form; `None` if it is empty. Fails when it identifies nobody.
+    pub(super) fn of(visit: &ConsoleRequest) -> Result<Option<Self>> {
         let field = |name| visit.field(name).map(str::trim).unwrap_or_default();
         let contact = field("contact");
         let names = ["first", "last", "born"].map(field);
@@ -32,12 +29,9 @@ impl PersonQuery {
         Ok(Some(Self { kind, digest, names }))
     }
 
-    /// The request, with its reason.
-    ///
-    /// # Errors
-    /// Fails when the reason is missing, or contains a typed name: the audit keeps it longer than
-    /// the person may want.
-    pub(super) fn wish(&self, visit: &ConsoleRequest) -> Result<PersonRequest, Failure> {
+    /// The request, with its reason. Fails when the reason is missing, or contains a typed name: the audit
+    /// keeps it longer than the person may want.
+    pub(super) fn wish(&self, visit: &ConsoleRequest) -> Result<PersonRequest> {
         let reason = reason_given(visit.field("reason").unwrap_or_default())?;
         if self.names.iter().any(|name| has_name(reason, name)) {
             return Err(names_them());

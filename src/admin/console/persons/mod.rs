@@ -25,17 +25,17 @@ const PAGE: ConsolePage = ConsolePage::new(Section::Persons, "persons.html");
 /// it erases nothing more, and the audit has its number.
 const RECEIPT: ConsolePage = ConsolePage::new(Section::Persons, "receipt.html");
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     page(visit, Ok(None)).await
 }
 
 /// Shows the leads of a person and the possible actions.
-pub(super) async fn find(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn find(visit: &ConsoleRequest) -> Result<View> {
     let asked = asked(visit).map(|_| None);
     page(visit, asked).await
 }
 
-pub(super) async fn export(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn export(visit: &ConsoleRequest) -> Result<View> {
     match exported(visit).await {
         Ok(file) => Ok(file.into()),
         Err(failure) => page(visit, Err(failure)).await,
@@ -43,7 +43,7 @@ pub(super) async fn export(visit: &ConsoleRequest) -> Result<View, Failure> {
 }
 
 /// Erases all leads of a person and shows the receipt.
-pub(super) async fn erase(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn erase(visit: &ConsoleRequest) -> Result<View> {
     match erased(visit).await {
         Ok(receipt) => Ok(visit.view(RECEIPT, receipt)?.titled("Receipt of an erasure")),
         Err(failure) => page(visit, Err(failure)).await,
@@ -51,7 +51,7 @@ pub(super) async fn erase(visit: &ConsoleRequest) -> Result<View, Failure> {
 }
 
 /// Opts a person out.
-pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View> {
     let done = async || {
         persons::suppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
         Ok(Some("From now on, no partner is asked about leads submitted with this contact.".to_owned()))
@@ -61,7 +61,7 @@ pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View, Failure> {
 }
 
 /// Ends an opt-out.
-pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View> {
     let done = async || {
         let was_suppressed = persons::unsuppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
         let (ended, never) = (
@@ -75,17 +75,17 @@ pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View, Failure> 
     page(visit, done).await
 }
 
-async fn exported(visit: &ConsoleRequest) -> Result<Reply, Failure> {
+async fn exported(visit: &ConsoleRequest) -> Result<Reply> {
     let copy = persons::copied(&visit.app, asked(visit)?.wish(visit)?).await?;
-    let file =
+    let json =
         serde_json::to_vec_pretty(&copy).map_err(our_fault("the export could not be written as JSON"))?;
     // The file name does not identify the person.
     let name = HeaderValue::from_static("attachment; filename=\"person.json\"");
-    Ok(Reply::json_bytes(file).header(CONTENT_DISPOSITION, name))
+    Ok(Reply::json_bytes(json).header(CONTENT_DISPOSITION, name))
 }
 
 /// The fields of the receipt.
-async fn erased(visit: &ConsoleRequest) -> Result<Value, Failure> {
+async fn erased(visit: &ConsoleRequest) -> Result<Value> {
     let wish = asked(visit)?.wish(visit)?;
     if visit.field("sure") != Some("yes") {
         let message = "Nothing was erased: tick the box that confirms the erasure.";
@@ -99,13 +99,13 @@ async fn erased(visit: &ConsoleRequest) -> Result<Value, Failure> {
     Ok(fields! { receipt, json, listed, left_alone => wish.is_left_alone(&visit.app.engine) })
 }
 
-fn asked(visit: &ConsoleRequest) -> Result<PersonQuery, Failure> {
+fn asked(visit: &ConsoleRequest) -> Result<PersonQuery> {
     let nobody = || Failure::bad_request("Give an e-mail address or a phone number.");
     PersonQuery::of(visit)?.ok_or_else(nobody)
 }
 
 /// The page after a form, with its outcome.
-async fn page(visit: &ConsoleRequest, came: Result<Option<String>, Failure>) -> Result<View, Failure> {
+async fn page(visit: &ConsoleRequest, came: Result<Option<String>>) -> Result<View> {
     let (done, mut failure) = outcome(came);
     let (mut is_contact, mut locked, mut left_alone, mut found) = (false, None, None, None);
     if let Ok(Some(asked)) = PersonQuery::of(visit) {
@@ -114,8 +114,7 @@ async fn page(visit: &ConsoleRequest, came: Result<Option<String>, Failure>) -> 
         locked = visit.app.engine.suppressions.locked();
         left_alone = Some(wish.is_left_alone(&visit.app.engine));
         // A lookup that just failed is not repeated.
-        let is_gone =
-            failure.as_ref().is_some_and(|failure| failure.status == StatusCode::SERVICE_UNAVAILABLE);
+        let is_gone = failure.as_ref().is_some_and(|it| it.status == StatusCode::SERVICE_UNAVAILABLE);
         if is_contact && !is_gone {
             match found_leads(visit, &wish).await {
                 Ok(leads) => found = Some(leads),
@@ -132,7 +131,7 @@ async fn page(visit: &ConsoleRequest, came: Result<Option<String>, Failure>) -> 
     Ok(view.failed(failure.as_ref()))
 }
 
-async fn found_leads(visit: &ConsoleRequest, wish: &PersonRequest) -> Result<Value, Failure> {
+async fn found_leads(visit: &ConsoleRequest, wish: &PersonRequest) -> Result<Value> {
     let leads = persons::found(&visit.app, wish.clone()).await?;
     visit.reading(move |app| listed(app, &leads)).await
 }

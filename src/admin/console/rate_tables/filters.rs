@@ -17,10 +17,8 @@ const SLOW: [(&str, &str); 4] =
 const CLOCK_STEPS_MS: i64 = 60 * 60 * 1000;
 
 /// Runs the search of an address; returns the tables, and the form with the chosen filters and the progress
-/// of the search. An invalid filter yields no tables.
-///
-/// # Errors
-/// [`RecordUnavailable`], after it was reported, when a record cannot be read.
+/// of the search. An invalid filter yields no tables. Returns [`RecordUnavailable`], after it was reported,
+/// when a record cannot be read.
 pub(super) fn sought(
     engine: &MatchingEngine,
     settings: &ConsoleSettings,

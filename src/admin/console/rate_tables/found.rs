@@ -19,10 +19,7 @@ pub(super) enum UuidLookup {
     Nothing,
 }
 
-/// Looks up a UUID.
-///
-/// # Errors
-/// [`RecordUnavailable`], after it was reported, when a record cannot be read.
+/// Looks up a UUID. Returns [`RecordUnavailable`], after it was reported, when a record cannot be read.
 pub(super) fn find(engine: &MatchingEngine, uuid: Uuid) -> Result<UuidLookup, RecordUnavailable> {
     let store = &engine.records.store;
     if let Some(record) = reading::lead(store, uuid)? {

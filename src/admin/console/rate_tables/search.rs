@@ -65,10 +65,8 @@ pub(super) struct TableSearchResult {
     pub stopped_at: Option<i64>,
 }
 
-/// Searches for tables, latest first.
-///
-/// # Errors
-/// [`RecordUnavailable`], after it was reported, when a record cannot be read.
+/// Searches for tables, latest first. Returns [`RecordUnavailable`], after it was reported, when a record
+/// cannot be read.
 pub(super) fn search(
     engine: &MatchingEngine,
     wish: &TableSearch,
@@ -174,19 +172,16 @@ fn fits(
     *read += 1;
     let answers = answers(&engine.records.store, head.uuid)?;
     let ended =
-        |(.., is_so): OutcomeFilter| answers.iter().any(|one| is_wanted(one.seat) && is_so(&one.outcome));
+        |(.., is_so): OutcomeFilter| answers.iter().any(|it| is_wanted(it.seat) && is_so(&it.outcome));
     let has_offers = || answers.iter().any(|one| !one.outcome.quotes().is_empty());
-    let is_slow = |least: Duration| {
-        took_ms(head.created_at, &answers).is_some_and(|took| took >= least.as_millis() as i64)
-    };
+    let took = took_ms(head.created_at, &answers);
+    let is_slow = |least: Duration| took.is_some_and(|took| took >= least.as_millis() as i64);
     Ok(wish.outcome.is_none_or(ended)
         && !(wish.without_offers && has_offers())
         && wish.slow.is_none_or(is_slow))
 }
 
-/// The products that a lead requests: all if it names none, none if it is erased.
-///
-/// # Errors
+/// The products that a lead requests: all if it names none, none if it is erased. Returns
 /// [`RecordUnavailable`], after it was reported.
 pub(super) fn asked_for(store: &Store, lead: Uuid) -> Result<Vec<ProductType>, RecordUnavailable> {
     let record = reading::lead(store, lead)?;
@@ -207,10 +202,7 @@ fn has_tags(store: &Store, lead: Uuid, wanted: &[(String, String)]) -> Result<bo
     Ok(wanted.iter().all(|(name, value)| has(name, value)))
 }
 
-/// All answers of a table.
-///
-/// # Errors
-/// [`RecordUnavailable`], after it was reported.
+/// All answers of a table. Returns [`RecordUnavailable`], after it was reported.
 pub(super) fn answers(store: &Store, table: Uuid) -> Result<Vec<SeatAnswer>, RecordUnavailable> {
     Ok(reading::answers(store, table).collect::<Result<Vec<_>, _>>()?.concat())
 }

@@ -37,16 +37,14 @@ struct Objection {
 
 impl TablePage {
     /// Renders the page, with the reason for a reveal.
-    pub(super) fn view(self, visit: &ConsoleRequest, reason: Option<String>) -> Result<View, Failure> {
+    pub(super) fn view(self, visit: &ConsoleRequest, reason: Option<String>) -> Result<View> {
         // A complete table never changes.
         let page = if self.pending { PAGE.fresh(FRESH) } else { PAGE };
         Ok(visit.view(page, context! { reason, ..self.fields })?.titled("Rate table"))
     }
 
     /// Reads the page of a table, by its UUID or an offer's; `None` if there is none or its lead is erased.
-    /// Shows only the `revealed` personal attributes, and only the reported `tags`.
-    ///
-    /// # Errors
+    /// Shows only the `revealed` personal attributes, and only the reported `tags`. Returns
     /// [`RecordUnavailable`], after it was reported, when a record cannot be read.
     pub(super) fn read(
         engine: &MatchingEngine,
@@ -84,7 +82,7 @@ impl TablePage {
             asked => explained.seats.iter().filter(|seat| seat.why.was_asked()).count(),
             shown => table.offers(),
             amount => head.loan_amount,
-            money => money(&engine.records.store, uuid, &table, &record)?,
+            money => money(&engine.records.store, &table, &record)?,
             same_files => explained.same_files,
             same_lead => explained.same_lead,
             experiments => explained.experiments,

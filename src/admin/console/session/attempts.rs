@@ -38,10 +38,7 @@ impl Attempts {
     }
 
     /// Permits checking a password. The attempt counts as failed until it has [succeeded](Self::succeeded),
-    /// so that concurrent attempts cannot exceed the limit.
-    ///
-    /// # Errors
-    /// Fails when too many attempts have failed.
+    /// so that concurrent attempts cannot exceed the limit. Fails when too many attempts have failed.
     pub(in crate::console) fn begin(&self, name: &str) -> Result<Attempt, NotSignedIn> {
         let mut failed = self.failed.lock();
         failed.retain(|failed| failed.at.elapsed() < SPAN);

@@ -107,8 +107,7 @@ impl Feeds {
             let newer = is_newer.then(|| Newer::new(company.as_ref(), arrival));
             let (read, held_before) = (stored.len(), data.len());
             let is_seen = |stored: &F::Stored| !viewer.test || F::is_test(stored, &self.store);
-            let wanted =
-                stored.into_iter().filter(|stored| F::is_wanted(stored, &request) && is_seen(stored));
+            let wanted = stored.into_iter().filter(|one| F::is_wanted(one, &request) && is_seen(one));
             data.extend(wanted.map(|stored| F::record(stored, newer.as_ref())));
             window.holds(read, data.len() - held_before);
         }

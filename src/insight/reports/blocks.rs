@@ -46,8 +46,7 @@ fn blocks(days: &[&DayCells]) -> Blocks {
 }
 
 fn written(cells: BTreeMap<Ids, Measures>) -> Vec<u8> {
-    let cells: Vec<(Ids, Measures)> =
-        cells.into_iter().filter(|(_, measures)| !measures.is_empty()).collect();
+    let cells: Vec<(Ids, Measures)> = cells.into_iter().filter(|(_, of)| !of.is_empty()).collect();
     block::write(&cells)
 }
 

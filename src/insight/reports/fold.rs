@@ -178,7 +178,8 @@ impl<'a> FeedFold<'a> {
                 self.count.add(when, &person, Some(&asked), Measures::of(Measure::Asks, 1));
             }
             for quote in answer.outcome.quotes() {
-                self.offer(when, &person, seat, quote, Measure::Offers);
+                let place = self.seat_of(seat, quote);
+                self.count.add(when, &person, Some(&place), Measures::of(Measure::Offers, 1));
             }
         }
         let products: BTreeSet<_> = table.shown().map(|(seat, _)| seat.product_type).collect();
@@ -186,7 +187,8 @@ impl<'a> FeedFold<'a> {
             self.count.add_table(when, &products, Measures::of(Measure::WithOffers, 1));
         }
         for (seat, quote) in table.shown() {
-            self.offer(when, &person, seat, quote, Measure::Shown);
+            let place = self.seat_of(seat, quote);
+            self.count.add(when, &person, Some(&place), Measures::of(Measure::Shown, 1));
         }
         Ok(())
     }
@@ -205,24 +207,12 @@ impl<'a> FeedFold<'a> {
         self.count.add_by_partner(when, &person, &places, one);
     }
 
-    fn offer(
-        &mut self,
-        when: CompanyTime,
-        person: &CountedLead,
-        seat: &SeatTemplate,
-        quote: &Quote,
-        measure: Measure,
-    ) {
-        let sub_type = self.sub_type(quote);
-        let place = PartnerSeat::of(seat).with(sub_type);
-        self.count.add(when, person, Some(&place), Measures::of(measure, 1));
-    }
-
-    /// The sub-type of an offer; cached per template.
-    fn sub_type(&mut self, quote: &Quote) -> Option<ProductSubType> {
+    /// The seat of an offer, with the sub-type of the offer; cached per template.
+    fn seat_of(&mut self, seat: &SeatTemplate, quote: &Quote) -> PartnerSeat {
         let templates = &self.records.templates;
         let find = || templates.of(quote).ok().and_then(|template| template.sub_type);
-        if quote.own.is_some() { find() } else { *self.sub_types.entry(quote.text).or_insert_with(find) }
+        let mut cached = || *self.sub_types.entry(quote.text).or_insert_with(find);
+        PartnerSeat::of(seat).with(if quote.own.is_some() { find() } else { cached() })
     }
 
     /// A company's tables that were open when their event was counted, and are complete now.

@@ -129,10 +129,8 @@ impl Reports {
         Ok(())
     }
 
-    /// Writes the cells of a count, then merges the days and months that have many parts.
-    ///
-    /// # Errors
-    /// The store did not accept the write.
+    /// Writes the cells of a count, then merges the days and months that have many parts. Fails if the store
+    /// did not accept the write.
     pub(super) async fn write_count(&self, counted: &RwLock<ReportCount>) -> Result<(), CommitError> {
         let begun = Instant::now();
         let (space, draft) = {

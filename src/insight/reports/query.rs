@@ -289,9 +289,9 @@ impl QueryParser<'_> {
     fn refuse_many(&mut self, by: &[Dimension], filters: &[(Dimension, String)]) {
         let slots = slots(by, filters);
         if slots.len() > 2 {
-            let wanted =
+            let most =
                 "must together with `by` name two dimensions at most beside company, day, week and month";
-            self.fault("where", format!("{wanted}, got {}", slots.len()));
+            self.fault("where", format!("{most}, got {}", slots.len()));
         }
     }
 

@@ -125,12 +125,8 @@ impl Sums<'_> {
         Some(Grouping { company, kind, roles, base, time })
     }
 
-    fn roles(
-        &mut self,
-        CellDimensions(one, other): CellDimensions,
-        company: Uuid,
-        by_rows: bool,
-    ) -> Option<[DimensionRole; 2]> {
+    fn roles(&mut self, kind: CellDimensions, company: Uuid, by_rows: bool) -> Option<[DimensionRole; 2]> {
+        let CellDimensions(one, other) = kind;
         Some([self.role(one, company, by_rows)?, self.role(other, company, by_rows)?])
     }
 

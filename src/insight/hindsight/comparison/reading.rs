@@ -76,13 +76,9 @@ impl RunningComparison {
     }
 
     /// Reads the next records of a feed; returns where to continue, if there may be more.
-    fn read<T: DeserializeOwned>(
-        &mut self,
-        place: (Tree, Uuid, u64),
-        take_in: fn(&mut Self, &T),
-    ) -> Option<u64> {
+    fn read<T: DeserializeOwned>(&mut self, place: (Tree, Uuid, u64), add: fn(&mut Self, &T)) -> Option<u64> {
         let next = next::<T>(&self.records.store, place, STEP).ok()?;
-        next.listed.iter().for_each(|(_, one)| take_in(self, one));
+        next.listed.iter().for_each(|(_, one)| add(self, one));
         (next.records == STEP).then_some(next.next_us)
     }
 

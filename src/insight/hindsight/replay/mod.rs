@@ -152,8 +152,7 @@ impl TableReplay {
 
     /// The ranking of a table's offers.
     fn ranked_by(&self, table: &Table) -> Option<RankedBy> {
-        let ranked =
-            || table.shown().filter_map(|(seat, quote)| Some((seat, quote, quote.ranked.as_deref()?)));
+        let ranked = || table.shown().filter_map(|(seat, of)| Some((seat, of, of.ranked.as_deref()?)));
         let ranking = ranked().next().map(|(.., ranked)| Arc::clone(&ranked.by))?;
         let believed = ranked().map(|(seat, quote, ranked)| {
             let name = self.records.templates.offer_name(quote.text);

@@ -152,13 +152,7 @@ impl AlertKeeper {
         ledger.measure();
     }
 
-    fn judge(
-        &self,
-        rule: &'static AlertRule,
-        mut found: ConditionResults,
-        settings: &AlertSettings,
-        now_ms: i64,
-    ) {
+    fn judge(&self, rule: &AlertRule, mut found: ConditionResults, settings: &AlertSettings, now_ms: i64) {
         let settling =
             now_ms - self.begun_ms < SETTLING.as_millis() as i64 && !settings.off.contains(rule.name);
         let mut ledger = self.board.ledger();
@@ -232,8 +226,7 @@ impl AlertKeeper {
 
     fn next_due(&self) -> Instant {
         let due_ms = self.board.ledger().next_due_ms();
-        let wait =
-            due_ms.map(|due_ms| Duration::from_millis((due_ms - self.store.now_ms()).max(1).unsigned_abs()));
+        let wait = due_ms.map(|at| Duration::from_millis((at - self.store.now_ms()).max(1).unsigned_abs()));
         Instant::now() + wait.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP)
     }
 }

@@ -41,10 +41,8 @@ impl Receiver {
         }
     }
 
-    /// Delivers a batch. Returns the recipients that refused it, if others accepted it.
-    ///
-    /// # Errors
-    /// The receiver has not accepted it.
+    /// Delivers a batch. Returns the recipients that refused it, if others accepted it. Fails if the receiver
+    /// has not accepted it.
     pub(super) async fn tell(&self, wire: &Wire, batch: &MessageBatch) -> Result<Option<String>, String> {
         match self {
             Self::Webhook(_, settings) => webhook::send(wire, settings, batch).await.map(|()| None),
@@ -56,8 +54,7 @@ impl Receiver {
 /// The faults of the alert settings that their own section cannot find, by key.
 pub fn faults(settings: &AlertSettings) -> Vec<(String, String)> {
     let named = settings.off.iter().map(|name| ("alerts.off".to_owned(), name));
-    let named =
-        named.chain(settings.waits.keys().map(|name| (format!("alerts.waits.{}", quoted(name)), name)));
+    let named = named.chain(settings.waits.keys().map(|it| (format!("alerts.waits.{}", quoted(it)), it)));
     let unknown = named.filter(|(_, name)| AlertRule::named(name).is_none());
     let mut found: Vec<(String, String)> = unknown.map(|(key, name)| (key, strange(name))).collect();
     for (name, one) in &settings.webhooks {

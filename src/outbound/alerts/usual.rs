@@ -166,8 +166,7 @@ impl AlertBaseline {
     /// The usual number of leads in an hour; 0 if it was never seen.
     fn usual_in(&self, hour: i64) -> f64 {
         let weeks = (1..=WEEKS).map(|weeks| hour - weeks * WEEK).filter(|before| *before >= self.begun);
-        let mut counts: Vec<u64> =
-            weeks.map(|before| self.hours.get(&before).map_or(0, |hour| hour.tables)).collect();
+        let mut counts: Vec<u64> = weeks.map(|at| self.hours.get(&at).map_or(0, |of| of.tables)).collect();
         counts.sort_unstable();
         counts.get(counts.len().saturating_sub(1) / 2).map_or(0.0, |count| *count as f64)
     }

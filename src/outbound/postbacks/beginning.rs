@@ -47,10 +47,7 @@ async fn begin_those_of_now(store: &Store, subscriptions: &Subscriptions) -> Res
 }
 
 /// Marks subscriptions whose file is gone, and removes those that have been marked for
-/// `postbacks.vanished_kept`.
-///
-/// # Errors
-/// The failure of the store.
+/// `postbacks.vanished_kept`. Returns the failure of the store.
 pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions) -> Result<(), CommitError> {
     let declared: Vec<SubscriptionKeys> =
         subscriptions.all().iter().map(|one| PostbackLedger::of(store, one).keys).collect();

@@ -53,10 +53,7 @@ pub(super) struct Follower {
 type Settled = (Option<PostbackDelivery>, Option<Duration>);
 
 impl Follower {
-    /// Sets up a subscription with its outstanding deliveries.
-    ///
-    /// # Errors
-    /// What cannot be set up.
+    /// Sets up a subscription with its outstanding deliveries. Returns what cannot be set up.
     pub(super) async fn of(
         store: &Store,
         wire: &Wire,
@@ -218,13 +215,7 @@ impl FollowerState {
         self.end(place, delivery, sent, is_last).await
     }
 
-    async fn end(
-        &self,
-        place: EventPosition,
-        delivery: PostbackDelivery,
-        sent: Sent,
-        is_last: bool,
-    ) -> Settled {
+    async fn end(&self, place: EventPosition, delivery: PostbackDelivery, sent: Sent, last: bool) -> Settled {
         let Sent { ended, retry_after, .. } = sent;
         let tried = Some(self.note(ended.clone()));
         if ended.is_good() {
@@ -233,16 +224,16 @@ impl FollowerState {
         }
         let attempts = delivery.attempts + 1;
         let backoff = Backoff(self.settings.first_backoff, self.settings.longest_backoff);
-        let next_ms = if is_last { ended.at_ms } else { backoff.next_ms(ended.at_ms, attempts, retry_after) };
+        let next_ms = if last { ended.at_ms } else { backoff.next_ms(ended.at_ms, attempts, retry_after) };
         let later = PostbackDelivery { attempts, next_ms, last: Some(ended), ..delivery };
-        let (what, result) = if is_last {
+        let (what, result) = if last {
             (PostbackRecordKind::Dead, "dead")
         } else {
             (PostbackRecordKind::Outstanding, "failed")
         };
         self.written(result, || self.ledger.settled(place, Some((what, &later)), tried.as_ref())).await;
         let pause = retry_after.map(|wait| wait.min(self.settings.longest_backoff));
-        if is_last { (None, None) } else { (Some(later), pause) }
+        if last { (None, None) } else { (Some(later), pause) }
     }
 
     fn note(&self, ended: AttemptResult) -> LastAttempts {

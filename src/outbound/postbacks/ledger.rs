@@ -26,10 +26,13 @@ pub(super) struct PostbackLedger {
     pub(super) keys: SubscriptionKeys,
 }
 
+/// A delivery, with the place of its event.
+pub(super) type PlacedDelivery = (EventPosition, PostbackDelivery);
+
 /// Deliveries taken from the feed; valid once the commit is acknowledged.
 pub(super) struct TakenDeliveries {
     pub commit: Commit,
-    pub deliveries: Vec<(EventPosition, PostbackDelivery)>,
+    pub deliveries: Vec<PlacedDelivery>,
     pub more: bool,
 }
 
@@ -50,10 +53,7 @@ impl PostbackLedger {
         Self { store: store.clone(), subscription: Arc::new(subscription.clone()), company, keys }
     }
 
-    /// The cursor in the feed; `None` if it was never set.
-    ///
-    /// # Errors
-    /// It cannot be read.
+    /// The cursor in the feed; `None` if it was never set. Fails if it cannot be read.
     pub(super) fn cursor(&self) -> Result<Option<FeedCursor>, CommitError> {
         self.store.read(Tree::Postbacks, self.keys.all(PostbackRecordKind::Cursor)).map_err(unreadable)
     }
@@ -62,14 +62,9 @@ impl PostbackLedger {
         self.store.read(Tree::Postbacks, self.keys.all(PostbackRecordKind::Tried)).ok().flatten()
     }
 
-    /// The deliveries of a kind, oldest first. Damaged ones are skipped; the store reports them.
-    ///
-    /// # Errors
-    /// The disk cannot be read.
-    pub(super) fn deliveries(
-        &self,
-        what: PostbackRecordKind,
-    ) -> Result<Vec<(EventPosition, PostbackDelivery)>, CommitError> {
+    /// The deliveries of a kind, oldest first. Damaged ones are skipped; the store reports them. Fails if the
+    /// disk cannot be read.
+    pub(super) fn deliveries(&self, what: PostbackRecordKind) -> Result<Vec<PlacedDelivery>, CommitError> {
         let mut deliveries = Vec::new();
         for record in self.store.scan(Tree::Postbacks, self.keys.all(what)) {
             let (key, bytes) = record.map_err(unreadable)?;
@@ -81,20 +76,15 @@ impl PostbackLedger {
         Ok(deliveries)
     }
 
-    /// The deliveries that are outstanding or requeued.
-    ///
-    /// # Errors
-    /// The disk cannot be read.
-    pub(super) fn outstanding(&self) -> Result<Vec<(EventPosition, PostbackDelivery)>, CommitError> {
+    /// The deliveries that are outstanding or requeued. Fails if the disk cannot be read.
+    pub(super) fn outstanding(&self) -> Result<Vec<PlacedDelivery>, CommitError> {
         Ok([self.deliveries(PostbackRecordKind::Outstanding)?, self.deliveries(PostbackRecordKind::PutBack)?]
             .concat())
     }
 
     /// The arrival time up to which events can be taken in; `None` if there are none. All events up to it are
-    /// readable, in any volume, once a commit begun after this call is acknowledged.
-    ///
-    /// # Errors
-    /// The disk cannot be read.
+    /// readable, in any volume, once a commit begun after this call is acknowledged. Fails if the disk cannot
+    /// be read.
     pub(super) fn news(&self) -> Result<Option<u64>, CommitError> {
         let Some(cursor) = self.cursor()? else { return Ok(None) };
         let start = FeedKey::first_at(self.company.uuid, cursor.next_us).to_bytes();
@@ -105,10 +95,7 @@ impl PostbackLedger {
     }
 
     /// Takes the matching events that arrived up to `until_us`, and requeued deliveries: at most `room`,
-    /// except that events that arrived together stay together.
-    ///
-    /// # Errors
-    /// The cursor cannot be read.
+    /// except that events that arrived together stay together. Fails if the cursor cannot be read.
     pub(super) fn take(&self, until_us: u64, room: usize) -> Result<Option<TakenDeliveries>, CommitError> {
         let Some(before) = self.cursor()? else { return Ok(None) };
         let now_ms = self.store.now_ms();
@@ -143,12 +130,7 @@ impl PostbackLedger {
         Ok(Some(TakenDeliveries { commit, deliveries, more }))
     }
 
-    fn wanted(
-        &self,
-        key: FeedKey,
-        payload: &[u8],
-        now_ms: i64,
-    ) -> Result<Vec<(EventPosition, PostbackDelivery)>, CommitError> {
+    fn wanted(&self, key: FeedKey, payload: &[u8], now_ms: i64) -> Result<Vec<PlacedDelivery>, CommitError> {
         let events = told(&self.store, &self.company, key, payload);
         let mut deliveries = Vec::new();
         for (event, nth) in events.into_iter().zip(0..) {
@@ -174,10 +156,8 @@ impl PostbackLedger {
     }
 
     /// The event of a delivery, with its lead's client tags if the URL needs them. `None` if the event was
-    /// dropped for age, is damaged, or needs client tags of an erased lead.
-    ///
-    /// # Errors
-    /// The disk cannot be read; the event may exist.
+    /// dropped for age, is damaged, or needs client tags of an erased lead. Fails if the disk cannot be read;
+    /// the event may exist.
     pub(super) fn find(
         &self,
         place: EventPosition,
@@ -227,10 +207,7 @@ impl PostbackLedger {
     }
 
     /// Removes dead letters that are too old, and the oldest ones beyond `most`. Returns the numbers removed
-    /// and left.
-    ///
-    /// # Errors
-    /// The failure of the store.
+    /// and left. Returns the failure of the store.
     pub(super) async fn sweep(&self, most: usize, kept: Duration) -> Result<(usize, usize), CommitError> {
         let kept_ms = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
         let since_ms = self.store.now_ms().saturating_sub(kept_ms);
@@ -238,8 +215,7 @@ impl PostbackLedger {
         let surplus = all.len().saturating_sub(most);
         let is_old = |nth: usize, at_ms: i64| nth < surplus || at_ms < since_ms;
         let old = all.iter().enumerate().filter(|(nth, (_, letter))| is_old(*nth, letter.next_ms));
-        let old: Vec<Vec<u8>> =
-            old.map(|(_, (place, _))| self.keys.one(PostbackRecordKind::Dead, *place)).collect();
+        let old: Vec<_> = old.map(|(_, (at, _))| self.keys.one(PostbackRecordKind::Dead, *at)).collect();
         self.store.remove_all(Tree::Postbacks, &old).await?;
         Ok((old.len(), all.len() - old.len()))
     }

@@ -40,18 +40,14 @@ pub struct SubscriptionStatus {
 ///
 /// # Errors
 /// The disk cannot be read.
-pub fn standings(
-    store: &Store,
-    subscriptions: &Subscriptions,
-) -> Result<Vec<SubscriptionStatus>, CommitError> {
-    subscriptions.all().iter().map(|subscription| standing(store, subscription)).collect()
+pub fn standings(store: &Store, declared: &Subscriptions) -> Result<Vec<SubscriptionStatus>, CommitError> {
+    declared.all().iter().map(|subscription| standing(store, subscription)).collect()
 }
 
 /// The active subscriptions whose calls fail, each with its name and since when, in Unix milliseconds.
 pub fn failing(store: &Store, subscriptions: &Subscriptions) -> Vec<(String, i64)> {
     let calling = subscriptions.all().iter().filter(|subscription| !subscription.paused);
-    let since =
-        |subscription: &Subscription| PostbackLedger::of(store, subscription).tried()?.failing_since_ms;
+    let since = |of: &Subscription| PostbackLedger::of(store, of).tried()?.failing_since_ms;
     calling.filter_map(|one| Some((one.name.clone(), since(one)?))).collect()
 }
 

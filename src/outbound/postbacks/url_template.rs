@@ -56,10 +56,7 @@ enum TemplatePiece {
 }
 
 impl UrlTemplate {
-    /// Parses a template.
-    ///
-    /// # Errors
-    /// All faults, each worded to follow its key.
+    /// Parses a template. Returns all faults, each worded to follow its key.
     pub(super) fn parse(text: &str) -> Result<Self, Vec<String>> {
         let (mut pieces, mut faults) = (Vec::new(), Vec::new());
         let mut rest = text;
@@ -91,9 +88,7 @@ impl UrlTemplate {
         for piece in &self.0 {
             match piece {
                 TemplatePiece::Text(text) => url.push_str(text),
-                TemplatePiece::Macro(nth) => {
-                    encode(MACROS[*nth].1(message).unwrap_or_default().as_str(), &mut url);
-                }
+                TemplatePiece::Macro(nth) => encode(&MACROS[*nth].1(message).unwrap_or_default(), &mut url),
                 TemplatePiece::ClientTag(key) => encode(tags?.0.get(key)?.first()?, &mut url),
             }
         }

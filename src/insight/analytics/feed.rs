@@ -1,10 +1,10 @@
 //! The three feeds: where each is stored, and how its records are rendered.
 
 use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::arrival_time::ArrivalTime;
-use super::hash::hash;
 use super::page_request::{Form, PageRequest};
 use offerd_model::{EventData, EventType, LeadClientTag, LeadEvent, LeadPayout, Timestamp};
 use offerd_store::entities::{CompanyRecord, Happening, LeadRecord, PayoutRecord, Tag};
@@ -223,6 +223,17 @@ fn event_id(happening: &Happening) -> String {
     ])
 }
 
+/// The first 16 bytes of the SHA-256 of the parts, in hexadecimal. Each part is prefixed with its length, so
+/// that different lists of parts never collide.
+fn hash(parts: &[&[u8]]) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part);
+    }
+    const_hex::encode(&digest.finalize()[..16])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,5 +310,12 @@ mod tests {
             assert_eq!(newer.supply_sub_account_name.as_deref(), Some("Shop"));
             assert_eq!(newer.pagination_timestamp.as_deref(), Some("2020-08-01T00:00:00.000000Z"));
         }
+    }
+
+    #[test]
+    fn parts_do_not_run_together() {
+        assert_eq!(hash(&[b"a", b"b"]).len(), 32);
+        assert_eq!(hash(&[b"a", b"b"]), hash(&[b"a", b"b"]));
+        assert_ne!(hash(&[b"ab", b""]), hash(&[b"a", b"b"]));
     }
 }

@@ -1,20 +1,18 @@
 //! `GET`, `POST /console/persons` and its forms: data-subject requests, like `offerd person`. Finds the leads
 //! of a person by email address or phone number, exports or erases their data, and opts them out.
 
-mod asked;
-
 use std::collections::BTreeMap;
 
 use hyper::StatusCode;
 use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 
-use self::asked::PersonQuery;
 use super::prelude::*;
 use crate::command::our_fault;
 use crate::erasing;
 use crate::persons::{self, PersonRequest};
+use crate::reasons::{has_name, names_them, reason_given};
 use offerd_insight::persons::request::{self, FoundLead, OptOutCounts};
-use offerd_model::SuppressionKind;
+use offerd_model::{SuppressionDigest, SuppressionKind};
 
 /// Leads listed on the page; actions apply to all.
 const LISTED: usize = 100;
@@ -159,5 +157,63 @@ fn listed(app: &AdminState, leads: &[FoundLead]) -> Value {
         companies => names.len(),
         names,
         tests => leads.iter().filter(|lead| lead.test).count(),
+    }
+}
+
+/// The person of a form. Typed personal data appears only in form bodies and in the pages that answer them.
+struct PersonQuery {
+    kind: SuppressionKind,
+    digest: SuppressionDigest,
+    /// Typed names, which a reason must not contain.
+    names: Vec<String>,
+}
+
+impl PersonQuery {
+    /// The person of the submitted form; `None` if it is empty. Fails when it identifies nobody.
+    fn of(visit: &ConsoleRequest) -> Result<Option<Self>> {
+        let field = |name| visit.field(name).map(str::trim).unwrap_or_default();
+        let contact = field("contact");
+        let names = ["first", "last", "born"].map(field);
+        let (kind, line) = match contact {
+            "" if names == [""; 3] => return Ok(None),
+            "" => (SuppressionKind::Person, names.join(",")),
+            _ if contact.contains('@') => (SuppressionKind::Email, contact.to_owned()),
+            _ => (SuppressionKind::Phone, contact.to_owned()),
+        };
+        let digest = kind.of_line(&line).ok_or_else(|| Failure::bad_request(wanted(kind)))?;
+        let names = names[..2].iter().map(|name| (*name).to_owned()).collect();
+        Ok(Some(Self { kind, digest, names }))
+    }
+
+    /// The request, with its reason. Fails when the reason is missing, or contains a typed name: the audit
+    /// keeps it longer than the person may want.
+    fn wish(&self, visit: &ConsoleRequest) -> Result<PersonRequest> {
+        let reason = reason_given(visit.field("reason").unwrap_or_default())?;
+        if self.names.iter().any(|name| has_name(reason, name)) {
+            return Err(names_them());
+        }
+        Ok(PersonRequest { reason: Some(reason.to_owned()), ..self.look_up(visit) })
+    }
+
+    /// A look-up of their leads, which needs no reason.
+    fn look_up(&self, visit: &ConsoleRequest) -> PersonRequest {
+        PersonRequest {
+            by: visit.actor(),
+            kind: self.kind,
+            digest: self.digest,
+            reason: None,
+            despite_damage: false,
+        }
+    }
+}
+
+/// The required input, without the given one.
+fn wanted(kind: SuppressionKind) -> &'static str {
+    match kind {
+        SuppressionKind::Email => "This is not an e-mail address; write one like ada@example.com.",
+        SuppressionKind::Phone => "This is neither an e-mail address nor a ten-digit phone number.",
+        SuppressionKind::Person => {
+            "Give all three of first name, last name and day of birth; names without commas."
+        }
     }
 }

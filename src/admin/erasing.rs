@@ -168,14 +168,8 @@ async fn erase_in_rounds(
         }
     }
     let (leads, reason) = (receipt.leads.len(), &wish.reason);
-    audit_by!(
-        &wish.by.who,
-        "person.erase",
-        receipt = %receipt_uuid,
-        leads,
-        reason,
-        "personal data of all leads of a person"
-    );
+    let (who, action) = (&wish.by.who, "person.erase");
+    audit_by!(who, action, receipt = %receipt_uuid, leads, reason, "personal data of all leads of a person");
     receipt.erased_at = Utc::now().into();
     Ok(receipt)
 }

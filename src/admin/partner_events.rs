@@ -58,9 +58,8 @@ async fn import(engine: &MatchingEngine, imported: &[Imported]) -> Vec<ImportOut
 /// partner may still report on leads that it was sent. Returns the contradiction.
 fn possible(engine: &MatchingEngine, partner: &str, report: &PartnerReport) -> Result<(), ApiError> {
     let PartnerReport::Event(event) = report else { return Ok(()) };
-    let about = match attribute(engine, partner, &event.reference) {
-        Ok(about) => about,
-        Err(_) => return known(&engine.book(), partner),
+    let Ok(about) = attribute(engine, partner, &event.reference) else {
+        return known(&engine.book(), partner);
     };
     let made_at = about.lead.created_at;
     match event.occurred_at {

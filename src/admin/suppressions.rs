@@ -67,14 +67,10 @@ pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
     if let Some(why) = &lists.unread {
         return Err(unavailable(why));
     }
-    let told =
-        |name: &str, list: &SuppressionList, entries: usize, partners: Vec<String>| ListedSuppressions {
-            name: name.to_owned(),
-            kind: list.kind,
-            entries,
-            updated_at: list.updated_at,
-            partners,
-        };
+    let told = |name: &str, list: &SuppressionList, entries: usize, partners: Vec<String>| {
+        let (name, kind, updated_at) = (name.to_owned(), list.kind, list.updated_at);
+        ListedSuppressions { name, kind, entries, updated_at, partners }
+    };
     let ours = lists.left_alone.all();
     let ours = ours.map(|(list, entries)| told(EVERYWHERE, list, entries, vec!["all".to_owned()]));
     let named = lists.all();
@@ -196,7 +192,7 @@ pub(super) async fn load(app: &Arc<AdminState>) -> Result<()> {
     let read = |app: &AdminState| app.engine.suppressions.load(&app.store);
     let loaded = app.reading("the suppression lists could not be read", read).await?;
     loaded.map_err(|failure| {
-        tracing::error!(%failure, "the suppression lists could not be read");
+        error!(%failure, "the suppression lists could not be read");
         unavailable("the suppression lists were changed, and could not be read again")
     })
 }

@@ -91,10 +91,8 @@ pub(super) async fn add(app: &AdminState, actor: &AuditActor, new: NewUser) -> R
         return Err(Failure::bad_attribute("name", fault));
     }
     if all(app)?.len() >= USERS {
-        return Err(Failure::bad_attribute(
-            "name",
-            format!("there are {USERS} users already; remove one first"),
-        ));
+        let message = format!("there are {USERS} users already; remove one first");
+        return Err(Failure::bad_attribute("name", message));
     }
     let password = match password {
         Some(password) => Some(password_hash::make(&password).await?),

@@ -95,14 +95,8 @@ impl Prefills {
     pub fn of(store: Store, rules: PrefillRules) -> Self {
         // A crash or a restored backup may have left ended prefills.
         let has_ended = AtomicBool::new(true);
-        let prefills = Self {
-            store,
-            rules,
-            shares: CompanyShares::default(),
-            kept: Mutex::default(),
-            has_ended,
-            ended: Mutex::default(),
-        };
+        let (shares, kept, ended) = Default::default();
+        let prefills = Self { store, rules, shares, kept, has_ended, ended };
         if prefills.store.is_shared() {
             // On a shared store the records are authoritative.
             return prefills;

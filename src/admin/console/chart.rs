@@ -62,7 +62,7 @@ fn dashes(nth: usize) -> Option<i32> {
 const GAP: i32 = 5;
 
 /// The texts and the table around a drawing.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Chart {
     /// Its id within the page.
     pub(super) id: String,
@@ -88,9 +88,8 @@ impl Chart {
         size: (u32, u32),
         draw: impl FnOnce(&Area<'_>) -> Result<(), ChartError>,
     ) -> Result<Value> {
-        let Self { id, title, description, source, series, columns, rows, unit: _ } = self;
         let drawing = drawing(size, draw)?;
-        let fields = context! { id, title, description, source, series, columns, rows, drawing, width => size.0, height => size.1 };
+        let fields = fields! { drawing, width => size.0, height => size.1, ..self };
         render("chart.html", &fields).map(Value::from_safe_string)
     }
 }

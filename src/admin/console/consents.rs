@@ -139,34 +139,25 @@ async fn walked<T: Default + Send + 'static>(
     noted(&visit.app, &visit.actor()).await?;
     let walk = move |app: &AdminState| {
         let _permit = permit;
-        walk(app, &wanted, most, add)
+        let (mut made, mut read, mut next) = (T::default(), ConsentReadCounts::default(), None);
+        loop {
+            let page = page(&app.store, &wanted, next).map_err(store_unread)?;
+            read.consents += page.consents.len();
+            read.gone += page.gone;
+            if read.consents > most {
+                return Err(Failure::bad_request(format!(
+                    "This period has more than {most} consents: choose fewer days or one company, or use \
+                    `offerd person consents`, which has no limit."
+                )));
+            }
+            add(&mut made, &page)?;
+            next = page.next;
+            if next.is_none() {
+                return Ok((made, read));
+            }
+        }
     };
     visit.reading(walk).await?
-}
-
-fn walk<T: Default>(
-    app: &AdminState,
-    wanted: &ConsentFilter,
-    most: usize,
-    add: impl Fn(&mut T, &ConsentPage) -> Result<()>,
-) -> Result<(T, ConsentReadCounts)> {
-    let (mut made, mut read, mut next) = (T::default(), ConsentReadCounts::default(), None);
-    loop {
-        let page = page(&app.store, wanted, next).map_err(store_unread)?;
-        read.consents += page.consents.len();
-        read.gone += page.gone;
-        if read.consents > most {
-            return Err(Failure::bad_request(format!(
-                "This period has more than {most} consents: choose fewer days or one company, or use \
-                    `offerd person consents`, which has no limit."
-            )));
-        }
-        add(&mut made, &page)?;
-        next = page.next;
-        if next.is_none() {
-            return Ok((made, read));
-        }
-    }
 }
 
 /// The selection of the form.

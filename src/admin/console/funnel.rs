@@ -105,14 +105,13 @@ fn product() -> Dimension {
 /// The query of the page, by days or months.
 fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery> {
     let zone = counted.zone();
-    let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not a choice on this page"));
+    let wrong = |_| Failure::bad_request("`company` is not a choice on this page");
     let mut filters = Vec::new();
     if let Some(company) = visit.query_value("company") {
-        let company: Uuid = company.parse().map_err(|_| wrong("company"))?;
+        let company: Uuid = company.parse().map_err(wrong)?;
         filters.push((Dimension::Company, company.to_string()));
     }
-    if let Some(name) = visit.query_value("product") {
-        let wanted = ProductType::from_wire(name).ok_or_else(|| wrong("product"))?;
+    if let Some(wanted) = product_named(visit.query_value("product"))? {
         filters.push((product(), wanted.to_string()));
     }
     let last = Utc::now().with_timezone(&zone).date_naive();

@@ -8,7 +8,7 @@ use offerd_engine::matching::limiter::State;
 use offerd_engine::matching::partner_clients::BreakerState;
 use offerd_insight::nodes::NodeList;
 use offerd_outbound::postbacks;
-use offerd_store::ClockStanding;
+use offerd_store::{ClockStanding, StoreHealth};
 
 /// Share of a limit from which a check warns.
 const WORTH_A_LOOK: f64 = 0.8;
@@ -84,10 +84,10 @@ fn leads(app: &AdminState) -> Judged {
 
 fn store(app: &AdminState) -> Judged {
     match app.store.health() {
-        offerd_store::StoreHealth::Sound => ("good", "writes", "synced before acknowledgement".to_owned()),
-        offerd_store::StoreHealth::Short(reason) => ("warn", "low disk space", reason),
-        offerd_store::StoreHealth::Stalled(reason) => ("bad", "hangs", reason),
-        offerd_store::StoreHealth::Failed(reason) => ("bad", "failed", reason),
+        StoreHealth::Sound => ("good", "writes", "synced before acknowledgement".to_owned()),
+        StoreHealth::Short(reason) => ("warn", "low disk space", reason),
+        StoreHealth::Stalled(reason) => ("bad", "hangs", reason),
+        StoreHealth::Failed(reason) => ("bad", "failed", reason),
     }
 }
 
@@ -152,8 +152,7 @@ fn postbacks(app: &AdminState) -> Judged {
 fn refused(first: &MetricsReading, last: &MetricsReading) -> Judged {
     let count = last.refused - first.refused;
     let (class, state) = if count > 0.0 { ("warn", "refusing") } else { ("good", "none refused") };
-    let figures = format!("{} refused in the last minute", figures::count(count));
-    (class, state, figures)
+    (class, state, format!("{} refused in the last minute", figures::count(count)))
 }
 
 fn partners(app: &AdminState) -> Judged {
@@ -188,18 +187,14 @@ fn partners_health(app: &AdminState) -> Judged {
         None => ("idle", "too few asks"),
     };
     let counts = unwell.map(|health| format!("{} {}", of(health), health.words()));
-    let figures = format!("{}, of {}", counts.join(", "), standings.len());
-    (class, state, figures)
+    (class, state, format!("{}, of {}", counts.join(", "), standings.len()))
 }
 
 fn breakers(app: &AdminState) -> Judged {
     let configuration = app.engine.configuration();
-    let states: Vec<BreakerState> = configuration
-        .book
-        .seats()
-        .iter()
-        .filter_map(|seat| Some(configuration.clients.of(seat)?.state().breaker))
-        .collect();
+    let seats = configuration.book.seats().iter();
+    let states = seats.filter_map(|seat| Some(configuration.clients.of(seat)?.state().breaker));
+    let states: Vec<BreakerState> = states.collect();
     let of = |wanted: BreakerState| states.iter().filter(|state| **state == wanted).count();
     let (open, half) = (of(BreakerState::Open), of(BreakerState::HalfOpen));
     let (class, state) = match (states.len(), open, half) {
@@ -208,8 +203,7 @@ fn breakers(app: &AdminState) -> Judged {
         (_, 0, _) => ("warn", "probing"),
         _ => ("bad", "open"),
     };
-    let figures = format!("{open} open, {half} half open, of {} breakers", states.len());
-    (class, state, figures)
+    (class, state, format!("{open} open, {half} half open, of {} breakers", states.len()))
 }
 
 fn reload(last: &MetricsReading) -> Judged {

@@ -56,13 +56,11 @@ async fn keep(visit: Arc<ConsoleRequest>, show: PageRenderer, first: View, sende
             return;
         }
         tokio::time::sleep(fresh.unwrap_or(BEAT)).await;
-        view = match fresh {
-            Some(_) => match show(&visit).await {
-                Ok(next) => Some(next),
-                Err(_) => return,
-            },
-            None => None,
-        };
+        view = None;
+        if fresh.is_some() {
+            let Ok(next) = show(&visit).await else { return };
+            view = Some(next);
+        }
     }
 }
 

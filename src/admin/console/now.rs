@@ -165,12 +165,10 @@ fn charts(hour: &[MetricsReading]) -> Result<Vec<(&'static str, Value)>> {
         unit: "per second",
         ..Chart::default()
     };
+    let line = |name: &'static str, points| ChartLine { name: name.into(), points };
     let flow_lines = [
-        ChartLine { name: "leads accepted".into(), points: trend::rate(hour, POINTS, |at| at.leads) },
-        ChartLine {
-            name: "rate tables completed".into(),
-            points: trend::rate(hour, POINTS, |at| at.settled),
-        },
+        line("leads accepted", trend::rate(hour, POINTS, |at| at.leads)),
+        line("rate tables completed", trend::rate(hour, POINTS, |at| at.settled)),
     ];
     let times = Chart {
         id: "times".to_owned(),
@@ -184,9 +182,9 @@ fn charts(hour: &[MetricsReading]) -> Result<Vec<(&'static str, Value)>> {
         ..Chart::default()
     };
     let times_lines = [
-        ChartLine { name: "submits".into(), points: trend::p99(hour, POINTS, |at| &at.submits) },
-        ChartLine { name: "polls".into(), points: trend::p99(hour, POINTS, |at| &at.polls) },
-        ChartLine { name: "commits".into(), points: trend::p99(hour, POINTS, |at| &at.commits) },
+        line("submits", trend::p99(hour, POINTS, |at| &at.submits)),
+        line("polls", trend::p99(hour, POINTS, |at| &at.polls)),
+        line("commits", trend::p99(hour, POINTS, |at| &at.commits)),
     ];
     Ok(vec![
         ("Flow", chart::lines(flow, &flow_lines, figures::rate)?),

@@ -197,13 +197,8 @@ impl PersonQuery {
 
     /// A look-up of their leads, which needs no reason.
     fn look_up(&self, visit: &ConsoleRequest) -> PersonRequest {
-        PersonRequest {
-            by: visit.actor(),
-            kind: self.kind,
-            digest: self.digest,
-            reason: None,
-            despite_damage: false,
-        }
+        let Self { kind, digest, .. } = *self;
+        PersonRequest { by: visit.actor(), kind, digest, reason: None, despite_damage: false }
     }
 }
 

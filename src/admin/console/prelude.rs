@@ -8,7 +8,7 @@ pub(super) use minijinja::value::Value;
 pub(super) use serde::Serialize;
 pub(super) use uuid::Uuid;
 
-pub(super) use super::templates::{choices, products};
+pub(super) use super::templates::{choices, product_named, products};
 pub(super) use super::view::{ConsolePage, ConsoleRequest, Section, View, fields, outcome, sealed, see};
 pub(super) use crate::AdminState;
 pub(super) use crate::audit::note;

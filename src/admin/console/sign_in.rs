@@ -86,27 +86,22 @@ pub(super) fn signed_in(visit: &ConsoleRequest, cookie: &str, next: &str) -> Res
 
 async fn refuse(visit: &ConsoleRequest, refused: NotSignedIn) -> Result<View> {
     counter!(CONSOLE_SIGN_INS_REFUSED, "reason" => refused.reason()).increment(1);
-    match refused {
-        NotSignedIn::Wrong => {
-            // Attempts beyond the limit are only counted, so that guessing cannot fill the log.
-            let note = note!("console.sign_in_refused");
-            visit.app.note_if_can(&visit.stranger(), tried(visit).into_iter().fold(note, Note::about)).await;
-            info!(target: AUDIT, action = "console.sign_in_refused", "sign-in to the console failed");
-            form(
-                visit,
-                StatusCode::FORBIDDEN,
-                Some(
-                    "This sign-in is wrong, used or expired. A restart ends links; `offerd console` makes a \
-                        new one.",
-                ),
-            )
-        }
-        NotSignedIn::TooMany => form(
-            visit,
-            StatusCode::TOO_MANY_REQUESTS,
-            Some("Too many attempts have failed. Wait a minute, then try again."),
+    let (status, trouble) = match refused {
+        NotSignedIn::Wrong => (
+            StatusCode::FORBIDDEN,
+            "This sign-in is wrong, used or expired. A restart ends links; `offerd console` makes a new one.",
         ),
+        NotSignedIn::TooMany => {
+            (StatusCode::TOO_MANY_REQUESTS, "Too many attempts have failed. Wait a minute, then try again.")
+        }
+    };
+    // Attempts beyond the limit are only counted, so that guessing cannot fill the log.
+    if refused == NotSignedIn::Wrong {
+        let note = note!("console.sign_in_refused");
+        visit.app.note_if_can(&visit.stranger(), tried(visit).into_iter().fold(note, Note::about)).await;
+        info!(target: AUDIT, action = "console.sign_in_refused", "sign-in to the console failed");
     }
+    form(visit, status, Some(trouble))
 }
 
 /// The tried name, if it is a user's; another text may be a misplaced password.

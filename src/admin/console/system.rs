@@ -16,8 +16,6 @@ use offerd_base::config::is_reloadable;
 use offerd_base::telemetry::tail::LINES;
 use offerd_outbound::alerts::last_backup;
 
-const PATH: &str = "/console/system";
-
 /// Maximum listed damages, first found first.
 const DAMAGES_SHOWN: usize = 20;
 
@@ -53,7 +51,7 @@ pub(super) async fn check(visit: &ConsoleRequest) -> Result<View> {
             app.chronicle.check_ended(report.as_ref().map_err(Clone::clone));
         }));
     }
-    View::at(PATH)
+    View::at("/console/system")
 }
 
 /// The fields of the page, with the outcome of a reload just requested.

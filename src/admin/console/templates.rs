@@ -9,7 +9,7 @@ use minijinja::{Environment, HtmlEscape};
 use super::super::command::Result;
 use offerd_insight::sheet::figures::{self, known};
 use offerd_model::ProductType;
-use offerd_web::templates;
+use offerd_web::{Failure, templates};
 
 /// Embeds templates from their files, by name.
 macro_rules! embedded {
@@ -98,6 +98,12 @@ pub(super) fn choices<V: ToString, W: ToString>(
         fields! { chosen => chosen == Some(&value), value, words }
     };
     all.into_iter().map(choice).collect()
+}
+
+/// The product type that a parameter names, if given.
+pub(super) fn product_named(name: Option<&str>) -> Result<Option<ProductType>> {
+    let wrong = || Failure::bad_request("`product` is not a choice on this page");
+    name.map(|name| ProductType::from_wire(name).ok_or_else(wrong)).transpose()
 }
 
 pub(super) fn products(chosen: Option<ProductType>) -> Vec<Value> {

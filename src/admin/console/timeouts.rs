@@ -7,15 +7,12 @@ use offerd_engine::matching::MatchingEngine;
 use offerd_insight::hindsight::timing::{OtherTimeout, SeatTiming, timings};
 use offerd_store::ReadError;
 
-/// Selectable spans: name in the address, label, and length. The second is the command's default.
+/// Selectable spans: name in the address, label, and length. The second is the default, as of the command.
 const TIMES: [(&str, &str, Duration); 3] = [
     ("hour", "1 hour", Duration::from_secs(60 * 60)),
     ("day", "1 day", Duration::from_secs(24 * 60 * 60)),
     ("week", "7 days", Duration::from_secs(7 * 24 * 60 * 60)),
 ];
-
-/// The default span.
-const USUAL: (&str, &str, Duration) = TIMES[1];
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Partners, "timeouts.html");
 
@@ -26,7 +23,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let seat = seat.ok_or_else(|| Failure::unknown("There is no such partner"))?;
     let name = seat.identity.partner.name.clone();
     let wanted = visit.query_value("time");
-    let chosen = TIMES.into_iter().find(|(time, ..)| wanted == Some(time)).unwrap_or(USUAL);
+    let chosen = TIMES.into_iter().find(|(time, ..)| wanted == Some(time)).unwrap_or(TIMES[1]);
 
     // It reads all tables of that time.
     let permit = Arc::clone(&visit.app.console.scans).try_acquire_owned();

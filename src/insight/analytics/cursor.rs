@@ -49,9 +49,8 @@ impl PageCursor {
         let unreadable = || malformed("paginationToken must be copied unchanged from a nextUrl");
         let (feed, start, until, event_types) = open(token).ok_or_else(unreadable)?;
         if feed != F::TREE.row().prefix {
-            return Err(malformed(
-                "paginationToken must come from a nextUrl of this feed, but is from another one",
-            ));
+            let foreign = "paginationToken must come from a nextUrl of this feed, but is from another one";
+            return Err(malformed(foreign));
         }
         Ok(PageRequest { form: Form::Prompt, start, until, event_types })
     }

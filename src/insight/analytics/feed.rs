@@ -201,12 +201,8 @@ fn event_data(happening: &Happening) -> Option<EventData> {
 }
 
 fn plain_payout(lead: Uuid, booked_at_ms: i64, cents: f64) -> LeadPayout {
-    LeadPayout {
-        lead_uuid: lead,
-        booked_at: Timestamp::at(booked_at_ms),
-        payout_in_cents: cents,
-        ..LeadPayout::default()
-    }
+    let booked_at = Timestamp::at(booked_at_ms);
+    LeadPayout { lead_uuid: lead, booked_at, payout_in_cents: cents, ..LeadPayout::default() }
 }
 
 /// The hash of lead, type and time, with institution, product and cause to distinguish events of one instant.

@@ -143,17 +143,9 @@ impl ReportCount {
             let some = store.decode(Tree::Reports, &key, &bytes)?;
             names.entry(place).or_default().load(first, some);
         }
-        Ok(Self {
-            space,
-            in_force: space.generation,
-            state,
-            rules,
-            stored,
-            names,
-            pending: ReportCells::default(),
-            written_at: Instant::now(),
-            wrote_for: Duration::ZERO,
-        })
+        let (in_force, pending) = (space.generation, ReportCells::default());
+        let (written_at, wrote_for) = (Instant::now(), Duration::ZERO);
+        Ok(Self { space, in_force, state, rules, stored, names, pending, written_at, wrote_for })
     }
 
     /// The names of a dimension at a company.
@@ -232,10 +224,8 @@ impl ReportCount {
                 set(DimensionSlot::PRODUCT, self.ids(company, DimensionSlot::PRODUCT, products, lead));
             }
         }
-        set(
-            DimensionSlot::RATING,
-            self.ids(company, DimensionSlot::RATING, person.rating().into_iter(), lead),
-        );
+        let rating = person.rating().into_iter();
+        set(DimensionSlot::RATING, self.ids(company, DimensionSlot::RATING, rating, lead));
         set(DimensionSlot::STATE, self.ids(company, DimensionSlot::STATE, person.state().into_iter(), lead));
         // A tag that is no longer counted keeps its slot and its cells.
         let rules = Arc::clone(&self.rules);

@@ -67,16 +67,9 @@ struct LeadUuidField {
 impl RecordImport {
     /// Starts an import into a new store.
     pub fn into(store: Store) -> Self {
-        Self {
-            store,
-            lead_of: HashMap::new(),
-            look_back_minutes: HashMap::new(),
-            waiting: Vec::new(),
-            tree: None,
-            begun: false,
-            ended: false,
-            records: 0,
-        }
+        let (lead_of, look_back_minutes, waiting) = Default::default();
+        let (begun, ended) = (false, false);
+        Self { store, lead_of, look_back_minutes, waiting, tree: None, begun, ended, records: 0 }
     }
 
     /// Imports a line.

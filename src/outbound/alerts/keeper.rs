@@ -66,18 +66,10 @@ impl AlertKeeper {
     ) -> Result<Worker, String> {
         let begun_ms = store.now_ms();
         Worker::start("alerts", move || {
-            let keeper = Self {
-                usual: AlertBaseline::load(&store, begun_ms),
-                begun_ms,
-                wire: wire(),
-                readings: BTreeMap::new(),
-                under_way: FuturesUnordered::new(),
-                measure: Box::new(measure),
-                store,
-                board,
-                settings,
-            };
-            keeper.keep()
+            let (usual, wire) = (AlertBaseline::load(&store, begun_ms), wire());
+            let (readings, under_way) = Default::default();
+            let measure = Box::new(measure);
+            Self { store, board, settings, measure, wire, readings, usual, begun_ms, under_way }.keep()
         })
     }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::condition::Labels;
 use super::message::{AlertMessage, MessageBatch};
 use super::rule::AlertRule;
 use super::state::{Alert, AlertChange};
@@ -121,15 +122,8 @@ pub fn check_receiver(settings: &AlertSettings, name: Option<&str>) -> Result<()
 
 /// Sends a firing test alert to all receivers, or to one; only [the result](super::AlertBoard::tried) is recorded.
 pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) -> Vec<ReceiverTest> {
-    let alert = Alert {
-        name: "OfferdTest".to_owned(),
-        labels: Vec::new(),
-        summary: "this is a test of alert delivery".to_owned(),
-        since_ms: now_ms,
-        fired_ms: Some(now_ms),
-        ended_ms: None,
-        held_ms: now_ms,
-    };
+    let begun = Alert::begun("OfferdTest", Labels::new(), "this is a test of alert delivery", now_ms);
+    let alert = Alert { fired_ms: Some(now_ms), ..begun };
     let message = AlertMessage::of(AlertChange::Fired, &alert, now_ms);
     let mut tried = Vec::new();
     let wire = webhook::wire();

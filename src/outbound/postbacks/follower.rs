@@ -75,14 +75,9 @@ impl Follower {
         });
         let read = read.await.map_err(|error| error.to_string())?;
         let (tried, ledger, outbox) = read.map_err(|error| error.to_string())?;
-        let shared = FollowerState {
-            settings: settings.clone(),
-            ledger,
-            endpoint,
-            tried: Mutex::new(tried),
-            outbox: Mutex::new(outbox),
-            filled: Notify::new(),
-        };
+        let (tried, outbox) = (Mutex::new(tried), Mutex::new(outbox));
+        let (settings, filled) = (settings.clone(), Notify::new());
+        let shared = FollowerState { settings, ledger, endpoint, tried, outbox, filled };
         let attempts = FuturesUnordered::new();
         Ok(Self { shared: Arc::new(shared), queueing, attempts, held_until: None })
     }
@@ -226,10 +221,9 @@ impl FollowerState {
         let backoff = Backoff(self.settings.first_backoff, self.settings.longest_backoff);
         let next_ms = if last { ended.at_ms } else { backoff.next_ms(ended.at_ms, attempts, retry_after) };
         let later = PostbackDelivery { attempts, next_ms, last: Some(ended), ..delivery };
-        let (what, result) = if last {
-            (PostbackRecordKind::Dead, "dead")
-        } else {
-            (PostbackRecordKind::Outstanding, "failed")
+        let (what, result) = match last {
+            true => (PostbackRecordKind::Dead, "dead"),
+            false => (PostbackRecordKind::Outstanding, "failed"),
         };
         self.written(result, || self.ledger.settled(place, Some((what, &later)), tried.as_ref())).await;
         let pause = retry_after.map(|wait| wait.min(self.settings.longest_backoff));

@@ -120,14 +120,8 @@ pub struct PostbackDelivery {
 
 impl PostbackDelivery {
     pub(super) fn of(event: &LeadEvent, now_ms: i64) -> Self {
-        Self {
-            lead: event.lead_uuid,
-            event_type: event.event_type,
-            taken_ms: now_ms,
-            attempts: 0,
-            next_ms: now_ms,
-            last: None,
-        }
+        let LeadEvent { lead_uuid: lead, event_type, .. } = *event;
+        Self { lead, event_type, taken_ms: now_ms, attempts: 0, next_ms: now_ms, last: None }
     }
 }
 

@@ -15,12 +15,10 @@ const PAGE: ConsolePage = ConsolePage::new(Section::Catalogue, "catalogue.html")
 
 /// Shows a page of the matching offers.
 pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not a choice on this page"));
-    let product_type = visit.query_value("product");
-    let product_type = product_type.map(|name| ProductType::from_wire(name).ok_or_else(|| wrong("product")));
-    let product_type = product_type.transpose()?;
+    let product_type = product_named(visit.query_value("product"))?;
     let page = visit.query_value("page").map_or(Some(1), |page| page.parse::<u16>().ok());
-    let page = page.filter(|page| *page > 0).ok_or_else(|| wrong("page"))?;
+    let wrong = || Failure::bad_request("`page` is not a choice on this page");
+    let page = page.filter(|page| *page > 0).ok_or_else(wrong)?;
     let words = visit.query_value("q").unwrap_or_default().to_owned();
     let search = Search { words: words.clone(), product_type };
     let skipped = usize::from(page - 1) * ON_A_PAGE;

@@ -13,13 +13,13 @@ const PAGE: ConsolePage = ConsolePage::new(Section::Catalogue, "trial.html");
 
 /// The form, prefilled for a product.
 pub(in crate::console) async fn ask(visit: &ConsoleRequest) -> Result<View> {
-    let product = product(visit.query_value("product"))?;
+    let product = product_named(visit.query_value("product"))?.unwrap_or(ProductType::Loan);
     view(visit, product, true, &sections(product, |_| None), (None, Vec::new()))
 }
 
 /// Shows the matches of the submitted lead, which is not stored.
 pub(in crate::console) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let product = product(visit.field("product"))?;
+    let product = product_named(visit.field("product"))?.unwrap_or(ProductType::Loan);
     let specimen = visit.field(WITH_SPECIMEN).is_some();
     let given = |path: &str| Some(visit.field(path).unwrap_or_default().to_owned());
     let mut sections = sections(product, given);
@@ -58,11 +58,6 @@ fn view(
         verdict,
     };
     Ok(visit.view(PAGE, fields)?.titled("Try a lead"))
-}
-
-fn product(name: Option<&str>) -> Result<ProductType> {
-    let wrong = || Failure::bad_request("`product` is not a choice on this page");
-    name.map_or(Ok(ProductType::Loan), |name| ProductType::from_wire(name).ok_or_else(wrong))
 }
 
 fn verdict(seats: Vec<SeatJudgement>) -> Value {

@@ -42,6 +42,14 @@ pub(super) fn sought(
         query.extend_pairs(&told).append_pair("before", &table.to_string()).finish()
     });
     let [from, to] = days.map(|day| day.map(|day| day.to_string()).unwrap_or_default());
+    let book = engine.book();
+    let mut partners = book.partners();
+    partners.sort_by(|one, other| one.partner.name.cmp(&other.partner.name));
+    // A removed partner still has tables; it stays selected.
+    let gone = wish.partner.iter().filter(|key| partners.iter().all(|one| one.key != **key));
+    let gone = gone.map(|key| (key.clone(), format!("{key} (has no file)")));
+    let partners = partners.iter().map(|one| (one.key.clone(), one.partner.name.clone())).chain(gone);
+    let company = wish.company.map(|uuid| uuid.to_string());
     let fields = fields! {
         without_offers => wish.without_offers,
         // A client tag of the lead with its value, such as `campaign=spring`.
@@ -54,33 +62,13 @@ pub(super) fn sought(
         looked_at => sought.looked_at,
         stopped_at => sought.stopped_at,
         next,
-        ..all_choices(engine, asked, &wish, companies)
-    };
-    Ok((sought.tables, fields))
-}
-
-/// The options of the form.
-fn all_choices(
-    engine: &MatchingEngine,
-    asked: &[(String, String)],
-    wish: &TableSearch,
-    companies: Vec<CompanyRecord>,
-) -> Value {
-    let book = engine.book();
-    let mut partners = book.partners();
-    partners.sort_by(|one, other| one.partner.name.cmp(&other.partner.name));
-    // A removed partner still has tables; it stays selected.
-    let gone = wish.partner.iter().filter(|key| partners.iter().all(|one| one.key != **key));
-    let gone = gone.map(|key| (key.clone(), format!("{key} (has no file)")));
-    let partners = partners.iter().map(|one| (one.key.clone(), one.partner.name.clone())).chain(gone);
-    let company = wish.company.map(|uuid| uuid.to_string());
-    fields! {
         companies => choices(companies.into_iter().map(|one| (one.uuid, one.name)), company.as_deref()),
         products => products(wish.product),
         partners => choices(partners, wish.partner.as_deref()),
         outcomes => choices(ENDED.map(|(word, words, _)| (word, words)), wish.outcome.map(|(word, ..)| word)),
         slow => choices(SLOW, value(asked, "slow")),
-    }
+    };
+    Ok((sought.tables, fields))
 }
 
 /// The first non-empty value of a parameter.

@@ -49,16 +49,8 @@ impl RunningComparison {
         let ahead = feeds.flat_map(|company| FEEDS.map(|feed| (feed, company, since_us)));
         let mut all = vec![CONTROL.to_owned()];
         all.extend(variants.filter(|name| *name != CONTROL).map(str::to_owned));
-        Self {
-            ahead: ahead.collect(),
-            records: records.clone(),
-            rule: rule.to_owned(),
-            test,
-            most,
-            variants: all,
-            leads: HashMap::new(),
-            cut: false,
-        }
+        let (records, rule, ahead) = (records.clone(), rule.to_owned(), ahead.collect());
+        Self { records, rule, test, most, ahead, variants: all, leads: HashMap::new(), cut: false }
     }
 
     /// Reads the next records; `false` at the end. Unreadable records are logged and skipped.

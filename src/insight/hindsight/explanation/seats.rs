@@ -125,12 +125,8 @@ impl<'a> KnownTable<'a> {
                 && !self.asks.is_released(seat);
             let why = if held { Reason::Held } else { Reason::Pending };
             let asked_at = why.was_asked().then(|| self.asked_at(seat, None));
-            return SeatExplanation {
-                seated: true,
-                asked_at,
-                offers: unanswered(judged, &[]),
-                ..bare(text, why)
-            };
+            let offers = unanswered(judged, &[]);
+            return SeatExplanation { seated: true, asked_at, offers, ..bare(text, why) };
         };
 
         let held_back = self.asks.held_back.iter().find(|(held, _)| usize::from(*held) == seat);

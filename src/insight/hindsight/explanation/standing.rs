@@ -58,15 +58,8 @@ pub fn of_table(table: &Table, templates: &Templates) -> HashMap<u16, Standing> 
 impl Standing {
     /// The standing of an offer that is not shown.
     pub fn of(ranked: &Ranked) -> Self {
-        let Ranked { by, parts, from, seen } = ranked;
-        Self {
-            ranking: (**by).clone(),
-            rank: None,
-            parts: *parts,
-            conversion_from: *from,
-            seen: *seen,
-            above: None,
-        }
+        let Ranked { ref by, parts, from: conversion_from, seen } = *ranked;
+        Self { ranking: (**by).clone(), rank: None, parts, conversion_from, seen, above: None }
     }
 
     /// The conversion source in the client API.

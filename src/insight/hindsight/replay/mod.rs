@@ -84,17 +84,9 @@ impl TableReplay {
         if let Some(limit) = wish.limit {
             tables.drain(..tables.len().saturating_sub(limit));
         }
-        Ok(Self {
-            records: records.clone(),
-            book,
-            most: TableLimits {
-                seats: rules.matching.partners_per_lead,
-                offers: rules.matching.offers_per_partner,
-            },
-            tables,
-            done: 0,
-            tally: ReplayTally::default(),
-        })
+        let (seats, offers) = (rules.matching.partners_per_lead, rules.matching.offers_per_partner);
+        let (records, most) = (records.clone(), TableLimits { seats, offers });
+        Ok(Self { records, book, most, tables, done: 0, tally: ReplayTally::default() })
     }
 
     /// The progress so far.

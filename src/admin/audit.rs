@@ -26,7 +26,6 @@ use offerd_web::{Context, Failure, Reply};
 /// daemon's own user can read its file.
 pub const OPERATOR: &str = "offerd-operator";
 
-/// Longest name that is logged.
 const NAME_CHARS: usize = 64;
 
 /// The actor's name: the user that ran the command, or `admin key` if none was sent.
@@ -67,7 +66,6 @@ impl<'l> Note<'l> {
         Self { action, object: None, reason: None, line: Box::new(line) }
     }
 
-    /// Sets the object of the action.
     pub(super) fn about(self, object: impl Display) -> Self {
         Self { object: Some(object.to_string()), ..self }
     }
@@ -144,7 +142,6 @@ pub const PAGE: usize = 1000;
 /// Maximum records scanned per answer.
 pub(super) const LOOKED_AT: usize = 20_000;
 
-/// Log message when the audit cannot be read.
 const UNREAD: &str = "the audit could not be read";
 
 /// Audit records, oldest first.
@@ -164,7 +161,6 @@ pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
     Reply::json(&AuditPage { records, next })
 }
 
-/// Number to continue after, and the filter.
 fn wanted(context: &Context<AdminState>) -> Result<(u64, AuditFilter)> {
     let text = |name| context.request.query_value(name).map(str::to_owned);
     let since: u64 = parameter(context, "since", WHOLE)?.unwrap_or(0);
@@ -178,7 +174,6 @@ pub(super) async fn verdict(context: Context<AdminState>) -> Result<Reply> {
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(unread)?)
 }
 
-/// 503: the audit cannot be read.
 pub(super) fn unread(failure: ReadError) -> Failure {
     error!(%failure, "{UNREAD}");
     unavailable("the audit cannot be read; see the log")

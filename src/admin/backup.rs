@@ -34,7 +34,6 @@ pub(super) async fn backup(context: Context<AdminState>) -> Result<Reply> {
     Ok(Reply::stream("application/octet-stream", pieces))
 }
 
-/// Takes the next step.
 async fn go_on(
     (mut backup, mut steps, who, app): RunningBackup,
 ) -> Option<(io::Result<Bytes>, Option<RunningBackup>)> {

@@ -6,7 +6,6 @@ use super::command::{WHOLE, parameter, store_unread};
 use super::prelude::*;
 use offerd_insight::persons::consents::{ConsentFilter, Place, page};
 
-/// Requirement of a company's id.
 const UUID: &str = "must be a uuid";
 
 pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {

@@ -87,7 +87,6 @@ impl RuleStanding {
     }
 }
 
-/// The state of all rules.
 pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
     Reply::json(&standings(&context.app).await?)
 }
@@ -106,7 +105,6 @@ pub(super) async fn compare(context: Context<AdminState>) -> Result<Reply> {
     if is_csv { as_csv(&comparison) } else { Reply::json(&comparison) }
 }
 
-/// Whether the query selects test leads.
 pub(super) fn is_test(leads: Option<&str>) -> Result<bool> {
     match leads {
         None | Some("" | "live") => Ok(false),
@@ -205,7 +203,6 @@ pub(super) async fn compared(app: &Arc<AdminState>, rule: &str, test: bool) -> R
     }
 }
 
-/// A comparison as a CSV download.
 pub(super) fn as_csv(comparison: &Comparison) -> Result<Reply> {
     csv_file(&as_sheet(comparison), &comparison.rule)
 }

@@ -199,7 +199,6 @@ impl AdminState {
         Arc::clone(&self.subscriptions.borrow())
     }
 
-    /// The current value of every metric.
     fn measured(&self) -> MetricsSnapshot {
         self.engine.measure();
         offerd_insight::nodes::measure(&self.store);

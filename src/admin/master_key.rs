@@ -54,7 +54,6 @@ pub(super) async fn rotate(mut context: Context<AdminState>) -> Result<Reply> {
 }
 
 impl Rotation {
-    /// Re-seals the store's keys with the new key.
     fn apply(&self, store: &Store) -> Result<Rotated, SealingError> {
         let new = MasterKey::read(&self.new_key_file).map_err(SealingError::MasterKey)?;
         let rotated = Rotated { old_key: store.master_key_id(), new_key: new.id() };

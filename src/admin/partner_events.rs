@@ -37,7 +37,6 @@ pub enum ImportOutcome {
     Refused(Vec<ApiError>),
 }
 
-/// Imports reports in order.
 async fn import(engine: &MatchingEngine, imported: &[Imported]) -> Vec<ImportOutcome> {
     let read = imported.iter().map(|one| {
         let report = read(&one.report)?;

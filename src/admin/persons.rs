@@ -68,7 +68,6 @@ operations! {
 }
 
 impl PersonRequest {
-    /// Validates the order of a command.
     pub(super) fn ordered(context: &Context<AdminState>, order: PersonOrder) -> Result<Self> {
         let PersonOrder { kind, digest: text, reason, despite_damage, suppress: _ } = order;
         let digest = digest(&text).map_err(|it| Failure::bad_attribute("digest", format!("must be {it}")))?;
@@ -199,7 +198,6 @@ async fn named_nowhere(app: &Arc<AdminState>, wish: &PersonRequest) -> Result<()
     }
 }
 
-/// Log message when a request panics.
 const UNREAD: &str = "a person's data could not be read";
 
 /// Runs a request on a blocking thread, since feeds may be long.

@@ -5,23 +5,19 @@ use super::prelude::*;
 use offerd_outbound::postbacks::{self, Retried, Retry, Subscription, Trial};
 use offerd_web::Params;
 
-/// Log message when the postbacks cannot be read.
 pub(super) const UNREAD: &str = "postback records could not be read";
 
-/// The state of all subscriptions.
 pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
     let read = |app: &AdminState| postbacks::standings(&app.store, &app.subscriptions());
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
-/// The dead letters of a subscription.
 pub(super) async fn dead(context: Context<AdminState>) -> Result<Reply> {
     let subscription = named(&context.app, &context.params)?;
     let read = move |app: &AdminState| postbacks::dead_letters(&app.store, &subscription);
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
-/// Retries dead letters.
 pub(super) async fn retry(mut context: Context<AdminState>) -> Result<Reply> {
     let which: Retry = order(&mut context, ORDER_BYTES).await?;
     let subscription = named(&context.app, &context.params)?;
@@ -29,7 +25,6 @@ pub(super) async fn retry(mut context: Context<AdminState>) -> Result<Reply> {
     Reply::json(&retried(&context.app, &actor, &subscription, which).await?)
 }
 
-/// Sends a test event and shows the answer.
 pub(super) async fn test(context: Context<AdminState>) -> Result<Reply> {
     let subscription = named(&context.app, &context.params)?;
     let trial = tried(&context.app, &AuditActor::of_command(&context), &subscription).await;

@@ -56,7 +56,6 @@ pub(super) async fn replay(mut context: Context<AdminState>) -> Result<Reply> {
     Ok(json_lines(stream::unfold(Some(under_way), |under_way| async { Some(go_on(under_way?).await) })))
 }
 
-/// Takes the next step.
 async fn go_on((mut replay, mut steps, permit): RunningReplay) -> (ReplayLine, Option<RunningReplay>) {
     match steps.take(move || (replay.step(), replay)).await {
         Ok((true, replay)) => (ReplayLine::Progress(replay.progress()), Some((replay, steps, permit))),

@@ -40,7 +40,6 @@ pub(super) async fn report(context: Context<AdminState>) -> Result<Reply> {
     if is_csv { as_csv(&report) } else { Reply::json(&report) }
 }
 
-/// A report as a CSV download.
 pub(super) fn as_csv(report: &Report) -> Result<Reply> {
     csv_file(&report.sheet(), &format!("report-{}-{}", report.from, report.to))
 }
@@ -72,12 +71,10 @@ pub(super) async fn made(app: &Arc<AdminState>, pairs: &[(String, String)]) -> R
     asked(reports, query).await?.map_err(failed)
 }
 
-/// Makes the report of a parsed query.
 pub(super) async fn asked(reports: Reports, query: ReportQuery) -> Result<Result<Report, ReportFault>> {
     blocking("a report could not be made", move || reports.report(&query)).await
 }
 
-/// The failure for the caller.
 pub(super) fn failed(fault: ReportFault) -> Failure {
     match fault {
         ReportFault::Query(faults) => unfit(faults),

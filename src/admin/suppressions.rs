@@ -136,7 +136,6 @@ pub(super) async fn confirm(context: Context<AdminState>) -> Result<Reply> {
     Reply::json(&TargetExists { found })
 }
 
-/// Adds to a list of the partner files.
 async fn put(store: Store, name: &str, kind: SuppressionKind, digests: &[SuppressionDigest]) -> Result<()> {
     let lists = SuppressionLists::of(store);
     lists.add(name, kind, digests).await.map_err(|failure| match failure {

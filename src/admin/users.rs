@@ -78,7 +78,6 @@ fn name(context: &Context<AdminState>) -> &str {
     context.params.get("name").unwrap_or_default()
 }
 
-/// Every user, by name. Fails when the store cannot be read.
 pub(super) fn all(app: &AdminState) -> Result<Vec<ListedUser>> {
     let users = Users::of(app.store.clone()).list().map_err(unread)?;
     Ok(users.into_iter().map(ListedUser::from).collect())

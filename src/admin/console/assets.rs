@@ -3,7 +3,6 @@
 use super::prelude::*;
 use offerd_web::Context;
 
-/// The assets: name, content type, and text.
 const ASSETS: &[(&str, &str, &str)] = &[
     ("console.css", "text/css; charset=utf-8", include_str!("assets/console.css")),
     ("console.js", "text/javascript; charset=utf-8", include_str!("assets/console.js")),

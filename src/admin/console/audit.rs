@@ -5,7 +5,6 @@ use super::super::command::csv_file;
 use super::prelude::*;
 use offerd_store::audit::{AuditFilter, AuditRecord};
 
-/// Records per page.
 const SHOWN: usize = 50;
 
 /// Maximum records of a file; `offerd audit list` has more.
@@ -23,7 +22,6 @@ const SPANS: [AuditPeriod; 4] = [
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Audit, "audit.html");
 
-/// Shows a page of records.
 pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let before = visit.query_value("before").and_then(|before| before.parse::<u64>().ok());
     let (records, older) = read(visit, before, SHOWN).await?;
@@ -43,7 +41,6 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     )
 }
 
-/// The records as a file, up to its maximum.
 pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
     let (records, _) = read(visit, None, DOWNLOADED).await?;
     csv_file(&sheet(&records), "audit").map(View::from)

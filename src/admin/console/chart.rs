@@ -25,14 +25,10 @@ pub(super) type ChartError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) mod ink {
     use plotters::style::RGBColor;
 
-    /// The series, in order.
     pub(in crate::console) const SERIES: [RGBColor; 4] =
         [RGBColor(1, 0, 0), RGBColor(2, 0, 0), RGBColor(3, 0, 0), RGBColor(4, 0, 0)];
-    /// Grid lines.
     pub(in crate::console) const GRID: RGBColor = RGBColor(0, 0, 1);
-    /// Text.
     pub(in crate::console) const TEXT: RGBColor = RGBColor(0, 0, 2);
-    /// The axes.
     pub(in crate::console) const AXIS: RGBColor = RGBColor(0, 0, 3);
     /// Reference lines, such as a limit.
     pub(in crate::console) const MARK: RGBColor = RGBColor(0, 0, 4);
@@ -47,10 +43,8 @@ pub(super) const WIDE: (u32, u32) = (860, 250);
 /// Smallest maximum of a count axis; below it the labels would be fractions.
 pub(super) const LEAST_TOP: f64 = 4.0;
 
-/// Stroke width of all lines.
 const BREADTH: u32 = 2;
 
-/// Radius of a point on a line.
 const DOT: u32 = 3;
 
 /// Dash length of the n-th series: the first is solid, and dashed ones drawn over it leave it visible.
@@ -58,7 +52,6 @@ fn dashes(nth: usize) -> Option<i32> {
     [None, Some(12), Some(6), Some(2)].get(nth % 4).copied().flatten()
 }
 
-/// Gap between two dashes.
 const GAP: i32 = 5;
 
 /// The texts and the table around a drawing.
@@ -67,7 +60,6 @@ pub(super) struct Chart {
     /// Its id within the page.
     pub(super) id: String,
     pub(super) title: String,
-    /// The description, one sentence.
     pub(super) description: String,
     /// The metric or the records that the figures come from.
     pub(super) source: String,
@@ -75,9 +67,7 @@ pub(super) struct Chart {
     pub(super) unit: &'static str,
     /// Names of the series, in the order of their colours; empty for a single unnamed one.
     pub(super) series: Vec<String>,
-    /// Column names of the table of the figures.
     pub(super) columns: Vec<String>,
-    /// Rows of the table, formatted.
     pub(super) rows: Vec<Vec<String>>,
 }
 
@@ -108,7 +98,6 @@ fn drawing(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<(), ChartErr
     Ok(Value::from_safe_string(inside.to_owned()))
 }
 
-/// A line of a chart, with a gap at every missing value.
 pub(super) struct ChartLine {
     pub(super) name: Cow<'static, str>,
     /// Position and value, ordered by position.
@@ -126,7 +115,6 @@ impl ChartLine {
 /// Maximum rows of the table next to a minute chart.
 const ROWS: usize = 12;
 
-/// Maximum labels of a day or month axis.
 const LABELS: usize = 8;
 
 /// Draws lines over the minutes up to now. `chart` has their texts; its table is built from their points.

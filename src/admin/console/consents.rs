@@ -25,7 +25,6 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     view(visit, Ok(None)).await
 }
 
-/// Counts the consents per statement.
 pub(super) async fn summary(visit: &ConsoleRequest) -> Result<View> {
     let shown = counted(visit).await.map(|(summaries, read)| Some(shown(&summaries, read)));
     view(visit, shown).await
@@ -74,7 +73,6 @@ fn companies(app: &AdminState, chosen: &str) -> Vec<Value> {
     choices(all.into_iter().map(|one| (one.uuid, one.name)), Some(chosen))
 }
 
-/// The counts of the page.
 fn shown(summaries: &[ConsentSummary], read: ConsentReadCounts) -> Value {
     fields! {
         rows => summaries.iter().take(SHOWN).collect::<Vec<_>>(),
@@ -160,7 +158,6 @@ async fn walked<T: Default + Send + 'static>(
     visit.reading(walk).await?
 }
 
-/// The selection of the form.
 fn wanted(visit: &ConsoleRequest) -> Result<ConsentFilter> {
     let day = |name: &'static str| {
         let wrong = |_| Failure::bad_request(format!("`{name}` must be a day such as 2026-01-31."));

@@ -142,7 +142,6 @@ fn is_genuine(visit: &ConsoleRequest, headers: &HeaderMap) -> Result<()> {
     Ok(())
 }
 
-/// The session cookie of the request.
 fn cookie(headers: &HeaderMap) -> Option<&str> {
     let mut cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     cookies.find_map(|cookies| {

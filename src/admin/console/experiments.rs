@@ -21,7 +21,6 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     visit.view(PAGE, fields! { rules, path, shown, least_leads => LEAST_LEADS, test })
 }
 
-/// Returns a comparison as a file.
 pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
     let test = is_test(visit.query_value("leads"))?;
     let rule = visit.query_value("rule").unwrap_or_default();

@@ -102,7 +102,6 @@ fn product() -> Dimension {
     Dimension::Stored(DimensionSlot::PRODUCT, "product".to_owned())
 }
 
-/// The query of the page, by days or months.
 fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery> {
     let zone = counted.zone();
     let wrong = |_| Failure::bad_request("`company` is not a choice on this page");
@@ -126,7 +125,6 @@ fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery> {
     Ok(ReportQuery { range, by: vec![by], filters, zone, test, compare: false, order, limit: COMPANIES })
 }
 
-/// The tables by product and by company.
 fn tables(
     visit: &ConsoleRequest,
     [by_product, by_company]: [&Report; 2],

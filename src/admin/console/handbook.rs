@@ -5,7 +5,6 @@ use offerd_handbook::{CHAPTERS, Chapter, chapter};
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Handbook, "handbook.html");
 
-/// Shows the first chapter.
 pub(super) async fn begin(visit: &ConsoleRequest) -> Result<View> {
     view(visit, &CHAPTERS[0])
 }

@@ -16,10 +16,8 @@ const WORTH_A_LOOK: f64 = 0.8;
 /// How long a subscription's calls must fail before a check warns, milliseconds.
 const FAILING_FOR_MS: i64 = 60_000;
 
-/// The metrics of corrupt records.
 const RECORDS_FROM: &str = "offerd_store_broken_records_total, offerd_store_damage";
 
-/// The metrics of shed requests and leads.
 const REFUSED_FROM: &str = "offerd_http_requests_refused_total, offerd_submits_refused_total";
 
 #[derive(Debug, Clone, Serialize)]
@@ -28,7 +26,6 @@ pub(super) struct HealthCheck {
     pub(super) class: &'static str,
     state: &'static str,
     figures: String,
-    /// Source of the figures.
     source: &'static str,
 }
 

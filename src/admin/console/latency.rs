@@ -9,7 +9,6 @@ use offerd_engine::matching::ask_statistics::EndedAsk;
 use offerd_engine::matching::ask_statistics::survival::AskEnding;
 use offerd_engine::matching::late_asks::LateAsk;
 
-/// Bars of the chart.
 const BARS: usize = 44;
 
 /// Resolution, seconds.

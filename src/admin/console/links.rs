@@ -8,7 +8,6 @@ use super::super::AdminState;
 use super::session::{ConsolePrincipal, INVITATION_LIFE, LINK_LIFE};
 use offerd_store::users::UserRecord;
 
-/// Start page of the console.
 pub(super) const HOME: &str = "/console";
 
 pub(super) const SIGN_IN: &str = "/console/signIn";

@@ -64,7 +64,6 @@ async fn keep(visit: Arc<ConsoleRequest>, show: PageRenderer, first: View, sende
     }
 }
 
-/// An event of type `page`.
 fn event(main: &str) -> Bytes {
     events::event("page", None, main.lines())
 }

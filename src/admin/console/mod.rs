@@ -201,14 +201,11 @@ async fn nowhere(_: &ConsoleRequest) -> Result<View> {
     Err(Failure::unknown("There is no such page in the console"))
 }
 
-/// State of the console in memory.
 pub(super) struct Console {
     /// CSRF token of the forms of visitors without a session: a page of another site cannot read it.
     csrf: String,
     sessions: Sessions,
-    /// When the daemon started.
     begun: Instant,
-    /// Random id of this process.
     process: u64,
     history: history::History,
     /// Figures of the last days, by the minute.
@@ -221,7 +218,6 @@ pub(super) struct Console {
 }
 
 impl Console {
-    /// A console without sessions or history.
     pub(super) fn new(rules: SessionRules) -> Self {
         Self {
             sessions: Sessions::new(rules),
@@ -236,7 +232,6 @@ impl Console {
         }
     }
 
-    /// The least role that may open a path.
     fn least_role(&self, path: &str) -> Option<Role> {
         let shown = |row: &&ConsoleRoute| row.route.path == path && row.route.method == Method::GET;
         ROUTES.iter().find(shown).and_then(|row| row.role)
@@ -267,12 +262,10 @@ impl Console {
         self.stop.send_replace(true);
     }
 
-    /// Whether the daemon is stopping.
     pub(super) fn is_stopping(&self) -> bool {
         *self.stop.borrow()
     }
 
-    /// A watch that turns true when the daemon stops.
     fn stopping(&self) -> watch::Receiver<bool> {
         self.stop.subscribe()
     }

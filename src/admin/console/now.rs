@@ -11,31 +11,24 @@ use offerd_base::telemetry::figures::Distribution;
 use offerd_base::telemetry::metrics;
 use offerd_outbound::alerts::AlertStatus;
 
-/// Span of rates and latencies.
 pub(super) const MINUTE: Duration = Duration::from_secs(60);
 
-/// Span of sparklines.
 const QUARTER: Duration = Duration::from_secs(15 * 60);
 
-/// Span of charts.
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
 const SPARKS: usize = 45;
 
-/// Points of a chart's line.
 const POINTS: usize = 90;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Now, "now.html").fresh(history::EVERY);
 
-/// Label of a tile, and its metric.
 type TileLabel = (&'static str, &'static str);
 
-/// The readings behind the tiles.
 struct RecentReadings<'r> {
     /// The first and last reading of a minute.
     first: &'r MetricsReading,
     last: &'r MetricsReading,
-    /// The readings of a quarter of an hour.
     quarter: &'r [MetricsReading],
 }
 
@@ -63,7 +56,6 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     visit.view(PAGE, fields)
 }
 
-/// The tiles, from leads to disk.
 fn tiles(lately: &RecentReadings, limit: usize) -> Result<Vec<Value>> {
     let taken_in = format!("{} in the last minute", lately.count(|at| at.leads));
     let room = format!("limit: {}", figures::count(limit as f64));
@@ -100,17 +92,14 @@ impl RecentReadings<'_> {
         figures::count(self.grown(of))
     }
 
-    /// Rate per second of a counter.
     fn rate(&self, of: ReadingFigure) -> String {
         known(self.last.per_second(self.first, of), figures::rate)
     }
 
-    /// The tile of a counter.
     fn growing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value> {
         tile(head, (self.rate(of), "per second"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
-    /// The tile of a gauge.
     fn standing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value> {
         tile(head, (figures::count(of(self.last)), ""), note, trend::level(self.quarter, SPARKS, of))
     }
@@ -124,7 +113,6 @@ impl RecentReadings<'_> {
         tile(head, (self.count(of), "per minute"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
-    /// The tile of a p99 over the last minute.
     fn within(&self, head: TileLabel, of: ReadingTimes, note: fn(&Distribution) -> String) -> Result<Value> {
         let times = of(self.last).since(of(self.first));
         let figure = known(times.quantile(0.99), figures::seconds);

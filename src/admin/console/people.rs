@@ -18,13 +18,11 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     page(visit, Ok(UserChangeResult::default())).await
 }
 
-/// Adds a user, and shows their invitation link.
 pub(super) async fn add(visit: &ConsoleRequest) -> Result<View> {
     let done = added(visit).await;
     page(visit, done).await
 }
 
-/// Applies the action of the form to a user.
 pub(super) async fn change(visit: &ConsoleRequest) -> Result<View> {
     let name = visit.params.get("name").unwrap_or_default().to_owned();
     let done = changed(visit, &name).await;

@@ -27,7 +27,6 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     page(visit, Ok(None)).await
 }
 
-/// Shows the leads of a person and the possible actions.
 pub(super) async fn find(visit: &ConsoleRequest) -> Result<View> {
     let asked = asked(visit).map(|_| None);
     page(visit, asked).await
@@ -40,7 +39,6 @@ pub(super) async fn export(visit: &ConsoleRequest) -> Result<View> {
     }
 }
 
-/// Erases all leads of a person and shows the receipt.
 pub(super) async fn erase(visit: &ConsoleRequest) -> Result<View> {
     match erased(visit).await {
         Ok(receipt) => Ok(visit.view(RECEIPT, receipt)?.titled("Receipt of an erasure")),
@@ -48,7 +46,6 @@ pub(super) async fn erase(visit: &ConsoleRequest) -> Result<View> {
     }
 }
 
-/// Opts a person out.
 pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View> {
     let done = async || {
         persons::suppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
@@ -58,7 +55,6 @@ pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View> {
     page(visit, done).await
 }
 
-/// Ends an opt-out.
 pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View> {
     let done = async || {
         let was_suppressed = persons::unsuppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
@@ -82,7 +78,6 @@ async fn exported(visit: &ConsoleRequest) -> Result<Reply> {
     Ok(Reply::json_bytes(json).header(CONTENT_DISPOSITION, name))
 }
 
-/// The fields of the receipt.
 async fn erased(visit: &ConsoleRequest) -> Result<Value> {
     let wish = asked(visit)?.wish(visit)?;
     if visit.field("sure") != Some("yes") {

@@ -16,14 +16,12 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     page(visit, None, None).await
 }
 
-/// Sends a test event, and shows the result.
 pub(super) async fn test(visit: &ConsoleRequest) -> Result<View> {
     let subscription = named(&visit.app, &visit.params)?;
     let trial = tried(&visit.app, &visit.actor(), &subscription).await;
     page(visit, Some((subscription.name.clone(), trial)), None).await
 }
 
-/// Retries the dead letters.
 pub(super) async fn retry(visit: &ConsoleRequest) -> Result<View> {
     let subscription = named(&visit.app, &visit.params)?;
     let put_back = retried(&visit.app, &visit.actor(), &subscription, Retry::default()).await?.put_back;

@@ -49,7 +49,6 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     visit.view(PAGE, fields! { form, faults, shown })
 }
 
-/// Returns the whole report as a file.
 pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
     let mut pairs = visit.query.clone();
     pairs.retain(|(name, _)| name != CHART);
@@ -171,7 +170,6 @@ fn shown(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Result
     })
 }
 
-/// Display names of row values.
 struct ValueNames {
     by: Vec<Dimension>,
     /// Names of partners by key, and ids of companies by name.
@@ -320,7 +318,6 @@ fn drawn(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Figure
     chosen.and_then(|(_, name)| figure_named(name)).unwrap_or(usual)
 }
 
-/// The largest rows as bars, with a heading.
 fn bars(figure: Figure, report: &Report) -> (String, Vec<Value>) {
     let value = |figures: &Figures| figures.get(figure).unwrap_or(0.0).max(0.0);
     let mut rows: Vec<&Row> = report.rows.iter().collect();

@@ -19,7 +19,6 @@ use offerd_web::Context;
 /// File of its digest, in the store's directory.
 const FILE: &str = "console.secret";
 
-/// Log message when none can be created.
 const UNMADE: &str = "the console's new secret could not be made";
 
 const BYTES: usize = 16;

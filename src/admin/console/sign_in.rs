@@ -17,7 +17,6 @@ use offerd_base::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
 use offerd_store::users::Users;
 use offerd_web::{Context, our_fault};
 
-/// Where an invited user sets a password.
 const ACCOUNT: &str = "/console/account";
 
 /// A new session with its cookie, or why there is none.
@@ -43,7 +42,6 @@ pub(super) async fn sign_in(visit: &ConsoleRequest) -> Result<View> {
     }
 }
 
-/// Starts a session with a link, the secret, or a password.
 async fn begun(visit: &ConsoleRequest) -> Result<SignInResult> {
     let sessions = &visit.app.console.sessions;
     let typed = visit.field("password").unwrap_or_default();
@@ -78,7 +76,6 @@ async fn of_user(visit: &ConsoleRequest, name: &str, password: &str) -> Result<S
     Ok(Ok(begun))
 }
 
-/// Redirects with the cookie of a new session.
 pub(super) fn signed_in(visit: &ConsoleRequest, cookie: &str, next: &str) -> Result<View> {
     let seconds = visit.app.console.sessions.rules.at_start.session_life.as_secs();
     Ok(see(next)?.header(SET_COOKIE, cookie_of(cookie, seconds, visit.is_secure())?).into())
@@ -130,7 +127,6 @@ pub(super) async fn link(context: Context<AdminState>) -> Result<Reply> {
     Reply::json(&link)
 }
 
-/// The form, complete for a stream too.
 fn form(visit: &ConsoleRequest, status: StatusCode, trouble: Option<&str>) -> Result<View> {
     let next = visit.query_value("next").or_else(|| visit.field("next")).filter(|next| is_within(next));
     let fields = fields! {
@@ -145,7 +141,6 @@ fn form(visit: &ConsoleRequest, status: StatusCode, trouble: Option<&str>) -> Re
     visit.bare("Sign in", "sign_in.html", fields)?.with_status(status).reply(visit).map(View::from)
 }
 
-/// Whether a path stays within the console.
 fn is_within(path: &str) -> bool {
     path.strip_prefix(HOME).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
         && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')

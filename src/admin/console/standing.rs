@@ -16,7 +16,6 @@ pub(super) struct Pill {
     pub(super) words: &'static str,
 }
 
-/// State of a circuit breaker.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct BreakerView {
     pub(super) state: Pill,
@@ -32,13 +31,9 @@ pub(super) struct BreakerView {
 
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct CapUsage {
-    /// What is capped.
     pub(super) name: &'static str,
-    /// Amount used.
     pub(super) used: f64,
-    /// Limit.
     pub(super) most: f64,
-    /// Share used.
     pub(super) share: f64,
     /// Whether the amounts are dollars.
     pub(super) dollars: bool,
@@ -56,7 +51,6 @@ pub(super) struct SeatView {
     pub(super) late: Vec<LateAsk>,
 }
 
-/// All seats, in the order of the book.
 pub(super) fn of_seats(engine: &MatchingEngine) -> Vec<SeatView> {
     let configuration = engine.configuration();
     let standings = engine.standings();

@@ -29,7 +29,6 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     visit.view(PAGE, fields)
 }
 
-/// Reloads settings and partner files, and shows the outcome.
 pub(super) async fn reload(visit: &ConsoleRequest) -> Result<View> {
     let outcome = reloaded(&visit.app, &visit.actor()).await?;
     let fields = visit.reading(move |app| page(app, Some(told(&outcome)))).await??;
@@ -137,7 +136,6 @@ fn bytes_of(directory: &Path) -> Option<f64> {
     Some(bytes)
 }
 
-/// The outcome of a reload, with its faults as text.
 fn told(outcome: &ReloadOutcome) -> Value {
     let faults: Vec<String> = match outcome {
         ReloadOutcome::Refused { faults } => faults.iter().map(ToString::to_string).collect(),

@@ -58,7 +58,6 @@ pub(super) fn render(template: &str, context: &Value) -> Result<String> {
     templates::render(&ENVIRONMENT, template, context)
 }
 
-/// A filter that formats a number.
 fn figure(write: fn(f64) -> String) -> impl Fn(Value) -> String {
     move |value| known(number(&value), write)
 }

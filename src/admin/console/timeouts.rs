@@ -40,7 +40,6 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     Ok(visit.view(PAGE, fields! { key, name, times, back => words, seats })?.titled(title))
 }
 
-/// The seats of a partner over a span. Blocks.
 fn seats(engine: &MatchingEngine, partner: &str, back: Duration) -> Result<Vec<Value>, ReadError> {
     let since = Utc::now().timestamp_millis() - i64::try_from(back.as_millis()).unwrap_or(i64::MAX);
     let timings = timings(&engine.records, &engine.configuration(), &engine.statistics, since)?;

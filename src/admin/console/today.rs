@@ -22,9 +22,7 @@ const NEAR_MS: i64 = 10 * 60 * 1000;
 pub(super) struct Today {
     /// The day, as days from the common era, in the first time zone of `reports.zones`.
     pub(super) day: i32,
-    /// Accepted leads.
     pub(super) leads: i64,
-    /// Clicks on offers.
     pub(super) clicks: i64,
     /// Payouts less reversals, in dollars.
     pub(super) payouts: f64,
@@ -53,7 +51,6 @@ impl Today {
 }
 
 impl DailyTotals {
-    /// Loads stored totals, oldest first.
     pub(super) fn recall(&self, kept: impl Iterator<Item = (i64, Today)>) {
         self.0.lock().extend(kept);
     }

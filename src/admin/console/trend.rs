@@ -10,12 +10,10 @@ pub(super) type Point = (f64, Option<f64>);
 pub(super) type ReadingFigure = fn(&MetricsReading) -> f64;
 pub(super) type ReadingTimes = fn(&MetricsReading) -> &Distribution;
 
-/// Rate per second of a counter.
 pub(super) fn rate(readings: &[MetricsReading], points: usize, figure: ReadingFigure) -> Vec<Point> {
     between(readings, points, |before, after| after.per_second(before, figure))
 }
 
-/// Values of a gauge.
 pub(super) fn level(readings: &[MetricsReading], points: usize, figure: ReadingFigure) -> Vec<Point> {
     between(readings, points, |_, after| Some(figure(after)))
 }

@@ -39,7 +39,6 @@ impl ConsolePage {
         Self { section, template, fresh: None }
     }
 
-    /// Sets the refresh interval.
     pub(super) const fn fresh(self, every: Duration) -> Self {
         Self { fresh: Some(every), ..self }
     }
@@ -51,7 +50,6 @@ pub(super) struct View {
     title: String,
     section: Option<Section>,
     status: StatusCode,
-    /// Refresh interval.
     pub(super) fresh: Option<Duration>,
     pub(super) main: String,
     /// A redirect or a file in place of a page.
@@ -67,7 +65,6 @@ impl ConsoleRequest {
         Ok(View { title, section: Some(page.section), fresh: page.fresh, main, ..View::default() })
     }
 
-    /// Renders a page outside the sections.
     pub(super) fn bare(&self, title: &str, template: &str, fields: Value) -> Result<View> {
         let main = render(template, &context! { csrf => self.csrf(), ..fields })?;
         Ok(View { title: title.to_owned(), main, ..View::default() })
@@ -75,12 +72,10 @@ impl ConsoleRequest {
 }
 
 impl View {
-    /// Sets a title other than the section's.
     pub(super) fn titled(self, title: impl Into<String>) -> Self {
         Self { title: title.into(), ..self }
     }
 
-    /// A page that shows a failure.
     pub(super) fn failure(failure: &Failure) -> Result<Self> {
         let status = failure.status;
         let title = status.canonical_reason().unwrap_or("Failure");
@@ -103,7 +98,6 @@ impl View {
         see(path).map(Self::from)
     }
 
-    /// The complete page.
     pub(super) fn reply(self, visit: &ConsoleRequest) -> Result<Reply> {
         let Self { title, section, status, fresh, main, instead } = self;
         if let Some(reply) = instead {
@@ -171,7 +165,6 @@ pub(super) fn see(path: &str) -> Result<Reply> {
 /// Declares [`Section`] from a list of titles and paths.
 macro_rules! sections {
     ($($(#[$doc:meta])+ $section:ident $title:literal $path:literal;)+) => {
-        /// A section of the console.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Section {
             $($(#[$doc])+ $section,)+

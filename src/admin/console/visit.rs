@@ -19,21 +19,15 @@ use offerd_model::Attribute;
 use offerd_store::users::Role;
 use offerd_web::{Failure, Params};
 
-/// A request to the console.
 pub(super) struct ConsoleRequest {
     pub(super) app: Arc<AdminState>,
-    /// Decoded query parameters, in order.
     pub(super) query: Vec<(String, String)>,
-    /// Values of the path parameters.
     pub(super) params: Params,
     /// Fields of the submitted form; `None` without one.
     pub(super) form: Option<Vec<(String, String)>>,
     pub(super) session: Option<Arc<Session>>,
-    /// The visitor that a proxy has signed in.
     pub(super) proxied: Option<Proxied>,
-    /// The visitor's address, if known.
     pub(super) address: Option<IpAddr>,
-    /// Whether the page is streamed with updates.
     pub(super) streams: bool,
 }
 
@@ -76,7 +70,6 @@ impl ConsoleRequest {
         proxied.or(self.session().map(|session| &session.person))
     }
 
-    /// Name of the signed-in user account.
     pub(super) fn user(&self) -> Option<&str> {
         self.person()?.user.as_deref()
     }
@@ -96,7 +89,6 @@ impl ConsoleRequest {
         fields! { analyst, operator, administrator }
     }
 
-    /// Whether no sign-in is required.
     pub(super) fn is_unguarded(&self) -> bool {
         !self.app.console.sessions.rules.required
     }
@@ -105,7 +97,6 @@ impl ConsoleRequest {
         self.session.as_deref()
     }
 
-    /// Whether the listener uses TLS.
     pub(super) fn is_secure(&self) -> bool {
         self.app.run_file.admin.starts_with("https:")
     }
@@ -115,7 +106,6 @@ impl ConsoleRequest {
         audited(self.signed_in().unwrap_or("open on loopback"))
     }
 
-    /// The actor for the audit log.
     pub(super) fn actor(&self) -> AuditActor {
         AuditActor { who: self.who(), role: self.role(), from: self.from() }
     }
@@ -125,12 +115,10 @@ impl ConsoleRequest {
         AuditActor { who: "nobody".to_owned(), role: None, from: self.from() }
     }
 
-    /// Origin for the audit log.
     pub(super) fn from(&self) -> String {
         self.address.map_or_else(|| "console".to_owned(), |address| format!("console {address}"))
     }
 
-    /// Whether an open page may still be shown.
     pub(super) fn may_stay(&self) -> bool {
         match &self.proxied {
             Some(proxied) => proxy::holds(&self.app, &proxied.person),
@@ -161,7 +149,6 @@ impl ConsoleRequest {
         Ok(named.into_iter().collect())
     }
 
-    /// Whether the form has the right CSRF token.
     pub(super) fn has_csrf(&self) -> bool {
         use sha2::{Digest, Sha256};
         // Compared by digest, so that the timing reveals nothing of it.
@@ -185,7 +172,6 @@ impl Proxied {
     }
 }
 
-/// An actor's name for the audit log: the console and the credential.
 pub(super) fn audited(how: &str) -> String {
     format!("console, {how}")
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use offerd_base::config::Settings;
 use offerd_base::telemetry::figures::MetricsSnapshot;
 
-/// The labels that distinguish alerts of the same rule.
 pub(super) type Labels = Vec<(String, String)>;
 
 /// A label with its required value, or with `!` and a forbidden value. An empty label matches everything.
@@ -15,7 +14,6 @@ type Matcher = (&'static str, &'static str);
 /// The most readings kept per series; further ones are thinned out.
 const READINGS: usize = 512;
 
-/// The fewest readings for a trend.
 const TREND_OF: usize = 8;
 
 #[derive(Debug)]
@@ -88,7 +86,6 @@ impl AlertCondition {
     }
 }
 
-/// The highest level for each set of labels.
 fn levels(
     metric: &str,
     by: &[&str],
@@ -201,7 +198,6 @@ impl Readings {
     }
 }
 
-/// Whether the readings cover a whole span.
 fn is_whole(readings: &VecDeque<(i64, f64)>, span: Duration, at: &EvaluationInput) -> bool {
     readings.front().is_some_and(|(first, _)| at.now_ms - first >= span.as_millis() as i64)
 }

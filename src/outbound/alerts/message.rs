@@ -15,7 +15,6 @@ use offerd_insight::sheet::figures;
 /// The end of an alert that is still firing, as Alertmanager writes it.
 const NEVER: &str = "0001-01-01T00:00:00Z";
 
-/// An undelivered change of an alert.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct AlertMessage {
     pub change: AlertChange,

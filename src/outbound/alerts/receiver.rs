@@ -82,7 +82,6 @@ pub fn faults(settings: &AlertSettings) -> Vec<(String, String)> {
     found
 }
 
-/// Reads a secret, or records the fault.
 fn unread(key: &str, place: Option<&SecretPlace>, found: &mut Vec<(String, String)>) -> Option<String> {
     secret::read(place).unwrap_or_else(|message| {
         found.push((key.to_owned(), message));

@@ -32,7 +32,6 @@ pub(super) enum AlertChange {
     Ended,
 }
 
-/// One evaluation of an alert's condition.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConditionEvaluation<'l> {
     /// Whether the condition holds; `None` if unknown.

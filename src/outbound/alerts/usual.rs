@@ -85,7 +85,6 @@ impl AlertBaseline {
         (0..without as u64).for_each(|_| self.offers.recall(AskEnding::Declined, Duration::ZERO));
     }
 
-    /// Takes a reading, and updates the metrics.
     pub(super) fn look(&mut self, store: &Store, figures: &MetricsSnapshot, ledger: &mut AlertLedger) {
         let now_ms = store.now_ms();
         let live = |offers| figures.sum(TABLES_SETTLED, &[("test", "no"), ("offers", offers)]) as u64;
@@ -120,7 +119,6 @@ impl AlertBaseline {
         }
     }
 
-    /// Adds the recent counts of other processes.
     fn take_in(&mut self, store: &Store, now_ms: i64) {
         let first = now_ms / HOUR_MS - 1;
         let mut lately: BTreeMap<i64, BaselineHour> =
@@ -195,7 +193,6 @@ fn key(hour: i64) -> Vec<u8> {
     [&[HOUR][..], &u32::try_from(hour).unwrap_or(0).to_be_bytes()].concat()
 }
 
-/// The key of this process's count.
 fn own_key(store: &Store, hour: i64) -> Vec<u8> {
     store.own_key(&key(hour))
 }

@@ -129,7 +129,6 @@ table! {
     struct Declared {
         /// Name of the company whose events are sent, as given when its tokens were created.
         company: String,
-        /// The kind of call.
         kind: PostbackKind,
         /// The URL to call; with `kind = "url"` its path and query may hold macros.
         url: String,
@@ -155,7 +154,6 @@ table! {
     }
 }
 
-/// The kind of call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum PostbackKind {
@@ -165,7 +163,6 @@ enum PostbackKind {
     Url,
 }
 
-/// The HTTP method of a URL call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 enum Method {
     #[serde(rename = "GET")]

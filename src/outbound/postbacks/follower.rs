@@ -29,7 +29,6 @@ const WRITE_AGAIN: Duration = Duration::from_secs(1);
 /// How long new work is queueing.
 pub(super) type Queueing = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// The state shared by intake and attempts.
 struct FollowerState {
     settings: PostbackSettings,
     ledger: PostbackLedger,
@@ -40,7 +39,6 @@ struct FollowerState {
     filled: Notify,
 }
 
-/// Sends the due deliveries of one subscription.
 pub(super) struct Follower {
     shared: Arc<FollowerState>,
     queueing: Queueing,
@@ -187,7 +185,6 @@ impl FollowerState {
         gauge!(POSTBACKS_OUTSTANDING, "subscription" => name.clone()).set(outbox.len() as f64);
     }
 
-    /// Sends one delivery and records the result.
     async fn attempt(self: Arc<Self>, place: EventPosition, delivery: PostbackDelivery) -> Settled {
         let shared = Arc::clone(&self);
         let found = blocking(move || shared.ledger.find(place)).await;

@@ -221,7 +221,6 @@ impl PostbackLedger {
     }
 }
 
-/// The result of the calls after another attempt.
 pub(super) fn tried_after(before: Option<&LastAttempts>, last: AttemptResult) -> LastAttempts {
     let before = before.and_then(|before| before.failing_since_ms);
     let failing_since_ms = (!last.is_good()).then_some(before.unwrap_or(last.at_ms));

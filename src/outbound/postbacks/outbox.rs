@@ -88,7 +88,6 @@ impl Outbox {
         }
     }
 
-    /// The oldest delivery of a lead, with its due time.
     fn head(&self, lead: Uuid) -> Option<(i64, EventPosition)> {
         let place = self.by_lead.get(&lead)?.first()?;
         self.deliveries.get(place).map(|delivery| (delivery.next_ms, *place))

@@ -45,7 +45,6 @@ impl EventPosition {
         bytes
     }
 
-    /// The place at the end of a key.
     pub(super) fn at_end_of(key: &[u8]) -> Option<Self> {
         let bytes = key.last_chunk::<14>()?;
         let (arrival, rest) = bytes.split_first_chunk::<8>()?;
@@ -62,7 +61,6 @@ impl EventPosition {
 pub(super) struct SubscriptionKeys(Vec<u8>);
 
 impl SubscriptionKeys {
-    /// The keys of a subscription to a company's events.
     pub(super) fn of(subscription: &str, company: Uuid) -> Self {
         Self([subscription.as_bytes(), &[0], company.as_bytes()].concat())
     }
@@ -77,7 +75,6 @@ impl SubscriptionKeys {
         &self.0
     }
 
-    /// A bound after all its keys.
     pub(super) fn behind(&self) -> Vec<u8> {
         [&self.0[..], &[u8::MAX]].concat()
     }
@@ -92,7 +89,6 @@ impl SubscriptionKeys {
     }
 }
 
-/// The position in the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FeedCursor {
     /// The arrival of the first record not taken in, in microseconds since 1970.
@@ -125,7 +121,6 @@ impl PostbackDelivery {
     }
 }
 
-/// The result of the last calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LastAttempts {
     pub last: AttemptResult,

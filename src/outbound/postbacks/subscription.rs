@@ -61,17 +61,14 @@ impl Subscription {
         can_be_told && event.is_test == Some(self.test) && self.events.contains(event.event_type)
     }
 
-    /// Whether it needs the lead's client tags.
     pub(super) fn reads_tags(&self) -> bool {
         !self.tags.is_empty() || self.names_tags()
     }
 
-    /// Whether its URL contains client tags.
     pub(super) fn names_tags(&self) -> bool {
         self.named_tags().next().is_some()
     }
 
-    /// The keys of the client tags in its URL.
     pub(super) fn named_tags(&self) -> impl Iterator<Item = &str> {
         self.template().into_iter().flat_map(UrlTemplate::client_tags)
     }

@@ -8,12 +8,10 @@ use super::prelude::*;
 use offerd_partners::declared::{DeclaredPayout, PayoutStep};
 use offerd_partners::listing::{OfferListing, Search};
 
-/// Offers per page.
 const ON_A_PAGE: usize = 50;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Catalogue, "catalogue.html");
 
-/// Shows a page of the matching offers.
 pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let product_type = product_named(visit.query_value("product"))?;
     let page = visit.query_value("page").map_or(Some(1), |page| page.parse::<u16>().ok());

@@ -11,13 +11,11 @@ use offerd_partners::quote::Spread;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Catalogue, "trial.html");
 
-/// The form, prefilled for a product.
 pub(in crate::console) async fn ask(visit: &ConsoleRequest) -> Result<View> {
     let product = product_named(visit.query_value("product"))?.unwrap_or(ProductType::Loan);
     view(visit, product, true, &sections(product, |_| None), (None, Vec::new()))
 }
 
-/// Shows the matches of the submitted lead, which is not stored.
 pub(in crate::console) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let product = product_named(visit.field("product"))?.unwrap_or(ProductType::Loan);
     let specimen = visit.field(WITH_SPECIMEN).is_some();
@@ -101,7 +99,6 @@ fn against(seat: &SeatJudgement) -> Vec<Value> {
     unmatched.map(|offer| row(Some(&offer.name), &offer.refusals)).collect()
 }
 
-/// A figure, or its range.
 fn written(spread: Spread, write: impl Fn(f64) -> String) -> String {
     match (write(spread.min), write(spread.max)) {
         (least, most) if least == most => least,

@@ -77,7 +77,6 @@ fn value<'a>(asked: &'a [(String, String)], name: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.as_str())
 }
 
-/// Parses an address, and collects faults.
 struct Reader<'a> {
     asked: &'a [(String, String)],
     faults: Vec<String>,
@@ -94,7 +93,6 @@ impl<'a> Reader<'a> {
         meant
     }
 
-    /// First and last day.
     fn days(&mut self) -> [Option<NaiveDate>; 2] {
         let day = |text: &str| text.parse().ok();
         let days = ["from", "to"].map(|name| self.read(name, "a day, such as 2026-11-24", day));
@@ -106,7 +104,6 @@ impl<'a> Reader<'a> {
         days
     }
 
-    /// Required client tags of the lead.
     fn tags(&mut self) -> Vec<(String, String)> {
         let given = self.asked.iter().filter(|(name, value)| name == "tag" && !value.trim().is_empty());
         let mut tags = Vec::new();
@@ -121,7 +118,6 @@ impl<'a> Reader<'a> {
         tags
     }
 
-    /// The search criteria.
     fn wish(&mut self, companies: &[CompanyRecord], [from, to]: [Option<NaiveDate>; 2]) -> TableSearch {
         let begins = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc().timestamp_millis();
         let company = |text: &str| {

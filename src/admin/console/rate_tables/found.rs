@@ -5,7 +5,6 @@ use crate::console::prelude::*;
 use offerd_engine::matching::MatchingEngine;
 use offerd_engine::records::{RecordUnavailable, reading};
 
-/// The object of a UUID.
 pub(super) enum UuidLookup {
     /// A table, by its own UUID or as the only one of a lead.
     Table(Uuid),

@@ -53,7 +53,6 @@ pub(super) async fn list(visit: &ConsoleRequest) -> Result<View> {
     }
 }
 
-/// Shows the tables that match the filters, latest first.
 async fn sought(visit: &ConsoleRequest) -> Result<View> {
     let asked = visit.query.clone();
     let read = visit.reading(move |app| {
@@ -75,7 +74,6 @@ pub(super) async fn masked(visit: &ConsoleRequest) -> Result<View> {
     View::at(&path_of(visit.params.uuid("uuid")?))
 }
 
-/// Shows a table with the requested attributes of its lead revealed.
 pub(super) async fn reveal(visit: &ConsoleRequest) -> Result<View> {
     let uuid = visit.params.uuid("uuid")?;
     let masked = page(visit, uuid, Vec::new()).await?;

@@ -6,7 +6,6 @@ use offerd_model::{Attribute, AttributeKind, AttributeValue, Lead};
 /// Longest text, characters.
 const TEXT_LETTERS: usize = 160;
 
-/// Words written in capitals.
 const ABBREVIATIONS: [&str; 5] = ["fcra", "ip", "sms", "ssn", "tcpa"];
 
 /// The content of a lead, by section, with its attributes; masked ones show a value only if in `revealed`.

@@ -13,10 +13,8 @@ use offerd_engine::records::{RecordUnavailable, reading};
 use offerd_store::entities::LeadRecord;
 use offerd_store::{Store, Tree};
 
-/// Tables per page.
 pub(super) const LISTED: usize = 20;
 
-/// Approximate number of tables per read.
 const CHUNK: std::ops::RangeInclusive<usize> = 128..=512;
 
 /// Span of the first read, milliseconds.
@@ -25,7 +23,6 @@ const FIRST_SPAN_MS: i64 = 1000;
 /// How a request may have ended: its name in addresses, its label, and the outcomes that it matches.
 pub(super) type OutcomeFilter = (&'static str, &'static str, fn(&Outcome) -> bool);
 
-/// All choices.
 pub(super) const ENDED: [OutcomeFilter; 4] = [
     ("offers", "offers", |outcome| matches!(outcome, Outcome::Offers(_))),
     ("no_offers", "no offers", |outcome| matches!(outcome, Outcome::NoOffers(_))),
@@ -207,7 +204,6 @@ pub(super) fn answers(store: &Store, table: Uuid) -> Result<Vec<SeatAnswer>, Rec
     Ok(reading::answers(store, table).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// Duration of a table, from its creation to its last answer.
 pub(super) fn took_ms(created_at: i64, answers: &[SeatAnswer]) -> Option<i64> {
     answers.iter().map(|answer| (answer.at - created_at).max(0)).max()
 }

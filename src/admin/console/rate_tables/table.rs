@@ -19,7 +19,6 @@ const FRESH: Duration = Duration::from_secs(1);
 
 const PAGE: ConsolePage = ConsolePage::new(Section::RateTables, "rate_table.html");
 
-/// Content of the page.
 pub(super) struct TablePage {
     pub(super) lead: Uuid,
     pending: bool,
@@ -109,7 +108,6 @@ fn tags_of(record: &LeadRecord, shown: &[String]) -> Vec<(String, String)> {
     shown.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Whether an offer of the partner is shown.
 fn shows(seat: &SeatExplanation) -> bool {
     seat.offers.iter().any(|offer| offer.why == OfferReason::Shown)
 }

@@ -21,9 +21,7 @@ const BOTTOM: f64 = 30.0;
 const LEAST_BAR: f64 = 4.0;
 /// Approximate width of a character.
 const LETTER: f64 = 6.5;
-/// Gap between a bar and its label.
 const GAP: f64 = 9.0;
-/// Maximum ticks of the axis.
 const MOST_TICKS: f64 = 8.0;
 /// Maximum characters of a partner's name.
 const NAME_LETTERS: usize = 30;
@@ -31,7 +29,6 @@ const NAME_LETTERS: usize = 30;
 /// Minimum length of the axis, milliseconds.
 const SHORTEST_MS: f64 = 5.0;
 
-/// A part of a lane.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq)]
 struct LaneSegment {
     x: f64,
@@ -161,7 +158,6 @@ impl Scale {
     }
 }
 
-/// The outcome of a request in a few words, with its duration.
 fn words(seat: &SeatExplanation, span: Option<AskInterval>) -> String {
     let offers = seat.offers.iter().filter(|offer| offer.uuid.is_some()).count();
     let ended = match seat.why {
@@ -186,7 +182,6 @@ fn words(seat: &SeatExplanation, span: Option<AskInterval>) -> String {
     }
 }
 
-/// The console colour of an outcome.
 fn tone(why: Reason) -> &'static str {
     match why {
         Reason::Offers => "good",

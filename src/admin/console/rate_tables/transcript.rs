@@ -13,12 +13,10 @@ fn view(visit: &ConsoleRequest, transcript: &TableTranscript) -> Result<View> {
     Ok(visit.view(PAGE, fields)?.titled("Transcript"))
 }
 
-/// Shows the transcripts of a table, with personal data masked.
 pub(in crate::console) async fn show(visit: &ConsoleRequest) -> Result<View> {
     view(visit, &found(&visit.app, visit.params.uuid("uuid")?, None, false).await?)
 }
 
-/// Shows the transcript of one partner, unredacted.
 pub(in crate::console) async fn reveal(visit: &ConsoleRequest) -> Result<View> {
     let uuid = visit.params.uuid("uuid")?;
     let unnamed = || Failure::bad_request("`partner` must name a partner");

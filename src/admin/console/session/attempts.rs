@@ -13,14 +13,11 @@ const SPAN: Duration = Duration::from_secs(60);
 
 /// Failed and pending attempts. The limit bounds their number; beyond it no password is checked.
 pub(in crate::console) struct Attempts {
-    /// Maximum failures within [`SPAN`] per name.
     per_name: usize,
-    /// Maximum failures within [`SPAN`] in total.
     in_all: usize,
     failed: Mutex<VecDeque<FailedSignIn>>,
 }
 
-/// Permission for one attempt.
 #[derive(Debug)]
 #[must_use = "it counts as failed until it has succeeded"]
 pub(in crate::console) struct Attempt(FailedSignIn);
@@ -60,7 +57,6 @@ impl Attempts {
         }
     }
 
-    /// Number of counted attempts.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
         self.failed.lock().len()

@@ -9,11 +9,9 @@ use offerd_insight::persons::consents::{ConsentFilter, Place, page};
 const UUID: &str = "must be a uuid";
 
 pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
-    let wanted = ConsentFilter {
-        company: parameter(&context, "company", UUID)?,
-        came: came(&context)?,
-        test: context.request.query_value("leads") == Some("test"),
-    };
+    let (company, came) = (parameter(&context, "company", UUID)?, came(&context)?);
+    let test = context.request.query_value("leads") == Some("test");
+    let wanted = ConsentFilter { company, came, test };
     let from = match parameter(&context, "nextCompany", UUID)? {
         Some(company) => Some(Place { company, from_us: parameter(&context, "nextUs", WHOLE)?.unwrap_or(0) }),
         None => {

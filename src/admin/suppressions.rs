@@ -139,17 +139,15 @@ pub(super) async fn confirm(context: Context<AdminState>) -> Result<Reply> {
 async fn put(store: Store, name: &str, kind: SuppressionKind, digests: &[SuppressionDigest]) -> Result<()> {
     let lists = SuppressionLists::of(store);
     lists.add(name, kind, digests).await.map_err(|failure| match failure {
-        NotAdded::OtherKind(other) => Failure::bad_attribute(
-            "kind",
-            format!(
-                "must be `{}`, as the list `{name}` is; name another list, or remove this one first",
-                other.word()
-            ),
-        ),
-        NotAdded::Empty => Failure::bad_attribute(
-            "digests",
-            format!("must have at least one for a new list: nothing was read, so `{name}` is not made"),
-        ),
+        NotAdded::OtherKind(other) => {
+            let wanted = format!("must be `{}`, as the list `{name}` is", other.word());
+            let advice = "name another list, or remove this one first";
+            Failure::bad_attribute("kind", format!("{wanted}; {advice}"))
+        }
+        NotAdded::Empty => {
+            let wanted = "must have at least one for a new list: nothing was read";
+            Failure::bad_attribute("digests", format!("{wanted}, so `{name}` is not made"))
+        }
         NotAdded::Store(failure) => unwritten("the suppression list", &failure),
     })
 }

@@ -98,8 +98,7 @@ fn view(visit: &ConsoleRequest, trouble: Option<String>, status: StatusCode) -> 
     let fields = fields! {
         user => visit.user(),
         who => visit.signed_in().unwrap_or("nobody: sign-in is off"),
-        role => role.word(),
-        asks => asks(visit)?,
+        role => role.word(), asks => asks(visit)?,
         // A proxy's sign-in is not enough to set a password.
         only_by_proxy => is_only_by_proxy(visit)?,
         may_begin => visit.user().is_none() && role == Role::Administrator,

@@ -33,10 +33,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
             who => visit.query_value("who").unwrap_or_default(),
             action => visit.query_value("action").unwrap_or_default(),
             spans => choices(spans, Some(chosen(visit).0)),
-            filters => filters(visit),
-            older,
-            is_older => before.is_some(),
-            downloaded => DOWNLOADED,
+            filters => filters(visit), older, is_older => before.is_some(), downloaded => DOWNLOADED,
         },
     )
 }

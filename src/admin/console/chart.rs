@@ -132,7 +132,7 @@ pub(super) fn lines(chart: Chart, lines: &[ChartLine], write: fn(f64) -> String)
     let chart = chart.with_table("Minutes ago", lines, (0..points.len()).rev().step_by(step), label, write);
     let names = ["Minutes ago", chart.unit];
     chart.drawn(HALF, |area| {
-        let mut axes = axes(area, names, first..0.0, 0.0..top, 6, &minutes_ago, &|value| write(*value))?;
+        let mut axes = axes(area, names, first..0.0, 0.0..top, 6, minutes_ago, write)?;
         strokes(&mut axes, lines, false)
     })
 }
@@ -151,12 +151,12 @@ pub(super) fn days(
     let (least, most) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
     let range = least * 1.15..(most * 1.15).max(LEAST_TOP);
     let last = days.len().saturating_sub(1).max(1) as f64;
-    let label = |place: &f64| days.get(place.round() as usize).cloned().unwrap_or_default();
+    let label = |place: f64| days.get(place.round() as usize).cloned().unwrap_or_default();
     let chart = chart.with_table("Time", lines, (0..days.len()).rev(), |nth| days[nth].clone(), write);
     let names = ["Time", chart.unit];
     chart.drawn(size, |area| {
         let labels = days.len().min(LABELS);
-        let mut axes = axes(area, names, 0.0..last, range, labels, &label, &|value| write(*value))?;
+        let mut axes = axes(area, names, 0.0..last, range, labels, label, write)?;
         strokes(&mut axes, lines, true)
     })
 }
@@ -213,8 +213,8 @@ fn strokes(
     Ok(())
 }
 
-fn minutes_ago(place: &f64) -> String {
-    if *place > -0.5 { "now".to_owned() } else { format!("{:.0} min", place.round()).replace('-', "−") }
+fn minutes_ago(place: f64) -> String {
+    if place > -0.5 { "now".to_owned() } else { format!("{:.0} min", place.round()).replace('-', "−") }
 }
 
 /// Axes with a few grid lines, to draw on.
@@ -224,8 +224,8 @@ pub(super) fn axes<'a, 'b, X>(
     x: X,
     y: std::ops::Range<f64>,
     labels: usize,
-    write_x: &dyn Fn(&f64) -> String,
-    write_y: &dyn Fn(&f64) -> String,
+    write_x: impl Fn(f64) -> String,
+    write_y: fn(f64) -> String,
 ) -> Result<Axes<'a, 'b, X::CoordDescType>, ChartError>
 where
     X: AsRangedCoord<Value = f64>,
@@ -249,8 +249,8 @@ where
         .y_desc(y_name)
         .x_labels(labels)
         .y_labels(4)
-        .x_label_formatter(write_x)
-        .y_label_formatter(write_y)
+        .x_label_formatter(&|x| write_x(*x))
+        .y_label_formatter(&|y| write_y(*y))
         .draw()
         .map_err(owned)?;
     Ok(axes)

@@ -56,12 +56,10 @@ async fn view(visit: &ConsoleRequest, shown: Result<Option<Value>>) -> Result<Vi
     };
     let fields = fields! {
         from => day("from", today.checked_sub_days(USUAL)),
-        to => day("to", Some(today)),
-        companies,
+        to => day("to", Some(today)), companies,
         test => visit.field("leads") == Some("test"),
         trouble => failure.as_ref().map(Failure::words),
-        shown,
-        lines => LINES,
+        shown, lines => LINES,
     };
     let view = visit.view(PAGE, fields)?.titled("Consents");
     Ok(view.failed(failure.as_ref()))
@@ -77,8 +75,7 @@ fn shown(summaries: &[ConsentSummary], read: ConsentReadCounts) -> Value {
     fields! {
         rows => summaries.iter().take(SHOWN).collect::<Vec<_>>(),
         left_out => summaries.len().saturating_sub(SHOWN),
-        consents => read.consents,
-        gone => read.gone,
+        consents => read.consents, gone => read.gone,
     }
 }
 

@@ -74,15 +74,10 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
         times => choices(TIMES.map(|(value, words, ..)| (value, words)), Some(time(visit).0)),
         companies => choices(companies.iter().cloned(), query.only(|by| *by == Dimension::Company)),
         products => products(query.only(|by| *by == product()).and_then(ProductType::from_wire)),
-        test,
-        first => query.range.first.to_string(),
-        last => query.range.last.to_string(),
-        zone => query.zone.name(),
-        stages => stages(&sum),
-        offers => sum.shown,
+        test, first => query.range.first.to_string(), last => query.range.last.to_string(),
+        zone => query.zone.name(), stages => stages(&sum), offers => sum.shown,
         offers_per_table => ratio(sum.shown as f64, sum.with_offers),
-        suppressed => sum.suppressed,
-        payouts,
+        suppressed => sum.suppressed, payouts,
         payout_per_lead => ratio(payouts, sum.leads),
         charts => charts(&query, &by_time)?,
         columns => FIGURES.map(|(name, _)| name),
@@ -170,8 +165,7 @@ fn stages(sum: &Figures) -> Vec<Value> {
         let count = count.map(|count| count.max(0));
         let length = count.and_then(|count| ratio(count as f64 * 1000.0, most)).unwrap_or_default();
         fields! {
-            name,
-            source,
+            name, source,
             // The count; `None` if no partner ever reported one.
             count,
             // In thousandths.

@@ -54,15 +54,8 @@ pub(super) fn chart(
 
 fn draw(area: &chart::Area, bars: &[LatencyBar], top: f64, timeout: f64) -> Result<(), ChartError> {
     let (first, last) = (bars[0].from, bars[bars.len() - 1].to);
-    let mut axes = chart::axes(
-        area,
-        ["Time to answer", "asks"],
-        (first..last).log_scale(),
-        0.0..top,
-        8,
-        &|value| figures::seconds(*value),
-        &|value| figures::count(*value),
-    )?;
+    let (names, x) = (["Time to answer", "asks"], (first..last).log_scale());
+    let mut axes = chart::axes(area, names, x, 0.0..top, 8, figures::seconds, figures::count)?;
     for bar in bars {
         let mut below = 0.0;
         for (count, color) in bar.counts.iter().zip(ink::SERIES) {

@@ -51,9 +51,6 @@ pub(super) fn link_of(app: &AdminState, who: ConsolePrincipal, invites: bool, li
         return ConsoleLink { url: format!("{base}{HOME}"), sign_in: false, expires_in_s: None };
     }
     let code = app.console.sessions.link(who, invites, life);
-    ConsoleLink {
-        url: format!("{base}{SIGN_IN}?code={code}"),
-        sign_in: true,
-        expires_in_s: Some(life.as_secs()),
-    }
+    let url = format!("{base}{SIGN_IN}?code={code}");
+    ConsoleLink { url, sign_in: true, expires_in_s: Some(life.as_secs()) }
 }

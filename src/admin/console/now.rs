@@ -201,9 +201,7 @@ fn attention(app: &AdminState, checks: &[HealthCheck], sees_money: bool) -> Valu
     partners.truncate(SHOWN);
     let is_wrong = |of: &&HealthCheck| ["warn", "bad"].contains(&of.class) && of.name != "Partners’ health";
     fields! {
-        alerts,
-        partners,
-        more,
+        alerts, partners, more,
         // Except the check of partners.
         checks => checks.iter().filter(is_wrong).collect::<Vec<_>>(),
         money => if sees_money { app.console.days.compared() } else { None },
@@ -219,10 +217,7 @@ fn unwell(app: &AdminState) -> Vec<Value> {
     let row = |SeatView { seat, standing, health, .. }: &SeatView| {
         let identity = &seat.identity;
         fields! {
-            key => identity.key,
-            name => identity.partner.name,
-            product => seat.product_type.as_str(),
-            health,
+            key => identity.key, name => identity.partner.name, product => seat.product_type.as_str(), health,
             cause => standing.health.cause,
         }
     };

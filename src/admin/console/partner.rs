@@ -67,13 +67,10 @@ fn page(app: &AdminState, key: &str) -> Result<(String, Value)> {
     let views = seats.iter().map(|look| seat_view(app, look, is_paused(Some(look.seat.product_type))));
     let partner = &first.seat.identity.partner;
     let fields = fields! {
-        key,
-        name => partner.name,
-        description => partner.description,
+        key, name => partner.name, description => partner.description,
         // Whether the whole partner is paused by an operator.
         paused => is_paused(None),
-        troubles_kept => TROUBLES_KEPT,
-        meanings => RejectReason::WIRE,
+        troubles_kept => TROUBLES_KEPT, meanings => RejectReason::WIRE,
         seats => views.collect::<Result<Vec<_>, _>>()?,
     };
     Ok((partner.name.clone(), fields))
@@ -106,27 +103,17 @@ fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value> {
     };
     let word = |word: &UnknownDeclineReason| {
         fields! {
-            word => word.word,
-            count => word.count,
-            last => word.last.timestamp_millis(),
+            word => word.word, count => word.count, last => word.last.timestamp_millis(),
             // The line to add to the partner file, without the meaning.
             line => word.key().map(|key| format!("{key} = \"...\"")),
         }
     };
     Ok(fields! {
-        product => seat.product_type.as_str(),
-        state => look.state,
+        product => seat.product_type.as_str(), state => look.state,
         since => look.standing.since.map(|time| time.timestamp_millis()),
         until => look.standing.until.map(|time| time.timestamp_millis()),
-        paused,
-        health => look.health,
-        cause => look.standing.health.cause,
-        asked_how,
-        at_once => seat.answers_at_once(),
-        timeout,
-        adapted,
-        breaker => look.breaker,
-        caps => look.caps,
+        paused, health => look.health, cause => look.standing.health.cause, asked_how,
+        at_once => seat.answers_at_once(), timeout, adapted, breaker => look.breaker, caps => look.caps,
         preview_clicks => preview_clicks(app, look),
         summary => tally.summary_of(&tally.survival(look.late.iter().map(LateAsk::observed))),
         chart,

@@ -57,8 +57,7 @@ fn rows(app: &AdminState) -> Vec<PartnerRow> {
         let names = [&identity.key, &identity.partner.name].map(|name| name.to_lowercase());
         let words = states.iter().chain([&worst.health]).map(|state| state.words);
         let fields = fields! {
-            key => identity.key,
-            name => identity.partner.name,
+            key => identity.key, name => identity.partner.name,
             products => of_partner.iter().map(|seat| seat.seat.product_type.as_str()).collect::<Vec<_>>(),
             states,
             // The health of its worst seat, with its cause.

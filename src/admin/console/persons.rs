@@ -58,12 +58,11 @@ pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View> {
 pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View> {
     let done = async || {
         let was_suppressed = persons::unsuppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
-        let (ended, never) = (
-            "Partners may be asked about them again.",
-            "They were not on the opt-out \
-            list.",
-        );
-        Ok(Some(if was_suppressed { ended } else { never }.to_owned()))
+        let done = match was_suppressed {
+            true => "Partners may be asked about them again.",
+            false => "They were not on the opt-out list.",
+        };
+        Ok(Some(done.to_owned()))
     };
     let done = done().await;
     page(visit, done).await
@@ -149,8 +148,7 @@ fn listed(app: &AdminState, leads: &[FoundLead]) -> Value {
     fields! {
         count => leads.len(),
         leads => leads.iter().rev().take(LISTED).collect::<Vec<_>>(),
-        companies => names.len(),
-        names,
+        companies => names.len(), names,
         tests => leads.iter().filter(|lead| lead.test).count(),
     }
 }

@@ -59,12 +59,9 @@ fn letters(store: &Store, subscription: &Subscription) -> Result<Vec<Value>, Com
     let row = |one: PostbackDelivery, is_dead: bool| {
         let at = |is_shown: bool| is_shown.then_some(one.next_ms);
         fields! {
-            lead_uuid => one.lead,
-            event_type => one.event_type.as_str(),
-            attempts => one.attempts,
+            lead_uuid => one.lead, event_type => one.event_type.as_str(), attempts => one.attempts,
             answer => one.last.as_ref().map(ToString::to_string),
-            next_at => at(!is_dead),
-            given_up_at => at(is_dead),
+            next_at => at(!is_dead), given_up_at => at(is_dead),
         }
     };
     let waiting = postbacks::waiting(store, subscription)?.into_iter().take(LETTERS);

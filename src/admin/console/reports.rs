@@ -103,11 +103,8 @@ fn form(given: &[(String, String)], reports: &Reports, query: Option<&ReportQuer
         to => day("to", range.map(|range| range.last)),
         // Ranges to choose with one click: label, address, and whether it is selected.
         presets => query.map(|query| presets(given, query)).unwrap_or_default(),
-        by => [by(0), by(1)],
-        filters => [filter(0), filter(1)],
-        zones => choices(zones, Some(&zone)),
-        test => value("leads") == "test",
-        compare => value("compare") == "true",
+        by => [by(0), by(1)], filters => [filter(0), filter(1)], zones => choices(zones, Some(&zone)),
+        test => value("leads") == "test", compare => value("compare") == "true",
         // Choices of the drawn figure.
         figures => choices(Figure::ALL.map(|figure| (figure.name(), figure.heading())), Some(&value(CHART))),
         // The sort figure, which a new query keeps.
@@ -123,13 +120,10 @@ fn presets(given: &[(String, String)], query: &ReportQuery) -> Vec<(&'static str
     let preset = |(words, range): (&'static str, DayRange)| {
         let is_other = |name: &str| !["from", "to", "compare"].contains(&name);
         let others = given.iter().filter(|(name, _)| is_other(name)).cloned();
-        let week = [
-            ("from", range.first.to_string()),
-            ("to", range.last.to_string()),
-            ("compare", true.to_string()),
-        ];
-        let pairs: Vec<_> =
-            week.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(others).collect();
+        let week =
+            [("from", range.first.to_string()), ("to", range.last.to_string()), ("compare", "true".into())];
+        let week = week.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let pairs: Vec<_> = week.chain(others).collect();
         (words, address("/console/reports", &pairs), query.range == range)
     };
     let named = weeks.map(|weeks| ["This week", "Last week"].into_iter().zip(weeks).map(preset).collect());
@@ -155,17 +149,12 @@ fn shown(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Result
         }
     };
     Ok(fields! {
-        from => report.from.to_string(),
-        to => report.to.to_string(),
+        from => report.from.to_string(), to => report.to.to_string(),
         before => report.before.map(|(first, last)| format!("{first} to {last}")),
-        zone => report.zone,
-        columns => columns(visit, query),
+        zone => report.zone, columns => columns(visit, query),
         rows => report.rows.iter().map(row).collect::<Vec<_>>(),
         total => cells(&report.total, report.total_before.as_ref(), None),
-        left_out => report.rows_left_out,
-        behind => report.uncounted_from,
-        bars,
-        chart,
+        left_out => report.rows_left_out, behind => report.uncounted_from, bars, chart,
         download => address("/console/reports/download", &given(visit)),
     })
 }
@@ -183,11 +172,8 @@ impl ValueNames {
         let partners =
             book.partners().into_iter().map(|one| (one.key.clone(), one.partner.name.clone())).collect();
         let companies = Tokens::of(visit.app.store.clone()).companies().into_iter();
-        Self {
-            by: query.by.clone(),
-            partners,
-            companies: companies.map(|one| (one.name, one.uuid)).collect(),
-        }
+        let companies = companies.map(|one| (one.name, one.uuid)).collect();
+        Self { by: query.by.clone(), partners, companies }
     }
 
     /// The display values of a row, with the key of a partner beside its name.
@@ -273,8 +259,7 @@ fn cells(figures: &Figures, before: Option<&Figures>, tables: Option<&str>) -> V
     let change = |figure| before.and_then(|before| figures.change(before, figure));
     let cell = |figure: Figure| {
         fields! {
-            title => figure.heading(),
-            text => text(figures, figure),
+            title => figure.heading(), text => text(figures, figure),
             before => before.map(|before| text(before, figure)),
             change => change(figure).map(|change| changed(figure, change)),
             link => link(figure),
@@ -326,8 +311,7 @@ fn bars(figure: Figure, report: &Report) -> (String, Vec<Value>) {
     let most = rows.first().map_or(0.0, |row| value(&row.figures));
     let bar = |row: &Row| {
         fields! {
-            name => row.by.join(", "),
-            text => text(&row.figures, figure),
+            name => row.by.join(", "), text => text(&row.figures, figure),
             // In thousandths.
             length => if most > 0.0 { (value(&row.figures) / most * 10_000.0).round() / 10.0 } else { 0.0 },
         }

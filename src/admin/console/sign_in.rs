@@ -130,9 +130,7 @@ pub(super) async fn link(context: Context<AdminState>) -> Result<Reply> {
 fn form(visit: &ConsoleRequest, status: StatusCode, trouble: Option<&str>) -> Result<View> {
     let next = visit.query_value("next").or_else(|| visit.field("next")).filter(|next| is_within(next));
     let fields = fields! {
-        code => visit.query_value("code"),
-        name => visit.field("name"),
-        next,
+        code => visit.query_value("code"), name => visit.field("name"), next,
         users => Users::of(visit.app.store.clone()).are_any().unwrap_or(true),
         typed => visit.app.console.sessions.takes_typed(),
         required => visit.app.console.sessions.rules.required,

@@ -63,8 +63,7 @@ fn page(app: &AdminState, reload: Option<Value>) -> Result<Value> {
     // Other settings come from a file or a variable.
     let (default, set): (Vec<_>, Vec<_>) = described.iter().partition(|(_, _, source)| source == "default");
     Ok(fields! {
-        version => env!("CARGO_PKG_VERSION"),
-        pid => std::process::id(),
+        version => env!("CARGO_PKG_VERSION"), pid => std::process::id(),
         uptime => app.console.begun.elapsed().as_secs_f64(),
         api => app.run_file.api,
         integrations => app.run_file.integrations,
@@ -74,22 +73,18 @@ fn page(app: &AdminState, reload: Option<Value>) -> Result<Value> {
         book => book(app, &reading),
         settings_set => set.into_iter().map(setting).collect::<Vec<_>>(),
         settings_default => default.into_iter().map(setting).collect::<Vec<_>>(),
-        tokens,
-        tokens_in_all,
-        store => store(app, &reading),
+        tokens, tokens_in_all, store => store(app, &reading),
         backup => last_backup(&app.store).and_then(|taken| Some((taken.at_ms, taken.by?, taken.missed))),
         // Newest first.
         log => app.tail.lines().into_iter().rev().collect::<Vec<_>>(),
-        log_lines => LINES,
-        reload,
+        log_lines => LINES, reload,
     })
 }
 
 fn book(app: &AdminState, reading: &MetricsReading) -> Value {
     let book = app.engine.book();
     fields! {
-        partners => book.partners().len(),
-        offers => book.offers(),
+        partners => book.partners().len(), offers => book.offers(),
         fingerprint => format!("{:012x}", book.fingerprint.figure()),
         taken_in_at => reading.reloaded_at.map(|seconds| seconds * 1000.0),
         refused => reading.reloads_refused,
@@ -117,9 +112,7 @@ fn store(app: &AdminState, reading: &MetricsReading) -> Value {
         damaged => damages.iter().take(DAMAGES_SHOWN).map(ToString::to_string).collect::<Vec<_>>(),
         damaged_more => damages.len().saturating_sub(DAMAGES_SHOWN),
         broken => app.engine.records.store.broken_records(),
-        path => path.display().to_string(),
-        shared => app.store.is_shared(),
-        bytes => bytes_of(path),
+        path => path.display().to_string(), shared => app.store.is_shared(), bytes => bytes_of(path),
         free_bytes => reading.free_bytes,
         master_key => app.engine.records.store.master_key_id(),
         check => app.chronicle.check(),

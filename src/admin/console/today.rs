@@ -41,12 +41,8 @@ impl Today {
         let pairs = [("from", today.to_string()), ("to", today.to_string()), ("by", "day".to_owned())];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
         let total = reports.totals(&reports.query(&pairs).ok()?)?;
-        Some(Self {
-            day: today.num_days_from_ce(),
-            leads: total.leads,
-            clicks: total.clicks,
-            payouts: total.payouts.unwrap_or_default(),
-        })
+        let (day, payouts) = (today.num_days_from_ce(), total.payouts.unwrap_or_default());
+        Some(Self { day, leads: total.leads, clicks: total.clicks, payouts })
     }
 }
 
@@ -84,8 +80,7 @@ fn compared(today: Today, yesterday: Option<(i64, Today)>) -> Vec<Value> {
         let change = before.filter(|before| *before > 0.0).map(|before| (now - before) / before * 100.0);
         let words = |percent: f64| format!("{}{:.0} %", if percent < 0.0 { "−" } else { "+" }, percent.abs());
         fields! {
-            name,
-            today => write(now),
+            name, today => write(now),
             // With the time of its reading.
             yesterday => before.map(write).zip(yesterday.map(|(at, _)| at)),
             change => change.map(words),

@@ -115,13 +115,10 @@ impl View {
             beat => section.map(|_| BEAT.as_secs()),
             live => fresh.is_some(),
             standing => Value::from_safe_string(visit.standing()?),
-            who => visit.signed_in(),
-            user => visit.user(),
-            signs_out => visit.session().is_some(),
+            who => visit.signed_in(), user => visit.user(), signs_out => visit.session().is_some(),
             // Shown on every page, as the only notice of it.
             unguarded => visit.is_unguarded(),
-            csrf => visit.csrf(),
-            version => env!("CARGO_PKG_VERSION"),
+            csrf => visit.csrf(), version => env!("CARGO_PKG_VERSION"),
         };
         let page = render("layout.html", &fields)?;
         Ok(sealed(Reply::bytes("text/html; charset=utf-8", page).status(status)))

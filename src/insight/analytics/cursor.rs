@@ -58,11 +58,9 @@ impl PageCursor {
     fn token(&self) -> String {
         let PageRequest { start, until, event_types, .. } = self.next;
         let payload: CursorPayload = (self.feed, start, until, event_types);
-        let mut bytes = vec![VERSION];
-        bytes.extend(codec::encode(&payload));
-        let checksum = crc32fast::hash(&bytes);
-        bytes.extend(checksum.to_be_bytes());
-        URL_SAFE_NO_PAD.encode(bytes)
+        let content = [&[VERSION][..], &codec::encode(&payload)].concat();
+        let checksum = crc32fast::hash(&content).to_be_bytes();
+        URL_SAFE_NO_PAD.encode([&content[..], &checksum].concat())
     }
 }
 

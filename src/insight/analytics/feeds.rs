@@ -90,11 +90,8 @@ impl Feeds {
             metrics::counter!(FEED_PAGES_CUT, "feed" => F::TREE.name()).increment(1);
         }
         let next = PageCursor::to::<F>(request.starting_at(window.end()));
-        Ok(FeedPage {
-            next_url: self.base_url.absolute(format_args!("{}?{next}", F::PATH)),
-            should_continue_polling: window.goes_on(),
-            data,
-        })
+        let next_url = self.base_url.absolute(format_args!("{}?{next}", F::PATH));
+        Ok(FeedPage { next_url, should_continue_polling: window.goes_on(), data })
     }
 
     /// Reads instants until the window is closed.

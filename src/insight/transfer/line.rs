@@ -48,13 +48,8 @@ pub struct ExportLine {
 impl ExportLine {
     /// The line of a record.
     pub fn of(tree: Tree, key: &[u8], payload: &[u8]) -> Self {
-        let line = Self {
-            tree: tree.name().to_owned(),
-            key: const_hex::encode(key),
-            value: None,
-            text: None,
-            hex: None,
-        };
+        let (tree_name, key) = (tree.name().to_owned(), const_hex::encode(key));
+        let line = Self { tree: tree_name, key, value: None, text: None, hex: None };
         if let Some(value) = readable(tree, payload)
             && bytes(tree, &value).as_deref() == Some(payload)
         {

@@ -191,10 +191,8 @@ impl Readings {
             return ConditionResults::from([(Labels::new(), (None, level))]);
         };
         let expected = level + slope * ahead.as_secs_f64();
-        ConditionResults::from([(
-            Labels::new(),
-            (Some(expected < at.settings.store.reserve_bytes as f64), level),
-        )])
+        let falls = expected < at.settings.store.reserve_bytes as f64;
+        ConditionResults::from([(Labels::new(), (Some(falls), level))])
     }
 }
 

@@ -199,20 +199,16 @@ impl AlertKeeper {
     }
 
     fn settle(&self, (name, numbers, told): DeliveryResult, settings: &AlertSettings) {
-        let error = match told {
-            Ok(refused) => {
-                if let Some(cause) = refused {
-                    warn!(receiver = name, cause, "the server accepted alerts, but not for every recipient");
-                }
-                None
+        match &told {
+            Ok(None) => {}
+            Ok(Some(cause)) => {
+                warn!(receiver = name, cause, "the server accepted alerts, but not for every recipient");
             }
-            Err(cause) => {
-                warn!(receiver = name, cause, "alerts were not accepted; will retry");
-                Some(cause)
-            }
-        };
+            Err(cause) => warn!(receiver = name, cause, "alerts were not accepted; will retry"),
+        }
         let mut ledger = self.board.ledger();
-        ledger.settle(&name, &numbers, error.as_deref(), settings, self.store.now_ms());
+        let error = told.as_ref().err().map(String::as_str);
+        ledger.settle(&name, &numbers, error, settings, self.store.now_ms());
         ledger.measure();
     }
 

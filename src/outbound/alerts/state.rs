@@ -73,10 +73,7 @@ pub(super) fn fingerprint(name: &str, labels: &Labels) -> String {
     let mut digest = Sha256::new();
     digest.update(name);
     for (label, value) in labels {
-        digest.update([0]);
-        digest.update(label);
-        digest.update([1]);
-        digest.update(value);
+        digest.update(format!("\0{label}\u{1}{value}"));
     }
     const_hex::encode(&digest.finalize()[..8])
 }

@@ -37,12 +37,9 @@ pub(super) struct EventPosition {
 }
 
 impl EventPosition {
-    fn to_bytes(self) -> [u8; 14] {
-        let mut bytes = [0; 14];
-        bytes[..8].copy_from_slice(&self.arrival_us.to_be_bytes());
-        bytes[8..12].copy_from_slice(&self.sequence.to_be_bytes());
-        bytes[12..].copy_from_slice(&self.nth.to_be_bytes());
-        bytes
+    fn to_bytes(self) -> Vec<u8> {
+        let Self { arrival_us, sequence, nth } = self;
+        [&arrival_us.to_be_bytes()[..], &sequence.to_be_bytes(), &nth.to_be_bytes()].concat()
     }
 
     pub(super) fn at_end_of(key: &[u8]) -> Option<Self> {

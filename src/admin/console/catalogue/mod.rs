@@ -31,11 +31,8 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     visit.view(
         PAGE,
         fields! {
-            products => products(product_type),
-            partners => book.partners().len(),
-            offers => book.offers(),
-            found,
-            first => skipped + 1,
+            products => products(product_type), partners => book.partners().len(), offers => book.offers(),
+            found, first => skipped + 1,
             earlier => (page > 1).then(|| link(page - 1)),
             later => (skipped + listed.len() < found).then(|| link(page.saturating_add(1))),
             rows => listed.iter().map(row).collect::<Vec<_>>(),
@@ -55,15 +52,10 @@ fn link(words: &str, product_type: Option<ProductType>, page: u16) -> String {
 fn row(listed: &OfferListing) -> Value {
     let (seat, offer) = (&listed.seat, listed.offer());
     fields! {
-        earns => earns(&offer.payout),
-        partner => seat.identity.key,
+        earns => earns(&offer.payout), partner => seat.identity.key,
         partner_name => seat.identity.partner.name,
-        product_type => seat.product_type,
-        sub_type => offer.sub_type,
-        name => offer.name,
-        by_partner => seat.http.is_some(),
-        second_look => seat.second_look,
-        paused => seat.paused,
+        product_type => seat.product_type, sub_type => offer.sub_type, name => offer.name,
+        by_partner => seat.http.is_some(), second_look => seat.second_look, paused => seat.paused,
         conversion_probability => offer.conversion_probability,
         conditions => listed.conditions(),
     }

@@ -47,13 +47,9 @@ fn view(
     (verdict, faults): (Option<Value>, Vec<String>),
 ) -> Result<View> {
     let fields = fields! {
-        product => product.as_str(),
-        products => products(Some(product)),
-        specimen,
+        product => product.as_str(), products => products(Some(product)), specimen,
         faulty => sections.iter().flat_map(|section| &section.fields).any(|field| field.fault.is_some()),
-        sections,
-        faults,
-        verdict,
+        sections, faults, verdict,
     };
     Ok(visit.view(PAGE, fields)?.titled("Try a lead"))
 }
@@ -70,8 +66,7 @@ fn verdict(seats: Vec<SeatJudgement>) -> Value {
     let row = |(seat, offer): (&SeatJudgement, &OfferJudgement)| {
         fields! {
             partner => seat.seat.identity.partner.name,
-            offer => offer.name,
-            second_look => seat.second_look,
+            offer => offer.name, second_look => seat.second_look,
             apr => offer.apr.map(|apr| written(apr, |value| format!("{value:.2} %"))),
             payment => offer.payment.map(|payment| written(payment, dollars)),
             score => offer.score,

@@ -59,14 +59,8 @@ pub(super) fn rows(engine: &MatchingEngine, tables: impl IntoIterator<Item = Uui
         products.sort_unstable();
         products.dedup();
         Some(fields! {
-            uuid,
-            lead => head.lead,
-            company => tokens.name_of(head.company),
-            test => head.test,
-            created_at => head.created_at,
-            products,
-            asked => table.seats().len(),
-            offers => table.offers(),
+            uuid, lead => head.lead, company => tokens.name_of(head.company), test => head.test,
+            created_at => head.created_at, products, asked => table.seats().len(), offers => table.offers(),
             pending => !table.progress().settled(),
             // Dollars, and seconds until the last answer.
             amount => head.loan_amount,

@@ -31,8 +31,7 @@ pub(super) fn money(store: &Store, table: &Table, lead: &LeadRecord) -> Result<V
         fields! {
             at => action.created_at.millis(),
             what => action.action_type.as_str().replace('_', " "),
-            with => action.originator_key,
-            amount => action.amount,
+            with => action.originator_key, amount => action.amount,
             taken_back => action.deleted_at.is_some(),
         }
     });

@@ -70,20 +70,14 @@ impl TablePage {
             explained.seats.iter().partition(|seat| seat.why == Reason::NotWanted);
         let others = reading::tables_of(&engine.records.store, &record).into_iter();
         let fields = fields! {
-            uuid,
-            lead => head.lead,
-            company,
-            test => head.test,
-            created_at => head.created_at,
+            uuid, lead => head.lead, company, test => head.test, created_at => head.created_at,
             deadline => time((head.deadline - head.created_at) as f64),
             pending => explained.pending,
             complete_after => complete_after(&explained),
             asked => explained.seats.iter().filter(|seat| seat.why.was_asked()).count(),
-            shown => table.offers(),
-            amount => head.loan_amount,
+            shown => table.offers(), amount => head.loan_amount,
             money => money(&engine.records.store, &table, &record)?,
-            same_files => explained.same_files,
-            same_lead => explained.same_lead,
+            same_files => explained.same_files, same_lead => explained.same_lead,
             experiments => explained.experiments,
             timeline => timeline(&explained, Utc::now().timestamp_millis()),
             asks => asks(&explained, &transcribed),

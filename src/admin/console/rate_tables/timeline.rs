@@ -65,13 +65,8 @@ pub(super) fn timeline(table: &TableExplanation, now_ms: i64) -> Option<Value> {
     let height = TOP + LANE * lanes.len() as f64 + BOTTOM;
     let drawing = || {
         fields! {
-            width => WIDTH,
-            height,
-            left => LEFT,
-            right => WIDTH - RIGHT,
-            top => TOP,
-            bottom => height - BOTTOM,
-            ticks => scale.ticks(),
+            width => WIDTH, height, left => LEFT, right => WIDTH - RIGHT, top => TOP,
+            bottom => height - BOTTOM, ticks => scale.ticks(),
             deadline => near.then(|| scale.mark(deadline, format!("deadline {}", time(deadline)))),
             second_look => second_look.map(|at| scale.mark(at, format!("second look {}", time(at)))),
             // The drawing in words.
@@ -106,14 +101,10 @@ fn lane(seat: &SeatExplanation, nth: u16, span: Option<AskInterval>, scale: Scal
     let bar = span.map(|span| scale.stretch(span.asked, span.ended));
     let (words_x, anchor) = place(bar, words.chars().count() as f64 * LETTER);
     fields! {
-        y => TOP + LANE * f64::from(nth),
-        name => shortened(&seat.name),
-        product => seat.product_type.as_str(),
-        tone => tone(seat.why),
+        y => TOP + LANE * f64::from(nth), name => shortened(&seat.name),
+        product => seat.product_type.as_str(), tone => tone(seat.why),
         track => span.and_then(|span| Some(scale.stretch(span.asked, span.asked + span.budget?))),
-        bar,
-        words_x,
-        anchor,
+        bar, words_x, anchor,
         // The lane in one sentence.
         told => format!("{}, {}: {words}", seat.name, seat.product_type),
         words,

@@ -112,10 +112,9 @@ fn compared(rule: &str, (test, cut): (bool, bool), variants: Vec<(String, Varian
         };
         Outcome::ALL.into_iter().map(figure).collect()
     };
-    let variants = variants.iter().map(|(name, tally)| VariantFigures {
-        variant: name.clone(),
-        leads: tally.leads,
-        figures: figures(name, tally),
+    let variants = variants.iter().map(|(name, tally)| {
+        let (variant, figures) = (name.clone(), figures(name, tally));
+        VariantFigures { variant, leads: tally.leads, figures }
     });
     Comparison { rule: rule.to_owned(), test, variants: variants.collect(), cut }
 }

@@ -68,10 +68,7 @@ impl Standing {
             ConversionFrom::Sold => ConversionSource::Sold,
             ConversionFrom::Click => ConversionSource::Click,
             ConversionFrom::Prior => ConversionSource::Prior,
-            ConversionFrom::Product
-            | ConversionFrom::Partner
-            | ConversionFrom::Offer
-            | ConversionFrom::Band => ConversionSource::Learnt,
+            _ => ConversionSource::Learnt,
         }
     }
 

@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 use tracing::error;
 
 use super::AdminState;
-use super::command::{Result, WHOLE, parameter, unavailable, unwritten};
+use super::command::{Context, Result, WHOLE, parameter, unavailable, unwritten};
 use offerd_insight::sheet;
 use offerd_insight::sheet::Sheet;
 use offerd_store::audit::{AuditEntry, AuditFilter, AuditRecord};
 use offerd_store::users::Role;
 use offerd_store::{Commit, CommitError, ReadError};
-use offerd_web::{Context, Failure, Reply};
+use offerd_web::{Failure, Reply};
 
 /// Header with the operator's name from the command line. Holders of the admin key are trusted: only the
 /// daemon's own user can read its file.
@@ -47,7 +47,7 @@ pub(super) struct AuditActor {
 }
 
 impl AuditActor {
-    pub(super) fn of_command(context: &Context<AdminState>) -> Self {
+    pub(super) fn of_command(context: &Context) -> Self {
         Self { who: operator(&context.request.headers), role: None, from: "command".to_owned() }
     }
 }
@@ -70,7 +70,6 @@ impl<'l> Note<'l> {
         Self { object: Some(object.to_string()), ..self }
     }
 
-    /// Sets the reason, if one was given.
     pub(super) fn because<'r>(self, reason: impl Into<Option<&'r str>>) -> Self {
         Self { reason: reason.into().map(str::to_owned), ..self }
     }
@@ -97,14 +96,14 @@ impl AdminState {
     /// Commits a change together with its audit record, and logs it. Returns why the store refused it.
     pub(super) async fn commit(
         &self,
-        actor: &AuditActor,
-        note: Note<'_>,
-        commit: Commit,
+        by: &AuditActor,
+        of: Note<'_>,
+        what: Commit,
     ) -> Result<(), CommitError> {
-        let AuditActor { who, role, from } = actor.clone();
-        let Note { action, object, reason, line } = note;
+        let AuditActor { who, role, from } = by.clone();
+        let Note { action, object, reason, line } = of;
         let entry = AuditEntry { who, role, from, action, object, reason };
-        self.audit.commit(commit, entry).await.inspect(|()| line(&actor.who))
+        self.audit.commit(what, entry).await.inspect(|()| line(&by.who))
     }
 }
 
@@ -154,14 +153,14 @@ pub struct AuditPage {
     pub next: Option<u64>,
 }
 
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     let (after, filter) = wanted(&context)?;
     let read = move |app: &AdminState| app.audit.after(after, &filter, PAGE, LOOKED_AT);
     let (records, next) = context.app.reading(UNREAD, read).await?.map_err(unread)?;
     Reply::json(&AuditPage { records, next })
 }
 
-fn wanted(context: &Context<AdminState>) -> Result<(u64, AuditFilter)> {
+fn wanted(context: &Context) -> Result<(u64, AuditFilter)> {
     let text = |name| context.request.query_value(name).map(str::to_owned);
     let since: u64 = parameter(context, "since", WHOLE)?.unwrap_or(0);
     let since = i64::try_from(since).unwrap_or(i64::MAX);
@@ -169,7 +168,7 @@ fn wanted(context: &Context<AdminState>) -> Result<(u64, AuditFilter)> {
     Ok((parameter(context, "after", WHOLE)?.unwrap_or(0), filter))
 }
 
-pub(super) async fn verdict(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn verdict(context: Context) -> Result<Reply> {
     let read = |app: &AdminState| app.audit.verify();
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(unread)?)
 }

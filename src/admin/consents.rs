@@ -8,7 +8,7 @@ use offerd_insight::persons::consents::{ConsentFilter, Place, page};
 
 const UUID: &str = "must be a uuid";
 
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     let (company, came) = (parameter(&context, "company", UUID)?, came(&context)?);
     let test = context.request.query_value("leads") == Some("test");
     let wanted = ConsentFilter { company, came, test };
@@ -29,7 +29,7 @@ pub(super) async fn noted(app: &AdminState, actor: &AuditActor) -> Result<()> {
     app.note(actor, note!("consents.read")).await
 }
 
-fn came(context: &Context<AdminState>) -> Result<Range<u64>> {
+fn came(context: &Context) -> Result<Range<u64>> {
     let from = parameter(context, "from", WHOLE)?.unwrap_or(0);
     let until = parameter(context, "until", WHOLE)?.unwrap_or(u64::MAX);
     if until < from {

@@ -52,7 +52,7 @@ struct RunningErasure {
     ended: JoinHandle<Result<Receipt>>,
 }
 
-pub(super) async fn erase(mut context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn erase(mut context: Context) -> Result<Reply> {
     let order: PersonOrder = order(&mut context, ORDER_BYTES).await?;
     let suppress = order.suppress;
     let wish = PersonRequest::ordered(&context, order)?;

@@ -87,12 +87,12 @@ impl RuleStanding {
     }
 }
 
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     Reply::json(&standings(&context.app).await?)
 }
 
 /// Compares the variants of a rule, as JSON, or as CSV by `Accept` or `format=csv`.
-pub(super) async fn compare(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn compare(context: Context) -> Result<Reply> {
     let pairs = &context.request.query;
     let query = |name: &str| pairs.iter().find(|(known, _)| known == name).map(|(_, value)| &value[..]);
     if let Some((name, _)) = pairs.iter().find(|(name, _)| name != "leads" && name != "format") {

@@ -18,7 +18,7 @@ use offerd_insight::persons::{dossier, erasure};
 
 const UNAVAILABLE: &str = "the store cannot be read or written; see the log";
 
-pub(super) async fn erase(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn erase(context: Context) -> Result<Reply> {
     let lead = context.params.uuid("uuid")?;
     let by = AuditActor::of_command(&context);
     let erasure = seen_through(&context.app, "a lead could not be erased", async move |app| {
@@ -34,7 +34,7 @@ pub(super) async fn erase(context: Context<AdminState>) -> Result<Reply> {
     Reply::json(&erasure.await?)
 }
 
-pub(super) async fn export(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn export(context: Context) -> Result<Reply> {
     let lead = context.params.uuid("uuid")?;
     let by = AuditActor::of_command(&context);
     let dossier = seen_through(&context.app, "the data of a lead could not be read", async move |app| {
@@ -47,7 +47,7 @@ pub(super) async fn export(context: Context<AdminState>) -> Result<Reply> {
 }
 
 /// Explains a lead, or a rate table by its UUID or an offer's; evaluates every rule of the book.
-pub(super) async fn explain(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn explain(context: Context) -> Result<Reply> {
     let uuid = context.params.uuid("uuid")?;
     let explain = move |engine: &MatchingEngine| explanation(&engine.records, &engine.book(), uuid);
     Reply::json(&found(&context.app, uuid, explain).await?)

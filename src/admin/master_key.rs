@@ -30,13 +30,12 @@ record! { plain
     }
 }
 
-/// Answers with the key that the next start needs.
-pub(super) async fn sealed_with(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn sealed_with(context: Context) -> Result<Reply> {
     Reply::json(&SealedWith { key: context.app.store.master_key_id() })
 }
 
 /// Reads and writes files on a blocking thread.
-pub(super) async fn rotate(mut context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn rotate(mut context: Context) -> Result<Reply> {
     let rotation: Rotation = order(&mut context, ORDER_BYTES).await?;
     match context.app.reading(FAILED, move |app| rotation.apply(&app.store)).await? {
         Ok(rotated) => {

@@ -7,7 +7,7 @@ use offerd_insight::nodes::{NodeList, NodeStatus};
 
 const EVERY: Duration = Duration::from_secs(1);
 
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     Reply::json(&nodes(&context.app).await?)
 }
 

@@ -96,7 +96,7 @@ pub fn read(report: &Value) -> Result<PartnerReport, Vec<ApiError>> {
     })
 }
 
-pub(super) async fn take_in(mut context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn take_in(mut context: Context) -> Result<Reply> {
     let imported: Vec<Imported> = order(&mut context, MAX_BODY_BYTES).await?;
     let outcomes = import(&context.app.engine, &imported).await;
     let new = outcomes.iter().filter(|outcome| **outcome == ImportOutcome::New).count();

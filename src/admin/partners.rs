@@ -12,14 +12,14 @@ use offerd_web::query;
 
 /// Lists seats worst first, and otherwise in file order. A seat whose suppression list is missing counts
 /// among the worst: that is never intended.
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     let mut standings = context.app.engine.standings();
     standings.sort_by_key(|of| Reverse((of.health.health.badness(), of.state == State::ListMissing)));
     Reply::json(&standings)
 }
 
 /// Reads on a blocking thread, since there may be many tables.
-pub(super) async fn timing(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn timing(context: Context) -> Result<Reply> {
     let since = query::read(&context.request, |query| query.required("since", query::integer(0..=i64::MAX)))?;
     let read = move |app: &AdminState| {
         timings(&app.engine.records, &app.engine.configuration(), &app.engine.statistics, since)

@@ -19,7 +19,6 @@ const PASSWORD_BYTES: usize = 1024;
 /// Hash to verify against for an unknown user, so that it takes as long.
 static NOBODYS: LazyLock<Option<String>> = LazyLock::new(|| hashed("nobody has this password"));
 
-/// One permit per running hash.
 static PERMITS: Semaphore = Semaphore::const_new(AT_ONCE);
 
 /// Hashes a new password, as a PHC string. Fails when it is too weak or too long.
@@ -58,9 +57,8 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
 
 fn hashed(password: &str) -> Option<String> {
     let hash = Argon2::default().hash_password(password.as_bytes());
-    hash.inspect_err(|error| error!(%error, "a password could not be hashed"))
-        .ok()
-        .map(|hash| hash.to_string())
+    let hash = hash.inspect_err(|error| error!(%error, "a password could not be hashed"));
+    Some(hash.ok()?.to_string())
 }
 
 #[cfg(test)]

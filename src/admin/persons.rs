@@ -68,7 +68,7 @@ operations! {
 }
 
 impl PersonRequest {
-    pub(super) fn ordered(context: &Context<AdminState>, order: PersonOrder) -> Result<Self> {
+    pub(super) fn ordered(context: &Context, order: PersonOrder) -> Result<Self> {
         let PersonOrder { kind, digest: text, reason, despite_damage, suppress: _ } = order;
         let digest = digest(&text).map_err(|it| Failure::bad_attribute("digest", format!("must be {it}")))?;
         let reason = reason.as_deref().map(reason_given).transpose()?.map(str::to_owned);

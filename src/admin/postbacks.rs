@@ -7,31 +7,30 @@ use offerd_web::Params;
 
 pub(super) const UNREAD: &str = "postback records could not be read";
 
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     let read = |app: &AdminState| postbacks::standings(&app.store, &app.subscriptions());
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
-pub(super) async fn dead(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn dead(context: Context) -> Result<Reply> {
     let subscription = named(&context.app, &context.params)?;
     let read = move |app: &AdminState| postbacks::dead_letters(&app.store, &subscription);
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
-pub(super) async fn retry(mut context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn retry(mut context: Context) -> Result<Reply> {
     let which: Retry = order(&mut context, ORDER_BYTES).await?;
     let subscription = named(&context.app, &context.params)?;
     let actor = AuditActor::of_command(&context);
     Reply::json(&retried(&context.app, &actor, &subscription, which).await?)
 }
 
-pub(super) async fn test(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn test(context: Context) -> Result<Reply> {
     let subscription = named(&context.app, &context.params)?;
     let trial = tried(&context.app, &AuditActor::of_command(&context), &subscription).await;
     Reply::json(&trial.map_err(unavailable)?)
 }
 
-/// Retries the dead letters of a subscription. Fails when the retry cannot be stored.
 pub(super) async fn retried(
     app: &AdminState,
     actor: &AuditActor,
@@ -47,15 +46,11 @@ pub(super) async fn retried(
 }
 
 /// Sends a test event to a subscription. Returns why it was not sent.
-pub(super) async fn tried(
-    app: &AdminState,
-    actor: &AuditActor,
-    subscription: &Subscription,
-) -> Result<Trial, String> {
-    let name = &subscription.name;
+pub(super) async fn tried(app: &AdminState, actor: &AuditActor, to: &Subscription) -> Result<Trial, String> {
+    let name = &to.name;
     let note = note!("postbacks.test", subscription = name, "test event sent").about(name);
     app.note_if_can(actor, note).await;
-    postbacks::try_out(subscription).await
+    postbacks::try_out(to).await
 }
 
 /// The subscription of a path. Fails when there is none of this name.

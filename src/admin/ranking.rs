@@ -9,12 +9,11 @@ use offerd_engine::ranking::report::{RankingFilter, RankingReport};
 use offerd_store::tokens::Tokens;
 
 /// Filters by `company`, `partner` and `leads=test`, if given.
-pub(super) async fn ranking(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn ranking(context: Context) -> Result<Reply> {
     let wanted = wanted(&context.request.query)?;
     Reply::json(&report(&context.app, wanted).await?)
 }
 
-/// Parses the filters of a query. Fails on an unknown parameter.
 pub(super) fn wanted(query: &[(String, String)]) -> Result<RankingFilter> {
     let mut wanted = RankingFilter::default();
     for (name, value) in query.iter().filter(|(_, value)| !value.is_empty()) {

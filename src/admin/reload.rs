@@ -7,7 +7,7 @@ use super::prelude::*;
 use crate::reload_report::ReloadOutcome;
 
 /// 200 with the changes, 422 with the faults of the files, 500 when valid files could not be applied.
-pub(super) async fn reload(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn reload(context: Context) -> Result<Reply> {
     let outcome = reloaded(&context.app, &AuditActor::of_command(&context)).await?;
     let status = match &outcome {
         ReloadOutcome::Reloaded(_) => StatusCode::OK,

@@ -13,7 +13,6 @@ use offerd_insight::reports::report::Report;
 use offerd_insight::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports};
 use offerd_model::{ApiError, ErrorType};
 
-/// Seconds after which a rebuild may be retried while another one runs.
 const RETRY_AFTER_S: u32 = 10;
 
 /// How long an erasure waits for the counts to be flushed.
@@ -32,7 +31,7 @@ pub enum RebuildLine {
 }
 
 /// Answers with JSON, or with CSV by `Accept` or `format=csv`.
-pub(super) async fn report(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn report(context: Context) -> Result<Reply> {
     let mut pairs = context.request.query.clone();
     let format = pairs.iter().rposition(|(name, _)| name == "format").map(|at| pairs.remove(at).1);
     let is_csv = wants_csv(&context, format.as_deref())?;
@@ -44,7 +43,6 @@ pub(super) fn as_csv(report: &Report) -> Result<Reply> {
     csv_file(&report.sheet(), &format!("report-{}-{}", report.from, report.to))
 }
 
-/// The report counts. Fails when they cannot be read.
 pub(super) fn reports(app: &AdminState) -> Result<Reports> {
     let none = || unavailable("The report counts cannot be read; see the log");
     app.reports.clone().ok_or_else(none)
@@ -96,7 +94,7 @@ fn unfit(faults: QueryFaults) -> Failure {
     Failure::malformed(faults.into_iter().map(fault).collect())
 }
 
-pub(super) async fn rebuild(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn rebuild(context: Context) -> Result<Reply> {
     refuse_unless_it_leads(&context.app)?;
     let unread = context.app.store.unreadable_places();
     if unread > 0 {

@@ -61,7 +61,7 @@ pub struct Removed {
     pub partners: Vec<String>,
 }
 
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     let engine = &context.app.engine;
     let (lists, book) = (engine.suppressions.now(), engine.book());
     if let Some(why) = &lists.unread {
@@ -78,7 +78,7 @@ pub(super) async fn list(context: Context<AdminState>) -> Result<Reply> {
     Reply::json(&ours.chain(named).collect::<Vec<_>>())
 }
 
-pub(super) async fn add(mut context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn add(mut context: Context) -> Result<Reply> {
     let Addition { name, kind, digests, last } = order(&mut context, MAX_BODY_BYTES).await?;
     if !is_key(&name) {
         return Err(Failure::bad_attribute("name", "must be lower-case letters, digits, `-` and `_`"));
@@ -106,7 +106,7 @@ pub(super) async fn add(mut context: Context<AdminState>) -> Result<Reply> {
     Reply::json(&Added { entries: Some(entries) })
 }
 
-pub(super) async fn remove(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn remove(context: Context) -> Result<Reply> {
     let name = context.params.get("name").unwrap_or_default().to_owned();
     let found = match is_key(&name) {
         true if name == EVERYWHERE => left_alone::end(&context.app.store).await,
@@ -124,7 +124,7 @@ pub(super) async fn remove(context: Context<AdminState>) -> Result<Reply> {
 }
 
 /// Accepts the lists as a salvage has left them.
-pub(super) async fn confirm(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn confirm(context: Context) -> Result<Reply> {
     let engine = &context.app.engine;
     let confirmed = left_alone::confirm(&context.app.store, &engine.suppressions.key_file).await;
     let found = confirmed.map_err(not_left_alone)?;
@@ -179,7 +179,7 @@ fn naming_partners(book: &Book, list: &str) -> Vec<String> {
 }
 
 /// The lists that contain the person of a lead. The lead is not stored.
-pub(super) async fn naming(mut context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn naming(mut context: Context) -> Result<Reply> {
     let lead: Lead = order(&mut context, LEAD_BYTES).await?;
     Reply::json(&context.app.engine.suppressions.now().naming(&Digests::new(&lead)))
 }

@@ -7,7 +7,6 @@ use super::prelude::*;
 use offerd_store::users::{Role, USERS, UserRecord, Users};
 use offerd_store::{CommitError, ReadError};
 
-/// Seconds after which an unreadable record may be requested again.
 const RETRY_AFTER_S: u32 = 5;
 
 /// A user to add.
@@ -74,7 +73,7 @@ operations! {
     invite(context) => invited(&context.app, &AuditActor::of_command(&context), name(&context)).await?;
 }
 
-fn name(context: &Context<AdminState>) -> &str {
+fn name(context: &Context) -> &str {
     context.params.get("name").unwrap_or_default()
 }
 
@@ -159,7 +158,6 @@ pub(super) async fn invited(app: &AdminState, actor: &AuditActor, name: &str) ->
     Ok(invitation(app, &user))
 }
 
-/// An existing user. Fails when there is none, or with an internal error.
 pub(super) fn known(app: &AdminState, name: &str) -> Result<UserRecord> {
     find(app, name)?.ok_or_else(|| Failure::unknown(&format!("There is no user `{}`", printable(name))))
 }

@@ -288,7 +288,6 @@ fn sections(settings: &Settings) -> BTreeMap<String, String> {
     texts.into_iter().map(|(section, text)| (section, fingerprint(&text))).collect()
 }
 
-/// A short digest that distinguishes two texts.
 fn fingerprint(text: &str) -> String {
     const_hex::encode(&Sha256::digest(text)[..6])
 }

@@ -20,6 +20,7 @@ pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 type Axes<'a, 'b, X> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<X, RangedCoordf64>>;
 pub(super) type ChartError = Box<dyn std::error::Error + Send + Sync>;
+type Drawn = Result<(), ChartError>;
 
 /// Placeholders of the theme's colours: `console.css` recognises them by their last digits.
 pub(super) mod ink {
@@ -57,7 +58,6 @@ const GAP: i32 = 5;
 /// The texts and the table around a drawing.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Chart {
-    /// Its id within the page.
     pub(super) id: String,
     pub(super) title: String,
     pub(super) description: String,
@@ -73,11 +73,7 @@ pub(super) struct Chart {
 
 impl Chart {
     /// Renders the chart for a template: `{{ chart }}`.
-    pub(super) fn drawn(
-        self,
-        size: (u32, u32),
-        draw: impl FnOnce(&Area<'_>) -> Result<(), ChartError>,
-    ) -> Result<Value> {
+    pub(super) fn drawn(self, size: (u32, u32), draw: impl FnOnce(&Area) -> Drawn) -> Result<Value> {
         let drawing = drawing(size, draw)?;
         let fields = fields! { drawing, width => size.0, height => size.1, ..self };
         render("chart.html", &fields).map(Value::from_safe_string)
@@ -85,7 +81,7 @@ impl Chart {
 }
 
 /// The content of an SVG, without the outer element.
-fn drawing(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<(), ChartError>) -> Result<Value> {
+fn drawing(size: (u32, u32), draw: impl FnOnce(&Area) -> Drawn) -> Result<Value> {
     let mut svg = String::new();
     let drawn = {
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
@@ -187,11 +183,7 @@ impl Chart {
 
 /// Draws lines. `dotted` marks each point; otherwise only a line of a single point, which would be invisible,
 /// becomes a dot. The area below a single line is filled.
-fn strokes(
-    axes: &mut Axes<'_, '_, RangedCoordf64>,
-    lines: &[ChartLine],
-    dotted: bool,
-) -> Result<(), ChartError> {
+fn strokes(axes: &mut Axes<RangedCoordf64>, lines: &[ChartLine], dotted: bool) -> Drawn {
     for ((nth, line), color) in lines.iter().enumerate().zip(ink::SERIES.iter().cycle()) {
         let style = color.stroke_width(BREADTH);
         for piece in line.points.split(|(_, value)| value.is_none()) {
@@ -278,8 +270,8 @@ pub(super) fn sparkline(values: &[Option<f64>]) -> Result<Value> {
         axes.draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(2))).map_err(owned)?;
         Ok(())
     })?;
-    render("sparkline.html", &context! { drawing, width => SIZE.0, height => SIZE.1 })
-        .map(Value::from_safe_string)
+    let (width, height) = SIZE;
+    render("sparkline.html", &context! { drawing, width, height }).map(Value::from_safe_string)
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use super::live::{PageRenderer, stream};
 use super::prelude::*;
 use super::proxy;
 use super::visit::Proxied;
-use offerd_web::Context;
 
 const FORM_BYTES: usize = 64 * 1024;
 
@@ -51,11 +50,7 @@ macro_rules! back {
 pub(super) use {back, page};
 
 /// Answers with a page, with a stream of its updates if requested, or with the reason for a refusal.
-pub(super) async fn showing(
-    context: Context<AdminState>,
-    least: Option<Role>,
-    show: PageRenderer,
-) -> Result<Reply> {
+pub(super) async fn showing(context: Context, least: Option<Role>, show: PageRenderer) -> Result<Reply> {
     let visit = match enter(context, least).await {
         Ok(visit) => Arc::new(visit),
         Err(turned_away) => return turned_away,
@@ -69,10 +64,7 @@ pub(super) async fn showing(
 
 /// Admits a request, or returns the answer to give instead: visitors without a session are redirected to the
 /// sign-in page; visitors whose role is too low get the required role.
-async fn enter(
-    mut context: Context<AdminState>,
-    least: Option<Role>,
-) -> Result<ConsoleRequest, Result<Reply>> {
+async fn enter(mut context: Context, least: Option<Role>) -> Result<ConsoleRequest, Result<Reply>> {
     let mut form = None;
     if context.request.method == Method::POST {
         let fields = context.request.read_form(FORM_BYTES, FORM_TIMEOUT).await;

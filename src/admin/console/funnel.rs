@@ -186,7 +186,6 @@ fn share(count: i64, whole: i64, (all, each): (&str, &str)) -> Option<String> {
     })
 }
 
-/// The quotient; `None` for a zero divisor.
 fn ratio(of: f64, by: i64) -> Option<f64> {
     (by > 0).then(|| of / by as f64)
 }

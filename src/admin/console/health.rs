@@ -58,7 +58,6 @@ pub(super) fn checks(app: &AdminState, first: &MetricsReading, last: &MetricsRea
     judged.into_iter().filter_map(check).collect()
 }
 
-/// The check of the nodes, on a shared store.
 fn nodes(app: &AdminState) -> Option<Judged> {
     let settings = app.settings();
     settings.store.database()?;

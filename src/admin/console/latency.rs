@@ -25,13 +25,7 @@ struct LatencyBar {
 }
 
 /// The chart of a seat; `id` names it within its page, and `timeout` is the seat's, in seconds.
-pub(super) fn chart(
-    id: String,
-    title: String,
-    asks: &[EndedAsk],
-    late: &[LateAsk],
-    timeout: f64,
-) -> Result<Value> {
+pub fn chart(id: String, title: String, asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Result<Value> {
     let bars = bars(asks, late, timeout);
     let most = bars.iter().map(|bar| bar.counts.iter().sum::<usize>()).max().unwrap_or(0).max(1);
     let written = figures::seconds(timeout);

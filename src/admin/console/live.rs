@@ -14,7 +14,6 @@ use offerd_web::events::{self, EVENT_STREAM};
 /// Maximum page streams; further pages stay as loaded.
 pub(super) const STREAMS: usize = 32;
 
-/// Seconds after which a refused stream may be requested again.
 const RETRY_AFTER_S: u32 = 30;
 
 /// Renders a page; `page!` makes one from an `async fn`.

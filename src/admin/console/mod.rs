@@ -2,11 +2,9 @@
 //!
 //! # How a page is made
 //! 1. A constant `Page` names its section and its template, and how often it is re-rendered. The template
-//!    receives `fields!` by name: values that serialize, and after `..` all fields of a struct.
-//!    Figures come from the metrics ([`figures`](offerd_base::telemetry::figures)), from the engine's memory,
-//!    or from single records; never from a scan of the store, so a page takes milliseconds however much is
-//!    stored. Only the effect of other timeouts (`timeouts`) is computed from stored tables, one page at a
-//!    time, as the command does.
+//!    receives `fields!` by name: values that serialize, and after `..` all fields of a struct. They come
+//!    from the metrics, from the engine's memory, or from single records, never from a scan of the store, so
+//!    a page takes milliseconds however much is stored; only `timeouts` reads tables, one page at a time.
 //! 2. Its template is a file of `templates/`, listed in `templates`, and fills `<main>`; `layout.html`
 //!    surrounds it. An element that updates itself has an `id` and the attribute `data-live`.
 //! 3. An `async fn(&Visit) -> Result<View>` gathers the fields and returns
@@ -20,8 +18,6 @@
 //! against CSRF. `view` sets the headers: a page loads nothing from other origins, cannot be framed and is
 //! not cached. A request with `Accept: text/event-stream` gets the page again every few seconds (`live`);
 //! without that header, or without a script, the page is complete as it is.
-//!
-//! Opening a form's target as an address redirects to its page, and an unknown path is a page too.
 //!
 //! Personal data is masked until a form reveals it; `Visit::reveal` handles and audits that, and
 //! `rate_tables/transcript.rs` does it for transcripts. Data that identifies a person travels in bodies only,

@@ -30,7 +30,6 @@ pub(super) async fn back(visit: &ConsoleRequest) -> Result<View> {
     View::at(&path_of(visit.params.get("partner").unwrap_or_default()))
 }
 
-/// Pauses the partner, or one of its product types, until it is resumed.
 pub(super) async fn pause(visit: &ConsoleRequest) -> Result<View> {
     let what = pausable(visit)?;
     paused(&visit.app, &what, &visit.actor()).await?;
@@ -91,9 +90,8 @@ fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value> {
     let tally: AskTally = lately.asks.iter().copied().collect();
     let timeout = seat.timeout.as_secs_f64();
     let adapted = seat.adaptive_timeout.map(|_| app.engine.statistics.timeout(seat).as_secs_f64());
-    let title =
-        format!("How long {} took to answer for {}", seat.identity.partner.name, seat.product_type.as_str());
-    let id = format!("latency-{}", seat.product_type.as_str());
+    let title = format!("How long {} took to answer for {}", seat.identity.partner.name, seat.product_type);
+    let id = format!("latency-{}", seat.product_type);
     let chart = || latency::chart(id, title, &lately.asks, &look.late, timeout);
     let chart = (!lately.asks.is_empty()).then(chart).transpose()?;
     let asked_how = match (&seat.http, &seat.simulate) {

@@ -60,7 +60,6 @@ fn rows(app: &AdminState) -> Vec<PartnerRow> {
             key => identity.key, name => identity.partner.name,
             products => of_partner.iter().map(|seat| seat.seat.product_type.as_str()).collect::<Vec<_>>(),
             states,
-            // The health of its worst seat, with its cause.
             health => worst.health,
             cause => worst.standing.health.cause,
             summary => tally.summary_of(&tally.survival(late.map(LateAsk::observed))),

@@ -105,7 +105,6 @@ fn form(given: &[(String, String)], reports: &Reports, query: Option<&ReportQuer
         presets => query.map(|query| presets(given, query)).unwrap_or_default(),
         by => [by(0), by(1)], filters => [filter(0), filter(1)], zones => choices(zones, Some(&zone)),
         test => value("leads") == "test", compare => value("compare") == "true",
-        // Choices of the drawn figure.
         figures => choices(Figure::ALL.map(|figure| (figure.name(), figure.heading())), Some(&value(CHART))),
         // The sort figure, which a new query keeps.
         sort => Some(value("sort")).filter(|_| is_by_figure),
@@ -191,8 +190,7 @@ impl ValueNames {
     fn tables_of(&self, query: &ReportQuery, row: &Row) -> Option<String> {
         let DayRange { mut first, mut last } = query.range;
         let mut pairs = Vec::new();
-        for (by, value) in
-            self.by.iter().zip(&row.by).chain(query.filters.iter().map(|(by, value)| (by, value)))
+        for (by, value) in self.by.iter().zip(&row.by).chain(query.filters.iter().map(|(by, one)| (by, one)))
         {
             if by.is_time() {
                 let begins = |day: &NaiveDate| by.value(*day) == *value;

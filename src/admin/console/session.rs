@@ -125,7 +125,6 @@ pub(super) enum NotSignedIn {
 }
 
 impl NotSignedIn {
-    /// The label in metrics.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::Wrong => "wrong",

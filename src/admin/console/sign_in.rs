@@ -15,11 +15,10 @@ use super::visit::audited;
 use offerd_base::telemetry::logging::AUDIT;
 use offerd_base::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
 use offerd_store::users::Users;
-use offerd_web::{Context, our_fault};
+use offerd_web::our_fault;
 
 const ACCOUNT: &str = "/console/account";
 
-/// A new session with its cookie, or why there is none.
 type SignInResult = Result<(String, Arc<Session>), NotSignedIn>;
 
 /// The sign-in page; a link's code is already in its form.
@@ -117,7 +116,7 @@ pub(super) async fn sign_out(visit: &ConsoleRequest) -> Result<View> {
 }
 
 /// Answers with the console's address, with a sign-in link if a sign-in is required.
-pub(super) async fn link(context: Context<AdminState>) -> Result<Reply> {
+pub(super) async fn link(context: Context) -> Result<Reply> {
     let person = ConsolePrincipal::of_machine(format!("link of {}", operator(&context.request.headers)));
     let link = link_of(&context.app, person, false, LINK_LIFE);
     if link.sign_in {

@@ -75,7 +75,6 @@ fn page(app: &AdminState, reload: Option<Value>) -> Result<Value> {
         settings_default => default.into_iter().map(setting).collect::<Vec<_>>(),
         tokens, tokens_in_all, store => store(app, &reading),
         backup => last_backup(&app.store).and_then(|taken| Some((taken.at_ms, taken.by?, taken.missed))),
-        // Newest first.
         log => app.tail.lines().into_iter().rev().collect::<Vec<_>>(),
         log_lines => LINES, reload,
     })

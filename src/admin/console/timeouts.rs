@@ -46,7 +46,6 @@ fn seats(engine: &MatchingEngine, partner: &str, back: Duration) -> Result<Vec<V
     Ok(timings.iter().filter(|timing| timing.partner == partner).map(seat).collect())
 }
 
-/// A seat's timing, with other timeouts in words.
 fn seat(timing: &SeatTiming) -> Value {
     let other = |other: &OtherTimeout| {
         fields! { offers => other.offers_told(), change => other.change_told(), ..other }

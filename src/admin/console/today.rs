@@ -81,7 +81,6 @@ fn compared(today: Today, yesterday: Option<(i64, Today)>) -> Vec<Value> {
         let words = |percent: f64| format!("{}{:.0} %", if percent < 0.0 { "−" } else { "+" }, percent.abs());
         fields! {
             name, today => write(now),
-            // With the time of its reading.
             yesterday => before.map(write).zip(yesterday.map(|(at, _)| at)),
             change => change.map(words),
             class => match change {

@@ -161,10 +161,10 @@ pub(super) fn see(path: &str) -> Result<Reply> {
 
 /// Declares [`Section`] from a list of titles and paths.
 macro_rules! sections {
-    ($($(#[$doc:meta])+ $section:ident $title:literal $path:literal;)+) => {
+    ($($section:ident $title:literal $path:literal;)+) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Section {
-            $($(#[$doc])+ $section,)+
+            $($section,)+
         }
 
         const SECTIONS: &[(Section, &str, &str)] = &[$((Section::$section, $title, $path)),+];
@@ -172,35 +172,20 @@ macro_rules! sections {
 }
 
 sections! {
-    /// Current activity.
     Now "Now" "/console";
-    /// Alerts and their receivers.
     Alerts "Alerts" "/console/alerts";
-    /// Partners and their seats.
     Partners "Partners" "/console/partners";
-    /// Rate tables, lead by lead.
     RateTables "Rate tables" "/console/rateTables";
-    /// The conversion funnel.
     Funnel "Funnel" "/console/funnel";
-    /// Reports by any dimensions.
     Reports "Reports" "/console/reports";
-    /// Experiments and their variants.
     Experiments "Experiments" "/console/experiments";
-    /// Postbacks to companies.
     Postbacks "Postbacks" "/console/postbacks";
-    /// Data-subject requests.
     Persons "Data requests" "/console/persons";
-    /// The offers of the partner files.
     Catalogue "Catalogue" "/console/catalogue";
-    /// The daemons that share the store.
     Nodes "Nodes" "/console/nodes";
-    /// The state of the daemon.
     System "System" "/console/system";
-    /// Users of the console.
     People "Users" "/console/people";
-    /// The audit log.
     Audit "Audit" "/console/audit";
-    /// The handbook.
     Handbook "Handbook" "/console/handbook";
 }
 

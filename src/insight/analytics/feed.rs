@@ -192,9 +192,7 @@ fn event_data(happening: &Happening) -> Option<EventData> {
         EventType::Applied | EventType::Approved | EventType::Listed | EventType::Funded => {
             data.amount = happening.amount_in_cents.map(|cents| (f64::from(cents) / 100.0).round() as i32);
         }
-        EventType::Conversion => {
-            data.payout_in_cents = details.payout_cents.map(|cents| cents.round() as i32)
-        }
+        EventType::Conversion => data.payout_in_cents = details.payout_cents.map(|it| it.round() as i32),
         _ => return None,
     }
     (data != EventData::default()).then_some(data)

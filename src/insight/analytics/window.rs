@@ -85,11 +85,7 @@ mod tests {
     /// Fills a page with instants of the given numbers of records; returns how many instants it accepted.
     fn fill(window: &mut PageWindow, instants: &[(u64, usize)]) -> usize {
         let fits = |(arrival, records): &&(u64, usize)| {
-            let takes = window.takes(ArrivalTime(*arrival));
-            if takes {
-                window.holds(*records, *records);
-            }
-            takes
+            window.takes(ArrivalTime(*arrival)).then(|| window.holds(*records, *records)).is_some()
         };
         instants.iter().take_while(fits).count()
     }

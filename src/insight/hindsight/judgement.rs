@@ -171,7 +171,6 @@ fn against(
     against_seat
 }
 
-/// The objection that a moment is before the seat's first day or after its last.
 fn not_then(seat: &Seat, at: DateTime<Utc>) -> Option<EligibilityObjection> {
     let wanted = seat.limits.days().filter(|_| !seat.limits.runs_at(at))?;
     Some(EligibilityObjection::new(wanted, at.with_timezone(&seat.limits.time_zone).date_naive().to_string()))

@@ -108,7 +108,6 @@ impl ReportCount {
         Ok(Self { in_force, ..anew })
     }
 
-    /// The generation in force of a zone. Fails if the store cannot be read.
     fn generation_in_force(store: &Store, zone: Tz) -> Result<u32, CommitError> {
         Ok(store.read(Tree::Reports, key::in_force(zone)).map_err(unreadable)?.unwrap_or(0))
     }
@@ -171,15 +170,9 @@ impl ReportCount {
     }
 
     /// Counts something about a lead and, if given, a partner's seat.
-    pub fn add(
-        &mut self,
-        when: CompanyTime,
-        person: &CountedLead,
-        at_partner: Option<&PartnerSeat>,
-        measures: Measures,
-    ) {
-        let values = self.values(when.company, person, at_partner);
-        self.pending.add(self.at(when), &values, measures);
+    pub fn add(&mut self, at: CompanyTime, of: &CountedLead, seat: Option<&PartnerSeat>, measures: Measures) {
+        let values = self.values(at.company, of, seat);
+        self.pending.add(self.at(at), &values, measures);
     }
 
     /// Counts something about a rate table: in the whole, and once for each product type of its seats; in no

@@ -184,7 +184,6 @@ impl QueryParser<'_> {
         self.faults.push((name.to_owned(), wanted.to_string()));
     }
 
-    /// The non-empty values of a parameter.
     fn all(&self, name: &str) -> Vec<String> {
         let of_name = self.pairs.iter().filter(|(known, value)| known == name && !value.is_empty());
         of_name.map(|(_, value)| value.clone()).collect()

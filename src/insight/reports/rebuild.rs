@@ -104,7 +104,6 @@ impl Rebuild {
         RebuildProgress { zone: count.space.zone.name().to_owned(), at, since: self.since }
     }
 
-    /// Puts the count in force and removes its predecessor.
     async fn put_in_force(&mut self) -> Result<(), CommitError> {
         let store = &self.reports.records.store;
         let space = self.count.read().space;

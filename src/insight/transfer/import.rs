@@ -20,9 +20,7 @@ const AT_ONCE: usize = 256;
 /// An import in progress, fed line by line.
 pub struct RecordImport {
     store: Store,
-    /// The lead of each rate table.
     lead_of: HashMap<Uuid, Uuid>,
-    /// The duplicate look-back of each company, in minutes.
     look_back_minutes: HashMap<Uuid, u32>,
     waiting: Vec<Commit>,
     /// The tree of the previous record. A tree is written before the next begins, whose records may depend on

@@ -104,7 +104,6 @@ struct PostcardCodec {
 }
 
 impl PostcardCodec {
-    /// The conversion for a tree whose postcard records are exported as JSON.
     fn of(tree: Tree) -> Option<Self> {
         Some(match tree {
             Tree::RateTables => Self::records::<TableHeader>(),

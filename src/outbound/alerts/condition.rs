@@ -62,7 +62,6 @@ impl EvaluationInput<'_> {
 }
 
 impl AlertCondition {
-    /// Takes a reading and evaluates the condition.
     pub(super) fn look(&self, by: &[&str], seen: &mut Readings, at: &EvaluationInput) -> ConditionResults {
         match self {
             Self::Level(metric, _, holds) => levels(metric, by, at, holds),
@@ -177,14 +176,8 @@ impl Readings {
     }
 
     /// Extrapolates a straight line through the readings.
-    fn fills(
-        &mut self,
-        metric: &str,
-        back: Duration,
-        ahead: Duration,
-        at: &EvaluationInput,
-    ) -> ConditionResults {
-        let Some(level) = at.figures.gauge(metric) else { return ConditionResults::new() };
+    fn fills(&mut self, of: &str, back: Duration, ahead: Duration, at: &EvaluationInput) -> ConditionResults {
+        let Some(level) = at.figures.gauge(of) else { return ConditionResults::new() };
         self.add(Labels::new(), level, None, back, at);
         let readings = &self.0[&Labels::new()];
         let Some(slope) = slope(readings) else {
@@ -227,17 +220,12 @@ mod tests {
     const SPAN: Duration = Duration::from_secs(300);
     const GROWN: AlertCondition = AlertCondition::Growth("reloads", ("result", "!ok"), SPAN, 0.0);
 
-    fn look(
-        condition: &AlertCondition,
-        seen: &mut Readings,
-        at_s: i64,
-        text: &str,
-    ) -> Vec<(Option<bool>, f64)> {
+    fn look(of: &AlertCondition, seen: &mut Readings, at_s: i64, text: &str) -> Vec<(Option<bool>, f64)> {
         static SETTINGS: LazyLock<Settings> = LazyLock::new(|| Settings::from_layers(None, []).unwrap());
         let figures = MetricsSnapshot::parse(text);
         let sight =
             EvaluationInput { figures: &figures, now_ms: at_s * 1000, begun_ms: 0, settings: &SETTINGS };
-        condition.look(&[], seen, &sight).into_values().collect()
+        of.look(&[], seen, &sight).into_values().collect()
     }
 
     #[test]

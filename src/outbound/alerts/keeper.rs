@@ -181,7 +181,6 @@ impl AlertKeeper {
         }
     }
 
-    /// Starts delivering the due messages of each receiver.
     fn tell(&mut self, settings: &AlertSettings) {
         let now_ms = self.store.now_ms();
         for receiver in all(settings) {

@@ -94,7 +94,6 @@ fn encryption(settings: &MailSettings) -> Result<Tls, String> {
     })
 }
 
-/// An error with its causes.
 fn whole(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

@@ -78,7 +78,6 @@ pub(super) fn fingerprint(name: &str, labels: &Labels) -> String {
     const_hex::encode(&digest.finalize()[..8])
 }
 
-/// The next state of an alert, which may be new, and its change.
 pub(super) fn next(
     known: Option<Alert>,
     name: &str,

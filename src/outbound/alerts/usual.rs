@@ -121,8 +121,7 @@ impl AlertBaseline {
 
     fn take_in(&mut self, store: &Store, now_ms: i64) {
         let first = now_ms / HOUR_MS - 1;
-        let mut lately: BTreeMap<i64, BaselineHour> =
-            self.own.range(first..).map(|(at, hour)| (*at, *hour)).collect();
+        let mut lately: BTreeMap<_, _> = self.own.range(first..).map(|(at, hour)| (*at, *hour)).collect();
         for (number, key, hour) in kept_from(store, first) {
             if key != own_key(store, number) {
                 lately.entry(number).or_default().add(hour);

@@ -43,7 +43,6 @@ pub(super) fn check(name: &str, settings: &WebhookSettings) -> Result<(), (&'sta
     forbidden(&pool, &url).map_or(Ok(()), |message| Err((key, message)))
 }
 
-/// The host of the webhook. Fails if the URL has none.
 pub(super) fn host(settings: &WebhookSettings) -> Result<String, String> {
     outbox::host(url(settings)?.parse().ok().as_ref())
 }

@@ -26,7 +26,6 @@ const MISPLACED: &str = "must be a table, `{ file = \"PATH\" }` or `{ credential
 const TIMEOUT_MAX: Duration = Duration::from_secs(60);
 const GIVE_UP_MAX: Duration = Duration::from_secs(31 * 24 * 3600);
 
-/// Validates a file. Returns every fault.
 pub(super) fn subscription(name: &str, source: &Source) -> Result<Subscription, Vec<Fault>> {
     let (declared, mut checker) = Checker::begin::<Declared>(name, source)?;
     bounds(&declared, &mut checker);

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::ledger::{PostbackLedger, TakenDeliveries, tried_after};
 use super::outbox::Outbox;
-use super::record::{AttemptResult, EventPosition, LastAttempts, PostbackDelivery, PostbackRecordKind};
+use super::record::{AttemptResult, EventPosition, LastAttempts, PostbackDelivery, RecordKind};
 use super::sender::{self, Sent};
 use super::subscription::Subscription;
 use crate::outbox::Backoff;
@@ -66,7 +66,7 @@ impl Follower {
         let read = blocking(move || {
             let ledger = PostbackLedger::of(&reads, &subscription);
             let mut outbox = Outbox::default();
-            for (place, delivery) in ledger.deliveries(PostbackRecordKind::Outstanding)? {
+            for (place, delivery) in ledger.deliveries(RecordKind::Outstanding)? {
                 outbox.add(place, delivery);
             }
             Ok::<_, CommitError>((ledger.tried(), ledger, outbox))
@@ -219,8 +219,8 @@ impl FollowerState {
         let next_ms = if last { ended.at_ms } else { backoff.next_ms(ended.at_ms, attempts, retry_after) };
         let later = PostbackDelivery { attempts, next_ms, last: Some(ended), ..delivery };
         let (what, result) = match last {
-            true => (PostbackRecordKind::Dead, "dead"),
-            false => (PostbackRecordKind::Outstanding, "failed"),
+            true => (RecordKind::Dead, "dead"),
+            false => (RecordKind::Outstanding, "failed"),
         };
         self.written(result, || self.ledger.settled(place, Some((what, &later)), tried.as_ref())).await;
         let pause = retry_after.map(|wait| wait.min(self.settings.longest_backoff));

@@ -7,8 +7,7 @@ use uuid::Uuid;
 
 use super::message::{PostbackMessage, told};
 use super::record::{
-    AttemptResult, EventPosition, FeedCursor, LastAttempts, PostbackDelivery, PostbackRecordKind,
-    SubscriptionKeys,
+    AttemptResult, EventPosition, FeedCursor, LastAttempts, PostbackDelivery, RecordKind, SubscriptionKeys,
 };
 use super::subscription::Subscription;
 use offerd_engine::records::projection::STEP;
@@ -55,16 +54,16 @@ impl PostbackLedger {
 
     /// The cursor in the feed; `None` if it was never set. Fails if it cannot be read.
     pub(super) fn cursor(&self) -> Result<Option<FeedCursor>, CommitError> {
-        self.store.read(Tree::Postbacks, self.keys.all(PostbackRecordKind::Cursor)).map_err(unreadable)
+        self.store.read(Tree::Postbacks, self.keys.all(RecordKind::Cursor)).map_err(unreadable)
     }
 
     pub(super) fn tried(&self) -> Option<LastAttempts> {
-        self.store.read(Tree::Postbacks, self.keys.all(PostbackRecordKind::Tried)).ok().flatten()
+        self.store.read(Tree::Postbacks, self.keys.all(RecordKind::Tried)).ok().flatten()
     }
 
     /// The deliveries of a kind, oldest first. Damaged ones are skipped; the store reports them. Fails if the
     /// disk cannot be read.
-    pub(super) fn deliveries(&self, what: PostbackRecordKind) -> Result<Vec<PlacedDelivery>, CommitError> {
+    pub(super) fn deliveries(&self, what: RecordKind) -> Result<Vec<PlacedDelivery>, CommitError> {
         let mut deliveries = Vec::new();
         for record in self.store.scan(Tree::Postbacks, self.keys.all(what)) {
             let (key, bytes) = record.map_err(unreadable)?;
@@ -78,8 +77,7 @@ impl PostbackLedger {
 
     /// The deliveries that are outstanding or requeued. Fails if the disk cannot be read.
     pub(super) fn outstanding(&self) -> Result<Vec<PlacedDelivery>, CommitError> {
-        Ok([self.deliveries(PostbackRecordKind::Outstanding)?, self.deliveries(PostbackRecordKind::PutBack)?]
-            .concat())
+        Ok([self.deliveries(RecordKind::Outstanding)?, self.deliveries(RecordKind::PutBack)?].concat())
     }
 
     /// The arrival time up to which events can be taken in; `None` if there are none. All events up to it are
@@ -89,9 +87,8 @@ impl PostbackLedger {
         let Some(cursor) = self.cursor()? else { return Ok(None) };
         let start = FeedKey::first_at(self.company.uuid, cursor.next_us).to_bytes();
         let in_feed = self.store.scan_from(Tree::LeadEvents, start, self.company.uuid).next().is_some();
-        let put_back =
-            || self.store.scan(Tree::Postbacks, self.keys.all(PostbackRecordKind::PutBack)).next().is_some();
-        if in_feed || put_back() { self.store.closed_us().map(Some).map_err(unreadable) } else { Ok(None) }
+        let again = || self.store.scan(Tree::Postbacks, self.keys.all(RecordKind::PutBack)).next().is_some();
+        if in_feed || again() { self.store.closed_us().map(Some).map_err(unreadable) } else { Ok(None) }
     }
 
     /// Takes the matching events that arrived up to `until_us`, and requeued deliveries: at most `room`,
@@ -99,12 +96,12 @@ impl PostbackLedger {
     pub(super) fn take(&self, until_us: u64, room: usize) -> Result<Option<TakenDeliveries>, CommitError> {
         let Some(before) = self.cursor()? else { return Ok(None) };
         let now_ms = self.store.now_ms();
-        let mut deliveries = self.deliveries(PostbackRecordKind::PutBack)?;
+        let mut deliveries = self.deliveries(RecordKind::PutBack)?;
         deliveries.truncate(room);
-        let cursor = self.keys.all(PostbackRecordKind::Cursor);
+        let cursor = self.keys.all(RecordKind::Cursor);
         let guarded = Commit::new().unchanged(Tree::Postbacks, &cursor, codec::encode(&before));
         let mut commit = deliveries.iter().fold(guarded, |commit, (place, _)| {
-            commit.remove(Tree::Postbacks, self.keys.one(PostbackRecordKind::PutBack, *place))
+            commit.remove(Tree::Postbacks, self.keys.one(RecordKind::PutBack, *place))
         });
         let (mut after, mut more) = (before, deliveries.len() == room);
         let start = FeedKey::first_at(self.company.uuid, before.next_us).to_bytes();
@@ -124,7 +121,7 @@ impl PostbackLedger {
         }
         commit = commit.put(Tree::Postbacks, cursor, codec::encode(&after));
         for (place, delivery) in &deliveries {
-            let key = self.keys.one(PostbackRecordKind::Outstanding, *place);
+            let key = self.keys.one(RecordKind::Outstanding, *place);
             commit = commit.put(Tree::Postbacks, key, codec::encode(delivery));
         }
         Ok(Some(TakenDeliveries { commit, deliveries, more }))
@@ -189,19 +186,18 @@ impl PostbackLedger {
     pub(super) fn settled(
         &self,
         place: EventPosition,
-        kept: Option<(PostbackRecordKind, &PostbackDelivery)>,
+        kept: Option<(RecordKind, &PostbackDelivery)>,
         tried: Option<&LastAttempts>,
     ) -> Commit {
         let mut commit = Commit::new();
-        if !matches!(kept, Some((PostbackRecordKind::Outstanding, _))) {
-            commit = commit.remove(Tree::Postbacks, self.keys.one(PostbackRecordKind::Outstanding, place));
+        if !matches!(kept, Some((RecordKind::Outstanding, _))) {
+            commit = commit.remove(Tree::Postbacks, self.keys.one(RecordKind::Outstanding, place));
         }
         if let Some((what, delivery)) = kept {
             commit = commit.put(Tree::Postbacks, self.keys.one(what, place), codec::encode(delivery));
         }
         if let Some(tried) = tried {
-            commit =
-                commit.put(Tree::Postbacks, self.keys.all(PostbackRecordKind::Tried), codec::encode(tried));
+            commit = commit.put(Tree::Postbacks, self.keys.all(RecordKind::Tried), codec::encode(tried));
         }
         commit
     }
@@ -211,11 +207,11 @@ impl PostbackLedger {
     pub(super) async fn sweep(&self, most: usize, kept: Duration) -> Result<(usize, usize), CommitError> {
         let kept_ms = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
         let since_ms = self.store.now_ms().saturating_sub(kept_ms);
-        let all = self.deliveries(PostbackRecordKind::Dead)?;
+        let all = self.deliveries(RecordKind::Dead)?;
         let surplus = all.len().saturating_sub(most);
         let is_old = |nth: usize, at_ms: i64| nth < surplus || at_ms < since_ms;
         let old = all.iter().enumerate().filter(|(nth, (_, letter))| is_old(*nth, letter.next_ms));
-        let old: Vec<_> = old.map(|(_, (at, _))| self.keys.one(PostbackRecordKind::Dead, *at)).collect();
+        let old: Vec<_> = old.map(|(_, (at, _))| self.keys.one(RecordKind::Dead, *at)).collect();
         self.store.remove_all(Tree::Postbacks, &old).await?;
         Ok((old.len(), all.len() - old.len()))
     }

@@ -40,7 +40,6 @@ impl Outbox {
         Some((place, delivery))
     }
 
-    /// Returns a delivery in progress, to be sent again.
     pub(super) fn again(&mut self, place: EventPosition, delivery: PostbackDelivery) {
         let lead = delivery.lead;
         self.under_way.remove(&lead);

@@ -12,7 +12,7 @@ use offerd_model::{EventType, LeadEvent};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum PostbackRecordKind {
+pub(super) enum RecordKind {
     /// The position in the feed: a [`FeedCursor`].
     Cursor = b'c',
     /// A dead letter: a [`PostbackDelivery`].
@@ -77,11 +77,11 @@ impl SubscriptionKeys {
     }
 
     /// The key of a kind with a single record, or the prefix of a kind with many.
-    pub(super) fn all(&self, what: PostbackRecordKind) -> Vec<u8> {
+    pub(super) fn all(&self, what: RecordKind) -> Vec<u8> {
         [&self.0[..], &[what as u8]].concat()
     }
 
-    pub(super) fn one(&self, what: PostbackRecordKind, place: EventPosition) -> Vec<u8> {
+    pub(super) fn one(&self, what: RecordKind, place: EventPosition) -> Vec<u8> {
         [&self.all(what)[..], &place.to_bytes()].concat()
     }
 }

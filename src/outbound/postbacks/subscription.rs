@@ -83,10 +83,9 @@ impl Subscription {
     /// Whether a lead's client tags match: it has the required values, and the tags in the URL.
     pub(super) fn fits(&self, tags: &ClientTags) -> bool {
         let values = |key: &str| tags.0.get(key).map(Vec::as_slice).unwrap_or_default();
-        let is_wanted =
-            |(key, wanted): (&String, &Vec<String>)| values(key).iter().any(|value| wanted.contains(value));
+        let has_all = self.tags.iter().all(|(key, wanted)| values(key).iter().any(|it| wanted.contains(it)));
         let has_named = self.named_tags().all(|key| !values(key).is_empty());
-        has_named && self.tags.iter().all(is_wanted)
+        has_named && has_all
     }
 
     /// The call for an event, signed at the current time; `None` if the URL contains a client tag that the

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check;
 use super::ledger::PostbackLedger;
-use super::record::{AttemptResult, PostbackRecordKind};
+use super::record::{AttemptResult, RecordKind};
 use super::subscription::Subscription;
 use offerd_base::config::PostbackSettings;
 use offerd_base::declaration::{DeclarationsDiff, Fault, Source, declared_in};
@@ -133,7 +133,7 @@ fn standing(store: &Store, subscription: &Subscription) -> Result<SubscriptionSt
         lag_seconds: oldest_ms.map(|oldest_ms| (store.now_ms() - oldest_ms).max(0) as f64 / 1000.0),
         outstanding: outstanding.len(),
         failing_since: tried.as_ref().and_then(|tried| tried.failing_since_ms),
-        dead: ledger.deliveries(PostbackRecordKind::Dead)?.len(),
+        dead: ledger.deliveries(RecordKind::Dead)?.len(),
         last: tried.map(|tried| tried.last),
     })
 }

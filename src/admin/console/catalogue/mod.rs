@@ -20,13 +20,12 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let words = visit.query_value("q").unwrap_or_default().to_owned();
     let search = Search { words: words.clone(), product_type };
     let skipped = usize::from(page - 1) * ON_A_PAGE;
-    let (book, (found, listed)) = visit
-        .reading(move |app| {
-            let book = app.engine.book();
-            let listed = book.listed(&search, skipped, ON_A_PAGE);
-            (book, listed)
-        })
-        .await?;
+    let read = visit.reading(move |app| {
+        let book = app.engine.book();
+        let listed = book.listed(&search, skipped, ON_A_PAGE);
+        (book, listed)
+    });
+    let (book, (found, listed)) = read.await?;
     let link = |page: u16| link(&words, product_type, page);
     visit.view(
         PAGE,

@@ -110,8 +110,7 @@ fn chunk_before(store: &Store, before: Uuid, from_ms: i64, span_ms: &mut i64) ->
         let since_ms = end_ms.saturating_sub(*span_ms).max(from_ms);
         let is_exact = too_long - too_short <= 1;
         let most = if is_exact { usize::MAX } else { CHUNK.end() + 1 };
-        let records =
-            store.scan_from(Tree::RateTables, first_at(since_ms).as_bytes(), []).filter_map(Result::ok);
+        let records = store.scan_from(Tree::RateTables, first_at(since_ms).as_bytes(), []).flatten();
         let keyed = records.filter_map(|(key, bytes)| Some((Uuid::from_slice(&key).ok()?, bytes)));
         let found: Vec<(Uuid, Vec<u8>)> = keyed.take_while(|(table, _)| *table < before).take(most).collect();
         if is_exact {
@@ -208,7 +207,6 @@ pub(super) fn took_ms(created_at: i64, answers: &[SeatAnswer]) -> Option<i64> {
     answers.iter().map(|answer| (answer.at - created_at).max(0)).max()
 }
 
-/// The smallest UUID of a time.
 fn first_at(at_ms: i64) -> Uuid {
     Uuid::from_u128(u128::from(at_ms.max(0).cast_unsigned()) << 80)
 }

@@ -114,7 +114,6 @@ fn complete_after(table: &TableExplanation) -> Option<String> {
     (!table.pending).then(|| time(ended.fold(0.0, f64::max)))
 }
 
-/// The seats of the table, as figures next to the timeline.
 fn asks(table: &TableExplanation, transcribed: &[(&str, ProductType)]) -> Vec<Value> {
     let seated = table.seats.iter().filter(|seat| seat.seated);
     let ask = |seat: &SeatExplanation| {

@@ -69,8 +69,7 @@ pub(super) fn timeline(table: &TableExplanation, now_ms: i64) -> Option<Value> {
             bottom => height - BOTTOM, ticks => scale.ticks(),
             deadline => near.then(|| scale.mark(deadline, format!("deadline {}", time(deadline)))),
             second_look => second_look.map(|at| scale.mark(at, format!("second look {}", time(at)))),
-            // The drawing in words.
-            description => description(table, &seats, last, deadline, second_look),
+            description => told(table, &seats, last, deadline, second_look),
             lanes,
         }
     };
@@ -105,7 +104,6 @@ fn lane(seat: &SeatExplanation, nth: u16, span: Option<AskInterval>, scale: Scal
         product => seat.product_type.as_str(), tone => tone(seat.why),
         track => span.and_then(|span| Some(scale.stretch(span.asked, span.asked + span.budget?))),
         bar, words_x, anchor,
-        // The lane in one sentence.
         told => format!("{}, {}: {words}", seat.name, seat.product_type),
         words,
     }
@@ -182,21 +180,14 @@ fn tone(why: Reason) -> &'static str {
     }
 }
 
-fn description(
-    table: &TableExplanation,
-    seats: &[Seated],
-    last: f64,
-    deadline: f64,
-    second_look: Option<f64>,
-) -> String {
+fn told(table: &TableExplanation, seats: &[Seated], last: f64, deadline: f64, second: Option<f64>) -> String {
     let asked = seats.iter().filter(|(seat, _)| seat.why.was_asked()).count();
     let offered = seats.iter().filter(|(seat, _)| seat.why == Reason::Offers).count();
     let ended = if table.pending { "still open after" } else { "complete after" };
-    let second_look =
-        second_look.map(|at| format!(" Second look began after {}.", time(at))).unwrap_or_default();
+    let second = second.map(|at| format!(" Second look began after {}.", time(at))).unwrap_or_default();
     format!(
         "{asked} of {} were asked, {offered} answered with offers; {ended} {}, with a deadline of \
-            {}.{second_look}",
+            {}.{second}",
         seats.len(),
         time(last),
         time(deadline)

@@ -8,7 +8,6 @@ use parking_lot::Mutex;
 use super::{Hash, NotSignedIn, hash};
 use offerd_base::config::ConsoleSettings;
 
-/// Span in which failures count.
 const SPAN: Duration = Duration::from_secs(60);
 
 /// Failed and pending attempts. The limit bounds their number; beyond it no password is checked.
@@ -49,7 +48,6 @@ impl Attempts {
         Ok(Attempt(attempt))
     }
 
-    /// Removes a successful attempt from the failures.
     pub(in crate::console) fn succeeded(&self, Attempt(attempt): Attempt) {
         let mut failed = self.failed.lock();
         if let Some(nth) = failed.iter().position(|failed| *failed == attempt) {

@@ -99,7 +99,6 @@ impl Difference {
     }
 }
 
-/// Compares variants, given as names and tallies.
 fn compared(rule: &str, (test, cut): (bool, bool), variants: Vec<(String, VariantStatistics)>) -> Comparison {
     let nothing = VariantStatistics::default();
     let control = variants.iter().find(|(name, _)| name == CONTROL).map_or(&nothing, |(_, tally)| tally);

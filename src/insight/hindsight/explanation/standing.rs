@@ -92,7 +92,6 @@ impl Standing {
     }
 }
 
-/// The source of a conversion rate, for people.
 fn conversion(from: ConversionFrom, seen: ObservedClicks) -> String {
     let ObservedClicks { clicks, conversions } = seen;
     let of = |what: &str| format!("learnt from {conversions:.1} conversions of {clicks:.1} clicks on {what}");

@@ -156,7 +156,6 @@ pub fn seat_key(seat: &SeatTemplate) -> ReplayedSeat {
     (seat.key.clone(), seat.product_type)
 }
 
-/// The head of a table for the same lead with other seats.
 fn anew(head: &TableHeader, fits: &[Fit]) -> TableHeader {
     let seats = fits.iter().map(|fit| fit.seat.text.fingerprint).collect();
     TableHeader { seats, kept_out: Vec::new(), ..head.clone() }

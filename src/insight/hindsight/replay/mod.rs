@@ -142,7 +142,6 @@ impl TableReplay {
         Ok(())
     }
 
-    /// The ranking of a table's offers.
     fn ranked_by(&self, table: &Table) -> Option<RankedBy> {
         let ranked = || table.shown().filter_map(|(seat, of)| Some((seat, of, of.ranked.as_deref()?)));
         let ranking = ranked().next().map(|(.., ranked)| Arc::clone(&ranked.by))?;

@@ -75,7 +75,6 @@ pub struct SeatTiming {
     pub timeouts: Vec<OtherTimeout>,
 }
 
-/// The asks of one seat, by live or by test leads.
 #[derive(Debug, Default)]
 struct SeatAsks {
     tally: AskTally,

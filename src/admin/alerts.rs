@@ -20,20 +20,13 @@ operations! {
         tested(&context.app, &AuditActor::of_command(&context), test.receiver.as_deref()).await?;
 }
 
-/// Sends a test alert to one receiver, or to all.
-///
-/// # Errors
-/// Fails when there is no such receiver.
-pub(super) async fn tested(
-    app: &AdminState,
-    actor: &AuditActor,
-    receiver: Option<&str>,
-) -> Result<Vec<ReceiverTest>, Failure> {
+/// Sends a test alert to one receiver, or to all. Fails when there is no such receiver.
+pub(super) async fn tested(app: &AdminState, by: &AuditActor, to: Option<&str>) -> Result<Vec<ReceiverTest>> {
     let settings = app.settings();
-    check_receiver(&settings.alerts, receiver).map_err(|fault| Failure::bad_attribute("receiver", fault))?;
-    let note = note!("alerts.test", "test of alerts sent").about(receiver.unwrap_or("every receiver"));
-    app.note_if_can(actor, note).await;
-    let tried = try_out(&settings.alerts, receiver, app.store.now_ms()).await;
+    check_receiver(&settings.alerts, to).map_err(|fault| Failure::bad_attribute("receiver", fault))?;
+    let note = note!("alerts.test", "test of alerts sent").about(to.unwrap_or("every receiver"));
+    app.note_if_can(by, note).await;
+    let tried = try_out(&settings.alerts, to, app.store.now_ms()).await;
     app.alerts.tried(&tried, app.store.now_ms());
     Ok(tried)
 }

@@ -14,19 +14,18 @@ use serde::{Deserialize, Serialize};
 use tracing::error;
 
 use super::AdminState;
-use super::command::{WHOLE, parameter, unavailable, unwritten};
+use super::command::{Context, Result, WHOLE, parameter, unavailable, unwritten};
 use offerd_insight::sheet;
 use offerd_insight::sheet::Sheet;
 use offerd_store::audit::{AuditEntry, AuditFilter, AuditRecord};
 use offerd_store::users::Role;
 use offerd_store::{Commit, CommitError, ReadError};
-use offerd_web::{Context, Failure, Reply};
+use offerd_web::{Failure, Reply};
 
 /// Header with the operator's name from the command line. Holders of the admin key are trusted: only the
 /// daemon's own user can read its file.
 pub const OPERATOR: &str = "offerd-operator";
 
-/// Longest name that is logged.
 const NAME_CHARS: usize = 64;
 
 /// The actor's name: the user that ran the command, or `admin key` if none was sent.
@@ -48,7 +47,7 @@ pub(super) struct AuditActor {
 }
 
 impl AuditActor {
-    pub(super) fn of_command(context: &Context<AdminState>) -> Self {
+    pub(super) fn of_command(context: &Context) -> Self {
         Self { who: operator(&context.request.headers), role: None, from: "command".to_owned() }
     }
 }
@@ -67,23 +66,19 @@ impl<'l> Note<'l> {
         Self { action, object: None, reason: None, line: Box::new(line) }
     }
 
-    /// Sets the object of the action.
     pub(super) fn about(self, object: impl Display) -> Self {
         Self { object: Some(object.to_string()), ..self }
     }
 
-    /// Sets the reason, if one was given.
     pub(super) fn because<'r>(self, reason: impl Into<Option<&'r str>>) -> Self {
         Self { reason: reason.into().map(str::to_owned), ..self }
     }
 }
 
 impl AdminState {
-    /// Records and logs an action before it is done.
-    ///
-    /// # Errors
-    /// Fails when it cannot be recorded; the caller must not go on then.
-    pub(super) async fn note(&self, actor: &AuditActor, note: Note<'_>) -> Result<(), Failure> {
+    /// Records and logs an action before it is done. Fails when it cannot be recorded; the caller must not go
+    /// on then.
+    pub(super) async fn note(&self, actor: &AuditActor, note: Note<'_>) -> Result<()> {
         let noted = self.commit(actor, note, Commit::new()).await;
         noted.map_err(|failure| unwritten("the audit record that this action needs", &failure))
     }
@@ -98,20 +93,17 @@ impl AdminState {
         line(&actor.who);
     }
 
-    /// Commits a change together with its audit record, and logs it.
-    ///
-    /// # Errors
-    /// Returns why the store refused it.
+    /// Commits a change together with its audit record, and logs it. Returns why the store refused it.
     pub(super) async fn commit(
         &self,
-        actor: &AuditActor,
-        note: Note<'_>,
-        commit: Commit,
+        by: &AuditActor,
+        of: Note<'_>,
+        what: Commit,
     ) -> Result<(), CommitError> {
-        let AuditActor { who, role, from } = actor.clone();
-        let Note { action, object, reason, line } = note;
+        let AuditActor { who, role, from } = by.clone();
+        let Note { action, object, reason, line } = of;
         let entry = AuditEntry { who, role, from, action, object, reason };
-        self.audit.commit(commit, entry).await.inspect(|()| line(&actor.who))
+        self.audit.commit(what, entry).await.inspect(|()| line(&by.who))
     }
 }
 
@@ -149,7 +141,6 @@ pub const PAGE: usize = 1000;
 /// Maximum records scanned per answer.
 pub(super) const LOOKED_AT: usize = 20_000;
 
-/// Log message when the audit cannot be read.
 const UNREAD: &str = "the audit could not be read";
 
 /// Audit records, oldest first.
@@ -162,15 +153,14 @@ pub struct AuditPage {
     pub next: Option<u64>,
 }
 
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     let (after, filter) = wanted(&context)?;
     let read = move |app: &AdminState| app.audit.after(after, &filter, PAGE, LOOKED_AT);
     let (records, next) = context.app.reading(UNREAD, read).await?.map_err(unread)?;
     Reply::json(&AuditPage { records, next })
 }
 
-/// Number to continue after, and the filter.
-fn wanted(context: &Context<AdminState>) -> Result<(u64, AuditFilter), Failure> {
+fn wanted(context: &Context) -> Result<(u64, AuditFilter)> {
     let text = |name| context.request.query_value(name).map(str::to_owned);
     let since: u64 = parameter(context, "since", WHOLE)?.unwrap_or(0);
     let since = i64::try_from(since).unwrap_or(i64::MAX);
@@ -178,12 +168,11 @@ fn wanted(context: &Context<AdminState>) -> Result<(u64, AuditFilter), Failure> 
     Ok((parameter(context, "after", WHOLE)?.unwrap_or(0), filter))
 }
 
-pub(super) async fn verdict(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn verdict(context: Context) -> Result<Reply> {
     let read = |app: &AdminState| app.audit.verify();
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(unread)?)
 }
 
-/// 503: the audit cannot be read.
 pub(super) fn unread(failure: ReadError) -> Failure {
     error!(%failure, "{UNREAD}");
     unavailable("the audit cannot be read; see the log")

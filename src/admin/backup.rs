@@ -14,13 +14,12 @@ use offerd_engine::records::projection::Steps;
 use offerd_outbound::alerts;
 use offerd_store::backup::{Backup, BackupError};
 
-/// Seconds after which a backup may be retried while another one runs.
 const RETRY_AFTER_S: u32 = 10;
 
 /// A running backup, one step per chunk, with its operator.
 type RunningBackup = (Backup, Steps, Arc<str>, Arc<AdminState>);
 
-pub(super) async fn backup(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn backup(context: Context) -> Result<Reply> {
     let who: Arc<str> = operator(&context.request.headers).into();
     let backup = context.app.store.backup().map_err(|refused| match refused {
         BackupError::UnderWay => Failure::overloaded(RETRY_AFTER_S),
@@ -34,7 +33,6 @@ pub(super) async fn backup(context: Context<AdminState>) -> Result<Reply, Failur
     Ok(Reply::stream("application/octet-stream", pieces))
 }
 
-/// Takes the next step.
 async fn go_on(
     (mut backup, mut steps, who, app): RunningBackup,
 ) -> Option<(io::Result<Bytes>, Option<RunningBackup>)> {

@@ -17,14 +17,20 @@ use super::AdminState;
 use offerd_engine::records::RecordUnavailable;
 use offerd_insight::sheet::Sheet;
 use offerd_store::{DISK_FULL, ReadError};
-use offerd_web::{Context, Failure, Reply};
+use offerd_web::{Failure, Reply};
 pub use offerd_web::{blocking, our_fault};
+
+/// The request of a command or of the console, as its handler gets it.
+pub type Context = offerd_web::Context<AdminState>;
+
+/// The result of something that may fail a request.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// Declares handlers of commands: name, optional JSON order, JSON answer.
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident($context:ident $(, $order:ident: $type:ty)?) => $answer:expr;)+) => {
         $($(#[$doc])*
-        pub(super) async fn $name($context: Context<AdminState>) -> Result<Reply, Failure> {
+        pub(super) async fn $name($context: Context) -> Result<Reply> {
             $(let mut $context = $context;
             let $order: $type = order(&mut $context, ORDER_BYTES).await?;)?
             Reply::json(&$answer)
@@ -51,41 +57,30 @@ pub struct TargetExists {
     pub found: bool,
 }
 
-/// Reads the order of a command.
-///
-/// # Errors
-/// Fails when the body does not fit.
-pub async fn order<T: DeserializeOwned>(
-    context: &mut Context<AdminState>,
-    most_bytes: usize,
-) -> Result<T, Failure> {
+/// Reads the order of a command. Fails when the body does not fit.
+pub async fn order<T: DeserializeOwned>(context: &mut Context, most_bytes: usize) -> Result<T> {
     let body = context.request.read_body(most_bytes, BODY_TIMEOUT).await?;
     serde_json::from_slice(&body).map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))
 }
 
 /// Runs work that must end, and be audited, even when its caller leaves: it runs as its own task, and the
-/// request only awaits the result. `failed` is the log message of a panic.
-///
-/// # Errors
-/// Returns the error of the work, or ours when it panics.
-pub async fn seen_through<T: Send + 'static, F: Future<Output = Result<T, Failure>> + Send + 'static>(
+/// request only awaits the result. `failed` is the log message of a panic. Returns the error of the work, or
+/// ours when it panics.
+pub async fn seen_through<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
     app: &Arc<AdminState>,
     failed: &'static str,
     work: impl FnOnce(Arc<AdminState>) -> F,
-) -> Result<T, Failure> {
+) -> Result<T> {
     app.going_on.begin(work(Arc::clone(app))).await.map_err(our_fault(failed))?
 }
 
 impl AdminState {
-    /// Runs `read` on a blocking thread; `failed` is the log message of a panic.
-    ///
-    /// # Errors
-    /// Fails when it panics.
+    /// Runs `read` on a blocking thread; `failed` is the log message of a panic. Fails when it panics.
     pub(super) async fn reading<T: Send + 'static>(
         self: &Arc<Self>,
         failed: &'static str,
         read: impl FnOnce(&Self) -> T + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T> {
         let app = Arc::clone(self);
         blocking(failed, move || read(&app)).await
     }
@@ -122,15 +117,8 @@ impl DetachedTasks {
     }
 }
 
-/// A query parameter, if given.
-///
-/// # Errors
-/// Fails with `wanted` when it cannot be parsed.
-pub fn parameter<T: FromStr>(
-    context: &Context<AdminState>,
-    name: &str,
-    wanted: &str,
-) -> Result<Option<T>, Failure> {
+/// A query parameter, if given. Fails with `wanted` when it cannot be parsed.
+pub fn parameter<T: FromStr>(context: &Context, name: &str, wanted: &str) -> Result<Option<T>> {
     let wrong = |_| Failure::bad_attribute(name, wanted);
     context.request.query_value(name).map(|text| text.parse().map_err(wrong)).transpose()
 }
@@ -138,11 +126,9 @@ pub fn parameter<T: FromStr>(
 /// Requirement of a count or a time.
 pub const WHOLE: &str = "must be a whole number that is not negative";
 
-/// Whether to answer with CSV instead of JSON: by `format`, else by the `Accept` header.
-///
-/// # Errors
-/// Fails on another format.
-pub fn wants_csv(context: &Context<AdminState>, format: Option<&str>) -> Result<bool, Failure> {
+/// Whether to answer with CSV instead of JSON: by `format`, else by the `Accept` header. Fails on another
+/// format.
+pub fn wants_csv(context: &Context, format: Option<&str>) -> Result<bool> {
     match format {
         Some("csv") => Ok(true),
         Some("json") => Ok(false),
@@ -152,10 +138,7 @@ pub fn wants_csv(context: &Context<AdminState>, format: Option<&str>) -> Result<
 }
 
 /// A sheet as a CSV download.
-///
-/// # Errors
-/// Fails with an internal error.
-pub fn csv_file(sheet: &Sheet, name: &str) -> Result<Reply, Failure> {
+pub fn csv_file(sheet: &Sheet, name: &str) -> Result<Reply> {
     let text = sheet.csv().map_err(our_fault("a file for spreadsheets could not be written"))?;
     let name = HeaderValue::try_from(format!("attachment; filename=\"{name}.csv\""));
     let name = name.map_err(our_fault("a file for spreadsheets has a bad name"))?;

@@ -6,15 +6,12 @@ use super::command::{WHOLE, parameter, store_unread};
 use super::prelude::*;
 use offerd_insight::persons::consents::{ConsentFilter, Place, page};
 
-/// Requirement of a company's id.
 const UUID: &str = "must be a uuid";
 
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
-    let wanted = ConsentFilter {
-        company: parameter(&context, "company", UUID)?,
-        came: came(&context)?,
-        test: context.request.query_value("leads") == Some("test"),
-    };
+pub(super) async fn list(context: Context) -> Result<Reply> {
+    let (company, came) = (parameter(&context, "company", UUID)?, came(&context)?);
+    let test = context.request.query_value("leads") == Some("test");
+    let wanted = ConsentFilter { company, came, test };
     let from = match parameter(&context, "nextCompany", UUID)? {
         Some(company) => Some(Place { company, from_us: parameter(&context, "nextUs", WHOLE)?.unwrap_or(0) }),
         None => {
@@ -27,15 +24,12 @@ pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure>
     Reply::json(&context.app.reading("the consents could not be read", read).await?.map_err(store_unread)?)
 }
 
-/// Records a look at consents; the console uses it too.
-///
-/// # Errors
-/// Fails when the audit cannot be written.
-pub(super) async fn noted(app: &AdminState, actor: &AuditActor) -> Result<(), Failure> {
+/// Records a look at consents; the console uses it too. Fails when the audit cannot be written.
+pub(super) async fn noted(app: &AdminState, actor: &AuditActor) -> Result<()> {
     app.note(actor, note!("consents.read")).await
 }
 
-fn came(context: &Context<AdminState>) -> Result<Range<u64>, Failure> {
+fn came(context: &Context) -> Result<Range<u64>> {
     let from = parameter(context, "from", WHOLE)?.unwrap_or(0);
     let until = parameter(context, "until", WHOLE)?.unwrap_or(u64::MAX);
     if until < from {

@@ -49,10 +49,10 @@ pub struct ErasureProgress {
 
 struct RunningErasure {
     progress: UnboundedReceiver<ErasureProgress>,
-    ended: JoinHandle<Result<Receipt, Failure>>,
+    ended: JoinHandle<Result<Receipt>>,
 }
 
-pub(super) async fn erase(mut context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn erase(mut context: Context) -> Result<Reply> {
     let order: PersonOrder = order(&mut context, ORDER_BYTES).await?;
     let suppress = order.suppress;
     let wish = PersonRequest::ordered(&context, order)?;
@@ -68,7 +68,7 @@ pub(super) async fn erase(mut context: Context<AdminState>) -> Result<Reply, Fai
 }
 
 /// The last lines of an answer.
-fn told(ended: Result<Receipt, Failure>) -> Vec<ErasureLine> {
+fn told(ended: Result<Receipt>) -> Vec<ErasureLine> {
     match ended {
         Ok(mut receipt) => {
             let leads = std::mem::take(&mut receipt.leads);
@@ -79,20 +79,14 @@ fn told(ended: Result<Receipt, Failure>) -> Vec<ErasureLine> {
     }
 }
 
-/// Erases all leads of a person, and opts them out if `suppress` is set.
-///
-/// # Errors
-/// Fails when not all of them are erased, or when a round could not be audited; that round erases none.
-pub(super) async fn erased(
-    app: &Arc<AdminState>,
-    wish: PersonRequest,
-    suppress: bool,
-) -> Result<Receipt, Failure> {
+/// Erases all leads of a person, and opts them out if `suppress` is set. Fails when not all of them are
+/// erased, or when a round could not be audited; that round erases none.
+pub(super) async fn erased(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<Receipt> {
     gone_on(begin(app, wish, suppress)?.ended.await)
 }
 
 /// Starts an erasure, which outlives its caller.
-fn begin(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<RunningErasure, Failure> {
+fn begin(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<RunningErasure> {
     wish.who()?;
     let (told, progress) = unbounded_channel();
     let begun = Arc::clone(app);
@@ -100,7 +94,7 @@ fn begin(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<R
     Ok(RunningErasure { progress, ended: app.going_on.begin(work) })
 }
 
-fn gone_on(ended: Result<Result<Receipt, Failure>, JoinError>) -> Result<Receipt, Failure> {
+fn gone_on(ended: Result<Result<Receipt>, JoinError>) -> Result<Receipt> {
     ended.map_err(our_fault("an erasure stopped early"))?
 }
 
@@ -131,7 +125,7 @@ async fn erase_in_rounds(
     wish: &PersonRequest,
     suppress: bool,
     told: &UnboundedSender<ErasureProgress>,
-) -> Result<Receipt, Failure> {
+) -> Result<Receipt> {
     let about = about(app, wish).await?;
     let left_alone = if suppress { Some(left_alone_by_all(app, wish, &about.named).await?) } else { None };
     let companies = request::companies(&app.engine, &about.found).into_values().collect();
@@ -174,14 +168,8 @@ async fn erase_in_rounds(
         }
     }
     let (leads, reason) = (receipt.leads.len(), &wish.reason);
-    audit_by!(
-        &wish.by.who,
-        "person.erase",
-        receipt = %receipt_uuid,
-        leads,
-        reason,
-        "personal data of all leads of a person"
-    );
+    let (who, action) = (&wish.by.who, "person.erase");
+    audit_by!(who, action, receipt = %receipt_uuid, leads, reason, "personal data of all leads of a person");
     receipt.erased_at = Utc::now().into();
     Ok(receipt)
 }
@@ -192,7 +180,7 @@ async fn erase_round(
     wish: &PersonRequest,
     (receipt, round): (Uuid, &[Uuid]),
     (mut progress, told): (ErasureProgress, &UnboundedSender<ErasureProgress>),
-) -> Result<Vec<Erasure>, Failure> {
+) -> Result<Vec<Erasure>> {
     for leads in round.chunks(LEADS_PER_RECORD) {
         let note = note!("person.erase").because(wish.reason.as_deref());
         app.note(&wish.by, note.about(named(receipt, leads))).await?;

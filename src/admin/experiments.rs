@@ -87,13 +87,12 @@ impl RuleStanding {
     }
 }
 
-/// The state of all rules.
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     Reply::json(&standings(&context.app).await?)
 }
 
 /// Compares the variants of a rule, as JSON, or as CSV by `Accept` or `format=csv`.
-pub(super) async fn compare(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn compare(context: Context) -> Result<Reply> {
     let pairs = &context.request.query;
     let query = |name: &str| pairs.iter().find(|(known, _)| known == name).map(|(_, value)| &value[..]);
     if let Some((name, _)) = pairs.iter().find(|(name, _)| name != "leads" && name != "format") {
@@ -106,8 +105,7 @@ pub(super) async fn compare(context: Context<AdminState>) -> Result<Reply, Failu
     if is_csv { as_csv(&comparison) } else { Reply::json(&comparison) }
 }
 
-/// Whether the query selects test leads.
-pub(super) fn is_test(leads: Option<&str>) -> Result<bool, Failure> {
+pub(super) fn is_test(leads: Option<&str>) -> Result<bool> {
     match leads {
         None | Some("" | "live") => Ok(false),
         Some("test") => Ok(true),
@@ -116,7 +114,7 @@ pub(super) fn is_test(leads: Option<&str>) -> Result<bool, Failure> {
 }
 
 /// The state of all rules, including removed ones that have leads.
-pub(super) async fn standings(app: &Arc<AdminState>) -> Result<Vec<RuleStanding>, Failure> {
+pub(super) async fn standings(app: &Arc<AdminState>) -> Result<Vec<RuleStanding>> {
     let leads = [counted(app, "live").await?, counted(app, "test").await?];
     let configuration = app.engine.configuration();
     let declared = configuration.experiments.all().iter().map(|rule| standing(rule, &leads));
@@ -140,8 +138,7 @@ fn standing(rule: &ExperimentRule, leads: &VariantCounts) -> RuleStanding {
         Treatment { rule: rule.name.clone(), variant: name.to_owned(), changes }.about()
     };
     let variants = rule.shares();
-    let variants =
-        variants.map(|(name, percent)| variant(&rule.name, (name, Some(percent)), about(name), leads));
+    let variants = variants.map(|(name, share)| variant(&rule.name, (name, Some(share)), about(name), leads));
     RuleStanding {
         starts: rule.starts,
         ends: rule.ends,
@@ -163,7 +160,7 @@ fn variant(
 }
 
 /// Leads per variant, from the reports.
-async fn counted(app: &Arc<AdminState>, leads: &str) -> Result<BTreeMap<String, i64>, Failure> {
+async fn counted(app: &Arc<AdminState>, leads: &str) -> Result<BTreeMap<String, i64>> {
     let reports = reports(app)?;
     let pairs = [("by", "experiment"), ("from", FIRST_DAY), ("leads", leads)];
     let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -176,11 +173,8 @@ async fn counted(app: &Arc<AdminState>, leads: &str) -> Result<BTreeMap<String, 
     Ok(counted.collect())
 }
 
-/// Compares the variants of a rule, one comparison at a time.
-///
-/// # Errors
-/// 404 for a rule that never existed.
-pub(super) async fn compared(app: &Arc<AdminState>, rule: &str, test: bool) -> Result<Comparison, Failure> {
+/// Compares the variants of a rule, one comparison at a time. 404 for a rule that never existed.
+pub(super) async fn compared(app: &Arc<AdminState>, rule: &str, test: bool) -> Result<Comparison> {
     let Ok(_permit) = Arc::clone(&app.replays).try_acquire_owned() else {
         counter!(EXPERIMENT_COMPARISONS, "result" => "busy").increment(1);
         return Err(unavailable("Another comparison or replay is running; try again"));
@@ -209,11 +203,7 @@ pub(super) async fn compared(app: &Arc<AdminState>, rule: &str, test: bool) -> R
     }
 }
 
-/// A comparison as a CSV download.
-///
-/// # Errors
-/// Fails with an internal error.
-pub(super) fn as_csv(comparison: &Comparison) -> Result<Reply, Failure> {
+pub(super) fn as_csv(comparison: &Comparison) -> Result<Reply> {
     csv_file(&as_sheet(comparison), &comparison.rule)
 }
 

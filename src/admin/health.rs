@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use offerd_store::{ClockStanding, Store};
+use offerd_store::{ClockStanding, Store, StoreHealth};
 
 /// Readiness: started, not stopping, and the store can write.
 #[derive(Debug)]
@@ -37,19 +37,16 @@ impl ReadinessState {
             return Err("starting or stopping".to_owned());
         }
         match self.store.health() {
-            offerd_store::StoreHealth::Sound => self.store.lost_base().map_or(Ok(()), |damage| {
+            StoreHealth::Sound => self.store.lost_base().map_or(Ok(()), |damage| {
                 Err(format!(
                     "degraded: acknowledged data cannot be read: {damage}; stop the daemon, then run \
                         `offerd store salvage` to rebuild the store from what is left and the last backup"
                 ))
             }),
-            offerd_store::StoreHealth::Short(reason) | offerd_store::StoreHealth::Stalled(reason) => {
+            StoreHealth::Short(reason) | StoreHealth::Stalled(reason) => {
                 Err(format!("not accepting new leads: {reason}"))
             }
-            offerd_store::StoreHealth::Failed(reason) => Err(format!(
-                "the store accepts no writes: \
-                {reason}"
-            )),
+            StoreHealth::Failed(reason) => Err(format!("the store accepts no writes: {reason}")),
         }
     }
 

@@ -18,7 +18,7 @@ use offerd_insight::persons::{dossier, erasure};
 
 const UNAVAILABLE: &str = "the store cannot be read or written; see the log";
 
-pub(super) async fn erase(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn erase(context: Context) -> Result<Reply> {
     let lead = context.params.uuid("uuid")?;
     let by = AuditActor::of_command(&context);
     let erasure = seen_through(&context.app, "a lead could not be erased", async move |app| {
@@ -34,7 +34,7 @@ pub(super) async fn erase(context: Context<AdminState>) -> Result<Reply, Failure
     Reply::json(&erasure.await?)
 }
 
-pub(super) async fn export(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn export(context: Context) -> Result<Reply> {
     let lead = context.params.uuid("uuid")?;
     let by = AuditActor::of_command(&context);
     let dossier = seen_through(&context.app, "the data of a lead could not be read", async move |app| {
@@ -47,14 +47,14 @@ pub(super) async fn export(context: Context<AdminState>) -> Result<Reply, Failur
 }
 
 /// Explains a lead, or a rate table by its UUID or an offer's; evaluates every rule of the book.
-pub(super) async fn explain(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn explain(context: Context) -> Result<Reply> {
     let uuid = context.params.uuid("uuid")?;
     let explain = move |engine: &MatchingEngine| explanation(&engine.records, &engine.book(), uuid);
     Reply::json(&found(&context.app, uuid, explain).await?)
 }
 
 /// Checks that the lead or its key exists: nothing is recorded for an erasure that does not happen.
-fn known(app: &AdminState, lead: Uuid) -> Result<(), Failure> {
+fn known(app: &AdminState, lead: Uuid) -> Result<()> {
     match reading::held(&app.store, lead) {
         Ok(LeadState::Whole(_) | LeadState::Damaged) => Ok(()),
         Ok(LeadState::Nothing) => Err(Failure::unknown_uuid("Lead", lead)),
@@ -67,7 +67,7 @@ async fn found<T: Send + 'static>(
     app: &Arc<AdminState>,
     lead: Uuid,
     look: impl FnOnce(&MatchingEngine) -> Result<Option<T>, RecordUnavailable> + Send + 'static,
-) -> Result<T, Failure> {
+) -> Result<T> {
     let looked = app.reading("the data of a lead could not be read", |app| look(&app.engine)).await?;
     let found = looked.map_err(|_| unavailable(UNAVAILABLE))?;
     found.ok_or_else(|| Failure::unknown_uuid("Lead", lead))

@@ -6,18 +6,8 @@
 //!   clock), else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
 //! - `GET /console` and the paths below it are for browsers, with a sign-in
-//! - The other paths are for the command line, authorised by the key of the run file, wherever the request
-//!   comes from: a loopback address proves nothing, since any user of the machine has one. They are `GET`,
-//!   `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
-//!   `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress` and
-//!   `/persons/unsuppress`, `GET /consents`, `GET /leads/{uuid}/explanation`, `GET`,
-//!   `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`,
-//!   `POST /reload`, `GET /alerts`, `POST /alerts/test`, `GET /experiments` and `GET /experiments/{rule}`,
-//!   `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and
-//!   `/postbacks/{name}/test`, `GET`, `POST /users`, `POST`, `DELETE /users/{name}`,
-//!   `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`, `POST /replay`, `GET /nodes`,
-//!   `GET /ranking`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`,
-//!   `POST /masterKey`
+//! - The other paths of `ROUTES` are for the command line, authorised by the key of the run file, wherever
+//!   the request comes from: a loopback address proves nothing, since any user of the machine has one.
 
 pub mod alerts;
 pub mod audit;
@@ -67,7 +57,7 @@ pub use health::ReadinessState;
 pub use stopped::StoppedAdmin;
 
 use self::chronicle::LastStoreCheck;
-use self::command::DetachedTasks;
+use self::command::{Context, DetachedTasks, Result};
 use self::console::{Console, SessionRules};
 use self::password::Passwords;
 use self::tokens::AllTokens;
@@ -86,8 +76,8 @@ use offerd_store::audit::AuditLog;
 use offerd_store::users::Users;
 use offerd_store::{Store, Topic};
 use offerd_web::{
-    AccessToken, AnswerMeter, Authenticate, Caller, Context, Cors, CorsVendorPolicy, Failure, Gate, Handler,
-    Listener, Principal, Reply, Route, Router, Surface, WrongListenerHint, routes, service,
+    AccessToken, AnswerMeter, Authenticate, Caller, Cors, CorsVendorPolicy, Gate, Handler, Listener,
+    Principal, Reply, Route, Router, Surface, WrongListenerHint, routes, service,
 };
 
 /// State of the admin routes. `new` builds it for a store at rest; `running` adds the parts of a daemon.
@@ -186,10 +176,7 @@ impl AdminState {
         }
     }
 
-    /// Whether leads are accepted and partners asked about them.
-    ///
-    /// # Errors
-    /// Returns the reason why not.
+    /// Whether leads are accepted and partners asked about them. Returns the reason why not.
     pub(crate) fn ready(&self) -> Result<(), String> {
         self.health.ready()?;
         self.engine.suppressions.locked().map_or(Ok(()), Err)
@@ -203,7 +190,6 @@ impl AdminState {
         Arc::clone(&self.subscriptions.borrow())
     }
 
-    /// The current value of every metric.
     fn measured(&self) -> MetricsSnapshot {
         self.engine.measure();
         offerd_insight::nodes::measure(&self.store);
@@ -392,22 +378,21 @@ fn index_page(run_file: &RunFile) -> String {
     )
 }
 
-async fn index(context: Context<AdminState>) -> Result<Reply, Failure> {
+async fn index(context: Context) -> Result<Reply> {
     Ok(Reply::bytes("text/plain; charset=utf-8", context.app.index.clone()))
 }
 
-async fn live(_: Context<AdminState>) -> Result<Reply, Failure> {
+async fn live(_: Context) -> Result<Reply> {
     Ok(Reply::bytes("text/plain; charset=utf-8", "live\n"))
 }
 
-async fn ready(context: Context<AdminState>) -> Result<Reply, Failure> {
+async fn ready(context: Context) -> Result<Reply> {
     match context.app.ready() {
         Ok(()) => {
             let remarks = [context.app.health.remark(), context.app.engine.suppressions.remark()];
             let remarks: String = remarks.into_iter().flatten().map(|remark| remark + "\n").collect();
             let degraded = context.app.health.degraded();
-            let told =
-                degraded.map_or("ready\n".to_owned(), |degraded| format!("ready, degraded: {degraded}\n"));
+            let told = degraded.map_or("ready\n".to_owned(), |why| format!("ready, degraded: {why}\n"));
             Ok(Reply::bytes("text/plain; charset=utf-8", told + &remarks))
         }
         Err(reason) => {
@@ -417,7 +402,7 @@ async fn ready(context: Context<AdminState>) -> Result<Reply, Failure> {
     }
 }
 
-async fn show_metrics(context: Context<AdminState>) -> Result<Reply, Failure> {
+async fn show_metrics(context: Context) -> Result<Reply> {
     let text = context.app.measured().text();
     let version = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     Ok(Reply::bytes("text/plain", text).header(CONTENT_TYPE, version))

@@ -30,13 +30,12 @@ record! { plain
     }
 }
 
-/// Answers with the key that the next start needs.
-pub(super) async fn sealed_with(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn sealed_with(context: Context) -> Result<Reply> {
     Reply::json(&SealedWith { key: context.app.store.master_key_id() })
 }
 
 /// Reads and writes files on a blocking thread.
-pub(super) async fn rotate(mut context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn rotate(mut context: Context) -> Result<Reply> {
     let rotation: Rotation = order(&mut context, ORDER_BYTES).await?;
     match context.app.reading(FAILED, move |app| rotation.apply(&app.store)).await? {
         Ok(rotated) => {
@@ -54,7 +53,6 @@ pub(super) async fn rotate(mut context: Context<AdminState>) -> Result<Reply, Fa
 }
 
 impl Rotation {
-    /// Re-seals the store's keys with the new key.
     fn apply(&self, store: &Store) -> Result<Rotated, SealingError> {
         let new = MasterKey::read(&self.new_key_file).map_err(SealingError::MasterKey)?;
         let rotated = Rotated { old_key: store.master_key_id(), new_key: new.id() };

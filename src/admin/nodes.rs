@@ -5,16 +5,13 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::prelude::*;
 use offerd_insight::nodes::{NodeList, NodeStatus};
 
-/// Interval of this node's reports.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// The nodes that share the store.
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     Reply::json(&nodes(&context.app).await?)
 }
 
-/// Reads the nodes, on a blocking thread.
-pub(super) async fn nodes(app: &Arc<AdminState>) -> Result<NodeList, Failure> {
+pub(super) async fn nodes(app: &Arc<AdminState>) -> Result<NodeList> {
     let read = |app: &AdminState| NodeList::of(&app.store, &app.settings());
     app.reading("nodes could not be listed", read).await?.map_err(|failure| {
         error!(%failure, "nodes could not be listed");

@@ -37,7 +37,6 @@ pub enum ImportOutcome {
     Refused(Vec<ApiError>),
 }
 
-/// Imports reports in order.
 async fn import(engine: &MatchingEngine, imported: &[Imported]) -> Vec<ImportOutcome> {
     let read = imported.iter().map(|one| {
         let report = read(&one.report)?;
@@ -55,15 +54,11 @@ async fn import(engine: &MatchingEngine, imported: &[Imported]) -> Vec<ImportOut
 }
 
 /// Checks that a report is plausible: its partner exists, and the event is later than its lead. A removed
-/// partner may still report on leads that it was sent.
-///
-/// # Errors
-/// Returns the contradiction.
+/// partner may still report on leads that it was sent. Returns the contradiction.
 fn possible(engine: &MatchingEngine, partner: &str, report: &PartnerReport) -> Result<(), ApiError> {
     let PartnerReport::Event(event) = report else { return Ok(()) };
-    let about = match attribute(engine, partner, &event.reference) {
-        Ok(about) => about,
-        Err(_) => return known(&engine.book(), partner),
+    let Ok(about) = attribute(engine, partner, &event.reference) else {
+        return known(&engine.book(), partner);
     };
     let made_at = about.lead.created_at;
     match event.occurred_at {
@@ -101,7 +96,7 @@ pub fn read(report: &Value) -> Result<PartnerReport, Vec<ApiError>> {
     })
 }
 
-pub(super) async fn take_in(mut context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn take_in(mut context: Context) -> Result<Reply> {
     let imported: Vec<Imported> = order(&mut context, MAX_BODY_BYTES).await?;
     let outcomes = import(&context.app.engine, &imported).await;
     let new = outcomes.iter().filter(|outcome| **outcome == ImportOutcome::New).count();

@@ -12,16 +12,14 @@ use offerd_web::query;
 
 /// Lists seats worst first, and otherwise in file order. A seat whose suppression list is missing counts
 /// among the worst: that is never intended.
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     let mut standings = context.app.engine.standings();
-    standings.sort_by_key(|standing| {
-        Reverse((standing.health.health.badness(), standing.state == State::ListMissing))
-    });
+    standings.sort_by_key(|of| Reverse((of.health.health.badness(), of.state == State::ListMissing)));
     Reply::json(&standings)
 }
 
 /// Reads on a blocking thread, since there may be many tables.
-pub(super) async fn timing(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn timing(context: Context) -> Result<Reply> {
     let since = query::read(&context.request, |query| query.required("since", query::integer(0..=i64::MAX)))?;
     let read = move |app: &AdminState| {
         timings(&app.engine.records, &app.engine.configuration(), &app.engine.statistics, since)
@@ -34,11 +32,9 @@ operations! {
     resume(context, what: Pausable) => resumed(&context.app, &what, &AuditActor::of_command(&context)).await?;
 }
 
-/// Pauses a partner or product type of the book, until it is resumed.
-///
-/// # Errors
-/// Fails when it is not in the book, or with an internal error.
-pub(super) async fn paused(app: &AdminState, what: &Pausable, actor: &AuditActor) -> Result<Pause, Failure> {
+/// Pauses a partner or product type of the book, until it is resumed. Fails when it is not in the book, or
+/// with an internal error.
+pub(super) async fn paused(app: &AdminState, what: &Pausable, actor: &AuditActor) -> Result<Pause> {
     if let Some((attribute, fault)) = what.fault(&app.engine.book()) {
         return Err(Failure::bad_attribute(attribute, fault));
     }
@@ -49,14 +45,7 @@ pub(super) async fn paused(app: &AdminState, what: &Pausable, actor: &AuditActor
 }
 
 /// Ends a pause, even if the partner is no longer in the book.
-///
-/// # Errors
-/// Fails with an internal error.
-pub(super) async fn resumed(
-    app: &AdminState,
-    what: &Pausable,
-    actor: &AuditActor,
-) -> Result<ResumeResult, Failure> {
+pub(super) async fn resumed(app: &AdminState, what: &Pausable, actor: &AuditActor) -> Result<ResumeResult> {
     let (partner, product_type) = named(what);
     let note = note!("partner.resume", partner, product_type, "partner resumed").about(object(what));
     let resumed =

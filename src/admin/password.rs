@@ -52,9 +52,7 @@ impl PasswordDigest {
         }
         let text = regular_file::text_of(&file, FILE_BYTES_MAX)
             .map_err(|error| format!("`{place}` cannot be read: {error}"))?;
-        Self::new(text.trim_end_matches(['\n', '\r']))
-            .map(Some)
-            .map_err(|fault| format!("`{place}`: {fault}"))
+        Self::new(text.trim_end_matches(['\n', '\r'])).map(Some).map_err(|why| format!("`{place}`: {why}"))
     }
 
     /// Digests a password.

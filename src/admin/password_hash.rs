@@ -19,14 +19,10 @@ const PASSWORD_BYTES: usize = 1024;
 /// Hash to verify against for an unknown user, so that it takes as long.
 static NOBODYS: LazyLock<Option<String>> = LazyLock::new(|| hashed("nobody has this password"));
 
-/// One permit per running hash.
 static PERMITS: Semaphore = Semaphore::const_new(AT_ONCE);
 
-/// Hashes a new password, as a PHC string.
-///
-/// # Errors
-/// Fails when it is too weak or too long.
-pub(super) async fn make(password: &str) -> Result<String, Failure> {
+/// Hashes a new password, as a PHC string. Fails when it is too weak or too long.
+pub(super) async fn make(password: &str) -> Result<String> {
     PasswordDigest::new(password).map_err(|fault| Failure::bad_attribute("password", fault))?;
     if password.len() > PASSWORD_BYTES {
         let message = format!("must have at most {PASSWORD_BYTES} bytes, got {}", password.len());
@@ -38,10 +34,7 @@ pub(super) async fn make(password: &str) -> Result<String, Failure> {
 }
 
 /// Verifies a password against a hash. Without a hash the result is false, after the same time.
-///
-/// # Errors
-/// Fails with an internal error.
-pub(super) async fn fits(hash: Option<String>, password: &str) -> Result<bool, Failure> {
+pub(super) async fn fits(hash: Option<String>, password: &str) -> Result<bool> {
     let password: Vec<u8> = password.bytes().take(PASSWORD_BYTES + 1).collect();
     aside(move || {
         let known = hash.is_some();
@@ -51,7 +44,7 @@ pub(super) async fn fits(hash: Option<String>, password: &str) -> Result<bool, F
     .await
 }
 
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     let failed = "a password could not be hashed";
     let permit = PERMITS.acquire().await.map_err(our_fault(failed))?;
     let work = move || {
@@ -64,9 +57,8 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
 
 fn hashed(password: &str) -> Option<String> {
     let hash = Argon2::default().hash_password(password.as_bytes());
-    hash.inspect_err(|error| error!(%error, "a password could not be hashed"))
-        .ok()
-        .map(|hash| hash.to_string())
+    let hash = hash.inspect_err(|error| error!(%error, "a password could not be hashed"));
+    Some(hash.ok()?.to_string())
 }
 
 #[cfg(test)]

@@ -68,11 +68,9 @@ operations! {
 }
 
 impl PersonRequest {
-    /// Validates the order of a command.
-    pub(super) fn ordered(context: &Context<AdminState>, order: PersonOrder) -> Result<Self, Failure> {
+    pub(super) fn ordered(context: &Context, order: PersonOrder) -> Result<Self> {
         let PersonOrder { kind, digest: text, reason, despite_damage, suppress: _ } = order;
-        let digest =
-            digest(&text).map_err(|wanted| Failure::bad_attribute("digest", format!("must be {wanted}")))?;
+        let digest = digest(&text).map_err(|it| Failure::bad_attribute("digest", format!("must be {it}")))?;
         let reason = reason.as_deref().map(reason_given).transpose()?.map(str::to_owned);
         Ok(Self { by: AuditActor::of_command(context), kind, digest, reason, despite_damage })
     }
@@ -82,7 +80,7 @@ impl PersonRequest {
         engine.suppressions.now().left_alone.has_any(self.kind, [&self.digest])
     }
 
-    pub(super) fn who(&self) -> Result<ContactDigest, Failure> {
+    pub(super) fn who(&self) -> Result<ContactDigest> {
         let Self { kind, digest, .. } = *self;
         if !KINDS.contains(&kind) {
             let wanted = "must be `email` or `phone`: leads are found by these";
@@ -92,11 +90,8 @@ impl PersonRequest {
     }
 }
 
-/// Finds the leads of a person.
-///
-/// # Errors
-/// Fails when they cannot be read, or the audit cannot be written.
-pub(super) async fn found(app: &Arc<AdminState>, wish: PersonRequest) -> Result<Vec<FoundLead>, Failure> {
+/// Finds the leads of a person. Fails when they cannot be read, or the audit cannot be written.
+pub(super) async fn found(app: &Arc<AdminState>, wish: PersonRequest) -> Result<Vec<FoundLead>> {
     seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
         let (leads, reason) = (found.len(), wish.reason.as_deref());
@@ -107,14 +102,8 @@ pub(super) async fn found(app: &Arc<AdminState>, wish: PersonRequest) -> Result<
     .await
 }
 
-/// Exports all data on a person.
-///
-/// # Errors
-/// Fails when it cannot be read, or the audit cannot be written.
-pub(super) async fn copied(
-    app: &Arc<AdminState>,
-    wish: PersonRequest,
-) -> Result<request::PersonExport, Failure> {
+/// Exports all data on a person. Fails when it cannot be read, or the audit cannot be written.
+pub(super) async fn copied(app: &Arc<AdminState>, wish: PersonRequest) -> Result<request::PersonExport> {
     seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
         let copy = carried_out(&app, move |engine, _| request::copy(engine, &found)).await?;
@@ -128,7 +117,7 @@ pub(super) async fn copied(
 
 /// Finds the leads of a person; refuses a reason that identifies them. Fails when some of their leads may be
 /// damaged, unless that is accepted.
-pub(super) async fn about(app: &Arc<AdminState>, wish: &PersonRequest) -> Result<PersonLeads, Failure> {
+pub(super) async fn about(app: &Arc<AdminState>, wish: &PersonRequest) -> Result<PersonLeads> {
     let (who, reason) = (wish.who()?, wish.reason.clone().unwrap_or_default());
     let about = carried_out(app, move |engine, runtime| {
         let is_told = |lead: &Lead| names_nobody(&reason, [lead]).is_err();
@@ -153,7 +142,7 @@ pub(super) async fn left_alone_by_all(
     app: &Arc<AdminState>,
     wish: &PersonRequest,
     named: &OptOutDigests,
-) -> Result<OptOutCounts, Failure> {
+) -> Result<OptOutCounts> {
     for (kind, digests) in named.iter().filter(|(_, digests)| !digests.is_empty()) {
         leave_alone(&app.engine, *kind, &Vec::from_iter(digests.iter().copied())).await?;
     }
@@ -165,11 +154,8 @@ pub(super) async fn left_alone_by_all(
     Ok(listed)
 }
 
-/// Opts a person out.
-///
-/// # Errors
-/// Returns the fault of the key or of the store.
-pub(super) async fn suppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Result<(), Failure> {
+/// Opts a person out. Returns the fault of the key or of the store.
+pub(super) async fn suppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Result<()> {
     seen_through(app, "a person could not be opted out", async move |app| {
         named_nowhere(&app, &wish).await?;
         leave_alone(&app.engine, wish.kind, &[wish.digest]).await?;
@@ -182,11 +168,8 @@ pub(super) async fn suppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Re
     .await
 }
 
-/// Ends a person's opt-out; true if it existed.
-///
-/// # Errors
-/// Returns the fault of the key or of the store.
-pub(super) async fn unsuppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Result<bool, Failure> {
+/// Ends a person's opt-out; true if it existed. Returns the fault of the key or of the store.
+pub(super) async fn unsuppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Result<bool> {
     seen_through(app, "an opt-out could not be removed", async move |app| {
         named_nowhere(&app, &wish).await?;
         let key_file = &app.engine.suppressions.key_file;
@@ -203,7 +186,7 @@ pub(super) async fn unsuppressed(app: &Arc<AdminState>, wish: PersonRequest) -> 
 
 /// Checks that the reason does not identify the person of the leads found. Passes when they cannot be looked
 /// up.
-async fn named_nowhere(app: &Arc<AdminState>, wish: &PersonRequest) -> Result<(), Failure> {
+async fn named_nowhere(app: &Arc<AdminState>, wish: &PersonRequest) -> Result<()> {
     let is_contact = KINDS.contains(&wish.kind);
     let wish = PersonRequest { despite_damage: true, ..wish.clone() };
     match (is_contact && wish.reason.is_some()).then_some(about(app, &wish)) {
@@ -215,14 +198,13 @@ async fn named_nowhere(app: &Arc<AdminState>, wish: &PersonRequest) -> Result<()
     }
 }
 
-/// Log message when a request panics.
 const UNREAD: &str = "a person's data could not be read";
 
 /// Runs a request on a blocking thread, since feeds may be long.
 pub(super) async fn carried_out<T: Send + 'static>(
     app: &Arc<AdminState>,
     work: impl FnOnce(&MatchingEngine, Handle) -> Result<T, PersonRequestError> + Send + 'static,
-) -> Result<T, Failure> {
+) -> Result<T> {
     let runtime = Handle::current();
     let done = app.reading(UNREAD, move |app| work(&app.engine, runtime)).await?;
     done.map_err(|failure| unavailable(failure.to_string()))

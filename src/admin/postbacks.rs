@@ -5,47 +5,38 @@ use super::prelude::*;
 use offerd_outbound::postbacks::{self, Retried, Retry, Subscription, Trial};
 use offerd_web::Params;
 
-/// Log message when the postbacks cannot be read.
 pub(super) const UNREAD: &str = "postback records could not be read";
 
-/// The state of all subscriptions.
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     let read = |app: &AdminState| postbacks::standings(&app.store, &app.subscriptions());
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
-/// The dead letters of a subscription.
-pub(super) async fn dead(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn dead(context: Context) -> Result<Reply> {
     let subscription = named(&context.app, &context.params)?;
     let read = move |app: &AdminState| postbacks::dead_letters(&app.store, &subscription);
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
-/// Retries dead letters.
-pub(super) async fn retry(mut context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn retry(mut context: Context) -> Result<Reply> {
     let which: Retry = order(&mut context, ORDER_BYTES).await?;
     let subscription = named(&context.app, &context.params)?;
     let actor = AuditActor::of_command(&context);
     Reply::json(&retried(&context.app, &actor, &subscription, which).await?)
 }
 
-/// Sends a test event and shows the answer.
-pub(super) async fn test(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn test(context: Context) -> Result<Reply> {
     let subscription = named(&context.app, &context.params)?;
     let trial = tried(&context.app, &AuditActor::of_command(&context), &subscription).await;
     Reply::json(&trial.map_err(unavailable)?)
 }
 
-/// Retries the dead letters of a subscription.
-///
-/// # Errors
-/// Fails when the retry cannot be stored.
 pub(super) async fn retried(
     app: &AdminState,
     actor: &AuditActor,
     subscription: &Subscription,
     which: Retry,
-) -> Result<Retried, Failure> {
+) -> Result<Retried> {
     let retried = postbacks::retry(&app.store, subscription, which).await;
     let retried = retried.map_err(|cause| unwritten("the retry of dead letters", &cause))?;
     let (subscription, put_back) = (&subscription.name, retried.put_back);
@@ -54,26 +45,16 @@ pub(super) async fn retried(
     Ok(retried)
 }
 
-/// Sends a test event to a subscription.
-///
-/// # Errors
-/// Returns why it was not sent.
-pub(super) async fn tried(
-    app: &AdminState,
-    actor: &AuditActor,
-    subscription: &Subscription,
-) -> Result<Trial, String> {
-    let name = &subscription.name;
+/// Sends a test event to a subscription. Returns why it was not sent.
+pub(super) async fn tried(app: &AdminState, actor: &AuditActor, to: &Subscription) -> Result<Trial, String> {
+    let name = &to.name;
     let note = note!("postbacks.test", subscription = name, "test event sent").about(name);
     app.note_if_can(actor, note).await;
-    postbacks::try_out(subscription).await
+    postbacks::try_out(to).await
 }
 
-/// The subscription of a path.
-///
-/// # Errors
-/// Fails when there is none of this name.
-pub(super) fn named(app: &AdminState, params: &Params) -> Result<Arc<Subscription>, Failure> {
+/// The subscription of a path. Fails when there is none of this name.
+pub(super) fn named(app: &AdminState, params: &Params) -> Result<Arc<Subscription>> {
     let known = app.subscriptions().named(params.get("name").unwrap_or_default()).cloned();
     known.ok_or_else(|| Failure::unknown("There is no subscription with this name"))
 }

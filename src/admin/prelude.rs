@@ -10,6 +10,7 @@ pub(super) use uuid::Uuid;
 pub(super) use super::AdminState;
 pub(super) use super::audit::{AuditActor, note};
 pub(super) use super::command::{
-    ORDER_BYTES, TargetExists, json_lines, operations, order, our_fault, unavailable, unread, unwritten,
+    Context, ORDER_BYTES, Result, TargetExists, json_lines, operations, order, our_fault, unavailable,
+    unread, unwritten,
 };
-pub(super) use offerd_web::{Context, Failure, Reply};
+pub(super) use offerd_web::{Failure, Reply};

@@ -9,16 +9,12 @@ use offerd_engine::ranking::report::{RankingFilter, RankingReport};
 use offerd_store::tokens::Tokens;
 
 /// Filters by `company`, `partner` and `leads=test`, if given.
-pub(super) async fn ranking(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn ranking(context: Context) -> Result<Reply> {
     let wanted = wanted(&context.request.query)?;
     Reply::json(&report(&context.app, wanted).await?)
 }
 
-/// Parses the filters of a query.
-///
-/// # Errors
-/// Fails on an unknown parameter.
-pub(super) fn wanted(query: &[(String, String)]) -> Result<RankingFilter, Failure> {
+pub(super) fn wanted(query: &[(String, String)]) -> Result<RankingFilter> {
     let mut wanted = RankingFilter::default();
     for (name, value) in query.iter().filter(|(_, value)| !value.is_empty()) {
         match (name.as_str(), value.as_str()) {
@@ -34,11 +30,8 @@ pub(super) fn wanted(query: &[(String, String)]) -> Result<RankingFilter, Failur
     Ok(wanted)
 }
 
-/// The learned conversion rates.
-///
-/// # Errors
-/// Fails when they cannot be read, or there is no such company or partner.
-pub(super) async fn report(app: &AdminState, wanted: RankingFilter) -> Result<RankingReport, Failure> {
+/// The learned conversion rates. Fails when they cannot be read, or there is no such company or partner.
+pub(super) async fn report(app: &AdminState, wanted: RankingFilter) -> Result<RankingReport> {
     let none = || unavailable("The ranking data cannot be read; see the log");
     let rankings: Rankings = app.engine.rankings.clone().ok_or_else(none)?;
     let (company, partner) = (wanted.company.clone(), wanted.partner.clone());
@@ -55,7 +48,7 @@ pub(super) async fn report(app: &AdminState, wanted: RankingFilter) -> Result<Ra
 }
 
 /// Refuses an unknown name, and suggests a similar one.
-fn known(attribute: &str, name: Option<&str>, all: Vec<String>) -> Result<(), Failure> {
+fn known(attribute: &str, name: Option<&str>, all: Vec<String>) -> Result<()> {
     let Some(name) = name.filter(|name| !all.iter().any(|known| known == name)) else { return Ok(()) };
     let near = did_you_mean(nearest(name, all.iter().map(String::as_str)));
     Err(Failure::bad_attribute(attribute, format!("there is no {attribute} `{name}`{near}")))

@@ -1,6 +1,7 @@
 //! Reasons for actions in the audit. The audit outlives the person's data, so a reason must not identify the
 //! person.
 
+use super::command::Result;
 use offerd_model::{Attribute, AttributeValue, Lead, plain_text};
 use offerd_web::Failure;
 
@@ -26,11 +27,9 @@ const NAMES: [&str; 4] = [
     "coApplicantInformation.lastName",
 ];
 
-/// Checks that a reason is meaningful and contains no address or number.
-///
-/// # Errors
-/// Fails when it is empty or too long, or contains an email address or a possible phone number.
-pub(super) fn reason_given(reason: &str) -> Result<&str, Failure> {
+/// Checks that a reason is meaningful and contains no address or number. Fails when it is empty or too long,
+/// or contains an email address or a possible phone number.
+pub(super) fn reason_given(reason: &str) -> Result<&str> {
     let reason = reason.trim();
     if reason.is_empty() || reason.chars().count() > REASON_CHARS {
         return Err(wrong(&format!("must say why, in at most {REASON_CHARS} characters")));
@@ -52,14 +51,8 @@ pub(super) fn reason_given(reason: &str) -> Result<&str, Failure> {
     Ok(reason)
 }
 
-/// Checks that a reason contains no name of these leads.
-///
-/// # Errors
-/// Fails when it contains one.
-pub(super) fn names_nobody<'l>(
-    reason: &str,
-    leads: impl IntoIterator<Item = &'l Lead>,
-) -> Result<(), Failure> {
+/// Checks that a reason contains no name of these leads. Fails when it contains one.
+pub(super) fn names_nobody<'l>(reason: &str, leads: impl IntoIterator<Item = &'l Lead>) -> Result<()> {
     let named = |lead: &Lead| {
         let attributes = NAMES.iter().filter_map(|path| Attribute::named(path)?.read(lead));
         attributes

@@ -7,7 +7,7 @@ use super::prelude::*;
 use crate::reload_report::ReloadOutcome;
 
 /// 200 with the changes, 422 with the faults of the files, 500 when valid files could not be applied.
-pub(super) async fn reload(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn reload(context: Context) -> Result<Reply> {
     let outcome = reloaded(&context.app, &AuditActor::of_command(&context)).await?;
     let status = match &outcome {
         ReloadOutcome::Reloaded(_) => StatusCode::OK,
@@ -17,11 +17,9 @@ pub(super) async fn reload(context: Context<AdminState>) -> Result<Reply, Failur
     Ok(Reply::json(&outcome)?.status(status))
 }
 
-/// Reloads settings and partner files.
-///
-/// # Errors
-/// Fails when it cannot be audited, or the daemon is stopping and reloads no more.
-pub(super) async fn reloaded(app: &Arc<AdminState>, actor: &AuditActor) -> Result<ReloadOutcome, Failure> {
+/// Reloads settings and partner files. Fails when it cannot be audited, or the daemon is stopping and reloads
+/// no more.
+pub(super) async fn reloaded(app: &Arc<AdminState>, actor: &AuditActor) -> Result<ReloadOutcome> {
     app.note(actor, note!("reload", "reload asked for")).await?;
     let outcome = app.reloader.reload().await.ok_or_else(|| Failure::overloaded(1))?;
     history::read(app).await;

@@ -82,11 +82,8 @@ impl Report {
 
 impl From<&Book> for BookFigures {
     fn from(book: &Book) -> Self {
-        Self {
-            partners: book.partners().len(),
-            offers: book.offers(),
-            fingerprint: format!("{:012x}", book.fingerprint.figure()),
-        }
+        let fingerprint = format!("{:012x}", book.fingerprint.figure());
+        Self { partners: book.partners().len(), offers: book.offers(), fingerprint }
     }
 }
 

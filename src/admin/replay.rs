@@ -14,7 +14,6 @@ use offerd_insight::hindsight::replay::{
 /// Longest body, which has the partner files.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
-/// Seconds after which a replay may be retried while another one runs.
 const RETRY_AFTER_S: u32 = 10;
 
 /// The order of a replay.
@@ -42,7 +41,7 @@ pub enum ReplayLine {
 /// A running replay, one step per line; the permit keeps others from starting.
 type RunningReplay = (TableReplay, Steps, OwnedSemaphorePermit);
 
-pub(super) async fn replay(mut context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn replay(mut context: Context) -> Result<Reply> {
     let order: ReplayOrder = order(&mut context, MAX_BODY_BYTES).await?;
     let permit = Arc::clone(&context.app.replays).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
@@ -56,7 +55,6 @@ pub(super) async fn replay(mut context: Context<AdminState>) -> Result<Reply, Fa
     Ok(json_lines(stream::unfold(Some(under_way), |under_way| async { Some(go_on(under_way?).await) })))
 }
 
-/// Takes the next step.
 async fn go_on((mut replay, mut steps, permit): RunningReplay) -> (ReplayLine, Option<RunningReplay>) {
     match steps.take(move || (replay.step(), replay)).await {
         Ok((true, replay)) => (ReplayLine::Progress(replay.progress()), Some((replay, steps, permit))),

@@ -13,7 +13,6 @@ use offerd_insight::reports::report::Report;
 use offerd_insight::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports};
 use offerd_model::{ApiError, ErrorType};
 
-/// Seconds after which a rebuild may be retried while another one runs.
 const RETRY_AFTER_S: u32 = 10;
 
 /// How long an erasure waits for the counts to be flushed.
@@ -32,7 +31,7 @@ pub enum RebuildLine {
 }
 
 /// Answers with JSON, or with CSV by `Accept` or `format=csv`.
-pub(super) async fn report(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn report(context: Context) -> Result<Reply> {
     let mut pairs = context.request.query.clone();
     let format = pairs.iter().rposition(|(name, _)| name == "format").map(|at| pairs.remove(at).1);
     let is_csv = wants_csv(&context, format.as_deref())?;
@@ -40,19 +39,11 @@ pub(super) async fn report(context: Context<AdminState>) -> Result<Reply, Failur
     if is_csv { as_csv(&report) } else { Reply::json(&report) }
 }
 
-/// A report as a CSV download.
-///
-/// # Errors
-/// Fails with an internal error.
-pub(super) fn as_csv(report: &Report) -> Result<Reply, Failure> {
+pub(super) fn as_csv(report: &Report) -> Result<Reply> {
     csv_file(&report.sheet(), &format!("report-{}-{}", report.from, report.to))
 }
 
-/// The report counts.
-///
-/// # Errors
-/// Fails when they cannot be read.
-pub(super) fn reports(app: &AdminState) -> Result<Reports, Failure> {
+pub(super) fn reports(app: &AdminState) -> Result<Reports> {
     let none = || unavailable("The report counts cannot be read; see the log");
     app.reports.clone().ok_or_else(none)
 }
@@ -70,25 +61,18 @@ pub(super) async fn settle(app: &AdminState) {
     let _ = tokio::time::timeout(SETTLED_WITHIN, settling).await;
 }
 
-/// Makes the report of some query parameters, on a blocking thread.
-///
-/// # Errors
-/// 422 with all faults of the parameters; 503 while the maximum number of reports is being made.
-pub(super) async fn made(app: &Arc<AdminState>, pairs: &[(String, String)]) -> Result<Report, Failure> {
+/// Makes the report of some query parameters, on a blocking thread. 422 with all faults of the parameters;
+/// 503 while the maximum number of reports is being made.
+pub(super) async fn made(app: &Arc<AdminState>, pairs: &[(String, String)]) -> Result<Report> {
     let reports = reports(app)?;
     let query = reports.query(pairs).map_err(unfit)?;
     asked(reports, query).await?.map_err(failed)
 }
 
-/// Makes the report of a parsed query.
-pub(super) async fn asked(
-    reports: Reports,
-    query: ReportQuery,
-) -> Result<Result<Report, ReportFault>, Failure> {
+pub(super) async fn asked(reports: Reports, query: ReportQuery) -> Result<Result<Report, ReportFault>> {
     blocking("a report could not be made", move || reports.report(&query)).await
 }
 
-/// The failure for the caller.
 pub(super) fn failed(fault: ReportFault) -> Failure {
     match fault {
         ReportFault::Query(faults) => unfit(faults),
@@ -110,7 +94,7 @@ fn unfit(faults: QueryFaults) -> Failure {
     Failure::malformed(faults.into_iter().map(fault).collect())
 }
 
-pub(super) async fn rebuild(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn rebuild(context: Context) -> Result<Reply> {
     refuse_unless_it_leads(&context.app)?;
     let unread = context.app.store.unreadable_places();
     if unread > 0 {
@@ -130,7 +114,7 @@ pub(super) async fn rebuild(context: Context<AdminState>) -> Result<Reply, Failu
 
 /// Refuses a rebuild unless this process counts: in a shared database only the leader does, or a command
 /// while no node runs.
-fn refuse_unless_it_leads(app: &AdminState) -> Result<(), Failure> {
+fn refuse_unless_it_leads(app: &AdminState) -> Result<()> {
     let store = &app.store;
     if store.leads() || store.is_alone() {
         return Ok(());

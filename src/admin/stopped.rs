@@ -62,8 +62,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> Admin
     let engine = move || {
         let records = Records::of(records);
         let rankings = Rankings::of(records.clone(), rankings);
-        let rankings =
-            rankings.inspect_err(|error| tracing::error!(%error, "the ranking data is unavailable")).ok();
+        let rankings = rankings.inspect_err(|error| error!(%error, "the ranking data is unavailable")).ok();
         let suppressions = Suppressions::of(&records.store, key_file);
         let ids = &records.templates.ids;
         let configuration = Configuration::new(Arc::new(book), clients, rules, experiments, ids);
@@ -74,7 +73,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> Admin
     };
     let reports = move || {
         let reports = Reports::of(Records::of(counted), reports);
-        reports.inspect_err(|error| tracing::error!(%error, "no reports can be made")).ok()
+        reports.inspect_err(|error| error!(%error, "no reports can be made")).ok()
     };
     let settings = watch::channel(Arc::new(settings)).1;
     let app = AdminState::new(store, settings, run_file, Passwords::default(), engine, reports);

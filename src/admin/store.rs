@@ -53,7 +53,7 @@ pub struct Broken {
 }
 
 /// Runs on a blocking thread: it reads the whole store.
-pub(super) async fn check(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn check(context: Context) -> Result<Reply> {
     let read = |app: &AdminState| StoreReport::of(&app.store);
     let report = context.app.reading("the store could not be checked", read).await?.map_err(|error| {
         error!(%error, "the store could not be checked");
@@ -64,10 +64,8 @@ pub(super) async fn check(context: Context<AdminState>) -> Result<Reply, Failure
 }
 
 impl StoreReport {
-    /// Reads every record, verifies the audit chain, and checks that the opt-outs are complete.
-    ///
-    /// # Errors
-    /// Fails when the disk cannot be read.
+    /// Reads every record, verifies the audit chain, and checks that the opt-outs are complete. Fails when
+    /// the disk cannot be read.
     pub(super) fn of(store: &Store) -> Result<Self, ReadError> {
         let mut report = Self::from(store.check()?);
         let AuditVerdict { broken, gaps, .. } = AuditLog::of(store.clone()).verify()?;
@@ -108,9 +106,7 @@ impl From<CheckReport> for StoreReport {
         });
         Self {
             sound: report.is_sound(),
-            trees: trees
-                .map(|(tree, records)| TreeCount { tree: tree.name().to_owned(), records: *records })
-                .collect(),
+            trees: trees.map(|&(tree, records)| TreeCount { tree: tree.name().into(), records }).collect(),
             leads_broken: report.leads_broken,
             damaged: report.damages.iter().map(ToString::to_string).collect(),
             known: Vec::new(),

@@ -61,41 +61,36 @@ pub struct Removed {
     pub partners: Vec<String>,
 }
 
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     let engine = &context.app.engine;
     let (lists, book) = (engine.suppressions.now(), engine.book());
     if let Some(why) = &lists.unread {
         return Err(unavailable(why));
     }
-    let told =
-        |name: &str, list: &SuppressionList, entries: usize, partners: Vec<String>| ListedSuppressions {
-            name: name.to_owned(),
-            kind: list.kind,
-            entries,
-            updated_at: list.updated_at,
-            partners,
-        };
+    let told = |name: &str, list: &SuppressionList, entries: usize, partners: Vec<String>| {
+        let (name, kind, updated_at) = (name.to_owned(), list.kind, list.updated_at);
+        ListedSuppressions { name, kind, entries, updated_at, partners }
+    };
     let ours = lists.left_alone.all();
     let ours = ours.map(|(list, entries)| told(EVERYWHERE, list, entries, vec!["all".to_owned()]));
     let named = lists.all();
-    let named =
-        named.map(|(list, entries)| told(&list.name, list, entries, naming_partners(&book, &list.name)));
+    let named = named.map(|(list, of)| told(&list.name, list, of, naming_partners(&book, &list.name)));
     Reply::json(&ours.chain(named).collect::<Vec<_>>())
 }
 
-pub(super) async fn add(mut context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn add(mut context: Context) -> Result<Reply> {
     let Addition { name, kind, digests, last } = order(&mut context, MAX_BODY_BYTES).await?;
     if !is_key(&name) {
         return Err(Failure::bad_attribute("name", "must be lower-case letters, digits, `-` and `_`"));
     }
     let digests = digests.iter().map(|text| digest(text)).collect::<Result<Vec<_>, _>>();
     let digests =
-        digests.map_err(|wanted| Failure::bad_attribute("digests", format!("must each be {wanted}")))?;
+        digests.map_err(|what| Failure::bad_attribute("digests", format!("must each be {what}")))?;
     let engine = Arc::clone(&context.app.engine);
     if name == EVERYWHERE {
         leave_alone(&engine, kind, &digests).await?;
     } else {
-        add_to(engine.records.store.clone(), &name, kind, &digests).await?;
+        put(engine.records.store.clone(), &name, kind, &digests).await?;
     }
     if !last {
         return Reply::json(&Added { entries: None });
@@ -111,7 +106,7 @@ pub(super) async fn add(mut context: Context<AdminState>) -> Result<Reply, Failu
     Reply::json(&Added { entries: Some(entries) })
 }
 
-pub(super) async fn remove(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn remove(context: Context) -> Result<Reply> {
     let name = context.params.get("name").unwrap_or_default().to_owned();
     let found = match is_key(&name) {
         true if name == EVERYWHERE => left_alone::end(&context.app.store).await,
@@ -129,7 +124,7 @@ pub(super) async fn remove(context: Context<AdminState>) -> Result<Reply, Failur
 }
 
 /// Accepts the lists as a salvage has left them.
-pub(super) async fn confirm(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn confirm(context: Context) -> Result<Reply> {
     let engine = &context.app.engine;
     let confirmed = left_alone::confirm(&context.app.store, &engine.suppressions.key_file).await;
     let found = confirmed.map_err(not_left_alone)?;
@@ -141,26 +136,18 @@ pub(super) async fn confirm(context: Context<AdminState>) -> Result<Reply, Failu
     Reply::json(&TargetExists { found })
 }
 
-/// Adds to a list of the partner files.
-async fn add_to(
-    store: Store,
-    name: &str,
-    kind: SuppressionKind,
-    digests: &[SuppressionDigest],
-) -> Result<(), Failure> {
+async fn put(store: Store, name: &str, kind: SuppressionKind, digests: &[SuppressionDigest]) -> Result<()> {
     let lists = SuppressionLists::of(store);
     lists.add(name, kind, digests).await.map_err(|failure| match failure {
-        NotAdded::OtherKind(other) => Failure::bad_attribute(
-            "kind",
-            format!(
-                "must be `{}`, as the list `{name}` is; name another list, or remove this one first",
-                other.word()
-            ),
-        ),
-        NotAdded::Empty => Failure::bad_attribute(
-            "digests",
-            format!("must have at least one for a new list: nothing was read, so `{name}` is not made"),
-        ),
+        NotAdded::OtherKind(other) => {
+            let wanted = format!("must be `{}`, as the list `{name}` is", other.word());
+            let advice = "name another list, or remove this one first";
+            Failure::bad_attribute("kind", format!("{wanted}; {advice}"))
+        }
+        NotAdded::Empty => {
+            let wanted = "must have at least one for a new list: nothing was read";
+            Failure::bad_attribute("digests", format!("{wanted}, so `{name}` is not made"))
+        }
         NotAdded::Store(failure) => unwritten("the suppression list", &failure),
     })
 }
@@ -170,7 +157,7 @@ pub(super) async fn leave_alone(
     engine: &MatchingEngine,
     kind: SuppressionKind,
     digests: &[SuppressionDigest],
-) -> Result<(), Failure> {
+) -> Result<()> {
     let (store, key_file) = (&engine.records.store, &engine.suppressions.key_file);
     let added = left_alone::leave_alone(store, key_file, kind, digests).await;
     added.map_err(not_left_alone)
@@ -192,17 +179,17 @@ fn naming_partners(book: &Book, list: &str) -> Vec<String> {
 }
 
 /// The lists that contain the person of a lead. The lead is not stored.
-pub(super) async fn naming(mut context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn naming(mut context: Context) -> Result<Reply> {
     let lead: Lead = order(&mut context, LEAD_BYTES).await?;
     Reply::json(&context.app.engine.suppressions.now().naming(&Digests::new(&lead)))
 }
 
 /// Reloads the lists from the store, on a blocking thread.
-pub(super) async fn load(app: &Arc<AdminState>) -> Result<(), Failure> {
+pub(super) async fn load(app: &Arc<AdminState>) -> Result<()> {
     let read = |app: &AdminState| app.engine.suppressions.load(&app.store);
     let loaded = app.reading("the suppression lists could not be read", read).await?;
     loaded.map_err(|failure| {
-        tracing::error!(%failure, "the suppression lists could not be read");
+        error!(%failure, "the suppression lists could not be read");
         unavailable("the suppression lists were changed, and could not be read again")
     })
 }

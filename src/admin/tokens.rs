@@ -144,11 +144,11 @@ fn word(kind: &impl Serialize) -> String {
     serde_json::json!(kind).as_str().unwrap_or_default().to_owned()
 }
 
-pub(super) async fn list(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn list(context: Context) -> Result<Reply> {
     Reply::json(&context.app.key_ring.list().map_err(unread)?)
 }
 
-pub(super) async fn create(mut context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn create(mut context: Context) -> Result<Reply> {
     let new: New = order(&mut context, ORDER_BYTES).await?;
     if let Some(fault) = AllTokens::fault(&new) {
         return Err(Failure::bad_attribute("company", fault));
@@ -168,7 +168,7 @@ pub(super) async fn create(mut context: Context<AdminState>) -> Result<Reply, Fa
     Reply::json(&created)
 }
 
-pub(super) async fn revoke(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn revoke(context: Context) -> Result<Reply> {
     let id = context.params.uuid("id")?;
     let Some(commit) = context.app.key_ring.ended(id).map_err(unread)? else {
         return Reply::json(&TargetExists { found: false });

@@ -24,20 +24,18 @@ operations! {
     };
 }
 
-/// The unredacted transcripts of a table, or of one partner, with an audit record of the reason.
-///
-/// # Errors
-/// The errors of [`found`] and [`reason_to_reveal`], or a failed audit record.
+/// The unredacted transcripts of a table, or of one partner, with an audit record of the reason. Returns the
+/// errors of [`found`] and [`reveal_reason`], or a failed audit record.
 pub(super) async fn revealed(
     app: &Arc<AdminState>,
     actor: &AuditActor,
     uuid: Uuid,
     partner: Option<String>,
     reason: &str,
-) -> Result<TableTranscript, Failure> {
+) -> Result<TableTranscript> {
     let transcript = found(app, uuid, partner, true).await?;
     let TableTranscript { rate_table, lead, .. } = transcript;
-    let reason = reason_to_reveal(app, lead, reason).await?;
+    let reason = reveal_reason(app, lead, reason).await?;
     let partners = partners_of(&transcript);
     let object = format!("{partners} in rate table {rate_table} of lead {lead}");
     let note = note!("transcript.reveal", %rate_table, %lead, partners, reason, "transcript revealed");
@@ -45,15 +43,9 @@ pub(super) async fn revealed(
     Ok(transcript)
 }
 
-/// Checks the reason for a reveal of a lead.
-///
-/// # Errors
-/// Returns its fault, or a failure to read the lead, without which it cannot be checked for names.
-pub(super) async fn reason_to_reveal<'r>(
-    app: &Arc<AdminState>,
-    lead: Uuid,
-    reason: &'r str,
-) -> Result<&'r str, Failure> {
+/// Checks the reason for a reveal of a lead. Returns its fault, or a failure to read the lead, without which
+/// it cannot be checked for names.
+pub(super) async fn reveal_reason<'r>(app: &Arc<AdminState>, lead: Uuid, reason: &'r str) -> Result<&'r str> {
     let reason = reason_given(reason)?;
     let read = move |app: &AdminState| reading::lead(&app.store, lead);
     let record = app.reading("a lead could not be read", read).await?.map_err(store_unread)?;
@@ -67,16 +59,14 @@ fn partners_of(transcript: &TableTranscript) -> String {
     partners.join(", ")
 }
 
-/// Reads the transcripts of a table, on a blocking thread.
-///
-/// # Errors
-/// Fails when there is no such table, or it cannot be read.
+/// Reads the transcripts of a table, on a blocking thread. Fails when there is no such table, or it cannot be
+/// read.
 pub(super) async fn found(
     app: &Arc<AdminState>,
     uuid: Uuid,
     partner: Option<String>,
     whole: bool,
-) -> Result<TableTranscript, Failure> {
+) -> Result<TableTranscript> {
     let look = move |app: &AdminState| {
         let configuration = app.engine.configuration();
         let kept = configuration.rules.transcripts.kept;

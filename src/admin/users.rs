@@ -7,7 +7,6 @@ use super::prelude::*;
 use offerd_store::users::{Role, USERS, UserRecord, Users};
 use offerd_store::{CommitError, ReadError};
 
-/// Seconds after which an unreadable record may be requested again.
 const RETRY_AFTER_S: u32 = 5;
 
 /// A user to add.
@@ -74,33 +73,24 @@ operations! {
     invite(context) => invited(&context.app, &AuditActor::of_command(&context), name(&context)).await?;
 }
 
-fn name(context: &Context<AdminState>) -> &str {
+fn name(context: &Context) -> &str {
     context.params.get("name").unwrap_or_default()
 }
 
-/// Every user, by name.
-///
-/// # Errors
-/// Fails when the store cannot be read.
-pub(super) fn all(app: &AdminState) -> Result<Vec<ListedUser>, Failure> {
+pub(super) fn all(app: &AdminState) -> Result<Vec<ListedUser>> {
     let users = Users::of(app.store.clone()).list().map_err(unread)?;
     Ok(users.into_iter().map(ListedUser::from).collect())
 }
 
-/// Adds a user.
-///
-/// # Errors
-/// Fails when the name is taken, the name or password is invalid, or with an internal error.
-pub(super) async fn add(app: &AdminState, actor: &AuditActor, new: NewUser) -> Result<UserRecord, Failure> {
+/// Adds a user. Fails when the name is taken, the name or password is invalid, or with an internal error.
+pub(super) async fn add(app: &AdminState, actor: &AuditActor, new: NewUser) -> Result<UserRecord> {
     let NewUser { name, role, password } = new;
     if let Some(fault) = Users::fault(&name) {
         return Err(Failure::bad_attribute("name", fault));
     }
     if all(app)?.len() >= USERS {
-        return Err(Failure::bad_attribute(
-            "name",
-            format!("there are {USERS} users already; remove one first"),
-        ));
+        let message = format!("there are {USERS} users already; remove one first");
+        return Err(Failure::bad_attribute("name", message));
     }
     let password = match password {
         Some(password) => Some(password_hash::make(&password).await?),
@@ -117,16 +107,14 @@ pub(super) async fn add(app: &AdminState, actor: &AuditActor, new: NewUser) -> R
     Ok(user)
 }
 
-/// Changes a user and ends their sessions: when this returns, the old permissions no longer apply.
-///
-/// # Errors
-/// Fails when there is no such user, the password is invalid, or with an internal error.
+/// Changes a user and ends their sessions: when this returns, the old permissions no longer apply. Fails when
+/// there is no such user, the password is invalid, or with an internal error.
 pub(super) async fn change(
     app: &AdminState,
     actor: &AuditActor,
     name: &str,
     what: UserChange,
-) -> Result<UserRecord, Failure> {
+) -> Result<UserRecord> {
     let known = known(app, name)?;
     let mut user = known.clone();
     user.role = what.role.unwrap_or(user.role);
@@ -149,10 +137,7 @@ pub(super) async fn change(
 }
 
 /// Removes a user, and ends their sessions. True if the user existed.
-///
-/// # Errors
-/// Fails with an internal error.
-pub(super) async fn remove(app: &AdminState, actor: &AuditActor, name: &str) -> Result<bool, Failure> {
+pub(super) async fn remove(app: &AdminState, actor: &AuditActor, name: &str) -> Result<bool> {
     let Some(known) = find(app, name)? else { return Ok(false) };
     let note = note!("user.remove", user = known.name, "user removed").about(&known.name);
     app.commit(actor, note, known.removal()).await.map_err(changed_meanwhile)?;
@@ -160,19 +145,12 @@ pub(super) async fn remove(app: &AdminState, actor: &AuditActor, name: &str) -> 
     Ok(true)
 }
 
-/// A one-time sign-in link with which a user sets a password.
-///
-/// # Errors
-/// Fails when there is no such user, or the account is disabled.
-pub(super) async fn invited(
-    app: &AdminState,
-    actor: &AuditActor,
-    name: &str,
-) -> Result<ConsoleLink, Failure> {
+/// A one-time sign-in link with which a user sets a password. Fails when there is no such user, or the
+/// account is disabled.
+pub(super) async fn invited(app: &AdminState, actor: &AuditActor, name: &str) -> Result<ConsoleLink> {
     let user = known(app, name)?;
     if user.disabled {
-        let message =
-            format!("`{}` is disabled; `offerd user enable {}` lets them in again", user.name, user.name);
+        let message = format!("`{name}` is disabled; `offerd user enable {name}` lets them in again");
         return Err(Failure::bad_attribute("name", message));
     }
     let note = note!("user.invite", user = user.name, "link for a user made").about(&user.name);
@@ -180,27 +158,17 @@ pub(super) async fn invited(
     Ok(invitation(app, &user))
 }
 
-/// An existing user.
-///
-/// # Errors
-/// Fails when there is none, or with an internal error.
-pub(super) fn known(app: &AdminState, name: &str) -> Result<UserRecord, Failure> {
+pub(super) fn known(app: &AdminState, name: &str) -> Result<UserRecord> {
     find(app, name)?.ok_or_else(|| Failure::unknown(&format!("There is no user `{}`", printable(name))))
 }
 
-/// A user, if it exists.
-///
-/// # Errors
-/// Fails when the record cannot be read.
-pub(super) fn find(app: &AdminState, name: &str) -> Result<Option<UserRecord>, Failure> {
+/// A user, if it exists. Fails when the record cannot be read.
+pub(super) fn find(app: &AdminState, name: &str) -> Result<Option<UserRecord>> {
     Ok(find_also_removed(app, name)?.filter(|user| !user.removed))
 }
 
-/// Like `find`, but includes removed users.
-///
-/// # Errors
-/// Fails when the record cannot be read.
-pub(super) fn find_also_removed(app: &AdminState, name: &str) -> Result<Option<UserRecord>, Failure> {
+/// Like `find`, but includes removed users. Fails when the record cannot be read.
+pub(super) fn find_also_removed(app: &AdminState, name: &str) -> Result<Option<UserRecord>> {
     Users::of(app.store.clone()).find_also_removed(name).map_err(|failure: ReadError| {
         error!(%failure, "a user could not be read");
         Failure::unreadable(RETRY_AFTER_S)

@@ -201,8 +201,7 @@ fn differences(alive: &[LiveNode<'_>]) -> Vec<String> {
     };
     let names: BTreeSet<&String> = alive.iter().flat_map(|(_, told)| told.alike.keys()).collect();
     let declared = |name: &String| {
-        let known =
-            alive.iter().filter_map(|(node, told)| Some((node.name(), told.alike.get(name)?.as_str())));
+        let known = alive.iter().filter_map(|(node, of)| Some((node.name(), of.alike.get(name)?.as_str())));
         let why = "give all nodes the same, and run `offerd reload` on each, or restart it";
         (format!("nodes have different {name}"), known.collect(), why)
     };
@@ -289,7 +288,6 @@ fn sections(settings: &Settings) -> BTreeMap<String, String> {
     texts.into_iter().map(|(section, text)| (section, fingerprint(&text))).collect()
 }
 
-/// A short digest that distinguishes two texts.
 fn fingerprint(text: &str) -> String {
     const_hex::encode(&Sha256::digest(text)[..6])
 }

@@ -95,14 +95,8 @@ impl Prefills {
     pub fn of(store: Store, rules: PrefillRules) -> Self {
         // A crash or a restored backup may have left ended prefills.
         let has_ended = AtomicBool::new(true);
-        let prefills = Self {
-            store,
-            rules,
-            shares: CompanyShares::default(),
-            kept: Mutex::default(),
-            has_ended,
-            ended: Mutex::default(),
-        };
+        let (shares, kept, ended) = Default::default();
+        let prefills = Self { store, rules, shares, kept, has_ended, ended };
         if prefills.store.is_shared() {
             // On a shared store the records are authoritative.
             return prefills;
@@ -255,10 +249,7 @@ impl Prefills {
 
     async fn destroy_keys(&self) {
         let is_wanted = |key: &[u8], payload: &[u8]| match self.store.is_shared() {
-            true => self
-                .store
-                .decode_json(Tree::Prefills, key, payload)
-                .is_ok_and(|record| !self.is_over(&record)),
+            true => self.store.decode_json(Tree::Prefills, key, payload).is_ok_and(|one| !self.is_over(&one)),
             false => id_at(key, 16).is_some_and(|token| self.may_be_kept(token)),
         };
         if let Err(failure) = self.store.forget_passed(Tree::Prefills, is_wanted).await {

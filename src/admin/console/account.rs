@@ -9,19 +9,19 @@ use super::prelude::*;
 use super::session::ConsolePrincipal;
 use super::sign_in::signed_in;
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     view(visit, None, StatusCode::OK)
 }
 
 /// Sets the user's password, or adds a visitor without a user account as an administrator. Both end the
 /// earlier sessions and links; this session is replaced.
-pub(super) async fn set(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn set(visit: &ConsoleRequest) -> Result<View> {
     match changed(visit).await {
         Ok(person) => {
             if let Some(session) = visit.session() {
                 visit.app.console.sessions.sign_out(session);
             }
-            signed_in(visit, visit.app.console.sessions.begin(person, false), HOME)
+            signed_in(visit, &visit.app.console.sessions.begin(person, false).0, HOME)
         }
         Err(failure) => {
             let trouble = failure.errors.iter().find_map(|error| error.message.clone());
@@ -31,7 +31,7 @@ pub(super) async fn set(visit: &ConsoleRequest) -> Result<View, Failure> {
     }
 }
 
-async fn changed(visit: &ConsoleRequest) -> Result<ConsolePrincipal, Failure> {
+async fn changed(visit: &ConsoleRequest) -> Result<ConsolePrincipal> {
     let password = visit.field("password").unwrap_or_default().to_owned();
     if visit.field("again") != Some(password.as_str()) {
         return Err(Failure::bad_attribute("again", "the two passwords differ"));
@@ -55,7 +55,7 @@ async fn changed(visit: &ConsoleRequest) -> Result<ConsolePrincipal, Failure> {
 
 /// Requires the current password (except from an invited user), so that an unattended browser cannot be taken
 /// over.
-async fn is_them(visit: &ConsoleRequest, user: &str) -> Result<(), Failure> {
+async fn is_them(visit: &ConsoleRequest, user: &str) -> Result<()> {
     if !asks(visit)? {
         return Ok(());
     }
@@ -81,25 +81,24 @@ async fn is_them(visit: &ConsoleRequest, user: &str) -> Result<(), Failure> {
 
 /// Whether the current password is required: from every user that has one, except in a session that an
 /// invitation began.
-fn asks(visit: &ConsoleRequest) -> Result<bool, Failure> {
+fn asks(visit: &ConsoleRequest) -> Result<bool> {
     let Some(user) = visit.user() else { return Ok(false) };
     let Some(session) = visit.session() else { return Ok(true) };
     Ok(!session.invited && users::known(&visit.app, user)?.password.is_some())
 }
 
 /// Whether a proxy signed in a user without a password.
-fn is_only_by_proxy(visit: &ConsoleRequest) -> Result<bool, Failure> {
+fn is_only_by_proxy(visit: &ConsoleRequest) -> Result<bool> {
     let Some(user) = visit.user().filter(|_| visit.session().is_none()) else { return Ok(false) };
     Ok(users::known(&visit.app, user)?.password.is_none())
 }
 
-fn view(visit: &ConsoleRequest, trouble: Option<String>, status: StatusCode) -> Result<View, Failure> {
+fn view(visit: &ConsoleRequest, trouble: Option<String>, status: StatusCode) -> Result<View> {
     let role = visit.role().unwrap_or(Role::Viewer);
     let fields = fields! {
         user => visit.user(),
         who => visit.signed_in().unwrap_or("nobody: sign-in is off"),
-        role => role.word(),
-        asks => asks(visit)?,
+        role => role.word(), asks => asks(visit)?,
         // A proxy's sign-in is not enough to set a password.
         only_by_proxy => is_only_by_proxy(visit)?,
         may_begin => visit.user().is_none() && role == Role::Administrator,

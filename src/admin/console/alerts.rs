@@ -6,24 +6,21 @@ use offerd_outbound::alerts::{AlertStatus, AlertsStatus, ReceiverTest, Severity}
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Alerts, "alerts.html").fresh(Duration::from_secs(10));
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     page(visit, None)
 }
 
-/// Sends a test alert to all receivers, or to the named one, and shows the results.
-pub(super) async fn test(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn test(visit: &ConsoleRequest) -> Result<View> {
     page(visit, Some(tested(&visit.app, &visit.actor(), visit.field("receiver")).await?))
 }
 
-/// The page, with the results of a test just sent.
-fn page(visit: &ConsoleRequest, tried: Option<Vec<ReceiverTest>>) -> Result<View, Failure> {
+fn page(visit: &ConsoleRequest, tried: Option<Vec<ReceiverTest>>) -> Result<View> {
     let AlertsStatus { alerts, receivers } = visit.app.alerts.standing(&visit.app.settings().alerts);
     let (ended, open): (Vec<_>, Vec<_>) = alerts.into_iter().partition(|alert| alert.ended.is_some());
     let rows = |alerts: &[AlertStatus]| alerts.iter().map(row).collect::<Vec<_>>();
     visit.view(PAGE, fields! { open => rows(&open), ended => rows(&ended), receivers, tried })
 }
 
-/// An alert, with the CSS class of its severity.
 pub(super) fn row(alert: &AlertStatus) -> Value {
     let class = match (alert.fired, alert.ended, alert.severity) {
         (_, Some(_), _) | (None, ..) => "idle",

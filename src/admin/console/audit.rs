@@ -5,7 +5,6 @@ use super::super::command::csv_file;
 use super::prelude::*;
 use offerd_store::audit::{AuditFilter, AuditRecord};
 
-/// Records per page.
 const SHOWN: usize = 50;
 
 /// Maximum records of a file; `offerd audit list` has more.
@@ -23,8 +22,7 @@ const SPANS: [AuditPeriod; 4] = [
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Audit, "audit.html");
 
-/// Shows a page of records.
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let before = visit.query_value("before").and_then(|before| before.parse::<u64>().ok());
     let (records, older) = read(visit, before, SHOWN).await?;
     let spans = SPANS.map(|(value, words, _)| (value, words));
@@ -35,16 +33,12 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
             who => visit.query_value("who").unwrap_or_default(),
             action => visit.query_value("action").unwrap_or_default(),
             spans => choices(spans, Some(chosen(visit).0)),
-            filters => filters(visit),
-            older,
-            is_older => before.is_some(),
-            downloaded => DOWNLOADED,
+            filters => filters(visit), older, is_older => before.is_some(), downloaded => DOWNLOADED,
         },
     )
 }
 
-/// The records as a file, up to its maximum.
-pub(super) async fn download(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
     let (records, _) = read(visit, None, DOWNLOADED).await?;
     csv_file(&sheet(&records), "audit").map(View::from)
 }
@@ -54,9 +48,8 @@ async fn read(
     visit: &ConsoleRequest,
     before: Option<u64>,
     most: usize,
-) -> Result<(Vec<AuditRecord>, Option<u64>), Failure> {
-    let text =
-        |name| visit.query_value(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+) -> Result<(Vec<AuditRecord>, Option<u64>)> {
+    let text = |name| visit.query_value(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
     let (.., span) = chosen(visit);
     let since =
         span.map_or(0, |span| Utc::now().timestamp_millis().saturating_sub_unsigned(span.as_millis() as u64));
@@ -71,7 +64,6 @@ fn chosen(visit: &ConsoleRequest) -> AuditPeriod {
 }
 
 fn filters(visit: &ConsoleRequest) -> String {
-    let named =
-        ["who", "action", "time"].into_iter().filter_map(|name| Some((name, visit.query_value(name)?)));
+    let named = ["who", "action", "time"].into_iter().filter_map(|it| Some((it, visit.query_value(it)?)));
     form_urlencoded::Serializer::new(String::new()).extend_pairs(named).finish()
 }

@@ -18,20 +18,18 @@ use offerd_web::our_fault;
 
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
+type Axes<'a, 'b, X> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<X, RangedCoordf64>>;
 pub(super) type ChartError = Box<dyn std::error::Error + Send + Sync>;
+type Drawn = Result<(), ChartError>;
 
 /// Placeholders of the theme's colours: `console.css` recognises them by their last digits.
 pub(super) mod ink {
     use plotters::style::RGBColor;
 
-    /// The series, in order.
     pub(in crate::console) const SERIES: [RGBColor; 4] =
         [RGBColor(1, 0, 0), RGBColor(2, 0, 0), RGBColor(3, 0, 0), RGBColor(4, 0, 0)];
-    /// Grid lines.
     pub(in crate::console) const GRID: RGBColor = RGBColor(0, 0, 1);
-    /// Text.
     pub(in crate::console) const TEXT: RGBColor = RGBColor(0, 0, 2);
-    /// The axes.
     pub(in crate::console) const AXIS: RGBColor = RGBColor(0, 0, 3);
     /// Reference lines, such as a limit.
     pub(in crate::console) const MARK: RGBColor = RGBColor(0, 0, 4);
@@ -46,10 +44,8 @@ pub(super) const WIDE: (u32, u32) = (860, 250);
 /// Smallest maximum of a count axis; below it the labels would be fractions.
 pub(super) const LEAST_TOP: f64 = 4.0;
 
-/// Stroke width of all lines.
 const BREADTH: u32 = 2;
 
-/// Radius of a point on a line.
 const DOT: u32 = 3;
 
 /// Dash length of the n-th series: the first is solid, and dashed ones drawn over it leave it visible.
@@ -57,16 +53,13 @@ fn dashes(nth: usize) -> Option<i32> {
     [None, Some(12), Some(6), Some(2)].get(nth % 4).copied().flatten()
 }
 
-/// Gap between two dashes.
 const GAP: i32 = 5;
 
 /// The texts and the table around a drawing.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Chart {
-    /// Its id within the page.
     pub(super) id: String,
     pub(super) title: String,
-    /// The description, one sentence.
     pub(super) description: String,
     /// The metric or the records that the figures come from.
     pub(super) source: String,
@@ -74,34 +67,21 @@ pub(super) struct Chart {
     pub(super) unit: &'static str,
     /// Names of the series, in the order of their colours; empty for a single unnamed one.
     pub(super) series: Vec<String>,
-    /// Column names of the table of the figures.
     pub(super) columns: Vec<String>,
-    /// Rows of the table, formatted.
     pub(super) rows: Vec<Vec<String>>,
 }
 
 impl Chart {
     /// Renders the chart for a template: `{{ chart }}`.
-    ///
-    /// # Errors
-    /// Fails with an internal error.
-    pub(super) fn drawn(
-        self,
-        size: (u32, u32),
-        draw: impl FnOnce(&Area<'_>) -> Result<(), ChartError>,
-    ) -> Result<Value, Failure> {
-        let Self { id, title, description, source, series, columns, rows, unit: _ } = self;
+    pub(super) fn drawn(self, size: (u32, u32), draw: impl FnOnce(&Area) -> Drawn) -> Result<Value> {
         let drawing = drawing(size, draw)?;
-        let fields = context! { id, title, description, source, series, columns, rows, drawing, width => size.0, height => size.1 };
+        let fields = fields! { drawing, width => size.0, height => size.1, ..self };
         render("chart.html", &fields).map(Value::from_safe_string)
     }
 }
 
 /// The content of an SVG, without the outer element.
-fn drawing(
-    size: (u32, u32),
-    draw: impl FnOnce(&Area<'_>) -> Result<(), ChartError>,
-) -> Result<Value, Failure> {
+fn drawing(size: (u32, u32), draw: impl FnOnce(&Area) -> Drawn) -> Result<Value> {
     let mut svg = String::new();
     let drawn = {
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
@@ -114,7 +94,6 @@ fn drawing(
     Ok(Value::from_safe_string(inside.to_owned()))
 }
 
-/// A line of a chart, with a gap at every missing value.
 pub(super) struct ChartLine {
     pub(super) name: Cow<'static, str>,
     /// Position and value, ordered by position.
@@ -132,16 +111,10 @@ impl ChartLine {
 /// Maximum rows of the table next to a minute chart.
 const ROWS: usize = 12;
 
-/// Maximum labels of a day or month axis.
 const LABELS: usize = 8;
 
 /// Draws lines over the minutes up to now. `chart` has their texts; its table is built from their points.
-pub(super) fn lines(
-    chart: Chart,
-    size: (u32, u32),
-    lines: &[ChartLine],
-    write: fn(f64) -> String,
-) -> Result<Value, Failure> {
+pub(super) fn lines(chart: Chart, lines: &[ChartLine], write: fn(f64) -> String) -> Result<Value> {
     let values = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, value)| *value));
     let most = values.fold(0.0, f64::max);
     let top = if most > 0.0 { most * 1.15 } else { 1.0 };
@@ -154,35 +127,32 @@ pub(super) fn lines(
     let label = |nth: usize| format!("{:.decimals$}", points[nth].0.abs());
     let chart = chart.with_table("Minutes ago", lines, (0..points.len()).rev().step_by(step), label, write);
     let names = ["Minutes ago", chart.unit];
-    chart.drawn(size, |area| {
-        let mut axes = axes(area, names, first..0.0, 0.0..top, 6, &minutes_ago, &|value| write(*value))?;
+    chart.drawn(HALF, |area| {
+        let mut axes = axes(area, names, first..0.0, 0.0..top, 6, minutes_ago, write)?;
         strokes(&mut axes, lines, false)
     })
 }
 
 /// Draws lines over `days` or months, labelled as given. `chart` has their texts; its table is built from
 /// their values, latest first.
-///
-/// # Errors
-/// Fails with an internal error.
 pub(super) fn days(
     chart: Chart,
     size: (u32, u32),
     days: &[String],
     lines: &[ChartLine],
     write: fn(f64) -> String,
-) -> Result<Value, Failure> {
+) -> Result<Value> {
     let values = || lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, value)| *value));
     // Payouts may be negative: reversals can exceed payments.
     let (least, most) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
     let range = least * 1.15..(most * 1.15).max(LEAST_TOP);
     let last = days.len().saturating_sub(1).max(1) as f64;
-    let label = |place: &f64| days.get(place.round() as usize).cloned().unwrap_or_default();
+    let label = |place: f64| days.get(place.round() as usize).cloned().unwrap_or_default();
     let chart = chart.with_table("Time", lines, (0..days.len()).rev(), |nth| days[nth].clone(), write);
     let names = ["Time", chart.unit];
     chart.drawn(size, |area| {
         let labels = days.len().min(LABELS);
-        let mut axes = axes(area, names, 0.0..last, range, labels, &label, &|value| write(*value))?;
+        let mut axes = axes(area, names, 0.0..last, range, labels, label, write)?;
         strokes(&mut axes, lines, true)
     })
 }
@@ -213,16 +183,11 @@ impl Chart {
 
 /// Draws lines. `dotted` marks each point; otherwise only a line of a single point, which would be invisible,
 /// becomes a dot. The area below a single line is filled.
-fn strokes(
-    axes: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<RangedCoordf64, RangedCoordf64>>,
-    lines: &[ChartLine],
-    dotted: bool,
-) -> Result<(), ChartError> {
+fn strokes(axes: &mut Axes<RangedCoordf64>, lines: &[ChartLine], dotted: bool) -> Drawn {
     for ((nth, line), color) in lines.iter().enumerate().zip(ink::SERIES.iter().cycle()) {
         let style = color.stroke_width(BREADTH);
         for piece in line.points.split(|(_, value)| value.is_none()) {
-            let piece: Vec<(f64, f64)> =
-                piece.iter().filter_map(|(place, value)| Some((*place, (*value)?))).collect();
+            let piece: Vec<(f64, f64)> = piece.iter().filter_map(|(x, y)| Some((*x, (*y)?))).collect();
             if lines.len() == 1 {
                 axes.draw_series(AreaSeries::new(piece.iter().copied(), 0.0, color.mix(0.12)))?;
             }
@@ -240,8 +205,8 @@ fn strokes(
     Ok(())
 }
 
-fn minutes_ago(place: &f64) -> String {
-    if *place > -0.5 { "now".to_owned() } else { format!("{:.0} min", place.round()).replace('-', "−") }
+fn minutes_ago(place: f64) -> String {
+    if place > -0.5 { "now".to_owned() } else { format!("{:.0} min", place.round()).replace('-', "−") }
 }
 
 /// Axes with a few grid lines, to draw on.
@@ -251,9 +216,9 @@ pub(super) fn axes<'a, 'b, X>(
     x: X,
     y: std::ops::Range<f64>,
     labels: usize,
-    write_x: &dyn Fn(&f64) -> String,
-    write_y: &dyn Fn(&f64) -> String,
-) -> Result<ChartContext<'a, SVGBackend<'b>, Cartesian2d<X::CoordDescType, RangedCoordf64>>, ChartError>
+    write_x: impl Fn(f64) -> String,
+    write_y: fn(f64) -> String,
+) -> Result<Axes<'a, 'b, X::CoordDescType>, ChartError>
 where
     X: AsRangedCoord<Value = f64>,
     X::CoordDescType: ValueFormatter<f64>,
@@ -276,8 +241,8 @@ where
         .y_desc(y_name)
         .x_labels(labels)
         .y_labels(4)
-        .x_label_formatter(write_x)
-        .y_label_formatter(write_y)
+        .x_label_formatter(&|x| write_x(*x))
+        .y_label_formatter(&|y| write_y(*y))
         .draw()
         .map_err(owned)?;
     Ok(axes)
@@ -290,10 +255,7 @@ pub(super) fn owned(fault: impl std::fmt::Display) -> ChartError {
 
 /// A sparkline of recent values, as wide as a word. It accompanies its figure and is hidden from screen
 /// readers.
-///
-/// # Errors
-/// Fails with an internal error.
-pub(super) fn sparkline(values: &[Option<f64>]) -> Result<Value, Failure> {
+pub(super) fn sparkline(values: &[Option<f64>]) -> Result<Value> {
     const SIZE: (u32, u32) = (240, 40);
     let most = values.iter().flatten().fold(0.0, |most: f64, value| most.max(*value));
     let top = if most > 0.0 { most * 1.1 } else { 1.0 };
@@ -308,8 +270,8 @@ pub(super) fn sparkline(values: &[Option<f64>]) -> Result<Value, Failure> {
         axes.draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(2))).map_err(owned)?;
         Ok(())
     })?;
-    render("sparkline.html", &context! { drawing, width => SIZE.0, height => SIZE.1 })
-        .map(Value::from_safe_string)
+    let (width, height) = SIZE;
+    render("sparkline.html", &context! { drawing, width, height }).map(Value::from_safe_string)
 }
 
 #[cfg(test)]
@@ -324,9 +286,8 @@ mod tests {
     #[test]
     fn a_chart_is_told_in_words_and_figures_too() {
         let points = (0..30).map(|nth| (f64::from(nth) - 29.0, Some(f64::from(nth)))).collect();
-        let drawn = lines(chart(), HALF, &[ChartLine { name: "leads".into(), points }], figures::rate)
-            .unwrap()
-            .to_string();
+        let drawn =
+            lines(chart(), &[ChartLine { name: "leads".into(), points }], figures::rate).unwrap().to_string();
         assert!(drawn.contains("role=\"img\"") && drawn.contains("Leads &lt;a second&gt;"), "{drawn}");
         assert!(drawn.contains("<table") && drawn.contains("<td>29.0</td>"), "{drawn}");
         assert!(!drawn.contains("style="), "the policy would refuse that: {drawn}");
@@ -338,7 +299,7 @@ mod tests {
             name: name.into(),
             points: vec![(-1.0, Some(2.0)), (0.0, Some(2.0))],
         };
-        let drawn = lines(chart(), HALF, &[line("one"), line("other")], figures::rate).unwrap().to_string();
+        let drawn = lines(chart(), &[line("one"), line("other")], figures::rate).unwrap().to_string();
         let of = |color: &str| drawn.matches(&format!("stroke=\"#{color}\" stroke-width=\"2\"")).count();
         assert_eq!(of("010000"), 1, "drawn through: {drawn}");
         assert!(of("020000") > 3, "dashed: {drawn}");
@@ -357,22 +318,15 @@ mod tests {
     #[test]
     fn axes_are_named() {
         let chart = Chart { unit: "leads a second", ..chart() };
-        let drawn = lines(
-            chart,
-            HALF,
-            &[ChartLine { name: "one".into(), points: vec![(0.0, Some(1.0))] }],
-            figures::rate,
-        );
-        let drawn = drawn.unwrap().to_string();
+        let line = ChartLine { name: "one".into(), points: vec![(0.0, Some(1.0))] };
+        let drawn = lines(chart, &[line], figures::rate).unwrap().to_string();
         assert!(drawn.contains("Minutes ago") && drawn.contains("leads a second"), "{drawn}");
     }
 
     #[test]
     fn nothing_can_be_drawn_too() {
         for points in [vec![], vec![(0.0, None)], vec![(-1.0, Some(0.0)), (0.0, None)]] {
-            assert!(
-                lines(chart(), WIDE, &[ChartLine { name: "leads".into(), points }], figures::rate).is_ok()
-            );
+            assert!(lines(chart(), &[ChartLine { name: "leads".into(), points }], figures::rate).is_ok());
         }
         assert!(sparkline(&[]).is_ok() && sparkline(&[None, Some(1.0)]).is_ok());
     }

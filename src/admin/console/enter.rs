@@ -11,7 +11,6 @@ use super::live::{PageRenderer, stream};
 use super::prelude::*;
 use super::proxy;
 use super::visit::Proxied;
-use offerd_web::Context;
 
 const FORM_BYTES: usize = 64 * 1024;
 
@@ -22,7 +21,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 pub(super) const COOKIE_NAME: &str = "offerd_console";
 
-/// Puts an `async fn(&Visit) -> Result<View, Failure>` into the route table, for a least role, or for `all`.
+/// Puts an `async fn(&Visit) -> Result<View>` into the route table, for a least role, or for `all`.
 macro_rules! page {
     (all, $show:path) => {
         page!(@ None, visit => $show(visit))
@@ -51,11 +50,7 @@ macro_rules! back {
 pub(super) use {back, page};
 
 /// Answers with a page, with a stream of its updates if requested, or with the reason for a refusal.
-pub(super) async fn showing(
-    context: Context<AdminState>,
-    least: Option<Role>,
-    show: PageRenderer,
-) -> Result<Reply, Failure> {
+pub(super) async fn showing(context: Context, least: Option<Role>, show: PageRenderer) -> Result<Reply> {
     let visit = match enter(context, least).await {
         Ok(visit) => Arc::new(visit),
         Err(turned_away) => return turned_away,
@@ -69,10 +64,7 @@ pub(super) async fn showing(
 
 /// Admits a request, or returns the answer to give instead: visitors without a session are redirected to the
 /// sign-in page; visitors whose role is too low get the required role.
-async fn enter(
-    mut context: Context<AdminState>,
-    least: Option<Role>,
-) -> Result<ConsoleRequest, Result<Reply, Failure>> {
+async fn enter(mut context: Context, least: Option<Role>) -> Result<ConsoleRequest, Result<Reply>> {
     let mut form = None;
     if context.request.method == Method::POST {
         let fields = context.request.read_form(FORM_BYTES, FORM_TIMEOUT).await;
@@ -112,7 +104,7 @@ async fn enter(
 }
 
 /// Whether the visitor may enter; false if a sign-in is required first.
-fn may_enter(visit: &ConsoleRequest, least: Option<Role>) -> Result<bool, Failure> {
+fn may_enter(visit: &ConsoleRequest, least: Option<Role>) -> Result<bool> {
     let Some(least) = least else { return Ok(true) };
     match visit.role() {
         None => Ok(false),
@@ -129,7 +121,7 @@ fn not_for(role: Role, least: Role) -> Failure {
 }
 
 /// Checks that the request's host is ours, and that its form comes from one of our pages.
-fn is_genuine(visit: &ConsoleRequest, headers: &HeaderMap) -> Result<(), Failure> {
+fn is_genuine(visit: &ConsoleRequest, headers: &HeaderMap) -> Result<()> {
     if visit.is_unguarded() && visit.proxied.is_none() && !is_local(headers) {
         return Err(Failure::forbidden(
             "without sign-in, the console answers only under loopback names; for another name set \
@@ -142,7 +134,6 @@ fn is_genuine(visit: &ConsoleRequest, headers: &HeaderMap) -> Result<(), Failure
     Ok(())
 }
 
-/// The session cookie of the request.
 fn cookie(headers: &HeaderMap) -> Option<&str> {
     let mut cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     cookies.find_map(|cookies| {

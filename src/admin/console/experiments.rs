@@ -10,7 +10,7 @@ use offerd_insight::hindsight::comparison::{
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Experiments, "experiments.html");
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let test = is_test(visit.query_value("leads"))?;
     let shown = match visit.query_value("rule").filter(|rule| !rule.is_empty()) {
         Some(rule) => Some(shown(&compared(&visit.app, rule, test).await?)),
@@ -21,8 +21,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     visit.view(PAGE, fields! { rules, path, shown, least_leads => LEAST_LEADS, test })
 }
 
-/// Returns a comparison as a file.
-pub(super) async fn download(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
     let test = is_test(visit.query_value("leads"))?;
     let rule = visit.query_value("rule").unwrap_or_default();
     as_csv(&compared(&visit.app, rule, test).await?).map(View::from)

@@ -54,7 +54,7 @@ type FunnelRow = (String, String, [String; FIGURES.len()]);
 /// A table: id, caption, row heading, rows, and a note.
 type FunnelTable = (&'static str, &'static str, &'static str, Vec<FunnelRow>, Option<String>);
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let counted = reports(&visit.app)?;
     let query = asked_for(visit, &counted)?;
     let (wish, test) = (query.clone(), query.test);
@@ -74,15 +74,10 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
         times => choices(TIMES.map(|(value, words, ..)| (value, words)), Some(time(visit).0)),
         companies => choices(companies.iter().cloned(), query.only(|by| *by == Dimension::Company)),
         products => products(query.only(|by| *by == product()).and_then(ProductType::from_wire)),
-        test,
-        first => query.range.first.to_string(),
-        last => query.range.last.to_string(),
-        zone => query.zone.name(),
-        stages => stages(&sum),
-        offers => sum.shown,
+        test, first => query.range.first.to_string(), last => query.range.last.to_string(),
+        zone => query.zone.name(), stages => stages(&sum), offers => sum.shown,
         offers_per_table => ratio(sum.shown as f64, sum.with_offers),
-        suppressed => sum.suppressed,
-        payouts,
+        suppressed => sum.suppressed, payouts,
         payout_per_lead => ratio(payouts, sum.leads),
         charts => charts(&query, &by_time)?,
         columns => FIGURES.map(|(name, _)| name),
@@ -102,17 +97,15 @@ fn product() -> Dimension {
     Dimension::Stored(DimensionSlot::PRODUCT, "product".to_owned())
 }
 
-/// The query of the page, by days or months.
-fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery, Failure> {
+fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery> {
     let zone = counted.zone();
-    let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not a choice on this page"));
+    let wrong = |_| Failure::bad_request("`company` is not a choice on this page");
     let mut filters = Vec::new();
     if let Some(company) = visit.query_value("company") {
-        let company: Uuid = company.parse().map_err(|_| wrong("company"))?;
+        let company: Uuid = company.parse().map_err(wrong)?;
         filters.push((Dimension::Company, company.to_string()));
     }
-    if let Some(name) = visit.query_value("product") {
-        let wanted = ProductType::from_wire(name).ok_or_else(|| wrong("product"))?;
+    if let Some(wanted) = product_named(visit.query_value("product"))? {
         filters.push((product(), wanted.to_string()));
     }
     let last = Utc::now().with_timezone(&zone).date_naive();
@@ -127,7 +120,6 @@ fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery, F
     Ok(ReportQuery { range, by: vec![by], filters, zone, test, compare: false, order, limit: COMPANIES })
 }
 
-/// The tables by product and by company.
 fn tables(
     visit: &ConsoleRequest,
     [by_product, by_company]: [&Report; 2],
@@ -173,8 +165,7 @@ fn stages(sum: &Figures) -> Vec<Value> {
         let count = count.map(|count| count.max(0));
         let length = count.and_then(|count| ratio(count as f64 * 1000.0, most)).unwrap_or_default();
         fields! {
-            name,
-            source,
+            name, source,
             // The count; `None` if no partner ever reported one.
             count,
             // In thousandths.
@@ -195,20 +186,18 @@ fn share(count: i64, whole: i64, (all, each): (&str, &str)) -> Option<String> {
     })
 }
 
-/// The quotient; `None` for a zero divisor.
 fn ratio(of: f64, by: i64) -> Option<f64> {
     (by > 0).then(|| of / by as f64)
 }
 
-fn charts(query: &ReportQuery, report: &Report) -> Result<Vec<(String, Value)>, Failure> {
+fn charts(query: &ReportQuery, report: &Report) -> Result<Vec<(String, Value)>> {
     let by = &query.by[0];
     let (per, label) = if *by == Dimension::Day { ("day", "%b %-d") } else { ("month", "%b %Y") };
     let all = query.range.first.iter_days().take_while(|day| *day <= query.range.last);
     let begins: Vec<_> = all.filter(|day| by.period(*day) == *day).collect();
     let periods: Vec<String> = begins.iter().map(|day| day.format(label).to_string()).collect();
     let row = |day| report.rows.iter().find(|row| row.by[0] == by.value(day));
-    let figures: Vec<Figures> =
-        begins.iter().map(|day| row(*day).map(|row| row.figures).unwrap_or_default()).collect();
+    let figures: Vec<_> = begins.iter().map(|at| row(*at).map(|of| of.figures).unwrap_or_default()).collect();
     let chart = |(id, title, source, lines): (&str, &str, &str, Places<usize>)| {
         let heading = format!("{title} by {per}");
         let chart = Chart {

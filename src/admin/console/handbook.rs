@@ -5,17 +5,16 @@ use offerd_handbook::{CHAPTERS, Chapter, chapter};
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Handbook, "handbook.html");
 
-/// Shows the first chapter.
-pub(super) async fn begin(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn begin(visit: &ConsoleRequest) -> Result<View> {
     view(visit, &CHAPTERS[0])
 }
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let named = chapter(visit.params.get("chapter").unwrap_or_default());
     view(visit, named.ok_or_else(Failure::not_found_path)?)
 }
 
-fn view(visit: &ConsoleRequest, shown: &Chapter) -> Result<View, Failure> {
+fn view(visit: &ConsoleRequest, shown: &Chapter) -> Result<View> {
     let entry = |one: &Chapter| {
         fields! { title => one.title, path => path(one.name), current => one.name == shown.name }
     };

@@ -8,7 +8,7 @@ use offerd_engine::matching::limiter::State;
 use offerd_engine::matching::partner_clients::BreakerState;
 use offerd_insight::nodes::NodeList;
 use offerd_outbound::postbacks;
-use offerd_store::ClockStanding;
+use offerd_store::{ClockStanding, StoreHealth};
 
 /// Share of a limit from which a check warns.
 const WORTH_A_LOOK: f64 = 0.8;
@@ -16,10 +16,8 @@ const WORTH_A_LOOK: f64 = 0.8;
 /// How long a subscription's calls must fail before a check warns, milliseconds.
 const FAILING_FOR_MS: i64 = 60_000;
 
-/// The metrics of corrupt records.
 const RECORDS_FROM: &str = "offerd_store_broken_records_total, offerd_store_damage";
 
-/// The metrics of shed requests and leads.
 const REFUSED_FROM: &str = "offerd_http_requests_refused_total, offerd_submits_refused_total";
 
 #[derive(Debug, Clone, Serialize)]
@@ -28,7 +26,6 @@ pub(super) struct HealthCheck {
     pub(super) class: &'static str,
     state: &'static str,
     figures: String,
-    /// Source of the figures.
     source: &'static str,
 }
 
@@ -61,15 +58,12 @@ pub(super) fn checks(app: &AdminState, first: &MetricsReading, last: &MetricsRea
     judged.into_iter().filter_map(check).collect()
 }
 
-/// The check of the nodes, on a shared store.
 fn nodes(app: &AdminState) -> Option<Judged> {
     let settings = app.settings();
     settings.store.database()?;
     Some(match NodeList::of(&app.store, &settings) {
-        Ok(nodes) if nodes.warnings.is_empty() => {
-            ("good", "in agreement", format!("{} alive", app.store.known_alive()))
-        }
-        Ok(nodes) => ("warn", "check warnings", nodes.warnings.join(". ")),
+        Ok(nodes) if !nodes.warnings.is_empty() => ("warn", "check warnings", nodes.warnings.join(". ")),
+        Ok(_) => ("good", "in agreement", format!("{} alive", app.store.known_alive())),
         Err(error) => ("bad", "unknown", error.to_string()),
     })
 }
@@ -86,10 +80,10 @@ fn leads(app: &AdminState) -> Judged {
 
 fn store(app: &AdminState) -> Judged {
     match app.store.health() {
-        offerd_store::StoreHealth::Sound => ("good", "writes", "synced before acknowledgement".to_owned()),
-        offerd_store::StoreHealth::Short(reason) => ("warn", "low disk space", reason),
-        offerd_store::StoreHealth::Stalled(reason) => ("bad", "hangs", reason),
-        offerd_store::StoreHealth::Failed(reason) => ("bad", "failed", reason),
+        StoreHealth::Sound => ("good", "writes", "synced before acknowledgement".to_owned()),
+        StoreHealth::Short(reason) => ("warn", "low disk space", reason),
+        StoreHealth::Stalled(reason) => ("bad", "hangs", reason),
+        StoreHealth::Failed(reason) => ("bad", "failed", reason),
     }
 }
 
@@ -142,8 +136,7 @@ fn postbacks(app: &AdminState) -> Judged {
     let (store, subscriptions) = (&app.store, app.subscriptions());
     let latest_ms = store.now_ms() - FAILING_FOR_MS;
     let failing = postbacks::failing(store, &subscriptions).into_iter();
-    let failing: Vec<String> =
-        failing.filter(|(_, since)| *since <= latest_ms).map(|(name, _)| name).collect();
+    let failing: Vec<String> = failing.filter(|(_, at)| *at <= latest_ms).map(|(name, _)| name).collect();
     let (class, state) = if failing.is_empty() { ("good", "delivering") } else { ("bad", "failing") };
     let figures = match failing.as_slice() {
         [] => figures::counted(subscriptions.all().len(), "subscription"),
@@ -155,8 +148,7 @@ fn postbacks(app: &AdminState) -> Judged {
 fn refused(first: &MetricsReading, last: &MetricsReading) -> Judged {
     let count = last.refused - first.refused;
     let (class, state) = if count > 0.0 { ("warn", "refusing") } else { ("good", "none refused") };
-    let figures = format!("{} refused in the last minute", figures::count(count));
-    (class, state, figures)
+    (class, state, format!("{} refused in the last minute", figures::count(count)))
 }
 
 fn partners(app: &AdminState) -> Judged {
@@ -191,18 +183,14 @@ fn partners_health(app: &AdminState) -> Judged {
         None => ("idle", "too few asks"),
     };
     let counts = unwell.map(|health| format!("{} {}", of(health), health.words()));
-    let figures = format!("{}, of {}", counts.join(", "), standings.len());
-    (class, state, figures)
+    (class, state, format!("{}, of {}", counts.join(", "), standings.len()))
 }
 
 fn breakers(app: &AdminState) -> Judged {
     let configuration = app.engine.configuration();
-    let states: Vec<BreakerState> = configuration
-        .book
-        .seats()
-        .iter()
-        .filter_map(|seat| Some(configuration.clients.of(seat)?.state().breaker))
-        .collect();
+    let seats = configuration.book.seats().iter();
+    let states = seats.filter_map(|seat| Some(configuration.clients.of(seat)?.state().breaker));
+    let states: Vec<BreakerState> = states.collect();
     let of = |wanted: BreakerState| states.iter().filter(|state| **state == wanted).count();
     let (open, half) = (of(BreakerState::Open), of(BreakerState::HalfOpen));
     let (class, state) = match (states.len(), open, half) {
@@ -211,8 +199,7 @@ fn breakers(app: &AdminState) -> Judged {
         (_, 0, _) => ("warn", "probing"),
         _ => ("bad", "open"),
     };
-    let figures = format!("{open} open, {half} half open, of {} breakers", states.len());
-    (class, state, figures)
+    (class, state, format!("{open} open, {half} half open, of {} breakers", states.len()))
 }
 
 fn reload(last: &MetricsReading) -> Judged {

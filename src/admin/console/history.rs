@@ -58,19 +58,13 @@ pub(super) struct MetricsReading {
     pub(super) commits: Distribution,
     /// Commits queued at the store's writer.
     pub(super) queue: f64,
-    /// Rate tables in memory.
     pub(super) open_tables: f64,
-    /// Rate tables completed.
     pub(super) settled: f64,
-    /// Requests to partners that ended.
     pub(super) asked: f64,
-    /// Requests to partners that ended with offers.
     pub(super) offered: f64,
     /// Free bytes on the store's disk, once measured.
     pub(super) free_bytes: Option<f64>,
-    /// Corrupt records.
     pub(super) broken: f64,
-    /// Rejected reloads.
     pub(super) reloads_refused: f64,
     /// Whether the last reload was rejected, judging by the readings.
     pub(super) refused_last: bool,
@@ -157,7 +151,6 @@ pub(crate) async fn watch(app: Arc<AdminState>) {
 }
 
 impl MetricsReading {
-    /// The current metrics.
     pub(super) fn of(app: &AdminState) -> Self {
         // Taken first: events during the read may be missing from it.
         let at = Utc::now().timestamp_millis();
@@ -169,10 +162,8 @@ impl MetricsReading {
             let of = |listener| figures.answers(HTTP_REQUESTS, &[("listener", listener)], &statuses);
             PUBLIC_LISTENERS.map(of).iter().sum()
         };
-        let leads =
-            SUBMIT_ROUTES.map(|route| figures.answers(HTTP_REQUESTS, &[("route", route)], &(200..=200)));
-        let submits =
-            SUBMIT_ROUTES.map(|route| figures.distribution(HTTP_REQUEST_SECONDS, &[("route", route)]));
+        let leads = SUBMIT_ROUTES.map(|it| figures.answers(HTTP_REQUESTS, &[("route", it)], &(200..=200)));
+        let submits = SUBMIT_ROUTES.map(|it| figures.distribution(HTTP_REQUEST_SECONDS, &[("route", it)]));
         Self {
             at,
             requests: answers(0..=u16::MAX),

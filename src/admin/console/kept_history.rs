@@ -19,13 +19,10 @@ const WRITE_WITHIN: Duration = Duration::from_secs(2);
 
 const MINUTE_MS: i64 = 60_000;
 
-/// Log message when the records cannot be read.
 const UNREAD: &str = "stored chart data could not be read";
 
-/// The minute of the last stored reading.
 pub(super) struct LastStoredMinute(i64);
 
-/// A stored reading.
 struct StoredReading {
     key: Vec<u8>,
     minute: i64,

@@ -9,7 +9,6 @@ use offerd_engine::matching::ask_statistics::EndedAsk;
 use offerd_engine::matching::ask_statistics::survival::AskEnding;
 use offerd_engine::matching::late_asks::LateAsk;
 
-/// Bars of the chart.
 const BARS: usize = 44;
 
 /// Resolution, seconds.
@@ -26,16 +25,7 @@ struct LatencyBar {
 }
 
 /// The chart of a seat; `id` names it within its page, and `timeout` is the seat's, in seconds.
-///
-/// # Errors
-/// Fails with an internal error.
-pub(super) fn chart(
-    id: String,
-    title: String,
-    asks: &[EndedAsk],
-    late: &[LateAsk],
-    timeout: f64,
-) -> Result<Value, Failure> {
+pub fn chart(id: String, title: String, asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Result<Value> {
     let bars = bars(asks, late, timeout);
     let most = bars.iter().map(|bar| bar.counts.iter().sum::<usize>()).max().unwrap_or(0).max(1);
     let written = figures::seconds(timeout);
@@ -52,28 +42,14 @@ pub(super) fn chart(
         columns: ["From", "To"].into_iter().chain(PARTS).map(str::to_owned).collect(),
         rows: bars.iter().filter(|bar| bar.counts.iter().any(|count| *count > 0)).map(row).collect(),
     };
-    chart.drawn(chart::WIDE, |area| {
-        draw(area, &bars, (most as f64 * 1.12).max(chart::LEAST_TOP), timeout, &format!("timeout {written}"))
-    })
+    let top = (most as f64 * 1.12).max(chart::LEAST_TOP);
+    chart.drawn(chart::WIDE, |area| draw(area, &bars, top, timeout))
 }
 
-fn draw(
-    area: &chart::Area<'_>,
-    bars: &[LatencyBar],
-    top: f64,
-    timeout: f64,
-    words: &str,
-) -> Result<(), ChartError> {
+fn draw(area: &chart::Area, bars: &[LatencyBar], top: f64, timeout: f64) -> Result<(), ChartError> {
     let (first, last) = (bars[0].from, bars[bars.len() - 1].to);
-    let mut axes = chart::axes(
-        area,
-        ["Time to answer", "asks"],
-        (first..last).log_scale(),
-        0.0..top,
-        8,
-        &|value| figures::seconds(*value),
-        &|value| figures::count(*value),
-    )?;
+    let (names, x) = (["Time to answer", "asks"], (first..last).log_scale());
+    let mut axes = chart::axes(area, names, x, 0.0..top, 8, figures::seconds, figures::count)?;
     for bar in bars {
         let mut below = 0.0;
         for (count, color) in bar.counts.iter().zip(ink::SERIES) {
@@ -90,7 +66,8 @@ fn draw(
     axes.draw_series([PathElement::new([(timeout, 0.0), (timeout, top)], ink::MARK.stroke_width(2))])
         .map_err(chart::owned)?;
     let style = ("sans-serif", 13).into_font().color(&ink::TEXT).pos(Pos::new(HPos::Right, VPos::Top));
-    let label = EmptyElement::at((timeout, top)) + Text::new(words.to_owned(), (-6, 2), style);
+    let label = EmptyElement::at((timeout, top))
+        + Text::new(format!("timeout {}", figures::seconds(timeout)), (-6, 2), style);
     axes.draw_series([label]).map_err(chart::owned)?;
     Ok(())
 }
@@ -108,8 +85,7 @@ fn bars(asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Vec<LatencyBar> {
     });
     let came = late.iter().filter(|ask| matches!(ask.end, AskEnding::Offered | AskEnding::Declined));
     let late = came.map(|ask| (f64::from(ask.elapsed_us) / 1e6, 2));
-    let asks: Vec<(f64, usize)> =
-        in_time.chain(late).map(|(time, part)| (time.max(SHORTEST), part)).collect();
+    let asks: Vec<(f64, _)> = in_time.chain(late).map(|(time, part)| (time.max(SHORTEST), part)).collect();
     let shortest = asks.iter().fold(timeout / 100.0, |least: f64, (time, _)| least.min(*time));
     let longest = asks.iter().fold(timeout, |most: f64, (time, _)| most.max(*time));
     // Starts at a power of ten, so that the scale begins with a round figure.

@@ -8,7 +8,6 @@ use super::super::AdminState;
 use super::session::{ConsolePrincipal, INVITATION_LIFE, LINK_LIFE};
 use offerd_store::users::UserRecord;
 
-/// Start page of the console.
 pub(super) const HOME: &str = "/console";
 
 pub(super) const SIGN_IN: &str = "/console/signIn";
@@ -46,20 +45,12 @@ pub(crate) fn invitation(app: &AdminState, user: &UserRecord) -> ConsoleLink {
 }
 
 /// The console's address, with a one-time sign-in link if a sign-in is required.
-pub(super) fn link_of(
-    app: &AdminState,
-    person: ConsolePrincipal,
-    invites: bool,
-    life: Duration,
-) -> ConsoleLink {
+pub(super) fn link_of(app: &AdminState, who: ConsolePrincipal, invites: bool, life: Duration) -> ConsoleLink {
     let base = &app.run_file.admin;
     if !app.console.sessions.rules.required {
         return ConsoleLink { url: format!("{base}{HOME}"), sign_in: false, expires_in_s: None };
     }
-    let code = app.console.sessions.link(person, invites, life);
-    ConsoleLink {
-        url: format!("{base}{SIGN_IN}?code={code}"),
-        sign_in: true,
-        expires_in_s: Some(life.as_secs()),
-    }
+    let code = app.console.sessions.link(who, invites, life);
+    let url = format!("{base}{SIGN_IN}?code={code}");
+    ConsoleLink { url, sign_in: true, expires_in_s: Some(life.as_secs()) }
 }

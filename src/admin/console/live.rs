@@ -14,14 +14,13 @@ use offerd_web::events::{self, EVENT_STREAM};
 /// Maximum page streams; further pages stay as loaded.
 pub(super) const STREAMS: usize = 32;
 
-/// Seconds after which a refused stream may be requested again.
 const RETRY_AFTER_S: u32 = 30;
 
 /// Renders a page; `page!` makes one from an `async fn`.
-pub(super) type PageRenderer = for<'v> fn(&'v ConsoleRequest) -> BoxFuture<'v, Result<View, Failure>>;
+pub(super) type PageRenderer = for<'v> fn(&'v ConsoleRequest) -> BoxFuture<'v, Result<View>>;
 
 /// Streams a page until its reader leaves or the daemon stops.
-pub(super) async fn stream(visit: Arc<ConsoleRequest>, show: PageRenderer) -> Result<Reply, Failure> {
+pub(super) async fn stream(visit: Arc<ConsoleRequest>, show: PageRenderer) -> Result<Reply> {
     let first = show(&visit).await?;
     if first.instead.is_some() {
         return first.reply(&visit);
@@ -56,17 +55,14 @@ async fn keep(visit: Arc<ConsoleRequest>, show: PageRenderer, first: View, sende
             return;
         }
         tokio::time::sleep(fresh.unwrap_or(BEAT)).await;
-        view = match fresh {
-            Some(_) => match show(&visit).await {
-                Ok(next) => Some(next),
-                Err(_) => return,
-            },
-            None => None,
-        };
+        view = None;
+        if fresh.is_some() {
+            let Ok(next) = show(&visit).await else { return };
+            view = Some(next);
+        }
     }
 }
 
-/// An event of type `page`.
 fn event(main: &str) -> Bytes {
     events::event("page", None, main.lines())
 }

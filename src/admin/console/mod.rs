@@ -2,14 +2,12 @@
 //!
 //! # How a page is made
 //! 1. A constant `Page` names its section and its template, and how often it is re-rendered. The template
-//!    receives `fields!` by name: values that serialize, and after `..` all fields of a struct.
-//!    Figures come from the metrics ([`figures`](offerd_base::telemetry::figures)), from the engine's memory,
-//!    or from single records; never from a scan of the store, so a page takes milliseconds however much is
-//!    stored. Only the effect of other timeouts (`timeouts`) is computed from stored tables, one page at a
-//!    time, as the command does.
+//!    receives `fields!` by name: values that serialize, and after `..` all fields of a struct. They come
+//!    from the metrics, from the engine's memory, or from single records, never from a scan of the store, so
+//!    a page takes milliseconds however much is stored; only `timeouts` reads tables, one page at a time.
 //! 2. Its template is a file of `templates/`, listed in `templates`, and fills `<main>`; `layout.html`
 //!    surrounds it. An element that updates itself has an `id` and the attribute `data-live`.
-//! 3. An `async fn(&Visit) -> Result<View, Failure>` gathers the fields and returns
+//! 3. An `async fn(&Visit) -> Result<View>` gathers the fields and returns
 //!    `visit.view(PAGE, fields! { .. })`. A row of `ROUTES` maps it to its path with `page!` and the least
 //!    role that may open it. An action is the same with a `POST` row, and ends with `View::at`. A file is a
 //!    `Reply` converted to a `View`. A form or link that some readers of the page may not use is in the
@@ -21,8 +19,6 @@
 //! not cached. A request with `Accept: text/event-stream` gets the page again every few seconds (`live`);
 //! without that header, or without a script, the page is complete as it is.
 //!
-//! Opening a form's target as an address redirects to its page, and an unknown path is a page too.
-//!
 //! Personal data is masked until a form reveals it; `Visit::reveal` handles and audits that, and
 //! `rate_tables/transcript.rs` does it for transcripts. Data that identifies a person travels in bodies only,
 //! never in an address: `persons`.
@@ -30,15 +26,12 @@
 mod account;
 mod alerts;
 mod assets;
-mod attention;
 mod audit;
 mod catalogue;
 mod chart;
-mod choices;
 mod consents;
 mod enter;
 mod experiments;
-mod format;
 mod funnel;
 mod handbook;
 mod health;
@@ -60,7 +53,6 @@ mod ranking;
 mod rate_tables;
 mod reports;
 pub mod secret;
-mod section;
 mod session;
 mod sign_in;
 mod standing;
@@ -201,18 +193,15 @@ pub fn roles() -> impl Iterator<Item = (Method, &'static str, Option<Role>)> {
 }
 
 /// Answers a path that does not exist, typed or from an old link.
-async fn nowhere(_: &ConsoleRequest) -> Result<View, Failure> {
+async fn nowhere(_: &ConsoleRequest) -> Result<View> {
     Err(Failure::unknown("There is no such page in the console"))
 }
 
-/// State of the console in memory.
 pub(super) struct Console {
     /// CSRF token of the forms of visitors without a session: a page of another site cannot read it.
     csrf: String,
     sessions: Sessions,
-    /// When the daemon started.
     begun: Instant,
-    /// Random id of this process.
     process: u64,
     history: history::History,
     /// Figures of the last days, by the minute.
@@ -225,7 +214,6 @@ pub(super) struct Console {
 }
 
 impl Console {
-    /// A console without sessions or history.
     pub(super) fn new(rules: SessionRules) -> Self {
         Self {
             sessions: Sessions::new(rules),
@@ -240,7 +228,6 @@ impl Console {
         }
     }
 
-    /// The least role that may open a path.
     fn least_role(&self, path: &str) -> Option<Role> {
         let shown = |row: &&ConsoleRoute| row.route.path == path && row.route.method == Method::GET;
         ROUTES.iter().find(shown).and_then(|row| row.role)
@@ -252,10 +239,7 @@ impl Console {
     }
 
     /// Applies changes of users by other processes on the store: signs out users that changed since they
-    /// signed in. Blocks on the store.
-    ///
-    /// # Errors
-    /// Fails when a user cannot be read.
+    /// signed in. Blocks on the store. Fails when a user cannot be read.
     pub(super) fn take_in_users(&self, users: &Users) -> Result<(), ReadError> {
         let read = self.sessions.users().into_iter().map(|name| Ok((name.clone(), users.find(&name)?)));
         self.sessions.end_outdated(&read.collect::<Result<_, ReadError>>()?);
@@ -274,12 +258,10 @@ impl Console {
         self.stop.send_replace(true);
     }
 
-    /// Whether the daemon is stopping.
     pub(super) fn is_stopping(&self) -> bool {
         *self.stop.borrow()
     }
 
-    /// A watch that turns true when the daemon stops.
     fn stopping(&self) -> watch::Receiver<bool> {
         self.stop.subscribe()
     }

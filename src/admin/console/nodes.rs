@@ -6,7 +6,7 @@ use offerd_insight::nodes::{NodeList, NodeView};
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Nodes, "nodes.html").fresh(Duration::from_secs(2));
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let NodeList { shared, nodes, warnings } = nodes::nodes(&visit.app).await?;
     let (ended, alive): (Vec<_>, Vec<_>) = nodes.iter().partition(|node| node.ended.is_some());
     let row = |node: &&NodeView| fields! { name => node.name(), ..node };

@@ -1,45 +1,38 @@
 //! `GET /console`: current activity on one screen.
 
-use super::attention::attention;
+use super::alerts::row;
 use super::chart::{self, Chart, ChartLine, sparkline};
-use super::health::checks;
+use super::health::{HealthCheck, checks};
 use super::history::{self, MetricsReading};
 use super::prelude::*;
-use super::trend;
+use super::standing::{SeatView, of_seats};
+use super::trend::{self, ReadingFigure, ReadingTimes};
 use offerd_base::telemetry::figures::Distribution;
 use offerd_base::telemetry::metrics;
+use offerd_outbound::alerts::AlertStatus;
 
-/// Span of rates and latencies.
 pub(super) const MINUTE: Duration = Duration::from_secs(60);
 
-/// Span of sparklines.
 const QUARTER: Duration = Duration::from_secs(15 * 60);
 
-/// Span of charts.
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
 const SPARKS: usize = 45;
 
-/// Points of a chart's line.
 const POINTS: usize = 90;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Now, "now.html").fresh(history::EVERY);
 
-/// Label of a tile, and its metric.
 type TileLabel = (&'static str, &'static str);
 
-type ReadingFigure = fn(&MetricsReading) -> f64;
-
-/// The readings behind the tiles.
 struct RecentReadings<'r> {
     /// The first and last reading of a minute.
     first: &'r MetricsReading,
     last: &'r MetricsReading,
-    /// The readings of a quarter of an hour.
     quarter: &'r [MetricsReading],
 }
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let sees_money = visit.role() >= Some(Role::Analyst);
     if visit.app.console.history.lately(MINUTE).is_empty() {
         // Right after the start there is no reading yet.
@@ -63,8 +56,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     visit.view(PAGE, fields)
 }
 
-/// The tiles, from leads to disk.
-fn tiles(lately: &RecentReadings, limit: usize) -> Result<Vec<Value>, Failure> {
+fn tiles(lately: &RecentReadings, limit: usize) -> Result<Vec<Value>> {
     let taken_in = format!("{} in the last minute", lately.count(|at| at.leads));
     let room = format!("limit: {}", figures::count(limit as f64));
     let offered = share(lately.grown(|at| at.offered), lately.grown(|at| at.asked));
@@ -100,23 +92,20 @@ impl RecentReadings<'_> {
         figures::count(self.grown(of))
     }
 
-    /// Rate per second of a counter.
     fn rate(&self, of: ReadingFigure) -> String {
         known(self.last.per_second(self.first, of), figures::rate)
     }
 
-    /// The tile of a counter.
-    fn growing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value, Failure> {
+    fn growing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value> {
         tile(head, (self.rate(of), "per second"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
-    /// The tile of a gauge.
-    fn standing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value, Failure> {
+    fn standing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value> {
         tile(head, (figures::count(of(self.last)), ""), note, trend::level(self.quarter, SPARKS, of))
     }
 
     /// The tile of a kind of answer in the last minute, with its share of all answers.
-    fn answers(&self, head: TileLabel, of: ReadingFigure) -> Result<Value, Failure> {
+    fn answers(&self, head: TileLabel, of: ReadingFigure) -> Result<Value> {
         let note = match share(self.grown(of), self.grown(|at| at.requests)) {
             Some(share) => format!("{} of all answers", figures::percent(share)),
             None => "no answers".to_owned(),
@@ -124,16 +113,10 @@ impl RecentReadings<'_> {
         tile(head, (self.count(of), "per minute"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
-    /// The tile of a p99 over the last minute.
-    fn within(
-        &self,
-        head: TileLabel,
-        of: fn(&MetricsReading) -> &Distribution,
-        note: fn(&Distribution) -> String,
-    ) -> Result<Value, Failure> {
+    fn within(&self, head: TileLabel, of: ReadingTimes, note: fn(&Distribution) -> String) -> Result<Value> {
         let times = of(self.last).since(of(self.first));
         let figure = known(times.quantile(0.99), figures::seconds);
-        tile(head, (figure, ""), note(&times), trend::quantile(self.quarter, SPARKS, 0.99, of))
+        tile(head, (figure, ""), note(&times), trend::p99(self.quarter, SPARKS, of))
     }
 }
 
@@ -143,7 +126,7 @@ fn tile(
     (figure, unit): (String, &'static str),
     note: String,
     points: Vec<trend::Point>,
-) -> Result<Value, Failure> {
+) -> Result<Value> {
     let values: Vec<_> = points.into_iter().map(|(_, value)| value).collect();
     Ok(fields! { name, figure, unit, note, spark => sparkline(&values)?, metric })
 }
@@ -161,7 +144,7 @@ fn halves_of_all(requests: &Distribution) -> String {
     format!("{}{refused}", halves(requests))
 }
 
-fn charts(hour: &[MetricsReading]) -> Result<Vec<(&'static str, Value)>, Failure> {
+fn charts(hour: &[MetricsReading]) -> Result<Vec<(&'static str, Value)>> {
     let flow = Chart {
         id: "flow".to_owned(),
         title: "Leads and rate tables per second".to_owned(),
@@ -170,12 +153,10 @@ fn charts(hour: &[MetricsReading]) -> Result<Vec<(&'static str, Value)>, Failure
         unit: "per second",
         ..Chart::default()
     };
+    let line = |name: &'static str, points| ChartLine { name: name.into(), points };
     let flow_lines = [
-        ChartLine { name: "leads accepted".into(), points: trend::rate(hour, POINTS, |at| at.leads) },
-        ChartLine {
-            name: "rate tables completed".into(),
-            points: trend::rate(hour, POINTS, |at| at.settled),
-        },
+        line("leads accepted", trend::rate(hour, POINTS, |at| at.leads)),
+        line("rate tables completed", trend::rate(hour, POINTS, |at| at.settled)),
     ];
     let times = Chart {
         id: "times".to_owned(),
@@ -189,16 +170,56 @@ fn charts(hour: &[MetricsReading]) -> Result<Vec<(&'static str, Value)>, Failure
         ..Chart::default()
     };
     let times_lines = [
-        ChartLine { name: "submits".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.submits) },
-        ChartLine { name: "polls".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.polls) },
-        ChartLine { name: "commits".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.commits) },
+        line("submits", trend::p99(hour, POINTS, |at| &at.submits)),
+        line("polls", trend::p99(hour, POINTS, |at| &at.polls)),
+        line("commits", trend::p99(hour, POINTS, |at| &at.commits)),
     ];
     Ok(vec![
-        ("Flow", chart::lines(flow, chart::HALF, &flow_lines, figures::rate)?),
-        ("Latency", chart::lines(times, chart::HALF, &times_lines, figures::seconds)?),
+        ("Flow", chart::lines(flow, &flow_lines, figures::rate)?),
+        ("Latency", chart::lines(times, &times_lines, figures::seconds)?),
     ])
 }
 
 fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
+}
+
+/// Maximum alerts and partners shown, worst first; their pages have all.
+const SHOWN: usize = 8;
+
+/// The alert rule whose alerts are shown as partners.
+const PARTNER_UNWELL: &str = "OfferdPartnerUnwell";
+
+/// The current problems; `checks` are all checks.
+fn attention(app: &AdminState, checks: &[HealthCheck], sees_money: bool) -> Value {
+    let standing = app.alerts.standing(&app.settings().alerts);
+    let is_firing = |alert: &&AlertStatus| alert.state == "firing" && alert.name != PARTNER_UNWELL;
+    let mut alerts: Vec<Value> = standing.alerts.iter().filter(is_firing).map(row).collect();
+    let mut partners = unwell(app);
+    let more = alerts.len().saturating_sub(SHOWN) + partners.len().saturating_sub(SHOWN);
+    alerts.truncate(SHOWN);
+    partners.truncate(SHOWN);
+    let is_wrong = |of: &&HealthCheck| ["warn", "bad"].contains(&of.class) && of.name != "Partners’ health";
+    fields! {
+        alerts, partners, more,
+        // Except the check of partners.
+        checks => checks.iter().filter(is_wrong).collect::<Vec<_>>(),
+        money => if sees_money { app.console.days.compared() } else { None },
+        zone => app.settings().reports.zones.first().map_or("UTC", |zone| zone.name()),
+    }
+}
+
+/// Unhealthy partners, worst first.
+fn unwell(app: &AdminState) -> Vec<Value> {
+    let badness = |look: &SeatView| look.standing.health.health.badness();
+    let mut bad: Vec<SeatView> = of_seats(&app.engine).into_iter().filter(|look| badness(look) > 0).collect();
+    bad.sort_by_key(|look| std::cmp::Reverse(badness(look)));
+    let row = |SeatView { seat, standing, health, .. }: &SeatView| {
+        let identity = &seat.identity;
+        fields! {
+            key => identity.key, name => identity.partner.name, product => seat.product_type.as_str(), health,
+            cause => standing.health.cause,
+        }
+    };
+    bad.iter().map(row).collect()
 }

@@ -19,35 +19,33 @@ const PREVIEW_DAYS: u32 = 30;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Partners, "partner.html").fresh(history::EVERY);
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let key = visit.params.get("partner").unwrap_or_default().to_owned();
     let (name, fields) = visit.reading(move |app| page(app, &key)).await??;
     Ok(visit.view(PAGE, fields)?.titled(name))
 }
 
 /// Redirects the target of the page's forms, opened as an address, to the page.
-pub(super) async fn back(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn back(visit: &ConsoleRequest) -> Result<View> {
     View::at(&path_of(visit.params.get("partner").unwrap_or_default()))
 }
 
-/// Pauses the partner, or one of its product types, until it is resumed.
-pub(super) async fn pause(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn pause(visit: &ConsoleRequest) -> Result<View> {
     let what = pausable(visit)?;
     paused(&visit.app, &what, &visit.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 
-pub(super) async fn resume(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn resume(visit: &ConsoleRequest) -> Result<View> {
     let what = pausable(visit)?;
     resumed(&visit.app, &what, &visit.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 
-fn pausable(visit: &ConsoleRequest) -> Result<Pausable, Failure> {
+fn pausable(visit: &ConsoleRequest) -> Result<Pausable> {
     let unknown = || Failure::bad_attribute("productType", "must be a product type");
     let product_type = visit.field("productType");
-    let product_type =
-        product_type.map(|word| ProductType::from_wire(word).ok_or_else(unknown)).transpose()?;
+    let product_type = product_type.map(|it| ProductType::from_wire(it).ok_or_else(unknown)).transpose()?;
     Ok(Pausable { partner: visit.params.get("partner").unwrap_or_default().to_owned(), product_type })
 }
 
@@ -57,7 +55,7 @@ fn path_of(key: &str) -> String {
 }
 
 /// The name of a partner, and the fields of its page.
-fn page(app: &AdminState, key: &str) -> Result<(String, Value), Failure> {
+fn page(app: &AdminState, key: &str) -> Result<(String, Value)> {
     let seats: Vec<SeatView> =
         of_seats(&app.engine).into_iter().filter(|look| look.seat.identity.key == key).collect();
     let Some(first) = seats.first() else { return Err(Failure::unknown("There is no such partner")) };
@@ -68,13 +66,10 @@ fn page(app: &AdminState, key: &str) -> Result<(String, Value), Failure> {
     let views = seats.iter().map(|look| seat_view(app, look, is_paused(Some(look.seat.product_type))));
     let partner = &first.seat.identity.partner;
     let fields = fields! {
-        key,
-        name => partner.name,
-        description => partner.description,
+        key, name => partner.name, description => partner.description,
         // Whether the whole partner is paused by an operator.
         paused => is_paused(None),
-        troubles_kept => TROUBLES_KEPT,
-        meanings => RejectReason::WIRE,
+        troubles_kept => TROUBLES_KEPT, meanings => RejectReason::WIRE,
         seats => views.collect::<Result<Vec<_>, _>>()?,
     };
     Ok((partner.name.clone(), fields))
@@ -89,15 +84,14 @@ fn preview_clicks(app: &AdminState, look: &SeatView) -> Option<u64> {
 }
 
 /// The fields of a seat; `paused` says whether an operator has paused just its product type.
-fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value, Failure> {
+fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value> {
     let seat = &look.seat;
     let lately = app.engine.statistics.lately(&seat.identity.key, seat.product_type);
     let tally: AskTally = lately.asks.iter().copied().collect();
     let timeout = seat.timeout.as_secs_f64();
     let adapted = seat.adaptive_timeout.map(|_| app.engine.statistics.timeout(seat).as_secs_f64());
-    let title =
-        format!("How long {} took to answer for {}", seat.identity.partner.name, seat.product_type.as_str());
-    let id = format!("latency-{}", seat.product_type.as_str());
+    let title = format!("How long {} took to answer for {}", seat.identity.partner.name, seat.product_type);
+    let id = format!("latency-{}", seat.product_type);
     let chart = || latency::chart(id, title, &lately.asks, &look.late, timeout);
     let chart = (!lately.asks.is_empty()).then(chart).transpose()?;
     let asked_how = match (&seat.http, &seat.simulate) {
@@ -107,27 +101,17 @@ fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value, F
     };
     let word = |word: &UnknownDeclineReason| {
         fields! {
-            word => word.word,
-            count => word.count,
-            last => word.last.timestamp_millis(),
+            word => word.word, count => word.count, last => word.last.timestamp_millis(),
             // The line to add to the partner file, without the meaning.
             line => word.key().map(|key| format!("{key} = \"...\"")),
         }
     };
     Ok(fields! {
-        product => seat.product_type.as_str(),
-        state => look.state,
+        product => seat.product_type.as_str(), state => look.state,
         since => look.standing.since.map(|time| time.timestamp_millis()),
         until => look.standing.until.map(|time| time.timestamp_millis()),
-        paused,
-        health => look.health,
-        cause => look.standing.health.cause,
-        asked_how,
-        at_once => seat.answers_at_once(),
-        timeout,
-        adapted,
-        breaker => look.breaker,
-        caps => look.caps,
+        paused, health => look.health, cause => look.standing.health.cause, asked_how,
+        at_once => seat.answers_at_once(), timeout, adapted, breaker => look.breaker, caps => look.caps,
         preview_clicks => preview_clicks(app, look),
         summary => tally.summary_of(&tally.survival(look.late.iter().map(LateAsk::observed))),
         chart,

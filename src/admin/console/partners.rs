@@ -21,7 +21,7 @@ struct PartnerRow {
     fields: Value,
 }
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let wanted = visit.query_value("q").map(str::to_owned);
     let looked_for = wanted.as_deref().unwrap_or_default().to_lowercase();
     let all = visit.reading(rows).await?;
@@ -41,8 +41,7 @@ fn rows(app: &AdminState) -> Vec<PartnerRow> {
     let seats = of_seats(&app.engine);
     for of_partner in seats.chunk_by(|one, other| one.seat.identity.key == other.seat.identity.key) {
         let identity = &of_partner[0].seat.identity;
-        let asks_of =
-            |seat: &SeatView| app.engine.statistics.lately(&identity.key, seat.seat.product_type).asks;
+        let asks_of = |of: &SeatView| app.engine.statistics.lately(&identity.key, of.seat.product_type).asks;
         let mut states: Vec<Pill> = of_partner.iter().map(|seat| seat.state.clone()).collect();
         states.sort();
         states.dedup();
@@ -58,11 +57,9 @@ fn rows(app: &AdminState) -> Vec<PartnerRow> {
         let names = [&identity.key, &identity.partner.name].map(|name| name.to_lowercase());
         let words = states.iter().chain([&worst.health]).map(|state| state.words);
         let fields = fields! {
-            key => identity.key,
-            name => identity.partner.name,
+            key => identity.key, name => identity.partner.name,
             products => of_partner.iter().map(|seat| seat.seat.product_type.as_str()).collect::<Vec<_>>(),
             states,
-            // The health of its worst seat, with its cause.
             health => worst.health,
             cause => worst.standing.health.cause,
             summary => tally.summary_of(&tally.survival(late.map(LateAsk::observed))),

@@ -14,24 +14,22 @@ struct UserChangeResult {
     done: Option<String>,
 }
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     page(visit, Ok(UserChangeResult::default())).await
 }
 
-/// Adds a user, and shows their invitation link.
-pub(super) async fn add(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn add(visit: &ConsoleRequest) -> Result<View> {
     let done = added(visit).await;
     page(visit, done).await
 }
 
-/// Applies the action of the form to a user.
-pub(super) async fn change(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn change(visit: &ConsoleRequest) -> Result<View> {
     let name = visit.params.get("name").unwrap_or_default().to_owned();
     let done = changed(visit, &name).await;
     page(visit, done).await
 }
 
-async fn added(visit: &ConsoleRequest) -> Result<UserChangeResult, Failure> {
+async fn added(visit: &ConsoleRequest) -> Result<UserChangeResult> {
     let name = visit.field("name").unwrap_or_default().trim().to_owned();
     let new = NewUser { name, role: role(visit)?, password: None };
     let user = users::add(&visit.app, &visit.actor(), new).await?;
@@ -39,7 +37,7 @@ async fn added(visit: &ConsoleRequest) -> Result<UserChangeResult, Failure> {
     Ok(UserChangeResult { done, ..invited(visit, &user.name).await? })
 }
 
-async fn changed(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult, Failure> {
+async fn changed(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult> {
     let nothing = UserChange::default();
     let (what, words) = match visit.field("do").unwrap_or_default() {
         "invite" => return invited(visit, name).await,
@@ -59,22 +57,21 @@ async fn changed(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult,
 }
 
 /// The link is shown as a path, so that the browser copies it with the address it uses itself.
-async fn invited(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult, Failure> {
+async fn invited(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult> {
     let link = users::invited(&visit.app, &visit.actor(), name).await?;
     let path = link.url.strip_prefix(&visit.app.run_file.admin).unwrap_or(&link.url).to_owned();
     Ok(UserChangeResult { link: Some((name.to_owned(), path)), done: None })
 }
 
-fn role(visit: &ConsoleRequest) -> Result<Role, Failure> {
+fn role(visit: &ConsoleRequest) -> Result<Role> {
     let role = visit.field("role").and_then(Role::named);
     role.ok_or_else(|| Failure::bad_attribute("role", "must be a role"))
 }
 
-async fn page(visit: &ConsoleRequest, came: Result<UserChangeResult, Failure>) -> Result<View, Failure> {
+async fn page(visit: &ConsoleRequest, came: Result<UserChangeResult>) -> Result<View> {
     let (UserChangeResult { link, done }, failure) = outcome(came);
     let trouble = failure.as_ref().map(Failure::words);
     let users = visit.reading(users::all).await??;
-    let view =
-        visit.view(PAGE, fields! { users, roles => Role::ALL.map(Role::word), link, done, trouble })?;
-    Ok(view.failed(failure.as_ref()))
+    let roles = Role::ALL.map(Role::word);
+    Ok(visit.view(PAGE, fields! { users, roles, link, done, trouble })?.failed(failure.as_ref()))
 }

@@ -12,19 +12,17 @@ const LETTERS: usize = 50;
 const PAGE: ConsolePage =
     ConsolePage::new(Section::Postbacks, "postbacks.html").fresh(Duration::from_secs(10));
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     page(visit, None, None).await
 }
 
-/// Sends a test event, and shows the result.
-pub(super) async fn test(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn test(visit: &ConsoleRequest) -> Result<View> {
     let subscription = named(&visit.app, &visit.params)?;
     let trial = tried(&visit.app, &visit.actor(), &subscription).await;
     page(visit, Some((subscription.name.clone(), trial)), None).await
 }
 
-/// Retries the dead letters.
-pub(super) async fn retry(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn retry(visit: &ConsoleRequest) -> Result<View> {
     let subscription = named(&visit.app, &visit.params)?;
     let put_back = retried(&visit.app, &visit.actor(), &subscription, Retry::default()).await?.put_back;
     let done = format!("{} of {} sent again.", figures::counted(put_back, "event"), subscription.name);
@@ -35,7 +33,7 @@ async fn page(
     visit: &ConsoleRequest,
     tested: Option<(String, Result<Trial, String>)>,
     done: Option<String>,
-) -> Result<View, Failure> {
+) -> Result<View> {
     let subscriptions = visit.app.subscriptions();
     let path = subscriptions.settings.path.display().to_string();
     let read = visit.reading(move |app| {
@@ -61,12 +59,9 @@ fn letters(store: &Store, subscription: &Subscription) -> Result<Vec<Value>, Com
     let row = |one: PostbackDelivery, is_dead: bool| {
         let at = |is_shown: bool| is_shown.then_some(one.next_ms);
         fields! {
-            lead_uuid => one.lead,
-            event_type => one.event_type.as_str(),
-            attempts => one.attempts,
+            lead_uuid => one.lead, event_type => one.event_type.as_str(), attempts => one.attempts,
             answer => one.last.as_ref().map(ToString::to_string),
-            next_at => at(!is_dead),
-            given_up_at => at(is_dead),
+            next_at => at(!is_dead), given_up_at => at(is_dead),
         }
     };
     let waiting = postbacks::waiting(store, subscription)?.into_iter().take(LETTERS);

@@ -8,10 +8,11 @@ pub(super) use minijinja::value::Value;
 pub(super) use serde::Serialize;
 pub(super) use uuid::Uuid;
 
-pub(super) use super::choices::{choices, products};
+pub(super) use super::templates::{choices, product_named, products};
 pub(super) use super::view::{ConsolePage, ConsoleRequest, Section, View, fields, outcome, sealed, see};
 pub(super) use crate::AdminState;
 pub(super) use crate::audit::note;
+pub(super) use crate::command::{Context, Result};
 pub(super) use offerd_insight::sheet::figures::{self, known};
 pub(super) use offerd_model::ProductType;
 pub(super) use offerd_store::tokens::Tokens;

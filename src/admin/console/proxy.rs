@@ -2,6 +2,7 @@
 
 use metrics::counter;
 
+use super::super::command::Result;
 use super::super::{AdminState, users};
 use super::session::ConsolePrincipal;
 use offerd_base::config::ProxySettings;
@@ -9,11 +10,9 @@ use offerd_base::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
 use offerd_store::users::{Role, UserRecord, Users};
 use offerd_web::{Failure, Request};
 
-/// The user that the proxy names; `None` if it names none, or no proxy is configured.
-///
-/// # Errors
-/// Returns why it is not trusted.
-pub(super) fn named(app: &AdminState, request: &Request) -> Result<Option<ConsolePrincipal>, Failure> {
+/// The user that the proxy names; `None` if it names none, or no proxy is configured. Returns why it is not
+/// trusted.
+pub(super) fn named(app: &AdminState, request: &Request) -> Result<Option<ConsolePrincipal>> {
     let settings = app.settings();
     let Some(proxy) = &settings.console.proxy else { return Ok(None) };
     let mut values = request.headers.get_all(proxy.header.as_str()).iter();
@@ -38,7 +37,7 @@ pub(super) fn holds(app: &AdminState, person: &ConsolePrincipal) -> bool {
     of(app, proxy, name).is_ok_and(|now| now == *person)
 }
 
-fn of(app: &AdminState, proxy: &ProxySettings, name: &str) -> Result<ConsolePrincipal, Failure> {
+fn of(app: &AdminState, proxy: &ProxySettings, name: &str) -> Result<ConsolePrincipal> {
     let by_proxy = |user: &UserRecord| {
         let person = ConsolePrincipal::of(user);
         ConsolePrincipal { who: format!("{} by proxy", person.who), as_of: None, ..person }

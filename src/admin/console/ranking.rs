@@ -5,7 +5,7 @@ use crate::ranking;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Reports, "ranking.html");
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let pairs: Vec<(String, String)> = ["company", "partner", "leads"]
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), visit.query_value(name)?.to_owned())))

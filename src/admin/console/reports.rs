@@ -31,7 +31,7 @@ const CHART: &str = "chart";
 const PAGE: ConsolePage = ConsolePage::new(Section::Reports, "reports.html");
 
 /// Shows the page. Faults of the query appear above the form, which keeps its values.
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let counted = reports(&visit.app)?;
     let query = asked_for(visit, &counted);
     let form = form(&given(visit), &counted, query.as_ref().ok());
@@ -49,8 +49,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     visit.view(PAGE, fields! { form, faults, shown })
 }
 
-/// Returns the whole report as a file.
-pub(super) async fn download(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
     let mut pairs = visit.query.clone();
     pairs.retain(|(name, _)| name != CHART);
     as_csv(&made(&visit.app, &pairs).await?).map(View::from)
@@ -104,12 +103,8 @@ fn form(given: &[(String, String)], reports: &Reports, query: Option<&ReportQuer
         to => day("to", range.map(|range| range.last)),
         // Ranges to choose with one click: label, address, and whether it is selected.
         presets => query.map(|query| presets(given, query)).unwrap_or_default(),
-        by => [by(0), by(1)],
-        filters => [filter(0), filter(1)],
-        zones => choices(zones, Some(&zone)),
-        test => value("leads") == "test",
-        compare => value("compare") == "true",
-        // Choices of the drawn figure.
+        by => [by(0), by(1)], filters => [filter(0), filter(1)], zones => choices(zones, Some(&zone)),
+        test => value("leads") == "test", compare => value("compare") == "true",
         figures => choices(Figure::ALL.map(|figure| (figure.name(), figure.heading())), Some(&value(CHART))),
         // The sort figure, which a new query keeps.
         sort => Some(value("sort")).filter(|_| is_by_figure),
@@ -124,13 +119,10 @@ fn presets(given: &[(String, String)], query: &ReportQuery) -> Vec<(&'static str
     let preset = |(words, range): (&'static str, DayRange)| {
         let is_other = |name: &str| !["from", "to", "compare"].contains(&name);
         let others = given.iter().filter(|(name, _)| is_other(name)).cloned();
-        let week = [
-            ("from", range.first.to_string()),
-            ("to", range.last.to_string()),
-            ("compare", true.to_string()),
-        ];
-        let pairs: Vec<_> =
-            week.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(others).collect();
+        let week =
+            [("from", range.first.to_string()), ("to", range.last.to_string()), ("compare", "true".into())];
+        let week = week.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let pairs: Vec<_> = week.chain(others).collect();
         (words, address("/console/reports", &pairs), query.range == range)
     };
     let named = weeks.map(|weeks| ["This week", "Last week"].into_iter().zip(weeks).map(preset).collect());
@@ -138,7 +130,7 @@ fn presets(given: &[(String, String)], query: &ReportQuery) -> Vec<(&'static str
 }
 
 /// A report on the page, with a chart over days or months, or else bars.
-fn shown(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Result<Value, Failure> {
+fn shown(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Result<Value> {
     let values = ValueNames::of(visit, query);
     let mut named = report.clone();
     for row in &mut named.rows {
@@ -156,22 +148,16 @@ fn shown(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Result
         }
     };
     Ok(fields! {
-        from => report.from.to_string(),
-        to => report.to.to_string(),
+        from => report.from.to_string(), to => report.to.to_string(),
         before => report.before.map(|(first, last)| format!("{first} to {last}")),
-        zone => report.zone,
-        columns => columns(visit, query),
+        zone => report.zone, columns => columns(visit, query),
         rows => report.rows.iter().map(row).collect::<Vec<_>>(),
         total => cells(&report.total, report.total_before.as_ref(), None),
-        left_out => report.rows_left_out,
-        behind => report.uncounted_from,
-        bars,
-        chart,
+        left_out => report.rows_left_out, behind => report.uncounted_from, bars, chart,
         download => address("/console/reports/download", &given(visit)),
     })
 }
 
-/// Display names of row values.
 struct ValueNames {
     by: Vec<Dimension>,
     /// Names of partners by key, and ids of companies by name.
@@ -185,11 +171,8 @@ impl ValueNames {
         let partners =
             book.partners().into_iter().map(|one| (one.key.clone(), one.partner.name.clone())).collect();
         let companies = Tokens::of(visit.app.store.clone()).companies().into_iter();
-        Self {
-            by: query.by.clone(),
-            partners,
-            companies: companies.map(|one| (one.name, one.uuid)).collect(),
-        }
+        let companies = companies.map(|one| (one.name, one.uuid)).collect();
+        Self { by: query.by.clone(), partners, companies }
     }
 
     /// The display values of a row, with the key of a partner beside its name.
@@ -207,8 +190,7 @@ impl ValueNames {
     fn tables_of(&self, query: &ReportQuery, row: &Row) -> Option<String> {
         let DayRange { mut first, mut last } = query.range;
         let mut pairs = Vec::new();
-        for (by, value) in
-            self.by.iter().zip(&row.by).chain(query.filters.iter().map(|(by, value)| (by, value)))
+        for (by, value) in self.by.iter().zip(&row.by).chain(query.filters.iter().map(|(by, one)| (by, one)))
         {
             if by.is_time() {
                 let begins = |day: &NaiveDate| by.value(*day) == *value;
@@ -275,8 +257,7 @@ fn cells(figures: &Figures, before: Option<&Figures>, tables: Option<&str>) -> V
     let change = |figure| before.and_then(|before| figures.change(before, figure));
     let cell = |figure: Figure| {
         fields! {
-            title => figure.heading(),
-            text => text(figures, figure),
+            title => figure.heading(), text => text(figures, figure),
             before => before.map(|before| text(before, figure)),
             change => change(figure).map(|change| changed(figure, change)),
             link => link(figure),
@@ -320,7 +301,6 @@ fn drawn(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Figure
     chosen.and_then(|(_, name)| figure_named(name)).unwrap_or(usual)
 }
 
-/// The largest rows as bars, with a heading.
 fn bars(figure: Figure, report: &Report) -> (String, Vec<Value>) {
     let value = |figures: &Figures| figures.get(figure).unwrap_or(0.0).max(0.0);
     let mut rows: Vec<&Row> = report.rows.iter().collect();
@@ -329,8 +309,7 @@ fn bars(figure: Figure, report: &Report) -> (String, Vec<Value>) {
     let most = rows.first().map_or(0.0, |row| value(&row.figures));
     let bar = |row: &Row| {
         fields! {
-            name => row.by.join(", "),
-            text => text(&row.figures, figure),
+            name => row.by.join(", "), text => text(&row.figures, figure),
             // In thousandths.
             length => if most > 0.0 { (value(&row.figures) / most * 10_000.0).round() / 10.0 } else { 0.0 },
         }
@@ -362,12 +341,7 @@ fn times(query: &ReportQuery, report: &Report, place: usize) -> Vec<String> {
 }
 
 /// A line per leading value of the other dimension, or a single one without it.
-fn chart(
-    figure: Figure,
-    query: &ReportQuery,
-    report: &Report,
-    place: usize,
-) -> Result<(String, Value), Failure> {
+fn chart(figure: Figure, query: &ReportQuery, report: &Report, place: usize) -> Result<(String, Value)> {
     let times = times(query, report, place);
     let other = |row: &Row| row.by.get(1 - place).cloned().unwrap_or_default();
     let value = |row: &Row| row.figures.get(figure).unwrap_or(0.0);

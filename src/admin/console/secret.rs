@@ -14,12 +14,10 @@ use super::super::command::unwritten;
 use super::super::password::PasswordDigest;
 use super::prelude::*;
 use offerd_base::private_file;
-use offerd_web::Context;
 
 /// File of its digest, in the store's directory.
 const FILE: &str = "console.secret";
 
-/// Log message when none can be created.
 const UNMADE: &str = "the console's new secret could not be made";
 
 const BYTES: usize = 16;
@@ -54,7 +52,7 @@ pub fn make(store: &Path) -> io::Result<NewSecret> {
 }
 
 /// `POST /console/secret`: creates a new secret, and ends all sessions.
-pub(super) async fn renew(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn renew(context: Context) -> Result<Reply> {
     let made = context.app.reading(UNMADE, |app| make(&app.settings().store.path)).await?;
     let made = made.map_err(|error| unwritten("the console's new secret", &error))?;
     context.app.console.sessions.replace_secret(PasswordDigest::of_secret(&made.secret));

@@ -32,7 +32,6 @@ type Hash = [u8; 32];
 
 /// Ways to sign in, and limits of a session.
 pub(crate) struct SessionRules {
-    /// Whether a sign-in is required.
     pub(crate) required: bool,
     /// The console's settings at the start: session lifetime and failed attempts.
     pub(crate) at_start: ConsoleSettings,
@@ -47,7 +46,6 @@ impl SessionRules {
     }
 }
 
-/// Sessions, and the credentials that start them.
 pub(super) struct Sessions {
     pub(super) rules: SessionRules,
     pub(super) attempts: Attempts,
@@ -76,7 +74,6 @@ pub(crate) struct ConsolePrincipal {
 }
 
 impl ConsolePrincipal {
-    /// A user account.
     pub(crate) fn of(user: &UserRecord) -> Self {
         let (who, name) = (format!("user {}", user.name), Some(user.name.clone()));
         Self { who, user: name, role: user.role, as_of: Some(user.changed_at) }
@@ -119,7 +116,6 @@ pub(super) enum Proof<'p> {
     Typed(&'p str),
 }
 
-/// Why a sign-in failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotSignedIn {
     /// The credential is wrong, or the code has expired.
@@ -129,7 +125,6 @@ pub(super) enum NotSignedIn {
 }
 
 impl NotSignedIn {
-    /// The label in metrics.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::Wrong => "wrong",
@@ -139,7 +134,6 @@ impl NotSignedIn {
 }
 
 impl Sessions {
-    /// No sessions.
     pub(super) fn new(mut rules: SessionRules) -> Self {
         let state =
             Mutex::new(SessionState { secret: rules.passwords.secret.take(), ..SessionState::default() });
@@ -258,7 +252,6 @@ impl Sessions {
 }
 
 impl Session {
-    /// Records activity in the session.
     pub(super) fn touch(&self) {
         *self.used.lock() = Instant::now();
     }
@@ -273,7 +266,6 @@ fn admit<T>(all: &mut HashMap<Hash, T>, most: usize, (hash, one): (Hash, T), sin
     all.insert(hash, one);
 }
 
-/// An unguessable text.
 fn secret() -> String {
     format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
 }

@@ -15,20 +15,18 @@ use super::visit::audited;
 use offerd_base::telemetry::logging::AUDIT;
 use offerd_base::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
 use offerd_store::users::Users;
-use offerd_web::{Context, our_fault};
+use offerd_web::our_fault;
 
-/// Where an invited user sets a password.
 const ACCOUNT: &str = "/console/account";
 
-/// A new session with its cookie, or why there is none.
 type SignInResult = Result<(String, Arc<Session>), NotSignedIn>;
 
 /// The sign-in page; a link's code is already in its form.
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     form(visit, StatusCode::OK, None)
 }
 
-pub(super) async fn sign_in(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn sign_in(visit: &ConsoleRequest) -> Result<View> {
     match begun(visit).await? {
         Ok((cookie, session)) => {
             let ConsolePrincipal { who, role, .. } = &session.person;
@@ -37,14 +35,13 @@ pub(super) async fn sign_in(visit: &ConsoleRequest) -> Result<View, Failure> {
             let next = visit.field("next").filter(|next| is_within(next));
             // An invited user sets a password first.
             let next = if session.invited { ACCOUNT } else { next.unwrap_or(HOME) };
-            signed_in(visit, (cookie, session), next)
+            signed_in(visit, &cookie, next)
         }
         Err(refused) => refuse(visit, refused).await,
     }
 }
 
-/// Starts a session with a link, the secret, or a password.
-async fn begun(visit: &ConsoleRequest) -> Result<SignInResult, Failure> {
+async fn begun(visit: &ConsoleRequest) -> Result<SignInResult> {
     let sessions = &visit.app.console.sessions;
     let typed = visit.field("password").unwrap_or_default();
     match (visit.field("code"), visit.field("name").map(str::trim)) {
@@ -56,7 +53,7 @@ async fn begun(visit: &ConsoleRequest) -> Result<SignInResult, Failure> {
 
 /// Starts a session with a user name and password. An unknown or disabled user, or one without a password,
 /// takes as long.
-async fn of_user(visit: &ConsoleRequest, name: &str, password: &str) -> Result<SignInResult, Failure> {
+async fn of_user(visit: &ConsoleRequest, name: &str, password: &str) -> Result<SignInResult> {
     let sessions = &visit.app.console.sessions;
     let attempt = match sessions.attempts.begin(name) {
         Ok(attempt) => attempt,
@@ -78,42 +75,29 @@ async fn of_user(visit: &ConsoleRequest, name: &str, password: &str) -> Result<S
     Ok(Ok(begun))
 }
 
-/// Redirects with the cookie of a new session.
-///
-/// # Errors
-/// Fails with an internal error.
-pub(super) fn signed_in(
-    visit: &ConsoleRequest,
-    (cookie, _): (String, Arc<Session>),
-    next: &str,
-) -> Result<View, Failure> {
+pub(super) fn signed_in(visit: &ConsoleRequest, cookie: &str, next: &str) -> Result<View> {
     let seconds = visit.app.console.sessions.rules.at_start.session_life.as_secs();
-    Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, seconds, visit.is_secure())?).into())
+    Ok(see(next)?.header(SET_COOKIE, cookie_of(cookie, seconds, visit.is_secure())?).into())
 }
 
-async fn refuse(visit: &ConsoleRequest, refused: NotSignedIn) -> Result<View, Failure> {
+async fn refuse(visit: &ConsoleRequest, refused: NotSignedIn) -> Result<View> {
     counter!(CONSOLE_SIGN_INS_REFUSED, "reason" => refused.reason()).increment(1);
-    match refused {
-        NotSignedIn::Wrong => {
-            // Attempts beyond the limit are only counted, so that guessing cannot fill the log.
-            let note = note!("console.sign_in_refused");
-            visit.app.note_if_can(&visit.stranger(), tried(visit).into_iter().fold(note, Note::about)).await;
-            info!(target: AUDIT, action = "console.sign_in_refused", "sign-in to the console failed");
-            form(
-                visit,
-                StatusCode::FORBIDDEN,
-                Some(
-                    "This sign-in is wrong, used or expired. A restart ends links; `offerd console` makes a \
-                        new one.",
-                ),
-            )
-        }
-        NotSignedIn::TooMany => form(
-            visit,
-            StatusCode::TOO_MANY_REQUESTS,
-            Some("Too many attempts have failed. Wait a minute, then try again."),
+    let (status, trouble) = match refused {
+        NotSignedIn::Wrong => (
+            StatusCode::FORBIDDEN,
+            "This sign-in is wrong, used or expired. A restart ends links; `offerd console` makes a new one.",
         ),
+        NotSignedIn::TooMany => {
+            (StatusCode::TOO_MANY_REQUESTS, "Too many attempts have failed. Wait a minute, then try again.")
+        }
+    };
+    // Attempts beyond the limit are only counted, so that guessing cannot fill the log.
+    if refused == NotSignedIn::Wrong {
+        let note = note!("console.sign_in_refused");
+        visit.app.note_if_can(&visit.stranger(), tried(visit).into_iter().fold(note, Note::about)).await;
+        info!(target: AUDIT, action = "console.sign_in_refused", "sign-in to the console failed");
     }
+    form(visit, status, Some(trouble))
 }
 
 /// The tried name, if it is a user's; another text may be a misplaced password.
@@ -122,7 +106,7 @@ fn tried(visit: &ConsoleRequest) -> Option<String> {
     Some(format!("as {}", user.name))
 }
 
-pub(super) async fn sign_out(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn sign_out(visit: &ConsoleRequest) -> Result<View> {
     if let Some(session) = visit.session() {
         visit.app.console.sessions.sign_out(session);
         let note = note!("console.sign_out", "signed out of the console");
@@ -132,7 +116,7 @@ pub(super) async fn sign_out(visit: &ConsoleRequest) -> Result<View, Failure> {
 }
 
 /// Answers with the console's address, with a sign-in link if a sign-in is required.
-pub(super) async fn link(context: Context<AdminState>) -> Result<Reply, Failure> {
+pub(super) async fn link(context: Context) -> Result<Reply> {
     let person = ConsolePrincipal::of_machine(format!("link of {}", operator(&context.request.headers)));
     let link = link_of(&context.app, person, false, LINK_LIFE);
     if link.sign_in {
@@ -142,13 +126,10 @@ pub(super) async fn link(context: Context<AdminState>) -> Result<Reply, Failure>
     Reply::json(&link)
 }
 
-/// The form, complete for a stream too.
-fn form(visit: &ConsoleRequest, status: StatusCode, trouble: Option<&str>) -> Result<View, Failure> {
+fn form(visit: &ConsoleRequest, status: StatusCode, trouble: Option<&str>) -> Result<View> {
     let next = visit.query_value("next").or_else(|| visit.field("next")).filter(|next| is_within(next));
     let fields = fields! {
-        code => visit.query_value("code"),
-        name => visit.field("name"),
-        next,
+        code => visit.query_value("code"), name => visit.field("name"), next,
         users => Users::of(visit.app.store.clone()).are_any().unwrap_or(true),
         typed => visit.app.console.sessions.takes_typed(),
         required => visit.app.console.sessions.rules.required,
@@ -157,13 +138,12 @@ fn form(visit: &ConsoleRequest, status: StatusCode, trouble: Option<&str>) -> Re
     visit.bare("Sign in", "sign_in.html", fields)?.with_status(status).reply(visit).map(View::from)
 }
 
-/// Whether a path stays within the console.
 fn is_within(path: &str) -> bool {
     path.strip_prefix(HOME).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
         && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
 }
 
-fn cookie_of(value: &str, seconds: u64, secure: bool) -> Result<HeaderValue, Failure> {
+fn cookie_of(value: &str, seconds: u64, secure: bool) -> Result<HeaderValue> {
     let secure = if secure { "; Secure" } else { "" };
     let cookie =
         format!("{COOKIE_NAME}={value}; Path=/console; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");

@@ -16,7 +16,6 @@ pub(super) struct Pill {
     pub(super) words: &'static str,
 }
 
-/// State of a circuit breaker.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct BreakerView {
     pub(super) state: Pill,
@@ -32,13 +31,9 @@ pub(super) struct BreakerView {
 
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct CapUsage {
-    /// What is capped.
     pub(super) name: &'static str,
-    /// Amount used.
     pub(super) used: f64,
-    /// Limit.
     pub(super) most: f64,
-    /// Share used.
     pub(super) share: f64,
     /// Whether the amounts are dollars.
     pub(super) dollars: bool,
@@ -56,7 +51,6 @@ pub(super) struct SeatView {
     pub(super) late: Vec<LateAsk>,
 }
 
-/// All seats, in the order of the book.
 pub(super) fn of_seats(engine: &MatchingEngine) -> Vec<SeatView> {
     let configuration = engine.configuration();
     let standings = engine.standings();
@@ -106,8 +100,7 @@ fn caps(standing: &SeatStanding) -> Vec<CapUsage> {
         ("asks this week", at.asked_this_week, at.per_week),
         ("asks this month", at.asked_this_month, at.per_month),
     ];
-    let asks =
-        asks.map(|(name, used, most)| (name, f64::from(used.unwrap_or(0)), most.map(f64::from), false));
+    let asks = asks.map(|(name, of, most)| (name, f64::from(of.unwrap_or(0)), most.map(f64::from), false));
     let payouts = ("payouts today", at.owed_today, at.per_day_budget, true);
     let cap = |(name, used, most, dollars): (_, f64, Option<f64>, _)| {
         let most = most.filter(|most| *most > 0.0)?;

@@ -16,8 +16,6 @@ use offerd_base::config::is_reloadable;
 use offerd_base::telemetry::tail::LINES;
 use offerd_outbound::alerts::last_backup;
 
-const PATH: &str = "/console/system";
-
 /// Maximum listed damages, first found first.
 const DAMAGES_SHOWN: usize = 20;
 
@@ -26,20 +24,19 @@ const TOKENS_SHOWN: usize = 200;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::System, "system.html").fresh(history::EVERY);
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let fields = visit.reading(|app| page(app, None)).await??;
     visit.view(PAGE, fields)
 }
 
-/// Reloads settings and partner files, and shows the outcome.
-pub(super) async fn reload(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn reload(visit: &ConsoleRequest) -> Result<View> {
     let outcome = reloaded(&visit.app, &visit.actor()).await?;
     let fields = visit.reading(move |app| page(app, Some(told(&outcome)))).await??;
     visit.view(PAGE, fields)
 }
 
 /// Starts a check of every record, unless one is running; the page shows the result.
-pub(super) async fn check(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn check(visit: &ConsoleRequest) -> Result<View> {
     if visit.app.chronicle.check_begins() {
         let note = note!("store.check", "check of the store asked for");
         visit.app.note_if_can(&visit.actor(), note).await;
@@ -53,11 +50,11 @@ pub(super) async fn check(visit: &ConsoleRequest) -> Result<View, Failure> {
             app.chronicle.check_ended(report.as_ref().map_err(Clone::clone));
         }));
     }
-    View::at(PATH)
+    View::at("/console/system")
 }
 
 /// The fields of the page, with the outcome of a reload just requested.
-fn page(app: &AdminState, reload: Option<Value>) -> Result<Value, Failure> {
+fn page(app: &AdminState, reload: Option<Value>) -> Result<Value> {
     let (tokens, tokens_in_all) = tokens(app)?;
     // A fresh reading, so that an action just taken shows.
     let reading = MetricsReading::of(app);
@@ -66,8 +63,7 @@ fn page(app: &AdminState, reload: Option<Value>) -> Result<Value, Failure> {
     // Other settings come from a file or a variable.
     let (default, set): (Vec<_>, Vec<_>) = described.iter().partition(|(_, _, source)| source == "default");
     Ok(fields! {
-        version => env!("CARGO_PKG_VERSION"),
-        pid => std::process::id(),
+        version => env!("CARGO_PKG_VERSION"), pid => std::process::id(),
         uptime => app.console.begun.elapsed().as_secs_f64(),
         api => app.run_file.api,
         integrations => app.run_file.integrations,
@@ -77,22 +73,17 @@ fn page(app: &AdminState, reload: Option<Value>) -> Result<Value, Failure> {
         book => book(app, &reading),
         settings_set => set.into_iter().map(setting).collect::<Vec<_>>(),
         settings_default => default.into_iter().map(setting).collect::<Vec<_>>(),
-        tokens,
-        tokens_in_all,
-        store => store(app, &reading),
+        tokens, tokens_in_all, store => store(app, &reading),
         backup => last_backup(&app.store).and_then(|taken| Some((taken.at_ms, taken.by?, taken.missed))),
-        // Newest first.
         log => app.tail.lines().into_iter().rev().collect::<Vec<_>>(),
-        log_lines => LINES,
-        reload,
+        log_lines => LINES, reload,
     })
 }
 
 fn book(app: &AdminState, reading: &MetricsReading) -> Value {
     let book = app.engine.book();
     fields! {
-        partners => book.partners().len(),
-        offers => book.offers(),
+        partners => book.partners().len(), offers => book.offers(),
         fingerprint => format!("{:012x}", book.fingerprint.figure()),
         taken_in_at => reading.reloaded_at.map(|seconds| seconds * 1000.0),
         refused => reading.reloads_refused,
@@ -104,7 +95,7 @@ fn setting((key, value, source): &(String, String, String)) -> Value {
 }
 
 /// The latest tokens, newest first, and the total number.
-fn tokens(app: &AdminState) -> Result<(Vec<ListedToken>, usize), Failure> {
+fn tokens(app: &AdminState) -> Result<(Vec<ListedToken>, usize)> {
     let mut listed = app.key_ring.list().map_err(unread)?;
     let all = listed.len();
     listed.sort_by_key(|token| std::cmp::Reverse(token.created_at));
@@ -120,9 +111,7 @@ fn store(app: &AdminState, reading: &MetricsReading) -> Value {
         damaged => damages.iter().take(DAMAGES_SHOWN).map(ToString::to_string).collect::<Vec<_>>(),
         damaged_more => damages.len().saturating_sub(DAMAGES_SHOWN),
         broken => app.engine.records.store.broken_records(),
-        path => path.display().to_string(),
-        shared => app.store.is_shared(),
-        bytes => bytes_of(path),
+        path => path.display().to_string(), shared => app.store.is_shared(), bytes => bytes_of(path),
         free_bytes => reading.free_bytes,
         master_key => app.engine.records.store.master_key_id(),
         check => app.chronicle.check(),
@@ -139,7 +128,6 @@ fn bytes_of(directory: &Path) -> Option<f64> {
     Some(bytes)
 }
 
-/// The outcome of a reload, with its faults as text.
 fn told(outcome: &ReloadOutcome) -> Value {
     let faults: Vec<String> = match outcome {
         ReloadOutcome::Refused { faults } => faults.iter().map(ToString::to_string).collect(),

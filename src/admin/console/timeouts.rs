@@ -7,26 +7,23 @@ use offerd_engine::matching::MatchingEngine;
 use offerd_insight::hindsight::timing::{OtherTimeout, SeatTiming, timings};
 use offerd_store::ReadError;
 
-/// Selectable spans: name in the address, label, and length. The second is the command's default.
+/// Selectable spans: name in the address, label, and length. The second is the default, as of the command.
 const TIMES: [(&str, &str, Duration); 3] = [
     ("hour", "1 hour", Duration::from_secs(60 * 60)),
     ("day", "1 day", Duration::from_secs(24 * 60 * 60)),
     ("week", "7 days", Duration::from_secs(7 * 24 * 60 * 60)),
 ];
 
-/// The default span.
-const USUAL: (&str, &str, Duration) = TIMES[1];
-
 const PAGE: ConsolePage = ConsolePage::new(Section::Partners, "timeouts.html");
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let key = visit.params.get("partner").unwrap_or_default().to_owned();
     let book = visit.app.engine.book();
     let seat = book.seats().iter().find(|seat| seat.identity.key == key);
     let seat = seat.ok_or_else(|| Failure::unknown("There is no such partner"))?;
     let name = seat.identity.partner.name.clone();
     let wanted = visit.query_value("time");
-    let chosen = TIMES.into_iter().find(|(time, ..)| wanted == Some(time)).unwrap_or(USUAL);
+    let chosen = TIMES.into_iter().find(|(time, ..)| wanted == Some(time)).unwrap_or(TIMES[1]);
 
     // It reads all tables of that time.
     let permit = Arc::clone(&visit.app.console.scans).try_acquire_owned();
@@ -43,14 +40,12 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
     Ok(visit.view(PAGE, fields! { key, name, times, back => words, seats })?.titled(title))
 }
 
-/// The seats of a partner over a span. Blocks.
 fn seats(engine: &MatchingEngine, partner: &str, back: Duration) -> Result<Vec<Value>, ReadError> {
     let since = Utc::now().timestamp_millis() - i64::try_from(back.as_millis()).unwrap_or(i64::MAX);
     let timings = timings(&engine.records, &engine.configuration(), &engine.statistics, since)?;
     Ok(timings.iter().filter(|timing| timing.partner == partner).map(seat).collect())
 }
 
-/// A seat's timing, with other timeouts in words.
 fn seat(timing: &SeatTiming) -> Value {
     let other = |other: &OtherTimeout| {
         fields! { offers => other.offers_told(), change => other.change_told(), ..other }

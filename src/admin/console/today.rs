@@ -22,9 +22,7 @@ const NEAR_MS: i64 = 10 * 60 * 1000;
 pub(super) struct Today {
     /// The day, as days from the common era, in the first time zone of `reports.zones`.
     pub(super) day: i32,
-    /// Accepted leads.
     pub(super) leads: i64,
-    /// Clicks on offers.
     pub(super) clicks: i64,
     /// Payouts less reversals, in dollars.
     pub(super) payouts: f64,
@@ -43,17 +41,12 @@ impl Today {
         let pairs = [("from", today.to_string()), ("to", today.to_string()), ("by", "day".to_owned())];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
         let total = reports.totals(&reports.query(&pairs).ok()?)?;
-        Some(Self {
-            day: today.num_days_from_ce(),
-            leads: total.leads,
-            clicks: total.clicks,
-            payouts: total.payouts.unwrap_or_default(),
-        })
+        let (day, payouts) = (today.num_days_from_ce(), total.payouts.unwrap_or_default());
+        Some(Self { day, leads: total.leads, clicks: total.clicks, payouts })
     }
 }
 
 impl DailyTotals {
-    /// Loads stored totals, oldest first.
     pub(super) fn recall(&self, kept: impl Iterator<Item = (i64, Today)>) {
         self.0.lock().extend(kept);
     }
@@ -87,9 +80,7 @@ fn compared(today: Today, yesterday: Option<(i64, Today)>) -> Vec<Value> {
         let change = before.filter(|before| *before > 0.0).map(|before| (now - before) / before * 100.0);
         let words = |percent: f64| format!("{}{:.0} %", if percent < 0.0 { "−" } else { "+" }, percent.abs());
         fields! {
-            name,
-            today => write(now),
-            // With the time of its reading.
+            name, today => write(now),
             yesterday => before.map(write).zip(yesterday.map(|(at, _)| at)),
             change => change.map(words),
             class => match change {

@@ -7,31 +7,19 @@ use offerd_base::telemetry::figures::Distribution;
 /// A point of a line: minutes before now (negative), and the value, if known.
 pub(super) type Point = (f64, Option<f64>);
 
-/// Rate per second of a counter.
-pub(super) fn rate(
-    readings: &[MetricsReading],
-    points: usize,
-    figure: impl Fn(&MetricsReading) -> f64,
-) -> Vec<Point> {
-    between(readings, points, |before, after| after.per_second(before, &figure))
+pub(super) type ReadingFigure = fn(&MetricsReading) -> f64;
+pub(super) type ReadingTimes = fn(&MetricsReading) -> &Distribution;
+
+pub(super) fn rate(readings: &[MetricsReading], points: usize, figure: ReadingFigure) -> Vec<Point> {
+    between(readings, points, |before, after| after.per_second(before, figure))
 }
 
-/// Values of a gauge.
-pub(super) fn level(
-    readings: &[MetricsReading],
-    points: usize,
-    figure: impl Fn(&MetricsReading) -> f64,
-) -> Vec<Point> {
+pub(super) fn level(readings: &[MetricsReading], points: usize, figure: ReadingFigure) -> Vec<Point> {
     between(readings, points, |_, after| Some(figure(after)))
 }
 
-pub(super) fn quantile(
-    readings: &[MetricsReading],
-    points: usize,
-    share: f64,
-    figure: impl Fn(&MetricsReading) -> &Distribution,
-) -> Vec<Point> {
-    between(readings, points, |before, after| figure(after).since(figure(before)).quantile(share))
+pub(super) fn p99(readings: &[MetricsReading], points: usize, times: ReadingTimes) -> Vec<Point> {
+    between(readings, points, |before, after| times(after).since(times(before)).quantile(0.99))
 }
 
 /// One point per pair of consecutive readings, spaced so that there are at most `points`.

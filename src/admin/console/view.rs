@@ -11,8 +11,8 @@ use hyper::header::{
 use minijinja::context;
 use minijinja::value::Value;
 
+use super::super::command::Result;
 use super::history;
-pub(super) use super::section::Section;
 pub(super) use super::templates::fields;
 use super::templates::render;
 pub(super) use super::visit::ConsoleRequest;
@@ -39,7 +39,6 @@ impl ConsolePage {
         Self { section, template, fresh: None }
     }
 
-    /// Sets the refresh interval.
     pub(super) const fn fresh(self, every: Duration) -> Self {
         Self { fresh: Some(every), ..self }
     }
@@ -51,7 +50,6 @@ pub(super) struct View {
     title: String,
     section: Option<Section>,
     status: StatusCode,
-    /// Refresh interval.
     pub(super) fresh: Option<Duration>,
     pub(super) main: String,
     /// A redirect or a file in place of a page.
@@ -61,33 +59,24 @@ pub(super) struct View {
 impl ConsoleRequest {
     /// Renders a page for this visitor. Its template gets the fields, `csrf` for its forms, and the visitor's
     /// permissions as `may`.
-    ///
-    /// # Errors
-    /// Fails with an internal error.
-    pub(super) fn view(&self, page: ConsolePage, fields: Value) -> Result<View, Failure> {
+    pub(super) fn view(&self, page: ConsolePage, fields: Value) -> Result<View> {
         let main = render(page.template, &context! { csrf => self.csrf(), may => self.may(), ..fields })?;
         let title = page.section.title().to_owned();
         Ok(View { title, section: Some(page.section), fresh: page.fresh, main, ..View::default() })
     }
 
-    /// Renders a page outside the sections.
-    ///
-    /// # Errors
-    /// Fails with an internal error.
-    pub(super) fn bare(&self, title: &str, template: &str, fields: Value) -> Result<View, Failure> {
+    pub(super) fn bare(&self, title: &str, template: &str, fields: Value) -> Result<View> {
         let main = render(template, &context! { csrf => self.csrf(), ..fields })?;
         Ok(View { title: title.to_owned(), main, ..View::default() })
     }
 }
 
 impl View {
-    /// Sets a title other than the section's.
     pub(super) fn titled(self, title: impl Into<String>) -> Self {
         Self { title: title.into(), ..self }
     }
 
-    /// A page that shows a failure.
-    pub(super) fn failure(failure: &Failure) -> Result<Self, Failure> {
+    pub(super) fn failure(failure: &Failure) -> Result<Self> {
         let status = failure.status;
         let title = status.canonical_reason().unwrap_or("Failure");
         let fields = context! { status => status.as_u16(), reason => title, message => failure.words() };
@@ -104,16 +93,12 @@ impl View {
         Self { status: failure.map_or(self.status, |failure| failure.status), ..self }
     }
 
-    /// A redirect to a page, the answer of a successful form.
-    ///
-    /// # Errors
-    /// Fails when the path is invalid.
-    pub(super) fn at(path: &str) -> Result<Self, Failure> {
+    /// A redirect to a page, the answer of a successful form. Fails when the path is invalid.
+    pub(super) fn at(path: &str) -> Result<Self> {
         see(path).map(Self::from)
     }
 
-    /// The complete page.
-    pub(super) fn reply(self, visit: &ConsoleRequest) -> Result<Reply, Failure> {
+    pub(super) fn reply(self, visit: &ConsoleRequest) -> Result<Reply> {
         let Self { title, section, status, fresh, main, instead } = self;
         if let Some(reply) = instead {
             return Ok(reply);
@@ -130,13 +115,10 @@ impl View {
             beat => section.map(|_| BEAT.as_secs()),
             live => fresh.is_some(),
             standing => Value::from_safe_string(visit.standing()?),
-            who => visit.signed_in(),
-            user => visit.user(),
-            signs_out => visit.session().is_some(),
+            who => visit.signed_in(), user => visit.user(), signs_out => visit.session().is_some(),
             // Shown on every page, as the only notice of it.
             unguarded => visit.is_unguarded(),
-            csrf => visit.csrf(),
-            version => env!("CARGO_PKG_VERSION"),
+            csrf => visit.csrf(), version => env!("CARGO_PKG_VERSION"),
         };
         let page = render("layout.html", &fields)?;
         Ok(sealed(Reply::bytes("text/html; charset=utf-8", page).status(status)))
@@ -150,7 +132,7 @@ impl From<Reply> for View {
 }
 
 /// The result of a form's action, with its failure if it failed.
-pub(super) fn outcome<T: Default>(came: Result<T, Failure>) -> (T, Option<Failure>) {
+pub(super) fn outcome<T: Default>(came: Result<T>) -> (T, Option<Failure>) {
     match came {
         Ok(done) => (done, None),
         Err(failure) => (T::default(), Some(failure)),
@@ -171,11 +153,58 @@ pub(super) fn sealed(reply: Reply) -> Reply {
         .header(HeaderName::from_static("cross-origin-resource-policy"), fixed("same-origin"))
 }
 
-/// A redirect to a page.
-///
-/// # Errors
-/// Fails when the path is invalid.
-pub(super) fn see(path: &str) -> Result<Reply, Failure> {
+/// A redirect to a page. Fails when the path is invalid.
+pub(super) fn see(path: &str) -> Result<Reply> {
     let path = HeaderValue::try_from(path).map_err(our_fault("a path cannot be written in a header"))?;
     Ok(sealed(Reply::empty(StatusCode::SEE_OTHER).header(LOCATION, path)))
+}
+
+/// Declares [`Section`] from a list of titles and paths.
+macro_rules! sections {
+    ($($section:ident $title:literal $path:literal;)+) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Section {
+            $($section,)+
+        }
+
+        const SECTIONS: &[(Section, &str, &str)] = &[$((Section::$section, $title, $path)),+];
+    };
+}
+
+sections! {
+    Now "Now" "/console";
+    Alerts "Alerts" "/console/alerts";
+    Partners "Partners" "/console/partners";
+    RateTables "Rate tables" "/console/rateTables";
+    Funnel "Funnel" "/console/funnel";
+    Reports "Reports" "/console/reports";
+    Experiments "Experiments" "/console/experiments";
+    Postbacks "Postbacks" "/console/postbacks";
+    Persons "Data requests" "/console/persons";
+    Catalogue "Catalogue" "/console/catalogue";
+    Nodes "Nodes" "/console/nodes";
+    System "System" "/console/system";
+    People "Users" "/console/people";
+    Audit "Audit" "/console/audit";
+    Handbook "Handbook" "/console/handbook";
+}
+
+impl Section {
+    pub(super) fn title(self) -> &'static str {
+        SECTIONS[self as usize].1
+    }
+
+    pub(super) fn path(self) -> &'static str {
+        SECTIONS[self as usize].2
+    }
+
+    /// The navigation of a current section, if any, limited to the sections that `is_seen` accepts.
+    pub(super) fn entries(current: Option<Self>, is_seen: impl Fn(Self) -> bool) -> Vec<Value> {
+        let seen = SECTIONS.iter().filter(|(section, ..)| is_seen(*section));
+        let entry = |(section, title, path): &(Self, _, _)| {
+            let current = Some(*section) == current;
+            fields! { title, path, current }
+        };
+        seen.map(entry).collect()
+    }
 }

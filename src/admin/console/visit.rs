@@ -10,7 +10,8 @@ use uuid::Uuid;
 
 use super::super::AdminState;
 use super::super::audit::{AuditActor, audit_by, note};
-use super::super::transcripts::reason_to_reveal;
+use super::super::command::Result;
+use super::super::transcripts::reveal_reason;
 use super::proxy;
 use super::session::{ConsolePrincipal, Session};
 use super::templates::{fields, render};
@@ -18,21 +19,15 @@ use offerd_model::Attribute;
 use offerd_store::users::Role;
 use offerd_web::{Failure, Params};
 
-/// A request to the console.
 pub(super) struct ConsoleRequest {
     pub(super) app: Arc<AdminState>,
-    /// Decoded query parameters, in order.
     pub(super) query: Vec<(String, String)>,
-    /// Values of the path parameters.
     pub(super) params: Params,
     /// Fields of the submitted form; `None` without one.
     pub(super) form: Option<Vec<(String, String)>>,
     pub(super) session: Option<Arc<Session>>,
-    /// The visitor that a proxy has signed in.
     pub(super) proxied: Option<Proxied>,
-    /// The visitor's address, if known.
     pub(super) address: Option<IpAddr>,
-    /// Whether the page is streamed with updates.
     pub(super) streams: bool,
 }
 
@@ -54,10 +49,7 @@ impl ConsoleRequest {
     }
 
     /// Whether leads are accepted, as shown at the top of every page.
-    ///
-    /// # Errors
-    /// Fails with an internal error.
-    pub(super) fn standing(&self) -> Result<String, Failure> {
+    pub(super) fn standing(&self) -> Result<String> {
         let ready = self.app.ready();
         render("standing.html", &context! { ready => ready.is_ok(), trouble => ready.err() })
     }
@@ -78,7 +70,6 @@ impl ConsoleRequest {
         proxied.or(self.session().map(|session| &session.person))
     }
 
-    /// Name of the signed-in user account.
     pub(super) fn user(&self) -> Option<&str> {
         self.person()?.user.as_deref()
     }
@@ -98,7 +89,6 @@ impl ConsoleRequest {
         fields! { analyst, operator, administrator }
     }
 
-    /// Whether no sign-in is required.
     pub(super) fn is_unguarded(&self) -> bool {
         !self.app.console.sessions.rules.required
     }
@@ -107,7 +97,6 @@ impl ConsoleRequest {
         self.session.as_deref()
     }
 
-    /// Whether the listener uses TLS.
     pub(super) fn is_secure(&self) -> bool {
         self.app.run_file.admin.starts_with("https:")
     }
@@ -117,7 +106,6 @@ impl ConsoleRequest {
         audited(self.signed_in().unwrap_or("open on loopback"))
     }
 
-    /// The actor for the audit log.
     pub(super) fn actor(&self) -> AuditActor {
         AuditActor { who: self.who(), role: self.role(), from: self.from() }
     }
@@ -127,12 +115,10 @@ impl ConsoleRequest {
         AuditActor { who: "nobody".to_owned(), role: None, from: self.from() }
     }
 
-    /// Origin for the audit log.
     pub(super) fn from(&self) -> String {
         self.address.map_or_else(|| "console".to_owned(), |address| format!("console {address}"))
     }
 
-    /// Whether an open page may still be shown.
     pub(super) fn may_stay(&self) -> bool {
         match &self.proxied {
             Some(proxied) => proxy::holds(&self.app, &proxied.person),
@@ -142,11 +128,9 @@ impl ConsoleRequest {
 
     /// Reveals the masked attributes of a lead that the `reveal` fields of a form name: the requested one,
     /// and those revealed before. Each reveal and its reason is durable in the audit when this returns;
-    /// repeated ones too, since a form may be forged.
-    ///
-    /// # Errors
-    /// Fails when none is named, one is not masked, no reason is given, or the audit cannot be written.
-    pub(super) async fn reveal(&self, lead: Uuid) -> Result<Vec<&'static str>, Failure> {
+    /// repeated ones too, since a form may be forged. Fails when none is named, one is not masked, no reason
+    /// is given, or the audit cannot be written.
+    pub(super) async fn reveal(&self, lead: Uuid) -> Result<Vec<&'static str>> {
         let wrong = || Failure::bad_request("`reveal` must name a masked attribute");
         let fields = self.form.iter().flatten().filter(|(name, _)| name == "reveal");
         let masked = |path: &str| Attribute::named(path).filter(|attribute| attribute.is_masked());
@@ -155,7 +139,7 @@ impl ConsoleRequest {
         if named.is_empty() {
             return Err(wrong());
         }
-        let reason = reason_to_reveal(&self.app, lead, self.field("reason").unwrap_or_default()).await?;
+        let reason = reveal_reason(&self.app, lead, self.field("reason").unwrap_or_default()).await?;
         let attributes = named.iter().copied().collect::<Vec<_>>().join(", ");
         let note = note!("personal_data.reveal").about(format!("{attributes} of lead {lead}"));
         self.app.note(&self.actor(), note.because(reason)).await?;
@@ -165,20 +149,16 @@ impl ConsoleRequest {
         Ok(named.into_iter().collect())
     }
 
-    /// Whether the form has the right CSRF token.
     pub(super) fn has_csrf(&self) -> bool {
         use sha2::{Digest, Sha256};
         // Compared by digest, so that the timing reveals nothing of it.
         self.field("csrf").is_some_and(|csrf| Sha256::digest(csrf) == Sha256::digest(self.csrf()))
     }
-    /// Runs `read` on a blocking thread, for access to records.
-    ///
-    /// # Errors
-    /// Fails when it panics.
+    /// Runs `read` on a blocking thread, for access to records. Fails when it panics.
     pub(super) async fn reading<T: Send + 'static>(
         &self,
         read: impl FnOnce(&AdminState) -> T + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T> {
         self.app.reading("a page could not be read", read).await
     }
 }
@@ -192,7 +172,6 @@ impl Proxied {
     }
 }
 
-/// An actor's name for the audit log: the console and the credential.
 pub(super) fn audited(how: &str) -> String {
     format!("console, {how}")
 }

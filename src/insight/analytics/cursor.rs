@@ -49,9 +49,8 @@ impl PageCursor {
         let unreadable = || malformed("paginationToken must be copied unchanged from a nextUrl");
         let (feed, start, until, event_types) = open(token).ok_or_else(unreadable)?;
         if feed != F::TREE.row().prefix {
-            return Err(malformed(
-                "paginationToken must come from a nextUrl of this feed, but is from another one",
-            ));
+            let foreign = "paginationToken must come from a nextUrl of this feed, but is from another one";
+            return Err(malformed(foreign));
         }
         Ok(PageRequest { form: Form::Prompt, start, until, event_types })
     }
@@ -59,11 +58,9 @@ impl PageCursor {
     fn token(&self) -> String {
         let PageRequest { start, until, event_types, .. } = self.next;
         let payload: CursorPayload = (self.feed, start, until, event_types);
-        let mut bytes = vec![VERSION];
-        bytes.extend(codec::encode(&payload));
-        let checksum = crc32fast::hash(&bytes);
-        bytes.extend(checksum.to_be_bytes());
-        URL_SAFE_NO_PAD.encode(bytes)
+        let content = [&[VERSION][..], &codec::encode(&payload)].concat();
+        let checksum = crc32fast::hash(&content).to_be_bytes();
+        URL_SAFE_NO_PAD.encode([&content[..], &checksum].concat())
     }
 }
 

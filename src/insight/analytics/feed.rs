@@ -1,10 +1,10 @@
 //! The three feeds: where each is stored, and how its records are rendered.
 
 use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::arrival_time::ArrivalTime;
-use super::hash::hash;
 use super::page_request::{Form, PageRequest};
 use offerd_model::{EventData, EventType, LeadClientTag, LeadEvent, LeadPayout, Timestamp};
 use offerd_store::entities::{CompanyRecord, Happening, LeadRecord, PayoutRecord, Tag};
@@ -192,21 +192,15 @@ fn event_data(happening: &Happening) -> Option<EventData> {
         EventType::Applied | EventType::Approved | EventType::Listed | EventType::Funded => {
             data.amount = happening.amount_in_cents.map(|cents| (f64::from(cents) / 100.0).round() as i32);
         }
-        EventType::Conversion => {
-            data.payout_in_cents = details.payout_cents.map(|cents| cents.round() as i32)
-        }
+        EventType::Conversion => data.payout_in_cents = details.payout_cents.map(|it| it.round() as i32),
         _ => return None,
     }
     (data != EventData::default()).then_some(data)
 }
 
 fn plain_payout(lead: Uuid, booked_at_ms: i64, cents: f64) -> LeadPayout {
-    LeadPayout {
-        lead_uuid: lead,
-        booked_at: Timestamp::at(booked_at_ms),
-        payout_in_cents: cents,
-        ..LeadPayout::default()
-    }
+    let booked_at = Timestamp::at(booked_at_ms);
+    LeadPayout { lead_uuid: lead, booked_at, payout_in_cents: cents, ..LeadPayout::default() }
 }
 
 /// The hash of lead, type and time, with institution, product and cause to distinguish events of one instant.
@@ -221,6 +215,17 @@ fn event_id(happening: &Happening) -> String {
         product_type.as_bytes(),
         happening.cause.unwrap_or_default().as_bytes(),
     ])
+}
+
+/// The first 16 bytes of the SHA-256 of the parts, in hexadecimal. Each part is prefixed with its length, so
+/// that different lists of parts never collide.
+fn hash(parts: &[&[u8]]) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part);
+    }
+    const_hex::encode(&digest.finalize()[..16])
 }
 
 #[cfg(test)]
@@ -299,5 +304,12 @@ mod tests {
             assert_eq!(newer.supply_sub_account_name.as_deref(), Some("Shop"));
             assert_eq!(newer.pagination_timestamp.as_deref(), Some("2020-08-01T00:00:00.000000Z"));
         }
+    }
+
+    #[test]
+    fn parts_do_not_run_together() {
+        assert_eq!(hash(&[b"a", b"b"]).len(), 32);
+        assert_eq!(hash(&[b"a", b"b"]), hash(&[b"a", b"b"]));
+        assert_ne!(hash(&[b"ab", b""]), hash(&[b"a", b"b"]));
     }
 }

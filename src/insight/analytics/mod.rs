@@ -42,8 +42,6 @@ mod cursor;
 mod event_types;
 mod feed;
 mod feeds;
-mod hash;
-mod lead_info;
 mod page_request;
 #[cfg(test)]
 mod tests;
@@ -53,7 +51,6 @@ pub use arrival_time::ArrivalTime;
 pub use cursor::{PAGINATION_TOKEN, PageCursor};
 pub use event_types::EventTypes;
 pub use feed::{ClientTagFeed, Events, Feed, Newer, Payouts};
-pub use feeds::{Feeds, Horizon};
-pub use lead_info::FoundInfo;
+pub use feeds::{Feeds, FoundInfo, Horizon};
 pub use page_request::{Form, PageRequest};
 pub use window::{PageWindow, RECORDS_ENOUGH};

@@ -30,7 +30,6 @@ struct World {
     appended: u128,
 }
 
-/// A client that follows `nextUrl`.
 struct Reader {
     next: PageRequest,
     events: Vec<LeadEvent>,
@@ -137,7 +136,6 @@ impl Reader {
         Self { next: first, events: Vec::new(), is_told: true }
     }
 
-    /// Reads one page; returns whether there is more now.
     fn read(&mut self, world: &World) -> bool {
         let horizon = world.horizon();
         let asked = self.next;
@@ -186,7 +184,6 @@ fn event(lead: Uuid, lead_created_at: i64, at: i64) -> Happening {
 #[derive(Debug, Clone)]
 enum Step {
     Pass(u64),
-    /// Sets the machine's clock, by microseconds.
     SetClock(i64),
     Arrive(usize, i64),
     Burst(usize),

@@ -24,14 +24,9 @@ impl PageWindow {
     /// A page from `start`. It does not end for being full before `least_end`, and holds nothing from
     /// `latest_end` on. Once `records_max` records were read, it ends however short it is; one instant is
     /// read whole.
-    pub fn new(
-        start: ArrivalTime,
-        least_end: ArrivalTime,
-        latest_end: ArrivalTime,
-        records_max: usize,
-    ) -> Self {
+    pub fn new(start: ArrivalTime, least_end: ArrivalTime, latest_end: ArrivalTime, most: usize) -> Self {
         let latest_end = latest_end.max(start);
-        Self { start, least_end, latest_end, records_max, read: 0, held: 0, refused: None }
+        Self { start, least_end, latest_end, records_max: most, read: 0, held: 0, refused: None }
     }
 
     /// Offers an instant; returns whether its records belong to the page. Once one is refused, all later ones
@@ -90,11 +85,7 @@ mod tests {
     /// Fills a page with instants of the given numbers of records; returns how many instants it accepted.
     fn fill(window: &mut PageWindow, instants: &[(u64, usize)]) -> usize {
         let fits = |(arrival, records): &&(u64, usize)| {
-            let takes = window.takes(ArrivalTime(*arrival));
-            if takes {
-                window.holds(*records, *records);
-            }
-            takes
+            window.takes(ArrivalTime(*arrival)).then(|| window.holds(*records, *records)).is_some()
         };
         instants.iter().take_while(fits).count()
     }

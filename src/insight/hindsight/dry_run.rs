@@ -31,11 +31,8 @@ pub fn dry_run(
 fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<EligibilityObjection> {
     let standing = standings.iter().find(|one| seat.is_of(&one.partner, one.product_type))?;
     let wanted = match standing.state {
-        State::Active
-        | State::PausedByFile
-        | State::OutsideSchedule
-        | State::OutsideDays
-        | State::ListMissing => return None,
+        State::Active | State::PausedByFile => return None,
+        State::OutsideSchedule | State::OutsideDays | State::ListMissing => return None,
         State::PausedByCommand => "not paused",
         State::Capped => "fewer asks than its cap",
         State::OverBudget => "payouts below its budget",

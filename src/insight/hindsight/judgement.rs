@@ -121,17 +121,13 @@ fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<EligibilityO
         }
     }
     for (fit, by) in kept_out {
-        against[fit.position].push(match by {
-            None => EligibilityObjection::new(
-                "a place at the rate table",
-                "the limit of partners per lead is reached",
-            ),
-            Some(_) => {
-                let taker = asked.iter().find(|other| other.seat.takes_from(&fit.seat));
-                let taker = taker.map_or("another one", |taker| &taker.seat.identity.key);
-                EligibilityObjection::new("no exclusive partner that takes the lead", taker)
-            }
-        });
+        let taker = asked.iter().find(|other| other.seat.takes_from(&fit.seat));
+        let taker = taker.map_or("another one", |taker| &taker.seat.identity.key);
+        let (wanted, found) = match by {
+            None => ("a place at the rate table", "the limit of partners per lead is reached"),
+            Some(_) => ("no exclusive partner that takes the lead", taker),
+        };
+        against[fit.position].push(EligibilityObjection::new(wanted, found));
     }
 }
 
@@ -175,7 +171,6 @@ fn against(
     against_seat
 }
 
-/// The objection that a moment is before the seat's first day or after its last.
 fn not_then(seat: &Seat, at: DateTime<Utc>) -> Option<EligibilityObjection> {
     let wanted = seat.limits.days().filter(|_| !seat.limits.runs_at(at))?;
     Some(EligibilityObjection::new(wanted, at.with_timezone(&seat.limits.time_zone).date_naive().to_string()))
@@ -211,10 +206,8 @@ impl OfferJudgement {
         let quote = (is_met && seat.http.is_none()).then(|| offer.quote(facts));
         let has_no_band = matches!(quote, Some(None));
         if has_no_band {
-            refusals.push(EligibilityObjection::new(
-                "a band of terms for this rating, amount and term",
-                "none fits",
-            ));
+            let wanted = "a band of terms for this rating, amount and term";
+            refusals.push(EligibilityObjection::new(wanted, "none fits"));
         }
         let quote = quote.flatten();
         let (apr, payment) = quote.as_ref().map(|quote| costs(&quote.terms)).unwrap_or_default();

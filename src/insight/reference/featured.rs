@@ -21,9 +21,7 @@ pub fn featured_institutions(book: &Book, base_url: &str) -> Vec<FeaturedFinanci
 }
 
 fn shown(identity: &PartnerIdentity, base_url: &str) -> FeaturedFinancialInstitution {
-    FeaturedFinancialInstitution {
-        uuid: identity.institution,
-        name: identity.partner.name.clone(),
-        logo_url: absolute(&identity.partner.image_url, base_url),
-    }
+    let (partner, uuid) = (&identity.partner, identity.institution);
+    let logo_url = absolute(&partner.image_url, base_url);
+    FeaturedFinancialInstitution { uuid, name: partner.name.clone(), logo_url }
 }

@@ -90,7 +90,6 @@ fn page(seat: &Seat, offer: &CatalogOffer, click: Option<Uuid>) -> String {
     )
 }
 
-/// A name of the file in words.
 fn words(name: &str) -> String {
     let words = name.replace(['_', '-'], " ");
     let mut letters = words.chars();

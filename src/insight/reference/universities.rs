@@ -31,17 +31,12 @@ impl Universities {
         Self { entries }
     }
 
-    /// Finds the names that contain `fragment`, ignoring case and diacritics; all names if it is `None`.
-    /// Skips the first `offset` and returns at most `limit`, in a stable order.
-    pub fn search(
-        &self,
-        fragment: Option<&str>,
-        offset: usize,
-        limit: usize,
-    ) -> impl Iterator<Item = &'static str> {
-        let folded = plain_text(fragment.unwrap_or_default());
+    /// Finds the names that contain `text`, ignoring case and diacritics; all names if it is `None`.
+    /// Skips the first `skip` and returns at most `take`, in a stable order.
+    pub fn search(&self, text: Option<&str>, skip: usize, take: usize) -> impl Iterator<Item = &'static str> {
+        let folded = plain_text(text.unwrap_or_default());
         let holding = self.entries.iter().filter(move |entry| entry.folded.contains(&folded));
-        holding.map(|entry| entry.name).skip(offset).take(limit)
+        holding.map(|entry| entry.name).skip(skip).take(take)
     }
 }
 

@@ -137,8 +137,7 @@ impl Vehicles {
 
     /// The models of a year and make, or of all, in alphabetical order.
     pub fn models(&self, year: Option<i32>, make: Option<&str>) -> impl ExactSizeIterator<Item = &str> {
-        self.found(VehicleLookup::Models(year, make.map(str::to_ascii_lowercase)))
-            .map(|car| car.model.as_str())
+        self.found(VehicleLookup::Models(year, make.map(str::to_ascii_lowercase))).map(|car| &*car.model)
     }
 
     /// The matching cars, by year, make, model and trim.
@@ -152,7 +151,6 @@ impl Vehicles {
         places.iter().map(|place| &self.entries[*place as usize])
     }
 
-    /// Builds the list and its index from sorted entries.
     fn of(entries: Vec<VehicleDetails>) -> Self {
         let mut years: Vec<i32> = entries.iter().map(|car| car.year).collect();
         years.dedup();
@@ -195,7 +193,6 @@ type FaultAt = (Option<usize>, String, String);
 struct Columns([Option<usize>; COLUMNS.len()]);
 
 impl Columns {
-    /// Finds the columns in the header on a line.
     fn of(line: usize, names: &[String]) -> Result<Self, Vec<FaultAt>> {
         let wanted = || format!("the first row names the columns: {}", COLUMNS.join(", "));
         let mut faults: Vec<FaultAt> = Vec::new();
@@ -236,8 +233,7 @@ impl VehicleParser {
 
     fn take(&mut self, line: usize, row: &[String], columns: &Columns) {
         let before = self.faults.len();
-        let [years, make, model, trim, uuid, number] =
-            [0, 1, 2, 3, 4, 5].map(|column| columns.value(row, column));
+        let [years, make, model, trim, uuid, number] = std::array::from_fn(|nth| columns.value(row, nth));
         let missing = COLUMNS.iter().zip([years, make, model, trim]).filter(|(_, found)| found.is_none());
         let missing: Vec<FaultAt> =
             missing.map(|(column, _)| (Some(line), (*column).to_owned(), "is missing".to_owned())).collect();

@@ -56,10 +56,8 @@ pub fn write(cells: &[(Ids, Measures)]) -> Vec<u8> {
     bytes
 }
 
-/// Passes each cell of a block to `tell`, in the order of their ids.
-///
-/// # Errors
-/// The bytes are no block, are cut off, or have a trailing rest.
+/// Passes each cell of a block to `tell`, in the order of their ids. Fails if the bytes are no block, are cut
+/// off, or have a trailing rest.
 pub fn read(bytes: &[u8], mut tell: impl FnMut(Ids, &Measures)) -> Result<(), CodecError> {
     let mut input = BlockInput(bytes);
     if input.number::<u8>()? != FORMAT {
@@ -130,7 +128,6 @@ fn number<T: Serialize>(value: T, bytes: &mut Vec<u8>) {
     *bytes = postcard::to_extend(&value, std::mem::take(bytes)).expect("a number is written");
 }
 
-/// The unread rest of the input.
 struct BlockInput<'a>(&'a [u8]);
 
 impl BlockInput<'_> {

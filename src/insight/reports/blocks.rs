@@ -20,6 +20,9 @@ const PARTS: usize = 8;
 /// Up to this size in bytes, the blocks of all kinds share a record.
 const FEW_BYTES: usize = 32 * 1024;
 
+/// A result of the store.
+pub type Result<T, E = CommitError> = std::result::Result<T, E>;
+
 /// The blocks of one part, by kind.
 pub type Blocks = Vec<(CellDimensions, Vec<u8>)>;
 
@@ -46,8 +49,7 @@ fn blocks(days: &[&DayCells]) -> Blocks {
 }
 
 fn written(cells: BTreeMap<Ids, Measures>) -> Vec<u8> {
-    let cells: Vec<(Ids, Measures)> =
-        cells.into_iter().filter(|(_, measures)| !measures.is_empty()).collect();
+    let cells: Vec<(Ids, Measures)> = cells.into_iter().filter(|(_, of)| !of.is_empty()).collect();
     block::write(&cells)
 }
 
@@ -64,16 +66,9 @@ pub fn put(commit: Commit, space: CountSpace, place: CompanyPeriod, part: u32, b
     })
 }
 
-/// Merges the parts of a day or month into one numbered `part`, once there are enough of them.
-///
-/// # Errors
-/// The parts cannot be read.
-pub fn merged(
-    store: &Store,
-    space: CountSpace,
-    place: CompanyPeriod,
-    part: u32,
-) -> Result<Option<Commit>, CommitError> {
+/// Merges the parts of a day or month into one numbered `part`, once there are enough of them. Fails if the
+/// parts cannot be read.
+pub fn merged(store: &Store, space: CountSpace, place: CompanyPeriod, part: u32) -> Result<Option<Commit>> {
     let keys_of = |kind| {
         let keys = store.scan(Tree::Reports, place.blocks(space, kind));
         keys.map(|record| record.map_err(unreadable)).collect::<Result<Vec<_>, _>>()
@@ -107,16 +102,9 @@ pub fn merged(
     Ok(Some(put(commit, space, place, part, &merged)))
 }
 
-/// Passes each cell of a block, from the record under `key`, to `tell`.
-///
-/// # Errors
-/// The block is damaged; the store has noted that.
-pub fn read(
-    store: &Store,
-    key: &[u8],
-    block: &[u8],
-    tell: impl FnMut(Ids, &Measures),
-) -> Result<(), CommitError> {
+/// Passes each cell of a block, from the record under `key`, to `tell`. Fails if the block is damaged, as the
+/// store has noted.
+pub fn read(store: &Store, key: &[u8], block: &[u8], tell: impl FnMut(Ids, &Measures)) -> Result<()> {
     block::read(block, tell).map_err(|error| unreadable(store.undecoded(Tree::Reports, key, error)))
 }
 

@@ -108,10 +108,6 @@ impl ReportCount {
         Ok(Self { in_force, ..anew })
     }
 
-    /// The generation in force of a zone.
-    ///
-    /// # Errors
-    /// The store cannot be read.
     fn generation_in_force(store: &Store, zone: Tz) -> Result<u32, CommitError> {
         Ok(store.read(Tree::Reports, key::in_force(zone)).map_err(unreadable)?.unwrap_or(0))
     }
@@ -146,17 +142,9 @@ impl ReportCount {
             let some = store.decode(Tree::Reports, &key, &bytes)?;
             names.entry(place).or_default().load(first, some);
         }
-        Ok(Self {
-            space,
-            in_force: space.generation,
-            state,
-            rules,
-            stored,
-            names,
-            pending: ReportCells::default(),
-            written_at: Instant::now(),
-            wrote_for: Duration::ZERO,
-        })
+        let (in_force, pending) = (space.generation, ReportCells::default());
+        let (written_at, wrote_for) = (Instant::now(), Duration::ZERO);
+        Ok(Self { space, in_force, state, rules, stored, names, pending, written_at, wrote_for })
     }
 
     /// The names of a dimension at a company.
@@ -182,22 +170,15 @@ impl ReportCount {
     }
 
     /// Counts something about a lead and, if given, a partner's seat.
-    pub fn add(
-        &mut self,
-        when: CompanyTime,
-        person: &CountedLead,
-        at_partner: Option<&PartnerSeat>,
-        measures: Measures,
-    ) {
-        let values = self.values(when.company, person, at_partner);
-        self.pending.add(self.at(when), &values, measures);
+    pub fn add(&mut self, at: CompanyTime, of: &CountedLead, seat: Option<&PartnerSeat>, measures: Measures) {
+        let values = self.values(at.company, of, seat);
+        self.pending.add(self.at(at), &values, measures);
     }
 
     /// Counts something about a rate table: in the whole, and once for each product type of its seats; in no
     /// other dimension.
     pub fn add_table(&mut self, when: CompanyTime, products: &BTreeSet<ProductType>, measures: Measures) {
-        let ids =
-            products.iter().map(|product| self.id(when.company, DimensionSlot::PRODUCT, product.as_str()));
+        let ids = products.iter().map(|it| self.id(when.company, DimensionSlot::PRODUCT, it.as_str()));
         let values = ItemValues(vec![ids.collect()]);
         self.pending.add(self.at(when), &values, measures);
     }
@@ -210,8 +191,7 @@ impl ReportCount {
         places: &[PartnerSeat],
         measures: Measures,
     ) {
-        let values: Vec<ItemValues> =
-            places.iter().map(|place| self.values(when.company, person, Some(place))).collect();
+        let values: Vec<_> = places.iter().map(|at| self.values(when.company, person, Some(at))).collect();
         let is_by_partner =
             |kind: CellDimensions| kind.has(DimensionSlot::PARTNER) || kind.has(DimensionSlot::SUB_TYPE);
         self.pending.add_once(self.at(when), &values, is_by_partner, measures);
@@ -219,16 +199,11 @@ impl ReportCount {
 
     /// The ids of an item's values in each dimension. A lead without a seat has no partner, and the product
     /// types that it asks for.
-    fn values(
-        &mut self,
-        company: Uuid,
-        person: &CountedLead,
-        at_partner: Option<&PartnerSeat>,
-    ) -> ItemValues {
+    fn values(&mut self, company: Uuid, person: &CountedLead, seat: Option<&PartnerSeat>) -> ItemValues {
         let lead = if person.record.is_some() { NONE } else { UNKNOWN };
         let mut slots = vec![Vec::new(); usize::from(DimensionSlot::tag(self.state.tags.len()).0)];
         let mut set = |slot: DimensionSlot, ids: Vec<u32>| slots[usize::from(slot.0)] = ids;
-        match at_partner {
+        match seat {
             Some(place) => {
                 let product = place.product_type.iter().map(|product| product.as_str());
                 set(DimensionSlot::PRODUCT, self.ids(company, DimensionSlot::PRODUCT, product, NONE));
@@ -242,10 +217,8 @@ impl ReportCount {
                 set(DimensionSlot::PRODUCT, self.ids(company, DimensionSlot::PRODUCT, products, lead));
             }
         }
-        set(
-            DimensionSlot::RATING,
-            self.ids(company, DimensionSlot::RATING, person.rating().into_iter(), lead),
-        );
+        let rating = person.rating().into_iter();
+        set(DimensionSlot::RATING, self.ids(company, DimensionSlot::RATING, rating, lead));
         set(DimensionSlot::STATE, self.ids(company, DimensionSlot::STATE, person.state().into_iter(), lead));
         // A tag that is no longer counted keeps its slot and its cells.
         let rules = Arc::clone(&self.rules);

@@ -52,7 +52,6 @@ fn outside(month: DayRange, part: DayRange) -> impl Iterator<Item = PeriodRange>
     outside.map(|range| PeriodRange { is_less: true, ..days(range) })
 }
 
-/// The whole months that a range touches.
 fn months(range: DayRange) -> impl Iterator<Item = DayRange> {
     let first = Granularity::Month.period(range.first);
     let next = |month: &NaiveDate| month.checked_add_months(Months::new(1));

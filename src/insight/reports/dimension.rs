@@ -62,9 +62,8 @@ impl CellDimensions {
     /// Every kind that this many dimensions have.
     pub fn all(slots: u8) -> impl Iterator<Item = Self> {
         let singles = (0..slots).map(|one| Self(Some(DimensionSlot(one)), None));
-        let pairs = (0..slots).flat_map(move |one| {
-            (one + 1..slots).map(move |other| Self(Some(DimensionSlot(one)), Some(DimensionSlot(other))))
-        });
+        let pair = |one, other| Self(Some(DimensionSlot(one)), Some(DimensionSlot(other)));
+        let pairs = (0..slots).flat_map(move |one| (one + 1..slots).map(move |other| pair(one, other)));
         std::iter::once(Self::WHOLE).chain(singles).chain(pairs)
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use super::blocks::Result;
 use super::count::{CompanyTime, ReportCount};
 use super::measure::{Measure, Measures};
 use super::subject::{CountedLead, PartnerSeat, partner_of};
@@ -15,7 +16,7 @@ use offerd_engine::records::{Records, reading};
 use offerd_model::{EventType, ProductSubType, ProductType};
 use offerd_partners::{Fingerprint, Quote, SeatTemplate};
 use offerd_store::entities::{Happening, HappeningDetails, PayoutRecord};
-use offerd_store::{CommitError, FeedKey, Store, Tree};
+use offerd_store::{FeedKey, Store, Tree};
 
 /// How long before a payout its event may have arrived, in microseconds: both are of one commit.
 const EARNED_WITHIN_US: u64 = 100_000;
@@ -35,11 +36,9 @@ impl<'a> FeedFold<'a> {
         Self { records, count, people: HashMap::new(), sub_types: HashMap::new(), most }
     }
 
-    /// Counts the next records of each company; returns whether there may be more.
-    ///
-    /// # Errors
-    /// The store cannot be read; what was counted before stays counted.
-    pub fn round(&mut self) -> Result<bool, CommitError> {
+    /// Counts the next records of each company; returns whether there may be more. If the store cannot be
+    /// read, what was counted before stays counted.
+    pub fn round(&mut self) -> Result<bool> {
         let mut more = false;
         for company in companies(&self.records.store) {
             more |= self.step(company)?;
@@ -47,7 +46,7 @@ impl<'a> FeedFold<'a> {
         Ok(more)
     }
 
-    fn step(&mut self, company: Uuid) -> Result<bool, CommitError> {
+    fn step(&mut self, company: Uuid) -> Result<bool> {
         let before = self.count.state.cursors.get(&company).copied().unwrap_or_default();
         let store = &self.records.store;
         let [events, payouts] = FEEDS;
@@ -72,7 +71,7 @@ impl<'a> FeedFold<'a> {
     }
 
     /// Counts an event of a lead, or its reversal, on the day of the event.
-    fn happened(&mut self, company: Uuid, happening: &Happening) -> Result<(), CommitError> {
+    fn happened(&mut self, company: Uuid, happening: &Happening) -> Result<()> {
         // A report may be dated before its lead; it then counts on the lead's day.
         let at = happening.at.max(happening.lead_created_at);
         let when = CompanyTime { company, test: happening.test, at };
@@ -133,7 +132,7 @@ impl<'a> FeedFold<'a> {
 
     /// Counts a new table. If it is its lead's first, the lead counts for the partners that have seats at it.
     /// Its asks and offers count once it is complete.
-    fn submitted(&mut self, when: CompanyTime, happening: &Happening) -> Result<(), CommitError> {
+    fn submitted(&mut self, when: CompanyTime, happening: &Happening) -> Result<()> {
         let table = happening.cause;
         let head = table.and_then(|table| reading::head(&self.records.store, table).ok().flatten());
         let person = self.person(happening.lead);
@@ -161,7 +160,7 @@ impl<'a> FeedFold<'a> {
     /// Counts the asks and offers of a complete table on the day of the table. If it is the lead's first
     /// table and shows no offer, its lead counts as one without offers. An erased lead's table has no answers
     /// left.
-    fn table(&mut self, company: Uuid, table: Uuid) -> Result<(), CommitError> {
+    fn table(&mut self, company: Uuid, table: Uuid) -> Result<()> {
         let mut answers = Vec::new();
         let read = reading::table_with(self.records, table, |answer| answers.push(answer));
         let Ok(Some(table)) = read else { return Ok(()) };
@@ -178,7 +177,8 @@ impl<'a> FeedFold<'a> {
                 self.count.add(when, &person, Some(&asked), Measures::of(Measure::Asks, 1));
             }
             for quote in answer.outcome.quotes() {
-                self.offer(when, &person, seat, quote, Measure::Offers);
+                let place = self.seat_of(seat, quote);
+                self.count.add(when, &person, Some(&place), Measures::of(Measure::Offers, 1));
             }
         }
         let products: BTreeSet<_> = table.shown().map(|(seat, _)| seat.product_type).collect();
@@ -186,7 +186,8 @@ impl<'a> FeedFold<'a> {
             self.count.add_table(when, &products, Measures::of(Measure::WithOffers, 1));
         }
         for (seat, quote) in table.shown() {
-            self.offer(when, &person, seat, quote, Measure::Shown);
+            let place = self.seat_of(seat, quote);
+            self.count.add(when, &person, Some(&place), Measures::of(Measure::Shown, 1));
         }
         Ok(())
     }
@@ -205,24 +206,12 @@ impl<'a> FeedFold<'a> {
         self.count.add_by_partner(when, &person, &places, one);
     }
 
-    fn offer(
-        &mut self,
-        when: CompanyTime,
-        person: &CountedLead,
-        seat: &SeatTemplate,
-        quote: &Quote,
-        measure: Measure,
-    ) {
-        let sub_type = self.sub_type(quote);
-        let place = PartnerSeat::of(seat).with(sub_type);
-        self.count.add(when, person, Some(&place), Measures::of(measure, 1));
-    }
-
-    /// The sub-type of an offer; cached per template.
-    fn sub_type(&mut self, quote: &Quote) -> Option<ProductSubType> {
+    /// The seat of an offer, with the sub-type of the offer; cached per template.
+    fn seat_of(&mut self, seat: &SeatTemplate, quote: &Quote) -> PartnerSeat {
         let templates = &self.records.templates;
         let find = || templates.of(quote).ok().and_then(|template| template.sub_type);
-        if quote.own.is_some() { find() } else { *self.sub_types.entry(quote.text).or_insert_with(find) }
+        let mut cached = || *self.sub_types.entry(quote.text).or_insert_with(find);
+        PartnerSeat::of(seat).with(if quote.own.is_some() { find() } else { cached() })
     }
 
     /// A company's tables that were open when their event was counted, and are complete now.

@@ -8,7 +8,7 @@ use parking_lot::RwLock;
 use tracing::{debug, error, info, warn};
 
 use super::Reports;
-use super::blocks::unreadable;
+use super::blocks::{Result, unreadable};
 use super::count::{CountCommit, ReportCount};
 use super::fold::FeedFold;
 use super::key::CountSpace;
@@ -25,7 +25,7 @@ impl Projection for Reports {
         self.until_it_counts().await;
     }
 
-    async fn fold(&mut self) -> Result<bool, CommitError> {
+    async fn fold(&mut self) -> Result<bool> {
         self.round(STEP).await
     }
 }
@@ -51,20 +51,15 @@ impl Reports {
         self.counting.store(true, Ordering::Release);
     }
 
-    async fn of_each_zone(
-        &self,
-        read: fn(&Self, &RwLock<ReportCount>) -> Result<(), CommitError>,
-    ) -> Result<(), CommitError> {
+    async fn of_each_zone(&self, read: fn(&Self, &RwLock<ReportCount>) -> Result<()>) -> Result<()> {
         let reports = self.clone();
         blocking(move || reports.counts.iter().try_for_each(|count| read(&reports, count))).await?
     }
 
     /// Counts at most `most` records of each feed for each company and time zone, and writes what is due.
-    /// Returns whether there may be more to count.
-    ///
-    /// # Errors
-    /// The failure of the store. What was counted since the last write is counted again then.
-    pub async fn round(&self, most: usize) -> Result<bool, CommitError> {
+    /// Returns whether there may be more to count. If the store fails, what was counted since the last write
+    /// is counted again.
+    pub async fn round(&self, most: usize) -> Result<bool> {
         let _turn = self.turn.acquire().await;
         let mut more = false;
         for place in 0..self.counts.len() {
@@ -81,11 +76,8 @@ impl Reports {
         Ok(more)
     }
 
-    /// Writes all cells in memory, if this process counts.
-    ///
-    /// # Errors
-    /// The store did not accept the write.
-    pub async fn write(&self) -> Result<(), CommitError> {
+    /// Writes all cells in memory, if this process counts. Fails if the store did not accept the write.
+    pub async fn write(&self) -> Result<()> {
         if !self.is_counting() {
             return Ok(());
         }
@@ -98,17 +90,15 @@ impl Reports {
 
     /// Counts and writes all recorded events before an erasure, since erased records cannot be counted again
     /// after a crash. After `within`, leaves the rest to the [projection](Projection). Does nothing where
-    /// another process counts; that one writes every few seconds. The future must run to completion.
-    ///
-    /// # Errors
-    /// The store did not accept the write.
-    pub async fn settle(&self, within: Duration) -> Result<(), CommitError> {
+    /// another process counts; that one writes every few seconds. The future must run to completion. Fails if
+    /// the store did not accept the write.
+    pub async fn settle(&self, within: Duration) -> Result<()> {
         let begun = Instant::now();
         while self.is_counting() && self.round(STEP).await? && begun.elapsed() < within {}
         self.write().await
     }
 
-    fn step(&self, place: usize, most: usize) -> Result<bool, CommitError> {
+    fn step(&self, place: usize, most: usize) -> Result<bool> {
         let mut count = self.counts[place].write();
         // A rebuild may have replaced the count while no process was counting.
         if self.records.store.is_shared() && !count.is_in_force(&self.records.store)? {
@@ -122,18 +112,16 @@ impl Reports {
     }
 
     /// Reloads a count from the store; discarded cells are counted again.
-    fn reload(&self, count: &mut ReportCount) -> Result<(), CommitError> {
+    fn reload(&self, count: &mut ReportCount) -> Result<()> {
         self.caught_up.store(false, Ordering::Release);
         *count =
             ReportCount::of(&self.records.store, count.space, Arc::clone(&self.rules)).map_err(unreadable)?;
         Ok(())
     }
 
-    /// Writes the cells of a count, then merges the days and months that have many parts.
-    ///
-    /// # Errors
-    /// The store did not accept the write.
-    pub(super) async fn write_count(&self, counted: &RwLock<ReportCount>) -> Result<(), CommitError> {
+    /// Writes the cells of a count, then merges the days and months that have many parts. Fails if the store
+    /// did not accept the write.
+    pub(super) async fn write_count(&self, counted: &RwLock<ReportCount>) -> Result<()> {
         let begun = Instant::now();
         let (space, draft) = {
             let mut count = counted.write();
@@ -163,7 +151,7 @@ impl Reports {
         counted: &RwLock<ReportCount>,
         space: CountSpace,
         (commit, state): CountCommit,
-    ) -> Result<(), CommitError> {
+    ) -> Result<()> {
         let outcome = self.records.store.commit(commit).await;
         let mut count = counted.write();
         match &outcome {

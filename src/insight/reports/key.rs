@@ -49,11 +49,7 @@ pub fn in_force(zone: Tz) -> Vec<u8> {
 
 impl CountSpace {
     fn prefix(self, what: u8) -> Vec<u8> {
-        let mut key = vec![what];
-        key.extend_from_slice(self.zone.name().as_bytes());
-        key.push(0);
-        key.extend_from_slice(&self.generation.to_be_bytes());
-        key
+        [&[what][..], self.zone.name().as_bytes(), &[0], &self.generation.to_be_bytes()].concat()
     }
 
     /// The key prefixes of this count.

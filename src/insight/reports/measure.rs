@@ -116,16 +116,12 @@ impl Measures {
 
     /// Adds others.
     pub fn add(&mut self, other: &Self) {
-        for (sum, more) in self.0.iter_mut().zip(other.0) {
-            *sum += more;
-        }
+        self.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum += more);
     }
 
     /// Subtracts others.
     pub fn take(&mut self, other: &Self) {
-        for (sum, less) in self.0.iter_mut().zip(other.0) {
-            *sum -= less;
-        }
+        self.0.iter_mut().zip(other.0).for_each(|(sum, less)| *sum -= less);
     }
 
     /// Payouts or reversed payouts in dollars.

@@ -280,8 +280,7 @@ fn known(query: &ReportQuery, count: &ReportCount, named: &[(Uuid, String)]) -> 
         };
         if !is_known && !all.is_empty() {
             // Reserved values go last.
-            let (reserved, all): (Vec<&str>, Vec<&str>) =
-                all.into_iter().partition(|value| value.starts_with('('));
+            let (reserved, all): (Vec<_>, Vec<_>) = all.into_iter().partition(|value| value.starts_with('('));
             let more = all.len().saturating_sub(KNOWN_TOLD);
             let told = all.into_iter().chain(reserved).take(KNOWN_TOLD).collect::<Vec<_>>().join(", ");
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };

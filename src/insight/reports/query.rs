@@ -184,7 +184,6 @@ impl QueryParser<'_> {
         self.faults.push((name.to_owned(), wanted.to_string()));
     }
 
-    /// The non-empty values of a parameter.
     fn all(&self, name: &str) -> Vec<String> {
         let of_name = self.pairs.iter().filter(|(known, value)| known == name && !value.is_empty());
         of_name.map(|(_, value)| value.clone()).collect()
@@ -289,9 +288,9 @@ impl QueryParser<'_> {
     fn refuse_many(&mut self, by: &[Dimension], filters: &[(Dimension, String)]) {
         let slots = slots(by, filters);
         if slots.len() > 2 {
-            let wanted =
+            let most =
                 "must together with `by` name two dimensions at most beside company, day, week and month";
-            self.fault("where", format!("{wanted}, got {}", slots.len()));
+            self.fault("where", format!("{most}, got {}", slots.len()));
         }
     }
 

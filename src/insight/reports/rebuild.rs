@@ -104,13 +104,11 @@ impl Rebuild {
         RebuildProgress { zone: count.space.zone.name().to_owned(), at, since: self.since }
     }
 
-    /// Puts the count in force and removes its predecessor.
     async fn put_in_force(&mut self) -> Result<(), CommitError> {
         let store = &self.reports.records.store;
         let space = self.count.read().space;
-        let in_force =
-            Commit::new().put(Tree::Reports, key::in_force(space.zone), codec::encode(&space.generation));
-        store.commit(in_force).await?;
+        let (key, generation) = (key::in_force(space.zone), codec::encode(&space.generation));
+        store.commit(Commit::new().put(Tree::Reports, key, generation)).await?;
         let counted = ReportCount::of(store, space, Arc::clone(&self.reports.rules)).map_err(unreadable)?;
         let last = std::mem::replace(&mut *self.reports.counts[self.place].write(), counted);
         remove(store, last.space).await

@@ -234,7 +234,6 @@ impl Report {
 }
 
 impl Row {
-    /// Its figures, in the order of the columns after its values.
     fn values(&self) -> Vec<SheetValue> {
         let all = |figures: &Figures| Figure::ALL.map(|figure| figures.get(figure));
         let mut values = all(&self.figures).to_vec();

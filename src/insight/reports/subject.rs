@@ -75,11 +75,8 @@ impl CountedLead {
 impl PartnerSeat {
     /// A seat, with the sub-types of its catalog's offers.
     pub fn of(seat: &SeatTemplate) -> Self {
-        Self {
-            product_type: Some(seat.product_type),
-            sub_types: seat.sub_types.clone(),
-            partner: Some(seat.key.clone()),
-        }
+        let (product_type, partner) = (Some(seat.product_type), Some(seat.key.clone()));
+        Self { product_type, sub_types: seat.sub_types.clone(), partner }
     }
 
     /// The same seat with one sub-type.

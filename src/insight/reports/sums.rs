@@ -48,7 +48,6 @@ enum DimensionRole {
     Place(usize, Vec<u32>),
 }
 
-/// How the cells of one company are filtered and grouped.
 struct Grouping {
     company: Uuid,
     kind: CellDimensions,
@@ -60,9 +59,6 @@ struct Grouping {
 
 impl Sums<'_> {
     /// The groups of a range.
-    ///
-    /// # Errors
-    /// [`SumFault`]
     pub fn groups(&mut self, range: DayRange) -> Result<Groups, SumFault> {
         let kind = self.query.kind();
         let stretches = match self.query.place(|by| matches!(by, Dimension::Day | Dimension::Week)) {
@@ -97,9 +93,6 @@ impl Sums<'_> {
     }
 
     /// The totals of a range: each lead counts once, in however many rows it is.
-    ///
-    /// # Errors
-    /// [`SumFault`]
     pub fn whole(&mut self, range: DayRange) -> Result<Measures, SumFault> {
         let kind = self.query.kind_of_totals();
         let mut groups = Groups::default();
@@ -125,12 +118,8 @@ impl Sums<'_> {
         Some(Grouping { company, kind, roles, base, time })
     }
 
-    fn roles(
-        &mut self,
-        CellDimensions(one, other): CellDimensions,
-        company: Uuid,
-        by_rows: bool,
-    ) -> Option<[DimensionRole; 2]> {
+    fn roles(&mut self, kind: CellDimensions, company: Uuid, by_rows: bool) -> Option<[DimensionRole; 2]> {
+        let CellDimensions(one, other) = kind;
         Some([self.role(one, company, by_rows)?, self.role(other, company, by_rows)?])
     }
 
@@ -180,9 +169,8 @@ impl Sums<'_> {
         let Grouping { company, kind, .. } = *grouping;
         let period = stretch.grain.period(stretch.range.first);
         let place = CompanyPeriod { company, test: self.query.test, grain: stretch.grain, period };
-        let stored_as = if is_together { TOGETHER } else { kind_bytes(kind) };
-        let (start, row) =
-            (place.blocks(self.count.space, stored_as), place.row(self.count.space, stored_as));
+        let kept_as = if is_together { TOGETHER } else { kind_bytes(kind) };
+        let (start, row) = (place.blocks(self.count.space, kept_as), place.row(self.count.space, kept_as));
         for record in self.store.scan_from(Tree::Reports, start, row) {
             let (key, bytes) = record.map_err(fault)?;
             let Some(period) = period_of(&key) else { continue };

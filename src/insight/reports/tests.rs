@@ -39,7 +39,6 @@ const COMPANIES: [Uuid; 2] = [COMPANY, Uuid::from_u128(8)];
 /// An action in a test story.
 #[derive(Debug, Clone)]
 enum Deed {
-    /// A lead is submitted.
     Submit {
         company: usize,
         test: bool,
@@ -47,17 +46,23 @@ enum Deed {
         state: &'static str,
         tags: Vec<&'static str>,
     },
-    /// A visitor opens an offer.
-    Click { table: usize, number: u16 },
+    Click {
+        table: usize,
+        number: u16,
+    },
     /// A partner reports on an offer, perhaps days later.
-    Report { table: usize, number: u16, funded: bool, payout: Option<u32>, days_ago: i64 },
-    /// The partner reverses a report.
-    Revoke { report: usize },
-    /// Time passes, and tables complete.
+    Report {
+        table: usize,
+        number: u16,
+        funded: bool,
+        payout: Option<u32>,
+        days_ago: i64,
+    },
+    Revoke {
+        report: usize,
+    },
     Wait,
-    /// The fold goes on.
     Count,
-    /// The counts are written.
     Write,
     /// The disk fails during a write, and the daemon restarts.
     FailInWrite,
@@ -97,7 +102,6 @@ fn partners() -> Vec<PartnerFile> {
     ]
 }
 
-/// A world with its reports, in which deeds are done.
 struct Story {
     world: World,
     reports: Reports,

@@ -66,7 +66,6 @@ pub struct Decoded<R> {
 }
 
 impl<R: Read> Decoded<R> {
-    /// Reads the first bytes.
     fn begin(&mut self) -> io::Result<usize> {
         self.has_begun = true;
         let mut start = Vec::with_capacity(BEGINNING);
@@ -78,7 +77,6 @@ impl<R: Read> Decoded<R> {
         Ok(start.len() + self.file.read(&mut self.raw[start.len()..])?)
     }
 
-    /// Decodes so many bytes.
     fn decode(&mut self, read: usize) {
         let mut from = 0;
         loop {
@@ -168,7 +166,6 @@ impl<R: Read> TextLines<R> {
         self.ahead[nth].1.as_deref().ok()
     }
 
-    /// Consumes lines that were read ahead.
     pub(super) fn skip_looked_at(&mut self, count: usize) {
         self.ahead.drain(..count);
     }

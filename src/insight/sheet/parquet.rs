@@ -25,9 +25,8 @@ impl Sheet {
         let mut group = writer.next_row_group()?;
         for (nth, SheetColumn { kind, .. }) in self.columns.iter().enumerate() {
             let values = self.rows.iter().map(|row| &row[nth].content);
-            let next = group.next_column()?;
-            let mut column =
-                next.ok_or_else(|| ParquetError::General("the schema has fewer columns".to_owned()))?;
+            let lost = || ParquetError::General("the schema has fewer columns".to_owned());
+            let mut column = group.next_column()?.ok_or_else(lost)?;
             let numbers = values.clone().map(|value| match value {
                 Content::Number(number) => Some(*number),
                 _ => None,

@@ -250,7 +250,6 @@ fn value(cell: &str) -> &str {
     [CURLY, SINGLE].into_iter().find_map(between).unwrap_or(cell)
 }
 
-/// Whether a text is a number of so many digits.
 fn has_digits(text: &str, least: usize, most: usize) -> bool {
     (least..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }

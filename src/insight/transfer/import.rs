@@ -20,9 +20,7 @@ const AT_ONCE: usize = 256;
 /// An import in progress, fed line by line.
 pub struct RecordImport {
     store: Store,
-    /// The lead of each rate table.
     lead_of: HashMap<Uuid, Uuid>,
-    /// The duplicate look-back of each company, in minutes.
     look_back_minutes: HashMap<Uuid, u32>,
     waiting: Vec<Commit>,
     /// The tree of the previous record. A tree is written before the next begins, whose records may depend on
@@ -67,16 +65,9 @@ struct LeadUuidField {
 impl RecordImport {
     /// Starts an import into a new store.
     pub fn into(store: Store) -> Self {
-        Self {
-            store,
-            lead_of: HashMap::new(),
-            look_back_minutes: HashMap::new(),
-            waiting: Vec::new(),
-            tree: None,
-            begun: false,
-            ended: false,
-            records: 0,
-        }
+        let (lead_of, look_back_minutes, waiting) = Default::default();
+        let (begun, ended) = (false, false);
+        Self { store, lead_of, look_back_minutes, waiting, tree: None, begun, ended, records: 0 }
     }
 
     /// Imports a line.

@@ -48,13 +48,8 @@ pub struct ExportLine {
 impl ExportLine {
     /// The line of a record.
     pub fn of(tree: Tree, key: &[u8], payload: &[u8]) -> Self {
-        let line = Self {
-            tree: tree.name().to_owned(),
-            key: const_hex::encode(key),
-            value: None,
-            text: None,
-            hex: None,
-        };
+        let (tree_name, key) = (tree.name().to_owned(), const_hex::encode(key));
+        let line = Self { tree: tree_name, key, value: None, text: None, hex: None };
         if let Some(value) = readable(tree, payload)
             && bytes(tree, &value).as_deref() == Some(payload)
         {
@@ -109,7 +104,6 @@ struct PostcardCodec {
 }
 
 impl PostcardCodec {
-    /// The conversion for a tree whose postcard records are exported as JSON.
     fn of(tree: Tree) -> Option<Self> {
         Some(match tree {
             Tree::RateTables => Self::records::<TableHeader>(),

@@ -8,10 +8,9 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{AlertLedger, ReceiverDeliveries};
-use super::receiver;
+use super::receiver::{self, ReceiverTest};
 use super::rule::{AlertRule, Severity};
 use super::state::Alert;
-use super::trial::ReceiverTest;
 use offerd_base::config::AlertSettings;
 use offerd_store::Store;
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 use offerd_base::config::Settings;
 use offerd_base::telemetry::figures::MetricsSnapshot;
 
-/// The labels that distinguish alerts of the same rule.
 pub(super) type Labels = Vec<(String, String)>;
 
 /// A label with its required value, or with `!` and a forbidden value. An empty label matches everything.
@@ -15,7 +14,6 @@ type Matcher = (&'static str, &'static str);
 /// The most readings kept per series; further ones are thinned out.
 const READINGS: usize = 512;
 
-/// The fewest readings for a trend.
 const TREND_OF: usize = 8;
 
 #[derive(Debug)]
@@ -29,7 +27,7 @@ pub(super) enum AlertCondition {
             expect(dead_code, reason = "`config/prometheus/alerts.yml` is made of it by a test")
         )]
         &'static str,
-        fn(f64, &Labels, &EvaluationInput<'_>) -> bool,
+        fn(f64, &Labels, &EvaluationInput) -> bool,
     ),
     /// The metric grows by more than this rate per second over a span.
     Growth(&'static str, Matcher, Duration, f64),
@@ -64,24 +62,18 @@ impl EvaluationInput<'_> {
 }
 
 impl AlertCondition {
-    /// Takes a reading and evaluates the condition.
-    pub(super) fn look(
-        &self,
-        by: &[&str],
-        seen: &mut Readings,
-        sight: &EvaluationInput<'_>,
-    ) -> ConditionResults {
+    pub(super) fn look(&self, by: &[&str], seen: &mut Readings, at: &EvaluationInput) -> ConditionResults {
         match self {
-            Self::Level(metric, _, holds) => levels(metric, by, sight, holds),
+            Self::Level(metric, _, holds) => levels(metric, by, at, holds),
             Self::Growth(metric, matcher, span, most) => {
-                seen.count(metric, *matcher, by, *span, sight);
-                seen.grown(*span, sight, |grown| grown / span.as_secs_f64() > *most)
+                seen.count(metric, *matcher, by, *span, at);
+                seen.grown(*span, at, |grown| grown / span.as_secs_f64() > *most)
             }
-            Self::Slow(metric, span, most) => seen.slow(metric, *span, *most, sight),
-            Self::Fills(metric, back, ahead) => seen.fills(metric, *back, *ahead, sight),
+            Self::Slow(metric, span, most) => seen.slow(metric, *span, *most, at),
+            Self::Fills(metric, back, ahead) => seen.fills(metric, *back, *ahead, at),
             Self::Either(one, other) => {
-                let mut found = one.look(by, seen, sight);
-                for (labels, (holds, value)) in other.look(by, &mut Readings::default(), sight) {
+                let mut found = one.look(by, seen, at);
+                for (labels, (holds, value)) in other.look(by, &mut Readings::default(), at) {
                     let known = found.entry(labels).or_insert((Some(false), value));
                     if holds == Some(true) {
                         *known = (holds, value);
@@ -93,17 +85,16 @@ impl AlertCondition {
     }
 }
 
-/// The highest level for each set of labels.
 fn levels(
     metric: &str,
     by: &[&str],
-    sight: &EvaluationInput<'_>,
-    holds: impl Fn(f64, &Labels, &EvaluationInput<'_>) -> bool,
+    at: &EvaluationInput,
+    holds: impl Fn(f64, &Labels, &EvaluationInput) -> bool,
 ) -> ConditionResults {
     let mut found = ConditionResults::new();
-    for (labels, value) in sight.figures.each(metric) {
+    for (labels, value) in at.figures.each(metric) {
         let labels = chosen(labels, by);
-        let holds = holds(value, &labels, sight);
+        let holds = holds(value, &labels, at);
         let worst = found.entry(labels).or_insert((Some(holds), value));
         if holds && (worst.0 != Some(true) || value > worst.1) {
             *worst = (Some(true), value);
@@ -127,44 +118,30 @@ fn fits(labels: &[(String, String)], (label, wanted): Matcher) -> bool {
 }
 
 impl Readings {
-    fn count(
-        &mut self,
-        metric: &str,
-        matcher: Matcher,
-        by: &[&str],
-        span: Duration,
-        sight: &EvaluationInput<'_>,
-    ) {
+    fn count(&mut self, metric: &str, matcher: Matcher, by: &[&str], span: Duration, at: &EvaluationInput) {
         let mut sums: BTreeMap<Labels, f64> = BTreeMap::new();
-        for (labels, value) in sight.figures.each(metric).filter(|(labels, _)| fits(labels, matcher)) {
+        for (labels, value) in at.figures.each(metric).filter(|(labels, _)| fits(labels, matcher)) {
             *sums.entry(chosen(labels, by)).or_default() += value;
         }
         for (labels, sum) in sums {
-            self.add(labels, sum, Some(0.0), span, sight);
+            self.add(labels, sum, Some(0.0), span, at);
         }
     }
 
-    fn add(
-        &mut self,
-        labels: Labels,
-        value: f64,
-        at_first: Option<f64>,
-        span: Duration,
-        sight: &EvaluationInput<'_>,
-    ) {
+    fn add(&mut self, labels: Labels, value: f64, first: Option<f64>, span: Duration, at: &EvaluationInput) {
         let readings = self.0.entry(labels).or_default();
-        if let (true, Some(first)) = (readings.is_empty(), at_first) {
-            readings.push_back((sight.begun_ms, first));
+        if let (true, Some(first)) = (readings.is_empty(), first) {
+            readings.push_back((at.begun_ms, first));
         }
         let gap = span.as_millis() as i64 / READINGS as i64;
         match readings.len() {
             // The newest reading replaces one that followed too closely on its predecessor.
             len if len > 1 && readings[len - 1].0 - readings[len - 2].0 < gap => {
-                readings[len - 1] = (sight.now_ms, value)
+                readings[len - 1] = (at.now_ms, value)
             }
-            _ => readings.push_back((sight.now_ms, value)),
+            _ => readings.push_back((at.now_ms, value)),
         }
-        let oldest = sight.now_ms - span.as_millis() as i64;
+        let oldest = at.now_ms - span.as_millis() as i64;
         // Keeps one reading from before the span as its start.
         while readings.len() > 2 && readings[1].0 <= oldest {
             readings.pop_front();
@@ -173,35 +150,24 @@ impl Readings {
 
     /// The growth of each counter over a span. That a counter has not grown enough is known only once the
     /// whole span was seen.
-    fn grown(
-        &self,
-        span: Duration,
-        sight: &EvaluationInput<'_>,
-        holds: impl Fn(f64) -> bool,
-    ) -> ConditionResults {
+    fn grown(&self, span: Duration, at: &EvaluationInput, holds: impl Fn(f64) -> bool) -> ConditionResults {
         let told = |(labels, readings): (&Labels, &VecDeque<(i64, f64)>)| {
             let (first, last) = (readings.front()?, readings.back()?);
             let grown = (last.1 - first.1).max(0.0);
-            let unless_whole = is_whole(readings, span, sight).then_some(false);
+            let unless_whole = is_whole(readings, span, at).then_some(false);
             let holds = if holds(grown) { Some(true) } else { unless_whole };
             Some((labels.clone(), (holds, grown)))
         };
         self.0.iter().filter_map(told).collect()
     }
 
-    fn slow(
-        &mut self,
-        metric: &str,
-        span: Duration,
-        most: f64,
-        sight: &EvaluationInput<'_>,
-    ) -> ConditionResults {
-        let took = sight.figures.distribution(metric, &[]);
+    fn slow(&mut self, metric: &str, span: Duration, most: f64, at: &EvaluationInput) -> ConditionResults {
+        let took = at.figures.distribution(metric, &[]);
         let (all, slow) = (took.count(), took.count() - took.within(most));
         let name = |name: &str| vec![("part".to_owned(), name.to_owned())];
-        self.add(name("all"), all, Some(0.0), span, sight);
-        self.add(name("slow"), slow, Some(0.0), span, sight);
-        let grown = self.grown(span, sight, |_| false);
+        self.add(name("all"), all, Some(0.0), span, at);
+        self.add(name("slow"), slow, Some(0.0), span, at);
+        let grown = self.grown(span, at, |_| false);
         let of = |part: &str| grown.get(&name(part)).copied().unwrap_or_default();
         let ((unless_whole, all), (_, slow)) = (of("all"), of("slow"));
         let share = if all > 0.0 { slow / all } else { 0.0 };
@@ -210,30 +176,21 @@ impl Readings {
     }
 
     /// Extrapolates a straight line through the readings.
-    fn fills(
-        &mut self,
-        metric: &str,
-        back: Duration,
-        ahead: Duration,
-        sight: &EvaluationInput<'_>,
-    ) -> ConditionResults {
-        let Some(level) = sight.figures.gauge(metric) else { return ConditionResults::new() };
-        self.add(Labels::new(), level, None, back, sight);
+    fn fills(&mut self, of: &str, back: Duration, ahead: Duration, at: &EvaluationInput) -> ConditionResults {
+        let Some(level) = at.figures.gauge(of) else { return ConditionResults::new() };
+        self.add(Labels::new(), level, None, back, at);
         let readings = &self.0[&Labels::new()];
         let Some(slope) = slope(readings) else {
             return ConditionResults::from([(Labels::new(), (None, level))]);
         };
         let expected = level + slope * ahead.as_secs_f64();
-        ConditionResults::from([(
-            Labels::new(),
-            (Some(expected < sight.settings.store.reserve_bytes as f64), level),
-        )])
+        let falls = expected < at.settings.store.reserve_bytes as f64;
+        ConditionResults::from([(Labels::new(), (Some(falls), level))])
     }
 }
 
-/// Whether the readings cover a whole span.
-fn is_whole(readings: &VecDeque<(i64, f64)>, span: Duration, sight: &EvaluationInput<'_>) -> bool {
-    readings.front().is_some_and(|(at, _)| sight.now_ms - at >= span.as_millis() as i64)
+fn is_whole(readings: &VecDeque<(i64, f64)>, span: Duration, at: &EvaluationInput) -> bool {
+    readings.front().is_some_and(|(first, _)| at.now_ms - first >= span.as_millis() as i64)
 }
 
 /// The change of a level per second, by least squares; `None` for too few readings.
@@ -263,17 +220,12 @@ mod tests {
     const SPAN: Duration = Duration::from_secs(300);
     const GROWN: AlertCondition = AlertCondition::Growth("reloads", ("result", "!ok"), SPAN, 0.0);
 
-    fn look(
-        condition: &AlertCondition,
-        seen: &mut Readings,
-        at_s: i64,
-        text: &str,
-    ) -> Vec<(Option<bool>, f64)> {
+    fn look(of: &AlertCondition, seen: &mut Readings, at_s: i64, text: &str) -> Vec<(Option<bool>, f64)> {
         static SETTINGS: LazyLock<Settings> = LazyLock::new(|| Settings::from_layers(None, []).unwrap());
         let figures = MetricsSnapshot::parse(text);
         let sight =
             EvaluationInput { figures: &figures, now_ms: at_s * 1000, begun_ms: 0, settings: &SETTINGS };
-        condition.look(&[], seen, &sight).into_values().collect()
+        of.look(&[], seen, &sight).into_values().collect()
     }
 
     #[test]

@@ -66,18 +66,10 @@ impl AlertKeeper {
     ) -> Result<Worker, String> {
         let begun_ms = store.now_ms();
         Worker::start("alerts", move || {
-            let keeper = Self {
-                usual: AlertBaseline::load(&store, begun_ms),
-                begun_ms,
-                wire: wire(),
-                readings: BTreeMap::new(),
-                under_way: FuturesUnordered::new(),
-                measure: Box::new(measure),
-                store,
-                board,
-                settings,
-            };
-            keeper.keep()
+            let (usual, wire) = (AlertBaseline::load(&store, begun_ms), wire());
+            let (readings, under_way) = Default::default();
+            let measure = Box::new(measure);
+            Self { store, board, settings, measure, wire, readings, usual, begun_ms, under_way }.keep()
         })
     }
 
@@ -152,13 +144,7 @@ impl AlertKeeper {
         ledger.measure();
     }
 
-    fn judge(
-        &self,
-        rule: &'static AlertRule,
-        mut found: ConditionResults,
-        settings: &AlertSettings,
-        now_ms: i64,
-    ) {
+    fn judge(&self, rule: &AlertRule, mut found: ConditionResults, settings: &AlertSettings, now_ms: i64) {
         let settling =
             now_ms - self.begun_ms < SETTLING.as_millis() as i64 && !settings.off.contains(rule.name);
         let mut ledger = self.board.ledger();
@@ -195,7 +181,6 @@ impl AlertKeeper {
         }
     }
 
-    /// Starts delivering the due messages of each receiver.
     fn tell(&mut self, settings: &AlertSettings) {
         let now_ms = self.store.now_ms();
         for receiver in all(settings) {
@@ -213,27 +198,22 @@ impl AlertKeeper {
     }
 
     fn settle(&self, (name, numbers, told): DeliveryResult, settings: &AlertSettings) {
-        let error = match told {
-            Ok(refused) => {
-                if let Some(cause) = refused {
-                    warn!(receiver = name, cause, "the server accepted alerts, but not for every recipient");
-                }
-                None
+        match &told {
+            Ok(None) => {}
+            Ok(Some(cause)) => {
+                warn!(receiver = name, cause, "the server accepted alerts, but not for every recipient");
             }
-            Err(cause) => {
-                warn!(receiver = name, cause, "alerts were not accepted; will retry");
-                Some(cause)
-            }
-        };
+            Err(cause) => warn!(receiver = name, cause, "alerts were not accepted; will retry"),
+        }
         let mut ledger = self.board.ledger();
-        ledger.settle(&name, &numbers, error.as_deref(), settings, self.store.now_ms());
+        let error = told.as_ref().err().map(String::as_str);
+        ledger.settle(&name, &numbers, error, settings, self.store.now_ms());
         ledger.measure();
     }
 
     fn next_due(&self) -> Instant {
         let due_ms = self.board.ledger().next_due_ms();
-        let wait =
-            due_ms.map(|due_ms| Duration::from_millis((due_ms - self.store.now_ms()).max(1).unsigned_abs()));
+        let wait = due_ms.map(|at| Duration::from_millis((at - self.store.now_ms()).max(1).unsigned_abs()));
         Instant::now() + wait.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP)
     }
 }

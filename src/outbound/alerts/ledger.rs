@@ -112,7 +112,6 @@ impl AlertLedger {
         }
     }
 
-    /// Records the result of a delivery, with the error if it failed.
     pub(super) fn tried(&mut self, name: &str, error: Option<&str>, now_ms: i64) {
         let told = &mut self.queues.entry(name.to_owned()).or_default().told;
         match error {
@@ -127,13 +126,7 @@ impl AlertLedger {
     }
 
     /// Records the next state of an alert, and queues a message for each receiver if the alert has changed.
-    pub(super) fn note(
-        &mut self,
-        alert: Alert,
-        change: Option<AlertChange>,
-        settings: &AlertSettings,
-        now_ms: i64,
-    ) {
+    pub fn note(&mut self, alert: Alert, change: Option<AlertChange>, settings: &AlertSettings, now_ms: i64) {
         let id = alert.fingerprint();
         if let Some(change) = change {
             // Waiting alerts are not stored: they start over after a restart.

@@ -18,10 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Sends a mail to each recipient separately, so that an address that the server refuses does not affect the
 /// others. It succeeds if at least one recipient was accepted and all others were refused permanently; it
-/// then returns the refusals.
-///
-/// # Errors
-/// The server has not accepted the mail.
+/// then returns the refusals. Fails if the server has not accepted the mail.
 pub(super) async fn send(settings: &MailSettings, batch: &MessageBatch) -> Result<Option<String>, String> {
     let (message, transport) = (message(settings, batch)?, transport(settings)?);
     let (bytes, from) = (message.formatted(), mailbox(&settings.from)?.email);
@@ -58,8 +55,7 @@ fn message(settings: &MailSettings, batch: &MessageBatch) -> Result<Message, Str
         .from(mailbox(&settings.from)?)
         .message_id(Some(format!("<{}@{domain}>", batch.id())))
         .subject(batch.subject());
-    let addressed =
-        settings.to.iter().try_fold(begun, |message, to| Ok::<_, String>(message.to(mailbox(to)?)))?;
+    let addressed = settings.to.iter().try_fold(begun, |mail, to| Ok::<_, String>(mail.to(mailbox(to)?)))?;
     addressed.body(batch.text()).map_err(|error| format!("cannot make the mail: {error}"))
 }
 
@@ -73,8 +69,7 @@ fn transport(settings: &MailSettings) -> Result<AsyncSmtpTransport<Tokio1Executo
         .tls(encryption(settings).map_err(|message| format!("`ca_file` {message}"))?)
         .hello_name(ClientId::Domain("offerd".to_owned()))
         .timeout(Some(TIMEOUT));
-    let password =
-        secret::read(settings.password.as_ref()).map_err(|message| format!("`password` {message}"))?;
+    let password = secret::read(settings.password.as_ref()).map_err(|fault| format!("`password` {fault}"))?;
     Ok(match (&settings.user, password) {
         (Some(user), Some(password)) => builder.credentials(Credentials::new(user.clone(), password)).build(),
         _ => builder.build(),
@@ -99,7 +94,6 @@ fn encryption(settings: &MailSettings) -> Result<Tls, String> {
     })
 }
 
-/// An error with its causes.
 fn whole(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

@@ -15,7 +15,6 @@ use offerd_insight::sheet::figures;
 /// The end of an alert that is still firing, as Alertmanager writes it.
 const NEVER: &str = "0001-01-01T00:00:00Z";
 
-/// An undelivered change of an alert.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct AlertMessage {
     pub change: AlertChange,
@@ -28,7 +27,6 @@ pub(super) struct AlertMessage {
 }
 
 impl AlertMessage {
-    /// A message that is due at once.
     pub(super) fn of(change: AlertChange, alert: &Alert, now_ms: i64) -> Self {
         Self { change, alert: alert.clone(), made_ms: now_ms, attempts: 0, next_ms: now_ms }
     }
@@ -137,7 +135,6 @@ fn severity(alert: &Alert) -> Severity {
     AlertRule::named(&alert.name).map_or(Severity::Ticket, |rule| rule.severity)
 }
 
-/// The labels of an alert, as Alertmanager writes them.
 fn labels(alert: &Alert) -> BTreeMap<&str, &str> {
     let labels = alert.labels.iter().map(|(label, value)| (label.as_str(), value.as_str()));
     labels.chain([("alertname", alert.name.as_str()), ("severity", severity(alert).word())]).collect()

@@ -33,14 +33,12 @@ mod message;
 mod receiver;
 mod rule;
 mod state;
-mod trial;
 mod usual;
 mod webhook;
 
 pub use board::{AlertBoard, AlertStatus, AlertsStatus, ReceiverStatus};
 pub use keeper::AlertKeeper;
 pub use ledger::{BackupTaken, ReceiverDeliveries, last_backup, note_backup};
-pub use receiver::faults;
+pub use receiver::{ReceiverTest, check_receiver, faults, try_out};
 pub use rule::{AlertRule, RULES, Severity};
 pub use state::Alert;
-pub use trial::{ReceiverTest, check_receiver, try_out};

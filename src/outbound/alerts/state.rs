@@ -32,7 +32,6 @@ pub(super) enum AlertChange {
     Ended,
 }
 
-/// One evaluation of an alert's condition.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConditionEvaluation<'l> {
     /// Whether the condition holds; `None` if unknown.
@@ -49,16 +48,9 @@ pub(super) struct ConditionEvaluation<'l> {
 
 impl Alert {
     /// An alert whose condition holds from now on.
-    fn begun(name: &str, labels: Labels, look: &ConditionEvaluation<'_>) -> Self {
-        Self {
-            name: name.to_owned(),
-            labels,
-            summary: look.summary.to_owned(),
-            since_ms: look.now_ms,
-            fired_ms: None,
-            ended_ms: None,
-            held_ms: look.now_ms,
-        }
+    pub(super) fn begun(name: &str, labels: Labels, summary: &str, now_ms: i64) -> Self {
+        let (name, summary) = (name.to_owned(), summary.to_owned());
+        Self { name, labels, summary, since_ms: now_ms, fired_ms: None, ended_ms: None, held_ms: now_ms }
     }
 
     pub(super) fn fingerprint(&self) -> String {
@@ -81,15 +73,11 @@ pub(super) fn fingerprint(name: &str, labels: &Labels) -> String {
     let mut digest = Sha256::new();
     digest.update(name);
     for (label, value) in labels {
-        digest.update([0]);
-        digest.update(label);
-        digest.update([1]);
-        digest.update(value);
+        digest.update(format!("\0{label}\u{1}{value}"));
     }
     const_hex::encode(&digest.finalize()[..8])
 }
 
-/// The next state of an alert, which may be new, and its change.
 pub(super) fn next(
     known: Option<Alert>,
     name: &str,
@@ -99,7 +87,7 @@ pub(super) fn next(
     let going_on = known.as_ref().is_some_and(|alert| !alert.has_ended());
     match (look.holds, going_on) {
         (Some(true), _) => {
-            let begun = || Alert::begun(name, labels.clone(), look);
+            let begun = || Alert::begun(name, labels.clone(), look.summary, look.now_ms);
             let mut alert = known.filter(|_| going_on).unwrap_or_else(begun);
             (alert.held_ms, alert.summary) = (look.now_ms, look.summary.to_owned());
             let fires = alert.fired_ms.is_none() && passed(alert.since_ms, look) >= look.wait;

@@ -85,7 +85,6 @@ impl AlertBaseline {
         (0..without as u64).for_each(|_| self.offers.recall(AskEnding::Declined, Duration::ZERO));
     }
 
-    /// Takes a reading, and updates the metrics.
     pub(super) fn look(&mut self, store: &Store, figures: &MetricsSnapshot, ledger: &mut AlertLedger) {
         let now_ms = store.now_ms();
         let live = |offers| figures.sum(TABLES_SETTLED, &[("test", "no"), ("offers", offers)]) as u64;
@@ -120,11 +119,9 @@ impl AlertBaseline {
         }
     }
 
-    /// Adds the recent counts of other processes.
     fn take_in(&mut self, store: &Store, now_ms: i64) {
         let first = now_ms / HOUR_MS - 1;
-        let mut lately: BTreeMap<i64, BaselineHour> =
-            self.own.range(first..).map(|(at, hour)| (*at, *hour)).collect();
+        let mut lately: BTreeMap<_, _> = self.own.range(first..).map(|(at, hour)| (*at, *hour)).collect();
         for (number, key, hour) in kept_from(store, first) {
             if key != own_key(store, number) {
                 lately.entry(number).or_default().add(hour);
@@ -166,8 +163,7 @@ impl AlertBaseline {
     /// The usual number of leads in an hour; 0 if it was never seen.
     fn usual_in(&self, hour: i64) -> f64 {
         let weeks = (1..=WEEKS).map(|weeks| hour - weeks * WEEK).filter(|before| *before >= self.begun);
-        let mut counts: Vec<u64> =
-            weeks.map(|before| self.hours.get(&before).map_or(0, |hour| hour.tables)).collect();
+        let mut counts: Vec<u64> = weeks.map(|at| self.hours.get(&at).map_or(0, |of| of.tables)).collect();
         counts.sort_unstable();
         counts.get(counts.len().saturating_sub(1) / 2).map_or(0.0, |count| *count as f64)
     }
@@ -196,7 +192,6 @@ fn key(hour: i64) -> Vec<u8> {
     [&[HOUR][..], &u32::try_from(hour).unwrap_or(0).to_be_bytes()].concat()
 }
 
-/// The key of this process's count.
 fn own_key(store: &Store, hour: i64) -> Vec<u8> {
     store.own_key(&key(hour))
 }

@@ -18,18 +18,11 @@ pub(super) fn wire() -> Wire {
     outbox::wire(true)
 }
 
-/// Calls a webhook.
-///
-/// # Errors
-/// The webhook has not accepted the batch; never names its URL.
-pub(super) async fn send(
-    wire: &Wire,
-    settings: &WebhookSettings,
-    batch: &MessageBatch,
-) -> Result<(), String> {
-    let call = call(settings, batch)?;
-    let roots = roots(settings).map_err(|message| format!("`ca_file` {message}"))?;
-    let endpoint = pool(wire, &batch.receiver, settings, roots)?.endpoint("alert", EndpointRules::default());
+/// Calls a webhook. Fails if the webhook has not accepted the batch; never names its URL.
+pub(super) async fn send(wire: &Wire, to: &WebhookSettings, batch: &MessageBatch) -> Result<(), String> {
+    let call = call(to, batch)?;
+    let roots = roots(to).map_err(|message| format!("`ca_file` {message}"))?;
+    let endpoint = pool(wire, &batch.receiver, to, roots)?.endpoint("alert", EndpointRules::default());
     let reply = endpoint.call(call, Instant::now() + TIMEOUT).await.map_err(|error| match error {
         CallError::ForbiddenAddress => {
             "its host is at a private, local or reserved address that `allow_addresses` does not list"
@@ -40,10 +33,7 @@ pub(super) async fn send(
     if reply.status.is_success() { Ok(()) } else { Err(format!("it answered {}", reply.status.as_u16())) }
 }
 
-/// Validates a webhook without calling it.
-///
-/// # Errors
-/// The faulty key, relative to the webhook's, and the fault.
+/// Validates a webhook without calling it. Returns the faulty key, relative to the webhook's, and the fault.
 pub(super) fn check(name: &str, settings: &WebhookSettings) -> Result<(), (&'static str, String)> {
     let key = if settings.url.is_some() { ".url" } else { ".url_from" };
     let Ok(url) = url(settings) else { return Ok(()) };
@@ -53,10 +43,6 @@ pub(super) fn check(name: &str, settings: &WebhookSettings) -> Result<(), (&'sta
     forbidden(&pool, &url).map_or(Ok(()), |message| Err((key, message)))
 }
 
-/// The host of the webhook.
-///
-/// # Errors
-/// The URL has none.
 pub(super) fn host(settings: &WebhookSettings) -> Result<String, String> {
     outbox::host(url(settings)?.parse().ok().as_ref())
 }
@@ -84,17 +70,11 @@ fn call(settings: &WebhookSettings, batch: &MessageBatch) -> Result<Call, String
 }
 
 fn roots(settings: &WebhookSettings) -> Result<Option<Vec<u8>>, String> {
-    let read =
-        settings.ca_file.as_deref().map(|file| regular_file::bytes_of(file, PEM_BYTES_MAX)).transpose();
+    let read = settings.ca_file.as_deref().map(|it| regular_file::bytes_of(it, PEM_BYTES_MAX)).transpose();
     read.map_err(|error| format!("cannot be read: {error}"))
 }
 
-fn pool(
-    wire: &Wire,
-    name: &str,
-    settings: &WebhookSettings,
-    extra_roots: Option<Vec<u8>>,
-) -> Result<Pool, String> {
-    let rules = PoolRules { extra_roots, ..pool_rules(TIMEOUT, &settings.allow_addresses) };
+fn pool(wire: &Wire, name: &str, settings: &WebhookSettings, roots: Option<Vec<u8>>) -> Result<Pool, String> {
+    let rules = PoolRules { extra_roots: roots, ..pool_rules(TIMEOUT, &settings.allow_addresses) };
     wire.pool(&format!("alerts/{name}"), rules)
 }

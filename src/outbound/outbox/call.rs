@@ -9,7 +9,6 @@ use hyper::{HeaderMap, Method, Uri};
 use super::signing_key::SigningKey;
 use offerd_wire::{Call, PanelRules, Pool, PoolRules, Wire};
 
-/// The headers of Standard Webhooks.
 const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");

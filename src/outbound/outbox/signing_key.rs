@@ -52,7 +52,6 @@ impl SigningKey {
     }
 }
 
-/// Hides the key.
 impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SigningKey(***)")

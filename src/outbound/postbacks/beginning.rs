@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::ledger::{PostbackLedger, unreadable};
-use super::record::{FeedCursor, PostbackRecordKind, SubscriptionKeys};
+use super::record::{FeedCursor, RecordKind, SubscriptionKeys};
 use super::subscriptions::Subscriptions;
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
@@ -37,7 +37,7 @@ async fn begin_those_of_now(store: &Store, subscriptions: &Subscriptions) -> Res
             Some(cursor) => FeedCursor { vanished_ms: None, ..cursor },
             None => FeedCursor { next_us: now_us, vanished_ms: None },
         };
-        let place = ledger.keys.all(PostbackRecordKind::Cursor);
+        let place = ledger.keys.all(RecordKind::Cursor);
         let found = before.as_ref().map(codec::encode);
         commit = commit.as_found(Tree::Postbacks, &place, found);
         commit = commit.put(Tree::Postbacks, place, codec::encode(&cursor));
@@ -47,10 +47,7 @@ async fn begin_those_of_now(store: &Store, subscriptions: &Subscriptions) -> Res
 }
 
 /// Marks subscriptions whose file is gone, and removes those that have been marked for
-/// `postbacks.vanished_kept`.
-///
-/// # Errors
-/// The failure of the store.
+/// `postbacks.vanished_kept`. Returns the failure of the store.
 pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions) -> Result<(), CommitError> {
     let declared: Vec<SubscriptionKeys> =
         subscriptions.all().iter().map(|one| PostbackLedger::of(store, one).keys).collect();
@@ -64,7 +61,7 @@ pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions
         if declared.contains(&keys) {
             continue;
         }
-        let place = keys.all(PostbackRecordKind::Cursor);
+        let place = keys.all(RecordKind::Cursor);
         let found = store.get(Tree::Postbacks, &place).map_err(unreadable)?;
         // An unreadable cursor is reported by the store, and removed with its subscription.
         match found.and_then(|bytes| store.decode(Tree::Postbacks, &place, &bytes).ok()) {

@@ -1,14 +1,20 @@
-//! Validates a file into a [`Subscription`], or reports all its faults.
+//! The format of `<name>.toml` in `postbacks.path`, whose name is the subscription's. Validates a file into a
+//! [`Subscription`], or reports all its faults.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::declared::{Declared, Method, PostbackKind};
+use serde::Deserialize;
+
 use super::sender::pool;
 use super::subscription::{PostbackTarget, Subscription};
 use super::url_template::UrlTemplate;
 use crate::outbox::{SigningKey, forbidden, host, wire};
-use offerd_base::declaration::{Checker, Fault, Source};
+use offerd_base::config::SecretPlace;
+use offerd_base::declaration::{Checker, Fault, HumanDuration, Source};
+use offerd_base::table;
 use offerd_insight::analytics::EventTypes;
+use offerd_model::EventType;
 
 /// The most secrets of a webhook; each adds a signature to every call.
 const KEYS_MAX: usize = 4;
@@ -20,10 +26,6 @@ const MISPLACED: &str = "must be a table, `{ file = \"PATH\" }` or `{ credential
 const TIMEOUT_MAX: Duration = Duration::from_secs(60);
 const GIVE_UP_MAX: Duration = Duration::from_secs(31 * 24 * 3600);
 
-/// Validates a file.
-///
-/// # Errors
-/// Every fault.
 pub(super) fn subscription(name: &str, source: &Source) -> Result<Subscription, Vec<Fault>> {
     let (declared, mut checker) = Checker::begin::<Declared>(name, source)?;
     bounds(&declared, &mut checker);
@@ -119,4 +121,66 @@ fn url(declared: &Declared, checker: &mut Checker<'_>) -> PostbackTarget {
         UrlTemplate::default()
     });
     PostbackTarget::Url { method, template }
+}
+
+table! {
+    #[derive(Debug)]
+    struct Declared {
+        /// Name of the company whose events are sent, as given when its tokens were created.
+        company: String,
+        kind: PostbackKind,
+        /// The URL to call; with `kind = "url"` its path and query may hold macros.
+        url: String,
+        /// The keys that sign webhooks; two during a key rotation.
+        secrets: Vec<DeclaredSecret> => optional,
+        /// `GET` or `POST`, for `kind = "url"` only; `GET` by default.
+        method: Option<Method>,
+        /// The event types to send; all by default.
+        events: Option<Vec<EventType>>,
+        /// Client tags that the lead must have, each with one of these values.
+        tags: BTreeMap<String, Vec<String>> => optional,
+        /// Sends the events of test leads instead of live ones.
+        test: bool => optional,
+        /// Private hosts, addresses and networks that may be called.
+        allow_addresses: Vec<String> => optional,
+        /// The timeout of a call.
+        timeout: HumanDuration => or(HumanDuration(Duration::from_secs(10))),
+        /// How long an event is retried before it becomes a dead letter.
+        give_up_after: HumanDuration => or(HumanDuration(Duration::from_secs(3 * 24 * 3600))),
+        /// Suspends sending. Events that arrive meanwhile are sent later, unless the subscription was paused
+        /// from the beginning.
+        paused: bool => optional,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum PostbackKind {
+    /// Signed JSON, by Standard Webhooks.
+    Webhook,
+    /// A URL with the event's data.
+    Url,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+enum Method {
+    #[serde(rename = "GET")]
+    Get,
+    /// A POST request without a body.
+    #[serde(rename = "POST")]
+    Post,
+}
+
+/// A secret: `{ file = "PATH" }` or `{ credential = "NAME" }`. `None` for any other value, which is discarded
+/// since it may be the secret itself.
+#[derive(Debug, Deserialize)]
+#[serde(from = "toml::Value")]
+struct DeclaredSecret(Option<SecretPlace>);
+
+impl From<toml::Value> for DeclaredSecret {
+    fn from(value: toml::Value) -> Self {
+        // With several keys serde would take the first.
+        let is_one = value.as_table().is_some_and(|table| table.len() == 1);
+        Self(Some(value).filter(|_| is_one).and_then(|value| value.try_into().ok()))
+    }
 }

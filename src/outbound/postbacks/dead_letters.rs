@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::ledger::PostbackLedger;
-use super::record::{AttemptResult, PostbackDelivery, PostbackRecordKind};
+use super::record::{AttemptResult, PostbackDelivery, RecordKind};
 use super::subscription::Subscription;
 use offerd_engine::records::projection::blocking;
 use offerd_model::EventType;
@@ -60,7 +60,7 @@ pub fn dead_letters(store: &Store, subscription: &Subscription) -> Result<Vec<De
 /// # Errors
 /// The disk cannot be read.
 pub fn dead(store: &Store, subscription: &Subscription) -> Result<Vec<PostbackDelivery>, CommitError> {
-    let letters = PostbackLedger::of(store, subscription).deliveries(PostbackRecordKind::Dead)?;
+    let letters = PostbackLedger::of(store, subscription).deliveries(RecordKind::Dead)?;
     Ok(letters.into_iter().map(|(_, letter)| letter).collect())
 }
 
@@ -81,15 +81,15 @@ pub async fn retry(store: &Store, subscription: &Subscription, retry: Retry) -> 
     let ledger = PostbackLedger::of(store, subscription);
     let is_meant = |letter: &PostbackDelivery| retry.lead_uuid.is_none_or(|lead| letter.lead == lead);
     let reads = ledger.clone();
-    let mut letters = blocking(move || reads.deliveries(PostbackRecordKind::Dead)).await??;
+    let mut letters = blocking(move || reads.deliveries(RecordKind::Dead)).await??;
     letters.retain(|(_, letter)| is_meant(letter));
     let now_ms = store.now_ms();
     for some in letters.chunks(AT_ONCE) {
         let commit = some.iter().fold(Commit::new(), |commit, (place, letter)| {
             let back = PostbackDelivery { taken_ms: now_ms, attempts: 0, next_ms: now_ms, ..letter.clone() };
-            commit.remove(Tree::Postbacks, ledger.keys.one(PostbackRecordKind::Dead, *place)).put(
+            commit.remove(Tree::Postbacks, ledger.keys.one(RecordKind::Dead, *place)).put(
                 Tree::Postbacks,
-                ledger.keys.one(PostbackRecordKind::PutBack, *place),
+                ledger.keys.one(RecordKind::PutBack, *place),
                 codec::encode(&back),
             )
         });

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::ledger::{PostbackLedger, TakenDeliveries, tried_after};
 use super::outbox::Outbox;
-use super::record::{AttemptResult, EventPosition, LastAttempts, PostbackDelivery, PostbackRecordKind};
+use super::record::{AttemptResult, EventPosition, LastAttempts, PostbackDelivery, RecordKind};
 use super::sender::{self, Sent};
 use super::subscription::Subscription;
 use crate::outbox::Backoff;
@@ -29,7 +29,6 @@ const WRITE_AGAIN: Duration = Duration::from_secs(1);
 /// How long new work is queueing.
 pub(super) type Queueing = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// The state shared by intake and attempts.
 struct FollowerState {
     settings: PostbackSettings,
     ledger: PostbackLedger,
@@ -40,7 +39,6 @@ struct FollowerState {
     filled: Notify,
 }
 
-/// Sends the due deliveries of one subscription.
 pub(super) struct Follower {
     shared: Arc<FollowerState>,
     queueing: Queueing,
@@ -53,10 +51,7 @@ pub(super) struct Follower {
 type Settled = (Option<PostbackDelivery>, Option<Duration>);
 
 impl Follower {
-    /// Sets up a subscription with its outstanding deliveries.
-    ///
-    /// # Errors
-    /// What cannot be set up.
+    /// Sets up a subscription with its outstanding deliveries. Returns what cannot be set up.
     pub(super) async fn of(
         store: &Store,
         wire: &Wire,
@@ -71,21 +66,16 @@ impl Follower {
         let read = blocking(move || {
             let ledger = PostbackLedger::of(&reads, &subscription);
             let mut outbox = Outbox::default();
-            for (place, delivery) in ledger.deliveries(PostbackRecordKind::Outstanding)? {
+            for (place, delivery) in ledger.deliveries(RecordKind::Outstanding)? {
                 outbox.add(place, delivery);
             }
             Ok::<_, CommitError>((ledger.tried(), ledger, outbox))
         });
         let read = read.await.map_err(|error| error.to_string())?;
         let (tried, ledger, outbox) = read.map_err(|error| error.to_string())?;
-        let shared = FollowerState {
-            settings: settings.clone(),
-            ledger,
-            endpoint,
-            tried: Mutex::new(tried),
-            outbox: Mutex::new(outbox),
-            filled: Notify::new(),
-        };
+        let (tried, outbox) = (Mutex::new(tried), Mutex::new(outbox));
+        let (settings, filled) = (settings.clone(), Notify::new());
+        let shared = FollowerState { settings, ledger, endpoint, tried, outbox, filled };
         let attempts = FuturesUnordered::new();
         Ok(Self { shared: Arc::new(shared), queueing, attempts, held_until: None })
     }
@@ -195,7 +185,6 @@ impl FollowerState {
         gauge!(POSTBACKS_OUTSTANDING, "subscription" => name.clone()).set(outbox.len() as f64);
     }
 
-    /// Sends one delivery and records the result.
     async fn attempt(self: Arc<Self>, place: EventPosition, delivery: PostbackDelivery) -> Settled {
         let shared = Arc::clone(&self);
         let found = blocking(move || shared.ledger.find(place)).await;
@@ -218,13 +207,7 @@ impl FollowerState {
         self.end(place, delivery, sent, is_last).await
     }
 
-    async fn end(
-        &self,
-        place: EventPosition,
-        delivery: PostbackDelivery,
-        sent: Sent,
-        is_last: bool,
-    ) -> Settled {
+    async fn end(&self, place: EventPosition, delivery: PostbackDelivery, sent: Sent, last: bool) -> Settled {
         let Sent { ended, retry_after, .. } = sent;
         let tried = Some(self.note(ended.clone()));
         if ended.is_good() {
@@ -233,16 +216,15 @@ impl FollowerState {
         }
         let attempts = delivery.attempts + 1;
         let backoff = Backoff(self.settings.first_backoff, self.settings.longest_backoff);
-        let next_ms = if is_last { ended.at_ms } else { backoff.next_ms(ended.at_ms, attempts, retry_after) };
+        let next_ms = if last { ended.at_ms } else { backoff.next_ms(ended.at_ms, attempts, retry_after) };
         let later = PostbackDelivery { attempts, next_ms, last: Some(ended), ..delivery };
-        let (what, result) = if is_last {
-            (PostbackRecordKind::Dead, "dead")
-        } else {
-            (PostbackRecordKind::Outstanding, "failed")
+        let (what, result) = match last {
+            true => (RecordKind::Dead, "dead"),
+            false => (RecordKind::Outstanding, "failed"),
         };
         self.written(result, || self.ledger.settled(place, Some((what, &later)), tried.as_ref())).await;
         let pause = retry_after.map(|wait| wait.min(self.settings.longest_backoff));
-        if is_last { (None, None) } else { (Some(later), pause) }
+        if last { (None, None) } else { (Some(later), pause) }
     }
 
     fn note(&self, ended: AttemptResult) -> LastAttempts {

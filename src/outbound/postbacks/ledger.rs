@@ -7,8 +7,7 @@ use uuid::Uuid;
 
 use super::message::{PostbackMessage, told};
 use super::record::{
-    AttemptResult, EventPosition, FeedCursor, LastAttempts, PostbackDelivery, PostbackRecordKind,
-    SubscriptionKeys,
+    AttemptResult, EventPosition, FeedCursor, LastAttempts, PostbackDelivery, RecordKind, SubscriptionKeys,
 };
 use super::subscription::Subscription;
 use offerd_engine::records::projection::STEP;
@@ -26,10 +25,13 @@ pub(super) struct PostbackLedger {
     pub(super) keys: SubscriptionKeys,
 }
 
+/// A delivery, with the place of its event.
+pub(super) type PlacedDelivery = (EventPosition, PostbackDelivery);
+
 /// Deliveries taken from the feed; valid once the commit is acknowledged.
 pub(super) struct TakenDeliveries {
     pub commit: Commit,
-    pub deliveries: Vec<(EventPosition, PostbackDelivery)>,
+    pub deliveries: Vec<PlacedDelivery>,
     pub more: bool,
 }
 
@@ -50,26 +52,18 @@ impl PostbackLedger {
         Self { store: store.clone(), subscription: Arc::new(subscription.clone()), company, keys }
     }
 
-    /// The cursor in the feed; `None` if it was never set.
-    ///
-    /// # Errors
-    /// It cannot be read.
+    /// The cursor in the feed; `None` if it was never set. Fails if it cannot be read.
     pub(super) fn cursor(&self) -> Result<Option<FeedCursor>, CommitError> {
-        self.store.read(Tree::Postbacks, self.keys.all(PostbackRecordKind::Cursor)).map_err(unreadable)
+        self.store.read(Tree::Postbacks, self.keys.all(RecordKind::Cursor)).map_err(unreadable)
     }
 
     pub(super) fn tried(&self) -> Option<LastAttempts> {
-        self.store.read(Tree::Postbacks, self.keys.all(PostbackRecordKind::Tried)).ok().flatten()
+        self.store.read(Tree::Postbacks, self.keys.all(RecordKind::Tried)).ok().flatten()
     }
 
-    /// The deliveries of a kind, oldest first. Damaged ones are skipped; the store reports them.
-    ///
-    /// # Errors
-    /// The disk cannot be read.
-    pub(super) fn deliveries(
-        &self,
-        what: PostbackRecordKind,
-    ) -> Result<Vec<(EventPosition, PostbackDelivery)>, CommitError> {
+    /// The deliveries of a kind, oldest first. Damaged ones are skipped; the store reports them. Fails if the
+    /// disk cannot be read.
+    pub(super) fn deliveries(&self, what: RecordKind) -> Result<Vec<PlacedDelivery>, CommitError> {
         let mut deliveries = Vec::new();
         for record in self.store.scan(Tree::Postbacks, self.keys.all(what)) {
             let (key, bytes) = record.map_err(unreadable)?;
@@ -81,43 +75,33 @@ impl PostbackLedger {
         Ok(deliveries)
     }
 
-    /// The deliveries that are outstanding or requeued.
-    ///
-    /// # Errors
-    /// The disk cannot be read.
-    pub(super) fn outstanding(&self) -> Result<Vec<(EventPosition, PostbackDelivery)>, CommitError> {
-        Ok([self.deliveries(PostbackRecordKind::Outstanding)?, self.deliveries(PostbackRecordKind::PutBack)?]
-            .concat())
+    /// The deliveries that are outstanding or requeued. Fails if the disk cannot be read.
+    pub(super) fn outstanding(&self) -> Result<Vec<PlacedDelivery>, CommitError> {
+        Ok([self.deliveries(RecordKind::Outstanding)?, self.deliveries(RecordKind::PutBack)?].concat())
     }
 
     /// The arrival time up to which events can be taken in; `None` if there are none. All events up to it are
-    /// readable, in any volume, once a commit begun after this call is acknowledged.
-    ///
-    /// # Errors
-    /// The disk cannot be read.
+    /// readable, in any volume, once a commit begun after this call is acknowledged. Fails if the disk cannot
+    /// be read.
     pub(super) fn news(&self) -> Result<Option<u64>, CommitError> {
         let Some(cursor) = self.cursor()? else { return Ok(None) };
         let start = FeedKey::first_at(self.company.uuid, cursor.next_us).to_bytes();
         let in_feed = self.store.scan_from(Tree::LeadEvents, start, self.company.uuid).next().is_some();
-        let put_back =
-            || self.store.scan(Tree::Postbacks, self.keys.all(PostbackRecordKind::PutBack)).next().is_some();
-        if in_feed || put_back() { self.store.closed_us().map(Some).map_err(unreadable) } else { Ok(None) }
+        let again = || self.store.scan(Tree::Postbacks, self.keys.all(RecordKind::PutBack)).next().is_some();
+        if in_feed || again() { self.store.closed_us().map(Some).map_err(unreadable) } else { Ok(None) }
     }
 
     /// Takes the matching events that arrived up to `until_us`, and requeued deliveries: at most `room`,
-    /// except that events that arrived together stay together.
-    ///
-    /// # Errors
-    /// The cursor cannot be read.
+    /// except that events that arrived together stay together. Fails if the cursor cannot be read.
     pub(super) fn take(&self, until_us: u64, room: usize) -> Result<Option<TakenDeliveries>, CommitError> {
         let Some(before) = self.cursor()? else { return Ok(None) };
         let now_ms = self.store.now_ms();
-        let mut deliveries = self.deliveries(PostbackRecordKind::PutBack)?;
+        let mut deliveries = self.deliveries(RecordKind::PutBack)?;
         deliveries.truncate(room);
-        let cursor = self.keys.all(PostbackRecordKind::Cursor);
+        let cursor = self.keys.all(RecordKind::Cursor);
         let guarded = Commit::new().unchanged(Tree::Postbacks, &cursor, codec::encode(&before));
         let mut commit = deliveries.iter().fold(guarded, |commit, (place, _)| {
-            commit.remove(Tree::Postbacks, self.keys.one(PostbackRecordKind::PutBack, *place))
+            commit.remove(Tree::Postbacks, self.keys.one(RecordKind::PutBack, *place))
         });
         let (mut after, mut more) = (before, deliveries.len() == room);
         let start = FeedKey::first_at(self.company.uuid, before.next_us).to_bytes();
@@ -137,18 +121,13 @@ impl PostbackLedger {
         }
         commit = commit.put(Tree::Postbacks, cursor, codec::encode(&after));
         for (place, delivery) in &deliveries {
-            let key = self.keys.one(PostbackRecordKind::Outstanding, *place);
+            let key = self.keys.one(RecordKind::Outstanding, *place);
             commit = commit.put(Tree::Postbacks, key, codec::encode(delivery));
         }
         Ok(Some(TakenDeliveries { commit, deliveries, more }))
     }
 
-    fn wanted(
-        &self,
-        key: FeedKey,
-        payload: &[u8],
-        now_ms: i64,
-    ) -> Result<Vec<(EventPosition, PostbackDelivery)>, CommitError> {
+    fn wanted(&self, key: FeedKey, payload: &[u8], now_ms: i64) -> Result<Vec<PlacedDelivery>, CommitError> {
         let events = told(&self.store, &self.company, key, payload);
         let mut deliveries = Vec::new();
         for (event, nth) in events.into_iter().zip(0..) {
@@ -174,10 +153,8 @@ impl PostbackLedger {
     }
 
     /// The event of a delivery, with its lead's client tags if the URL needs them. `None` if the event was
-    /// dropped for age, is damaged, or needs client tags of an erased lead.
-    ///
-    /// # Errors
-    /// The disk cannot be read; the event may exist.
+    /// dropped for age, is damaged, or needs client tags of an erased lead. Fails if the disk cannot be read;
+    /// the event may exist.
     pub(super) fn find(
         &self,
         place: EventPosition,
@@ -209,43 +186,37 @@ impl PostbackLedger {
     pub(super) fn settled(
         &self,
         place: EventPosition,
-        kept: Option<(PostbackRecordKind, &PostbackDelivery)>,
+        kept: Option<(RecordKind, &PostbackDelivery)>,
         tried: Option<&LastAttempts>,
     ) -> Commit {
         let mut commit = Commit::new();
-        if !matches!(kept, Some((PostbackRecordKind::Outstanding, _))) {
-            commit = commit.remove(Tree::Postbacks, self.keys.one(PostbackRecordKind::Outstanding, place));
+        if !matches!(kept, Some((RecordKind::Outstanding, _))) {
+            commit = commit.remove(Tree::Postbacks, self.keys.one(RecordKind::Outstanding, place));
         }
         if let Some((what, delivery)) = kept {
             commit = commit.put(Tree::Postbacks, self.keys.one(what, place), codec::encode(delivery));
         }
         if let Some(tried) = tried {
-            commit =
-                commit.put(Tree::Postbacks, self.keys.all(PostbackRecordKind::Tried), codec::encode(tried));
+            commit = commit.put(Tree::Postbacks, self.keys.all(RecordKind::Tried), codec::encode(tried));
         }
         commit
     }
 
     /// Removes dead letters that are too old, and the oldest ones beyond `most`. Returns the numbers removed
-    /// and left.
-    ///
-    /// # Errors
-    /// The failure of the store.
+    /// and left. Returns the failure of the store.
     pub(super) async fn sweep(&self, most: usize, kept: Duration) -> Result<(usize, usize), CommitError> {
         let kept_ms = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
         let since_ms = self.store.now_ms().saturating_sub(kept_ms);
-        let all = self.deliveries(PostbackRecordKind::Dead)?;
+        let all = self.deliveries(RecordKind::Dead)?;
         let surplus = all.len().saturating_sub(most);
         let is_old = |nth: usize, at_ms: i64| nth < surplus || at_ms < since_ms;
         let old = all.iter().enumerate().filter(|(nth, (_, letter))| is_old(*nth, letter.next_ms));
-        let old: Vec<Vec<u8>> =
-            old.map(|(_, (place, _))| self.keys.one(PostbackRecordKind::Dead, *place)).collect();
+        let old: Vec<_> = old.map(|(_, (at, _))| self.keys.one(RecordKind::Dead, *at)).collect();
         self.store.remove_all(Tree::Postbacks, &old).await?;
         Ok((old.len(), all.len() - old.len()))
     }
 }
 
-/// The result of the calls after another attempt.
 pub(super) fn tried_after(before: Option<&LastAttempts>, last: AttemptResult) -> LastAttempts {
     let before = before.and_then(|before| before.failing_since_ms);
     let failing_since_ms = (!last.is_good()).then_some(before.unwrap_or(last.at_ms));

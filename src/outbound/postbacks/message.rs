@@ -34,10 +34,7 @@ impl PostbackMessage {
         Self { id: id.to_string(), event }
     }
 
-    /// The body of a webhook.
-    ///
-    /// # Panics
-    /// Never: an event is JSON.
+    /// Never panics: an event is JSON.
     pub(super) fn body(&self) -> Vec<u8> {
         let LeadEvent { event_type, event_created_at, .. } = self.event;
         let body = WebhookBody { r#type: event_type, timestamp: event_created_at, data: &self.event };

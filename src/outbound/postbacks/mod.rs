@@ -4,7 +4,7 @@
 //! # From an event to its receiver
 //!
 //! 1. A file of `postbacks.path` is a [`Subscription`]: which events of which company, where to, and how.
-//!    `declared` is its format, `check` finds every fault, [`Subscriptions`] holds those in force. [`begin`]
+//!    `check` has its format and finds every fault, [`Subscriptions`] holds those in force. [`begin`]
 //!    stores where a new one starts.
 //! 2. Each subscription has a task (`follower`) on the single thread of the `keeper`, apart from the threads
 //!    of leads. It follows the feed of lead events (`ledger`): one commit adds the arrived events to the
@@ -27,7 +27,6 @@
 mod beginning;
 mod check;
 mod dead_letters;
-mod declared;
 mod follower;
 mod keeper;
 mod ledger;
@@ -35,7 +34,6 @@ mod message;
 mod outbox;
 mod record;
 mod sender;
-mod standing;
 mod subscription;
 mod subscriptions;
 #[cfg(test)]
@@ -47,8 +45,7 @@ pub use beginning::begin;
 pub use dead_letters::{DeadLetter, Retried, Retry, dead, dead_letters, retry, waiting};
 pub use keeper::PostbackKeeper;
 pub use record::{AttemptResult, PostbackDelivery};
-pub use standing::{SubscriptionStatus, failing, standings};
 pub use subscription::Subscription;
-pub use subscriptions::Subscriptions;
+pub use subscriptions::{SubscriptionStatus, Subscriptions, failing, standings};
 pub use trial::{Trial, TrialAnswer, try_out};
 pub use url_template::MACROS;

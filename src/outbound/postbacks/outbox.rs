@@ -40,7 +40,6 @@ impl Outbox {
         Some((place, delivery))
     }
 
-    /// Returns a delivery in progress, to be sent again.
     pub(super) fn again(&mut self, place: EventPosition, delivery: PostbackDelivery) {
         let lead = delivery.lead;
         self.under_way.remove(&lead);
@@ -88,7 +87,6 @@ impl Outbox {
         }
     }
 
-    /// The oldest delivery of a lead, with its due time.
     fn head(&self, lead: Uuid) -> Option<(i64, EventPosition)> {
         let place = self.by_lead.get(&lead)?.first()?;
         self.deliveries.get(place).map(|delivery| (delivery.next_ms, *place))

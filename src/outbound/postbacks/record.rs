@@ -12,7 +12,7 @@ use offerd_model::{EventType, LeadEvent};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum PostbackRecordKind {
+pub(super) enum RecordKind {
     /// The position in the feed: a [`FeedCursor`].
     Cursor = b'c',
     /// A dead letter: a [`PostbackDelivery`].
@@ -37,15 +37,11 @@ pub(super) struct EventPosition {
 }
 
 impl EventPosition {
-    fn to_bytes(self) -> [u8; 14] {
-        let mut bytes = [0; 14];
-        bytes[..8].copy_from_slice(&self.arrival_us.to_be_bytes());
-        bytes[8..12].copy_from_slice(&self.sequence.to_be_bytes());
-        bytes[12..].copy_from_slice(&self.nth.to_be_bytes());
-        bytes
+    fn to_bytes(self) -> Vec<u8> {
+        let Self { arrival_us, sequence, nth } = self;
+        [&arrival_us.to_be_bytes()[..], &sequence.to_be_bytes(), &nth.to_be_bytes()].concat()
     }
 
-    /// The place at the end of a key.
     pub(super) fn at_end_of(key: &[u8]) -> Option<Self> {
         let bytes = key.last_chunk::<14>()?;
         let (arrival, rest) = bytes.split_first_chunk::<8>()?;
@@ -62,7 +58,6 @@ impl EventPosition {
 pub(super) struct SubscriptionKeys(Vec<u8>);
 
 impl SubscriptionKeys {
-    /// The keys of a subscription to a company's events.
     pub(super) fn of(subscription: &str, company: Uuid) -> Self {
         Self([subscription.as_bytes(), &[0], company.as_bytes()].concat())
     }
@@ -77,22 +72,20 @@ impl SubscriptionKeys {
         &self.0
     }
 
-    /// A bound after all its keys.
     pub(super) fn behind(&self) -> Vec<u8> {
         [&self.0[..], &[u8::MAX]].concat()
     }
 
     /// The key of a kind with a single record, or the prefix of a kind with many.
-    pub(super) fn all(&self, what: PostbackRecordKind) -> Vec<u8> {
+    pub(super) fn all(&self, what: RecordKind) -> Vec<u8> {
         [&self.0[..], &[what as u8]].concat()
     }
 
-    pub(super) fn one(&self, what: PostbackRecordKind, place: EventPosition) -> Vec<u8> {
+    pub(super) fn one(&self, what: RecordKind, place: EventPosition) -> Vec<u8> {
         [&self.all(what)[..], &place.to_bytes()].concat()
     }
 }
 
-/// The position in the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FeedCursor {
     /// The arrival of the first record not taken in, in microseconds since 1970.
@@ -120,18 +113,11 @@ pub struct PostbackDelivery {
 
 impl PostbackDelivery {
     pub(super) fn of(event: &LeadEvent, now_ms: i64) -> Self {
-        Self {
-            lead: event.lead_uuid,
-            event_type: event.event_type,
-            taken_ms: now_ms,
-            attempts: 0,
-            next_ms: now_ms,
-            last: None,
-        }
+        let LeadEvent { lead_uuid: lead, event_type, .. } = *event;
+        Self { lead, event_type, taken_ms: now_ms, attempts: 0, next_ms: now_ms, last: None }
     }
 }
 
-/// The result of the last calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LastAttempts {
     pub last: AttemptResult,

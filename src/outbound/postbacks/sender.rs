@@ -26,31 +26,19 @@ pub(super) struct Sent {
     pub held_back: bool,
 }
 
-/// Opens the endpoint of a subscription's receiver.
-///
-/// # Errors
-/// What cannot be set up.
-pub(super) fn open(
-    wire: &Wire,
-    subscription: &Subscription,
-    settings: &PostbackSettings,
-) -> Result<Endpoint, String> {
+/// Opens the endpoint of a subscription's receiver. Returns what cannot be set up.
+pub(super) fn open(wire: &Wire, of: &Subscription, settings: &PostbackSettings) -> Result<Endpoint, String> {
     let breaker = BreakerRules {
         open_for: settings.first_backoff,
         open_ceiling: settings.longest_backoff.min(BREAKER_CEILING),
         ..BreakerRules::default()
     };
     let rules = EndpointRules { concurrency: settings.concurrency, breaker, ..EndpointRules::default() };
-    Ok(pool(wire, subscription)?.endpoint("postback", rules))
+    Ok(pool(wire, of)?.endpoint("postback", rules))
 }
 
-/// Sends a call; `now_ms` supplies the time at its end.
-pub(super) async fn send(
-    endpoint: &Endpoint,
-    call: Call,
-    timeout: Duration,
-    now_ms: impl Fn() -> i64,
-) -> Sent {
+/// Sends a call; `now` supplies the time at its end, in Unix milliseconds.
+pub(super) async fn send(endpoint: &Endpoint, call: Call, timeout: Duration, now: impl Fn() -> i64) -> Sent {
     let reply = endpoint.call(call, Instant::now() + timeout).await;
     let (answer, error) = (reply.as_ref().ok(), reply.as_ref().err());
     if let Some(answer) = answer {
@@ -59,16 +47,13 @@ pub(super) async fn send(
     let status = answer.map(|answer| answer.status.as_u16());
     let cause = error.map(|error| error.label().to_owned());
     Sent {
-        ended: AttemptResult { at_ms: now_ms(), status, cause },
+        ended: AttemptResult { at_ms: now(), status, cause },
         retry_after: answer.and_then(|answer| retry_after(&answer.headers, Utc::now())),
         held_back: error == Some(&CallError::BreakerOpen),
     }
 }
 
-/// Sends a call once, without breaker and limits.
-///
-/// # Errors
-/// Why there is no answer.
+/// Sends a call once, without breaker and limits. Returns why there is no answer.
 pub(super) async fn send_once(subscription: &Subscription, call: Call) -> Result<CallReply, String> {
     let endpoint = pool(&wire(false), subscription)?.endpoint("postback_test", EndpointRules::default());
     let reply = endpoint.call(call, Instant::now() + subscription.timeout).await;
@@ -82,10 +67,7 @@ pub(super) async fn send_once(subscription: &Subscription, call: Call) -> Result
     })
 }
 
-/// The connection pool of the receiver.
-///
-/// # Errors
-/// An invalid entry of `allow_addresses`.
+/// The connection pool of the receiver. Fails on an invalid entry of `allow_addresses`.
 pub(super) fn pool(wire: &Wire, subscription: &Subscription) -> Result<Pool, String> {
     let rules = pool_rules(subscription.timeout, &subscription.allow_addresses);
     wire.pool(&format!("postbacks/{}", subscription.name), rules)

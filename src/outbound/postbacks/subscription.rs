@@ -61,17 +61,14 @@ impl Subscription {
         can_be_told && event.is_test == Some(self.test) && self.events.contains(event.event_type)
     }
 
-    /// Whether it needs the lead's client tags.
     pub(super) fn reads_tags(&self) -> bool {
         !self.tags.is_empty() || self.names_tags()
     }
 
-    /// Whether its URL contains client tags.
     pub(super) fn names_tags(&self) -> bool {
         self.named_tags().next().is_some()
     }
 
-    /// The keys of the client tags in its URL.
     pub(super) fn named_tags(&self) -> impl Iterator<Item = &str> {
         self.template().into_iter().flat_map(UrlTemplate::client_tags)
     }
@@ -86,10 +83,9 @@ impl Subscription {
     /// Whether a lead's client tags match: it has the required values, and the tags in the URL.
     pub(super) fn fits(&self, tags: &ClientTags) -> bool {
         let values = |key: &str| tags.0.get(key).map(Vec::as_slice).unwrap_or_default();
-        let is_wanted =
-            |(key, wanted): (&String, &Vec<String>)| values(key).iter().any(|value| wanted.contains(value));
+        let has_all = self.tags.iter().all(|(key, wanted)| values(key).iter().any(|it| wanted.contains(it)));
         let has_named = self.named_tags().all(|key| !values(key).is_empty());
-        has_named && self.tags.iter().all(is_wanted)
+        has_named && has_all
     }
 
     /// The call for an event, signed at the current time; `None` if the URL contains a client tag that the

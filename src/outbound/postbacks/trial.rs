@@ -77,12 +77,8 @@ pub async fn try_out(subscription: &Subscription) -> Result<Trial, String> {
 
 fn event() -> LeadEvent {
     let now = Timestamp::from(Utc::now());
-    let data = EventData {
-        product_type: Some(ProductType::Loan),
-        amount: None,
-        payout_in_cents: Some(100),
-        reject_reason: None,
-    };
+    let product_type = Some(ProductType::Loan);
+    let data = EventData { product_type, payout_in_cents: Some(100), ..EventData::default() };
     LeadEvent {
         id: "test".to_owned(),
         lead_uuid: Uuid::nil(),
@@ -92,7 +88,7 @@ fn event() -> LeadEvent {
         amount_in_cents: None,
         financial_institution_uuid: None,
         financial_institution_name: None,
-        product_type: Some(ProductType::Loan),
+        product_type,
         event_data: Some(data),
         offer_uuid: None,
         product_sub_type: None,

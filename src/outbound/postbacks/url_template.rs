@@ -16,31 +16,26 @@ type MacroValue = fn(&PostbackMessage) -> Option<String>;
 
 /// Every macro except `{clientTag.…}`, with its value.
 pub const MACROS: &[(&str, MacroValue)] = &[
-    ("postbackId", |message| Some(message.id.clone())),
-    ("eventId", |message| Some(message.event.id.clone())),
-    ("eventType", |message| Some(message.event.event_type.to_string())),
-    ("eventCreatedAt", |message| Some(message.event.event_created_at.to_string())),
-    ("eventDeletedAt", |message| message.event.event_deleted_at.map(|at| at.to_string())),
-    ("leadUuid", |message| Some(message.event.lead_uuid.to_string())),
-    ("leadCreatedAt", |message| Some(message.event.lead_created_at.to_string())),
-    ("offerUuid", |message| message.event.offer_uuid.map(|uuid| uuid.to_string())),
-    ("productType", |message| message.event.product_type.map(|product_type| product_type.to_string())),
-    ("productSubType", |message| message.event.product_sub_type.map(|sub_type| sub_type.to_string())),
-    ("financialInstitutionUuid", |message| {
-        message.event.financial_institution_uuid.map(|uuid| uuid.to_string())
-    }),
-    ("financialInstitutionName", |message| message.event.financial_institution_name.clone()),
-    ("amount", |message| message.event.amount_in_cents.map(dollars)),
-    ("amountInCents", |message| message.event.amount_in_cents.map(|cents| cents.to_string())),
-    ("payout", |message| payout_in_cents(message).map(dollars)),
-    ("payoutInCents", |message| payout_in_cents(message).map(|cents| cents.to_string())),
-    ("rejectReason", |message| {
-        message.event.event_data.as_ref()?.reject_reason.map(|reason| reason.to_string())
-    }),
-    ("isTest", |message| message.event.is_test.map(|test| test.to_string())),
+    ("postbackId", |it| Some(it.id.clone())),
+    ("eventId", |it| Some(it.event.id.clone())),
+    ("eventType", |it| Some(it.event.event_type.to_string())),
+    ("eventCreatedAt", |it| Some(it.event.event_created_at.to_string())),
+    ("eventDeletedAt", |it| it.event.event_deleted_at.map(|at| at.to_string())),
+    ("leadUuid", |it| Some(it.event.lead_uuid.to_string())),
+    ("leadCreatedAt", |it| Some(it.event.lead_created_at.to_string())),
+    ("offerUuid", |it| it.event.offer_uuid.map(|uuid| uuid.to_string())),
+    ("productType", |it| it.event.product_type.map(|product_type| product_type.to_string())),
+    ("productSubType", |it| it.event.product_sub_type.map(|sub_type| sub_type.to_string())),
+    ("financialInstitutionUuid", |it| it.event.financial_institution_uuid.map(|uuid| uuid.to_string())),
+    ("financialInstitutionName", |it| it.event.financial_institution_name.clone()),
+    ("amount", |it| it.event.amount_in_cents.map(dollars)),
+    ("amountInCents", |it| it.event.amount_in_cents.map(|cents| cents.to_string())),
+    ("payout", |it| payout_in_cents(it).map(dollars)),
+    ("payoutInCents", |it| payout_in_cents(it).map(|cents| cents.to_string())),
+    ("rejectReason", |it| it.event.event_data.as_ref()?.reject_reason.map(|reason| reason.to_string())),
+    ("isTest", |it| it.event.is_test.map(|test| test.to_string())),
 ];
 
-/// The macro that has a value only for reversals.
 const TAKEN_BACK: &str = "eventDeletedAt";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,10 +51,7 @@ enum TemplatePiece {
 }
 
 impl UrlTemplate {
-    /// Parses a template.
-    ///
-    /// # Errors
-    /// All faults, each worded to follow its key.
+    /// Parses a template. Returns all faults, each worded to follow its key.
     pub(super) fn parse(text: &str) -> Result<Self, Vec<String>> {
         let (mut pieces, mut faults) = (Vec::new(), Vec::new());
         let mut rest = text;
@@ -91,9 +83,7 @@ impl UrlTemplate {
         for piece in &self.0 {
             match piece {
                 TemplatePiece::Text(text) => url.push_str(text),
-                TemplatePiece::Macro(nth) => {
-                    encode(MACROS[*nth].1(message).unwrap_or_default().as_str(), &mut url);
-                }
+                TemplatePiece::Macro(nth) => encode(&MACROS[*nth].1(message).unwrap_or_default(), &mut url),
                 TemplatePiece::ClientTag(key) => encode(tags?.0.get(key)?.first()?, &mut url),
             }
         }
@@ -107,12 +97,10 @@ impl UrlTemplate {
         })
     }
 
-    /// Whether it can express a reversal.
     pub(super) fn tells_taken_back(&self) -> bool {
         self.0.iter().any(|piece| matches!(piece, TemplatePiece::Macro(nth) if MACROS[*nth].0 == TAKEN_BACK))
     }
 
-    /// The URL without its macros.
     pub(super) fn uri(text: &str) -> Option<Uri> {
         let outside = text.split('{').enumerate().map(|(nth, part)| match part.split_once('}') {
             Some((_, behind)) if nth > 0 => behind,
@@ -137,7 +125,6 @@ fn payout_in_cents(message: &PostbackMessage) -> Option<i32> {
     message.event.event_data.as_ref()?.payout_in_cents
 }
 
-/// Dollars with two decimals and no currency sign.
 fn dollars(cents: i32) -> String {
     let sign = if cents < 0 { "-" } else { "" };
     let cents = cents.unsigned_abs();

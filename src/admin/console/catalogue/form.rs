@@ -74,20 +74,14 @@ impl Field {
     }
 }
 
-/// The lead that the fields yield.
-///
-/// # Errors
-/// Returns the faults that belong to no field; the others are stored with their fields.
-pub(super) fn lead(
-    product: ProductType,
-    specimen: bool,
-    sections: &mut [FormSection],
-) -> Result<Lead, Vec<String>> {
+/// The lead that the fields yield. Returns the faults that belong to no field; the others are stored with
+/// their fields.
+pub(super) fn lead(of: ProductType, specimen: bool, form: &mut [FormSection]) -> Result<Lead, Vec<String>> {
     let mut body = Map::new();
-    body.insert("productTypes".to_owned(), Value::from(vec![product.as_str()]));
+    body.insert("productTypes".to_owned(), Value::from(vec![of.as_str()]));
     let of_person = lines().filter(|[whose, ..]| specimen && *whose == WITH_SPECIMEN);
     let of_person = of_person.map(|[_, path, value]| (path, value.to_owned()));
-    let fields = sections.iter().flat_map(|section| &section.fields);
+    let fields = form.iter().flat_map(|section| &section.fields);
     let of_fields = fields.map(|field| (field.path, field.value.trim().to_owned()));
     for (path, value) in of_person.chain(of_fields).filter(|(_, value)| !value.is_empty()) {
         put(&mut body, path, value);
@@ -97,7 +91,7 @@ pub(super) fn lead(
         Err(UnreadableBody::Faults(faults)) => faults,
         Err(UnreadableBody::NotJson(fault)) => vec![fault],
     };
-    Err(faults.into_iter().filter_map(|fault| beside(fault, sections)).collect())
+    Err(faults.into_iter().filter_map(|fault| beside(fault, form)).collect())
 }
 
 /// Stores a fault with its field; returns its message if no field has it.

@@ -8,38 +8,30 @@ use super::prelude::*;
 use offerd_partners::declared::{DeclaredPayout, PayoutStep};
 use offerd_partners::listing::{OfferListing, Search};
 
-/// Offers per page.
 const ON_A_PAGE: usize = 50;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Catalogue, "catalogue.html");
 
-/// Shows a page of the matching offers.
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
-    let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not a choice on this page"));
-    let product_type = visit.query_value("product");
-    let product_type = product_type.map(|name| ProductType::from_wire(name).ok_or_else(|| wrong("product")));
-    let product_type = product_type.transpose()?;
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
+    let product_type = product_named(visit.query_value("product"))?;
     let page = visit.query_value("page").map_or(Some(1), |page| page.parse::<u16>().ok());
-    let page = page.filter(|page| *page > 0).ok_or_else(|| wrong("page"))?;
+    let wrong = || Failure::bad_request("`page` is not a choice on this page");
+    let page = page.filter(|page| *page > 0).ok_or_else(wrong)?;
     let words = visit.query_value("q").unwrap_or_default().to_owned();
     let search = Search { words: words.clone(), product_type };
     let skipped = usize::from(page - 1) * ON_A_PAGE;
-    let (book, (found, listed)) = visit
-        .reading(move |app| {
-            let book = app.engine.book();
-            let listed = book.listed(&search, skipped, ON_A_PAGE);
-            (book, listed)
-        })
-        .await?;
+    let read = visit.reading(move |app| {
+        let book = app.engine.book();
+        let listed = book.listed(&search, skipped, ON_A_PAGE);
+        (book, listed)
+    });
+    let (book, (found, listed)) = read.await?;
     let link = |page: u16| link(&words, product_type, page);
     visit.view(
         PAGE,
         fields! {
-            products => products(product_type),
-            partners => book.partners().len(),
-            offers => book.offers(),
-            found,
-            first => skipped + 1,
+            products => products(product_type), partners => book.partners().len(), offers => book.offers(),
+            found, first => skipped + 1,
             earlier => (page > 1).then(|| link(page - 1)),
             later => (skipped + listed.len() < found).then(|| link(page.saturating_add(1))),
             rows => listed.iter().map(row).collect::<Vec<_>>(),
@@ -59,15 +51,10 @@ fn link(words: &str, product_type: Option<ProductType>, page: u16) -> String {
 fn row(listed: &OfferListing) -> Value {
     let (seat, offer) = (&listed.seat, listed.offer());
     fields! {
-        earns => earns(&offer.payout),
-        partner => seat.identity.key,
+        earns => earns(&offer.payout), partner => seat.identity.key,
         partner_name => seat.identity.partner.name,
-        product_type => seat.product_type,
-        sub_type => offer.sub_type,
-        name => offer.name,
-        by_partner => seat.http.is_some(),
-        second_look => seat.second_look,
-        paused => seat.paused,
+        product_type => seat.product_type, sub_type => offer.sub_type, name => offer.name,
+        by_partner => seat.http.is_some(), second_look => seat.second_look, paused => seat.paused,
         conversion_probability => offer.conversion_probability,
         conditions => listed.conditions(),
     }

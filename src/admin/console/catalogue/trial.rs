@@ -11,15 +11,13 @@ use offerd_partners::quote::Spread;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Catalogue, "trial.html");
 
-/// The form, prefilled for a product.
-pub(in crate::console) async fn ask(visit: &ConsoleRequest) -> Result<View, Failure> {
-    let product = product(visit.query_value("product"))?;
+pub(in crate::console) async fn ask(visit: &ConsoleRequest) -> Result<View> {
+    let product = product_named(visit.query_value("product"))?.unwrap_or(ProductType::Loan);
     view(visit, product, true, &sections(product, |_| None), (None, Vec::new()))
 }
 
-/// Shows the matches of the submitted lead, which is not stored.
-pub(in crate::console) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
-    let product = product(visit.field("product"))?;
+pub(in crate::console) async fn show(visit: &ConsoleRequest) -> Result<View> {
+    let product = product_named(visit.field("product"))?.unwrap_or(ProductType::Loan);
     let specimen = visit.field(WITH_SPECIMEN).is_some();
     let given = |path: &str| Some(visit.field(path).unwrap_or_default().to_owned());
     let mut sections = sections(product, given);
@@ -47,22 +45,13 @@ fn view(
     specimen: bool,
     sections: &[form::FormSection],
     (verdict, faults): (Option<Value>, Vec<String>),
-) -> Result<View, Failure> {
+) -> Result<View> {
     let fields = fields! {
-        product => product.as_str(),
-        products => products(Some(product)),
-        specimen,
+        product => product.as_str(), products => products(Some(product)), specimen,
         faulty => sections.iter().flat_map(|section| &section.fields).any(|field| field.fault.is_some()),
-        sections,
-        faults,
-        verdict,
+        sections, faults, verdict,
     };
     Ok(visit.view(PAGE, fields)?.titled("Try a lead"))
-}
-
-fn product(name: Option<&str>) -> Result<ProductType, Failure> {
-    let wrong = || Failure::bad_request("`product` is not a choice on this page");
-    name.map_or(Ok(ProductType::Loan), |name| ProductType::from_wire(name).ok_or_else(wrong))
 }
 
 fn verdict(seats: Vec<SeatJudgement>) -> Value {
@@ -77,8 +66,7 @@ fn verdict(seats: Vec<SeatJudgement>) -> Value {
     let row = |(seat, offer): (&SeatJudgement, &OfferJudgement)| {
         fields! {
             partner => seat.seat.identity.partner.name,
-            offer => offer.name,
-            second_look => seat.second_look,
+            offer => offer.name, second_look => seat.second_look,
             apr => offer.apr.map(|apr| written(apr, |value| format!("{value:.2} %"))),
             payment => offer.payment.map(|payment| written(payment, dollars)),
             score => offer.score,
@@ -106,7 +94,6 @@ fn against(seat: &SeatJudgement) -> Vec<Value> {
     unmatched.map(|offer| row(Some(&offer.name), &offer.refusals)).collect()
 }
 
-/// A figure, or its range.
 fn written(spread: Spread, write: impl Fn(f64) -> String) -> String {
     match (write(spread.min), write(spread.max)) {
         (least, most) if least == most => least,

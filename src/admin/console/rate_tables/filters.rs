@@ -17,10 +17,8 @@ const SLOW: [(&str, &str); 4] =
 const CLOCK_STEPS_MS: i64 = 60 * 60 * 1000;
 
 /// Runs the search of an address; returns the tables, and the form with the chosen filters and the progress
-/// of the search. An invalid filter yields no tables.
-///
-/// # Errors
-/// [`RecordUnavailable`], after it was reported, when a record cannot be read.
+/// of the search. An invalid filter yields no tables. Returns [`RecordUnavailable`], after it was reported,
+/// when a record cannot be read.
 pub(super) fn sought(
     engine: &MatchingEngine,
     settings: &ConsoleSettings,
@@ -44,30 +42,6 @@ pub(super) fn sought(
         query.extend_pairs(&told).append_pair("before", &table.to_string()).finish()
     });
     let [from, to] = days.map(|day| day.map(|day| day.to_string()).unwrap_or_default());
-    let fields = fields! {
-        without_offers => wish.without_offers,
-        // A client tag of the lead with its value, such as `campaign=spring`.
-        tag => value(asked, "tag").unwrap_or_default(),
-        from,
-        to,
-        faults,
-        chosen => !told.is_empty(),
-        later => wish.before.is_some(),
-        looked_at => sought.looked_at,
-        stopped_at => sought.stopped_at,
-        next,
-        ..all_choices(engine, asked, &wish, companies)
-    };
-    Ok((sought.tables, fields))
-}
-
-/// The options of the form.
-fn all_choices(
-    engine: &MatchingEngine,
-    asked: &[(String, String)],
-    wish: &TableSearch,
-    companies: Vec<CompanyRecord>,
-) -> Value {
     let book = engine.book();
     let mut partners = book.partners();
     partners.sort_by(|one, other| one.partner.name.cmp(&other.partner.name));
@@ -76,13 +50,19 @@ fn all_choices(
     let gone = gone.map(|key| (key.clone(), format!("{key} (has no file)")));
     let partners = partners.iter().map(|one| (one.key.clone(), one.partner.name.clone())).chain(gone);
     let company = wish.company.map(|uuid| uuid.to_string());
-    fields! {
+    let fields = fields! {
+        without_offers => wish.without_offers,
+        // A client tag of the lead with its value, such as `campaign=spring`.
+        tag => value(asked, "tag").unwrap_or_default(),
+        from, to, faults, chosen => !told.is_empty(), later => wish.before.is_some(),
+        looked_at => sought.looked_at, stopped_at => sought.stopped_at, next,
         companies => choices(companies.into_iter().map(|one| (one.uuid, one.name)), company.as_deref()),
         products => products(wish.product),
         partners => choices(partners, wish.partner.as_deref()),
         outcomes => choices(ENDED.map(|(word, words, _)| (word, words)), wish.outcome.map(|(word, ..)| word)),
         slow => choices(SLOW, value(asked, "slow")),
-    }
+    };
+    Ok((sought.tables, fields))
 }
 
 /// The first non-empty value of a parameter.
@@ -91,7 +71,6 @@ fn value<'a>(asked: &'a [(String, String)], name: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.as_str())
 }
 
-/// Parses an address, and collects faults.
 struct Reader<'a> {
     asked: &'a [(String, String)],
     faults: Vec<String>,
@@ -108,7 +87,6 @@ impl<'a> Reader<'a> {
         meant
     }
 
-    /// First and last day.
     fn days(&mut self) -> [Option<NaiveDate>; 2] {
         let day = |text: &str| text.parse().ok();
         let days = ["from", "to"].map(|name| self.read(name, "a day, such as 2026-11-24", day));
@@ -120,7 +98,6 @@ impl<'a> Reader<'a> {
         days
     }
 
-    /// Required client tags of the lead.
     fn tags(&mut self) -> Vec<(String, String)> {
         let given = self.asked.iter().filter(|(name, value)| name == "tag" && !value.trim().is_empty());
         let mut tags = Vec::new();
@@ -135,7 +112,6 @@ impl<'a> Reader<'a> {
         tags
     }
 
-    /// The search criteria.
     fn wish(&mut self, companies: &[CompanyRecord], [from, to]: [Option<NaiveDate>; 2]) -> TableSearch {
         let begins = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc().timestamp_millis();
         let company = |text: &str| {

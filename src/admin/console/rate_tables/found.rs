@@ -5,7 +5,6 @@ use crate::console::prelude::*;
 use offerd_engine::matching::MatchingEngine;
 use offerd_engine::records::{RecordUnavailable, reading};
 
-/// The object of a UUID.
 pub(super) enum UuidLookup {
     /// A table, by its own UUID or as the only one of a lead.
     Table(Uuid),
@@ -19,10 +18,7 @@ pub(super) enum UuidLookup {
     Nothing,
 }
 
-/// Looks up a UUID.
-///
-/// # Errors
-/// [`RecordUnavailable`], after it was reported, when a record cannot be read.
+/// Looks up a UUID. Returns [`RecordUnavailable`], after it was reported, when a record cannot be read.
 pub(super) fn find(engine: &MatchingEngine, uuid: Uuid) -> Result<UuidLookup, RecordUnavailable> {
     let store = &engine.records.store;
     if let Some(record) = reading::lead(store, uuid)? {
@@ -63,14 +59,8 @@ pub(super) fn rows(engine: &MatchingEngine, tables: impl IntoIterator<Item = Uui
         products.sort_unstable();
         products.dedup();
         Some(fields! {
-            uuid,
-            lead => head.lead,
-            company => tokens.name_of(head.company),
-            test => head.test,
-            created_at => head.created_at,
-            products,
-            asked => table.seats().len(),
-            offers => table.offers(),
+            uuid, lead => head.lead, company => tokens.name_of(head.company), test => head.test,
+            created_at => head.created_at, products, asked => table.seats().len(), offers => table.offers(),
             pending => !table.progress().settled(),
             // Dollars, and seconds until the last answer.
             amount => head.loan_amount,

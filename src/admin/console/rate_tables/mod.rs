@@ -27,7 +27,7 @@ const RETRY_AFTER_S: u32 = 5;
 const PAGE: ConsolePage = ConsolePage::new(Section::RateTables, "rate_tables.html");
 
 /// Shows the latest tables. A UUID of a table or offer redirects to its page; one of a lead lists its tables.
-pub(super) async fn list(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn list(visit: &ConsoleRequest) -> Result<View> {
     let wanted = visit.query_value("find").or_else(|| visit.query_value("uuid"));
     let Some(wanted) = wanted.map(|wanted| wanted.trim().to_owned()) else {
         return sought(visit).await;
@@ -53,8 +53,7 @@ pub(super) async fn list(visit: &ConsoleRequest) -> Result<View, Failure> {
     }
 }
 
-/// Shows the tables that match the filters, latest first.
-async fn sought(visit: &ConsoleRequest) -> Result<View, Failure> {
+async fn sought(visit: &ConsoleRequest) -> Result<View> {
     let asked = visit.query.clone();
     let read = visit.reading(move |app| {
         let (found, filters) = filters::sought(&app.engine, &app.settings().console, &asked)?;
@@ -65,18 +64,17 @@ async fn sought(visit: &ConsoleRequest) -> Result<View, Failure> {
     visit.view(PAGE, fields! { wanted, trouble, lead, rows, filters })
 }
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let uuid = visit.params.uuid("uuid")?;
     page(visit, uuid, Vec::new()).await?.view(visit, None)
 }
 
 /// Redirects the target of the reveal form, opened as an address, to the masked table.
-pub(super) async fn masked(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn masked(visit: &ConsoleRequest) -> Result<View> {
     View::at(&path_of(visit.params.uuid("uuid")?))
 }
 
-/// Shows a table with the requested attributes of its lead revealed.
-pub(super) async fn reveal(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn reveal(visit: &ConsoleRequest) -> Result<View> {
     let uuid = visit.params.uuid("uuid")?;
     let masked = page(visit, uuid, Vec::new()).await?;
     let revealed = visit.reveal(masked.lead).await?;
@@ -88,7 +86,7 @@ fn path_of(table: Uuid) -> String {
     format!("/console/rateTables/{table}")
 }
 
-async fn page(visit: &ConsoleRequest, uuid: Uuid, revealed: Vec<&'static str>) -> Result<TablePage, Failure> {
+async fn page(visit: &ConsoleRequest, uuid: Uuid, revealed: Vec<&'static str>) -> Result<TablePage> {
     let read = visit
         .reading(move |app| TablePage::read(&app.engine, uuid, (&revealed, &app.settings().reports.tags)));
     let read = read.await?;

@@ -16,19 +16,13 @@ const STEPS_MOST: usize = 50;
 const RECORDS_MOST: usize = 2000;
 
 /// The clicks on a table's offers, including those that are only counted; the payouts of the lead from all
-/// its tables less reversals, in dollars; and the actions on the lead since, oldest first.
-///
-/// # Errors
+/// its tables less reversals, in dollars; and the actions on the lead since, oldest first. Returns
 /// [`RecordUnavailable`], after it was reported, when a record cannot be read.
-pub(super) fn money(
-    store: &Store,
-    uuid: Uuid,
-    table: &Table,
-    lead: &LeadRecord,
-) -> Result<Value, RecordUnavailable> {
+pub(super) fn money(store: &Store, table: &Table, lead: &LeadRecord) -> Result<Value, RecordUnavailable> {
     let mut clicks = 0;
     for number in table.numbers() {
-        clicks += reading::count(store, Tree::Clicks, public_ids::place(uuid, number))?.unwrap_or(0);
+        clicks +=
+            reading::count(store, Tree::Clicks, public_ids::place(table.head().uuid, number))?.unwrap_or(0);
     }
     let actions = reading::actions(store, lead.uuid);
     let moments = actions.iter().flat_map(|action| [Some(action.created_at), action.deleted_at]).flatten();
@@ -37,8 +31,7 @@ pub(super) fn money(
         fields! {
             at => action.created_at.millis(),
             what => action.action_type.as_str().replace('_', " "),
-            with => action.originator_key,
-            amount => action.amount,
+            with => action.originator_key, amount => action.amount,
             taken_back => action.deleted_at.is_some(),
         }
     });

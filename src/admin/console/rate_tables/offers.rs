@@ -5,7 +5,6 @@ use serde_json::Value as Json;
 use crate::console::prelude::*;
 use offerd_insight::hindsight::explanation::{SeatExplanation, Standing};
 
-/// The arrays of a rate table, with their labels.
 const ARRAYS: [(&str, &str); 5] = [
     ("loanOffers", "Loans"),
     ("creditCardOffers", "Credit cards"),
@@ -70,7 +69,6 @@ fn card(offer: &Json, explained: &[SeatExplanation]) -> Value {
     }
 }
 
-/// The reasons for an offer's rank.
 fn why(uuid: &str, explained: &[SeatExplanation]) -> Vec<String> {
     let mut offers = explained.iter().flat_map(|seat| &seat.offers);
     let offer = offers.find(|offer| offer.uuid.is_some_and(|known| known.to_string() == uuid));

@@ -6,7 +6,6 @@ use offerd_model::{Attribute, AttributeKind, AttributeValue, Lead};
 /// Longest text, characters.
 const TEXT_LETTERS: usize = 160;
 
-/// Words written in capitals.
 const ABBREVIATIONS: [&str; 5] = ["fcra", "ip", "sms", "ssn", "tcpa"];
 
 /// The content of a lead, by section, with its attributes; masked ones show a value only if in `revealed`.
@@ -35,9 +34,7 @@ fn written(kind: AttributeKind, value: AttributeValue<'_>) -> String {
     let names =
         if let AttributeKind::Category(names) | AttributeKind::Set(names) = kind { names } else { &[] };
     match value {
-        AttributeValue::Category(ordinal) => {
-            names.get(usize::from(ordinal)).copied().unwrap_or_default().to_owned()
-        }
+        AttributeValue::Category(at) => names.get(usize::from(at)).copied().unwrap_or_default().to_owned(),
         AttributeValue::Flag(flag) => if flag { "yes" } else { "no" }.to_owned(),
         AttributeValue::Number(number) => number.to_string(),
         AttributeValue::Date(date) => date.to_string(),

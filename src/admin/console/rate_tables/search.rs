@@ -13,10 +13,8 @@ use offerd_engine::records::{RecordUnavailable, reading};
 use offerd_store::entities::LeadRecord;
 use offerd_store::{Store, Tree};
 
-/// Tables per page.
 pub(super) const LISTED: usize = 20;
 
-/// Approximate number of tables per read.
 const CHUNK: std::ops::RangeInclusive<usize> = 128..=512;
 
 /// Span of the first read, milliseconds.
@@ -25,7 +23,6 @@ const FIRST_SPAN_MS: i64 = 1000;
 /// How a request may have ended: its name in addresses, its label, and the outcomes that it matches.
 pub(super) type OutcomeFilter = (&'static str, &'static str, fn(&Outcome) -> bool);
 
-/// All choices.
 pub(super) const ENDED: [OutcomeFilter; 4] = [
     ("offers", "offers", |outcome| matches!(outcome, Outcome::Offers(_))),
     ("no_offers", "no offers", |outcome| matches!(outcome, Outcome::NoOffers(_))),
@@ -65,10 +62,8 @@ pub(super) struct TableSearchResult {
     pub stopped_at: Option<i64>,
 }
 
-/// Searches for tables, latest first.
-///
-/// # Errors
-/// [`RecordUnavailable`], after it was reported, when a record cannot be read.
+/// Searches for tables, latest first. Returns [`RecordUnavailable`], after it was reported, when a record
+/// cannot be read.
 pub(super) fn search(
     engine: &MatchingEngine,
     wish: &TableSearch,
@@ -115,8 +110,7 @@ fn chunk_before(store: &Store, before: Uuid, from_ms: i64, span_ms: &mut i64) ->
         let since_ms = end_ms.saturating_sub(*span_ms).max(from_ms);
         let is_exact = too_long - too_short <= 1;
         let most = if is_exact { usize::MAX } else { CHUNK.end() + 1 };
-        let records =
-            store.scan_from(Tree::RateTables, first_at(since_ms).as_bytes(), []).filter_map(Result::ok);
+        let records = store.scan_from(Tree::RateTables, first_at(since_ms).as_bytes(), []).flatten();
         let keyed = records.filter_map(|(key, bytes)| Some((Uuid::from_slice(&key).ok()?, bytes)));
         let found: Vec<(Uuid, Vec<u8>)> = keyed.take_while(|(table, _)| *table < before).take(most).collect();
         if is_exact {
@@ -174,19 +168,16 @@ fn fits(
     *read += 1;
     let answers = answers(&engine.records.store, head.uuid)?;
     let ended =
-        |(.., is_so): OutcomeFilter| answers.iter().any(|one| is_wanted(one.seat) && is_so(&one.outcome));
+        |(.., is_so): OutcomeFilter| answers.iter().any(|it| is_wanted(it.seat) && is_so(&it.outcome));
     let has_offers = || answers.iter().any(|one| !one.outcome.quotes().is_empty());
-    let is_slow = |least: Duration| {
-        took_ms(head.created_at, &answers).is_some_and(|took| took >= least.as_millis() as i64)
-    };
+    let took = took_ms(head.created_at, &answers);
+    let is_slow = |least: Duration| took.is_some_and(|took| took >= least.as_millis() as i64);
     Ok(wish.outcome.is_none_or(ended)
         && !(wish.without_offers && has_offers())
         && wish.slow.is_none_or(is_slow))
 }
 
-/// The products that a lead requests: all if it names none, none if it is erased.
-///
-/// # Errors
+/// The products that a lead requests: all if it names none, none if it is erased. Returns
 /// [`RecordUnavailable`], after it was reported.
 pub(super) fn asked_for(store: &Store, lead: Uuid) -> Result<Vec<ProductType>, RecordUnavailable> {
     let record = reading::lead(store, lead)?;
@@ -207,20 +198,15 @@ fn has_tags(store: &Store, lead: Uuid, wanted: &[(String, String)]) -> Result<bo
     Ok(wanted.iter().all(|(name, value)| has(name, value)))
 }
 
-/// All answers of a table.
-///
-/// # Errors
-/// [`RecordUnavailable`], after it was reported.
+/// All answers of a table. Returns [`RecordUnavailable`], after it was reported.
 pub(super) fn answers(store: &Store, table: Uuid) -> Result<Vec<SeatAnswer>, RecordUnavailable> {
     Ok(reading::answers(store, table).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// Duration of a table, from its creation to its last answer.
 pub(super) fn took_ms(created_at: i64, answers: &[SeatAnswer]) -> Option<i64> {
     answers.iter().map(|answer| (answer.at - created_at).max(0)).max()
 }
 
-/// The smallest UUID of a time.
 fn first_at(at_ms: i64) -> Uuid {
     Uuid::from_u128(u128::from(at_ms.max(0).cast_unsigned()) << 80)
 }

@@ -19,7 +19,6 @@ const FRESH: Duration = Duration::from_secs(1);
 
 const PAGE: ConsolePage = ConsolePage::new(Section::RateTables, "rate_table.html");
 
-/// Content of the page.
 pub(super) struct TablePage {
     pub(super) lead: Uuid,
     pending: bool,
@@ -37,16 +36,14 @@ struct Objection {
 
 impl TablePage {
     /// Renders the page, with the reason for a reveal.
-    pub(super) fn view(self, visit: &ConsoleRequest, reason: Option<String>) -> Result<View, Failure> {
+    pub(super) fn view(self, visit: &ConsoleRequest, reason: Option<String>) -> Result<View> {
         // A complete table never changes.
         let page = if self.pending { PAGE.fresh(FRESH) } else { PAGE };
         Ok(visit.view(page, context! { reason, ..self.fields })?.titled("Rate table"))
     }
 
     /// Reads the page of a table, by its UUID or an offer's; `None` if there is none or its lead is erased.
-    /// Shows only the `revealed` personal attributes, and only the reported `tags`.
-    ///
-    /// # Errors
+    /// Shows only the `revealed` personal attributes, and only the reported `tags`. Returns
     /// [`RecordUnavailable`], after it was reported, when a record cannot be read.
     pub(super) fn read(
         engine: &MatchingEngine,
@@ -73,20 +70,14 @@ impl TablePage {
             explained.seats.iter().partition(|seat| seat.why == Reason::NotWanted);
         let others = reading::tables_of(&engine.records.store, &record).into_iter();
         let fields = fields! {
-            uuid,
-            lead => head.lead,
-            company,
-            test => head.test,
-            created_at => head.created_at,
+            uuid, lead => head.lead, company, test => head.test, created_at => head.created_at,
             deadline => time((head.deadline - head.created_at) as f64),
             pending => explained.pending,
             complete_after => complete_after(&explained),
             asked => explained.seats.iter().filter(|seat| seat.why.was_asked()).count(),
-            shown => table.offers(),
-            amount => head.loan_amount,
-            money => money(&engine.records.store, uuid, &table, &record)?,
-            same_files => explained.same_files,
-            same_lead => explained.same_lead,
+            shown => table.offers(), amount => head.loan_amount,
+            money => money(&engine.records.store, &table, &record)?,
+            same_files => explained.same_files, same_lead => explained.same_lead,
             experiments => explained.experiments,
             timeline => timeline(&explained, Utc::now().timestamp_millis()),
             asks => asks(&explained, &transcribed),
@@ -111,7 +102,6 @@ fn tags_of(record: &LeadRecord, shown: &[String]) -> Vec<(String, String)> {
     shown.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Whether an offer of the partner is shown.
 fn shows(seat: &SeatExplanation) -> bool {
     seat.offers.iter().any(|offer| offer.why == OfferReason::Shown)
 }
@@ -124,7 +114,6 @@ fn complete_after(table: &TableExplanation) -> Option<String> {
     (!table.pending).then(|| time(ended.fold(0.0, f64::max)))
 }
 
-/// The seats of the table, as figures next to the timeline.
 fn asks(table: &TableExplanation, transcribed: &[(&str, ProductType)]) -> Vec<Value> {
     let seated = table.seats.iter().filter(|seat| seat.seated);
     let ask = |seat: &SeatExplanation| {

@@ -21,9 +21,7 @@ const BOTTOM: f64 = 30.0;
 const LEAST_BAR: f64 = 4.0;
 /// Approximate width of a character.
 const LETTER: f64 = 6.5;
-/// Gap between a bar and its label.
 const GAP: f64 = 9.0;
-/// Maximum ticks of the axis.
 const MOST_TICKS: f64 = 8.0;
 /// Maximum characters of a partner's name.
 const NAME_LETTERS: usize = 30;
@@ -31,7 +29,6 @@ const NAME_LETTERS: usize = 30;
 /// Minimum length of the axis, milliseconds.
 const SHORTEST_MS: f64 = 5.0;
 
-/// A part of a lane.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq)]
 struct LaneSegment {
     x: f64,
@@ -68,17 +65,11 @@ pub(super) fn timeline(table: &TableExplanation, now_ms: i64) -> Option<Value> {
     let height = TOP + LANE * lanes.len() as f64 + BOTTOM;
     let drawing = || {
         fields! {
-            width => WIDTH,
-            height,
-            left => LEFT,
-            right => WIDTH - RIGHT,
-            top => TOP,
-            bottom => height - BOTTOM,
-            ticks => scale.ticks(),
+            width => WIDTH, height, left => LEFT, right => WIDTH - RIGHT, top => TOP,
+            bottom => height - BOTTOM, ticks => scale.ticks(),
             deadline => near.then(|| scale.mark(deadline, format!("deadline {}", time(deadline)))),
             second_look => second_look.map(|at| scale.mark(at, format!("second look {}", time(at)))),
-            // The drawing in words.
-            description => description(table, &seats, last, deadline, second_look),
+            description => told(table, &seats, last, deadline, second_look),
             lanes,
         }
     };
@@ -109,15 +100,10 @@ fn lane(seat: &SeatExplanation, nth: u16, span: Option<AskInterval>, scale: Scal
     let bar = span.map(|span| scale.stretch(span.asked, span.ended));
     let (words_x, anchor) = place(bar, words.chars().count() as f64 * LETTER);
     fields! {
-        y => TOP + LANE * f64::from(nth),
-        name => shortened(&seat.name),
-        product => seat.product_type.as_str(),
-        tone => tone(seat.why),
+        y => TOP + LANE * f64::from(nth), name => shortened(&seat.name),
+        product => seat.product_type.as_str(), tone => tone(seat.why),
         track => span.and_then(|span| Some(scale.stretch(span.asked, span.asked + span.budget?))),
-        bar,
-        words_x,
-        anchor,
-        // The lane in one sentence.
+        bar, words_x, anchor,
         told => format!("{}, {}: {words}", seat.name, seat.product_type),
         words,
     }
@@ -161,7 +147,6 @@ impl Scale {
     }
 }
 
-/// The outcome of a request in a few words, with its duration.
 fn words(seat: &SeatExplanation, span: Option<AskInterval>) -> String {
     let offers = seat.offers.iter().filter(|offer| offer.uuid.is_some()).count();
     let ended = match seat.why {
@@ -186,7 +171,6 @@ fn words(seat: &SeatExplanation, span: Option<AskInterval>) -> String {
     }
 }
 
-/// The console colour of an outcome.
 fn tone(why: Reason) -> &'static str {
     match why {
         Reason::Offers => "good",
@@ -196,21 +180,14 @@ fn tone(why: Reason) -> &'static str {
     }
 }
 
-fn description(
-    table: &TableExplanation,
-    seats: &[Seated],
-    last: f64,
-    deadline: f64,
-    second_look: Option<f64>,
-) -> String {
+fn told(table: &TableExplanation, seats: &[Seated], last: f64, deadline: f64, second: Option<f64>) -> String {
     let asked = seats.iter().filter(|(seat, _)| seat.why.was_asked()).count();
     let offered = seats.iter().filter(|(seat, _)| seat.why == Reason::Offers).count();
     let ended = if table.pending { "still open after" } else { "complete after" };
-    let second_look =
-        second_look.map(|at| format!(" Second look began after {}.", time(at))).unwrap_or_default();
+    let second = second.map(|at| format!(" Second look began after {}.", time(at))).unwrap_or_default();
     format!(
         "{asked} of {} were asked, {offered} answered with offers; {ended} {}, with a deadline of \
-            {}.{second_look}",
+            {}.{second}",
         seats.len(),
         time(last),
         time(deadline)

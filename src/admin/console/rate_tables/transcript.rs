@@ -8,22 +8,19 @@ use offerd_insight::hindsight::transcript::TableTranscript;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::RateTables, "transcript.html");
 
-fn view(visit: &ConsoleRequest, transcript: &TableTranscript) -> Result<View, Failure> {
+fn view(visit: &ConsoleRequest, transcript: &TableTranscript) -> Result<View> {
     let fields = fields! { table => path_of(transcript.rate_table), transcript };
     Ok(visit.view(PAGE, fields)?.titled("Transcript"))
 }
 
-/// Shows the transcripts of a table, with personal data masked.
-pub(in crate::console) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(in crate::console) async fn show(visit: &ConsoleRequest) -> Result<View> {
     view(visit, &found(&visit.app, visit.params.uuid("uuid")?, None, false).await?)
 }
 
-/// Shows the transcript of one partner, unredacted.
-pub(in crate::console) async fn reveal(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(in crate::console) async fn reveal(visit: &ConsoleRequest) -> Result<View> {
     let uuid = visit.params.uuid("uuid")?;
-    let partner =
-        visit.field("partner").ok_or_else(|| Failure::bad_request("`partner` must name a partner"))?;
+    let unnamed = || Failure::bad_request("`partner` must name a partner");
+    let partner = Some(visit.field("partner").ok_or_else(unnamed)?.to_owned());
     let reason = visit.field("reason").unwrap_or_default();
-    let partner = Some(partner.to_owned());
     view(visit, &revealed(&visit.app, &visit.actor(), uuid, partner, reason).await?)
 }

@@ -8,19 +8,15 @@ use parking_lot::Mutex;
 use super::{Hash, NotSignedIn, hash};
 use offerd_base::config::ConsoleSettings;
 
-/// Span in which failures count.
 const SPAN: Duration = Duration::from_secs(60);
 
 /// Failed and pending attempts. The limit bounds their number; beyond it no password is checked.
 pub(in crate::console) struct Attempts {
-    /// Maximum failures within [`SPAN`] per name.
     per_name: usize,
-    /// Maximum failures within [`SPAN`] in total.
     in_all: usize,
     failed: Mutex<VecDeque<FailedSignIn>>,
 }
 
-/// Permission for one attempt.
 #[derive(Debug)]
 #[must_use = "it counts as failed until it has succeeded"]
 pub(in crate::console) struct Attempt(FailedSignIn);
@@ -38,10 +34,7 @@ impl Attempts {
     }
 
     /// Permits checking a password. The attempt counts as failed until it has [succeeded](Self::succeeded),
-    /// so that concurrent attempts cannot exceed the limit.
-    ///
-    /// # Errors
-    /// Fails when too many attempts have failed.
+    /// so that concurrent attempts cannot exceed the limit. Fails when too many attempts have failed.
     pub(in crate::console) fn begin(&self, name: &str) -> Result<Attempt, NotSignedIn> {
         let mut failed = self.failed.lock();
         failed.retain(|failed| failed.at.elapsed() < SPAN);
@@ -55,7 +48,6 @@ impl Attempts {
         Ok(Attempt(attempt))
     }
 
-    /// Removes a successful attempt from the failures.
     pub(in crate::console) fn succeeded(&self, Attempt(attempt): Attempt) {
         let mut failed = self.failed.lock();
         if let Some(nth) = failed.iter().position(|failed| *failed == attempt) {
@@ -63,7 +55,6 @@ impl Attempts {
         }
     }
 
-    /// Number of counted attempts.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
         self.failed.lock().len()

@@ -99,7 +99,6 @@ impl Difference {
     }
 }
 
-/// Compares variants, given as names and tallies.
 fn compared(rule: &str, (test, cut): (bool, bool), variants: Vec<(String, VariantStatistics)>) -> Comparison {
     let nothing = VariantStatistics::default();
     let control = variants.iter().find(|(name, _)| name == CONTROL).map_or(&nothing, |(_, tally)| tally);
@@ -112,10 +111,9 @@ fn compared(rule: &str, (test, cut): (bool, bool), variants: Vec<(String, Varian
         };
         Outcome::ALL.into_iter().map(figure).collect()
     };
-    let variants = variants.iter().map(|(name, tally)| VariantFigures {
-        variant: name.clone(),
-        leads: tally.leads,
-        figures: figures(name, tally),
+    let variants = variants.iter().map(|(name, tally)| {
+        let (variant, figures) = (name.clone(), figures(name, tally));
+        VariantFigures { variant, leads: tally.leads, figures }
     });
     Comparison { rule: rule.to_owned(), test, variants: variants.collect(), cut }
 }

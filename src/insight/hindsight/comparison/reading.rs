@@ -49,16 +49,8 @@ impl RunningComparison {
         let ahead = feeds.flat_map(|company| FEEDS.map(|feed| (feed, company, since_us)));
         let mut all = vec![CONTROL.to_owned()];
         all.extend(variants.filter(|name| *name != CONTROL).map(str::to_owned));
-        Self {
-            ahead: ahead.collect(),
-            records: records.clone(),
-            rule: rule.to_owned(),
-            test,
-            most,
-            variants: all,
-            leads: HashMap::new(),
-            cut: false,
-        }
+        let (records, rule, ahead) = (records.clone(), rule.to_owned(), ahead.collect());
+        Self { records, rule, test, most, ahead, variants: all, leads: HashMap::new(), cut: false }
     }
 
     /// Reads the next records; `false` at the end. Unreadable records are logged and skipped.
@@ -76,13 +68,9 @@ impl RunningComparison {
     }
 
     /// Reads the next records of a feed; returns where to continue, if there may be more.
-    fn read<T: DeserializeOwned>(
-        &mut self,
-        place: (Tree, Uuid, u64),
-        take_in: fn(&mut Self, &T),
-    ) -> Option<u64> {
+    fn read<T: DeserializeOwned>(&mut self, place: (Tree, Uuid, u64), add: fn(&mut Self, &T)) -> Option<u64> {
         let next = next::<T>(&self.records.store, place, STEP).ok()?;
-        next.listed.iter().for_each(|(_, one)| take_in(self, one));
+        next.listed.iter().for_each(|(_, one)| add(self, one));
         (next.records == STEP).then_some(next.next_us)
     }
 

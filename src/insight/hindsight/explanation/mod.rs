@@ -23,6 +23,8 @@ use offerd_model::{ProductType, RejectReason, Timestamp, record};
 use offerd_partners::Book;
 use offerd_store::entities::LeadRecord;
 
+type Result<T, E = RecordUnavailable> = std::result::Result<T, E>;
+
 record! {
     plain
 
@@ -154,11 +156,7 @@ worded! {
 ///
 /// # Errors
 /// [`RecordUnavailable`], already logged, when a record cannot be read.
-pub fn explanation(
-    records: &Records,
-    book: &Book,
-    uuid: Uuid,
-) -> Result<Option<LeadExplanation>, RecordUnavailable> {
+pub fn explanation(records: &Records, book: &Book, uuid: Uuid) -> Result<Option<LeadExplanation>> {
     let mut rate_tables = Vec::new();
     let record = if let Some(record) = reading::lead(&records.store, uuid)? {
         for table in reading::tables_of(&records.store, &record) {
@@ -179,12 +177,7 @@ pub fn explanation(
     Ok(Some(LeadExplanation { lead, company, test, rate_tables }))
 }
 
-fn of_table(
-    records: &Records,
-    book: &Book,
-    record: &LeadRecord,
-    table: &Table,
-) -> Result<TableExplanation, RecordUnavailable> {
+fn of_table(records: &Records, book: &Book, record: &LeadRecord, table: &Table) -> Result<TableExplanation> {
     let head = table.head();
     let second_look_at = reading::asks(&records.store, head.uuid)?.second_look_at;
     Ok(TableExplanation {

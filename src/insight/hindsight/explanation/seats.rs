@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::standing::{self, Standing};
-use super::{OfferExplanation, OfferReason, SeatExplanation};
+use super::{OfferExplanation, OfferReason, Result, SeatExplanation};
 use crate::hindsight::judgement::{EligibilityObjection, OfferJudgement, SeatJudgement, judge};
 use offerd_engine::rate_table::asks::Asks;
 use offerd_engine::rate_table::call_record::LateEventKind;
@@ -18,7 +18,7 @@ use offerd_engine::rate_table::seating::denied_by_file;
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::rate_table::treatment::{self, Treatment};
 use offerd_engine::records::templates::Templates;
-use offerd_engine::records::{RecordUnavailable, Records, reading};
+use offerd_engine::records::{Records, reading};
 use offerd_model::{ProductType, Timestamp};
 use offerd_partners::{Book, Facts, Quote, Seat, SeatTemplate};
 use offerd_store::entities::LeadRecord;
@@ -52,7 +52,7 @@ pub fn of_table(
     book: &Book,
     record: &LeadRecord,
     table: &Table,
-) -> Result<Vec<SeatExplanation>, RecordUnavailable> {
+) -> Result<Vec<SeatExplanation>> {
     let told = KnownTable::of(records, book, table)?;
     let created_at = DateTime::from_timestamp_millis(table.head().created_at).unwrap_or_default();
     let at = (!table.head().test).then_some(created_at);
@@ -79,11 +79,7 @@ pub fn of_table(
 }
 
 impl<'a> KnownTable<'a> {
-    fn of(
-        Records { store, templates }: &'a Records,
-        book: &'a Book,
-        table: &'a Table,
-    ) -> Result<Self, RecordUnavailable> {
+    fn of(Records { store, templates }: &'a Records, book: &'a Book, table: &'a Table) -> Result<Self> {
         let head = table.head();
         let mut answers = Vec::new();
         let mut number = 1;
@@ -103,7 +99,6 @@ impl<'a> KnownTable<'a> {
         Ok(Self { table, templates, book, asks, later, answers, standings, kept_out })
     }
 
-    /// The recorded reason why a seat was kept out, if any.
     fn kept_out(&self, seat: &Seat) -> Option<Option<Denied>> {
         let is_it = |text: &SeatTemplate| seat.is_of(&text.key, text.product_type);
         self.kept_out.iter().find(|(text, _)| is_it(text)).map(|(_, by)| *by)
@@ -113,7 +108,6 @@ impl<'a> KnownTable<'a> {
         self.table.seats().iter().any(|text| seat.is_of(&text.key, text.product_type))
     }
 
-    /// Explains a seat of the table.
     fn seated(&self, seat: usize, judged: &[SeatJudgement]) -> SeatExplanation {
         let text = &self.table.seats()[seat];
         let judged = judgement_of(judged, text);
@@ -125,12 +119,8 @@ impl<'a> KnownTable<'a> {
                 && !self.asks.is_released(seat);
             let why = if held { Reason::Held } else { Reason::Pending };
             let asked_at = why.was_asked().then(|| self.asked_at(seat, None));
-            return SeatExplanation {
-                seated: true,
-                asked_at,
-                offers: unanswered(judged, &[]),
-                ..bare(text, why)
-            };
+            let offers = unanswered(judged, &[]);
+            return SeatExplanation { seated: true, asked_at, offers, ..bare(text, why) };
         };
 
         let held_back = self.asks.held_back.iter().find(|(held, _)| usize::from(*held) == seat);
@@ -160,7 +150,6 @@ impl<'a> KnownTable<'a> {
         }
     }
 
-    /// The refusal for a limit or an experiment.
     fn refusal(&self, by: Option<Denied>, seat: &SeatTemplate) -> EligibilityObjection {
         let (wanted, found) = match by {
             Some(Denied::Experiment) => {
@@ -195,8 +184,7 @@ impl<'a> KnownTable<'a> {
     }
 
     fn answered(&self, seat: &SeatTemplate, quotes: &[Quote], first_number: u16) -> Vec<OfferExplanation> {
-        let auction_open =
-            self.table.progress().pending().any(|pending| self.table.seats()[pending].second_look);
+        let auction_open = self.table.progress().pending().any(|seat| self.table.seats()[seat].second_look);
         let not_shown = |quote: &Quote| quote.ranked.as_deref().map(Standing::of);
         let offers = quotes.iter().zip(first_number..).map(|(quote, number)| OfferExplanation {
             standing: self.standings.get(&number).cloned().or_else(|| not_shown(quote)),

@@ -58,15 +58,8 @@ pub fn of_table(table: &Table, templates: &Templates) -> HashMap<u16, Standing> 
 impl Standing {
     /// The standing of an offer that is not shown.
     pub fn of(ranked: &Ranked) -> Self {
-        let Ranked { by, parts, from, seen } = ranked;
-        Self {
-            ranking: (**by).clone(),
-            rank: None,
-            parts: *parts,
-            conversion_from: *from,
-            seen: *seen,
-            above: None,
-        }
+        let Ranked { ref by, parts, from: conversion_from, seen } = *ranked;
+        Self { ranking: (**by).clone(), rank: None, parts, conversion_from, seen, above: None }
     }
 
     /// The conversion source in the client API.
@@ -75,10 +68,7 @@ impl Standing {
             ConversionFrom::Sold => ConversionSource::Sold,
             ConversionFrom::Click => ConversionSource::Click,
             ConversionFrom::Prior => ConversionSource::Prior,
-            ConversionFrom::Product
-            | ConversionFrom::Partner
-            | ConversionFrom::Offer
-            | ConversionFrom::Band => ConversionSource::Learnt,
+            _ => ConversionSource::Learnt,
         }
     }
 
@@ -102,7 +92,6 @@ impl Standing {
     }
 }
 
-/// The source of a conversion rate, for people.
 fn conversion(from: ConversionFrom, seen: ObservedClicks) -> String {
     let ObservedClicks { clicks, conversions } = seen;
     let of = |what: &str| format!("learnt from {conversions:.1} conversions of {clicks:.1} clicks on {what}");

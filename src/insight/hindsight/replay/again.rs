@@ -91,10 +91,8 @@ impl Stored<'_> {
                 }
                 Effect::Admit(held) => {
                     let verdicts = judge(&held.iter().map(|seat| &*fits[*seat].seat).collect::<Vec<_>>());
-                    table.handle(TableEvent::Admitted {
-                        at,
-                        verdicts: held.into_iter().zip(verdicts).collect(),
-                    });
+                    let verdicts = held.into_iter().zip(verdicts).collect();
+                    table.handle(TableEvent::Admitted { at, verdicts });
                 }
                 Effect::Write => table.handle(TableEvent::Written),
                 Effect::GiveBack(_) | Effect::Show | Effect::Settle => {}
@@ -145,14 +143,11 @@ impl Stored<'_> {
     fn kept_out_then(&self, seat: &Seat) -> Option<Denied> {
         let at_first = self.kept_out.iter().filter(|(text, _)| seat.is_of(&text.key, text.product_type));
         let held_back = self.asks.held_back.iter().filter(|(held, _)| self.is_of(*held, seat));
-        let mut reasons = at_first.map(|(_, by)| *by).chain(held_back.map(|(_, by)| *by));
-        reasons.find(|by| match by {
-            None
-            | Some(
-                Denied::Schedule | Denied::Exclusive | Denied::Dates | Denied::Share | Denied::Experiment,
-            ) => false,
-            Some(_) => true,
-        })?
+        let reasons = at_first.map(|(_, by)| *by).chain(held_back.map(|(_, by)| *by));
+        reasons.flatten().find(|by| {
+            use Denied::{Dates, Exclusive, Experiment, Schedule, Share};
+            !matches!(by, Schedule | Exclusive | Dates | Share | Experiment)
+        })
     }
 }
 
@@ -161,7 +156,6 @@ pub fn seat_key(seat: &SeatTemplate) -> ReplayedSeat {
     (seat.key.clone(), seat.product_type)
 }
 
-/// The head of a table for the same lead with other seats.
 fn anew(head: &TableHeader, fits: &[Fit]) -> TableHeader {
     let seats = fits.iter().map(|fit| fit.seat.text.fingerprint).collect();
     TableHeader { seats, kept_out: Vec::new(), ..head.clone() }

@@ -84,17 +84,9 @@ impl TableReplay {
         if let Some(limit) = wish.limit {
             tables.drain(..tables.len().saturating_sub(limit));
         }
-        Ok(Self {
-            records: records.clone(),
-            book,
-            most: TableLimits {
-                seats: rules.matching.partners_per_lead,
-                offers: rules.matching.offers_per_partner,
-            },
-            tables,
-            done: 0,
-            tally: ReplayTally::default(),
-        })
+        let (seats, offers) = (rules.matching.partners_per_lead, rules.matching.offers_per_partner);
+        let (records, most) = (records.clone(), TableLimits { seats, offers });
+        Ok(Self { records, book, most, tables, done: 0, tally: ReplayTally::default() })
     }
 
     /// The progress so far.
@@ -150,10 +142,8 @@ impl TableReplay {
         Ok(())
     }
 
-    /// The ranking of a table's offers.
     fn ranked_by(&self, table: &Table) -> Option<RankedBy> {
-        let ranked =
-            || table.shown().filter_map(|(seat, quote)| Some((seat, quote, quote.ranked.as_deref()?)));
+        let ranked = || table.shown().filter_map(|(seat, of)| Some((seat, of, of.ranked.as_deref()?)));
         let ranking = ranked().next().map(|(.., ranked)| Arc::clone(&ranked.by))?;
         let believed = ranked().map(|(seat, quote, ranked)| {
             let name = self.records.templates.offer_name(quote.text);

@@ -75,7 +75,6 @@ pub struct SeatTiming {
     pub timeouts: Vec<OtherTimeout>,
 }
 
-/// The asks of one seat, by live or by test leads.
 #[derive(Debug, Default)]
 struct SeatAsks {
     tally: AskTally,
@@ -159,12 +158,8 @@ impl TableAsks {
             let others = done.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, done)| *done);
             let asks = &mut seats.entry(seat).or_default()[usize::from(ask.test)];
             asks.tally.count(ask);
-            asks.waits.count(Wait {
-                others: others.max().unwrap_or(0),
-                after: after_ms,
-                elapsed: waited_ms,
-                ended: ask.end != Some(AskEnding::TimedOut),
-            });
+            let (others, ended) = (others.max().unwrap_or(0), ask.end != Some(AskEnding::TimedOut));
+            asks.waits.count(Wait { others, after: after_ms, elapsed: waited_ms, ended });
         }
     }
 }

@@ -35,7 +35,7 @@ impl OtherTimeout {
         let told = |Estimated { share, low, high }| {
             format!("{:.1} % ({:.1} to {:.1})", share * 100.0, low * 100.0, high * 100.0)
         };
-        self.offers.map_or_else(unseen, told)
+        self.offers.map_or("not seen".to_owned(), told)
     }
 
     /// The relative change in offers, in words, with its interval.
@@ -52,17 +52,12 @@ impl OtherTimeout {
         match self.against_now {
             _ if self.percent == 100 => "as it is".to_owned(),
             None if self.offers.is_some() => "none today".to_owned(),
-            None => unseen(),
+            None => "not seen".to_owned(),
             Some(Estimated { share, low, high }) => {
                 format!("{} % ({} to {})", signed(share), signed(low), signed(high))
             }
         }
     }
-}
-
-/// Shown where no ask was watched for that long.
-fn unseen() -> String {
-    "not seen".to_owned()
 }
 
 /// Estimates other timeouts for a seat. `now` is the present one; longer ones are capped at the `deadline` of

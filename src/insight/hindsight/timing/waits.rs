@@ -86,7 +86,6 @@ impl Wait {
     }
 }
 
-/// Converts milliseconds to microseconds.
 pub(super) fn micros(millis: u64) -> u32 {
     u32::try_from(millis.saturating_mul(1000)).unwrap_or(u32::MAX)
 }

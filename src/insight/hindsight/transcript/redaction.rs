@@ -22,7 +22,6 @@ const HEADERS: [&str; 6] =
 /// The most digits of an unmasked number, name or part of a URL: more could identify a person.
 const DIGITS: usize = 6;
 
-/// The values to mask and to keep.
 pub(super) struct Redaction {
     /// The lead's values, including numbers, reduced to letters and digits.
     personal: Vec<String>,

@@ -1,20 +1,18 @@
 //! `GET`, `POST /console/persons` and its forms: data-subject requests, like `offerd person`. Finds the leads
 //! of a person by email address or phone number, exports or erases their data, and opts them out.
 
-mod asked;
-
 use std::collections::BTreeMap;
 
 use hyper::StatusCode;
 use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 
-use self::asked::PersonQuery;
 use super::prelude::*;
 use crate::command::our_fault;
 use crate::erasing;
 use crate::persons::{self, PersonRequest};
+use crate::reasons::{has_name, names_them, reason_given};
 use offerd_insight::persons::request::{self, FoundLead, OptOutCounts};
-use offerd_model::SuppressionKind;
+use offerd_model::{SuppressionDigest, SuppressionKind};
 
 /// Leads listed on the page; actions apply to all.
 const LISTED: usize = 100;
@@ -25,33 +23,30 @@ const PAGE: ConsolePage = ConsolePage::new(Section::Persons, "persons.html");
 /// it erases nothing more, and the audit has its number.
 const RECEIPT: ConsolePage = ConsolePage::new(Section::Persons, "receipt.html");
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     page(visit, Ok(None)).await
 }
 
-/// Shows the leads of a person and the possible actions.
-pub(super) async fn find(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn find(visit: &ConsoleRequest) -> Result<View> {
     let asked = asked(visit).map(|_| None);
     page(visit, asked).await
 }
 
-pub(super) async fn export(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn export(visit: &ConsoleRequest) -> Result<View> {
     match exported(visit).await {
         Ok(file) => Ok(file.into()),
         Err(failure) => page(visit, Err(failure)).await,
     }
 }
 
-/// Erases all leads of a person and shows the receipt.
-pub(super) async fn erase(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn erase(visit: &ConsoleRequest) -> Result<View> {
     match erased(visit).await {
         Ok(receipt) => Ok(visit.view(RECEIPT, receipt)?.titled("Receipt of an erasure")),
         Err(failure) => page(visit, Err(failure)).await,
     }
 }
 
-/// Opts a person out.
-pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View> {
     let done = async || {
         persons::suppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
         Ok(Some("From now on, no partner is asked about leads submitted with this contact.".to_owned()))
@@ -60,32 +55,29 @@ pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View, Failure> {
     page(visit, done).await
 }
 
-/// Ends an opt-out.
-pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View, Failure> {
+pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View> {
     let done = async || {
         let was_suppressed = persons::unsuppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
-        let (ended, never) = (
-            "Partners may be asked about them again.",
-            "They were not on the opt-out \
-            list.",
-        );
-        Ok(Some(if was_suppressed { ended } else { never }.to_owned()))
+        let done = match was_suppressed {
+            true => "Partners may be asked about them again.",
+            false => "They were not on the opt-out list.",
+        };
+        Ok(Some(done.to_owned()))
     };
     let done = done().await;
     page(visit, done).await
 }
 
-async fn exported(visit: &ConsoleRequest) -> Result<Reply, Failure> {
+async fn exported(visit: &ConsoleRequest) -> Result<Reply> {
     let copy = persons::copied(&visit.app, asked(visit)?.wish(visit)?).await?;
-    let file =
+    let json =
         serde_json::to_vec_pretty(&copy).map_err(our_fault("the export could not be written as JSON"))?;
     // The file name does not identify the person.
     let name = HeaderValue::from_static("attachment; filename=\"person.json\"");
-    Ok(Reply::json_bytes(file).header(CONTENT_DISPOSITION, name))
+    Ok(Reply::json_bytes(json).header(CONTENT_DISPOSITION, name))
 }
 
-/// The fields of the receipt.
-async fn erased(visit: &ConsoleRequest) -> Result<Value, Failure> {
+async fn erased(visit: &ConsoleRequest) -> Result<Value> {
     let wish = asked(visit)?.wish(visit)?;
     if visit.field("sure") != Some("yes") {
         let message = "Nothing was erased: tick the box that confirms the erasure.";
@@ -99,13 +91,13 @@ async fn erased(visit: &ConsoleRequest) -> Result<Value, Failure> {
     Ok(fields! { receipt, json, listed, left_alone => wish.is_left_alone(&visit.app.engine) })
 }
 
-fn asked(visit: &ConsoleRequest) -> Result<PersonQuery, Failure> {
+fn asked(visit: &ConsoleRequest) -> Result<PersonQuery> {
     let nobody = || Failure::bad_request("Give an e-mail address or a phone number.");
     PersonQuery::of(visit)?.ok_or_else(nobody)
 }
 
 /// The page after a form, with its outcome.
-async fn page(visit: &ConsoleRequest, came: Result<Option<String>, Failure>) -> Result<View, Failure> {
+async fn page(visit: &ConsoleRequest, came: Result<Option<String>>) -> Result<View> {
     let (done, mut failure) = outcome(came);
     let (mut is_contact, mut locked, mut left_alone, mut found) = (false, None, None, None);
     if let Ok(Some(asked)) = PersonQuery::of(visit) {
@@ -114,8 +106,7 @@ async fn page(visit: &ConsoleRequest, came: Result<Option<String>, Failure>) -> 
         locked = visit.app.engine.suppressions.locked();
         left_alone = Some(wish.is_left_alone(&visit.app.engine));
         // A lookup that just failed is not repeated.
-        let is_gone =
-            failure.as_ref().is_some_and(|failure| failure.status == StatusCode::SERVICE_UNAVAILABLE);
+        let is_gone = failure.as_ref().is_some_and(|it| it.status == StatusCode::SERVICE_UNAVAILABLE);
         if is_contact && !is_gone {
             match found_leads(visit, &wish).await {
                 Ok(leads) => found = Some(leads),
@@ -132,7 +123,7 @@ async fn page(visit: &ConsoleRequest, came: Result<Option<String>, Failure>) -> 
     Ok(view.failed(failure.as_ref()))
 }
 
-async fn found_leads(visit: &ConsoleRequest, wish: &PersonRequest) -> Result<Value, Failure> {
+async fn found_leads(visit: &ConsoleRequest, wish: &PersonRequest) -> Result<Value> {
     let leads = persons::found(&visit.app, wish.clone()).await?;
     visit.reading(move |app| listed(app, &leads)).await
 }
@@ -157,8 +148,60 @@ fn listed(app: &AdminState, leads: &[FoundLead]) -> Value {
     fields! {
         count => leads.len(),
         leads => leads.iter().rev().take(LISTED).collect::<Vec<_>>(),
-        companies => names.len(),
-        names,
+        companies => names.len(), names,
         tests => leads.iter().filter(|lead| lead.test).count(),
+    }
+}
+
+/// The person of a form. Typed personal data appears only in form bodies and in the pages that answer them.
+struct PersonQuery {
+    kind: SuppressionKind,
+    digest: SuppressionDigest,
+    /// Typed names, which a reason must not contain.
+    names: Vec<String>,
+}
+
+impl PersonQuery {
+    /// The person of the submitted form; `None` if it is empty. Fails when it identifies nobody.
+    fn of(visit: &ConsoleRequest) -> Result<Option<Self>> {
+        let field = |name| visit.field(name).map(str::trim).unwrap_or_default();
+        let contact = field("contact");
+        let names = ["first", "last", "born"].map(field);
+        let (kind, line) = match contact {
+            "" if names == [""; 3] => return Ok(None),
+            "" => (SuppressionKind::Person, names.join(",")),
+            _ if contact.contains('@') => (SuppressionKind::Email, contact.to_owned()),
+            _ => (SuppressionKind::Phone, contact.to_owned()),
+        };
+        let digest = kind.of_line(&line).ok_or_else(|| Failure::bad_request(wanted(kind)))?;
+        let names = names[..2].iter().map(|name| (*name).to_owned()).collect();
+        Ok(Some(Self { kind, digest, names }))
+    }
+
+    /// The request, with its reason. Fails when the reason is missing, or contains a typed name: the audit
+    /// keeps it longer than the person may want.
+    fn wish(&self, visit: &ConsoleRequest) -> Result<PersonRequest> {
+        let reason = reason_given(visit.field("reason").unwrap_or_default())?;
+        if self.names.iter().any(|name| has_name(reason, name)) {
+            return Err(names_them());
+        }
+        Ok(PersonRequest { reason: Some(reason.to_owned()), ..self.look_up(visit) })
+    }
+
+    /// A look-up of their leads, which needs no reason.
+    fn look_up(&self, visit: &ConsoleRequest) -> PersonRequest {
+        let Self { kind, digest, .. } = *self;
+        PersonRequest { by: visit.actor(), kind, digest, reason: None, despite_damage: false }
+    }
+}
+
+/// The required input, without the given one.
+fn wanted(kind: SuppressionKind) -> &'static str {
+    match kind {
+        SuppressionKind::Email => "This is not an e-mail address; write one like ada@example.com.",
+        SuppressionKind::Phone => "This is neither an e-mail address nor a ten-digit phone number.",
+        SuppressionKind::Person => {
+            "Give all three of first name, last name and day of birth; names without commas."
+        }
     }
 }

@@ -173,8 +173,7 @@ impl AdminClient {
     pub async fn warn_of_damage(&self) {
         if self.knows_of_damage().await {
             tell!(
-                "the store is damaged; unreadable records are missing from this list, and `offerd store \
-                    check` names them"
+                "the store is damaged; unreadable records are missing from this list, and `offerd store check` names them"
             );
         }
     }

@@ -42,8 +42,7 @@ impl AdminAnswer {
         let told: Vec<String> = errors.iter().filter_map(sentence).collect();
         Err(match (self.of_daemon, told.as_slice()) {
             (true, []) => format!(
-                "the daemon answered {} without a reason; if its version differs from this command's, \
-                    restart it",
+                "the daemon answered {} without a reason; if its version differs from this command's, restart it",
                 self.status.as_u16()
             ),
             (true, told) => format!("the daemon refused: {}", told.join("; ")),

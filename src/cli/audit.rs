@@ -95,12 +95,8 @@ async fn against(
             page.records.first().filter(|next| next.number == number + 1).map(|next| next.previous.clone())
         }
     };
-    let other = || {
-        format!(
-            "record {number} has another hash than the one you noted: the audit was \
-        rewritten"
-        )
-    };
+    let other =
+        || format!("record {number} has another hash than the one you noted: the audit was rewritten");
     Ok(found.filter(|found| found != hash).map(|_| other()))
 }
 

@@ -70,8 +70,7 @@ pub async fn run(admin: &AdminClient, arguments: &ConsentsArguments) -> Result<(
 
 fn too_many(_: TooMany) -> CommandError {
     CommandError::Other(format!(
-        "there are more than {STATEMENTS} different texts, perhaps one per lead: use `--each` for a line \
-            per lead"
+        "there are more than {STATEMENTS} different texts, perhaps one per lead: use `--each` for a line per lead"
     ))
 }
 

@@ -64,8 +64,7 @@ const NO_TOKEN: &str = "no access token: set OFFERD_TOKEN or give --token; the f
 
 const NO_DAEMON: &str = "no daemon runs on the configured store; start it with `offerd serve`, or give --url";
 
-const BAD_TOKEN: &str = "the daemon does not know this access token; `offerd token list` lists the tokens, \
-    and `offerd token create` makes one";
+const BAD_TOKEN: &str = "the daemon does not know this access token; `offerd token list` lists the tokens, and `offerd token create` makes one";
 
 const API_ADDRESS: &str =
     "leave --url out for the daemon of the configured store, or see `api.listen` in its settings";
@@ -174,8 +173,7 @@ async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTabl
         let polled = client.ask(Method::GET, &format!("/originator/rateTables/{uuid}")).await;
         table = polled.map_err(|fault| {
             format!(
-                "{fault}; the lead was accepted: rate table {uuid} continues when the daemon is back, and \
-                    `offerd explain {uuid}` then shows it"
+                "{fault}; the lead was accepted: rate table {uuid} continues when the daemon is back, and `offerd explain {uuid}` then shows it"
             )
         })?;
         progress.show(&table);

@@ -271,8 +271,7 @@ fn log_as_the_daemon_does(settings: &Settings) {
 fn open_store(settings: &Settings) -> Result<Store, String> {
     if !is_there(&settings.store)? {
         return Err(format!(
-            "there is no store at {}; name the daemon's settings by `--config FILE`, or go to its directory; a first \
-             `offerd serve` makes a store",
+            "there is no store at {}; name the daemon's settings by `--config FILE`, or go to its directory; a first `offerd serve` makes a store",
             settings.store.place()
         ));
     }
@@ -339,8 +338,7 @@ fn unopened(settings: &Settings, error: &StoreError) -> String {
         }
         StoreError::Locked { .. } => {
             format!(
-                "{told}; commands find it by `daemon.json` in that directory, which a restart of the \
-                daemon writes again"
+                "{told}; commands find it by `daemon.json` in that directory, which a restart of the daemon writes again"
             )
         }
         _ => format!("{told}; `offerd doctor` looks for the cause"),

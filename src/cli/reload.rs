@@ -60,8 +60,7 @@ async fn reload(settings: &Settings) -> Result<ReloadOutcome, String> {
     let Some(daemon) = AdminClient::of_daemon(settings).await? else {
         let store = settings.store.path.display();
         return Err(format!(
-            "no daemon is running on the store `{store}`, so there is nothing to reload; `offerd serve` \
-                starts one with the current files"
+            "no daemon is running on the store `{store}`, so there is nothing to reload; `offerd serve` starts one with the current files"
         ));
     };
     daemon.call(Method::POST, "/reload").await?.read_any()

@@ -201,8 +201,7 @@ fn print_salvaged(salvaged: &Salvaged, into: &Path, json: bool) -> Result<(), St
     }
     for file in &salvaged.journal {
         page::print(format_args!(
-            "`journal/{file}` is damaged; what is whole of it was taken in, what lay at its damaged places may be lost, and is not \
-             counted below"
+            "`journal/{file}` is damaged; what is whole of it was taken in, what lay at its damaged places may be lost, and is not counted below"
         ));
     }
     if salvaged.keys_of_backup {

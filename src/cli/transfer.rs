@@ -73,8 +73,8 @@ pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Resul
 
 /// Runs `offerd import`.
 pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Result<(), CommandError> {
-    let next = "an import needs a new store: set another `store.path`, or stop the daemon and move its \
-        store away";
+    let next =
+        "an import needs a new store: set another `store.path`, or stop the daemon and move its store away";
     run(config, next, async |settings| {
         super::in_files(settings, "`offerd import`", "import into files, then copy those into the database")?;
         // Opened first, so that no store is created for an unreadable file.

@@ -128,8 +128,7 @@ impl WatchdogThread {
             error!(
                 unfinished,
                 within_s,
-                "did not end in time and exits now; everything acknowledged is on disk, and the next start \
-                    continues with it"
+                "did not end in time and exits now; everything acknowledged is on disk, and the next start continues with it"
             );
             let _ = said.send(());
         };

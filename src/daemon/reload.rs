@@ -179,8 +179,7 @@ fn empties(old: &Book, new: &Book, settings: &Settings) -> Option<Fault> {
     let before = old.partners().len();
     (before > 0 && new.seats().is_empty()).then(|| {
         let message = format!(
-            "has no partner file, and a reload never removes all {before} partners: put the files back, or \
-                restart to run without partners"
+            "has no partner file, and a reload never removes all {before} partners: put the files back, or restart to run without partners"
         );
         settings.fault("partners.path", message)
     })

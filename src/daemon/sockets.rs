@@ -78,8 +78,7 @@ fn fitting<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), String> {
     for name in names {
         if !LISTENERS.contains(&name) {
             return Err(format!(
-                "the service manager passed a socket named `{name}`; set `FileDescriptorName=` of its unit \
-                    to one of {}",
+                "the service manager passed a socket named `{name}`; set `FileDescriptorName=` of its unit to one of {}",
                 LISTENERS.map(|name| format!("`{name}`")).join(", ")
             ));
         }

@@ -230,8 +230,7 @@ pub fn bind(
             .map_err(|error| format!("the socket given for `{name}` cannot be used: {error}"))?,
         None => Listener::bind(name, address, limits).map_err(|error| match error.kind() {
             ErrorKind::AddrInUse => format!(
-                "`{name}.listen` {address} is in use by another program, perhaps another offerd; stop \
-                        that, or set another address"
+                "`{name}.listen` {address} is in use by another program, perhaps another offerd; stop that, or set another address"
             ),
             _ => format!("`{name}.listen` {address} cannot be bound: {error}"),
         })?,

@@ -53,8 +53,7 @@ impl Failure {
         forbidden(message: &str) FORBIDDEN Unauthorized message;
         /// 403: a browser prefetches a URL that counts as opened by a person. It discards this answer and
         /// asks again when the person opens it.
-        fetched_ahead() FORBIDDEN Unsupported "A prefetch does not count as a click; open the address to \
-            follow it";
+        fetched_ahead() FORBIDDEN Unsupported "A prefetch does not count as a click; open the address to follow it";
         /// 404: no resource has this path.
         not_found_path() NOT_FOUND Unsupported "Path does not exist";
         /// 404: the path of a resource, with an extra slash at its end.
@@ -82,8 +81,7 @@ impl Failure {
             format!("Request body must be at most {limit_bytes} bytes") => "limit" limit_bytes;
         /// 413: the merged lead would be longer than `limit_bytes`.
         lead_too_large(limit_bytes: usize) PAYLOAD_TOO_LARGE TooLarge
-            format!("Lead must be at most {limit_bytes} bytes after the merge; send less, or submit a new \
-                lead")
+            format!("Lead must be at most {limit_bytes} bytes after the merge; send less, or submit a new lead")
             => "limit" limit_bytes;
         /// 415: the body's type is not JSON.
         unsupported_media() UNSUPPORTED_MEDIA_TYPE Unsupported "Content-Type must be application/json";
@@ -111,8 +109,7 @@ impl Failure {
         /// 431: the head is longer than `limit_bytes`, has too many headers, or a `Content-Length` that
         /// exceeds 64 bits.
         head_too_large(limit_bytes: usize) REQUEST_HEADER_FIELDS_TOO_LARGE TooLarge
-            format!("Request head must be at most {limit_bytes} bytes, with at most 100 headers and fewer than 20 digits in \
-                Content-Length")
+            format!("Request head must be at most {limit_bytes} bytes, with at most 100 headers and fewer than 20 digits in Content-Length")
             => "limit" limit_bytes;
         /// 503: a limit of the service is reached, or it is about to stop.
         overloaded(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable

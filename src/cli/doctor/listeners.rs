@@ -42,13 +42,8 @@ fn of_clear_text(settings: &Settings) -> Vec<Finding> {
     vec![if outward.is_empty() {
         CHECK.good("none: the listeners use plain HTTP, on this machine only")
     } else {
-        let found = format!(
-            "none: {} can be reached from other machines over plain HTTP",
-            outward.join(
-                ", \
-            "
-            )
-        );
+        let found =
+            format!("none: {} can be reached from other machines over plain HTTP", outward.join(", "));
         CHECK.look(found, "`tls` in their sections, unless a proxy in front of them speaks TLS")
     }]
 }

@@ -46,8 +46,7 @@ pub fn files(settings: &Settings, book: &Book) -> Finding {
         limit if limit < FEWEST => CHECK.wrong(format!("{limit} open files, too few to serve clients"), next),
         limit if limit < needed || left < clients => {
             let found = format!(
-                "{limit} open files, {left} of them for clients; the connections that the settings allow \
-                    need {needed}"
+                "{limit} open files, {left} of them for clients; the connections that the settings allow need {needed}"
             );
             CHECK.look(found, next)
         }
@@ -69,11 +68,8 @@ pub fn disk(store: &StoreSettings) -> Finding {
     let disk = match statvfs(there) {
         Ok(disk) => disk,
         Err(error) => {
-            return CHECK.unknown(
-                format!("the free space of {shown} cannot be read: {error}"),
-                "check with \
-                `df`",
-            );
+            return CHECK
+                .unknown(format!("the free space of {shown} cannot be read: {error}"), "check with `df`");
         }
     };
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);

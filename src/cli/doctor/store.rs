@@ -14,8 +14,7 @@ use offerd_store::{DatabaseFigures, FORMAT, FileDamage, MasterKey, Store, StoreE
 
 const CHECK: DoctorCheck = DoctorCheck("store");
 
-const DAMAGED: &str = "`offerd store check` names the lost records; `offerd store salvage` rebuilds the \
-    store from the rest and the last backup";
+const DAMAGED: &str = "`offerd store check` names the lost records; `offerd store salvage` rebuilds the store from the rest and the last backup";
 
 /// Largest clock difference to the database.
 const SKEW_MS: u64 = 1000;
@@ -183,8 +182,7 @@ fn unopened(error: &StoreError) -> Finding {
         }
         StoreError::Database(said) if OF_ANOTHER_SESSION.iter().any(|state| said.contains(state)) => POOLER,
         StoreError::Database(_) => {
-            "check `store.postgres`, and that the database runs, with `psql` for \
-            example"
+            "check `store.postgres`, and that the database runs, with `psql` for example"
         }
         StoreError::Tables { .. } => {
             "install the offerd version that made them, or set `store.postgres.url` to an empty database"

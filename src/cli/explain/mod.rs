@@ -39,8 +39,7 @@ pub async fn run(config: Option<&Path>, arguments: &ExplainArguments) -> Result<
         Ok(uuid) => return stored::explain(&super::settings(config)?, uuid, arguments).await,
         Err(_) => {
             return Err(CommandError::Other(format!(
-                "`{lead}` is neither a file nor a uuid; give a JSON file as for `offerd lead submit`, or \
-                    the uuid of a stored lead, rate table or offer"
+                "`{lead}` is neither a file nor a uuid; give a JSON file as for `offerd lead submit`, or the uuid of a stored lead, rate table or offer"
             )));
         }
     }

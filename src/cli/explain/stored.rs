@@ -72,14 +72,12 @@ fn heading(explained: &LeadExplanation, table: &TableExplanation) -> String {
     }
     if !table.same_files {
         heading.push_str(
-            "\n! the partner files have changed since: the conditions below are the current ones, not those \
-                used for it",
+            "\n! the partner files have changed since: the conditions below are the current ones, not those used for it",
         );
     }
     if !table.same_lead {
         heading.push_str(
-            "\n! the lead has changed since: the conditions below are checked against its \
-            current data",
+            "\n! the lead has changed since: the conditions below are checked against its current data",
         );
     }
     heading

@@ -81,8 +81,7 @@ pub async fn run(config: Option<&Path>, command: PartnersCommand) -> Result<(), 
                 ResumeResult::Ended => tell!("{name} is resumed"),
                 ResumeResult::NotPaused => {
                     return Err(CommandError::Other(format!(
-                        "{name} is not paused from the command line; if its file has `paused`, remove that \
-                            and reload"
+                        "{name} is not paused from the command line; if its file has `paused`, remove that and reload"
                     )));
                 }
                 ResumeResult::PausedAsAWhole => {

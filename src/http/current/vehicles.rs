@@ -94,8 +94,7 @@ fn answer<T: Serialize>(
     }
     let narrow = |name: &&str| {
         let message = format!(
-            "Query parameter {name} must narrow the {found} results to at most {most}, or use limit and \
-                offset"
+            "Query parameter {name} must narrow the {found} results to at most {most}, or use limit and offset"
         );
         ApiError::at(*name, ErrorType::Malformed, message).with("found", found.to_string())
     };

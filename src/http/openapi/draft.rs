@@ -349,8 +349,7 @@ const HEADERS: &[HeaderRow] = &[
     }),
     (
         "Unknown-Keys",
-        "The number of unknown keys in the body and, for a test lead, of unknown values of its tag \
-            `sandbox`, if any.",
+        "The number of unknown keys in the body and, for a test lead, of unknown values of its tag `sandbox`, if any.",
         || integer(1, i32::MAX),
     ),
     ("Accept-Encoding", "The accepted codings of a body: none.", text),

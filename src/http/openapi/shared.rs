@@ -36,8 +36,7 @@ const FEED: &str = "Come back to `nextUrl` an hour later, or at once while `shou
 /// Submits a lead for a rate table.
 pub fn submit(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let key = ObjectBuilder::new().schema_type(Type::String).pattern(Some(KEY)).max_length(Some(KEY_BYTES));
-    let about = "A name for this submit: a repeat with the same name and body is stored once and gets the same \
-            answer.";
+    let about = "A name for this submit: a repeat with the same name and body is stored once and gets the same answer.";
     draft
         .parameter(ParameterIn::Header, "Idempotency-Key", about, key)
         .newer_values()
@@ -89,8 +88,8 @@ pub fn preview(draft: OperationDraft<'_>) -> OperationDraft<'_> {
 
 /// Requests a part of a vehicle list.
 pub fn part(draft: OperationDraft<'_>) -> OperationDraft<'_> {
-    let message = "Query parameter year must narrow the 4711 results to at most 2000, or use limit and \
-        offset";
+    let message =
+        "Query parameter year must narrow the 4711 results to at most 2000, or use limit and offset";
     draft
         .query("offset", "How many entries to skip.", integer(0, i64::MAX))
         .query("limit", "The maximum number of entries; all by default.", integer(1, LIMIT_TAKEN))
@@ -141,8 +140,7 @@ pub fn report(draft: OperationDraft<'_>) -> OperationDraft<'_> {
             "eventType",
             Missing,
             "must be given",
-            "Not a valid report on a lead that the partner \
-            received.",
+            "Not a valid report on a lead that the partner received.",
         )
 }
 

@@ -57,8 +57,7 @@ impl PageMessage {
         name: "unknown",
         status: StatusCode::NOT_FOUND,
         heading: "Nothing found here",
-        words: "The link may be incomplete, or its offers were removed. Please open it again from where you \
-            got it, or ask there for a new one.",
+        words: "The link may be incomplete, or its offers were removed. Please open it again from where you got it, or ask there for a new one.",
     };
     /// The page has expired.
     pub const EXPIRED: Self = Self {
@@ -72,24 +71,21 @@ impl PageMessage {
         name: "offer_ended",
         status: StatusCode::GONE,
         heading: "This offer has ended",
-        words: "Its institution offered it for a limited time only. Please ask for new offers where you \
-            found this one.",
+        words: "Its institution offered it for a limited time only. Please ask for new offers where you found this one.",
     };
     /// Too many requests for the page or offer.
     pub const TOO_OFTEN: Self = Self {
         name: "too_often",
         status: StatusCode::TOO_MANY_REQUESTS,
         heading: "Please wait a moment",
-        words: "This page was opened very often in a short time. It is still available: please try again in \
-            a minute.",
+        words: "This page was opened very often in a short time. It is still available: please try again in a minute.",
     };
     /// The offer cannot be looked up or its click recorded now.
     pub const OFFER_UNAVAILABLE: Self = Self {
         name: "offer_unavailable",
         status: StatusCode::SERVICE_UNAVAILABLE,
         heading: "This offer cannot be opened just now",
-        words: "One of our systems is not responding. The offer is still available: please try again in a \
-            few seconds.",
+        words: "One of our systems is not responding. The offer is still available: please try again in a few seconds.",
     };
 }
 

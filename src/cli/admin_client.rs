@@ -61,15 +61,11 @@ enum Server {
 /// The body of an answer, chunk by chunk.
 pub struct AnswerChunks<'c> {
     client: &'c AdminClient,
-    /// The rest of the body.
     body: AnswerBody,
 }
 
 impl AnswerChunks<'_> {
-    /// The next chunk; `None` at the end.
-    ///
-    /// # Errors
-    /// Fails when the daemon hangs or closes the connection.
+    /// The next chunk; `None` at the end. Fails when the daemon hangs or closes the connection.
     pub async fn next(&mut self) -> Result<Option<Bytes>, String> {
         match self.client.patiently(self.body.frame()).await? {
             None => Ok(None),
@@ -85,8 +81,7 @@ impl AdminClient {
         Self::find_with(settings, || Ok(Book::of(Vec::new()))).await
     }
 
-    /// Finds the running daemon, or else opens the store with the partner files, as
-    /// [`find_with`](Self::find_with).
+    /// Finds the running daemon, or else opens the store with the partner files.
     pub async fn find_with_partners(settings: &Settings) -> Result<Self, CommandError> {
         Self::find_with(settings, || Book::load(&settings.partners.path)).await
     }
@@ -126,10 +121,7 @@ impl AdminClient {
         Self { server, base: String::new(), token, operator: operator(), store: Some(store) }
     }
 
-    /// Finds the daemon that runs on the configured store.
-    ///
-    /// # Errors
-    /// Fails when the daemon hangs.
+    /// Finds the daemon that runs on the configured store. Fails when the daemon hangs.
     pub async fn of_daemon(settings: &Settings) -> Result<Option<Self>, String> {
         let Some(running) = RunFile::read(&settings.store.path)? else { return Ok(None) };
         let client = Self::of_listener(running.admin, running.admin_key, settings)?;
@@ -141,10 +133,7 @@ impl AdminClient {
     }
 
     /// A client of one of the daemon's listeners. It sends `token` with each call and trusts the certificates
-    /// that the settings name.
-    ///
-    /// # Errors
-    /// Returns a sentence when TLS cannot be set up.
+    /// that the settings name. Fails when TLS cannot be set up.
     pub fn of_listener(base: String, token: String, settings: &Settings) -> Result<Self, String> {
         let listeners = [&settings.api.tls, &settings.integrations.tls, &settings.admin.tls];
         // An unreadable certificate is not trusted; `offerd check` shows why.
@@ -188,11 +177,8 @@ impl AdminClient {
         format!("{}{path}", self.base)
     }
 
-    /// Sends a request without a body.
-    ///
-    /// # Errors
-    /// Returns the refusal, or a message that the daemon cannot be reached, hangs or closed the connection.
-    /// The other calls fail alike.
+    /// Sends a request without a body. The error is the refusal, or says that the daemon cannot be reached,
+    /// hangs or closed the connection; likewise for the other calls.
     pub async fn ask<T: DeserializeOwned>(&self, method: Method, path: &str) -> Result<T, String> {
         self.call(method, path).await?.read()
     }

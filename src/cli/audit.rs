@@ -115,7 +115,7 @@ fn tell(verdict: &AuditVerdict, written_down: Option<String>, json: bool) -> Res
     })?;
     match verdict.broken.clone().or(written_down) {
         None => Ok(()),
-        Some(broken) => Err(CommandError::Other(format!("the chain is broken: {broken}"))),
+        Some(broken) => Err(format!("the chain is broken: {broken}").into()),
     }
 }
 

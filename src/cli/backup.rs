@@ -40,7 +40,7 @@ pub async fn run(config: Option<&Path>, arguments: &BackupArguments) -> Result<(
             Err(broke) => return Err(broken_off(&admin, broke).await),
         };
         scanner.push(&piece).map_err(|fault| format!("the backup arrived damaged: {fault}"))?;
-        written.write_all(&piece).map_err(|error| unusable(making.part(), &error))?;
+        written.write_all(&piece).map_err(|error| unusable(&making.part, &error))?;
         show(&bar, scanner.summary());
     }
     drop((pieces, bar));
@@ -57,9 +57,10 @@ pub async fn run(config: Option<&Path>, arguments: &BackupArguments) -> Result<(
     })?;
     match damage_of(&summary.broken, summary.damages) {
         None => Ok(()),
-        Some(damage) => Err(CommandError::Other(format!(
+        Some(damage) => Err(format!(
             "{file} is incomplete, without what cannot be read: {damage}; keep the last complete backup"
-        ))),
+        )
+        .into()),
     }
 }
 

@@ -95,11 +95,8 @@ pub async fn run(settings: &Settings, command: LeadCommand) -> Result<(), Comman
     }
 }
 
-/// Reads a lead file, returning both its bytes and the parsed lead; warns about unknown keys, which are
-/// ignored.
-///
-/// # Errors
-/// Returns every fault, as a sentence.
+/// Reads a lead file, returning both its bytes and the parsed lead, or every fault; warns about unknown keys,
+/// which are ignored.
 pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
     let mut body = String::new();
     let read = InputFile::open(file).and_then(|input| {

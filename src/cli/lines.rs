@@ -50,9 +50,6 @@ type Out = BufWriter<Box<dyn Write>>;
 impl RowWriter {
     /// Starts writing to standard output, or to a file that only its owner can read and that appears when it
     /// is complete.
-    ///
-    /// # Errors
-    /// Fails when the file cannot be created.
     pub fn begin(format: RowFormat, file: Option<&Path>) -> Result<Self, String> {
         let (made, out): (_, Box<dyn Write>) = match named(file) {
             None => (None, Box::new(io::stdout())),
@@ -73,9 +70,6 @@ impl RowWriter {
     }
 
     /// Writes a row.
-    ///
-    /// # Errors
-    /// Fails when it cannot be written.
     pub fn add(&mut self, fields: RowFields) -> Result<(), String> {
         self.rows += 1;
         match self.format {
@@ -126,9 +120,6 @@ impl RowWriter {
     }
 
     /// Writes the rest and gives a file its final name.
-    ///
-    /// # Errors
-    /// Fails when it cannot be written.
     pub fn end(mut self) -> Result<(), String> {
         self.release(mark_of(self.held.as_deref().unwrap_or_default()))?;
         if let Some(table) = self.table.take() {

@@ -265,9 +265,6 @@ fn log_as_the_daemon_does(settings: &Settings) {
 
 /// Opens the store of a stopped daemon. Never creates one: a missing store means a mistake in the settings or
 /// a wrong working directory, and a new one would look like success.
-///
-/// # Errors
-/// Returns a message when there is no store, or why it cannot be opened and where to look.
 fn open_store(settings: &Settings) -> Result<Store, String> {
     if !is_there(&settings.store)? {
         return Err(format!(
@@ -287,10 +284,7 @@ fn permit(error: &io::Error) -> &'static str {
 }
 
 /// Whether the store exists. A database that does not answer counts as existing; opening it then reports the
-/// fault.
-///
-/// # Errors
-/// Fails when the store's directory is not accessible.
+/// fault. Fails when the store's directory is not accessible.
 fn is_there(store: &StoreSettings) -> Result<bool, String> {
     let cannot = |error: io::Error| format!("{} cannot be read: {error}; {}", store.place(), permit(&error));
     match store.database() {
@@ -318,9 +312,6 @@ fn whole(path: &Path) -> PathBuf {
 }
 
 /// Opens the store of a stopped daemon, and creates it if it does not exist.
-///
-/// # Errors
-/// Returns why it cannot be opened, and where to look.
 fn open_or_make_store(settings: &Settings) -> Result<Store, String> {
     log_as_the_daemon_does(settings);
     Store::open(StoreOptions::from(&settings.store)).map_err(|error| unopened(settings, &error))

@@ -197,9 +197,6 @@ pub fn tell(line: impl std::fmt::Display) {
 }
 
 /// Checks that standard output can be written. Call it before creating something that is shown only once.
-///
-/// # Errors
-/// Returns why it cannot be written, as a sentence.
 pub fn can_print() -> Result<(), String> {
     let why = unwritable().map_or(Ok(()), Err);
     why.map_err(|why| format!("standard output cannot be written: {why}; nothing was done"))
@@ -238,26 +235,17 @@ pub fn print(text: impl std::fmt::Display) {
 }
 
 /// Prints a value as indented JSON.
-///
-/// # Errors
-/// Fails when the value cannot be serialised.
 pub fn print_json(what: &(impl Serialize + ?Sized)) -> Result<(), String> {
     print(pretty_json(what)?);
     Ok(())
 }
 
 /// The JSON that [`print_json`] prints.
-///
-/// # Errors
-/// Fails when the value cannot be serialised.
 pub fn pretty_json(what: &(impl Serialize + ?Sized)) -> Result<String, String> {
     serde_json::to_string_pretty(what).map(|text| json(&text)).map_err(|error| error.to_string())
 }
 
 /// Prints an answer: as JSON for programs, else as `people` does.
-///
-/// # Errors
-/// Fails when it cannot be serialised as JSON.
 pub fn show(answer: &(impl Serialize + ?Sized), json: bool, people: impl FnOnce()) -> Result<(), String> {
     if json {
         return print_json(answer);
@@ -279,9 +267,6 @@ pub enum AnswerFormat {
 
 impl AnswerFormat {
     /// Prints an answer: as JSON, as the CSV of its sheet, or as `people` does.
-    ///
-    /// # Errors
-    /// Fails when it cannot be serialised.
     pub fn show(
         self,
         answer: &(impl Serialize + ?Sized),

@@ -80,10 +80,7 @@ pub async fn run(settings: &Settings, command: PostbacksCommand) -> Result<(), C
     Ok(())
 }
 
-/// The path of a subscription's resource.
-///
-/// # Errors
-/// Fails when the subscription does not exist.
+/// The path of a subscription's resource. Fails when the subscription does not exist.
 async fn path(admin: &AdminClient, name: &str, what: &str) -> Result<String, String> {
     let standings: Vec<SubscriptionStatus> = admin.ask(Method::GET, "/postbacks").await?;
     match standings.iter().any(|one| one.name == name) {

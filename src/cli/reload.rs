@@ -38,7 +38,7 @@ pub async fn run(config: Option<&Path>, arguments: &ReloadArguments) -> Result<(
             Err(CommandError::Told(ExitCode::from(BAD_CONFIGURATION)))
         }
         ReloadOutcome::Refused { faults } => Err(CommandError::Faults(faults)),
-        ReloadOutcome::Failed { cause } => Err(CommandError::Other(format!("nothing changed: {cause}"))),
+        ReloadOutcome::Failed { cause } => Err(format!("nothing changed: {cause}").into()),
     }
 }
 

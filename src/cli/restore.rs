@@ -43,11 +43,12 @@ pub fn run(config: Option<&Path>, arguments: &RestoreArguments) -> Result<(), Co
     };
     match ended? {
         None => Ok(()),
-        Some(missed) => Err(CommandError::Other(format!(
+        Some(missed) => Err(format!(
             "{} is incomplete: the store was damaged when it was backed up, and {missed}; an older backup, \
                 or `offerd store salvage` on the damaged store, may have the rest",
             arguments.file.display()
-        ))),
+        )
+        .into()),
     }
 }
 

@@ -68,10 +68,10 @@ pub async fn run(config: Option<&Path>, command: &StoreCommand) -> Result<(), Co
             if salvaged.is_all() {
                 return Ok(());
             }
-            Err(CommandError::Other(format!(
+            Err(format!(
                 "the store in {} is good, and not all of the damaged one is in it: what is named is lost, or may be",
                 into.display()
-            )))
+            ).into())
         }
     }
 }
@@ -106,7 +106,6 @@ async fn read(settings: &Settings) -> Result<StoreReport, CommandError> {
     Ok(report)
 }
 
-/// The result in a line.
 fn verdict(report: &StoreReport) -> String {
     let records: u64 = report.trees.iter().map(|count| count.records).sum();
     match report.broken.len() {

@@ -139,7 +139,7 @@ async fn run(
     let settings = super::settings(config)?;
     if AdminClient::of_daemon(&settings).await?.is_some() {
         let path = settings.store.path.display();
-        return Err(CommandError::Other(format!("a daemon runs on `{path}`: {next}")));
+        return Err(format!("a daemon runs on `{path}`: {next}").into());
     }
     // Standard output may carry the export.
     tell!("offerd: {}", work(&settings).await?);

@@ -149,7 +149,7 @@ fn may_change(store: &Path) -> bool {
         .all(|path| access(path, Access::READ_OK | Access::WRITE_OK).is_ok())
 }
 
-/// Reports what the daemon that holds the store says.
+/// What the daemon that holds the store says.
 async fn held(daemon: &AdminClient) -> Finding {
     let answer = match daemon.call(Method::GET, "/readyz").await {
         Ok(answer) => answer,

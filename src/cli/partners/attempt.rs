@@ -57,10 +57,8 @@ const STAND_INS: &str = "\
 /// Prefix of HTTP basic, the one scheme whose masked credentials do not look masked.
 const BASIC: &str = "Basic ";
 
-/// Shows the request; with `--send`, sends it and shows the answer.
-///
-/// # Errors
-/// Returns why there is no request, or why the answer is neither offers nor a decline.
+/// Shows the request; with `--send`, sends it and shows the answer. The error says why there is no request, or
+/// why the answer is neither offers nor a decline.
 pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<(), String> {
     let seat = seat(book, arguments)?;
     let source = seat.http.as_ref().ok_or_else(|| priced_by_the_file(&arguments.partner))?;

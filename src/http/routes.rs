@@ -29,8 +29,8 @@ use offerd_model::{
 };
 use offerd_web::{Failure, routes, signature};
 
-/// The route table: each row has the parts of [`routes!`](offerd_web::routes), the section and the operation
-/// id in the OpenAPI document, and in braces its parameters and answers.
+/// Route tables: the parts of [`routes!`](offerd_web::routes), then the section and the operation id in the
+/// OpenAPI document, and in braces its parameters and answers.
 macro_rules! api_routes {
     ($($method:ident $path:literal $scope:ident $editions:ident [$($handler:tt)+] $about:literal
         $section:literal $id:ident { $($draft:tt)* })+) => {
@@ -43,8 +43,7 @@ macro_rules! api_routes {
     };
 }
 
-/// Resources without `HEAD`: opening an offer, reading a prefill, or reporting by a signed query has an
-/// effect. A `HEAD` request must neither reveal which of them exist nor look as if it had that effect.
+/// Resources without `HEAD`, since `GET` has an effect there.
 pub const WITHOUT_HEAD: &[&str] = &["/click/{id}", "/originator/prefills/{prefillToken}", "/partnerEvents"];
 
 /// The API listener, `{base_url}`.

@@ -9,15 +9,13 @@ use parking_lot::RwLock;
 
 use offerd_base::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
 
-/// Counts and times the answers of one listener. A metric's look-up by labels takes longer than its
-/// increment, so each handle is looked up once and cached.
+/// Counts and times the answers of one listener. Caches handles, whose look-up takes longer than their use.
 #[derive(Debug)]
 pub struct AnswerMeter {
     listener: &'static str,
     kinds: RwLock<HashMap<AnswerLabels, (Counter, Histogram)>>,
 }
 
-/// A route template and a status: bounded by the route table.
 type AnswerLabels = (&'static str, StatusCode);
 
 impl AnswerMeter {

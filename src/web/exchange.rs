@@ -54,8 +54,7 @@ impl HttpExchange {
     }
 }
 
-/// Answers with an early reject, sealed like any other answer. The request counts against its address, whose
-/// rate limit is checked first.
+/// Answers with an early reject, sealed like any other answer; the rate limit of its address goes first.
 pub(super) fn refused<A, B>(
     surface: &Surface<A>,
     request: &Request<B>,
@@ -63,7 +62,6 @@ pub(super) fn refused<A, B>(
     refusal: impl FnOnce() -> Response,
 ) -> Response {
     let exchange = HttpExchange::begin(ids::random(), request.method(), request.headers());
-    // Covers the one log line, that of the answer; with that level off, the span costs nothing.
     let listener = surface.meter.listener();
     let _span = tracing::debug_span!("request", request_id = %exchange.id, listener).entered();
     let mut visit = surface.gate.visit(request.extensions().get::<Peer>().copied(), request.headers());

@@ -1,6 +1,5 @@
-//! What hyper lacks on an HTTP/1 stream. hyper answers a malformed or oversized request head with 400 or 431
-//! and no body; here the answer gets a body that names the fault or the limit. And hyper has a single timeout
-//! for an idle connection and for a head; here they are two.
+//! What hyper lacks on an HTTP/1 stream: a body for its 400 and 431, and separate timeouts for an idle
+//! connection and for a head.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -21,14 +20,14 @@ use super::listener::Limits;
 /// The start of hyper's answer to a malformed head.
 const MALFORMED: &[u8] = b"HTTP/1.1 400 ";
 
-/// The start of hyper's answer to an oversized head. None of our own answers has this status.
+/// The start of hyper's answer to an oversized head.
 const TOO_LARGE: &[u8] = b"HTTP/1.1 431 ";
 
 /// A header that all of our own answers carry.
 const OURS: &[u8] = b"\r\nrequest-id: ";
 
-/// An HTTP/1 stream that replaces hyper's own 400 and 431, after which the connection ends. Its reads fail
-/// once the client exceeds the idle timeout or the header timeout.
+/// An HTTP/1 stream that replaces hyper's own 400 and 431, and whose reads fail after the idle or header
+/// timeout.
 pub(super) struct HyperErrorRewriter<S> {
     stream: S,
     limits: Limits,
@@ -97,8 +96,7 @@ impl<S> HyperErrorRewriter<S> {
 /// The bytes of an answer after which the connection ends.
 fn last_answer(failure: Failure) -> Vec<u8> {
     let (mut head, body) = exchange::last_answer(failure).into_parts();
-    // The head was not read, so the origin is unknown; this answer discloses nothing, so any page may read
-    // it.
+    // The origin is unknown, and the answer discloses nothing.
     head.headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     head.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
     let mut answer = format!("HTTP/1.1 {}\r\n", head.status).into_bytes();

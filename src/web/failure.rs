@@ -25,7 +25,7 @@ pub struct Failure {
 }
 
 /// Failures with one error each: its status, type and message, the header that the status requires, and
-/// behind the arrow the machine-readable details.
+/// behind the arrow the details.
 macro_rules! failures {
     ($($(#[$about:meta])* $name:ident($($given:ident: $kind:ty),*)
         $status:ident $error_type:ident $message:expr
@@ -43,16 +43,14 @@ macro_rules! failures {
 
 impl Failure {
     failures! {
-        /// 400: the request cannot be parsed (a body that is not JSON, a path that is not percent-encoded
-        /// UTF-8).
+        /// 400: the request cannot be parsed.
         bad_request(message: impl Into<String>) BAD_REQUEST Malformed message;
         /// 401, with the challenge that RFC 6750 requires.
         unauthorized(message: impl Into<String>) UNAUTHORIZED Unauthorized message,
             WWW_AUTHENTICATE HeaderValue::from_static("Bearer");
         /// 403: the caller is known, and not allowed to do this.
         forbidden(message: &str) FORBIDDEN Unauthorized message;
-        /// 403: a browser prefetches a URL that counts as opened by a person. It discards this answer and
-        /// asks again when the person opens it.
+        /// 403: a browser prefetches a URL that counts as opened by a person.
         fetched_ahead() FORBIDDEN Unsupported "A prefetch does not count as a click; open the address to follow it";
         /// 404: no resource has this path.
         not_found_path() NOT_FOUND Unsupported "Path does not exist";
@@ -106,8 +104,7 @@ impl Failure {
         /// 400: the head is not HTTP/1.1, or its `Content-Length` is not a length.
         head_malformed() BAD_REQUEST Malformed
             "Request head must be HTTP/1.1, and its Content-Length one number of fewer than 20 digits";
-        /// 431: the head is longer than `limit_bytes`, has too many headers, or a `Content-Length` that
-        /// exceeds 64 bits.
+        /// 431: the head is longer than `limit_bytes`, or has too many headers.
         head_too_large(limit_bytes: usize) REQUEST_HEADER_FIELDS_TOO_LARGE TooLarge
             format!("Request head must be at most {limit_bytes} bytes, with at most 100 headers and fewer than 20 digits in Content-Length")
             => "limit" limit_bytes;
@@ -187,8 +184,7 @@ impl Failure {
         self.into_stock().map(Into::into)
     }
 
-    /// The answer, made once and cloned for each use: under load the most frequent answer must be the
-    /// cheapest.
+    /// The answer, to be cloned for each use.
     pub(super) fn into_stock(self) -> hyper::Response<Bytes> {
         let body = serde_json::to_vec(&self.errors).expect("strings and maps of strings always serialise");
         let mut response = hyper::Response::new(body.into());
@@ -210,7 +206,7 @@ impl Failure {
     }
 }
 
-/// Capacity for an answer's own headers and the common ones, so that the map never grows.
+/// Capacity for all headers of an answer.
 pub(super) const HEADERS: usize = 12;
 
 /// An internal error, whose cause is logged with the message `failed`.
@@ -221,10 +217,7 @@ pub fn our_fault<E: Display>(failed: &'static str) -> impl FnOnce(E) -> Failure 
     }
 }
 
-/// Runs `work` on a blocking thread; `failed` is the log message if it panics.
-///
-/// # Errors
-/// An internal error if `work` panics.
+/// Runs `work` on a blocking thread; a panic is an internal error, logged as `failed`.
 pub async fn blocking<T: Send + 'static>(
     failed: &'static str,
     work: impl FnOnce() -> T + Send + 'static,

@@ -26,10 +26,7 @@ pub const PARTNER_REPORT: &str = include_str!("examples/partner_report.json");
 
 /// A model type with an example.
 pub trait Example {
-    /// Returns the example.
-    ///
-    /// # Panics
-    /// Panics when the file does not parse; every start would.
+    /// The example; its file must parse.
     fn example() -> Self;
 }
 

@@ -90,9 +90,6 @@ impl PageMessage {
 }
 
 /// The complete page.
-///
-/// # Errors
-/// An internal error, logged.
 pub fn page(page: &OfferPage) -> Result<String, Failure> {
     let OfferPage { name, brand, framed, root, until, ends, snapshot } = page;
     let shelf = read(snapshot, ends)?;
@@ -106,9 +103,6 @@ pub fn page(page: &OfferPage) -> Result<String, Failure> {
 }
 
 /// A page without offers.
-///
-/// # Errors
-/// An internal error, logged.
 pub fn message(name: &str, brand: &Brand, framed: bool, message: PageMessage) -> Result<String, Failure> {
     let PageMessage { heading, words, .. } = message;
     let body = render("message.html", context! { heading, words })?;
@@ -116,12 +110,8 @@ pub fn message(name: &str, brand: &Brand, framed: bool, message: PageMessage) ->
 }
 
 /// The offers of a table as an event, which replace those on the page.
-///
-/// # Errors
-/// An internal error, logged.
 pub fn event(snapshot: &TableSnapshot, root: &str, ends: &OfferEnds) -> Result<Bytes, Failure> {
     let html = offers(&Value::from(Serde(read(snapshot, ends)?)), snapshot, root)?;
-    // Every line is sent as data, whatever a partner's text contains.
     Ok(events::event("offers", Some(snapshot.version), html.split(['\n', '\r'])))
 }
 
@@ -129,7 +119,6 @@ fn offers(shelf: &Value, snapshot: &TableSnapshot, root: &str) -> Result<String,
     render("offers.html", context! { shelf, root, version => snapshot.version })
 }
 
-/// The layout around a body, with its style and script, which the policy allows by digest.
 fn layout(head: Value, brand: &Brand, body: String, script: Option<&str>) -> Result<String, Failure> {
     let [style, body] = [brand.style.clone(), body].map(Value::from_safe_string);
     let script = script.map(|script| Value::from_safe_string(script.to_owned()));

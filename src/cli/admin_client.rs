@@ -126,7 +126,7 @@ impl AdminClient {
         let Some(running) = RunFile::read(&settings.store.path)? else { return Ok(None) };
         let client = Self::of_listener(running.admin, running.admin_key, settings)?;
         // A run file without a daemon is left over from a killed one.
-        match timeout(PATIENCE, client.answered(Method::GET, "/tokens", Vec::new())).await {
+        match timeout(PATIENCE, client.fetch(Method::GET, "/tokens", Vec::new())).await {
             Err(_) => Err(no_answer::silent(&client.base)),
             Ok(answer) => Ok(answer.is_ok_and(|head| head.status().is_success()).then_some(client)),
         }
@@ -147,15 +147,11 @@ impl AdminClient {
 
     /// Whether the store has lost records.
     pub async fn knows_of_damage(&self) -> bool {
-        match &self.store {
-            Some(store) => {
-                store.damages().iter().any(FileDamage::costs_records) || store.broken_records() > 0
-            }
-            None => {
-                let ready = self.call(Method::GET, "/readyz").await;
-                ready.is_ok_and(|ready| ready.text().contains("degraded"))
-            }
-        }
+        let Some(store) = &self.store else {
+            let ready = self.call(Method::GET, "/readyz").await;
+            return ready.is_ok_and(|ready| ready.text().contains("degraded"));
+        };
+        store.damages().iter().any(FileDamage::costs_records) || store.broken_records() > 0
     }
 
     /// Warns that a list may lack damaged records.
@@ -242,15 +238,10 @@ impl AdminClient {
     }
 
     async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Response<AnswerBody>, String> {
-        self.patiently(self.answered(method, path, body)).await?
+        self.patiently(self.fetch(method, path, body)).await?
     }
 
-    async fn answered(
-        &self,
-        method: Method,
-        path: &str,
-        body: Vec<u8>,
-    ) -> Result<Response<AnswerBody>, String> {
+    async fn fetch(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Response<AnswerBody>, String> {
         let request = Request::builder()
             .method(method)
             .uri(self.url(path))
@@ -276,7 +267,7 @@ impl AdminClient {
             if let Ok(arrived) = timeout(PATIENCE, &mut awaited).await {
                 return Ok(arrived);
             }
-            let sign = timeout(SIGN_OF_LIFE, self.answered(Method::GET, "/livez", Vec::new())).await;
+            let sign = timeout(SIGN_OF_LIFE, self.fetch(Method::GET, "/livez", Vec::new())).await;
             if !matches!(sign, Ok(Ok(_))) {
                 return Err(no_answer::silent(&self.base));
             }
@@ -300,10 +291,8 @@ impl AdminClient {
 
     /// Why an answer broke off. In this process it is an error of the handlers.
     fn broke(&self, error: &(dyn std::error::Error + 'static)) -> String {
-        match self.is_stopped() {
-            true => no_answer::innermost(error),
-            false => no_answer::broke(&self.base, &error.to_string()),
-        }
+        let innermost = || no_answer::innermost(error);
+        if self.is_stopped() { innermost() } else { no_answer::broke(&self.base, &error.to_string()) }
     }
 
     /// Closes the store of a stopped daemon. Dropping the client closes it too, and marks the command as

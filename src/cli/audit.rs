@@ -103,12 +103,8 @@ async fn against(
 fn tell(verdict: &AuditVerdict, written_down: Option<String>, json: bool) -> Result<(), CommandError> {
     page::show(verdict, json, || {
         let AuditVerdict { records, head, gaps, .. } = verdict;
-        page::print(format!(
-            "{}, the last {}:{}",
-            page::counted(*records as usize, "record"),
-            head.number,
-            head.hash
-        ));
+        let records = page::counted(*records as usize, "record");
+        page::print(format!("{records}, the last {}:{}", head.number, head.hash));
         for gap in gaps {
             page::print(format_args!("a gap that a salvage recorded: {gap}"));
         }

@@ -116,17 +116,15 @@ fn begin(file: &Path, store: &Path) -> Result<(AtomicFile, File), String> {
     if file == Path::new("-") {
         return Err("a backup needs a file, not standard output: give a file name".to_owned());
     }
+    let shown = file.display();
     if file.exists() {
         return Err(format!(
-            "{} exists already, and a backup is never overwritten; give another name, or move it away",
-            file.display()
+            "{shown} exists already, and a backup is never overwritten; give another name, or move it away"
         ));
     }
-    let within = std::path::absolute(file).is_ok_and(|file| file.starts_with(super::whole(store)));
-    if within {
+    if std::path::absolute(file).is_ok_and(|file| file.starts_with(super::whole(store))) {
         return Err(format!(
-            "{} is in the directory of the store and would be lost with it; give another place",
-            file.display()
+            "{shown} is in the directory of the store and would be lost with it; give another place"
         ));
     }
     AtomicFile::begin(file).map_err(|error| cannot_make(file, &error))

@@ -197,10 +197,8 @@ type Outstanding = (String, String);
 impl SubmitProgress {
     fn start(table: &RateTable) -> Self {
         let count = outstanding(table).len() as u64;
-        let bar = match std::io::stderr().is_terminal() && count > 0 {
-            true => ProgressBar::new(count),
-            false => ProgressBar::hidden(),
-        };
+        let is_shown = std::io::stderr().is_terminal() && count > 0;
+        let bar = if is_shown { ProgressBar::new(count) } else { ProgressBar::hidden() };
         let template = "{spinner} {bar:24} {pos}/{len} outstanding partners answered  {wide_msg}";
         bar.set_style(ProgressStyle::with_template(template).expect("the template is well-formed"));
         bar.enable_steady_tick(Duration::from_millis(100));
@@ -213,7 +211,7 @@ impl SubmitProgress {
     fn show(&mut self, table: &RateTable) {
         let pending = outstanding(table);
         for (institution, asked) in self.pending.iter().filter(|one| !pending.contains(one)) {
-            let offers = offers_of(table, institution);
+            let offers = rows(table).iter().filter(|row| row[0] == *institution).count();
             let mark = if offers > 0 { "✓" } else { "–" };
             self.bar.println(format!("  {mark} {asked}: {offers} offers in the table"));
             self.bar.inc(1);
@@ -230,10 +228,6 @@ fn outstanding(table: &RateTable) -> Vec<Outstanding> {
         products.map(move |product| (institution.clone(), format!("{institution} ({product})")))
     });
     asked.collect()
-}
-
-fn offers_of(table: &RateTable, institution: &str) -> usize {
-    rows(table).iter().filter(|row| row[0] == institution).count()
 }
 
 /// The offers of all arrays, one array after the other, each in its own order.
@@ -261,12 +255,8 @@ fn rows(table: &RateTable) -> Vec<OfferColumns> {
 }
 
 /// A row of the table; a missing rate, payment or firmness is an empty text.
-fn row(
-    institution: &str,
-    offer: String,
-    [rate, payment, firmness]: [String; 3],
-    score: Option<f64>,
-) -> OfferColumns {
+fn row(institution: &str, offer: String, terms: [String; 3], score: Option<f64>) -> OfferColumns {
+    let [rate, payment, firmness] = terms;
     let score = score.map(|score| format!("{score:.2}")).unwrap_or_default();
     [institution.to_owned(), offer, rate, payment, firmness, score]
 }

@@ -277,10 +277,7 @@ fn open_store(settings: &Settings) -> Result<Store, String> {
 
 /// Advice for a store that cannot be read.
 fn permit(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::NotADirectory => "it has to name a directory",
-        _ => PERMIT,
-    }
+    if error.kind() == io::ErrorKind::NotADirectory { "it has to name a directory" } else { PERMIT }
 }
 
 /// Whether the store exists. A database that does not answer counts as existing; opening it then reports the
@@ -295,12 +292,8 @@ fn is_there(store: &StoreSettings) -> Result<bool, String> {
 
 /// Refuses an operation on store files when the records are in a database.
 fn in_files(settings: &Settings, what: &str, instead: &str) -> Result<(), String> {
-    match settings.store.database() {
-        Some(_) => {
-            Err(format!("{what} is for a store in files, and `store.engine` is `postgres`: {instead}"))
-        }
-        None => Ok(()),
-    }
+    let refused = || format!("{what} is for a store in files, and `store.engine` is `postgres`: {instead}");
+    settings.store.database().map_or(Ok(()), |_| Err(refused()))
 }
 
 /// Advice for a user without permission.

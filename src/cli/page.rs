@@ -60,12 +60,10 @@ pub fn tinted(text: &str, color: Color) -> String {
 
 /// Marks each word separately, since a line break may follow any of them.
 fn marked(text: &str, color: Color) -> String {
-    match COLOURS.iter().find(|(known, ..)| *known == color) {
-        Some((_, mark, _)) => {
-            text.split(' ').map(|word| format!("{mark}{word}{END}")).collect::<Vec<_>>().join(" ")
-        }
-        None => text.to_owned(),
-    }
+    let Some((_, mark, _)) = COLOURS.iter().find(|(known, ..)| *known == color) else {
+        return text.to_owned();
+    };
+    text.split(' ').map(|word| format!("{mark}{word}{END}")).collect::<Vec<_>>().join(" ")
 }
 
 /// Replaces the markers by escape sequences.

@@ -58,11 +58,8 @@ pub async fn run(config: Option<&Path>, command: &StoreCommand) -> Result<(), Co
         StoreCommand::Copy(arguments) => copy::run(&settings, arguments),
         StoreCommand::Check { all, json } => check(&settings, *all, *json).await,
         StoreCommand::Salvage { into, backup, json } => {
-            super::in_files(
-                &settings,
-                "`offerd store salvage`",
-                "the database has its own tools for damage and backups",
-            )?;
+            let instead = "the database has its own tools for damage and backups";
+            super::in_files(&settings, "`offerd store salvage`", instead)?;
             let salvaged = salvaged(&settings, into, backup.as_deref()).await?;
             print_salvaged(&salvaged, into, *json)?;
             if salvaged.is_all() {
@@ -135,10 +132,8 @@ fn print(report: &StoreReport, all: bool) {
     let shown = if all { named.len() } else { named.len().min(NAMED) };
     named[..shown].iter().for_each(page::print);
     if shown < named.len() {
-        page::print(format_args!(
-            "and {} more lines; `--all` prints them, `--json` too",
-            named.len() - shown
-        ));
+        let more = named.len() - shown;
+        page::print(format_args!("and {more} more lines; `--all` prints them, `--json` too"));
     }
     if report.unknown_keys > 0 {
         page::print(format_args!("{} keys of no tree", report.unknown_keys));

@@ -254,13 +254,8 @@ impl Public {
             let mut stopping = stopping.clone();
             // A dropped sender means stop, too.
             let stopped = async move { drop(stopping.wait_for(|stop| *stop).await) };
-            tokio::spawn(offerd_http::serve(
-                listener,
-                routes,
-                Arc::clone(&app),
-                reception.subscribe(),
-                stopped,
-            ))
+            let (app, welcome) = (Arc::clone(&app), reception.subscribe());
+            tokio::spawn(offerd_http::serve(listener, routes, app, welcome, stopped))
         });
         Self { serving, stop }
     }
@@ -314,10 +309,8 @@ fn aside(
     let engine = || Arc::clone(matchmaker.engine());
     let (recovering, store) = (matchmaker.clone(), engine().records.store.clone());
     let (prefills, failing) = (Arc::clone(&app.prefills), engine());
-    let learning = engine()
-        .rankings
-        .clone()
-        .map(|rankings| tokio::spawn(keep(RankingLearner::new(rankings), queueing(app))));
+    let rankings = engine().rankings.clone();
+    let learning = rankings.map(|rankings| tokio::spawn(keep(RankingLearner::new(rankings), queueing(app))));
     let mut aside = vec![
         tokio::spawn(async move { failing.statistics.failures.keep().await }),
         tokio::spawn(shown_posts::keep(engine())),

@@ -32,10 +32,9 @@ pub async fn explain(
     }
     let summaries: Vec<String> = explained.rate_tables.iter().map(summary).collect();
     if arguments.matched {
-        explained
-            .rate_tables
-            .iter_mut()
-            .for_each(|table| table.seats.retain(|seat| seat.why == Reason::Offers));
+        for table in &mut explained.rate_tables {
+            table.seats.retain(|seat| seat.why == Reason::Offers);
+        }
     }
     Ok(page::show(&explained, arguments.json, || {
         arguments.print_hint();

@@ -103,10 +103,8 @@ fn seat<'b>(book: &'b Book, arguments: &Try) -> Result<&'b Seat, String> {
     let of_partner: Vec<&Seat> =
         book.seats().iter().map(|seat| &**seat).filter(|seat| seat.identity.key == *key).collect();
     known(book, key)?;
-    let products = |seats: &[&Seat]| {
-        let names: Vec<&str> = seats.iter().map(|seat| seat.product_type.as_str()).collect();
-        names.join(", ")
-    };
+    let products =
+        |seats: &[&Seat]| seats.iter().map(|seat| seat.product_type.as_str()).collect::<Vec<_>>().join(", ");
     let named = |seat: &&Seat| arguments.product.is_none_or(|product| seat.product_type == product);
     let meant: Vec<&Seat> = of_partner.iter().copied().filter(named).collect();
     if meant.is_empty() {
@@ -247,10 +245,7 @@ fn request_text(request: &HttpRequest, bearer: bool) -> String {
     if bearer {
         text.push_str("authorization: Bearer ***\n");
     }
-    text.push('\n');
-    text.push_str(&body_text(&request.headers, &request.body));
-    text.push('\n');
-    text
+    text + "\n" + &body_text(&request.headers, &request.body) + "\n"
 }
 
 /// A readable body: indented JSON, a form field by field, anything else unchanged.

@@ -222,11 +222,8 @@ impl PartnerReportFields {
             faults.push(ApiError::at("transactionId", ErrorType::Malformed, wanted));
         }
         if self.revoked == Some(true) {
-            return if faults.is_empty() {
-                Ok(PartnerReport::Revocation(transaction_id))
-            } else {
-                Err(faults)
-            };
+            let revocation = PartnerReport::Revocation(transaction_id);
+            return if faults.is_empty() { Ok(revocation) } else { Err(faults) };
         }
         if self.event_type.is_none() {
             faults.push(ApiError::missing("eventType"));

@@ -44,11 +44,9 @@ impl AnswerMeter {
     fn look_up(&self, (route, status): AnswerLabels) -> (Counter, Histogram) {
         let (listener, status) = (self.listener, status.as_str().to_owned());
         // Starts the counter of 500s at 0, so that an alert sees it grow from the first.
-        metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => "500")
-            .increment(0);
-        (
-            metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => status),
-            metrics::histogram!(HTTP_REQUEST_SECONDS, "listener" => listener, "route" => route),
-        )
+        let answers = |status: String| metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => status);
+        answers("500".to_owned()).increment(0);
+        let seconds = metrics::histogram!(HTTP_REQUEST_SECONDS, "listener" => listener, "route" => route);
+        (answers(status), seconds)
     }
 }

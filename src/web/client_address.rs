@@ -20,15 +20,11 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 ///
 /// Entries to its left come from the client and prove nothing. Without a trusted proxy the header is ignored;
 /// so is an unreadable entry, with everything to its left.
-pub(super) fn client_address(
-    peer: Option<Peer>,
-    headers: &HeaderMap,
-    trusted_proxies: &[IpNet],
-) -> Option<IpAddr> {
+pub(super) fn client_address(peer: Option<Peer>, headers: &HeaderMap, trusted: &[IpNet]) -> Option<IpAddr> {
     let mut address = peer?.0.ip().to_canonical();
     let hops: Vec<Option<&str>> = list::all_items(headers, &FORWARDED_FOR).collect();
     for hop in hops.iter().rev() {
-        if !is_in(trusted_proxies, address) {
+        if !is_in(trusted, address) {
             break;
         }
         let Some(forwarded) = hop.and_then(noted) else { break };

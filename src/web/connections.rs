@@ -153,12 +153,8 @@ impl Connections {
     /// Closes the longest idle connection and waits until it is gone; `false` when none is idle.
     pub(super) async fn close_one(&self, within: ConnectionScope) -> bool {
         let Some(place) = self.places.lock().take_idle(within) else { return false };
-        metrics::counter!(
-            HTTP_CONNECTIONS_CLOSED,
-            "listener" => place.listener,
-            "reason" => within.reason()
-        )
-        .increment(1);
+        let (listener, reason) = (place.listener, within.reason());
+        metrics::counter!(HTTP_CONNECTIONS_CLOSED, "listener" => listener, "reason" => reason).increment(1);
         place.leave.notify_one();
         tokio::time::timeout(CLOSING, place.left.notified()).await.is_ok()
     }

@@ -48,7 +48,7 @@ impl<S> HyperErrorRewriter<S> {
     }
 
     /// Ready once the client exceeds the idle timeout or the header timeout.
-    fn poll_late(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(idle) = self.activity.idle_mark() else { return Poll::Pending };
         let timed = (idle, self.head_since == Some(idle));
         if self.timed != Some(timed) {
@@ -56,13 +56,13 @@ impl<S> HyperErrorRewriter<S> {
             let longest = if timed.1 { self.limits.header_timeout } else { self.limits.idle_timeout };
             self.clock.as_mut().reset(Instant::now() + longest);
         }
-        self.clock.as_mut().poll(context)
+        self.clock.as_mut().poll(cx)
     }
 }
 
 impl<S: AsyncWrite + Unpin> HyperErrorRewriter<S> {
     /// Writes our answer if `buffer` starts hyper's; true when `buffer` counts as written.
-    fn poll_instead(&mut self, context: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<bool>> {
+    fn poll_instead(&mut self, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<bool>> {
         if self.instead.is_none()
             && let Some(failure) = self.refusal(buffer)
         {
@@ -72,7 +72,7 @@ impl<S: AsyncWrite + Unpin> HyperErrorRewriter<S> {
         }
         let Some(answer) = &mut self.instead else { return Poll::Ready(Ok(false)) };
         while !answer.is_empty() {
-            match ready!(Pin::new(&mut self.stream).poll_write(context, answer))? {
+            match ready!(Pin::new(&mut self.stream).poll_write(cx, answer))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 written => answer.advance(written),
             }
@@ -109,14 +109,14 @@ fn last_answer(failure: Failure) -> Vec<u8> {
 impl<S: AsyncRead + Unpin> AsyncRead for HyperErrorRewriter<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
+        cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if buffer.filled().len() > before {
             self.head_since = self.activity.idle_mark();
-        } else if read.is_pending() && self.poll_late(context).is_ready() {
+        } else if read.is_pending() && self.poll_late(cx).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         read
@@ -124,38 +124,34 @@ impl<S: AsyncRead + Unpin> AsyncRead for HyperErrorRewriter<S> {
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for HyperErrorRewriter<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        if ready!(self.poll_instead(context, buffer))? {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
+        if ready!(self.poll_instead(cx, buffer))? {
             return Poll::Ready(Ok(buffer.len()));
         }
-        Pin::new(&mut self.stream).poll_write(context, buffer)
+        Pin::new(&mut self.stream).poll_write(cx, buffer)
     }
 
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
+        cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let first = buffers.iter().find(|buffer| !buffer.is_empty()).map_or(&[][..], |buffer| buffer);
-        if ready!(self.poll_instead(context, first))? {
+        if ready!(self.poll_instead(cx, first))? {
             return Poll::Ready(Ok(buffers.iter().map(|buffer| buffer.len()).sum()));
         }
-        Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
+        Pin::new(&mut self.stream).poll_write_vectored(cx, buffers)
     }
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

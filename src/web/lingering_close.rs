@@ -28,20 +28,16 @@ impl LingeringClose {
     }
 
     /// Ready once the client has closed its side, or the limit of time or bytes is reached.
-    pub(super) fn poll(
-        &mut self,
-        stream: &mut (impl AsyncRead + Unpin),
-        context: &mut Context<'_>,
-    ) -> Poll<()> {
+    pub(super) fn poll(&mut self, stream: &mut (impl AsyncRead + Unpin), cx: &mut Context<'_>) -> Poll<()> {
         while self.left_bytes > 0 {
             let mut piece = [0; PIECE_BYTES];
             let mut piece = ReadBuf::new(&mut piece);
-            match Pin::new(&mut *stream).poll_read(context, &mut piece) {
+            match Pin::new(&mut *stream).poll_read(cx, &mut piece) {
                 Poll::Ready(Ok(())) if !piece.filled().is_empty() => {
                     self.left_bytes = self.left_bytes.saturating_sub(piece.filled().len());
                 }
                 Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending => return self.over.as_mut().poll(context),
+                Poll::Pending => return self.over.as_mut().poll(cx),
             }
         }
         Poll::Ready(())
@@ -58,7 +54,7 @@ mod tests {
     /// Lingers to the end; returns how long it took.
     async fn listen(mut stream: DuplexStream) -> Duration {
         let (begun, mut lingering) = (Instant::now(), LingeringClose::begin());
-        poll_fn(|context| lingering.poll(&mut stream, context)).await;
+        poll_fn(|cx| lingering.poll(&mut stream, cx)).await;
         begun.elapsed()
     }
 

@@ -203,9 +203,8 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
 }
 
 fn is_encoded(headers: &HeaderMap) -> bool {
-    headers
-        .get(CONTENT_ENCODING)
-        .is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    let coding = headers.get(CONTENT_ENCODING);
+    coding.is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// `application/json` and `application/*+json`, with any parameters (`charset=utf-8`), in any case.

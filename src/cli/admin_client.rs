@@ -35,7 +35,6 @@ use offerd_wire::pinned;
 /// Longest silence of a daemon before its liveness is checked.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Timeout of the liveness check.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 /// A client of the admin routes, or of another listener, with one bearer token.
@@ -50,7 +49,6 @@ pub struct AdminClient {
     store: Option<Store>,
 }
 
-/// Where requests are handled.
 enum Server {
     /// A daemon. Boxed, since hyper-util's client is several hundred bytes with HTTP/2.
     Daemon(Box<Http<HttpsConnector<HttpConnector>, Full<Bytes>>>),
@@ -274,7 +272,6 @@ impl AdminClient {
         }
     }
 
-    /// The body of a successful answer.
     async fn accepted(&self, response: Response<AnswerBody>) -> Result<AnswerChunks<'_>, String> {
         if response.status().is_success() {
             return Ok(AnswerChunks { client: self, body: response.into_body() });

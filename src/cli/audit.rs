@@ -58,7 +58,6 @@ pub async fn run(admin: &AdminClient, command: AuditCommand) -> Result<(), Comma
 }
 
 impl AuditListArguments {
-    /// All matching records, page by page.
     async fn records(&self, admin: &AdminClient) -> Result<Vec<AuditRecord>, String> {
         let since = self.since.map(|since| values::ago(since).to_string());
         let (mut records, mut next) = (Vec::new(), Some(0));

@@ -101,7 +101,6 @@ fn copied(settings: &Settings, file: &Path) -> Result<(Store, StagingDirectory),
     Ok((Store::open(options).map_err(|error| error.to_string())?, copy))
 }
 
-/// Why a backup broke off, with the daemon's own report.
 async fn broken_off(admin: &AdminClient, broke: impl Into<CommandError>) -> CommandError {
     match admin.call(Method::GET, "/readyz").await {
         Ok(answer) if !answer.status.is_success() => {

@@ -75,7 +75,6 @@ fn too_many(_: TooMany) -> CommandError {
 }
 
 impl ConsentsArguments {
-    /// The query of the admin listener.
     fn query(&self, came: &Range<u64>, next: Option<Place>) -> String {
         let wanted = [
             ("from", self.from.map(|_| came.start.to_string())),

@@ -69,7 +69,6 @@ const BAD_TOKEN: &str = "the daemon does not know this access token; `offerd tok
 const API_ADDRESS: &str =
     "leave --url out for the daemon of the configured store, or see `api.listen` in its settings";
 
-/// Interval between polls while partners are outstanding.
 const POLL_EVERY: Duration = Duration::from_millis(250);
 
 /// Polls before the command gives up; a rate table completes long before, by its deadline.
@@ -158,7 +157,6 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     })
 }
 
-/// Polls a rate table until every partner has answered, showing progress.
 async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTable, String> {
     let mut progress = SubmitProgress::start(&table);
     for _ in 0..MOST_POLLS {
@@ -185,7 +183,6 @@ async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTabl
     }
 }
 
-/// Progress of the outstanding partners, on standard error.
 struct SubmitProgress {
     bar: ProgressBar,
     pending: Vec<Outstanding>,
@@ -242,7 +239,6 @@ pub fn offers(table: &RateTable) -> Sheet {
     })
 }
 
-/// The columns of an offer.
 type OfferColumns = [String; 6];
 
 fn rows(table: &RateTable) -> Vec<OfferColumns> {
@@ -319,7 +315,6 @@ async fn found<T: DeserializeOwned>(admin: &AdminClient, method: Method, lead: U
     })
 }
 
-/// The receipt of an erasure: what was destroyed, and what remains.
 fn told(Erasure { lead_uuid, destroyed, remaining, damaged, .. }: &Erasure) -> String {
     let damaged = match damaged {
         true => "; its record was damaged, so only the readable parts are counted",

@@ -9,10 +9,8 @@ use super::files::{AtomicFile, cannot_make, named};
 use super::prelude::*;
 use offerd_insight::sheet::{MARK, harmless, mark_of, records};
 
-/// Maximum rows of a table.
 const ROWS: usize = 1000;
 
-/// Characters of a text shown in a table.
 const SHOWN: usize = 60;
 
 /// Bytes of CSV that are buffered to look for non-ASCII characters; a longer output always gets a byte order

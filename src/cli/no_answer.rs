@@ -50,7 +50,6 @@ fn unconnected(url: &str, error: &(dyn Error + 'static)) -> String {
     }
 }
 
-/// Scheme, host and port of a URL.
 fn origin(url: &str) -> &str {
     let host = url.find("://").map_or(0, |scheme| scheme + 3);
     url[host..].find('/').map_or(url, |path| &url[..host + path])

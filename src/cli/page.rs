@@ -41,7 +41,6 @@ const COLOURS: [(Color, char, &str); 3] = [
     (Color::Red, '\u{2063}', "\x1b[31m"),
 ];
 
-/// Marker of the end of a colour.
 const END: char = '\u{2064}';
 
 fn is_mark(letter: char) -> bool {
@@ -66,13 +65,11 @@ fn marked(text: &str, color: Color) -> String {
     text.split(' ').map(|word| format!("{mark}{word}{END}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Replaces the markers by escape sequences.
 fn coloured(text: &str) -> String {
     let begun = COLOURS.iter().fold(text.to_owned(), |text, (_, mark, escape)| text.replace(*mark, escape));
     begun.replace(END, "\x1b[0m")
 }
 
-/// Whether standard output gets colours.
 fn wants_colours() -> bool {
     colours(std::env::var_os("NO_COLOR").as_deref(), std::io::stdout().is_terminal())
 }
@@ -134,7 +131,6 @@ pub fn json(text: &str) -> String {
     without_moves(text, |letter| format!("\\u{:04x}", u32::from(letter)))
 }
 
-/// Characters that change the direction of text.
 const TURNS_AROUND: [char; 12] = [
     '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}',
     '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
@@ -167,7 +163,6 @@ fn longest_word(table: &Table, column: usize) -> u16 {
     cells.filter_map(words).max().unwrap_or_default() as u16
 }
 
-/// Length of the part of a word that must not be broken.
 fn whole_letters(word: &str) -> usize {
     let word = word.trim_matches(is_mark);
     let letters = word.chars().count();

@@ -117,7 +117,6 @@ fn dead(letters: &[DeadLetter]) -> Sheet {
     })
 }
 
-/// A duration in whole seconds, in readable form.
 fn lag(seconds: f64) -> String {
     humantime::format_duration(Duration::from_secs(seconds as u64)).to_string()
 }

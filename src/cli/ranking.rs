@@ -43,7 +43,6 @@ pub async fn run(admin: &AdminClient, arguments: &RankingArguments) -> Result<()
     Ok(())
 }
 
-/// The rankings in use, one per line.
 fn rankings(report: &RankingReport) -> String {
     if report.rankings.is_empty() {
         return "no ranking is set: offers are sorted by the expected value from the partner files"

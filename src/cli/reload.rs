@@ -10,33 +10,23 @@ use offerd_base::declaration::DeclarationsDiff;
 use offerd_base::run_file::RunFile;
 use offerd_partners::diff::{ChangedKey, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
 
-/// `reload`.
-#[derive(Debug, Args)]
-pub struct ReloadArguments {
-    /// Print JSON: the changes, or the faults
-    #[arg(long)]
-    json: bool,
-}
-
 /// Asks the running daemon to reload, and prints the outcome.
-pub async fn run(config: Option<&Path>, arguments: &ReloadArguments) -> Result<(), CommandError> {
+pub async fn run(config: Option<&Path>, json: bool) -> Result<(), CommandError> {
     let settings = super::settings_to_find_the_daemon(config)?;
     let outcome = reload(&settings).await?;
     if let Some(told) = other_file(config, &settings) {
         tell!("offerd: {told}");
     }
-    if arguments.json {
+    if json {
         page::print_json(&outcome)?;
     }
     match outcome {
-        ReloadOutcome::Reloaded(_) if arguments.json => Ok(()),
+        ReloadOutcome::Reloaded(_) if json => Ok(()),
         ReloadOutcome::Reloaded(report) => {
             page::print(lines(&report).join("\n"));
             Ok(())
         }
-        ReloadOutcome::Refused { .. } if arguments.json => {
-            Err(CommandError::Told(ExitCode::from(BAD_CONFIGURATION)))
-        }
+        ReloadOutcome::Refused { .. } if json => Err(CommandError::Told(ExitCode::from(BAD_CONFIGURATION))),
         ReloadOutcome::Refused { faults } => Err(CommandError::Faults(faults)),
         ReloadOutcome::Failed { cause } => Err(format!("nothing changed: {cause}").into()),
     }

@@ -113,7 +113,6 @@ where
     exchange.seal(&surface, &welcome, &visit, route, response)
 }
 
-/// The reply, as a 304 if the client holds it already, in the coding that the client accepts.
 async fn fitted(reply: Reply, head: &RequestHead) -> Reply {
     let held = HeldTags::of(&head.method, &head.headers);
     reply.unless_held(&held).coded(Coding::asked_for(&head.headers)).await

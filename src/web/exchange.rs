@@ -16,7 +16,6 @@ use super::gate::GateVisit;
 use super::surface::Surface;
 use offerd_base::ids;
 
-/// The header of the request id, which is also in the log.
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
 pub(super) struct HttpExchange {

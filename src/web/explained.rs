@@ -17,10 +17,8 @@ use super::exchange;
 use super::failure::Failure;
 use super::listener::Limits;
 
-/// The start of hyper's answer to a malformed head.
 const MALFORMED: &[u8] = b"HTTP/1.1 400 ";
 
-/// The start of hyper's answer to an oversized head.
 const TOO_LARGE: &[u8] = b"HTTP/1.1 431 ";
 
 /// A header that all of our own answers carry.

@@ -15,6 +15,7 @@ use offerd_model::{ApiError, ErrorType};
 
 /// A failed request. Constructors are named by meaning; the status follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
 pub struct Failure {
     /// The status of the answer.
     pub status: StatusCode,
@@ -160,14 +161,12 @@ impl Failure {
     }
 
     /// The same errors with another status, for an edition that answers differently.
-    #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
     /// Counts the refusal under `reason`.
-    #[must_use]
     pub fn counted(self, reason: &'static str) -> Self {
         metrics::counter!(HTTP_REQUESTS_REFUSED, "reason" => reason).increment(1);
         self

@@ -62,6 +62,7 @@ impl<S> HttpService for S where
 
 /// A bound socket that does not serve yet.
 #[derive(Debug)]
+#[must_use]
 pub struct Listener {
     name: &'static str,
     socket: std::net::TcpListener,
@@ -98,20 +99,17 @@ impl Listener {
     }
 
     /// Speaks TLS with this identity; `None` means plain text.
-    #[must_use]
     pub fn with_identity(self, identity: Option<TlsIdentity>) -> Self {
         Self { identity, ..self }
     }
 
     /// Counts its connections in `connections`, which other listeners may share.
-    #[must_use]
     pub fn among(self, connections: Arc<Connections>) -> Self {
         Self { connections, ..self }
     }
 
     /// Serves each connection on one of these threads, instead of the runtime that calls
     /// [`serve`](Self::serve).
-    #[must_use]
     pub fn on(self, threads: Threads) -> Self {
         Self { threads: Some(threads), ..self }
     }

@@ -22,10 +22,10 @@ use super::failure::{Failure, HEADERS, our_fault};
 use super::gate::Passage;
 use super::list;
 
-/// Tells proxies such as nginx not to buffer a stream.
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// A successful answer. Starts as 200; its methods add the rest.
+#[must_use]
 pub struct Reply {
     status: StatusCode,
     headers: HeaderMap,
@@ -99,14 +99,12 @@ impl Reply {
     }
 
     /// Sets another success status.
-    #[must_use]
     pub fn status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
     /// Sets a strong entity tag, given without quotes. A client that sends it back gets 304.
-    #[must_use]
     pub fn etag(self, tag: impl Display) -> Self {
         let value = HeaderValue::try_from(format!("\"{tag}\""));
         self.header(ETAG, value.expect("an entity tag is visible ASCII"))
@@ -114,51 +112,43 @@ impl Reply {
 
     /// Allows compression if the client accepts it. Not for answers that mix secrets with input that someone
     /// else chooses (`SECURITY.md`).
-    #[must_use]
     pub fn compressible(self) -> Self {
         Self { compressible: true, ..self }
     }
 
     /// Uses a cache for other editions and codings of the body.
-    #[must_use]
     pub fn kept_in(self, renditions: impl Renditions + 'static) -> Self {
         Self { renditions: Some(Box::new(renditions)), ..self }
     }
 
     /// Tells a polling client when to poll again.
-    #[must_use]
     pub fn retry_after(self, seconds: u32) -> Self {
         self.header(RETRY_AFTER, HeaderValue::from(seconds))
     }
 
     /// Makes it a 201 with a `Location`.
-    #[must_use]
     pub fn created(self, location: String) -> Self {
         let location = HeaderValue::try_from(location).expect("an address of ours is visible ASCII");
         self.status(StatusCode::CREATED).header(LOCATION, location)
     }
 
     /// Allows caching for an hour: the content changes with the program, or hardly ever.
-    #[must_use]
     pub fn kept_an_hour(self) -> Self {
         self.header(CACHE_CONTROL, HeaderValue::from_static("max-age=3600"))
     }
 
     /// Forbids content sniffing, and sends no referrer from its links.
-    #[must_use]
     pub fn guarded(self) -> Self {
         self.header(REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
             .header(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"))
     }
 
     /// Keeps pages of other origins from reading it, whatever the CORS settings.
-    #[must_use]
     pub fn own_site(self) -> Self {
         self.header(OWN_SITE, HeaderValue::from_static("same-origin"))
     }
 
     /// Sets a header.
-    #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self

@@ -222,7 +222,6 @@ impl<H> Resource<H> {
     }
 }
 
-/// The name of a parameter segment; `None` for a literal.
 fn parameter(segment: &str) -> Option<&str> {
     segment.strip_prefix('{')?.strip_suffix('}')
 }

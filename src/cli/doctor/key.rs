@@ -59,7 +59,6 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
     }
 }
 
-/// The key, or what keeps it from being found.
 fn find(store: &StoreSettings) -> Result<MasterKey, Finding> {
     Err(match MasterKey::find(store.master_key_file.as_deref(), &store.path) {
         Ok(Some(key)) => return Ok(key),

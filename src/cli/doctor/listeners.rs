@@ -8,7 +8,6 @@ use crate::daemon::certificate_days;
 use offerd_base::config::Settings;
 use offerd_base::run_file::RunFile;
 
-/// Days before expiry from which a certificate should be renewed.
 const RENEW_DAYS: u64 = 21;
 
 const CHECK: DoctorCheck = DoctorCheck("certificates");

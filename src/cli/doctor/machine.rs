@@ -13,7 +13,6 @@ const LISTENERS: u64 = 2;
 /// Descriptors besides connections: the store, logs, and a margin for both.
 const OTHER_FILES: u64 = 128;
 
-/// Below this limit not even a few clients can be served.
 const FEWEST: u64 = 256;
 
 /// Below this free space the daemon never starts, whatever the reserve: the journal needs its first file and
@@ -91,7 +90,6 @@ pub fn disk(store: &StoreSettings) -> Finding {
     }
 }
 
-/// A readable number of bytes.
 fn bytes(count: u64) -> String {
     indicatif::HumanBytes(count).to_string()
 }

@@ -16,10 +16,8 @@ const CHECK: DoctorCheck = DoctorCheck("store");
 
 const DAMAGED: &str = "`offerd store check` names the lost records; `offerd store salvage` rebuilds the store from the rest and the last backup";
 
-/// Largest clock difference to the database.
 const SKEW_MS: u64 = 1000;
 
-/// Advice for a connection pooler that shares sessions.
 const POOLER: &str = "have the pooler in front of the database keep a session for each connection (PgBouncer: `pool_mode = session`), or \
                       name the database itself in `store.postgres.url`";
 
@@ -28,7 +26,6 @@ const OF_ANOTHER_SESSION: [&str; 2] = ["SQLSTATE 26000", "SQLSTATE 42P05"];
 
 const AUDIT: &str = "the chain of the audit is broken";
 
-/// Advice for a broken audit chain.
 const CHANGED: &str =
     "compare `offerd audit list` with that of a backup: records that differ were changed or damaged";
 
@@ -149,7 +146,6 @@ fn may_change(store: &Path) -> bool {
         .all(|path| access(path, Access::READ_OK | Access::WRITE_OK).is_ok())
 }
 
-/// What the daemon that holds the store says.
 async fn held(daemon: &AdminClient) -> Finding {
     let answer = match daemon.call(Method::GET, "/readyz").await {
         Ok(answer) => answer,
@@ -200,7 +196,6 @@ fn unopened(error: &StoreError) -> Finding {
     CHECK.wrong(error.to_string(), next)
 }
 
-/// Whether the error is one of permissions, not of the disk.
 fn is_forbidden(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }

@@ -55,7 +55,6 @@ impl ExplainArguments {
         }
     }
 
-    /// Checks that the partner of `--partner` exists.
     fn check_partner(&self, book: &Book) -> Result<(), String> {
         self.partner.as_ref().map_or(Ok(()), |key| known(book, key))
     }

@@ -97,7 +97,6 @@ pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<()
     send(settings, book, seat, source, Arc::new(lead), asked, &veil).await
 }
 
-/// The seat that the arguments select.
 fn seat<'b>(book: &'b Book, arguments: &Try) -> Result<&'b Seat, String> {
     let key = &arguments.partner;
     let of_partner: Vec<&Seat> =
@@ -207,7 +206,6 @@ async fn send(
     Ok(())
 }
 
-/// The offers that a client would see for these quotes.
 fn offers(seat: &Seat, quotes: &[Quote]) -> Result<Sheet, String> {
     let mut table = RateTable::default();
     for (nth, quote) in quotes.iter().enumerate() {

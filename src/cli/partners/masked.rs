@@ -45,7 +45,7 @@ const SHORT: usize = 4;
 pub fn masked(lead: &Lead) -> Result<Lead, String> {
     let mut shown = as_json(lead);
     for attribute in Attribute::all().iter().filter(|attribute| attribute.is_masked()) {
-        if let Some(place) = shown.pointer_mut(&format!("/{}", attribute.path.replace('.', "/"))) {
+        if let Some(place) = shown.pointer_mut(&pointer(attribute.path)) {
             *place = placeholder(attribute.path)?.into();
         }
     }
@@ -63,6 +63,10 @@ pub fn masked(lead: &Lead) -> Result<Lead, String> {
 
 fn as_json(lead: &Lead) -> Value {
     serde_json::to_value(lead).expect("a lead has string keys and finite numbers")
+}
+
+fn pointer(path: &str) -> String {
+    format!("/{}", path.replace('.', "/"))
 }
 
 fn placeholder(path: &str) -> Result<&'static str, String> {
@@ -119,7 +123,6 @@ fn covered(text: &str, hidden: &str) -> String {
     shown
 }
 
-/// Every single value of a request.
 fn leaves(request: &HttpRequest) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     if let Ok(url) = request.url.parse::<Uri>() {

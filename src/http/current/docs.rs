@@ -12,7 +12,6 @@ const PAGE: &str = include_str!("docs/page.html");
 /// Starts Swagger UI; a separate file, since the page's policy forbids inline scripts.
 const START: &str = include_str!("docs/start.js");
 
-/// Swagger UI's own files, which `build.rs` unpacks.
 const BUNDLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui-bundle.js"));
 const BUNDLE_STYLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui.css"));
 const ICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/favicon-32x32.png"));

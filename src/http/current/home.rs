@@ -3,7 +3,6 @@
 use super::demo;
 use crate::prelude::*;
 
-/// The page, without the part for sandboxes.
 const PAGE: &str = include_str!("home/page.html");
 
 const SANDBOX: &str = "<!-- sandbox -->";

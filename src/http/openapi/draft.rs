@@ -348,7 +348,6 @@ fn add_header(answer: &mut Response, name: &str) {
     answer.headers.insert((*name).to_owned(), header.into());
 }
 
-/// The security scheme of a scope, and its description.
 fn asked(scope: Scope) -> (Option<&'static str>, &'static str) {
     match scope {
         Scope::None => (None, "Needs no token."),

@@ -23,7 +23,6 @@ use super::routes::{API, INTEGRATIONS};
 use offerd_model::Components;
 use offerd_web::signature;
 
-/// Introduction of the document.
 const ABOUT: &str = include_str!("about.md");
 
 /// The sections with their descriptions, one per line.

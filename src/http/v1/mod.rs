@@ -65,7 +65,6 @@ fn objects<'o>(of: &'o mut Object, name: &str) -> impl Iterator<Item = &'o mut O
     list(of, name).into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-/// A value of an enumeration; `None` if missing or unknown.
 fn known<E: Enumeration>(value: Option<&Value>) -> Option<E> {
     value.and_then(Value::as_str).and_then(E::from_wire)
 }

@@ -26,7 +26,6 @@ const OF_PARTNERS: &str = "headquarters assets brandName brandUuid";
 
 const OF_PENDING: &str = "offerCatalogProductTypes";
 
-/// Attributes of the details of cards, then of savings products.
 const OF_DETAILS: &str = "purchaseAprDisclaimer regularIntroAprCombinedText balanceTransferFeeDisclaimer \
     annualFeeDisclaimer annualFeeText introOfferDisclaimer introOfferTitle previewDetails aprType \
     recommendedCreditRatingsDisclaimer recommendedCreditRatingsText earningProgram rewardsDescription rewardsDisclaimer \

@@ -199,7 +199,7 @@ mod tests {
 
     fn any_measures() -> impl Strategy<Value = Measures> {
         let value = prop_oneof![8 => Just(0), 4 => 0..9_i64, 1 => any::<i64>()];
-        prop::array::uniform14(value).prop_map(Measures)
+        prop::collection::vec(value, Measure::COUNT).prop_map(|values| Measures(values.try_into().unwrap()))
     }
 
     proptest! {

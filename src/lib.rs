@@ -25,8 +25,7 @@
 //!
 //! # Crates
 //!
-//! Each crate is a folder of `src`. Its manifest lists its dependencies, so the compiler enforces their
-//! direction.
+//! Each crate is a folder of `src`; its manifest lists its dependencies, and the compiler enforces them.
 //!
 //! | crate | holds | uses, of ours |
 //! |---|---|---|
@@ -46,7 +45,7 @@
 //!
 //! `engine` has [`rate_table`], [`records`], [`ranking`], [`experiments`], [`conversions`] and [`matching`];
 //! `insight` has [`analytics`], [`reports`], [`hindsight`], [`persons`], [`prefills`], [`transfer`],
-//! [`nodes`], the look-ups of [`mod@reference`] and [`mod@sheet`].
+//! [`nodes`], the look-ups of `reference` and [`mod@sheet`].
 //!
 //! # Words
 //!
@@ -55,17 +54,9 @@
 //! | ask | asking one seat for one rate table; ends in exactly one outcome, may take several calls |
 //! | bid | a partner's answer to a ping: its price, before it is sent the person |
 //! | book | the seats of all partner files, compiled; a reload replaces it as a whole |
-//! | commit | guards and writes that the store applies all or not at all |
 //! | data key | encrypts the records of one lead; destroyed to erase the lead |
-//! | experiment | a rule that draws a variant for a share of leads; the others are the control |
 //! | feed | the events of a company's leads, in order of arrival |
-//! | guard | a condition on the store that a commit depends on |
 //! | head | the first record of a rate table: the seats that are asked, those that are not, and why |
-//! | journal | where a commit is durable first, until the record files are synced |
-//! | lead | a person and what they look for, as a client submits it |
-//! | leader | the one node of a store that runs singleton work |
-//! | outcome | how an ask ended: offers, no offers, a failure, no answer in time |
-//! | permit | the right of new work to be in flight |
 //! | postback | an event of a lead, pushed to its company |
 //! | quote | the part of an offer that depends on the lead |
 //! | reason | why a seat has offers at a table, or has none |
@@ -73,9 +64,6 @@
 //! | seat | a partner's place at the rate tables of one product type |
 //! | second look | seats that are asked only when no other had a loan offer |
 //! | suppression list | digests of people about whom a partner is not asked |
-//! | template | the part of an offer that does not depend on the lead, stored once |
-//! | transcript | what a partner was sent about a lead and what it answered |
-//! | tree | one kind of record, with its key, its seal and its place |
 //! | volume | the record files of one span of time with their index; dropped as a whole |
 //!
 //! # Invariants
@@ -102,22 +90,18 @@
 //!
 //! # Where new things go
 //!
-//! - A setting: its row in `base/config/sections.rs`, its line in `config/default.toml`, its sentence in the
-//!   handbook.
+//! - A setting: `base/config/sections.rs`, `config/default.toml`, its sentence in the handbook.
 //! - A limit of the daemon: also its metric (`base/telemetry/metrics.rs`), its panel (`config/grafana`) and
 //!   its answer (`web/failure.rs`, `handbook/errors.md`).
-//! - An outcome of an ask: a variant at the end of [`rate_table::outcome`]; its row in
-//!   [`rate_table::reason`]; `handbook/errors.md`.
-//! - A reason not to ask a seat: rows at the end of `rate_table/denied.rs` and `rate_table/reason.rs`; for a
-//!   limit its key in `partners/limits/declared.rs`.
-//! - A column of a report: `reports/measure.rs`, `reports/figures.rs`, `cli/help.txt`. An alert:
-//!   `alerts/rule.rs`, `handbook/metrics.md`.
-//! - A part of a score: [`partners::ranking`], [`partners::catalog`], its weight in [`config`],
-//!   `handbook/tuning.md`.
-//! - An endpoint: its handler in `http/current`, its row in `http/routes.rs`, `handbook/client.md`,
-//!   `tests/it/access.rs`. An operator's: [`admin`].
-//! - A projection of the feeds: a [`Projection`](records::projection::Projection), started in
-//!   `daemon/started.rs`.
+//! - A limit of a partner: `partners/limits/declared.rs`; `rate_table/denied.rs` and `rate_table/reason.rs`,
+//!   at their ends.
+//! - A column of a report: `reports/measure.rs`, `reports/figures.rs`, `cli/help.txt`.
+//! - A kind of alert: `alerts/rule.rs`, `config/prometheus/alerts.yml`, `handbook/metrics.md`.
+//! - An outcome of an ask: [`rate_table::outcome`], [`rate_table::reason`], `handbook/errors.md`.
+//! - A part of a score: [`partners::ranking`], [`partners::catalog`], [`config`], `handbook/tuning.md`.
+//! - An endpoint: `http/current`, `http/routes.rs`, `handbook/client.md`, `tests/it/access.rs`; of an operator:
+//!   [`admin`].
+//! - A projection of the feeds: a [`Projection`](records::projection::Projection), `daemon/started.rs`.
 //! - A kind of record: `store/trees.rs`; if about a person also [`persons`], [`transfer`],
 //!   `store/salvage/rescue.rs`, `handbook/privacy.md`.
 
@@ -126,20 +110,11 @@ pub mod cli;
 pub mod daemon;
 pub mod sandbox;
 
-pub use offerd_admin as admin;
-pub use offerd_base::{
-    config, declaration, ids, load_shedder, partner_health, private_file, regular_file, run_file, shares,
-    telemetry,
-};
+pub use offerd_base::{config, declaration, ids, load_shedder, run_file, telemetry};
 pub use offerd_engine::{conversions, experiments, matching, ranking, rate_table, records};
-pub use offerd_handbook as handbook;
-pub use offerd_http as http;
-pub use offerd_insight::{
-    analytics, hindsight, nodes, persons, prefills, reference, reports, sheet, transfer,
-};
-pub use offerd_model as model;
+pub use offerd_insight::{analytics, hindsight, nodes, persons, prefills, reports, sheet, transfer};
 pub use offerd_outbound::{alerts, outbox, postbacks};
-pub use offerd_partners as partners;
-pub use offerd_store as store;
-pub use offerd_web as web;
-pub use offerd_wire as wire;
+pub use {
+    offerd_admin as admin, offerd_handbook as handbook, offerd_http as http, offerd_model as model,
+    offerd_partners as partners, offerd_store as store, offerd_web as web, offerd_wire as wire,
+};

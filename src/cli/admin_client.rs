@@ -35,7 +35,6 @@ use offerd_wire::pinned;
 /// Longest silence of a daemon before its liveness is checked.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Timeout of the liveness check.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 /// A client of the admin routes, or of another listener, with one bearer token.
@@ -50,7 +49,6 @@ pub struct AdminClient {
     store: Option<Store>,
 }
 
-/// Where requests are handled.
 enum Server {
     /// A daemon. Boxed, since hyper-util's client is several hundred bytes with HTTP/2.
     Daemon(Box<Http<HttpsConnector<HttpConnector>, Full<Bytes>>>),
@@ -61,15 +59,11 @@ enum Server {
 /// The body of an answer, chunk by chunk.
 pub struct AnswerChunks<'c> {
     client: &'c AdminClient,
-    /// The rest of the body.
     body: AnswerBody,
 }
 
 impl AnswerChunks<'_> {
-    /// The next chunk; `None` at the end.
-    ///
-    /// # Errors
-    /// Fails when the daemon hangs or closes the connection.
+    /// The next chunk; `None` at the end. Fails when the daemon hangs or closes the connection.
     pub async fn next(&mut self) -> Result<Option<Bytes>, String> {
         match self.client.patiently(self.body.frame()).await? {
             None => Ok(None),
@@ -85,8 +79,7 @@ impl AdminClient {
         Self::find_with(settings, || Ok(Book::of(Vec::new()))).await
     }
 
-    /// Finds the running daemon, or else opens the store with the partner files, as
-    /// [`find_with`](Self::find_with).
+    /// Finds the running daemon, or else opens the store with the partner files.
     pub async fn find_with_partners(settings: &Settings) -> Result<Self, CommandError> {
         Self::find_with(settings, || Book::load(&settings.partners.path)).await
     }
@@ -126,25 +119,19 @@ impl AdminClient {
         Self { server, base: String::new(), token, operator: operator(), store: Some(store) }
     }
 
-    /// Finds the daemon that runs on the configured store.
-    ///
-    /// # Errors
-    /// Fails when the daemon hangs.
+    /// Finds the daemon that runs on the configured store. Fails when the daemon hangs.
     pub async fn of_daemon(settings: &Settings) -> Result<Option<Self>, String> {
         let Some(running) = RunFile::read(&settings.store.path)? else { return Ok(None) };
         let client = Self::of_listener(running.admin, running.admin_key, settings)?;
         // A run file without a daemon is left over from a killed one.
-        match timeout(PATIENCE, client.answered(Method::GET, "/tokens", Vec::new())).await {
+        match timeout(PATIENCE, client.fetch(Method::GET, "/tokens", Vec::new())).await {
             Err(_) => Err(no_answer::silent(&client.base)),
             Ok(answer) => Ok(answer.is_ok_and(|head| head.status().is_success()).then_some(client)),
         }
     }
 
     /// A client of one of the daemon's listeners. It sends `token` with each call and trusts the certificates
-    /// that the settings name.
-    ///
-    /// # Errors
-    /// Returns a sentence when TLS cannot be set up.
+    /// that the settings name. Fails when TLS cannot be set up.
     pub fn of_listener(base: String, token: String, settings: &Settings) -> Result<Self, String> {
         let listeners = [&settings.api.tls, &settings.integrations.tls, &settings.admin.tls];
         // An unreadable certificate is not trusted; `offerd check` shows why.
@@ -158,23 +145,18 @@ impl AdminClient {
 
     /// Whether the store has lost records.
     pub async fn knows_of_damage(&self) -> bool {
-        match &self.store {
-            Some(store) => {
-                store.damages().iter().any(FileDamage::costs_records) || store.broken_records() > 0
-            }
-            None => {
-                let ready = self.call(Method::GET, "/readyz").await;
-                ready.is_ok_and(|ready| ready.text().contains("degraded"))
-            }
-        }
+        let Some(store) = &self.store else {
+            let ready = self.call(Method::GET, "/readyz").await;
+            return ready.is_ok_and(|ready| ready.text().contains("degraded"));
+        };
+        store.damages().iter().any(FileDamage::costs_records) || store.broken_records() > 0
     }
 
     /// Warns that a list may lack damaged records.
     pub async fn warn_of_damage(&self) {
         if self.knows_of_damage().await {
             tell!(
-                "the store is damaged; unreadable records are missing from this list, and `offerd store \
-                    check` names them"
+                "the store is damaged; unreadable records are missing from this list, and `offerd store check` names them"
             );
         }
     }
@@ -189,11 +171,8 @@ impl AdminClient {
         format!("{}{path}", self.base)
     }
 
-    /// Sends a request without a body.
-    ///
-    /// # Errors
-    /// Returns the refusal, or a message that the daemon cannot be reached, hangs or closed the connection.
-    /// The other calls fail alike.
+    /// Sends a request without a body. The error is the refusal, or says that the daemon cannot be reached,
+    /// hangs or closed the connection; likewise for the other calls.
     pub async fn ask<T: DeserializeOwned>(&self, method: Method, path: &str) -> Result<T, String> {
         self.call(method, path).await?.read()
     }
@@ -257,15 +236,10 @@ impl AdminClient {
     }
 
     async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Response<AnswerBody>, String> {
-        self.patiently(self.answered(method, path, body)).await?
+        self.patiently(self.fetch(method, path, body)).await?
     }
 
-    async fn answered(
-        &self,
-        method: Method,
-        path: &str,
-        body: Vec<u8>,
-    ) -> Result<Response<AnswerBody>, String> {
+    async fn fetch(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Response<AnswerBody>, String> {
         let request = Request::builder()
             .method(method)
             .uri(self.url(path))
@@ -291,14 +265,13 @@ impl AdminClient {
             if let Ok(arrived) = timeout(PATIENCE, &mut awaited).await {
                 return Ok(arrived);
             }
-            let sign = timeout(SIGN_OF_LIFE, self.answered(Method::GET, "/livez", Vec::new())).await;
+            let sign = timeout(SIGN_OF_LIFE, self.fetch(Method::GET, "/livez", Vec::new())).await;
             if !matches!(sign, Ok(Ok(_))) {
                 return Err(no_answer::silent(&self.base));
             }
         }
     }
 
-    /// The body of a successful answer.
     async fn accepted(&self, response: Response<AnswerBody>) -> Result<AnswerChunks<'_>, String> {
         if response.status().is_success() {
             return Ok(AnswerChunks { client: self, body: response.into_body() });
@@ -315,10 +288,8 @@ impl AdminClient {
 
     /// Why an answer broke off. In this process it is an error of the handlers.
     fn broke(&self, error: &(dyn std::error::Error + 'static)) -> String {
-        match self.is_stopped() {
-            true => no_answer::innermost(error),
-            false => no_answer::broke(&self.base, &error.to_string()),
-        }
+        let innermost = || no_answer::innermost(error);
+        if self.is_stopped() { innermost() } else { no_answer::broke(&self.base, &error.to_string()) }
     }
 
     /// Closes the store of a stopped daemon. Dropping the client closes it too, and marks the command as

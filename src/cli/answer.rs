@@ -1,4 +1,4 @@
-//! Answers to requests.
+//! Answers of the admin routes.
 
 use bytes::Bytes;
 use hyper::StatusCode;
@@ -6,11 +6,9 @@ use serde::de::DeserializeOwned;
 
 use offerd_model::ApiError;
 
-/// An answer: status and body.
+/// An answer.
 pub struct AdminAnswer {
-    /// The status.
     pub status: StatusCode,
-    /// The body.
     pub body: Bytes,
     /// Whether a daemon sent it, rather than this process.
     pub of_daemon: bool,
@@ -23,17 +21,11 @@ impl AdminAnswer {
     }
 
     /// The parsed body, whatever the status.
-    ///
-    /// # Errors
-    /// Fails when the body has another form.
     pub fn read_any<T: DeserializeOwned>(self) -> Result<T, String> {
         serde_json::from_slice(&self.body).or_else(|_| self.read())
     }
 
     /// The parsed body of a successful answer; otherwise its errors as one sentence.
-    ///
-    /// # Errors
-    /// Returns that sentence.
     pub fn read<T: DeserializeOwned>(self) -> Result<T, String> {
         if self.status.is_success() {
             return read(&self.body);
@@ -42,8 +34,7 @@ impl AdminAnswer {
         let told: Vec<String> = errors.iter().filter_map(sentence).collect();
         Err(match (self.of_daemon, told.as_slice()) {
             (true, []) => format!(
-                "the daemon answered {} without a reason; if its version differs from this command's, \
-                    restart it",
+                "the daemon answered {} without a reason; if its version differs from this command's, restart it",
                 self.status.as_u16()
             ),
             (true, told) => format!("the daemon refused: {}", told.join("; ")),
@@ -66,9 +57,6 @@ fn sentence(error: &ApiError) -> Option<String> {
 }
 
 /// Parses JSON from the daemon.
-///
-/// # Errors
-/// Fails when it has another form.
 pub fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     serde_json::from_slice(json).map_err(|error| {
         format!("the daemon's answer cannot be read ({error}); its version may differ from this command's")

@@ -58,7 +58,6 @@ pub async fn run(admin: &AdminClient, command: AuditCommand) -> Result<(), Comma
 }
 
 impl AuditListArguments {
-    /// All matching records, page by page.
     async fn records(&self, admin: &AdminClient) -> Result<Vec<AuditRecord>, String> {
         let since = self.since.map(|since| values::ago(since).to_string());
         let (mut records, mut next) = (Vec::new(), Some(0));
@@ -95,31 +94,23 @@ async fn against(
             page.records.first().filter(|next| next.number == number + 1).map(|next| next.previous.clone())
         }
     };
-    let other = || {
-        format!(
-            "record {number} has another hash than the one you noted: the audit was \
-        rewritten"
-        )
-    };
+    let other =
+        || format!("record {number} has another hash than the one you noted: the audit was rewritten");
     Ok(found.filter(|found| found != hash).map(|_| other()))
 }
 
 fn tell(verdict: &AuditVerdict, written_down: Option<String>, json: bool) -> Result<(), CommandError> {
     page::show(verdict, json, || {
         let AuditVerdict { records, head, gaps, .. } = verdict;
-        page::print(format!(
-            "{}, the last {}:{}",
-            page::counted(*records as usize, "record"),
-            head.number,
-            head.hash
-        ));
+        let records = page::counted(*records as usize, "record");
+        page::print(format!("{records}, the last {}:{}", head.number, head.hash));
         for gap in gaps {
             page::print(format_args!("a gap that a salvage recorded: {gap}"));
         }
     })?;
     match verdict.broken.clone().or(written_down) {
         None => Ok(()),
-        Some(broken) => Err(CommandError::Other(format!("the chain is broken: {broken}"))),
+        Some(broken) => Err(format!("the chain is broken: {broken}").into()),
     }
 }
 

@@ -40,7 +40,7 @@ pub async fn run(config: Option<&Path>, arguments: &BackupArguments) -> Result<(
             Err(broke) => return Err(broken_off(&admin, broke).await),
         };
         scanner.push(&piece).map_err(|fault| format!("the backup arrived damaged: {fault}"))?;
-        written.write_all(&piece).map_err(|error| unusable(making.part(), &error))?;
+        written.write_all(&piece).map_err(|error| unusable(&making.part, &error))?;
         show(&bar, scanner.summary());
     }
     drop((pieces, bar));
@@ -57,9 +57,10 @@ pub async fn run(config: Option<&Path>, arguments: &BackupArguments) -> Result<(
     })?;
     match damage_of(&summary.broken, summary.damages) {
         None => Ok(()),
-        Some(damage) => Err(CommandError::Other(format!(
+        Some(damage) => Err(format!(
             "{file} is incomplete, without what cannot be read: {damage}; keep the last complete backup"
-        ))),
+        )
+        .into()),
     }
 }
 
@@ -100,7 +101,6 @@ fn copied(settings: &Settings, file: &Path) -> Result<(Store, StagingDirectory),
     Ok((Store::open(options).map_err(|error| error.to_string())?, copy))
 }
 
-/// Why a backup broke off, with the daemon's own report.
 async fn broken_off(admin: &AdminClient, broke: impl Into<CommandError>) -> CommandError {
     match admin.call(Method::GET, "/readyz").await {
         Ok(answer) if !answer.status.is_success() => {
@@ -115,17 +115,15 @@ fn begin(file: &Path, store: &Path) -> Result<(AtomicFile, File), String> {
     if file == Path::new("-") {
         return Err("a backup needs a file, not standard output: give a file name".to_owned());
     }
+    let shown = file.display();
     if file.exists() {
         return Err(format!(
-            "{} exists already, and a backup is never overwritten; give another name, or move it away",
-            file.display()
+            "{shown} exists already, and a backup is never overwritten; give another name, or move it away"
         ));
     }
-    let within = std::path::absolute(file).is_ok_and(|file| file.starts_with(super::whole(store)));
-    if within {
+    if std::path::absolute(file).is_ok_and(|file| file.starts_with(super::whole(store))) {
         return Err(format!(
-            "{} is in the directory of the store and would be lost with it; give another place",
-            file.display()
+            "{shown} is in the directory of the store and would be lost with it; give another place"
         ));
     }
     AtomicFile::begin(file).map_err(|error| cannot_make(file, &error))

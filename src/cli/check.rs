@@ -8,29 +8,20 @@ use offerd_base::declaration::Fault;
 use offerd_insight::nodes;
 use offerd_store::Store;
 
-/// `check`.
-#[derive(Debug, Args)]
-pub struct CheckArguments {
-    /// Print JSON: `faults`, each with `file`, `line`, `key` and `message`; `remarks` on likely mistakes; and
-    /// the numbers of partners, seats and offers
-    #[arg(long)]
-    json: bool,
-}
-
 /// Checks settings and partner files, and shows every fault of both.
-pub async fn run(config: Option<&Path>, arguments: &CheckArguments) -> Result<(), CommandError> {
+pub async fn run(config: Option<&Path>, json: bool) -> Result<(), CommandError> {
     match checked(config) {
         Ok((mut remarks, loaded)) => {
             remarks.extend(strangers(&loaded).await);
             let book = &loaded.book;
             let (partners, seats, offers) = (book.partners().len(), book.seats().len(), book.offers());
             let counts = json!({ "faults": [], "remarks": remarks, "partners": partners, "seats": seats, "offers": offers });
-            Ok(page::show(&counts, arguments.json, || {
+            Ok(page::show(&counts, json, || {
                 remarks.iter().for_each(|remark| tell!("offerd: {remark}"));
                 page::print(format_args!("settings and partner files are good: {}", extent(book)));
             })?)
         }
-        Err(faults) if arguments.json => {
+        Err(faults) if json => {
             page::print_json(&json!({ "faults": faults }))?;
             Err(CommandError::Told(ExitCode::from(BAD_CONFIGURATION)))
         }
@@ -38,7 +29,6 @@ pub async fn run(config: Option<&Path>, arguments: &CheckArguments) -> Result<()
     }
 }
 
-/// The loaded configuration, with remarks on it.
 fn checked(config: Option<&Path>) -> Result<(Vec<String>, daemon::Loaded), Vec<Fault>> {
     let sockets = daemon::Sockets::inherit().map_err(|message| vec![Fault::new(None, "", message)]);
     match (daemon::load(config), sockets) {

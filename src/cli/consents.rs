@@ -70,13 +70,11 @@ pub async fn run(admin: &AdminClient, arguments: &ConsentsArguments) -> Result<(
 
 fn too_many(_: TooMany) -> CommandError {
     CommandError::Other(format!(
-        "there are more than {STATEMENTS} different texts, perhaps one per lead: use `--each` for a line \
-            per lead"
+        "there are more than {STATEMENTS} different texts, perhaps one per lead: use `--each` for a line per lead"
     ))
 }
 
 impl ConsentsArguments {
-    /// The query of the admin listener.
     fn query(&self, came: &Range<u64>, next: Option<Place>) -> String {
         let wanted = [
             ("from", self.from.map(|_| came.start.to_string())),

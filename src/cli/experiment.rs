@@ -93,7 +93,6 @@ fn sheet(comparison: &Comparison) -> Sheet {
     Sheet::new(columns.into_iter().chain(figures), rows)
 }
 
-/// A figure, and below it the difference to the control.
 fn cell(figure: &Figure) -> String {
     let value = figure.value.map_or_else(|| "–".to_owned(), |value| figure.of.written(value));
     match &figure.difference {

@@ -19,17 +19,13 @@ pub const SAVE_AS_UTF_8: &str =
 /// A file being written under a temporary name. [`finish`](Self::finish) renames it; dropping it earlier
 /// deletes it.
 pub struct AtomicFile {
-    /// The final path.
     file: PathBuf,
     /// The temporary path.
-    part: PathBuf,
+    pub part: PathBuf,
 }
 
 impl AtomicFile {
     /// Creates a file, readable by its owner only. Never overwrites one.
-    ///
-    /// # Errors
-    /// Fails when the file exists, or with the file system's error.
     pub fn begin(file: &Path) -> Result<(Self, File)> {
         if file.exists() {
             return Err(ErrorKind::AlreadyExists.into());
@@ -43,15 +39,7 @@ impl AtomicFile {
         Ok((making, made))
     }
 
-    /// The temporary path.
-    pub fn part(&self) -> &Path {
-        &self.part
-    }
-
     /// Renames the file to its final name. When this returns, the file survives a power failure.
-    ///
-    /// # Errors
-    /// Returns the file system's error.
     pub fn finish(self, written: &File) -> Result<()> {
         written.sync_all()?;
         fs::rename(&self.part, &self.file)?;
@@ -77,9 +65,6 @@ pub struct InputFile {
 
 impl InputFile {
     /// Opens a file, or standard input for `-`.
-    ///
-    /// # Errors
-    /// Returns why it cannot be read.
     pub fn open(file: &Path) -> std::result::Result<Self, String> {
         if file == Path::new("-") {
             return Ok(Self { read: Box::new(io::stdin()), bytes: None });
@@ -102,17 +87,11 @@ impl InputFile {
 }
 
 /// Checks that [`give`] can print, before its document is gathered.
-///
-/// # Errors
-/// Returns why it cannot, as a sentence.
 pub fn can_give(file: Option<&Path>) -> std::result::Result<(), String> {
     if named(file).is_some() { Ok(()) } else { page::can_print() }
 }
 
 /// Prints a document, or writes it to a file that only its owner can read; `what` names its content.
-///
-/// # Errors
-/// Returns why the file cannot be created.
 pub fn give(file: Option<&Path>, document: &RawValue, what: &str) -> std::result::Result<(), String> {
     let Some(file) = named(file) else {
         page::print(page::json(document.get()));
@@ -124,9 +103,6 @@ pub fn give(file: Option<&Path>, document: &RawValue, what: &str) -> std::result
 }
 
 /// Creates a file that only its owner can read. Never overwrites one, and never leaves a partial one.
-///
-/// # Errors
-/// Returns why it cannot be created.
 pub fn make(file: &Path, bytes: &[u8]) -> std::result::Result<(), String> {
     let made = AtomicFile::begin(file).and_then(|(making, mut made)| {
         made.write_all(bytes)?;

@@ -29,8 +29,8 @@ pub enum KeyCommand {
 pub async fn run(config: Option<&Path>, command: KeyCommand) -> Result<(), CommandError> {
     match command {
         KeyCommand::Create { file } => Ok(create(&file)?),
-        KeyCommand::Rotate { new_key_file, json } => {
-            rotate(&super::settings(config)?, &new_key_file, json).await
+        KeyCommand::Rotate { new_key_file: file, json } => {
+            rotate(&super::settings(config)?, &file, json).await
         }
     }
 }

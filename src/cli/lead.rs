@@ -64,13 +64,11 @@ const NO_TOKEN: &str = "no access token: set OFFERD_TOKEN or give --token; the f
 
 const NO_DAEMON: &str = "no daemon runs on the configured store; start it with `offerd serve`, or give --url";
 
-const BAD_TOKEN: &str = "the daemon does not know this access token; `offerd token list` lists the tokens, \
-    and `offerd token create` makes one";
+const BAD_TOKEN: &str = "the daemon does not know this access token; `offerd token list` lists the tokens, and `offerd token create` makes one";
 
 const API_ADDRESS: &str =
     "leave --url out for the daemon of the configured store, or see `api.listen` in its settings";
 
-/// Interval between polls while partners are outstanding.
 const POLL_EVERY: Duration = Duration::from_millis(250);
 
 /// Polls before the command gives up; a rate table completes long before, by its deadline.
@@ -96,11 +94,8 @@ pub async fn run(settings: &Settings, command: LeadCommand) -> Result<(), Comman
     }
 }
 
-/// Reads a lead file, returning both its bytes and the parsed lead; warns about unknown keys, which are
-/// ignored.
-///
-/// # Errors
-/// Returns every fault, as a sentence.
+/// Reads a lead file, returning both its bytes and the parsed lead, or every fault; warns about unknown keys,
+/// which are ignored.
 pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
     let mut body = String::new();
     let read = InputFile::open(file).and_then(|input| {
@@ -162,7 +157,6 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     })
 }
 
-/// Polls a rate table until every partner has answered, showing progress.
 async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTable, String> {
     let mut progress = SubmitProgress::start(&table);
     for _ in 0..MOST_POLLS {
@@ -174,8 +168,7 @@ async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTabl
         let polled = client.ask(Method::GET, &format!("/originator/rateTables/{uuid}")).await;
         table = polled.map_err(|fault| {
             format!(
-                "{fault}; the lead was accepted: rate table {uuid} continues when the daemon is back, and \
-                    `offerd explain {uuid}` then shows it"
+                "{fault}; the lead was accepted: rate table {uuid} continues when the daemon is back, and `offerd explain {uuid}` then shows it"
             )
         })?;
         progress.show(&table);
@@ -190,7 +183,6 @@ async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTabl
     }
 }
 
-/// Progress of the outstanding partners, on standard error.
 struct SubmitProgress {
     bar: ProgressBar,
     pending: Vec<Outstanding>,
@@ -202,10 +194,8 @@ type Outstanding = (String, String);
 impl SubmitProgress {
     fn start(table: &RateTable) -> Self {
         let count = outstanding(table).len() as u64;
-        let bar = match std::io::stderr().is_terminal() && count > 0 {
-            true => ProgressBar::new(count),
-            false => ProgressBar::hidden(),
-        };
+        let is_shown = std::io::stderr().is_terminal() && count > 0;
+        let bar = if is_shown { ProgressBar::new(count) } else { ProgressBar::hidden() };
         let template = "{spinner} {bar:24} {pos}/{len} outstanding partners answered  {wide_msg}";
         bar.set_style(ProgressStyle::with_template(template).expect("the template is well-formed"));
         bar.enable_steady_tick(Duration::from_millis(100));
@@ -218,7 +208,7 @@ impl SubmitProgress {
     fn show(&mut self, table: &RateTable) {
         let pending = outstanding(table);
         for (institution, asked) in self.pending.iter().filter(|one| !pending.contains(one)) {
-            let offers = offers_of(table, institution);
+            let offers = rows(table).iter().filter(|row| row[0] == *institution).count();
             let mark = if offers > 0 { "✓" } else { "–" };
             self.bar.println(format!("  {mark} {asked}: {offers} offers in the table"));
             self.bar.inc(1);
@@ -237,10 +227,6 @@ fn outstanding(table: &RateTable) -> Vec<Outstanding> {
     asked.collect()
 }
 
-fn offers_of(table: &RateTable, institution: &str) -> usize {
-    rows(table).iter().filter(|row| row[0] == institution).count()
-}
-
 /// The offers of all arrays, one array after the other, each in its own order.
 pub fn offers(table: &RateTable) -> Sheet {
     sheet!(rows(table), [institution, offer, rate, payment, firmness, score] => {
@@ -253,7 +239,6 @@ pub fn offers(table: &RateTable) -> Sheet {
     })
 }
 
-/// The columns of an offer.
 type OfferColumns = [String; 6];
 
 fn rows(table: &RateTable) -> Vec<OfferColumns> {
@@ -266,12 +251,8 @@ fn rows(table: &RateTable) -> Vec<OfferColumns> {
 }
 
 /// A row of the table; a missing rate, payment or firmness is an empty text.
-fn row(
-    institution: &str,
-    offer: String,
-    [rate, payment, firmness]: [String; 3],
-    score: Option<f64>,
-) -> OfferColumns {
+fn row(institution: &str, offer: String, terms: [String; 3], score: Option<f64>) -> OfferColumns {
+    let [rate, payment, firmness] = terms;
     let score = score.map(|score| format!("{score:.2}")).unwrap_or_default();
     [institution.to_owned(), offer, rate, payment, firmness, score]
 }
@@ -334,7 +315,6 @@ async fn found<T: DeserializeOwned>(admin: &AdminClient, method: Method, lead: U
     })
 }
 
-/// The receipt of an erasure: what was destroyed, and what remains.
 fn told(Erasure { lead_uuid, destroyed, remaining, damaged, .. }: &Erasure) -> String {
     let damaged = match damaged {
         true => "; its record was damaged, so only the readable parts are counted",

@@ -9,10 +9,8 @@ use super::files::{AtomicFile, cannot_make, named};
 use super::prelude::*;
 use offerd_insight::sheet::{MARK, harmless, mark_of, records};
 
-/// Maximum rows of a table.
 const ROWS: usize = 1000;
 
-/// Characters of a text shown in a table.
 const SHOWN: usize = 60;
 
 /// Bytes of CSV that are buffered to look for non-ASCII characters; a longer output always gets a byte order
@@ -50,9 +48,6 @@ type Out = BufWriter<Box<dyn Write>>;
 impl RowWriter {
     /// Starts writing to standard output, or to a file that only its owner can read and that appears when it
     /// is complete.
-    ///
-    /// # Errors
-    /// Fails when the file cannot be created.
     pub fn begin(format: RowFormat, file: Option<&Path>) -> Result<Self, String> {
         let (made, out): (_, Box<dyn Write>) = match named(file) {
             None => (None, Box::new(io::stdout())),
@@ -73,9 +68,6 @@ impl RowWriter {
     }
 
     /// Writes a row.
-    ///
-    /// # Errors
-    /// Fails when it cannot be written.
     pub fn add(&mut self, fields: RowFields) -> Result<(), String> {
         self.rows += 1;
         match self.format {
@@ -126,9 +118,6 @@ impl RowWriter {
     }
 
     /// Writes the rest and gives a file its final name.
-    ///
-    /// # Errors
-    /// Fails when it cannot be written.
     pub fn end(mut self) -> Result<(), String> {
         self.release(mark_of(self.held.as_deref().unwrap_or_default()))?;
         if let Some(table) = self.table.take() {

@@ -11,23 +11,15 @@ use super::Cli;
 use super::prelude::*;
 use offerd_handbook::{MANUALS, man};
 
-/// `manual`.
-#[derive(Debug, Args)]
-pub struct ManualArguments {
-    /// Directory to write `man/` and `completions/` into; overwrites existing files
-    #[arg(value_name = "DIR")]
-    directory: PathBuf,
-}
-
-/// Manual section of the commands: system administration.
 const SECTION: &str = "8";
 
 const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 
 /// Runs `offerd manual`.
-pub fn run(arguments: &ManualArguments) -> Result<(), CommandError> {
-    let directory = arguments.directory.display();
-    let files = write(&arguments.directory).map_err(|error| {
+pub fn run(directory: &Path) -> Result<(), CommandError> {
+    let files = write(directory);
+    let directory = directory.display();
+    let files = files.map_err(|error| {
         format!(
             "{directory} cannot be written: {error}; give a directory that this user may make and write to"
         )
@@ -36,7 +28,6 @@ pub fn run(arguments: &ManualArguments) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Writes all files, and returns their number.
 fn write(directory: &Path) -> io::Result<usize> {
     let (man, completions) = (directory.join("man"), directory.join("completions"));
     fs::create_dir_all(&man)?;

@@ -83,10 +83,19 @@ enum Command {
     /// Run the daemon (also without any command)
     Serve,
     /// Check settings and partner files; shows every fault at once, exit code 64
-    Check(check::CheckArguments),
+    Check {
+        /// Print JSON: `faults`, each with `file`, `line`, `key` and `message`; `remarks` on likely mistakes;
+        /// and the numbers of partners, seats and offers
+        #[arg(long)]
+        json: bool,
+    },
     /// Diagnose the machine: limits, disk, clock, key, store, certificates, ports, partners; says what is
     /// wrong and how to fix it
-    Doctor(doctor::DoctorArguments),
+    Doctor {
+        /// Print JSON: an array of `check`, `state` (good, look, wrong, unknown), `found` and `next`
+        #[arg(long)]
+        json: bool,
+    },
     /// Show where a running daemon's console is, with a sign-in link; or create a new sign-in secret
     Console(console::ConsoleArguments),
     /// Create, list and revoke access tokens, on a running daemon or in the store of a stopped one
@@ -128,7 +137,11 @@ enum Command {
     #[command(subcommand)]
     Alerts(alerts::AlertsCommand),
     /// Make a running daemon reload its settings and partner files, all or nothing
-    Reload(reload::ReloadArguments),
+    Reload {
+        /// Print JSON: the changes, or the faults
+        #[arg(long)]
+        json: bool,
+    },
     /// Explain a lead, partner by partner and offer by offer: what matches and what does not
     Explain(explain::ExplainArguments),
     /// Show what partners were sent about a lead and what they answered, if their files keep transcripts
@@ -148,16 +161,27 @@ enum Command {
     /// Export the store of a stopped daemon as JSON Lines, for migration
     Export(transfer::ExportArguments),
     /// Create a store from an export
-    Import(transfer::ImportArguments),
+    Import {
+        /// Output of `offerd export --personal-data`; `-` reads standard input
+        file: PathBuf,
+    },
     /// Inspect and maintain the store, of a running daemon or a stopped one
     #[command(subcommand)]
     Store(store::StoreCommand),
     /// List the daemons that share the store, and their problems
-    Nodes(nodes::NodesArguments),
+    Nodes {
+        /// Print JSON: `shared`, `nodes` and `warnings`
+        #[arg(long)]
+        json: bool,
+    },
     /// Simulate partners from their case files: a remote end to test partner mappings against
     Sandbox(sandbox::SandboxArguments),
     /// Write the handbook as man pages, and the shell completions
-    Manual(manual::ManualArguments),
+    Manual {
+        /// Directory to write `man/` and `completions/` into; overwrites existing files
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+    },
 }
 
 /// Examples and notes that end the `--help` and the man page of each command, keyed by the command's path.
@@ -211,8 +235,8 @@ async fn execute(config: Option<&Path>, command: Command) -> Result<(), CommandE
     let good = || settings(config);
     match command {
         Command::Serve => unreachable!("the daemon has a runtime of its own"),
-        Command::Check(arguments) => check::run(config, &arguments).await,
-        Command::Doctor(arguments) => doctor::run(config, &arguments).await,
+        Command::Check { json } => check::run(config, json).await,
+        Command::Doctor { json } => doctor::run(config, json).await,
         Command::Console(arguments) => console::run(config, &arguments).await,
         Command::Token(command) => token::run(&good()?, command).await,
         Command::User(command) => user::run(&good()?, command).await,
@@ -226,7 +250,7 @@ async fn execute(config: Option<&Path>, command: Command) -> Result<(), CommandE
         Command::Experiment(command) => experiment::run(&good()?, command).await,
         Command::Postbacks(command) => postbacks::run(&good()?, command).await,
         Command::Alerts(command) => alerts::run(&AdminClient::find(&good()?).await?, command).await,
-        Command::Reload(arguments) => reload::run(config, &arguments).await,
+        Command::Reload { json } => reload::run(config, json).await,
         Command::Explain(arguments) => explain::run(config, &arguments).await,
         Command::Transcript(arguments) => transcript::run(&good()?, &arguments).await,
         Command::Replay(arguments) => replay::run(&good()?, &arguments).await,
@@ -235,15 +259,14 @@ async fn execute(config: Option<&Path>, command: Command) -> Result<(), CommandE
         Command::Backup(arguments) => backup::run(config, &arguments).await,
         Command::Restore(arguments) => restore::run(config, &arguments),
         Command::Export(arguments) => transfer::export(config, &arguments).await,
-        Command::Import(arguments) => transfer::import(config, &arguments).await,
+        Command::Import { file } => transfer::import(config, &file).await,
         Command::Store(command) => store::run(config, &command).await,
-        Command::Nodes(arguments) => nodes::run(&AdminClient::find(&good()?).await?, &arguments).await,
+        Command::Nodes { json } => nodes::run(&AdminClient::find(&good()?).await?, json).await,
         Command::Sandbox(arguments) => sandbox::run(&arguments).await,
-        Command::Manual(arguments) => manual::run(&arguments),
+        Command::Manual { directory } => manual::run(&directory),
     }
 }
 
-/// Loads the settings; fails on any fault in them.
 fn settings(config: Option<&Path>) -> Result<Settings, CommandError> {
     let settings = Settings::load(config)?;
     let faults = [daemon::wrong_master_key(&settings), daemon::database_fault(&settings)];
@@ -265,33 +288,22 @@ fn log_as_the_daemon_does(settings: &Settings) {
 
 /// Opens the store of a stopped daemon. Never creates one: a missing store means a mistake in the settings or
 /// a wrong working directory, and a new one would look like success.
-///
-/// # Errors
-/// Returns a message when there is no store, or why it cannot be opened and where to look.
 fn open_store(settings: &Settings) -> Result<Store, String> {
     if !is_there(&settings.store)? {
         return Err(format!(
-            "there is no store at {}; name the daemon's settings by `--config FILE`, or go to its directory; a first \
-             `offerd serve` makes a store",
+            "there is no store at {}; name the daemon's settings by `--config FILE`, or go to its directory; a first `offerd serve` makes a store",
             settings.store.place()
         ));
     }
     open_or_make_store(settings)
 }
 
-/// Advice for a store that cannot be read.
 fn permit(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::NotADirectory => "it has to name a directory",
-        _ => PERMIT,
-    }
+    if error.kind() == io::ErrorKind::NotADirectory { "it has to name a directory" } else { PERMIT }
 }
 
 /// Whether the store exists. A database that does not answer counts as existing; opening it then reports the
-/// fault.
-///
-/// # Errors
-/// Fails when the store's directory is not accessible.
+/// fault. Fails when the store's directory is not accessible.
 fn is_there(store: &StoreSettings) -> Result<bool, String> {
     let cannot = |error: io::Error| format!("{} cannot be read: {error}; {}", store.place(), permit(&error));
     match store.database() {
@@ -302,15 +314,10 @@ fn is_there(store: &StoreSettings) -> Result<bool, String> {
 
 /// Refuses an operation on store files when the records are in a database.
 fn in_files(settings: &Settings, what: &str, instead: &str) -> Result<(), String> {
-    match settings.store.database() {
-        Some(_) => {
-            Err(format!("{what} is for a store in files, and `store.engine` is `postgres`: {instead}"))
-        }
-        None => Ok(()),
-    }
+    let refused = || format!("{what} is for a store in files, and `store.engine` is `postgres`: {instead}");
+    settings.store.database().map_or(Ok(()), |_| Err(refused()))
 }
 
-/// Advice for a user without permission.
 const PERMIT: &str = "run this as the user that the daemon runs as, or give it to that user with `chown -R`";
 
 /// The absolute path, which means the same in every working directory.
@@ -319,15 +326,11 @@ fn whole(path: &Path) -> PathBuf {
 }
 
 /// Opens the store of a stopped daemon, and creates it if it does not exist.
-///
-/// # Errors
-/// Returns why it cannot be opened, and where to look.
 fn open_or_make_store(settings: &Settings) -> Result<Store, String> {
     log_as_the_daemon_does(settings);
     Store::open(StoreOptions::from(&settings.store)).map_err(|error| unopened(settings, &error))
 }
 
-/// Why a store cannot be opened, and where to look.
 fn unopened(settings: &Settings, error: &StoreError) -> String {
     let told = format!("{} cannot be opened: {error}", settings.store.place());
     match error {
@@ -339,8 +342,7 @@ fn unopened(settings: &Settings, error: &StoreError) -> String {
         }
         StoreError::Locked { .. } => {
             format!(
-                "{told}; commands find it by `daemon.json` in that directory, which a restart of the \
-                daemon writes again"
+                "{told}; commands find it by `daemon.json` in that directory, which a restart of the daemon writes again"
             )
         }
         _ => format!("{told}; `offerd doctor` looks for the cause"),

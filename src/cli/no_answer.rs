@@ -6,8 +6,7 @@ use std::io;
 /// The connection was accepted, but no answer came.
 pub fn silent(url: &str) -> String {
     format!(
-        "the daemon at {} does not answer; see its log, and if it hangs, kill it (SIGKILL loses nothing \
-            acknowledged) and restart it",
+        "the daemon at {} does not answer; see its log, and if it hangs, kill it (SIGKILL loses nothing acknowledged) and restart it",
         origin(url)
     )
 }
@@ -44,15 +43,13 @@ fn unconnected(url: &str, error: &(dyn Error + 'static)) -> String {
         format!("the host in {origin} has no address; check its spelling, or give its IP address")
     } else if url.starts_with("https:") && !says("tcp ") {
         format!(
-            "TLS with {origin} failed ({cause}); use http:// for a listener without `tls`, and `--config \
-                FILE` for one with your own certificate"
+            "TLS with {origin} failed ({cause}); use http:// for a listener without `tls`, and `--config FILE` for one with your own certificate"
         )
     } else {
         format!("cannot connect to {origin} ({cause}); check the address and this machine's network access")
     }
 }
 
-/// Scheme, host and port of a URL.
 fn origin(url: &str) -> &str {
     let host = url.find("://").map_or(0, |scheme| scheme + 3);
     url[host..].find('/').map_or(url, |path| &url[..host + path])

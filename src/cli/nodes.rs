@@ -3,18 +3,10 @@
 use super::prelude::*;
 use offerd_insight::nodes::{NodeList, NodeView};
 
-/// `nodes`.
-#[derive(Debug, Args)]
-pub struct NodesArguments {
-    /// Print JSON: `shared`, `nodes` and `warnings`
-    #[arg(long)]
-    json: bool,
-}
-
 /// Runs `offerd nodes`.
-pub async fn run(admin: &AdminClient, arguments: &NodesArguments) -> Result<(), CommandError> {
+pub async fn run(admin: &AdminClient, json: bool) -> Result<(), CommandError> {
     let nodes: NodeList = admin.ask(Method::GET, "/nodes").await?;
-    Ok(page::show(&nodes, arguments.json, || {
+    Ok(page::show(&nodes, json, || {
         page::print_sheet(&sheet(&nodes.nodes));
         nodes.warnings.iter().for_each(|warning| tell!("offerd: {warning}"));
     })?)

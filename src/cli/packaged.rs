@@ -3,7 +3,6 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Directory of packaged programs.
 const PROGRAMS: &str = "/usr/bin";
 
 const SETTINGS: &str = "/etc/offerd/offerd.toml";

@@ -41,7 +41,6 @@ const COLOURS: [(Color, char, &str); 3] = [
     (Color::Red, '\u{2063}', "\x1b[31m"),
 ];
 
-/// Marker of the end of a colour.
 const END: char = '\u{2064}';
 
 fn is_mark(letter: char) -> bool {
@@ -60,21 +59,17 @@ pub fn tinted(text: &str, color: Color) -> String {
 
 /// Marks each word separately, since a line break may follow any of them.
 fn marked(text: &str, color: Color) -> String {
-    match COLOURS.iter().find(|(known, ..)| *known == color) {
-        Some((_, mark, _)) => {
-            text.split(' ').map(|word| format!("{mark}{word}{END}")).collect::<Vec<_>>().join(" ")
-        }
-        None => text.to_owned(),
-    }
+    let Some((_, mark, _)) = COLOURS.iter().find(|(known, ..)| *known == color) else {
+        return text.to_owned();
+    };
+    text.split(' ').map(|word| format!("{mark}{word}{END}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Replaces the markers by escape sequences.
 fn coloured(text: &str) -> String {
     let begun = COLOURS.iter().fold(text.to_owned(), |text, (_, mark, escape)| text.replace(*mark, escape));
     begun.replace(END, "\x1b[0m")
 }
 
-/// Whether standard output gets colours.
 fn wants_colours() -> bool {
     colours(std::env::var_os("NO_COLOR").as_deref(), std::io::stdout().is_terminal())
 }
@@ -136,7 +131,6 @@ pub fn json(text: &str) -> String {
     without_moves(text, |letter| format!("\\u{:04x}", u32::from(letter)))
 }
 
-/// Characters that change the direction of text.
 const TURNS_AROUND: [char; 12] = [
     '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}',
     '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
@@ -169,7 +163,6 @@ fn longest_word(table: &Table, column: usize) -> u16 {
     cells.filter_map(words).max().unwrap_or_default() as u16
 }
 
-/// Length of the part of a word that must not be broken.
 fn whole_letters(word: &str) -> usize {
     let word = word.trim_matches(is_mark);
     let letters = word.chars().count();
@@ -197,9 +190,6 @@ pub fn tell(line: impl std::fmt::Display) {
 }
 
 /// Checks that standard output can be written. Call it before creating something that is shown only once.
-///
-/// # Errors
-/// Returns why it cannot be written, as a sentence.
 pub fn can_print() -> Result<(), String> {
     let why = unwritable().map_or(Ok(()), Err);
     why.map_err(|why| format!("standard output cannot be written: {why}; nothing was done"))
@@ -238,26 +228,17 @@ pub fn print(text: impl std::fmt::Display) {
 }
 
 /// Prints a value as indented JSON.
-///
-/// # Errors
-/// Fails when the value cannot be serialised.
 pub fn print_json(what: &(impl Serialize + ?Sized)) -> Result<(), String> {
     print(pretty_json(what)?);
     Ok(())
 }
 
 /// The JSON that [`print_json`] prints.
-///
-/// # Errors
-/// Fails when the value cannot be serialised.
 pub fn pretty_json(what: &(impl Serialize + ?Sized)) -> Result<String, String> {
     serde_json::to_string_pretty(what).map(|text| json(&text)).map_err(|error| error.to_string())
 }
 
 /// Prints an answer: as JSON for programs, else as `people` does.
-///
-/// # Errors
-/// Fails when it cannot be serialised as JSON.
 pub fn show(answer: &(impl Serialize + ?Sized), json: bool, people: impl FnOnce()) -> Result<(), String> {
     if json {
         return print_json(answer);
@@ -279,9 +260,6 @@ pub enum AnswerFormat {
 
 impl AnswerFormat {
     /// Prints an answer: as JSON, as the CSV of its sheet, or as `people` does.
-    ///
-    /// # Errors
-    /// Fails when it cannot be serialised.
     pub fn show(
         self,
         answer: &(impl Serialize + ?Sized),

@@ -80,10 +80,7 @@ pub async fn run(settings: &Settings, command: PostbacksCommand) -> Result<(), C
     Ok(())
 }
 
-/// The path of a subscription's resource.
-///
-/// # Errors
-/// Fails when the subscription does not exist.
+/// The path of a subscription's resource. Fails when the subscription does not exist.
 async fn path(admin: &AdminClient, name: &str, what: &str) -> Result<String, String> {
     let standings: Vec<SubscriptionStatus> = admin.ask(Method::GET, "/postbacks").await?;
     match standings.iter().any(|one| one.name == name) {
@@ -120,7 +117,6 @@ fn dead(letters: &[DeadLetter]) -> Sheet {
     })
 }
 
-/// A duration in whole seconds, in readable form.
 fn lag(seconds: f64) -> String {
     humantime::format_duration(Duration::from_secs(seconds as u64)).to_string()
 }

@@ -12,7 +12,6 @@ use offerd_store::PhaseProgress;
 /// Delay before progress is shown.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Interval between two frames of the spinner.
 const FRAME: Duration = Duration::from_millis(120);
 
 /// Shows a spinner until dropped.

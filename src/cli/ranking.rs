@@ -43,7 +43,6 @@ pub async fn run(admin: &AdminClient, arguments: &RankingArguments) -> Result<()
     Ok(())
 }
 
-/// The rankings in use, one per line.
 fn rankings(report: &RankingReport) -> String {
     if report.rankings.is_empty() {
         return "no ranking is set: offers are sorted by the expected value from the partner files"
@@ -104,13 +103,9 @@ fn summary(report: &RankingReport, is_empty: bool) -> String {
     if is_empty && report.learnt_at.is_some() {
         lines.push("no data yet: no click is old enough (`ranking.matures_after`)".to_owned());
     }
-    lines.push(format!(
-        "prior: {}, weight {} clicks; estimates stay between {} and {}",
-        percent(prior.rate),
-        prior.strength,
-        percent(prior.least),
-        percent(prior.most)
-    ));
+    let [rate, least, most] = [prior.rate, prior.least, prior.most].map(percent);
+    let weight = prior.strength;
+    lines.push(format!("prior: {rate}, weight {weight} clicks; estimates stay between {least} and {most}"));
     if let Some(at) = report.learnt_at {
         lines.push(format!("summed up {}", page::minute(at.millis())));
     }

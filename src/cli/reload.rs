@@ -10,35 +10,25 @@ use offerd_base::declaration::DeclarationsDiff;
 use offerd_base::run_file::RunFile;
 use offerd_partners::diff::{ChangedKey, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
 
-/// `reload`.
-#[derive(Debug, Args)]
-pub struct ReloadArguments {
-    /// Print JSON: the changes, or the faults
-    #[arg(long)]
-    json: bool,
-}
-
 /// Asks the running daemon to reload, and prints the outcome.
-pub async fn run(config: Option<&Path>, arguments: &ReloadArguments) -> Result<(), CommandError> {
+pub async fn run(config: Option<&Path>, json: bool) -> Result<(), CommandError> {
     let settings = super::settings_to_find_the_daemon(config)?;
     let outcome = reload(&settings).await?;
     if let Some(told) = other_file(config, &settings) {
         tell!("offerd: {told}");
     }
-    if arguments.json {
+    if json {
         page::print_json(&outcome)?;
     }
     match outcome {
-        ReloadOutcome::Reloaded(_) if arguments.json => Ok(()),
+        ReloadOutcome::Reloaded(_) if json => Ok(()),
         ReloadOutcome::Reloaded(report) => {
             page::print(lines(&report).join("\n"));
             Ok(())
         }
-        ReloadOutcome::Refused { .. } if arguments.json => {
-            Err(CommandError::Told(ExitCode::from(BAD_CONFIGURATION)))
-        }
+        ReloadOutcome::Refused { .. } if json => Err(CommandError::Told(ExitCode::from(BAD_CONFIGURATION))),
         ReloadOutcome::Refused { faults } => Err(CommandError::Faults(faults)),
-        ReloadOutcome::Failed { cause } => Err(CommandError::Other(format!("nothing changed: {cause}"))),
+        ReloadOutcome::Failed { cause } => Err(format!("nothing changed: {cause}").into()),
     }
 }
 
@@ -60,8 +50,7 @@ async fn reload(settings: &Settings) -> Result<ReloadOutcome, String> {
     let Some(daemon) = AdminClient::of_daemon(settings).await? else {
         let store = settings.store.path.display();
         return Err(format!(
-            "no daemon is running on the store `{store}`, so there is nothing to reload; `offerd serve` \
-                starts one with the current files"
+            "no daemon is running on the store `{store}`, so there is nothing to reload; `offerd serve` starts one with the current files"
         ));
     };
     daemon.call(Method::POST, "/reload").await?.read_any()

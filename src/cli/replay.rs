@@ -107,8 +107,7 @@ fn summary(report: &ReplayReport) -> String {
     }
     if report.seats.iter().any(|seat| seat.over_http) {
         lines.push(
-            "no partner was called: partners asked over HTTP keep their recorded offers if they would still \
-                be asked"
+            "no partner was called: partners asked over HTTP keep their recorded offers if they would still be asked"
                 .to_owned(),
         );
     }

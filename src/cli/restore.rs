@@ -43,11 +43,12 @@ pub fn run(config: Option<&Path>, arguments: &RestoreArguments) -> Result<(), Co
     };
     match ended? {
         None => Ok(()),
-        Some(missed) => Err(CommandError::Other(format!(
+        Some(missed) => Err(format!(
             "{} is incomplete: the store was damaged when it was backed up, and {missed}; an older backup, \
                 or `offerd store salvage` on the damaged store, may have the rest",
             arguments.file.display()
-        ))),
+        )
+        .into()),
     }
 }
 
@@ -144,11 +145,9 @@ fn of_file(file: &Path, message: String) -> String {
 fn tell(arguments: &RestoreArguments, summary: &BackupSummary, what: &str) -> Result<Option<String>, String> {
     page::show(&json_of(summary), arguments.json, || {
         page::print(format_args!("{what}: {}", told_of(summary)));
-        summary
-            .damaged
-            .iter()
-            .take(SHOWN)
-            .for_each(|damage| page::print(format_args!("was missing: {damage}")));
+        for damage in summary.damaged.iter().take(SHOWN) {
+            page::print(format_args!("was missing: {damage}"));
+        }
     })?;
     Ok(missed(&summary.broken, summary.damages))
 }

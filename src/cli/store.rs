@@ -58,20 +58,17 @@ pub async fn run(config: Option<&Path>, command: &StoreCommand) -> Result<(), Co
         StoreCommand::Copy(arguments) => copy::run(&settings, arguments),
         StoreCommand::Check { all, json } => check(&settings, *all, *json).await,
         StoreCommand::Salvage { into, backup, json } => {
-            super::in_files(
-                &settings,
-                "`offerd store salvage`",
-                "the database has its own tools for damage and backups",
-            )?;
+            let instead = "the database has its own tools for damage and backups";
+            super::in_files(&settings, "`offerd store salvage`", instead)?;
             let salvaged = salvaged(&settings, into, backup.as_deref()).await?;
             print_salvaged(&salvaged, into, *json)?;
             if salvaged.is_all() {
                 return Ok(());
             }
-            Err(CommandError::Other(format!(
+            Err(format!(
                 "the store in {} is good, and not all of the damaged one is in it: what is named is lost, or may be",
                 into.display()
-            )))
+            ).into())
         }
     }
 }
@@ -106,7 +103,6 @@ async fn read(settings: &Settings) -> Result<StoreReport, CommandError> {
     Ok(report)
 }
 
-/// The result in a line.
 fn verdict(report: &StoreReport) -> String {
     let records: u64 = report.trees.iter().map(|count| count.records).sum();
     match report.broken.len() {
@@ -136,10 +132,8 @@ fn print(report: &StoreReport, all: bool) {
     let shown = if all { named.len() } else { named.len().min(NAMED) };
     named[..shown].iter().for_each(page::print);
     if shown < named.len() {
-        page::print(format_args!(
-            "and {} more lines; `--all` prints them, `--json` too",
-            named.len() - shown
-        ));
+        let more = named.len() - shown;
+        page::print(format_args!("and {more} more lines; `--all` prints them, `--json` too"));
     }
     if report.unknown_keys > 0 {
         page::print(format_args!("{} keys of no tree", report.unknown_keys));
@@ -201,8 +195,7 @@ fn print_salvaged(salvaged: &Salvaged, into: &Path, json: bool) -> Result<(), St
     }
     for file in &salvaged.journal {
         page::print(format_args!(
-            "`journal/{file}` is damaged; what is whole of it was taken in, what lay at its damaged places may be lost, and is not \
-             counted below"
+            "`journal/{file}` is damaged; what is whole of it was taken in, what lay at its damaged places may be lost, and is not counted below"
         ));
     }
     if salvaged.keys_of_backup {

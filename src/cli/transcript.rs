@@ -38,9 +38,9 @@ pub async fn run(settings: &Settings, arguments: &TranscriptArguments) -> Result
     let path = format!("/rateTables/{uuid}/transcript");
     let found: Option<TableTranscript> = admin.find_one(Method::GET, &path).await?;
     let Some(mut transcript) = found else {
-        return Err(CommandError::Other(format!(
+        return Err(format!(
             "no rate table or offer has the uuid {uuid}, or its lead is erased; for a lead, `explain` shows the uuids of its rate tables"
-        )));
+        ).into());
     };
     transcript.asks.retain(|ask| partner.as_ref().is_none_or(|partner| *partner == ask.partner));
     if transcript.asks.is_empty() {

@@ -27,13 +27,6 @@ pub struct ExportArguments {
     personal_data: bool,
 }
 
-/// `offerd import`.
-#[derive(Debug, Args)]
-pub struct ImportArguments {
-    /// Output of `offerd export --personal-data`; `-` reads standard input
-    file: PathBuf,
-}
-
 /// Longest line: the longest possible value in hexadecimal, with its envelope.
 const LINE_BYTES: u64 = 64 << 20;
 
@@ -72,13 +65,13 @@ pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Resul
 }
 
 /// Runs `offerd import`.
-pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Result<(), CommandError> {
-    let next = "an import needs a new store: set another `store.path`, or stop the daemon and move its \
-        store away";
+pub async fn import(config: Option<&Path>, file: &Path) -> Result<(), CommandError> {
+    let next =
+        "an import needs a new store: set another `store.path`, or stop the daemon and move its store away";
     run(config, next, async |settings| {
         super::in_files(settings, "`offerd import`", "import into files, then copy those into the database")?;
         // Opened first, so that no store is created for an unreadable file.
-        let input = InputFile::open(&arguments.file);
+        let input = InputFile::open(file);
         let input = input.map_err(|fault| format!("{fault}; `offerd export` makes such a file"))?.read;
         let path = &settings.store.path;
         let place = StagingDirectory::begin(path).map_err(|error| match error {
@@ -89,14 +82,14 @@ pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Resul
         let (key, made) = match given.map_err(|error| error.to_string())? {
             Some(key) => (key, None),
             None => {
-                let file = MasterKey::new_beside(path).map_err(|error| error.to_string())?;
-                (MasterKey::create(&file).map_err(|error| error.to_string())?, Some(file))
+                let beside = MasterKey::new_beside(path).map_err(|error| error.to_string())?;
+                (MasterKey::create(&beside).map_err(|error| error.to_string())?, Some(beside))
             }
         };
         let mut filled = settings.clone();
         filled.store.path = place.path().to_owned();
         filled.store.master_key_file = key::file_of(&key);
-        let imported = fill(&filled, &arguments.file, input).await.map_err(|told| match is_full(&told) {
+        let imported = fill(&filled, file, input).await.map_err(|told| match is_full(&told) {
             true => unusable(path, &told),
             false => told,
         });
@@ -105,8 +98,8 @@ pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Resul
             Ok(records)
         });
         match (&moved, made) {
-            (Ok(_), Some(file)) => key.tell_made(&file),
-            (Err(_), Some(file)) => drop(fs::remove_file(file)),
+            (Ok(_), Some(made)) => key.tell_made(&made),
+            (Err(_), Some(made)) => drop(fs::remove_file(made)),
             (_, None) => {}
         }
         let records = moved?;
@@ -139,7 +132,7 @@ async fn run(
     let settings = super::settings(config)?;
     if AdminClient::of_daemon(&settings).await?.is_some() {
         let path = settings.store.path.display();
-        return Err(CommandError::Other(format!("a daemon runs on `{path}`: {next}")));
+        return Err(format!("a daemon runs on `{path}`: {next}").into());
     }
     // Standard output may carry the export.
     tell!("offerd: {}", work(&settings).await?);

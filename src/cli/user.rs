@@ -96,10 +96,10 @@ pub async fn run(settings: &Settings, command: UserCommand) -> Result<(), Comman
             }
             let added: ListedUser = admin.post("/users", &NewUser { name, role, password }).await?;
             tell!("added {} as {}", added.name, added.role.word());
-            match added.has_password {
-                true => Ok(()),
-                false => Ok(with.invite(&admin, &added.name).await?),
+            if !added.has_password {
+                with.invite(&admin, &added.name).await?;
             }
+            Ok(())
         }
         UserCommand::Password(UserPasswordArguments { name, with }) => match with.password()? {
             None => Ok(with.invite(&AdminClient::find(settings).await?, &name).await?),
@@ -169,14 +169,9 @@ impl InitialCredential {
     }
 }
 
-async fn changed(
-    settings: &Settings,
-    name: &str,
-    change: &UserChange,
-    words: &str,
-) -> Result<(), CommandError> {
+async fn changed(settings: &Settings, name: &str, to: &UserChange, words: &str) -> Result<(), CommandError> {
     let admin = AdminClient::find(settings).await?;
-    let user: ListedUser = admin.post(&format!("/users/{name}"), change).await?;
+    let user: ListedUser = admin.post(&format!("/users/{name}"), to).await?;
     tell!("{} {words}", user.name);
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Parsers of command-line values, whose errors give an example, and query strings built from the values.
+//! Parsers of command-line values, whose errors show the expected form, and query strings built from the
+//! values.
 
 use std::time::Duration;
 
@@ -29,18 +30,12 @@ pub fn ago(time: Duration) -> i64 {
 }
 
 /// Parses a UUID.
-///
-/// # Errors
-/// Shows the expected form.
 pub fn uuid(text: &str) -> Result<Uuid, String> {
     Uuid::try_parse(text)
         .map_err(|_| "must be a uuid such as 01a1fcce-e71a-773e-b126-2445db4ef9dc".to_owned())
 }
 
 /// Parses the name of a text encoding.
-///
-/// # Errors
-/// Shows the expected form.
 pub fn encoding(name: &str) -> Result<Encoding, String> {
     sheet::lines::encoding(name).ok_or_else(|| {
         let near = sheet::lines::nearest_encoding(name);
@@ -50,17 +45,11 @@ pub fn encoding(name: &str) -> Result<Encoding, String> {
 }
 
 /// Parses a duration.
-///
-/// # Errors
-/// Shows the expected form.
 pub fn time(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|_| "must be a length of time such as 7d, 12h or 30m".to_owned())
 }
 
 /// Parses the address of a listener, and removes a trailing slash.
-///
-/// # Errors
-/// Returns its faults and the expected form.
 pub fn address(text: &str) -> Result<String, String> {
     let text = text.trim_end_matches('/');
     match &address_faults(text)[..] {

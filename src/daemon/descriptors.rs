@@ -1,5 +1,4 @@
-//! File descriptors: each connection uses one, and the store needs some at any moment. The process raises its
-//! limit to the maximum, and reserves some descriptors from its clients.
+//! File descriptors: the process raises its limit to the maximum, and reserves some from its clients.
 
 use metrics::gauge;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -1,6 +1,5 @@
-//! Follows changes by other processes: state in memory matches the store within a second of another process's
-//! write. Also loads the key of the opt-outs again once it is back. A store of this process alone has no
-//! changes to follow.
+//! Follows changes by other processes: state in memory matches the store within a second of their writes.
+//! Also loads the key of the opt-outs again once it is back.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,12 +71,8 @@ pub(super) async fn unlock_suppressions(engine: Arc<MatchingEngine>) {
         let load = move || engine.suppressions.load(&engine.records.store);
         match spawn_blocking(load).await {
             Ok(Ok(())) => {}
-            Ok(Err(failure)) => {
-                error!(%failure, "could not reload the opt-out lists");
-            }
-            Err(failure) => {
-                error!(%failure, "reloading the opt-out lists failed");
-            }
+            Ok(Err(failure)) => error!(%failure, "could not reload the opt-out lists"),
+            Err(failure) => error!(%failure, "reloading the opt-out lists failed"),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! The guard: a plain thread that ends the process when nothing else does.
 //!
-//! It needs no runtime, no lock of the store and no disk. A signal reaches it through a socket that the
-//! signal handler writes to, and a store that has failed for good through a flag. From then on the daemon has
-//! a time limit for its shutdown; after that the guard ends it, whatever spins or hangs, and logs what was
-//! not finished.
+//! It needs no runtime, no lock of the store and no disk: signals reach it through a socket, a failure of the
+//! store for good through a flag. From then on the daemon has a time limit for its shutdown; after that the
+//! guard ends it, and logs what was not finished.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -20,7 +19,6 @@ use tracing::error;
 /// Time for closing the store, in addition to `shutdown.drain`.
 pub(super) const CLOSING: Duration = Duration::from_secs(3);
 
-/// Interval between checks of the flag.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Time limit of the last log line: the log may hang too.
@@ -43,7 +41,6 @@ pub(super) enum DaemonStage {
     Closing = 5,
 }
 
-/// The unfinished work to report for each stage, in order.
 const UNFINISHED: [&str; 6] = [
     "the start",
     "current work: the process does not react to its signals",
@@ -78,7 +75,6 @@ impl WatchdogHandle {
 
     /// Sets the flag of the open store, which shows a failure for good.
     pub(super) fn heed(&self, lost: Arc<AtomicBool>) {
-        // The store is opened only once.
         let _ = self.lost.set(lost);
     }
 
@@ -89,7 +85,6 @@ impl WatchdogHandle {
 
 struct WatchdogThread {
     heard: UnixStream,
-    /// Keeps the socket open if no signal handler holds it.
     _told: UnixStream,
     guard: WatchdogHandle,
     bound: Duration,
@@ -128,8 +123,7 @@ impl WatchdogThread {
             error!(
                 unfinished,
                 within_s,
-                "did not end in time and exits now; everything acknowledged is on disk, and the next start \
-                    continues with it"
+                "did not end in time and exits now; everything acknowledged is on disk, and the next start continues with it"
             );
             let _ = said.send(());
         };

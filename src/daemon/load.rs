@@ -34,10 +34,7 @@ pub struct Loaded {
     pub vehicles: Vehicles,
 }
 
-/// Reads the settings and the files that they name.
-///
-/// # Errors
-/// All faults found.
+/// Reads the settings and the files that they name, or returns all faults found.
 pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
     let (settings, mut faults) = Settings::inspect(config);
     let Some(settings) = settings else { return Err(faults) };
@@ -65,17 +62,11 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
 }
 
 /// Reads the reference list of cars.
-///
-/// # Errors
-/// All faults of the file.
 pub fn vehicles(settings: &Settings) -> Result<Vehicles, Vec<Fault>> {
     Vehicles::load(settings.reference.vehicles.as_deref())
 }
 
 /// The remaining days of each TLS listener's certificate.
-///
-/// # Errors
-/// All faults of the certificates.
 pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>, Vec<Fault>> {
     let days = Identities::read(settings).and_then(|identities| {
         let days = identities.shown().map(|(listener, identity)| {
@@ -91,7 +82,6 @@ pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>,
 pub(super) fn note_certificates(shown: &Identities) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     for (listener, identity) in shown.shown() {
-        // An unreadable certificate was refused earlier.
         if let Ok(days) = identity.days_left() {
             let ends = now + Duration::from_secs(days * 24 * 3600);
             gauge!(CERTIFICATE_ENDS, "listener" => listener).set(ends.as_secs_f64());
@@ -110,8 +100,7 @@ fn password_fault(settings: &Settings) -> Option<Fault> {
     Some(settings.fault("console.password_file", message))
 }
 
-/// The fault of a configured master key, for commands that need one. Whether it fits the store shows when the
-/// store is opened.
+/// The fault of a configured master key. Whether it fits the store shows when the store is opened.
 pub fn master_key_fault(settings: &Settings) -> Option<Fault> {
     let StoreSettings { path, master_key_file, .. } = &settings.store;
     let error = MasterKey::find(master_key_file.as_deref(), path).err()?;
@@ -128,8 +117,7 @@ pub fn database_fault(settings: &Settings) -> Option<Fault> {
     Some(settings.fault(key, message))
 }
 
-/// Like [`master_key_fault`], for commands that need no master key: a key that only another user can read is
-/// then no fault.
+/// Like [`master_key_fault`], except for a key that only another user can read.
 pub fn wrong_master_key(settings: &Settings) -> Option<Fault> {
     let StoreSettings { path, master_key_file, .. } = &settings.store;
     let error = MasterKey::find(master_key_file.as_deref(), path).err()?;

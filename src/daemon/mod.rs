@@ -1,8 +1,6 @@
-//! The life cycle of the daemon: bind and open the store (`opened`), start the threads, recover, serve, and
-//! drain at the end (`started`).
-//!
-//! Settings and partner files are checked before this begins ([`load()`]). While the daemon serves, a SIGHUP
-//! or a command reloads them (`reload.rs`).
+//! The life cycle of the daemon: check the configuration ([`load()`]), bind and open the store (`opened`),
+//! start the threads, recover, serve, and drain at the end (`started`). A SIGHUP or a command reloads
+//! (`reload.rs`).
 
 mod descriptors;
 mod following;
@@ -43,29 +41,27 @@ type Fatal = String;
 /// Runs the daemon until a signal stops it; a reload reads `config` again. Exit code 0 if it drained, 1 if it
 /// failed or had to cut requests.
 pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
+    run_to_end(config, loaded).unwrap_or_else(|message| {
+        error!("{message}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run_to_end(config: Option<PathBuf>, loaded: Loaded) -> Result<ExitCode, Fatal> {
     let settings = &loaded.settings;
     // Must run before there is any other thread.
     let sockets = Sockets::inherit();
     let filter = telemetry::logging::init(&settings.log.filter, settings.log.format);
     let metrics = telemetry::recorder::install();
-    let sockets = match sockets {
-        Ok(sockets) => sockets,
-        Err(message) => return fatal(message),
-    };
-
-    // Leads have their own threads: this one accepts connections and runs background work.
-    let runtime = match Builder::new_multi_thread().worker_threads(1).enable_all().build() {
-        Ok(runtime) => Arc::new(runtime),
-        Err(error) => return fatal(format!("could not start the runtime: {error}")),
-    };
+    let sockets = sockets?;
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = Arc::new(runtime.map_err(|error| format!("could not start the runtime: {error}"))?);
     let system = System::with_tokio_rt({
         let runtime = Arc::clone(&runtime);
         move || runtime
     });
-    let guard = match WatchdogHandle::post(settings.shutdown.announce + settings.shutdown.drain) {
-        Ok(guard) => guard,
-        Err(error) => return fatal(format!("could not start the shutdown watchdog thread: {error}")),
-    };
+    let guard = WatchdogHandle::post(settings.shutdown.announce + settings.shutdown.drain)
+        .map_err(|error| format!("could not start the shutdown watchdog thread: {error}"))?;
     let outcome = system.block_on(live(config, loaded, sockets, DaemonTelemetry { filter, metrics }, &guard));
     if outcome.is_ok() {
         // The indexes are closed when the last task drops the store.
@@ -75,17 +71,15 @@ pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
         }
     }
     match outcome {
-        Ok(DaemonEnding::Drained) => ExitCode::SUCCESS,
-        Ok(DaemonEnding::Cut) => ExitCode::FAILURE,
+        Ok(DaemonEnding::Drained) => Ok(ExitCode::SUCCESS),
+        Ok(DaemonEnding::Cut) => Ok(ExitCode::FAILURE),
         Err(message) => {
             error!("{message}");
-            // After a failure nothing is torn down: a thread may never end.
             std::process::exit(1);
         }
     }
 }
 
-/// The daemon's reporting on itself: the filter of its log, and its metrics.
 struct DaemonTelemetry {
     filter: telemetry::logging::Filter,
     metrics: telemetry::recorder::Handle,
@@ -123,9 +117,4 @@ async fn live(
 /// Notifies the service manager, if there is one.
 fn notify(states: &[sd_notify::NotifyState]) {
     let _ = sd_notify::notify(states);
-}
-
-fn fatal(message: Fatal) -> ExitCode {
-    error!("{message}");
-    ExitCode::FAILURE
 }

@@ -1,5 +1,5 @@
 //! The first two steps: bind the addresses, so that a second daemon ends before it has any effect; then open
-//! the store, and store the templates of partners' offers in it.
+//! the store.
 
 use tracing::{info, warn};
 
@@ -13,12 +13,10 @@ use offerd_partners::Book;
 use offerd_store::{Store, StoreOptions};
 use offerd_web::Listener;
 
-/// Bound listeners that do not serve yet.
 pub(super) struct BoundListeners {
     pub(super) api: Listener,
     pub(super) integrations: Listener,
     pub(super) admin: Listener,
-    /// The TLS identities they present.
     pub(super) shown: Identities,
 }
 
@@ -48,8 +46,7 @@ impl BoundListeners {
     }
 }
 
-/// Opens the store, and stores the book's templates in it. From here on the guard watches for a failure of
-/// the store for good.
+/// Opens the store, and stores the book's templates in it. The guard watches it from here on.
 pub(super) async fn open(settings: &Settings, book: &Book, guard: &WatchdogHandle) -> Result<Records, Fatal> {
     let store = Store::open(StoreOptions::from(&settings.store)).map_err(|error| {
         let place = settings.store.place();
@@ -59,11 +56,8 @@ pub(super) async fn open(settings: &Settings, book: &Book, guard: &WatchdogHandl
     store.stand(NodeStatus::of(settings).text());
     nodes::remark(settings).iter().for_each(|remark| warn!("{remark}"));
     let records = Records::of(store);
-    records
-        .templates
-        .keep(book)
-        .await
-        .map_err(|error| format!("could not store the partner templates: {error}"))?;
+    let kept = records.templates.keep(book).await;
+    kept.map_err(|error| format!("could not store the partner templates: {error}"))?;
     info!(partners = book.partners().len(), offers = book.offers(), "partners loaded");
     if let Some(remark) = book.without_seats() {
         warn!(path = %settings.partners.path.display(), "{remark}");

@@ -1,7 +1,5 @@
 //! Reloading: reads the partner files and the reloadable settings again, and swaps them as one or not at all.
-//!
-//! Everything that can fail happens before the swap. Tables in flight keep the configuration that they
-//! started with.
+//! Everything that can fail happens before the swap.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -47,8 +45,7 @@ pub struct Reloading {
     pub reception: watch::Sender<Arc<CorsVendorPolicy>>,
     /// The reference list of cars.
     pub vehicles: watch::Sender<Arc<Vehicles>>,
-    /// The TLS identities of the listeners. A reload reads their files again, as named by the settings in
-    /// force.
+    /// The TLS identities of the listeners.
     pub shown: Identities,
     /// The filter of the log.
     pub filter: Filter,
@@ -61,10 +58,8 @@ enum ReloadRefusal {
 }
 
 impl Reloading {
-    /// Reads everything again and swaps it. Reports the beginning and the end to the service manager, and the
-    /// outcome to the log and the metrics.
+    /// Reads everything again and swaps it. Reports to the service manager, the log and the metrics.
     pub async fn reload(&mut self) -> ReloadOutcome {
-        // Without a readable clock a plain notification remains, which older service managers expect anyway.
         let began = [Some(NotifyState::Reloading), NotifyState::monotonic_usec_now().ok()];
         notify(&began.into_iter().flatten().collect::<Vec<_>>());
         let outcome = match self.swap().await {
@@ -153,7 +148,7 @@ impl Reloading {
         renewals.into_iter().for_each(|(_, renewal)| renewal.show());
         note_certificates(&self.shown);
         if let Err(cause) = self.filter.set(&settings.log.filter) {
-            // It was validated with the other settings; this fails only in a process without a log.
+            // Fails only in a process without a log.
             warn!(cause, "the log filter is unchanged");
         }
         self.in_force.send_replace(Arc::new(settings.clone()));
@@ -161,7 +156,6 @@ impl Reloading {
     }
 }
 
-/// Runs work on a thread that may block.
 async fn aside<T: Send + 'static>(
     cut: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -173,14 +167,12 @@ fn failed<E: Display>(what: &'static str) -> impl FnOnce(E) -> ReloadRefusal {
     move |failure| ReloadRefusal::Failed(format!("{what}: {failure}"))
 }
 
-/// The fault of files that would remove every partner: probably a directory that is not mounted or copied
-/// yet.
+/// The fault of files that would remove every partner.
 fn empties(old: &Book, new: &Book, settings: &Settings) -> Option<Fault> {
     let before = old.partners().len();
     (before > 0 && new.seats().is_empty()).then(|| {
         let message = format!(
-            "has no partner file, and a reload never removes all {before} partners: put the files back, or \
-                restart to run without partners"
+            "has no partner file, and a reload never removes all {before} partners: put the files back, or restart to run without partners"
         );
         settings.fault("partners.path", message)
     })
@@ -189,7 +181,6 @@ fn empties(old: &Book, new: &Book, settings: &Settings) -> Option<Fault> {
 /// Exports the book in force, and that it matches the files.
 pub fn note_book(book: &Book) {
     gauge!(RELOAD_REFUSED).set(0.0);
-    // Six bytes fit into a float exactly.
     gauge!(BOOK_FINGERPRINT).set(book.fingerprint.figure() as f64);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     gauge!(RELOADED_AT).set(now.as_secs_f64());

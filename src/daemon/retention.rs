@@ -21,8 +21,8 @@ const SELDOM: Duration = Duration::from_secs(60);
 /// How long one pass removes old records from a database before other work has its turn.
 const AT_A_STRETCH: Duration = Duration::from_secs(20);
 
-/// Drops old volumes, or removes old records from a database, for ever. If several processes share the store,
-/// only the leader does.
+/// Drops old volumes, or removes old records from a database, for ever; of several processes on a store only
+/// the leader does.
 pub(super) async fn retain(engine: Arc<MatchingEngine>, settings: StoreSettings, audit: AuditSettings) {
     let store = &engine.records.store;
     let mut ticks = interval(settings.volume_age.min(SELDOM));
@@ -97,7 +97,6 @@ async fn expire_old(engine: &Arc<MatchingEngine>, retention: Duration, every: Du
         let step = spawn_blocking(step).await.map_err(|failure| failure.to_string());
         match step.and_then(|expired| expired.map_err(|failure| failure.to_string())) {
             Ok(Some(Expired { leads, records, is_all: true })) => {
-                // The removed tables are not known one by one.
                 engine.kept.forget_all();
                 info!(leads, records, "removed data older than `store.retention`");
             }
@@ -118,7 +117,6 @@ async fn drop_old(engine: &MatchingEngine, retention: Duration) {
         let (before_ms, now_ms) = too_old(engine, retention);
         let dropped = store.drop_before(before_ms, now_ms).await;
         if !matches!(dropped, Ok(None)) {
-            // The tables of the dropped volume are not known one by one.
             engine.kept.forget_all();
         }
         match dropped {

@@ -18,10 +18,7 @@ pub struct Sockets(Vec<(String, TcpListener)>);
 
 impl Sockets {
     /// Takes the sockets passed to this process. A second call finds none. Call it before there are other
-    /// threads, since it clears the environment variables that name them.
-    ///
-    /// # Errors
-    /// The fault of the sockets, in a sentence.
+    /// threads: it clears environment variables.
     pub fn inherit() -> Result<Self, String> {
         let named = sd_notify::listen_fds_with_names()
             .map_err(|error| format!("cannot use the service manager's sockets: {error}"))?;
@@ -49,10 +46,7 @@ impl Sockets {
     }
 
     /// The listeners with a socket, its address, and the address in the settings that it overrides.
-    pub fn against<'a>(
-        &'a self,
-        settings: &Settings,
-    ) -> impl Iterator<Item = (&'a str, SocketAddr, SocketAddr)> {
+    pub fn against(&self, settings: &Settings) -> impl Iterator<Item = (&str, SocketAddr, SocketAddr)> {
         let set = [settings.api.listen, settings.integrations.listen, settings.admin.listen];
         self.0.iter().filter_map(move |(name, socket)| {
             let set = set[LISTENERS.iter().position(|listener| listener == name)?];
@@ -78,8 +72,7 @@ fn fitting<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), String> {
     for name in names {
         if !LISTENERS.contains(&name) {
             return Err(format!(
-                "the service manager passed a socket named `{name}`; set `FileDescriptorName=` of its unit \
-                    to one of {}",
+                "the service manager passed a socket named `{name}`; set `FileDescriptorName=` of its unit to one of {}",
                 LISTENERS.map(|name| format!("`{name}`")).join(", ")
             ));
         }

@@ -164,8 +164,7 @@ impl Started {
                     SignalRequest::Stop => return None,
                 },
                 reason = self.store.until_lost() => {
-                    error!(reason, "the store failed permanently: exiting; the next start continues with \
-                        what is on disk");
+                    error!(reason, "the store failed permanently: exiting; the next start continues with what is on disk");
                     return Some(reason);
                 }
                 // Fails if the requester has hung up.
@@ -234,8 +233,7 @@ async fn going_on(matchmaker: &Matchmaker) -> Arc<MatchingEngine> {
     let engine = Arc::clone(matchmaker.engine());
     note_book(&engine.book());
     if let Err(failure) = cap_sharing::share_out(&engine, &engine.book()).await {
-        warn!(%failure, "this node has no share of the seats' caps yet and does not ask them until it has; \
-            will retry");
+        warn!(%failure, "this node has no share of the seats' caps yet and does not ask them until it has; will retry");
     }
     recovery::recover(matchmaker).await;
     engine
@@ -256,13 +254,8 @@ impl Public {
             let mut stopping = stopping.clone();
             // A dropped sender means stop, too.
             let stopped = async move { drop(stopping.wait_for(|stop| *stop).await) };
-            tokio::spawn(offerd_http::serve(
-                listener,
-                routes,
-                Arc::clone(&app),
-                reception.subscribe(),
-                stopped,
-            ))
+            let (app, welcome) = (Arc::clone(&app), reception.subscribe());
+            tokio::spawn(offerd_http::serve(listener, routes, app, welcome, stopped))
         });
         Self { serving, stop }
     }
@@ -316,10 +309,8 @@ fn aside(
     let engine = || Arc::clone(matchmaker.engine());
     let (recovering, store) = (matchmaker.clone(), engine().records.store.clone());
     let (prefills, failing) = (Arc::clone(&app.prefills), engine());
-    let learning = engine()
-        .rankings
-        .clone()
-        .map(|rankings| tokio::spawn(keep(RankingLearner::new(rankings), queueing(app))));
+    let rankings = engine().rankings.clone();
+    let learning = rankings.map(|rankings| tokio::spawn(keep(RankingLearner::new(rankings), queueing(app))));
     let mut aside = vec![
         tokio::spawn(async move { failing.statistics.failures.keep().await }),
         tokio::spawn(shown_posts::keep(engine())),
@@ -346,8 +337,7 @@ fn queueing(app: &offerd_http::ApiState) -> impl Fn() -> Duration + Send + Sync 
 async fn give_caps_back(engine: &MatchingEngine) {
     if tokio::time::timeout(GIVING_BACK, cap_sharing::give_back(engine)).await.is_err() {
         warn!(
-            "could not return this node's share of the caps in time; other nodes count it from the rate \
-                tables"
+            "could not return this node's share of the caps in time; other nodes count it from the rate tables"
         );
     }
 }

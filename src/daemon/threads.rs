@@ -1,5 +1,5 @@
-//! The engine's threads: each is an arbiter with its own runtime. A connection, its leads, their actors, the
-//! calls to partners and all their timers run on one thread.
+//! The engine's threads: each is an arbiter with its own runtime, for connections, leads, actors, calls and
+//! timers.
 
 use std::thread::available_parallelism;
 
@@ -31,7 +31,6 @@ impl EngineThreads {
     pub(super) fn for_connections(&self) -> Threads {
         Threads::new(self.arbiters().into_iter().map(|arbiter| {
             move |work| {
-                // A stopped arbiter serves no connection.
                 arbiter.spawn(work);
             }
         }))

@@ -1,7 +1,6 @@
 //! The service manager's watchdog: it is fed only after a small write that the store has made durable.
 //!
-//! A daemon whose disk hangs or has failed takes no leads. It then stops feeding the watchdog, and the
-//! service manager restarts it.
+//! A daemon whose disk hangs or has failed stops feeding it, and the service manager restarts it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -16,8 +15,8 @@ const BEATS: u32 = 3;
 /// Key of the time of the last write, of each process that shares the store.
 const HEARTBEAT: &[u8] = b"heartbeat";
 
-/// Calls `alive` after each write that was durable in time, until the store is closed. `within` is the
-/// watchdog's time limit.
+/// Calls `alive` after each write that was durable within the watchdog's time limit, until the store is
+/// closed.
 pub async fn watch(store: Store, within: Duration, mut alive: impl FnMut()) {
     let mut beats = interval(within / BEATS);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -76,7 +76,11 @@ impl<'r> ManWriter<'r> {
         match event {
             Event::Start(tag) => self.start(&tag),
             Event::End(tag) => self.end(tag),
-            Event::Text(text) if self.verbatim => self.show(&text),
+            Event::Text(text) if self.verbatim => {
+                for line in text.lines() {
+                    self.roff.text([roman(line)]);
+                }
+            }
             Event::Text(text) => self.text(&text),
             Event::Code(code) => self.line.push(bold(code.as_ref())),
             Event::SoftBreak => self.line.push(roman(" ")),
@@ -166,12 +170,6 @@ impl<'r> ManWriter<'r> {
             (1.., _) => italic(text),
             _ => roman(text),
         });
-    }
-
-    fn show(&mut self, text: &str) {
-        for line in text.lines() {
-            self.roff.text([roman(line)]);
-        }
     }
 
     fn flush(&mut self) {

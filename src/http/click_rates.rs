@@ -1,9 +1,7 @@
 //! Rate limits of clicks on offers, of offer pages, and of prefill look-ups.
 //!
-//! A click needs no token and its address is public, so it is limited for every client, including networks
-//! that are exempt from other limits: this slows down guessing of addresses, and bounds the records of
-//! repeated clicks. The requests of offer pages count too. Guessing of prefill tokens with an access token
-//! that ships in apps is slowed down as well.
+//! They hold for every client, exempt networks included, since a click needs no token: they slow down
+//! guessing of addresses and prefill tokens, and bound the records of repeated clicks.
 
 use std::hash::Hash;
 use std::net::IpAddr;
@@ -37,35 +35,22 @@ impl ClickRates {
         }
     }
 
-    /// Counts a click or a page request for its client address, before any look-up.
-    ///
-    /// # Errors
-    /// 429.
+    /// Counts a click or a page request for its client address, before any look-up; 429.
     pub fn count_address(&self, request: &Request) -> Result<(), Failure> {
         within(&self.addresses, request.client(&self.trusted_proxies), "click_address_rate")
     }
 
-    /// Counts a prefill look-up for its client address, before the look-up.
-    ///
-    /// # Errors
-    /// 429.
+    /// Counts a prefill look-up for its client address, before the look-up; 429.
     pub fn count_prefill(&self, request: &Request) -> Result<(), Failure> {
         within(&self.addresses, request.client(&self.trusted_proxies), "prefill_address_rate")
     }
 
-    /// Counts a click for an existing offer.
-    ///
-    /// # Errors
-    /// 429.
+    /// Counts a click for an existing offer; 429.
     pub fn count_offer(&self, offer: Uuid) -> Result<(), Failure> {
         within(&self.offers, Some(offer), "click_offer_rate")
     }
 
-    /// Counts a click on a preview's offer per client: an offer of a table belongs to one person, but a
-    /// preview is shared, so one client's clicks must not block others.
-    ///
-    /// # Errors
-    /// 429.
+    /// Counts a click on a preview's offer per client, since many share a preview; 429.
     pub fn count_preview(&self, request: &Request, offer: Uuid) -> Result<(), Failure> {
         let client = request.client(&self.trusted_proxies);
         within(&self.previews, client.map(|client| (offer, client)), "click_offer_rate")
@@ -77,7 +62,6 @@ impl ClickRates {
     }
 }
 
-/// Takes from the allowance of a key, if both exist; a refusal is counted under `reason`.
 fn within<K: Hash + Eq + Clone>(
     allowances: &Option<Allowances<K>>,
     key: Option<K>,

@@ -11,10 +11,8 @@ pub struct Identities(Vec<(&'static str, TlsIdentity)>);
 pub type Renewals = Vec<(&'static str, Renewal)>;
 
 impl Identities {
-    /// Reads the certificates and keys of the settings.
-    ///
-    /// # Errors
-    /// Returns a key of the settings and a sentence that names the file, for each faulty listener.
+    /// Reads the certificates and keys of the settings. Each error has a key of the settings and names the
+    /// file.
     pub fn read(settings: &Settings) -> Result<Self, Vec<(String, String)>> {
         let Settings { api, integrations, admin, .. } = settings;
         let listeners = [("api", &api.tls), ("integrations", &integrations.tls), ("admin", &admin.tls)];
@@ -32,20 +30,14 @@ impl Identities {
         self.0.iter().map(|(listener, identity)| (*listener, identity))
     }
 
-    /// Reads the files again; the identities in use stay until [`show`](Renewal::show) is called on each
-    /// result.
-    ///
-    /// # Errors
-    /// Like [`read`](Self::read).
+    /// Reads the files again; the identities in use stay until [`show`](Renewal::show) is called.
     pub fn read_again(&self) -> Result<Renewals, IdentityFaults> {
         all(self.shown().map(|(listener, identity)| (listener, identity.read_again())))
     }
 }
 
-/// Faults, each with its key of the settings.
 type IdentityFaults = Vec<(String, String)>;
 
-/// All results, or every fault.
 fn all<T>(
     read: impl Iterator<Item = (&'static str, Result<T, String>)>,
 ) -> Result<Vec<(&'static str, T)>, IdentityFaults> {

@@ -1,12 +1,8 @@
 //! The public interface: its paths ([`routes`]) and their handlers, by edition.
 //!
-//! [`current`] has the handlers. [`v1`] has only what differs in the older edition: it translates requests
-//! and answers.
-//!
-//! [`openapi`] describes the interface, for programs and people.
-//!
-//! Handlers are thin: they identify the caller, read the body, call the matchmaker or the store, and return a
-//! reply. [`offerd_web`] serves the requests.
+//! [`current`] has the handlers; [`v1`] translates requests and answers of the older edition. [`openapi`]
+//! describes the interface. Handlers are thin: they identify the caller, read the body, call the matchmaker
+//! or the store, and return a reply. [`offerd_web`] serves the requests.
 
 pub mod click_rates;
 pub mod current;
@@ -34,7 +30,7 @@ use self::current::offer_pages::brand::OfferPages;
 use self::record_ids::RecordIds;
 use offerd_base::config::{ApiSettings, LimitSettings, RateSettings, Settings};
 use offerd_base::load_shedder::ShedderRules;
-use offerd_engine::matching::Matchmaker;
+use offerd_engine::matching::{MatchingEngine, Matchmaker};
 use offerd_insight::analytics::Feeds;
 use offerd_insight::prefills::{PrefillRules, Prefills};
 use offerd_insight::reference::{Universities, Vehicles};
@@ -47,8 +43,7 @@ use offerd_web::{
     Surface, TlsIdentity, WrongListenerHint, service,
 };
 
-/// Version of the form in which records are shown. Increase it with every change of that form, so that no
-/// client keeps a rate table of an older form as current.
+/// Version of the form in which records are shown. Increase it with every change of that form.
 const SHOWN_AS: u32 = 2;
 
 /// State of the handlers.
@@ -125,13 +120,17 @@ impl ApiState {
         }
     }
 
-    /// Earliest creation time of a lead that the caller may merge into, Unix milliseconds; `None` for no
-    /// limit.
+    /// The engine behind the matchmaker.
+    pub fn engine(&self) -> &Arc<MatchingEngine> {
+        self.matchmaker.engine()
+    }
+
+    /// Earliest creation time of a lead that the caller may merge into, Unix milliseconds, if limited.
     pub fn mergeable_since(&self, caller: &Caller) -> Option<i64> {
         let window = i64::try_from(self.settings.limits.publishable_merge.as_millis()).unwrap_or(i64::MAX);
         match caller.kind {
             TokenKind::Confidential => None,
-            TokenKind::Publishable => Some(self.matchmaker.engine().limiter.now().saturating_sub(window)),
+            TokenKind::Publishable => Some(self.engine().limiter.now().saturating_sub(window)),
         }
     }
 }
@@ -172,7 +171,6 @@ fn prefill_rules(settings: &Settings) -> PrefillRules {
     }
 }
 
-/// A rate limit, with the time to refill its whole burst.
 fn rate(RateSettings { per_second, burst }: RateSettings) -> Rate {
     let refill = Duration::from_secs(1) * u32::from(burst) / u32::from(per_second);
     Rate { burst, refill }
@@ -206,11 +204,8 @@ pub fn connections(limits: &LimitSettings, total: usize) -> Arc<Connections> {
     })
 }
 
-/// Binds a listener from the settings, with TLS if it has an identity. Its connections count towards
-/// `connections`. A `given` socket, which is already listening, is used instead.
-///
-/// # Errors
-/// Returns a sentence that names the listener and the address.
+/// Binds a listener from the settings, with TLS if it has an identity, or takes over a `given` socket. Its
+/// connections count towards `connections`. The error names the listener and the address.
 pub fn bind(
     name: &'static str,
     address: SocketAddr,
@@ -232,8 +227,7 @@ pub fn bind(
             .map_err(|error| format!("the socket given for `{name}` cannot be used: {error}"))?,
         None => Listener::bind(name, address, limits).map_err(|error| match error.kind() {
             ErrorKind::AddrInUse => format!(
-                "`{name}.listen` {address} is in use by another program, perhaps another offerd; stop \
-                        that, or set another address"
+                "`{name}.listen` {address} is in use by another program, perhaps another offerd; stop that, or set another address"
             ),
             _ => format!("`{name}.listen` {address} cannot be bound: {error}"),
         })?,
@@ -246,7 +240,6 @@ pub fn welcome(settings: &ApiSettings) -> Arc<CorsVendorPolicy> {
     Arc::new(CorsVendorPolicy { cors: Cors::new(&settings.cors_origins), vendors: settings.vendor.clone() })
 }
 
-/// A failure as an HTML page, for a person who opens an address in a browser.
 fn kindly(app: &ApiState, route: &'static str, headers: &HeaderMap, failure: &Failure) -> Option<Reply> {
     match route {
         "/click/{id}" if is_opened_by_a_person(headers) => offer_pages::kindly(app, failure, false),

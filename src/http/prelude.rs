@@ -11,4 +11,4 @@ pub(super) use uuid::Uuid;
 pub(super) use super::ApiState;
 pub(super) use super::current::{unreadable, unwritable};
 pub(super) use offerd_model::{ApiError, ErrorType};
-pub(super) use offerd_web::{Context, Failure, Reply, blocking};
+pub(super) use offerd_web::{Answer, Context, Failure, Reply, blocking};

@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::Utc;
 
-/// Generates ids: the current microsecond, or the last id plus one. They increase, also over restarts, and
-/// fit the numbers of JavaScript (2^53) until the year 2255. A clock that was set back could repeat an id, so
-/// records are written under a guard and retried with the next id.
+/// Generates ids: the current microsecond, or the last id plus one. They fit the numbers of JavaScript (2^53)
+/// until 2255. A clock that was set back could repeat one, so records are written under a guard, and retried.
 #[derive(Debug, Default)]
 pub struct RecordIds(AtomicI64);
 

@@ -29,8 +29,8 @@ use offerd_model::{
 };
 use offerd_web::{Failure, routes, signature};
 
-/// The route table: each row has the parts of [`routes!`](offerd_web::routes), the section and the operation
-/// id in the OpenAPI document, and in braces its parameters and answers.
+/// Route tables: the parts of [`routes!`](offerd_web::routes), then the section and the operation id in the
+/// OpenAPI document, and in braces its parameters and answers.
 macro_rules! api_routes {
     ($($method:ident $path:literal $scope:ident $editions:ident [$($handler:tt)+] $about:literal
         $section:literal $id:ident { $($draft:tt)* })+) => {
@@ -43,8 +43,7 @@ macro_rules! api_routes {
     };
 }
 
-/// Resources without `HEAD`: opening an offer, reading a prefill, or reporting by a signed query has an
-/// effect. A `HEAD` request must neither reveal which of them exist nor look as if it had that effect.
+/// Resources without `HEAD`, since `GET` has an effect there.
 pub const WITHOUT_HEAD: &[&str] = &["/click/{id}", "/originator/prefills/{prefillToken}", "/partnerEvents"];
 
 /// The API listener, `{base_url}`.
@@ -55,8 +54,7 @@ pub const API: &[ApiRoute] = api_routes! {
     GET "/originator/rateTables/{uuid}" Publishable All [rate_tables::show, v1: v1::rate_tables::show]
         "Returns a rate table; pendingResponses is empty once it is complete."
         "Rate tables" getRateTable {
-            .header("Prefer", "`wait=10` answers as soon as the table differs from the version in \
-                `If-None-Match`, after at most that many seconds.")
+            .header("Prefer", "`wait=10` answers as soon as the table differs from the version in `If-None-Match`, after at most that many seconds.")
             .header("If-None-Match", "The `ETag` of the client's version of the table.")
             .with(shared::rate_table)
             .answers_empty(304, "The client's version is current.").with_header("ETag")
@@ -74,16 +72,14 @@ pub const API: &[ApiRoute] = api_routes! {
     POST "/originator/prefills" Publishable CurrentOnly [prefills::keep]
         "Stores lead data for some minutes, to prefill a form later."
         "Leads" createPrefill {
-            .about("The data is checked like a lead's, but creates no lead. It is deleted after \
-                `expiresInSeconds`, or after `maxUses` reads.")
+            .about("The data is checked like a lead's, but creates no lead. It is deleted after `expiresInSeconds`, or after `maxUses` reads.")
             .with(shared::lead)
             .answers::<PrefillResponse>(200, "The token to read the data with.")
         }
     GET "/originator/prefills/{prefillToken}" Publishable CurrentOnly [prefills::read]
         "Returns prefill data, a few times, to any token of the company."
         "Leads" getPrefill {
-            .about("`HEAD` is not allowed, because each read counts. A publishable token may read too: the \
-                prefill token is the permission.")
+            .about("`HEAD` is not allowed, because each read counts. A publishable token may read too: the prefill token is the permission.")
             .answers::<Lead>(200, "The stored data.")
             .unknown("Prefill", "Unknown to the company, expired or used up.")
         }
@@ -118,8 +114,7 @@ pub const API: &[ApiRoute] = api_routes! {
     POST "/leads/{leadUuid}/rateTables" Publishable CurrentOnly [rate_tables::submit_again]
         "Merges the body into a lead and builds a new rate table for it."
         "Rate tables" submitLeadAgain {
-            .about("A publishable token may do this for 24 hours after the lead was created (a setting of \
-                the operator); after that it gets 404.")
+            .about("A publishable token may do this for 24 hours after the lead was created (a setting of the operator); after that it gets 404.")
             .newer_values().with(shared::lead).body_optional()
             .with(shared::rate_table)
             .unknown("Lead", "The company has no such lead, or the lead is too old for a publishable token.")
@@ -143,8 +138,7 @@ pub const API: &[ApiRoute] = api_routes! {
     GET "/offers/{page}" None All [offer_pages::show]
         "Target of a rate table's partnerPageUrl: shows a person its offers as they arrive."
         "Opened by browsers" showOfferPage {
-            .about("The address is in the `partnerPageUrl` of a rate table. It opens in a browser, with or \
-                without scripts.")
+            .about("The address is in the `partnerPageUrl` of a rate table. It opens in a browser, with or without scripts.")
             .with(shared::offer_page)
         }
     GET "/offers/{page}/embed" None All [offer_pages::embed]
@@ -316,8 +310,7 @@ pub const API: &[ApiRoute] = api_routes! {
         "Describes the client API as an OpenAPI document, from which clients can be generated."
         "Documentation" getOpenApi { .answers_as(200, JSON, "The client API.", typed(Type::Object)) }
     GET "/openapi-all.json" None All [docs::whole]
-        "Describes every path as an OpenAPI document, including partner reports, pages for browsers and the \
-            documentation."
+        "Describes every path as an OpenAPI document, including partner reports, pages for browsers and the documentation."
         "Documentation" getWholeOpenApi { .answers_as(200, JSON, "This document.", typed(Type::Object)) }
     GET "/docs" None All [docs::show]
         "Shows the API documentation to people, who can try it there."

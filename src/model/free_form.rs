@@ -31,14 +31,13 @@ impl ClientTags {
 
 impl PartialSchema for ClientTags {
     fn schema() -> RefOr<Schema> {
+        let about = "Values under keys of the client's own choosing, for example to tell its leads apart.";
         let components = &mut Components::new();
         let values = Vec::<String>::describe(components);
         let values = schema::optional(values, &["The values under the key."], components);
         ObjectBuilder::new()
             .schema_type(Type::Object)
-            .description(Some(
-                "Values under keys of the client's own choosing, for example to tell its leads apart.",
-            ))
+            .description(Some(about))
             .additional_properties(Some(values))
             .into()
     }

@@ -49,11 +49,8 @@ pub trait FromInput: Sized {
 
     /// Collects every fault of `value`.
     fn find_faults(value: &Value, at: &Path<'_>, faults: &mut BodyFaults) {
-        let outcome = match Scalar::of(value) {
-            Some(scalar) => Self::from_scalar(scalar).map(drop),
-            None => Err(AttributeFault::other_kind(&Self::wanted(), kind_of(value))),
-        };
-        if let Err(fault) = outcome {
+        let other_kind = || AttributeFault::other_kind(&Self::wanted(), kind_of(value));
+        if let Err(fault) = Scalar::of(value).ok_or_else(other_kind).and_then(Self::from_scalar) {
             faults.push(at, fault);
         }
     }
@@ -189,13 +186,9 @@ pub(super) fn find_field_implausible<T: FromInput>(
     at: &Path<'_>,
     faults: &mut BodyFaults,
 ) {
-    match bounds {
-        Some(bounds) => {
-            if let Some(fault) = bounds.fault_of(value.attribute_value(), faults.today) {
-                faults.push(at, fault);
-            }
-        }
-        None => value.find_implausible(at, faults),
+    let Some(bounds) = bounds else { return value.find_implausible(at, faults) };
+    if let Some(fault) = bounds.fault_of(value.attribute_value(), faults.today) {
+        faults.push(at, fault);
     }
 }
 
@@ -307,11 +300,8 @@ impl<'de, T: FromInput> Visitor<'de> for InputSeed<T> {
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<Option<T>, E> {
-        if self.may_be_absent {
-            Ok(None)
-        } else {
-            Err(E::custom(AttributeFault::other_kind(&T::wanted(), "null")))
-        }
+        let fault = || AttributeFault::other_kind(&T::wanted(), "null");
+        if self.may_be_absent { Ok(None) } else { Err(E::custom(fault())) }
     }
 
     fn visit_none<E: de::Error>(self) -> Result<Option<T>, E> {

@@ -30,9 +30,7 @@ fn merge(into: &mut Map<String, Value>, from: Map<String, Value>) {
                     }
                 }
             }
-            (_, later) => {
-                into.insert(key, later);
-            }
+            (_, later) => drop(into.insert(key, later)),
         }
     }
 }

@@ -68,17 +68,14 @@ impl<D: ToSchema> PartialSchema for Offer<D> {
         let number = |about| plain(Type::Number, about).into();
         let rank = plain(Type::Integer, "The offer's place in its list, from 1.");
         let rank = rank.format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32)));
-        let marketplace = noun(
-            Partner::name(),
-            "The intermediary that the offer came through, if not directly from the partner.",
-        );
+        let through = "The intermediary that the offer came through, if not directly from the partner.";
         let score = number("The value of showing the offer, by which offers are sorted.");
         let of_kind = text("The text required beside offers of this sub-type.");
         let rating = number("How customers rate the partner, out of 100; card offers have none.");
         let object = schema::object([
             ("uuid", schema::text("uuid"), true),
             ("partner", noun(Partner::name(), "Who makes the offer."), true),
-            ("marketplace", marketplace, false),
+            ("marketplace", noun(Partner::name(), through), false),
             ("productType", noun(ProductType::name(), "The kind of product."), true),
             ("productSubType", noun(ProductSubType::name(), "The sub-type of the product."), true),
             ("url", text("Where a click on the offer leads; one for each shown offer."), true),

@@ -198,8 +198,7 @@ fn typed(name: &str, text: &str) -> Result<Value, &'static str> {
 fn cents(text: &str) -> Result<Value, &'static str> {
     if text.contains(['e', 'E']) && text.parse::<f64>().is_ok() {
         return Err(
-            "must not have an exponent, since the program that wrote it has rounded the number; write out \
-                its digits",
+            "must not have an exponent, since the program that wrote it has rounded the number; write out its digits",
         );
     }
     if text.split_once('.').is_some_and(|(_, decimals)| decimals != "0") {
@@ -223,11 +222,8 @@ impl PartnerReportFields {
             faults.push(ApiError::at("transactionId", ErrorType::Malformed, wanted));
         }
         if self.revoked == Some(true) {
-            return if faults.is_empty() {
-                Ok(PartnerReport::Revocation(transaction_id))
-            } else {
-                Err(faults)
-            };
+            let revocation = PartnerReport::Revocation(transaction_id);
+            return if faults.is_empty() { Ok(revocation) } else { Err(faults) };
         }
         if self.event_type.is_none() {
             faults.push(ApiError::missing("eventType"));

@@ -33,7 +33,6 @@ pub struct Behaviour {
     pub secrets: Arc<BTreeMap<String, String>>,
 }
 
-/// The latency of a partner whose file has only shares.
 const LATENCY: &str = "200ms..1500ms";
 
 /// The content of `sandbox.toml`.
@@ -49,10 +48,8 @@ pub struct DeclaredBehaviour {
     pub secrets: BTreeMap<String, String>,
 }
 
-/// Reads the file in a partner's folder; the default if it does not exist.
-///
-/// # Errors
-/// Every fault, with file, line and key.
+/// Reads the file in a partner's folder; the default if it does not exist. The error is every fault, with
+/// file, line and key.
 pub fn read(folder: &Path) -> Result<DeclaredBehaviour, String> {
     let path = folder.join(FILE);
     if !path.exists() {
@@ -83,7 +80,6 @@ impl DeclaredBehaviour {
         Rates { errors, garbage, drip, reset }
     }
 
-    /// Whether it sets the partner's behaviour, beyond its secrets.
     fn is_of_its_own(&self) -> bool {
         self.latency.is_some()
             || [self.errors, self.garbage, self.drip, self.reset].iter().any(Option::is_some)
@@ -97,8 +93,7 @@ impl Behaviours {
         Self { cases: cases.to_owned(), usual, seed, own: Mutex::default() }
     }
 
-    /// The current behaviour of a partner. A file that cannot be read changes nothing, and its fault is
-    /// returned beside the behaviour.
+    /// The current behaviour of a partner, with the fault of its file, which then changes nothing.
     pub fn now(&self, key: &str) -> (Behaviour, Option<String>) {
         let folder = self.cases.join(key);
         let Ok(written) = fs::metadata(folder.join(FILE)).and_then(|metadata| metadata.modified()) else {

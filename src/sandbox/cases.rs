@@ -30,23 +30,19 @@ pub struct SandboxCases {
     begun: AtomicU64,
 }
 
-/// The answers of a partner in a case.
 #[derive(Debug)]
 struct SandboxCase {
     first: SimulatedAnswer,
     /// Callbacks it makes after the call that gives their address.
     callbacks: Vec<SimulatedCallback>,
-    /// Answers to the calls after the first. These may name no case, and are recognised by their path.
+    /// Answers to the calls after the first, recognised by their path.
     later: Vec<LaterAnswers>,
-    /// Sequence number of its last beginning; 0 if it was never begun.
     begun: AtomicU64,
 }
 
-/// The answers to equal calls, in a cycle.
 #[derive(Debug)]
 struct LaterAnswers {
     method: String,
-    /// The end of its path.
     ends: Vec<String>,
     answers: Vec<SimulatedAnswer>,
     asked: AtomicUsize,
@@ -79,7 +75,6 @@ pub struct CaseAnswer<'c> {
     pub callbacks: &'c [SimulatedCallback],
 }
 
-/// The parts of a case file that the sandbox uses.
 #[derive(Deserialize)]
 struct SandboxCaseFile {
     call: Option<CaseCall>,
@@ -90,10 +85,7 @@ struct SandboxCaseFile {
 
 impl SandboxCases {
     /// Reads `<directory>/<key>/<case>.json`; files that are no case or have no response are skipped and
-    /// listed.
-    ///
-    /// # Errors
-    /// The first file that cannot be read or has a fault, with the reason.
+    /// listed. The error is the first file that cannot be read or has a fault.
     pub fn load(directory: &Path) -> Result<Self, String> {
         let mut cases = Self::default();
         for partner in case::entries(directory)? {
@@ -155,14 +147,13 @@ impl SandboxCases {
             .collect()
     }
 
-    /// The answer of a partner to a request. A request that names no case is a later call of the case begun
-    /// last, among those with such a call. A request that names a case begins it, unless its path matches
-    /// only a later call of it. `None` if the partner or the case does not exist.
+    /// The answer of a partner to a request, if the partner and the case exist. A request that names a case
+    /// begins it, unless its path matches only a later call of it; any other is a later call of the case
+    /// begun last.
     pub fn asked(&self, key: &str, method: &str, target: &str, body: &[u8]) -> Option<CaseAnswer<'_>> {
         let cases = self.answers.get(key)?;
         let wanted = trigger(target).or_else(|| trigger(&String::from_utf8_lossy(body)));
         let path = target.split('?').next().unwrap_or_default();
-        // The path starts with our key; the rest is the partner's own.
         let path = path.strip_prefix('/').and_then(|path| path.strip_prefix(key)).unwrap_or(path);
         let begun = |case: &SandboxCase| case.begun.load(Ordering::Relaxed);
         let later = cases.iter().filter(|(_, case)| case.goes_on(method, path).is_some());
@@ -227,10 +218,7 @@ impl SimulatedCallback {
         calling.signed(secrets).map(|_| calling).map_err(|fault| format!("`callback`: {fault}"))
     }
 
-    /// Its headers and body, as sent.
-    ///
-    /// # Errors
-    /// It cannot be signed, for this reason.
+    /// Its headers and body, as sent, or why it cannot be signed.
     pub fn signed(&self, secrets: &BTreeMap<String, String>) -> Result<(HeaderMap, Bytes), String> {
         let (headers, body) = (self.said.headers(), self.said.body());
         let Some(sign) = &self.sign else { return Ok((headers.clone(), body.clone())) };
@@ -282,7 +270,6 @@ impl LaterAnswers {
     }
 }
 
-/// The last segments of the path of an address.
 fn ends(url: &str) -> Vec<String> {
     let url = url.split_once("://").map_or(url, |(_, rest)| rest);
     let path = url.split(['?', '#']).next().unwrap_or_default();

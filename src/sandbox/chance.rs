@@ -5,14 +5,11 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Share of quick requests; the others take any time up to the longest.
 const QUICK: f64 = 0.9;
 
-/// The part of the latency range that quick requests use.
 const QUICK_REACH: f64 = 0.25;
 
-/// The range of response times. Nine of ten are drawn from the first quarter of the range, one of ten from
-/// the rest, as in systems under load.
+/// The range of response times. Nine of ten are drawn from its first quarter, as in systems under load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Latency {
     shortest: Duration,

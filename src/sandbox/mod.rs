@@ -2,15 +2,10 @@
 //!
 //! A case file (`<cases>/<key>/<case>.json`) has a `response`; its other keys are for the runner of the
 //! cases. The first segment of a request's path is the key of the partner. The request selects the case by
-//! the text `case:<name>` anywhere in its body or query (for instance in a lead whose last name is
-//! `case:declined`); without it the case `offers` answers. Later calls stay with the case that was begun
-//! last. A case that was named is answered as it stands; all others are subject to the [`Chance`] of errors,
-//! garbage, slow drips and broken connections. `/<key>/token` grants OAuth 2 tokens, and `GET /` lists
-//! partners and cases. Callbacks are signed as their case declares, with the `secrets` of the partner's
-//! `sandbox.toml`.
-//!
-//! It shares the case format with the runner of the cases, but knows no partner file and no lead, and never
-//! prints a body.
+//! the text `case:<name>` anywhere in its body or query; without it the case `offers` answers. Later calls
+//! stay with the case that was begun last. A case that was named is answered as it stands; all others are
+//! subject to [`Chance`]. `/<key>/token` grants OAuth 2 tokens, and `GET /` lists partners and cases.
+//! Callbacks are signed with the `secrets` of the partner's `sandbox.toml`. No body is ever printed.
 
 mod behaviour;
 mod callback;

@@ -30,7 +30,6 @@ const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Time between the bytes of a slow drip.
 const DRIP_EVERY: Duration = Duration::from_secs(1);
 
-/// Pause after a failed accept, to avoid spinning.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
 type SandboxBody = BoxBody<Bytes, Infallible>;
@@ -41,8 +40,7 @@ struct Simulator {
     told: fn(&str),
 }
 
-/// Answers on a listener for ever. Passes one line for each request to the callback, without any part of its
-/// body.
+/// Answers on a listener for ever. The callback gets a line for each request, without any of its body.
 pub async fn serve(listener: TcpListener, cases: SandboxCases, behaviours: Behaviours, told: fn(&str)) {
     let simulator = Arc::new(Simulator { cases, behaviours, told });
     loop {
@@ -50,12 +48,10 @@ pub async fn serve(listener: TcpListener, cases: SandboxCases, behaviours: Behav
             tokio::time::sleep(ACCEPT_REST).await;
             continue;
         };
-        // Without it the caller is served a little slower.
         let _ = stream.set_nodelay(true);
         let simulator = Arc::clone(&simulator);
         tokio::spawn(async move {
             let service = service_fn(|request| simulator.answer(request));
-            // The caller may end a connection, or a drawn failure does.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
     }
@@ -104,7 +100,6 @@ impl Simulator {
     /// Makes the callbacks of the case, if the request gives an address.
     fn call_back(&self, callbacks: &[SimulatedCallback], behaviour: &Behaviour, body: &str) {
         let told = self.told;
-        // With several calls, only one gives the address.
         let Some(url) = callback::address(body) else { return };
         for callback in callbacks {
             let url = url.clone();

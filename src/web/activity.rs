@@ -13,8 +13,8 @@ const IDLE: u64 = 1 << 63;
 /// The state of a connection that takes no more requests.
 const CLOSED: u64 = u64::MAX;
 
-/// The activity of one connection. HTTP/2 needs it for timeouts: a client that is silent, or leaves its
-/// answers unread, grants no flow-control window, so no write ever waits.
+/// The activity of one connection. HTTP/2 needs it for timeouts: a silent client grants no flow-control
+/// window, so no write ever waits.
 #[derive(Debug)]
 pub(super) struct Activity {
     begun: Instant,
@@ -23,13 +23,11 @@ pub(super) struct Activity {
     state: AtomicU64,
     /// When the client stopped taking what we write; 0 while it takes it.
     stalled_us: AtomicU64,
-    /// Requests under way; some may have ended.
     requests: Mutex<Vec<Weak<ActiveRequest>>>,
     /// Whether a body may still be arriving. HTTP/1 only, which has one request at a time.
     receiving: AtomicBool,
 }
 
-/// An observation that a connection has been quiet since some moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct IdleSince {
     /// Since when, in microseconds on the clock that all connections share.
@@ -37,7 +35,6 @@ pub(super) struct IdleSince {
     state: u64,
 }
 
-/// A request, until the client has taken the last chunk of its answer.
 #[derive(Debug)]
 pub(super) struct ActiveRequest {
     activity: Arc<Activity>,
@@ -114,7 +111,6 @@ impl Activity {
         self.stalled_us.store(0, Ordering::Release);
     }
 
-    /// A body begins to arrive, or has ended.
     pub(super) fn receives(&self, receiving: bool) {
         self.receiving.store(receiving, Ordering::Release);
     }
@@ -131,8 +127,8 @@ impl Activity {
         }
     }
 
-    /// Returns once the client has taken nothing of some answer for `patience`. An answer that is still being
-    /// produced does not count.
+    /// Returns once the client has taken nothing of some answer for `patience`, unless more of it is being
+    /// produced.
     pub(super) async fn neglect(&self, patience: Duration) {
         loop {
             let (neglected, left) = self.neglected(patience);
@@ -175,8 +171,7 @@ impl Activity {
         if state & IDLE != 0 { 0 } else { usize::try_from(state).unwrap_or(usize::MAX) }
     }
 
-    /// The number of answers of which the client has taken nothing for `patience`, and the time until the
-    /// next check.
+    /// The number of neglected answers, and the time until the next check.
     fn neglected(&self, patience: Duration) -> (usize, Duration) {
         let now_us = self.now_us();
         let (mut neglected, mut left) = (0, patience);
@@ -207,7 +202,6 @@ impl ActiveRequest {
         self.activity.is_receiving()
     }
 
-    /// Counts one more chunk to be taken.
     pub(super) fn owes(&self) {
         if self.owed.fetch_add(1, Ordering::Relaxed) == 0 {
             self.moved();
@@ -218,7 +212,6 @@ impl ActiveRequest {
         self.moved_us.store(self.activity.now_us(), Ordering::Relaxed);
     }
 
-    /// A chunk has been taken in full, or dropped.
     pub(super) fn gave(&self) {
         self.owed.fetch_sub(1, Ordering::Relaxed);
     }

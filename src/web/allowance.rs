@@ -1,6 +1,4 @@
-//! Rate limits per key, and the headers that report them to the client.
-//!
-//! The headers are those of draft-ietf-httpapi-ratelimit-headers, revision 10.
+//! Rate limits per key, and the headers that report them: draft-ietf-httpapi-ratelimit-headers, revision 10.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -29,13 +27,10 @@ pub struct Rate {
     pub refill: Duration,
 }
 
-/// Rate limiters of all keys, in bounded memory.
-///
-/// The algorithm is GCRA, the virtual scheduling of ITU-T I.371: one number per key, the time at which its
-/// burst is full again.
+/// Rate limiters of all keys, in bounded memory, by GCRA (ITU-T I.371): one number per key, the time at which
+/// its burst is full again.
 #[derive(Debug)]
 pub struct Allowances<K> {
-    /// The name in headers and metrics.
     name: &'static str,
     rate: Rate,
     most_keys: usize,
@@ -43,7 +38,6 @@ pub struct Allowances<K> {
     used: Mutex<UsedAllowances<K>>,
 }
 
-/// The entries of keys whose burst is not full.
 #[derive(Debug)]
 struct UsedAllowances<K> {
     whole_at: HashMap<AllowanceSlot<K>, Instant>,
@@ -113,17 +107,13 @@ impl<K: Hash + Eq> UsedAllowances<K> {
 }
 
 impl Rate {
-    /// The time in which one request refills.
     fn one(self) -> Duration {
         (self.refill / self.burst.get()).max(Duration::from_nanos(1))
     }
 }
 
 impl AllowanceStatus {
-    /// Whether the request is allowed; a refusal is counted under `reason`.
-    ///
-    /// # Errors
-    /// 429.
+    /// Whether the request is allowed, or else 429, counted under `reason`.
     pub fn allowed(&self, reason: &'static str) -> Result<(), Failure> {
         let refused = |wait_s| Err(Failure::too_many_requests(wait_s).counted(reason));
         self.retry_after_s.map_or(Ok(()), refused)

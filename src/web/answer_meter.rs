@@ -9,15 +9,13 @@ use parking_lot::RwLock;
 
 use offerd_base::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
 
-/// Counts and times the answers of one listener. A metric's look-up by labels takes longer than its
-/// increment, so each handle is looked up once and cached.
+/// Counts and times the answers of one listener. Caches handles, whose look-up takes longer than their use.
 #[derive(Debug)]
 pub struct AnswerMeter {
     listener: &'static str,
     kinds: RwLock<HashMap<AnswerLabels, (Counter, Histogram)>>,
 }
 
-/// A route template and a status: bounded by the route table.
 type AnswerLabels = (&'static str, StatusCode);
 
 impl AnswerMeter {
@@ -46,11 +44,9 @@ impl AnswerMeter {
     fn look_up(&self, (route, status): AnswerLabels) -> (Counter, Histogram) {
         let (listener, status) = (self.listener, status.as_str().to_owned());
         // Starts the counter of 500s at 0, so that an alert sees it grow from the first.
-        metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => "500")
-            .increment(0);
-        (
-            metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => status),
-            metrics::histogram!(HTTP_REQUEST_SECONDS, "listener" => listener, "route" => route),
-        )
+        let answers = |status: String| metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => status);
+        answers("500".to_owned()).increment(0);
+        let seconds = metrics::histogram!(HTTP_REQUEST_SECONDS, "listener" => listener, "route" => route);
+        (answers(status), seconds)
     }
 }

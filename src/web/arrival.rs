@@ -14,8 +14,7 @@ use super::client_address::Peer;
 
 pub(super) type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, warp::Error>> + Send>>;
 
-/// A request without its body, and a note about the body; immutable and shared. Deliberately not `Debug`:
-/// headers hold the token.
+/// A request without its body. Deliberately not `Debug`: headers hold the token.
 pub struct RequestHead {
     /// The method as sent (`HEAD` on a `GET` route stays `HEAD`).
     pub method: Method,
@@ -31,8 +30,7 @@ pub struct RequestHead {
     pub(super) last_call: Option<BodyDrainDeadline>,
 }
 
-/// The deadline for bodies that are still arriving when the daemon drains: they get a part of the drain, so
-/// that no client delays its end. Cheap to clone.
+/// The deadline for bodies that are still arriving when the daemon drains: a part of the drain.
 #[derive(Debug, Clone)]
 pub(super) struct BodyDrainDeadline {
     draining: watch::Receiver<bool>,
@@ -40,7 +38,6 @@ pub(super) struct BodyDrainDeadline {
 }
 
 impl BodyDrainDeadline {
-    /// Bodies may arrive for `longest` after `draining` turns true.
     pub(super) fn new(draining: watch::Receiver<bool>, longest: Duration) -> Self {
         Self { draining, longest }
     }

@@ -18,18 +18,13 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// The client's address: the peer's or, behind trusted proxies, the last `X-Forwarded-For` entry that is not
 /// a trusted proxy's own.
 ///
-/// Entries to the left of it come from the client and prove nothing. Without a trusted proxy the header is
-/// ignored; so is an unreadable entry, with everything to its left. Some proxies add the port, or put IPv6 in
-/// brackets.
-pub(super) fn client_address(
-    peer: Option<Peer>,
-    headers: &HeaderMap,
-    trusted_proxies: &[IpNet],
-) -> Option<IpAddr> {
+/// Entries to its left come from the client and prove nothing. Without a trusted proxy the header is ignored;
+/// so is an unreadable entry, with everything to its left.
+pub(super) fn client_address(peer: Option<Peer>, headers: &HeaderMap, trusted: &[IpNet]) -> Option<IpAddr> {
     let mut address = peer?.0.ip().to_canonical();
     let hops: Vec<Option<&str>> = list::all_items(headers, &FORWARDED_FOR).collect();
     for hop in hops.iter().rev() {
-        if !is_in(trusted_proxies, address) {
+        if !is_in(trusted, address) {
             break;
         }
         let Some(forwarded) = hop.and_then(noted) else { break };
@@ -50,8 +45,7 @@ pub(super) fn is_in(networks: &[IpNet], address: IpAddr) -> bool {
     networks.iter().any(|network| network.contains(&address))
 }
 
-/// The key that a client is limited by: its address or, for IPv6, its /64 network, which a household or a
-/// server gets as a whole.
+/// The key that a client is limited by: its address or, for IPv6, its /64 network.
 pub(super) fn household(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

@@ -19,14 +19,13 @@ pub(super) const LEAST_BYTES: usize = 1024;
 /// Larger bodies take longer than a millisecond or two, and are compressed on a blocking thread.
 pub(super) const MOST_BYTES_AT_ONCE: usize = 64 * 1024;
 
-/// The brotli quality that takes about as long as gzip. One more makes a rate table half a percent shorter.
+/// The brotli quality that takes about as long as gzip.
 const BROTLI_QUALITY: i32 = 5;
 
-/// The brotli window, as a power of two: a whole rate table. From 19 on, brotli takes much longer.
+/// The brotli window, as a power of two. From 19 on, brotli takes much longer.
 const BROTLI_WINDOW_BITS: i32 = 18;
 
-/// The size hint from which brotli uses context modelling, which makes a rate table another one or two
-/// percent shorter.
+/// The size hint from which brotli uses context modelling: one or two percent shorter.
 const BROTLI_MODELS_FROM_BYTES: usize = 1 << 20;
 
 worded! {
@@ -56,7 +55,7 @@ pub trait Renditions: Send + Sync {
     fn keep(&self, rendition: RenditionName, bytes: &Bytes);
 }
 
-/// The compressed forms of a body that does not change while the process runs, each made on first use.
+/// The compressed forms of a constant body, each made on first use.
 #[derive(Debug, Default)]
 pub struct Compressed {
     gzip: OnceLock<Bytes>,
@@ -75,7 +74,6 @@ impl Renditions for Arc<Compressed> {
     }
 
     fn keep(&self, rendition: RenditionName, bytes: &Bytes) {
-        // Two requests may have compressed it at once, with the same result.
         let _ = self.place(rendition).set(bytes.clone());
     }
 }
@@ -104,8 +102,7 @@ impl Coding {
         }
     }
 
-    /// Compresses the body, thoroughly: a faster level makes a rate table a quarter longer, and each change
-    /// of a table is sent anew.
+    /// Compresses the body.
     pub(super) fn compress(self, body: &Bytes) -> Bytes {
         match self {
             Self::Plain => body.clone(),

@@ -1,13 +1,12 @@
-//! Connection limits: per address, per listener, and in total for the file descriptors of the process. When a
-//! limit is reached, an idle connection is closed for the new one; if none is idle, the new one is refused.
+//! Connection limits: per address, per listener, and in total for the process's file descriptors. At a limit,
+//! an idle connection is closed for the new one; if none is idle, the new one is refused.
 //!
-//! A connection is idle when it has no request under way: kept alive, silent so far, or slow to send a head.
-//! One whose client does not read its answer counts as idle, too. The longest idle connection of the address
-//! with the most connections is closed first, and those of trusted proxies last, since a proxy serves many
-//! clients.
+//! A connection is idle when it has no request under way, or its client does not read its answer. The longest
+//! idle connection of the address with the most connections is closed first, and those of trusted proxies
+//! last.
 //!
-//! Requests only set atomics of their own connection (`Activity`). Idle connections are collected only when a
-//! limit is reached, and in batches, so that a flood of connections costs little for each.
+//! Requests only set atomics of their own connection (`Activity`). Idle connections are collected in batches,
+//! when a limit is reached, so that a flood of connections costs little for each.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -26,7 +25,7 @@ use offerd_base::telemetry::metrics::{HTTP_CONNECTIONS, HTTP_CONNECTIONS_CLOSED}
 /// How often an idle connection is closed for a new one, since another listener may take the slot.
 const ATTEMPTS: usize = 8;
 
-/// How long to wait for a connection to close: its task only has to be scheduled.
+/// How long to wait for a connection to close.
 const CLOSING: Duration = Duration::from_millis(250);
 
 /// The most idle connections that one scan collects: a number, and a share of all that are scanned.
@@ -52,7 +51,6 @@ pub struct ConnectionRules {
 }
 
 impl Default for ConnectionRules {
-    /// No limit.
     fn default() -> Self {
         Self { per_address: 0, trusted_proxies: Vec::new(), total: usize::MAX }
     }
@@ -72,21 +70,19 @@ struct ConnectionTable {
     open: HashMap<u64, Arc<ConnectionEntry>>,
     of_address: HashMap<IpAddr, HashSet<u64>>,
     of_listener: HashMap<&'static str, usize>,
-    /// Idle connections that scans have found and nothing has closed yet, in closing order.
+    /// Idle connections found by scans, in closing order.
     idle: HashMap<ConnectionScope, IdleConnections>,
 }
 
 #[derive(Debug)]
 struct IdleConnections {
     candidates: VecDeque<(Arc<ConnectionEntry>, IdleSince)>,
-    /// When the last scan that found none was made.
     none_at: Option<Instant>,
 }
 
 /// The closing order: whether the connection is a proxy's, how many its address has, since when it is idle.
 type ClosingOrder = (bool, Reverse<usize>, u64);
 
-/// The limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ConnectionScope {
     Address(IpAddr),
@@ -110,7 +106,6 @@ pub(super) struct ConnectionEntry {
     id: u64,
     listener: &'static str,
     address: IpAddr,
-    /// Whether it is a trusted proxy's, which serves many clients.
     trusted: bool,
     activity: Arc<Activity>,
     leave: Notify,
@@ -135,10 +130,7 @@ impl Connections {
     }
 
     /// Takes a slot for a connection of a listener that may have `most`; closes an idle one if a limit is
-    /// reached.
-    ///
-    /// # Errors
-    /// The limit that is reached, if no connection is idle.
+    /// reached. The error is that limit, if no connection is idle.
     pub(super) async fn admit(
         self: &Arc<Self>,
         listener: &'static str,
@@ -161,12 +153,8 @@ impl Connections {
     /// Closes the longest idle connection and waits until it is gone; `false` when none is idle.
     pub(super) async fn close_one(&self, within: ConnectionScope) -> bool {
         let Some(place) = self.places.lock().take_idle(within) else { return false };
-        metrics::counter!(
-            HTTP_CONNECTIONS_CLOSED,
-            "listener" => place.listener,
-            "reason" => within.reason()
-        )
-        .increment(1);
+        let (listener, reason) = (place.listener, within.reason());
+        metrics::counter!(HTTP_CONNECTIONS_CLOSED, "listener" => listener, "reason" => reason).increment(1);
         place.leave.notify_one();
         tokio::time::timeout(CLOSING, place.left.notified()).await.is_ok()
     }
@@ -237,7 +225,6 @@ impl ConnectionTable {
         loop {
             if let Some(found) = self.idle.get_mut(&within) {
                 while let Some((place, quiet)) = found.candidates.pop_front() {
-                    // It may have been used since the scan, or be gone.
                     if place.activity.close(quiet) {
                         return Some(place);
                     }

@@ -20,8 +20,7 @@ const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");
 /// ([`Reply::own_site`]).
 pub(super) const OWN_SITE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
-/// The CORS policy of a listener, and the vendors of the older edition. It may change while requests are
-/// served; each request is answered under one.
+/// The CORS policy of a listener, and the vendors of the older edition. Each request is answered under one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorsVendorPolicy {
     /// Which origins may call from a browser.
@@ -63,8 +62,8 @@ impl Cors {
         Some(wanted.fold(reply, |reply, wanted| reply.header(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone())))
     }
 
-    /// Marks an answer as readable by `origin`, unless the answer is for its own site only. `Vary` names the
-    /// origin in any case, for caches.
+    /// Marks an answer as readable by `origin`, unless it is for its own site only. `Vary` names the origin
+    /// always.
     pub(super) fn mark(&self, answer: &mut HeaderMap, origin: Option<&HeaderValue>) {
         vary_by_origin_too(answer);
         let is_for_others = !answer.contains_key(OWN_SITE);
@@ -90,7 +89,6 @@ fn covers(allowed: &str, origin: &[u8]) -> bool {
     below.is_some_and(|below| below.len() > 1 && below.ends_with(b".") && below.iter().all(is_of_name))
 }
 
-/// Adds `Origin` to `Vary`, in a single header line: every poll carries it.
 fn vary_by_origin_too(answer: &mut HeaderMap) {
     let mut names: Vec<&[u8]> = answer.get_all(VARY).iter().map(HeaderValue::as_bytes).collect();
     names.push(ORIGIN.as_str().as_bytes());
@@ -98,8 +96,8 @@ fn vary_by_origin_too(answer: &mut HeaderMap) {
     answer.insert(VARY, vary.expect("names of headers and what joins them are visible"));
 }
 
-/// Whether a value has the form of an origin that a browser sends: a scheme, a host and perhaps a port, or
-/// `null`. Apps have schemes of their own, and files no host. Nothing else is echoed.
+/// Whether a value has the form of an origin: a scheme, a host and perhaps a port, or `null`. Apps have
+/// schemes of their own, and files no host.
 fn is_origin(value: &HeaderValue) -> bool {
     let Ok(text) = value.to_str() else { return false };
     let is_scheme = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'+' | b'-' | b'.');

@@ -1,9 +1,8 @@
 //! Early rejects, before a request is parsed: malformed heads, and new work while the queue is full. They
-//! must cost next to nothing, since they protect a daemon that is short of time.
+//! must cost next to nothing.
 //!
-//! HTTP/1.1 requires exactly one valid `Host` (RFC 9112, 3.2): with two, a proxy before us may believe a
-//! different one than we do. A chunked body must not be compressed as well (`Transfer-Encoding: gzip,
-//! chunked`): nothing here decodes it. And an `Expect` is either met or refused (RFC 9110, 10.1.1).
+//! HTTP/1.1 requires exactly one valid `Host` (RFC 9112, 3.2). A chunked body must not be compressed as well
+//! (`Transfer-Encoding: gzip, chunked`). An `Expect` is either met or refused (RFC 9110, 10.1.1).
 //!
 //! This code runs outside the panic boundary, so it must not panic on any input.
 
@@ -17,7 +16,6 @@ use super::exchange;
 use super::failure::Failure;
 use super::surface::Surface;
 
-/// The route label in metrics of a request whose path was not looked at.
 const NO_ROUTE: &str = "unknown";
 
 /// The answer to a rejected request; `None` lets it continue. A rejected request counts against its address,
@@ -36,9 +34,6 @@ fn faulty<A, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> 
 
 /// The answer to new work while the queue is full; `None` lets the request continue, as does an invalid
 /// token, which is refused later.
-///
-/// The request still counts against its address, and the 429 of that limit takes precedence, so that a
-/// flooding client learns of it.
 fn turned_away<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
     let line = surface.gate.full_line(request.method())?;
     let (resource, _) = surface.router.find(request.uri().path()).ok()?;
@@ -79,8 +74,7 @@ fn unmet_expectation(headers: &HeaderMap) -> Option<Failure> {
     (!expected.all(is_met)).then(Failure::unmet_expectation)
 }
 
-/// Whether a value is a host with an optional port, without a user. It may be empty, for a target without a
-/// host.
+/// Whether a value is a host with an optional port, without a user; or empty.
 fn is_host(value: &HeaderValue) -> bool {
     let Ok(text) = value.to_str() else { return false };
     if text.is_empty() {

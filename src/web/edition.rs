@@ -24,9 +24,8 @@ pub enum Editions {
 }
 
 impl Edition {
-    /// Reads `Accept`. The v1 type counts anywhere in the list, whatever its case and its parameters, except
-    /// with a weight of zero. Any vendor is accepted unless `vendors` is not empty; then it must be one of
-    /// those.
+    /// Reads `Accept`. The v1 type counts anywhere in the list, in any case, except with a weight of zero;
+    /// its vendor must be one of `vendors`, if there are any.
     pub fn requested(headers: &HeaderMap, vendors: &[String]) -> Self {
         match list::items(headers, &ACCEPT).any(|range| is_v1_type(range, vendors)) {
             true => Self::V1,

@@ -22,7 +22,7 @@ use super::edition::Edition;
 use super::exchange::HttpExchange;
 use super::failure::Failure;
 use super::gate::GateVisit;
-use super::handler::{Context, Handler};
+use super::handler::{Answer, Context, Handler};
 use super::percent;
 use super::request::Request;
 use super::respond::{HeldTags, Reply};
@@ -31,11 +31,9 @@ use super::surface::Surface;
 use offerd_base::ids;
 use offerd_base::telemetry::requests::RequestFuture;
 
-/// The route label in metrics and logs of a path without a route: the client chooses the path, so it is not
-/// used.
+/// The route label of a path without a route.
 const UNKNOWN_ROUTE: &str = "unknown";
 
-/// The header with the number of unknown keys and values in the body.
 const UNKNOWN_KEYS: HeaderName = HeaderName::from_static("unknown-keys");
 
 #[derive(Debug, Clone, Default)]
@@ -64,7 +62,7 @@ impl QueuedFlag {
 /// Answers one request. A panic is answered too.
 ///
 /// Once admitted, work that has to wait moves to a task of its own: hyper drops the future when the client
-/// hangs up, and a half-written lead must be completed. A client that hangs up while queued leaves the queue.
+/// hangs up, and a half-written lead must be completed.
 pub(super) async fn answer<A>(surface: Arc<Surface<A>>, head: Arc<RequestHead>, body: BodyStream) -> Response
 where
     A: Authenticate + Send + Sync + 'static,
@@ -78,8 +76,7 @@ where
         Some(ended) => ended.ok(),
         None => tokio::spawn(work).await.ok().and_then(Result::ok),
     };
-    // A handler's panic is caught where its route is known; this is a panic around that, or a runtime that
-    // shuts down.
+    // A panic around a handler's, or a runtime that shuts down.
     ended.unwrap_or_else(|| Failure::overloaded(1).into_response())
 }
 
@@ -102,7 +99,6 @@ where
     let work = dispatch(&surface, &welcome, &head, body, found, &mut visit, &in_line);
     let outcome = AssertUnwindSafe(work).catch_unwind().await;
     let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
-    // A request that was turned away holds no permit any longer.
     let passage = visit.passage();
     let kindly =
         |failure: Failure| (surface.kindly)(&surface.app, route, &head.headers, &failure).ok_or(failure);
@@ -117,7 +113,6 @@ where
     exchange.seal(&surface, &welcome, &visit, route, response)
 }
 
-/// The reply, as a 304 if the client holds it already, in the coding that the client accepts.
 async fn fitted(reply: Reply, head: &RequestHead) -> Reply {
     let held = HeldTags::of(&head.method, &head.headers);
     reply.unless_held(&held).coded(Coding::asked_for(&head.headers)).await
@@ -132,7 +127,7 @@ async fn dispatch<A: Authenticate>(
     found: RouteMatch<'_, Handler<A>>,
     visit: &mut GateVisit,
     in_line: &QueuedFlag,
-) -> Result<Reply, Failure> {
+) -> Answer {
     let RequestHead { method, uri, headers, .. } = &**head;
     if let Some(preflight) = welcome.cors.preflight(method, headers) {
         return Ok(preflight);
@@ -158,7 +153,7 @@ async fn dispatch<A: Authenticate>(
     }
     let query = match query {
         Some(query) => query,
-        // Extra text after an image's path, as some clients append, must not keep the image from being shown.
+        // An image is shown even so.
         None if resource.is_image() => Vec::new(),
         None => return Err(Failure::bad_request("Query string is not percent-encoded UTF-8")),
     };
@@ -184,7 +179,6 @@ fn not_found<A>(surface: &Surface<A>, path: &str) -> Failure {
     }
 }
 
-/// An internal error, logged once and without the payload, which may quote personal data.
 fn panicked(route: &'static str) -> Failure {
     tracing::error!(route, "handler panicked");
     Failure::internal()

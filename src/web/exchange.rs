@@ -16,7 +16,6 @@ use super::gate::GateVisit;
 use super::surface::Surface;
 use offerd_base::ids;
 
-/// The header of the request id, which is also in the log.
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
 pub(super) struct HttpExchange {
@@ -54,8 +53,7 @@ impl HttpExchange {
     }
 }
 
-/// Answers with an early reject, sealed like any other answer. The request counts against its address, whose
-/// rate limit is checked first.
+/// Answers with an early reject, sealed like any other answer; the rate limit of its address goes first.
 pub(super) fn refused<A, B>(
     surface: &Surface<A>,
     request: &Request<B>,
@@ -63,7 +61,6 @@ pub(super) fn refused<A, B>(
     refusal: impl FnOnce() -> Response,
 ) -> Response {
     let exchange = HttpExchange::begin(ids::random(), request.method(), request.headers());
-    // Covers the one log line, that of the answer; with that level off, the span costs nothing.
     let listener = surface.meter.listener();
     let _span = tracing::debug_span!("request", request_id = %exchange.id, listener).entered();
     let mut visit = surface.gate.visit(request.extensions().get::<Peer>().copied(), request.headers());

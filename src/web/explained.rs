@@ -1,6 +1,5 @@
-//! What hyper lacks on an HTTP/1 stream. hyper answers a malformed or oversized request head with 400 or 431
-//! and no body; here the answer gets a body that names the fault or the limit. And hyper has a single timeout
-//! for an idle connection and for a head; here they are two.
+//! What hyper lacks on an HTTP/1 stream: a body for its 400 and 431, and separate timeouts for an idle
+//! connection and for a head.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -18,17 +17,15 @@ use super::exchange;
 use super::failure::Failure;
 use super::listener::Limits;
 
-/// The start of hyper's answer to a malformed head.
 const MALFORMED: &[u8] = b"HTTP/1.1 400 ";
 
-/// The start of hyper's answer to an oversized head. None of our own answers has this status.
 const TOO_LARGE: &[u8] = b"HTTP/1.1 431 ";
 
 /// A header that all of our own answers carry.
 const OURS: &[u8] = b"\r\nrequest-id: ";
 
-/// An HTTP/1 stream that replaces hyper's own 400 and 431, after which the connection ends. Its reads fail
-/// once the client exceeds the idle timeout or the header timeout.
+/// An HTTP/1 stream that replaces hyper's own 400 and 431, and whose reads fail after the idle or header
+/// timeout.
 pub(super) struct HyperErrorRewriter<S> {
     stream: S,
     limits: Limits,
@@ -49,7 +46,7 @@ impl<S> HyperErrorRewriter<S> {
     }
 
     /// Ready once the client exceeds the idle timeout or the header timeout.
-    fn poll_late(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(idle) = self.activity.idle_mark() else { return Poll::Pending };
         let timed = (idle, self.head_since == Some(idle));
         if self.timed != Some(timed) {
@@ -57,13 +54,13 @@ impl<S> HyperErrorRewriter<S> {
             let longest = if timed.1 { self.limits.header_timeout } else { self.limits.idle_timeout };
             self.clock.as_mut().reset(Instant::now() + longest);
         }
-        self.clock.as_mut().poll(context)
+        self.clock.as_mut().poll(cx)
     }
 }
 
 impl<S: AsyncWrite + Unpin> HyperErrorRewriter<S> {
     /// Writes our answer if `buffer` starts hyper's; true when `buffer` counts as written.
-    fn poll_instead(&mut self, context: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<bool>> {
+    fn poll_instead(&mut self, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<bool>> {
         if self.instead.is_none()
             && let Some(failure) = self.refusal(buffer)
         {
@@ -73,7 +70,7 @@ impl<S: AsyncWrite + Unpin> HyperErrorRewriter<S> {
         }
         let Some(answer) = &mut self.instead else { return Poll::Ready(Ok(false)) };
         while !answer.is_empty() {
-            match ready!(Pin::new(&mut self.stream).poll_write(context, answer))? {
+            match ready!(Pin::new(&mut self.stream).poll_write(cx, answer))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 written => answer.advance(written),
             }
@@ -97,8 +94,7 @@ impl<S> HyperErrorRewriter<S> {
 /// The bytes of an answer after which the connection ends.
 fn last_answer(failure: Failure) -> Vec<u8> {
     let (mut head, body) = exchange::last_answer(failure).into_parts();
-    // The head was not read, so the origin is unknown; this answer discloses nothing, so any page may read
-    // it.
+    // The origin is unknown, and the answer discloses nothing.
     head.headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     head.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
     let mut answer = format!("HTTP/1.1 {}\r\n", head.status).into_bytes();
@@ -111,14 +107,14 @@ fn last_answer(failure: Failure) -> Vec<u8> {
 impl<S: AsyncRead + Unpin> AsyncRead for HyperErrorRewriter<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
+        cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if buffer.filled().len() > before {
             self.head_since = self.activity.idle_mark();
-        } else if read.is_pending() && self.poll_late(context).is_ready() {
+        } else if read.is_pending() && self.poll_late(cx).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         read
@@ -126,38 +122,34 @@ impl<S: AsyncRead + Unpin> AsyncRead for HyperErrorRewriter<S> {
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for HyperErrorRewriter<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        if ready!(self.poll_instead(context, buffer))? {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
+        if ready!(self.poll_instead(cx, buffer))? {
             return Poll::Ready(Ok(buffer.len()));
         }
-        Pin::new(&mut self.stream).poll_write(context, buffer)
+        Pin::new(&mut self.stream).poll_write(cx, buffer)
     }
 
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
+        cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let first = buffers.iter().find(|buffer| !buffer.is_empty()).map_or(&[][..], |buffer| buffer);
-        if ready!(self.poll_instead(context, first))? {
+        if ready!(self.poll_instead(cx, first))? {
             return Poll::Ready(Ok(buffers.iter().map(|buffer| buffer.len()).sum()));
         }
-        Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
+        Pin::new(&mut self.stream).poll_write_vectored(cx, buffers)
     }
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

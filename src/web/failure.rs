@@ -15,6 +15,7 @@ use offerd_model::{ApiError, ErrorType};
 
 /// A failed request. Constructors are named by meaning; the status follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
 pub struct Failure {
     /// The status of the answer.
     pub status: StatusCode,
@@ -25,7 +26,7 @@ pub struct Failure {
 }
 
 /// Failures with one error each: its status, type and message, the header that the status requires, and
-/// behind the arrow the machine-readable details.
+/// behind the arrow the details.
 macro_rules! failures {
     ($($(#[$about:meta])* $name:ident($($given:ident: $kind:ty),*)
         $status:ident $error_type:ident $message:expr
@@ -43,18 +44,15 @@ macro_rules! failures {
 
 impl Failure {
     failures! {
-        /// 400: the request cannot be parsed (a body that is not JSON, a path that is not percent-encoded
-        /// UTF-8).
+        /// 400: the request cannot be parsed.
         bad_request(message: impl Into<String>) BAD_REQUEST Malformed message;
         /// 401, with the challenge that RFC 6750 requires.
         unauthorized(message: impl Into<String>) UNAUTHORIZED Unauthorized message,
             WWW_AUTHENTICATE HeaderValue::from_static("Bearer");
         /// 403: the caller is known, and not allowed to do this.
         forbidden(message: &str) FORBIDDEN Unauthorized message;
-        /// 403: a browser prefetches a URL that counts as opened by a person. It discards this answer and
-        /// asks again when the person opens it.
-        fetched_ahead() FORBIDDEN Unsupported "A prefetch does not count as a click; open the address to \
-            follow it";
+        /// 403: a browser prefetches a URL that counts as opened by a person.
+        fetched_ahead() FORBIDDEN Unsupported "A prefetch does not count as a click; open the address to follow it";
         /// 404: no resource has this path.
         not_found_path() NOT_FOUND Unsupported "Path does not exist";
         /// 404: the path of a resource, with an extra slash at its end.
@@ -82,8 +80,7 @@ impl Failure {
             format!("Request body must be at most {limit_bytes} bytes") => "limit" limit_bytes;
         /// 413: the merged lead would be longer than `limit_bytes`.
         lead_too_large(limit_bytes: usize) PAYLOAD_TOO_LARGE TooLarge
-            format!("Lead must be at most {limit_bytes} bytes after the merge; send less, or submit a new \
-                lead")
+            format!("Lead must be at most {limit_bytes} bytes after the merge; send less, or submit a new lead")
             => "limit" limit_bytes;
         /// 415: the body's type is not JSON.
         unsupported_media() UNSUPPORTED_MEDIA_TYPE Unsupported "Content-Type must be application/json";
@@ -108,11 +105,9 @@ impl Failure {
         /// 400: the head is not HTTP/1.1, or its `Content-Length` is not a length.
         head_malformed() BAD_REQUEST Malformed
             "Request head must be HTTP/1.1, and its Content-Length one number of fewer than 20 digits";
-        /// 431: the head is longer than `limit_bytes`, has too many headers, or a `Content-Length` that
-        /// exceeds 64 bits.
+        /// 431: the head is longer than `limit_bytes`, or has too many headers.
         head_too_large(limit_bytes: usize) REQUEST_HEADER_FIELDS_TOO_LARGE TooLarge
-            format!("Request head must be at most {limit_bytes} bytes, with at most 100 headers and fewer than 20 digits in \
-                Content-Length")
+            format!("Request head must be at most {limit_bytes} bytes, with at most 100 headers and fewer than 20 digits in Content-Length")
             => "limit" limit_bytes;
         /// 503: a limit of the service is reached, or it is about to stop.
         overloaded(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable
@@ -166,14 +161,12 @@ impl Failure {
     }
 
     /// The same errors with another status, for an edition that answers differently.
-    #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
     /// Counts the refusal under `reason`.
-    #[must_use]
     pub fn counted(self, reason: &'static str) -> Self {
         metrics::counter!(HTTP_REQUESTS_REFUSED, "reason" => reason).increment(1);
         self
@@ -190,8 +183,7 @@ impl Failure {
         self.into_stock().map(Into::into)
     }
 
-    /// The answer, made once and cloned for each use: under load the most frequent answer must be the
-    /// cheapest.
+    /// The answer, to be cloned for each use.
     pub(super) fn into_stock(self) -> hyper::Response<Bytes> {
         let body = serde_json::to_vec(&self.errors).expect("strings and maps of strings always serialise");
         let mut response = hyper::Response::new(body.into());
@@ -213,7 +205,7 @@ impl Failure {
     }
 }
 
-/// Capacity for an answer's own headers and the common ones, so that the map never grows.
+/// Capacity for all headers of an answer.
 pub(super) const HEADERS: usize = 12;
 
 /// An internal error, whose cause is logged with the message `failed`.
@@ -224,10 +216,7 @@ pub fn our_fault<E: Display>(failed: &'static str) -> impl FnOnce(E) -> Failure 
     }
 }
 
-/// Runs `work` on a blocking thread; `failed` is the log message if it panics.
-///
-/// # Errors
-/// An internal error if `work` panics.
+/// Runs `work` on a blocking thread; a panic is an internal error, logged as `failed`.
 pub async fn blocking<T: Send + 'static>(
     failed: &'static str,
     work: impl FnOnce() -> T + Send + 'static,

@@ -1,5 +1,4 @@
-//! Admission: rate limits, limits of concurrent requests, and load shedding of new work. All of it is decided
-//! before the body is read, so a refusal costs little.
+//! Admission before the body is read: rate limits, limits of concurrent requests, and load shedding.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -59,7 +58,6 @@ pub struct Gate {
     shares: CompanyShares,
     bodies: Bodies,
     shedder: Option<LoadShedder>,
-    /// The response when the queue is full, and its counter.
     overloaded: hyper::Response<Bytes>,
     refused_full: Counter,
 }
@@ -70,14 +68,11 @@ enum Account {
     Partner(Arc<str>),
 }
 
-/// A memory budget for request bodies, with a fair share for each company.
-///
-/// Counts the bytes that bodies may take. Cheap to clone.
+/// A memory budget for request bodies, in bytes, with a fair share for each company. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Bodies {
     all: Arc<Semaphore>,
     shares: CompanyShares,
-    /// The budget of one company, in bytes; 0 means no limit.
     of_one: usize,
 }
 
@@ -87,7 +82,6 @@ pub(super) type BodyMemory = (OwnedSemaphorePermit, Option<CompanyShare>);
 /// One request at the gate, with what it holds until it is answered.
 #[derive(Debug, Default)]
 pub(super) struct GateVisit {
-    /// `None` when no address rate applies.
     limited_address: Option<IpAddr>,
     limited: bool,
     standings: Vec<AllowanceStatus>,
@@ -102,8 +96,8 @@ pub(super) struct Passage {
 }
 
 impl Gate {
-    /// A gate with these rules. `disk_wait` returns how long a commit may have waited for the disk just now,
-    /// which does not count as queueing; `None` while the disk does not respond.
+    /// A gate with these rules. `disk_wait` is how long a commit may have waited for the disk, which is not
+    /// queueing; `None` while the disk does not respond.
     pub fn new(rules: GateRules, disk_wait: impl Fn() -> Option<Duration> + Send + Sync + 'static) -> Self {
         Self {
             companies: rules.per_company.map(|rate| Allowances::new("company", rate)),
@@ -118,7 +112,7 @@ impl Gate {
         }
     }
 
-    /// A gate without limits, for the admin listener: operators must be served above all under load.
+    /// A gate without limits, for the admin listener.
     pub fn open() -> Self {
         Self::new(GateRules::default(), || None)
     }
@@ -137,10 +131,7 @@ impl Gate {
         GateVisit { limited_address: address.filter(|_| limited), limited, ..GateVisit::default() }
     }
 
-    /// Counts a request against its address, and takes a slot for it.
-    ///
-    /// # Errors
-    /// 429 or 503.
+    /// Counts a request against its address, and takes a slot for it; 429 or 503.
     pub(super) fn let_in(&self, visit: &mut GateVisit) -> Result<(), Failure> {
         if let (Some(addresses), Some(address)) = (&self.addresses, visit.limited_address) {
             visit.count(addresses.take(&household(address)), "address_rate")?;
@@ -150,23 +141,18 @@ impl Gate {
         Ok(())
     }
 
-    /// The load shedder, if its queue is full and the request is new work. Requests that only read pass: they
-    /// poll for leads that were admitted before.
+    /// The load shedder, if its queue is full and the request is new work.
     pub(super) fn full_line(&self, method: &Method) -> Option<&LoadShedder> {
         self.shedder.as_ref().filter(|shedder| !reads(method) && shedder.is_full())
     }
 
-    /// The response when the queue is full; counts the refusal.
     pub(super) fn refuse_full(&self) -> Response {
         self.refused_full.increment(1);
         self.overloaded.clone().map(Into::into)
     }
 
-    /// Admits new work of a company, perhaps after it has queued. Requests that only read are admitted at
-    /// once.
-    ///
-    /// # Errors
-    /// 503.
+    /// Admits new work of a company, perhaps after it has queued, or 503. Requests that only read are
+    /// admitted at once.
     pub(super) async fn permit(&self, method: &Method, company: Option<Uuid>) -> Result<Permit, Failure> {
         match &self.shedder {
             Some(shedder) if !reads(method) => {
@@ -177,10 +163,7 @@ impl Gate {
         }
     }
 
-    /// Counts a request against its company's rate and its concurrent requests.
-    ///
-    /// # Errors
-    /// 429.
+    /// Counts a request against its company's rate and its concurrent requests; 429.
     pub(super) fn let_company_in(
         &self,
         visit: &mut GateVisit,
@@ -206,15 +189,11 @@ impl Gate {
 }
 
 impl Bodies {
-    /// A budget in bytes, for all and for each company; 0 means no limit.
     pub(super) fn new(of_all: usize, of_one: usize) -> Self {
         Self { all: places(of_all), shares: CompanyShares::default(), of_one }
     }
 
-    /// Reserves `bytes` for a body, counted against the company if one sent it.
-    ///
-    /// # Errors
-    /// 429 when the company's budget is used up, 503 when the whole is.
+    /// Reserves `bytes` for a body: 429 when the company's budget is used up, 503 when the whole is.
     pub(super) fn room(&self, company: Option<Uuid>, bytes: usize) -> Result<BodyMemory, Failure> {
         let share = company.map(|company| self.shares.take(company, bytes, self.of_one));
         let of_company =
@@ -262,7 +241,6 @@ fn word(shed: Shed) -> &'static str {
     }
 }
 
-/// A semaphore; 0 means no limit.
 fn places(most: usize) -> Arc<Semaphore> {
     let most = if most == 0 { usize::MAX } else { most };
     Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))

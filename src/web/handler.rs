@@ -11,8 +11,11 @@ use super::request::Request;
 use super::respond::Reply;
 use super::router::Params;
 
+/// What a handler returns.
+pub type Answer = Result<Reply, Failure>;
+
 /// A handler in the route table; `handler!` makes one from an `async fn`.
-pub type Handler<A> = fn(Context<A>) -> BoxFuture<'static, Result<Reply, Failure>>;
+pub type Handler<A> = fn(Context<A>) -> BoxFuture<'static, Answer>;
 
 /// Everything that a handler gets.
 pub struct Context<A> {
@@ -45,15 +48,13 @@ impl<A> Context<A> {
         }
     }
 
-    /// Reached only if a handler and its row in the route table ask for different principals.
     fn not_asked_for(&self) -> Failure {
         debug_assert!(false, "a route's scope is what its handler asks for");
         Failure::unauthorized("Access token is missing")
     }
 }
 
-/// Puts an `async fn(Context<App>) -> Result<Reply, Failure>` into a route table; or two, the second for
-/// requests of the v1 edition.
+/// Puts an `async fn(Context<App>) -> Answer` into a route table; or two, the second for the v1 edition.
 #[macro_export]
 macro_rules! handler {
     ($function:path) => {

@@ -1,5 +1,4 @@
-//! Requests from within this process, without a listener. From the router on, a request is handled as on a
-//! listener and gets the same answer. A streamed body is produced as it is read.
+//! Requests from within this process, answered as on a listener. A streamed body is produced as it is read.
 
 use std::error::Error;
 use std::sync::Arc;

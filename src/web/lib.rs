@@ -2,25 +2,20 @@
 //!
 //! The path of a request, by file:
 //!
-//! 1. [`listener`] accepts the connection (`TCP_NODELAY`, limits on the time and size of the head) and notes
-//!    the peer. [`connections`] gives it a slot, for which it may close an idle connection, or refuses it:
-//!    503, or 429 where its address has too many.
-//! 2. In `service`, `door` refuses requests that name no host or two, and bodies in codings (400), and any
-//!    `Expect` but `100-continue` (417). It turns new work away while the queue is full (503). All of these
-//!    are also subject to the rate limit of step 4 (429).
-//! 3. The one warp filter splits the request into its parts. `envelope` gives it an id and a task of its own,
-//!    so that neither a hang-up nor a panic of the handler affects other requests.
-//! 4. [`gate`] counts it against its address (429), against the requests under way and, once the caller is
-//!    known, against the company. New work queues there until it is admitted
-//!    ([`load_shedder`](offerd_base::load_shedder)) or is turned away as at the door. No body is read before.
+//! 1. [`listener`] accepts the connection. [`connections`] gives it a slot, or refuses it (503, 429).
+//! 2. In `service`, `door` refuses malformed heads (400, 417), and new work while the queue is full (503).
+//! 3. The one warp filter splits the request into its parts. `envelope` gives it an id, a task of its own and
+//!    a panic boundary.
+//! 4. [`gate`] counts it against its address (429), the requests under way and, once the caller is known, the
+//!    company. New work queues there ([`load_shedder`](offerd_base::load_shedder)). No body is read before.
 //! 5. [`router`] finds the row of the route table, or answers 404, 405, or `OPTIONS`; [`cors`] answers
 //!    preflights.
 //! 6. [`caller`] checks the token or the [`signature`] against the row's [`Scope`]; [`edition`] checks that
 //!    the row exists in the edition that `Accept` asks for.
 //! 7. The [`Handler`] reads the body through [`request`] and the query through [`query`], and returns a
-//!    [`Reply`] or a [`Failure`]. One function turns either into an answer, in the `coding` that the client
-//!    accepts. `exchange` adds id, CORS, cache rules, metrics and a log line. The rest of an unread body is
-//!    read and discarded, so that the client gets to read the answer (`lingering_close`).
+//!    [`Reply`] or a [`Failure`]. One function turns either into an answer, in the client's `coding`. `exchange`
+//!    adds id, CORS, cache rules, metrics and a log line. The rest of an unread body is discarded
+//!    (`lingering_close`).
 //!
 //! Invariants: only this crate names warp; no filter rejects, so there is no rejection to handle; memory
 //! holds no more of a body than its cap; logs and metrics hold the route's template, never the path.
@@ -93,7 +88,7 @@ pub use edition::{Edition, Editions};
 pub use elsewhere::WrongListenerHint;
 pub use failure::{Failure, blocking, our_fault};
 pub use gate::{Gate, GateRules};
-pub use handler::{Context, Handler};
+pub use handler::{Answer, Context, Handler};
 pub use in_process::{AnswerBody, InProcess};
 pub use listener::{Drained, Limits, Listener};
 pub use request::Request;

@@ -1,6 +1,5 @@
 //! Lingering close of a connection on which a body may still be arriving: we shut down our side first, then
-//! read until the client has finished. A client that is cut off while it writes never reads the answer: data
-//! that arrives on a closed socket is answered with a reset, which discards the answer.
+//! read until the client has finished. Closing at once would send a reset, which discards the answer.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,10 +12,8 @@ use tokio::time::Sleep;
 /// How many bytes are read and discarded: twice the largest body cap that the settings accept.
 const LISTENED_TO_BYTES: usize = 2 * 1024 * 1024;
 
-/// How long bytes are read and discarded.
 const LISTENED_TO: Duration = Duration::from_secs(1);
 
-/// The size of the read buffer.
 const PIECE_BYTES: usize = 8 * 1024;
 
 /// Reads and discards what the client still sends, until it closes its side.
@@ -26,26 +23,21 @@ pub(super) struct LingeringClose {
 }
 
 impl LingeringClose {
-    /// Starts after our side has been shut down.
     pub(super) fn begin() -> Self {
         Self { over: Box::pin(tokio::time::sleep(LISTENED_TO)), left_bytes: LISTENED_TO_BYTES }
     }
 
     /// Ready once the client has closed its side, or the limit of time or bytes is reached.
-    pub(super) fn poll(
-        &mut self,
-        stream: &mut (impl AsyncRead + Unpin),
-        context: &mut Context<'_>,
-    ) -> Poll<()> {
+    pub(super) fn poll(&mut self, stream: &mut (impl AsyncRead + Unpin), cx: &mut Context<'_>) -> Poll<()> {
         while self.left_bytes > 0 {
             let mut piece = [0; PIECE_BYTES];
             let mut piece = ReadBuf::new(&mut piece);
-            match Pin::new(&mut *stream).poll_read(context, &mut piece) {
+            match Pin::new(&mut *stream).poll_read(cx, &mut piece) {
                 Poll::Ready(Ok(())) if !piece.filled().is_empty() => {
                     self.left_bytes = self.left_bytes.saturating_sub(piece.filled().len());
                 }
                 Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending => return self.over.as_mut().poll(context),
+                Poll::Pending => return self.over.as_mut().poll(cx),
             }
         }
         Poll::Ready(())
@@ -62,7 +54,7 @@ mod tests {
     /// Lingers to the end; returns how long it took.
     async fn listen(mut stream: DuplexStream) -> Duration {
         let (begun, mut lingering) = (Instant::now(), LingeringClose::begin());
-        poll_fn(|context| lingering.poll(&mut stream, context)).await;
+        poll_fn(|cx| lingering.poll(&mut stream, cx)).await;
         begun.elapsed()
     }
 

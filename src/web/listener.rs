@@ -1,6 +1,5 @@
-//! The accept loop. `warp::serve` limits neither connections, nor half-sent heads, nor the drain. So warp
-//! filters are served from here on hyper connections, for public and admin listeners alike. `protocols`
-//! speaks HTTP on a connection.
+//! The accept loop: warp filters on hyper connections, with the limits and the drain that `warp::serve`
+//! lacks. `protocols` speaks HTTP on a connection.
 
 use std::future::Future;
 use std::io;
@@ -21,7 +20,6 @@ use super::threads::Threads;
 use super::tls::TlsIdentity;
 use offerd_base::telemetry::metrics::HTTP_ACCEPT_ERRORS;
 
-/// The backlog of connections that the kernel accepts for us.
 const BACKLOG: u32 = 1024;
 
 /// The pause in accepting when the process is out of file descriptors, so that the loop does not spin.
@@ -30,8 +28,7 @@ const ACCEPT_REST: Duration = Duration::from_millis(100);
 /// The limits of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Open connections of the listener; beyond it an idle one is closed, or the new one is answered with
-    /// 503.
+    /// Open connections of the listener; beyond it an idle one is closed, or the new one refused.
     pub connections: usize,
     /// How long a request's head may take from its first byte; also the limit for a TLS handshake.
     pub header_timeout: Duration,
@@ -39,7 +36,7 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// How long a client may leave an answer unread before its connection is cut.
     pub write_timeout: Duration,
-    /// The longest head, in bytes. A longer one, or one of more than 100 headers (hyper's limit), gets a 431.
+    /// The longest head, in bytes.
     pub head_bytes: usize,
     /// How long in-flight requests may take once shutdown has begun.
     pub drain: Duration,
@@ -47,6 +44,7 @@ pub struct Limits {
 
 /// A bound socket that does not serve yet.
 #[derive(Debug)]
+#[must_use]
 pub struct Listener {
     name: &'static str,
     socket: std::net::TcpListener,
@@ -65,9 +63,8 @@ pub struct Drained {
 }
 
 impl Listener {
-    /// Binds `addr`; port 0 takes a free port. `name` appears in metrics and logs.
-    ///
-    /// Call it within a tokio runtime; [`serve`](Self::serve) may run on another.
+    /// Binds `addr`; port 0 takes a free port. `name` appears in metrics and logs. Call it within a tokio
+    /// runtime.
     pub fn bind(name: &'static str, addr: SocketAddr, limits: Limits) -> io::Result<Self> {
         let socket = if addr.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         socket.set_reuseaddr(true)?;
@@ -84,20 +81,17 @@ impl Listener {
     }
 
     /// Speaks TLS with this identity; `None` means plain text.
-    #[must_use]
     pub fn with_identity(self, identity: Option<TlsIdentity>) -> Self {
         Self { identity, ..self }
     }
 
     /// Counts its connections in `connections`, which other listeners may share.
-    #[must_use]
     pub fn among(self, connections: Arc<Connections>) -> Self {
         Self { connections, ..self }
     }
 
-    /// Serves each connection on one of these threads from start to end; without them, on the runtime that
-    /// calls [`serve`](Self::serve).
-    #[must_use]
+    /// Serves each connection on one of these threads, instead of the runtime that calls
+    /// [`serve`](Self::serve).
     pub fn on(self, threads: Threads) -> Self {
         Self { threads: Some(threads), ..self }
     }
@@ -118,10 +112,9 @@ impl Listener {
         self.local_addr
     }
 
-    /// Serves until `shutdown`, then drains: new connections are refused, idle ones closed at once, in-flight
-    /// requests answered until the drain deadline, and the rest cut.
-    ///
-    /// Work that waits runs in a task of its own, so a cut loses the answer, not the work.
+    /// Serves until `shutdown`, then drains: new connections are refused, idle ones closed, in-flight
+    /// requests answered until the drain deadline, and the rest cut. Work that waits runs in a task of its
+    /// own.
     pub async fn serve(
         self,
         service: HttpService,
@@ -188,7 +181,6 @@ impl Acceptor {
             Err(error) => return self.rest(error).await,
         };
         self.failing = false;
-        // A socket without `TCP_NODELAY` works too, only slower.
         let _ = stream.set_nodelay(true);
         match self.open.admit(self.name, self.limits.connections, Peer(peer)).await {
             Ok(open) => self.start(stream, Peer(peer), open),
@@ -225,8 +217,7 @@ impl Acceptor {
         self.connections.spawn(async move { drop(served.await) });
     }
 
-    /// Handles an accept error. A connection that died in the backlog is ignored. Running out of descriptors
-    /// is logged once; then an idle connection is closed, or accepting pauses.
+    /// Handles an accept error. Out of descriptors, an idle connection is closed, or accepting pauses.
     async fn rest(&mut self, error: io::Error) {
         use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
         if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted) {

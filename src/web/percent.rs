@@ -7,14 +7,12 @@ use percent_encoding::percent_decode_str;
 /// Decodes `%41` to `A`; `None` when an escape is broken or the result is not UTF-8.
 pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
     let is_whole = |escape: &[u8]| escape.len() >= 2 && escape[..2].iter().all(u8::is_ascii_hexdigit);
-    // The crate leaves a malformed escape unchanged.
     text.as_bytes().split(|byte| *byte == b'%').skip(1).all(is_whole).then_some(())?;
     percent_decode_str(text).decode_utf8().ok()
 }
 
 /// Splits and decodes `a=1&b=x+y`; `None` when a name or value does not decode.
 pub(super) fn decode_query(query: &str) -> Option<Vec<(String, String)>> {
-    // `form_urlencoded` would replace what does not decode.
     decode(query)?;
     Some(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
 }

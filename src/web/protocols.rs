@@ -1,5 +1,4 @@
-//! HTTP/1.1 and HTTP/2 on a connection. TLS negotiates the protocol. In plain text a client with prior
-//! knowledge starts with the HTTP/2 preface (RFC 9113, 3.3), which is recognised by its first bytes.
+//! HTTP/1.1 and HTTP/2 on a connection, as negotiated by TLS, or by the HTTP/2 preface (RFC 9113, 3.3).
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -42,16 +41,14 @@ const RESETS_BY_ERROR: usize = 128;
 const STREAM_WINDOW: u32 = 64 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 
-/// While draining, the time that a new connection gets for its first request: it was accepted, so it is
-/// answered. Also the time that a connection without a request under way gets to close, so that a head that
-/// has begun can end. Both are at most this part of the drain.
+/// While draining, the time for the first request of a new connection, and for an idle one to close. At most
+/// this part of the drain.
 const GRACE: Duration = Duration::from_secs(1);
 const GRACE_SHARE: u32 = 4;
 
 /// The part of the drain that a body may still take to arrive.
 const BODY_SHARE: u32 = 2;
 
-/// Serves the connections of a listener. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Protocols {
     http1: http1::Builder,
@@ -65,8 +62,7 @@ impl Protocols {
         let mut http1 = http1::Builder::new();
         http1
             .timer(TokioTimer::new())
-            // `Explained` distinguishes an idle client from a slow head. With a timeout set, hyper keeps
-            // reading after each answer, which polls it.
+            // With a timeout set, hyper keeps reading after each answer, which polls `HyperErrorRewriter`.
             .header_read_timeout(limits.idle_timeout + limits.header_timeout)
             .max_header_size(limits.head_bytes);
         let mut http2 = http2::Builder::new(TokioExecutor::new());
@@ -88,8 +84,7 @@ impl Protocols {
         self.tls.is_none().then_some(&self.http1)
     }
 
-    /// Serves one connection to its end or, once `draining`, to the end of its requests. How it ends is
-    /// ignored: resets and broken requests are the client's doing.
+    /// Serves one connection to its end or, once `draining`, to the end of its requests.
     pub(super) async fn serve(
         self,
         stream: TcpStream,
@@ -118,8 +113,7 @@ impl Protocols {
         }
     }
 
-    /// Waits for the client's first bytes or handshake; `None` on timeout, or when the drain begins first:
-    /// nothing was sent, so nothing is answered.
+    /// Waits for the client's first bytes or handshake; `None` on timeout, or when the drain begins first.
     async fn begun<T>(
         &self,
         draining: &watch::Receiver<bool>,
@@ -145,7 +139,6 @@ impl Protocols {
         let begun = Arc::new(Notify::new());
         let last_call = BodyDrainDeadline::new(draining.clone(), self.limits.drain / BODY_SHARE);
         let with_peer = answering(peer, service, Arc::clone(&activity), Arc::clone(&begun), last_call);
-        // A client that does not close its side either is cut.
         let deserted = activity.desertion(self.grace(), self.limits.write_timeout);
         let drained = told(draining, &begun, self.grace());
         if !is_http2 {
@@ -158,8 +151,7 @@ impl Protocols {
             tokio::select! {
                 () = drained => {}
                 () = activity.silence(self.limits.idle_timeout) => {}
-                // hyper offers no way to end a single stream, so one neglected answer ends the connection:
-                // its other requests complete, and the client opens a new connection for the next.
+                // hyper cannot end a single stream.
                 () = activity.neglect(self.limits.write_timeout) => {}
             }
         };
@@ -171,8 +163,7 @@ impl Protocols {
     }
 }
 
-/// Peeks for the HTTP/2 preface. No HTTP/1 request starts like it, and a client whose first packet is shorter
-/// is taken to speak HTTP/1.1.
+/// Peeks for the HTTP/2 preface. A client with a shorter first packet speaks HTTP/1.1.
 async fn begins_with_preface(stream: &TcpStream) -> io::Result<bool> {
     const PREFACE: &[u8; 6] = b"PRI * ";
     let mut first = [0; PREFACE.len()];
@@ -220,7 +211,6 @@ fn answering(
     })
 }
 
-/// Records whether a body is arriving, and shares that with its reader.
 fn note_body(request: &mut hyper::Request<Incoming>, activity: &Arc<Activity>) {
     let receiving = !request.body().is_end_stream();
     activity.receives(receiving);
@@ -229,9 +219,8 @@ fn note_body(request: &mut hyper::Request<Incoming>, activity: &Arc<Activity>) {
     }
 }
 
-/// Adds `Connection: close` to an answer whose request body is still arriving and stays unread, so that the
-/// client stops sending it. After a 429 the client returns soon, so the connection stays open if little of
-/// the body is left.
+/// Adds `Connection: close` to an answer whose request body stays unread; not to a 429 if little of the body
+/// is left.
 fn parting<B>(mut answer: hyper::Response<B>, method: &Method, receiving: bool) -> hyper::Response<B> {
     let unread = answer.status().is_client_error() || matches!(*method, Method::GET | Method::HEAD);
     if receiving && unread && answer.status() != StatusCode::TOO_MANY_REQUESTS {
@@ -240,8 +229,7 @@ fn parting<B>(mut answer: hyper::Response<B>, method: &Method, receiving: bool) 
     answer
 }
 
-/// The answer to `HEAD`: headers only, with the body's length (RFC 9110, 9.3.2). hyper does this over
-/// HTTP/1.1, but over HTTP/2 it would send the body.
+/// The answer to `HEAD`: headers only, with the body's length (RFC 9110, 9.3.2), over HTTP/2 too.
 fn bare<B: Body>(answer: hyper::Response<B>) -> hyper::Response<Option<B>> {
     let (mut head, body) = answer.into_parts();
     if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
@@ -269,11 +257,9 @@ async fn finish(
 }
 
 /// Returns when the connection should close: after the drain begins, and after its first request (`begun`) or
-/// the grace period. hyper closes a connection of which it has read nothing, though the client may be sending
-/// at this moment.
+/// the grace period.
 async fn told(mut draining: watch::Receiver<bool>, begun: &Notify, grace: Duration) {
     // A closed channel means that the drain has begun, too.
     let _ = draining.wait_for(|begun| *begun).await;
-    // A client that is silent for that long is cut.
     let _ = tokio::time::timeout(grace, begun.notified()).await;
 }

@@ -24,11 +24,8 @@ pub struct Query<'q> {
     faults: Vec<ApiError>,
 }
 
-/// Reads the parameters in `take`. `take` reads all of them before it returns `None` for a missing one, and
-/// returns `None` in no other case.
-///
-/// # Errors
-/// 422, with one error per faulty parameter.
+/// Reads the parameters in `take`, or 422 with one error per faulty parameter. `take` returns `None` only for
+/// a missing one, after it has read all.
 pub fn read<'q, T>(
     request: &'q Request,
     take: impl FnOnce(&mut Query<'q>) -> Option<T>,

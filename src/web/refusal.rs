@@ -1,5 +1,4 @@
-//! Answers to connections over a limit: 503 with `Retry-After`, or 429 where the address has too many; then
-//! the connection closes.
+//! Answers to connections over a limit: 503 with `Retry-After`, or 429; then the connection closes.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,16 +21,13 @@ const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 const RETRY_AFTER_S: u32 = 1;
 
-/// Answers connections that are over a limit.
-///
-/// The answer waits for the request's head: a pooling client takes bytes that come before its request for a
-/// broken connection.
+/// Answers connections that are over a limit, once a request's head has arrived: a pooling client takes
+/// earlier bytes for a broken connection.
 pub(super) struct ConnectionRefusal {
     listener: &'static str,
-    /// `None` for a TLS listener, which just closes the connection: a handshake costs more than an answer.
+    /// `None` for a TLS listener, which just closes the connection.
     protocol: Option<http1::Builder>,
-    /// Bounds the refusals under way. Beyond it a connection is just closed, since answering must not cost
-    /// more than serving.
+    /// Bounds the refusals under way. Beyond it a connection is just closed.
     slots: Arc<Semaphore>,
 }
 

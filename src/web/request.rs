@@ -32,8 +32,7 @@ const PURPOSES: [HeaderName; 4] = [
     HeaderName::from_static("x-moz"),
 ];
 
-/// One request; it derefs to its `Head`. Deliberately not `Debug`: headers hold the token, the body holds a
-/// person.
+/// One request; it derefs to its head. Deliberately not `Debug`: it holds the token and a person.
 pub struct Request {
     /// The decoded query parameters, in order.
     pub query: Vec<(String, String)>,
@@ -42,10 +41,8 @@ pub struct Request {
     head: Arc<RequestHead>,
     body: Option<BodyStream>,
     put_back: Option<Bytes>,
-    /// The company that sent it, if a company did.
     company: Option<Uuid>,
     bodies: Bodies,
-    /// This body's part of the budget, held until the request is answered.
     room: Option<BodyMemory>,
 }
 
@@ -61,7 +58,7 @@ impl Request {
         Self { query, permit, head, body: Some(body), put_back: None, company, bodies, room: None }
     }
 
-    /// The key that a client is limited by: its address or, for IPv6, its /64 network; behind these proxies
+    /// The key that a client is limited by: its address or, for IPv6, its /64 network, behind these proxies
     /// too.
     pub fn client(&self, trusted_proxies: &[IpNet]) -> Option<IpAddr> {
         client_address(self.peer, &self.headers, trusted_proxies).map(household)
@@ -77,18 +74,13 @@ impl Request {
         self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Reads the JSON body: at most `cap_bytes` of it, within `timeout`, without a byte-order mark.
-    ///
-    /// A request without a body yields no bytes, whatever its type. A missing `Content-Type` is taken for
-    /// JSON. A second call yields no bytes, or those that were put back.
+    /// Reads the JSON body: at most `cap_bytes` of it, within `timeout`, without a byte-order mark. A second
+    /// call yields no bytes, or those that were put back. A missing `Content-Type` means JSON.
     pub async fn read_body(&mut self, cap_bytes: usize, timeout: Duration) -> Result<Bytes, Failure> {
         self.read(is_json, Failure::unsupported_media, cap_bytes, timeout).await.map(without_byte_order_mark)
     }
 
     /// Reads a body of any type: at most `cap_bytes` of it, within `timeout`.
-    ///
-    /// # Errors
-    /// Why the body cannot be read.
     pub async fn read_any_body(&mut self, cap_bytes: usize, timeout: Duration) -> Result<Bytes, Failure> {
         self.read(|_| true, Failure::unsupported_media, cap_bytes, timeout).await
     }
@@ -131,7 +123,6 @@ impl Request {
         }
         let announced = content_length(&self.headers);
         if announced.is_some_and(|length| length > cap_bytes as u64) {
-            // Refuses it without waiting for any of it.
             return Err(Failure::too_large(cap_bytes));
         }
         let announced = announced.and_then(|length| usize::try_from(length).ok());
@@ -159,8 +150,7 @@ impl Deref for Request {
     }
 }
 
-/// Waits for a part of the body, until `end` at most, or until the drain's deadline for bodies. The permit is
-/// paused meanwhile: a slow sender must not block others.
+/// Waits for a part of the body, until `end` or the drain's deadline; the permit is paused meanwhile.
 async fn unhurried<T>(
     permit: &mut Permit,
     end: Instant,
@@ -184,7 +174,6 @@ async fn unhurried<T>(
     read
 }
 
-/// Collects the body. It fails as soon as the cap is exceeded, without waiting for the end.
 async fn collect(mut body: Peekable<BodyStream>, cap_bytes: usize) -> Result<Bytes, Failure> {
     let mut collected = Vec::new();
     while let Some(chunk) = body.next().await {
@@ -214,9 +203,8 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
 }
 
 fn is_encoded(headers: &HeaderMap) -> bool {
-    headers
-        .get(CONTENT_ENCODING)
-        .is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    let coding = headers.get(CONTENT_ENCODING);
+    coding.is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// `application/json` and `application/*+json`, with any parameters (`charset=utf-8`), in any case.
@@ -226,7 +214,6 @@ fn is_json(headers: &HeaderMap) -> bool {
     subtype.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
 }
 
-/// Whether the type is the default one of HTML forms.
 fn is_form(headers: &HeaderMap) -> bool {
     media_type(headers).is_some_and(|media_type| media_type == "application/x-www-form-urlencoded")
 }

@@ -22,10 +22,10 @@ use super::failure::{Failure, HEADERS, our_fault};
 use super::gate::Passage;
 use super::list;
 
-/// Tells proxies such as nginx not to buffer a stream.
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// A successful answer. Starts as 200; its methods add the rest.
+#[must_use]
 pub struct Reply {
     status: StatusCode,
     headers: HeaderMap,
@@ -66,8 +66,7 @@ impl Reply {
         Self::empty(StatusCode::OK).with_body(content_type, ReplyBody::Whole(body.into()))
     }
 
-    /// A streamed body, such as an event stream, written as it is produced. The drain deadline cuts it.
-    /// Proxies are asked not to buffer it.
+    /// A streamed body, such as an event stream, unbuffered. The drain deadline cuts it.
     pub fn stream<S>(content_type: &'static str, chunks: S) -> Self
     where
         S: Stream<Item = io::Result<Bytes>> + Send + Sync + 'static,
@@ -89,8 +88,7 @@ impl Reply {
         }
     }
 
-    /// A 304 for bytes that the client already holds; the caller adds their [`etag`](Self::etag). Only valid
-    /// if the request carried that tag.
+    /// A 304 for bytes that the client already holds; the caller adds their [`etag`](Self::etag).
     pub fn held() -> Self {
         Self::empty(StatusCode::NOT_MODIFIED)
     }
@@ -101,14 +99,12 @@ impl Reply {
     }
 
     /// Sets another success status.
-    #[must_use]
     pub fn status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
     /// Sets a strong entity tag, given without quotes. A client that sends it back gets 304.
-    #[must_use]
     pub fn etag(self, tag: impl Display) -> Self {
         let value = HeaderValue::try_from(format!("\"{tag}\""));
         self.header(ETAG, value.expect("an entity tag is visible ASCII"))
@@ -116,59 +112,49 @@ impl Reply {
 
     /// Allows compression if the client accepts it. Not for answers that mix secrets with input that someone
     /// else chooses (`SECURITY.md`).
-    #[must_use]
     pub fn compressible(self) -> Self {
         Self { compressible: true, ..self }
     }
 
     /// Uses a cache for other editions and codings of the body.
-    #[must_use]
     pub fn kept_in(self, renditions: impl Renditions + 'static) -> Self {
         Self { renditions: Some(Box::new(renditions)), ..self }
     }
 
     /// Tells a polling client when to poll again.
-    #[must_use]
     pub fn retry_after(self, seconds: u32) -> Self {
         self.header(RETRY_AFTER, HeaderValue::from(seconds))
     }
 
     /// Makes it a 201 with a `Location`.
-    #[must_use]
     pub fn created(self, location: String) -> Self {
         let location = HeaderValue::try_from(location).expect("an address of ours is visible ASCII");
         self.status(StatusCode::CREATED).header(LOCATION, location)
     }
 
     /// Allows caching for an hour: the content changes with the program, or hardly ever.
-    #[must_use]
     pub fn kept_an_hour(self) -> Self {
         self.header(CACHE_CONTROL, HeaderValue::from_static("max-age=3600"))
     }
 
     /// Forbids content sniffing, and sends no referrer from its links.
-    #[must_use]
     pub fn guarded(self) -> Self {
         self.header(REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
             .header(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"))
     }
 
-    /// Keeps pages of other origins from reading it, whatever the CORS settings; for answers that a person
-    /// opens, not a program.
-    #[must_use]
+    /// Keeps pages of other origins from reading it, whatever the CORS settings.
     pub fn own_site(self) -> Self {
         self.header(OWN_SITE, HeaderValue::from_static("same-origin"))
     }
 
     /// Sets a header.
-    #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// Rewrites the body for another edition. `mark` is appended to its entity tag, so that the two differ.
-    /// Streams and 304s stay as they are.
+    /// Rewrites the body for another edition, with `mark` in its entity tag; not of streams and 304s.
     pub fn reworded(
         mut self,
         mark: &'static str,
@@ -205,19 +191,16 @@ impl Reply {
         self.etag(format_args!("{}{mark}", text.trim_matches('"')))
     }
 
-    /// Adds `Accept` to `Vary`, for caches.
     pub(super) fn varying_by_accept(mut self) -> Self {
         self.headers.append(VARY, HeaderValue::from_name(ACCEPT));
         self
     }
 
-    /// Keeps the request's slots until the answer has been sent.
     pub(super) fn holding(self, passage: Passage) -> Self {
         Self { passage, ..self }
     }
 
-    /// Turns the reply into a 304 if the client holds the same content, in whichever coding, with the tag
-    /// that it holds.
+    /// Turns the reply into a 304 if the client holds the same content, in whichever coding.
     pub(super) fn unless_held(self, held: &HeldTags) -> Self {
         if ![StatusCode::OK, StatusCode::NOT_MODIFIED].contains(&self.status) {
             return self;
@@ -229,8 +212,7 @@ impl Reply {
         unchanged.header(ETAG, tag)
     }
 
-    /// Compresses the body if the client accepts it and it is worthwhile. A large body is compressed on a
-    /// blocking thread.
+    /// Compresses the body if it is worthwhile; a large one on a blocking thread.
     pub(super) async fn coded(mut self, coding: Coding) -> Self {
         if !self.compressible {
             return self;
@@ -251,7 +233,6 @@ impl Reply {
             },
         };
         self.body = ReplyBody::Whole(compressed);
-        // Different bodies need different tags.
         self.mark_tag(&format!("-{}", coding.name()))
             .header(CONTENT_ENCODING, HeaderValue::from_static(coding.name()))
     }
@@ -294,8 +275,7 @@ impl<'h> HeldTags<'h> {
         self.each().map(|tag| without_coding(tag.trim_matches('"')))
     }
 
-    /// The tag that names the same content as `tag`, in whichever coding, by weak comparison (RFC 9110,
-    /// 13.1.2).
+    /// The tag that names the same content, in any coding, by weak comparison (RFC 9110, 13.1.2).
     fn find(&self, tag: &HeaderValue) -> Option<HeaderValue> {
         let wanted = tag.to_str().ok()?.trim_matches('"');
         let held = self.each().find(|one| *one == "*" || without_coding(one.trim_matches('"')) == wanted)?;

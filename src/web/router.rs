@@ -29,8 +29,7 @@ pub struct Route<H> {
     pub handler: H,
 }
 
-/// A route table. Each row has a method, a path, a scope, the editions, a handler and a one-sentence
-/// description.
+/// A route table: method, path, scope, editions, handler, and a one-sentence description.
 #[macro_export]
 macro_rules! routes {
     (@row $method:ident $path:literal $scope:ident $editions:ident [$($handler:tt)+] $about:literal) => {
@@ -106,10 +105,8 @@ impl Params {
 }
 
 impl<H: Clone> Router<H> {
-    /// Compiles a table.
-    ///
-    /// When two rows share a method and a path, or spell the parameters of one path differently: the table is
-    /// part of the program, and such a row would be unreachable.
+    /// Compiles a table. Panics on two rows of the same method and path, or with different names of a path's
+    /// parameters.
     pub fn new(table: &[Route<H>]) -> Self {
         let mut router = Self::without_routes(table.iter().map(|route| route.path));
         for resource in &mut router.resources {
@@ -122,10 +119,8 @@ impl<H: Clone> Router<H> {
 }
 
 impl<H> Router<H> {
-    /// Compiles path templates without handlers.
-    ///
-    /// # Panics
-    /// When two templates spell the parameters of one path differently.
+    /// Compiles path templates without handlers. Panics when two spell the parameters of one path
+    /// differently.
     pub fn without_routes(templates: impl IntoIterator<Item = &'static str>) -> Self {
         let mut resources: BTreeMap<String, Resource<H>> = BTreeMap::new();
         for template in templates {
@@ -147,12 +142,9 @@ impl<H> Router<H> {
     }
 
     /// The resource of a path, still percent-encoded. A literal beats a parameter; `/leads/` is not `/leads`.
-    ///
-    /// An image is also found by the literals at both ends of its template, without parameters: a page must
-    /// not show a broken image, whatever the path has in between.
+    /// An image is also found by the literals at both ends of its template, whatever the path has in between.
     pub fn find(&self, path: &str) -> RouteMatch<'_, H> {
         let path = path.strip_prefix('/').ok_or(NotFound::Unknown)?;
-        // A segment that does not decode is used as it is; it equals no literal.
         let segments: Vec<_> =
             path.split('/').map(|text| percent::decode(text).unwrap_or(text.into())).collect();
         for resource in &self.resources {
@@ -196,7 +188,7 @@ impl<H> Resource<H> {
         HeaderValue::try_from(list).expect("method names are visible ASCII")
     }
 
-    /// The row for `method`; the `GET` row serves `HEAD`, unless that is excluded.
+    /// The row for `method`.
     pub fn route(&self, method: &Method) -> Option<&Route<H>> {
         let row_of = |method: &Method| self.routes.iter().find(|route| route.method == method);
         row_of(method)
@@ -230,7 +222,6 @@ impl<H> Resource<H> {
     }
 }
 
-/// The name of a parameter segment; `None` for a literal.
 fn parameter(segment: &str) -> Option<&str> {
     segment.strip_prefix('{')?.strip_suffix('}')
 }

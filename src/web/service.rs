@@ -1,10 +1,6 @@
-//! A surface as a hyper service: early rejects in front of warp, then one warp filter.
-//!
-//! The filter accepts every request. warp's own style is a filter for each route, with refusals built from
-//! its rejections. Here refusals are made before or behind the one filter, for three reasons. A load limit
-//! must refuse before a request is parsed, or refusing costs too much ([`door`]). A 405 lists the methods of
-//! its path in `Allow`, which a warp rejection does not know. And a 404 names a similar path or the listener
-//! that serves it, which takes the whole route table.
+//! A surface as a hyper service: early rejects in front of warp, then one warp filter that accepts every
+//! request. Refusals as warp rejections would cost too much under load ([`door`]), and know neither `Allow`
+//! nor the route table for the hints of a 404.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -84,15 +80,12 @@ fn filtered(surface: Arc<dyn AnySurface>) -> HttpService {
     let answered = taken_apart
         .then(move |head, chunks, activity| Arc::clone(&inside).answer(head, body(chunks, activity)));
     let warped = TowerToHyperService::new(warp::service(answered));
-    HttpService::new(service_fn(move |mut request: Request<_>| {
-        match surface.refused(&request) {
-            Some(refusal) => Either::Left(ready(Ok(refusal))),
-            None => {
-                // A filter could only copy the headers.
-                let head = Arc::new(RequestHead::take(&mut request));
-                request.extensions_mut().insert(head);
-                Either::Right(warped.call(request))
-            }
+    HttpService::new(service_fn(move |mut request: Request<_>| match surface.refused(&request) {
+        Some(refusal) => Either::Left(ready(Ok(refusal))),
+        None => {
+            let head = Arc::new(RequestHead::take(&mut request));
+            request.extensions_mut().insert(head);
+            Either::Right(warped.call(request))
         }
     }))
 }

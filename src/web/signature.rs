@@ -2,9 +2,8 @@
 //!
 //! The query carries `keyId`, the id of the partner's signing key, and `signature`, a hexadecimal HMAC-SHA256
 //! keyed with the signing key's text. It covers the other decoded parameters, `keyId` included, as
-//! `name=value`, sorted, with a line feed after each. Sorting makes the signature survive networks that
-//! reorder parameters. Values with control characters are refused, so no two queries have the same signed
-//! text. A repeated query is the same request again, so signatures do not expire.
+//! `name=value`, sorted, with a line feed after each. Values with control characters are refused, so no two
+//! queries have the same signed text. Signatures do not expire: a repeated query is the same request again.
 
 use std::sync::Arc;
 

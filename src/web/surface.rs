@@ -14,8 +14,7 @@ use super::handler::Handler;
 use super::respond::Reply;
 use super::router::Router;
 
-/// Renders a failure as an HTML page, from the route's template and the headers of the request; `None` where
-/// the client is a program.
+/// Renders a failure as an HTML page; `None` where the client is a program.
 pub type FailurePage<A> = fn(&A, &'static str, &HeaderMap, &Failure) -> Option<Reply>;
 
 /// The routes of a public listener, with its limits and its CORS policy.

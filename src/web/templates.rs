@@ -7,11 +7,8 @@ use tracing::error;
 
 use super::failure::Failure;
 
-/// A template engine with `templates`, pairs of file name and source. It escapes values in templates whose
-/// name ends in `.html`.
-///
-/// # Panics
-/// When a template is malformed: templates are part of the program, and a test compiles each of them.
+/// A template engine with `templates`, pairs of file name and source; `.html` is escaped. Panics when a
+/// template is malformed: a test compiles each of them.
 pub fn environment(templates: &[(&'static str, &'static str)]) -> Environment<'static> {
     let mut environment = Environment::new();
     // A misspelt variable fails the test of its page.
@@ -24,10 +21,7 @@ pub fn environment(templates: &[(&'static str, &'static str)]) -> Environment<'s
     environment
 }
 
-/// Renders a template.
-///
-/// # Errors
-/// An internal error, logged without the context.
+/// Renders a template. A failure is an internal error, logged without the context.
 pub fn render(environment: &Environment<'_>, template: &str, context: &Value) -> Result<String, Failure> {
     let rendered = environment.get_template(template).and_then(|template| template.render(context));
     rendered.map_err(|fault| {

@@ -1,5 +1,4 @@
-//! The threads that serve connections, each with its own runtime. A connection and all work for its requests
-//! stay on one thread.
+//! The threads that serve connections and all work for their requests, each with its own runtime.
 
 use std::fmt;
 use std::pin::Pin;
@@ -18,7 +17,7 @@ pub struct Threads(Arc<[Thread]>);
 
 struct Thread {
     spawn: Box<dyn Fn(Work) + Send + Sync>,
-    /// The gauge of its connections. Each running task holds a reference, so the reference count is the load.
+    /// The gauge of its connections; its reference count is the load.
     shown: Arc<Gauge>,
 }
 

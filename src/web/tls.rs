@@ -50,20 +50,14 @@ pub(super) const HTTP_2: &[u8] = b"h2";
 const HTTP_1: &[u8] = b"http/1.1";
 
 impl TlsIdentity {
-    /// Reads a certificate chain and its private key, both in PEM.
-    ///
-    /// # Errors
-    /// A sentence that names the file: it cannot be read, holds no certificate or key, does not match the
-    /// other file, or is not in force.
+    /// Reads a certificate chain and its private key, both in PEM. The error names the file that cannot be
+    /// read, holds no certificate or key, does not match the other, or is not in force.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, String> {
         let shown = Arc::new(ActiveCertificate(ArcSwap::from_pointee(pair(certificate, key)?)));
         Ok(Self { certificate: certificate.to_owned(), key: key.to_owned(), shown })
     }
 
     /// Reads both files again. The pair in use stays until [`Renewal::show`].
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
     pub fn read_again(&self) -> Result<Renewal, String> {
         let pair = Arc::new(pair(&self.certificate, &self.key)?);
         Ok(Renewal { pair, shown: Arc::clone(&self.shown) })
@@ -75,9 +69,6 @@ impl TlsIdentity {
     }
 
     /// For how many whole days the certificate stays in force, at most [`LONGEST_DAYS`].
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
     pub fn days_left(&self) -> Result<u64, String> {
         let certificate = first(&self.certificate)?;
         let left = validity(&certificate).map_or(Duration::ZERO, |[_, end]| end.saturating_sub(now()));
@@ -102,7 +93,6 @@ impl ResolvesServerCert for ActiveCertificate {
     }
 }
 
-/// Leaves the key out: it is a secret.
 impl fmt::Debug for TlsIdentity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Identity").field("certificate", &self.certificate).finish_non_exhaustive()
@@ -136,7 +126,6 @@ fn pair(certificate: &Path, key: &Path) -> Result<CertifiedKey, String> {
     })
 }
 
-/// The leaf certificate, without the rest of its chain.
 fn first(path: &Path) -> Result<CertificateDer<'static>, String> {
     CertificateDer::from_pem_slice(&read(path)?)
         .map_err(|_| format!("{}: holds no certificate in PEM", path.display()))

@@ -14,10 +14,7 @@ use tokio::time::Sleep;
 use super::activity::Activity;
 use super::lingering_close::LingeringClose;
 
-/// A stream whose writes fail once the socket has taken nothing for `patience`.
-///
-/// hyper limits how long a request head may take to arrive, not how long an answer may take to leave: a
-/// client that never reads would hold its connection slot until the daemon stops.
+/// A stream whose writes fail once the socket has taken nothing for `patience`. hyper has no such limit.
 pub(super) struct WriteTimeoutStream {
     stream: TcpStream,
     patience: Duration,

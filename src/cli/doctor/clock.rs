@@ -23,7 +23,6 @@ pub fn clock(store: &Path) -> Finding {
     judged(SystemTime::now(), newest(store), kept_by(|path| path.exists()))
 }
 
-/// The finding for the current time, the newest file of the store, and the time daemon.
 fn judged(now: SystemTime, newest: Option<SystemTime>, keeper: Option<String>) -> Finding {
     const CHECK: DoctorCheck = DoctorCheck("clock");
     const NEXT: &str = "set the clock, and keep it right with systemd-timesyncd or chrony";
@@ -44,7 +43,6 @@ fn judged(now: SystemTime, newest: Option<SystemTime>, keeper: Option<String>) -
     }
 }
 
-/// The time daemon that its files show.
 fn kept_by(there: impl Fn(&Path) -> bool) -> Option<String> {
     if SYNCHRONIZED.iter().any(|path| there(Path::new(path))) {
         return Some("systemd-timesyncd".to_owned());

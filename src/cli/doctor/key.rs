@@ -27,8 +27,7 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
         _ if sealed_with.is_some_and(|needed| needed != id) => {
             let needed = sealed_with.unwrap_or_default();
             let next = format!(
-                "name the file that holds {needed} as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the \
-                 systemd credential"
+                "name the file that holds {needed} as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential"
             );
             let found = format!(
                 "{id} in {place}, but the running daemon's store is sealed with {needed}: the next start will fail"
@@ -44,16 +43,14 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
         {
             let found =
                 format!("{id} in {place}, beside the volume that is mounted at {}", store.path.display());
-            let next = "it is lost with the container: copy it to a permanent place, and name that as \
-                `store.master_key_file`";
+            let next = "it is lost with the container: copy it to a permanent place, and name that as `store.master_key_file`";
             CHECK.look(found, next)
         }
         Some(file) if file.parent() == store.path.parent() => {
             let next = "keep it off this disk, and name its place as `store.master_key_file`";
             CHECK.look(
                 format!(
-                    "{id} in {place}, beside the store: it protects only copies of the store without \
-                    the key"
+                    "{id} in {place}, beside the store: it protects only copies of the store without the key"
                 ),
                 next,
             )
@@ -62,7 +59,6 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
     }
 }
 
-/// The key, or what keeps it from being found.
 fn find(store: &StoreSettings) -> Result<MasterKey, Finding> {
     Err(match MasterKey::find(store.master_key_file.as_deref(), &store.path) {
         Ok(Some(key)) => return Ok(key),
@@ -75,8 +71,7 @@ fn find(store: &StoreSettings) -> Result<MasterKey, Finding> {
             CHECK.wrong(error.to_string(), "the first start cannot make a key there")
         }
         Ok(None) => {
-            let next = "fine for a trial; otherwise `offerd key create FILE`, and name it as \
-                    `store.master_key_file`";
+            let next = "fine for a trial; otherwise `offerd key create FILE`, and name it as `store.master_key_file`";
             CHECK.look("none given: the first start makes one beside the store", next)
         }
         Err(error) => {

@@ -8,7 +8,6 @@ use crate::daemon::certificate_days;
 use offerd_base::config::Settings;
 use offerd_base::run_file::RunFile;
 
-/// Days before expiry from which a certificate should be renewed.
 const RENEW_DAYS: u64 = 21;
 
 const CHECK: DoctorCheck = DoctorCheck("certificates");
@@ -42,13 +41,8 @@ fn of_clear_text(settings: &Settings) -> Vec<Finding> {
     vec![if outward.is_empty() {
         CHECK.good("none: the listeners use plain HTTP, on this machine only")
     } else {
-        let found = format!(
-            "none: {} can be reached from other machines over plain HTTP",
-            outward.join(
-                ", \
-            "
-            )
-        );
+        let found =
+            format!("none: {} can be reached from other machines over plain HTTP", outward.join(", "));
         CHECK.look(found, "`tls` in their sections, unless a proxy in front of them speaks TLS")
     }]
 }

@@ -13,7 +13,6 @@ const LISTENERS: u64 = 2;
 /// Descriptors besides connections: the store, logs, and a margin for both.
 const OTHER_FILES: u64 = 128;
 
-/// Below this limit not even a few clients can be served.
 const FEWEST: u64 = 256;
 
 /// Below this free space the daemon never starts, whatever the reserve: the journal needs its first file and
@@ -46,8 +45,7 @@ pub fn files(settings: &Settings, book: &Book) -> Finding {
         limit if limit < FEWEST => CHECK.wrong(format!("{limit} open files, too few to serve clients"), next),
         limit if limit < needed || left < clients => {
             let found = format!(
-                "{limit} open files, {left} of them for clients; the connections that the settings allow \
-                    need {needed}"
+                "{limit} open files, {left} of them for clients; the connections that the settings allow need {needed}"
             );
             CHECK.look(found, next)
         }
@@ -69,11 +67,8 @@ pub fn disk(store: &StoreSettings) -> Finding {
     let disk = match statvfs(there) {
         Ok(disk) => disk,
         Err(error) => {
-            return CHECK.unknown(
-                format!("the free space of {shown} cannot be read: {error}"),
-                "check with \
-                `df`",
-            );
+            return CHECK
+                .unknown(format!("the free space of {shown} cannot be read: {error}"), "check with `df`");
         }
     };
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
@@ -95,7 +90,6 @@ pub fn disk(store: &StoreSettings) -> Finding {
     }
 }
 
-/// A readable number of bytes.
 fn bytes(count: u64) -> String {
     indicatif::HumanBytes(count).to_string()
 }

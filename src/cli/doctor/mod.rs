@@ -16,14 +16,6 @@ use super::prelude::*;
 use crate::daemon;
 use offerd_base::declaration::Fault;
 
-/// `doctor`.
-#[derive(Debug, Args)]
-pub struct DoctorArguments {
-    /// Print JSON: an array of `check`, `state` (good, look, wrong, unknown), `found` and `next`
-    #[arg(long)]
-    json: bool,
-}
-
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Finding {
@@ -69,9 +61,9 @@ impl DoctorCheck {
 }
 
 /// Runs `offerd doctor`.
-pub async fn run(config: Option<&Path>, arguments: &DoctorArguments) -> Result<(), CommandError> {
+pub async fn run(config: Option<&Path>, json: bool) -> Result<(), CommandError> {
     let findings = progress::during("looking at the machine", examine(config)).await;
-    page::show(&findings, arguments.json, || {
+    page::show(&findings, json, || {
         page::print_sheet(&sheet(&findings));
         page::print(summary(&findings));
     })?;

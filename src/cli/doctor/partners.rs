@@ -20,11 +20,7 @@ pub async fn reachable(settings: &Settings, book: &Book) -> Vec<Finding> {
         Ok(clients) => clients,
         Err(faults) => {
             let wrong = |fault: Fault| {
-                CHECK.wrong(
-                    fault.to_string(),
-                    "fix its file; check again with `offerd \
-                    check`",
-                )
+                CHECK.wrong(fault.to_string(), "fix its file; check again with `offerd check`")
             };
             return faults.into_iter().map(wrong).collect();
         }

@@ -14,13 +14,10 @@ use offerd_store::{DatabaseFigures, FORMAT, FileDamage, MasterKey, Store, StoreE
 
 const CHECK: DoctorCheck = DoctorCheck("store");
 
-const DAMAGED: &str = "`offerd store check` names the lost records; `offerd store salvage` rebuilds the \
-    store from the rest and the last backup";
+const DAMAGED: &str = "`offerd store check` names the lost records; `offerd store salvage` rebuilds the store from the rest and the last backup";
 
-/// Largest clock difference to the database.
 const SKEW_MS: u64 = 1000;
 
-/// Advice for a connection pooler that shares sessions.
 const POOLER: &str = "have the pooler in front of the database keep a session for each connection (PgBouncer: `pool_mode = session`), or \
                       name the database itself in `store.postgres.url`";
 
@@ -29,7 +26,6 @@ const OF_ANOTHER_SESSION: [&str; 2] = ["SQLSTATE 26000", "SQLSTATE 42P05"];
 
 const AUDIT: &str = "the chain of the audit is broken";
 
-/// Advice for a broken audit chain.
 const CHANGED: &str =
     "compare `offerd audit list` with that of a backup: records that differ were changed or damaged";
 
@@ -150,7 +146,6 @@ fn may_change(store: &Path) -> bool {
         .all(|path| access(path, Access::READ_OK | Access::WRITE_OK).is_ok())
 }
 
-/// Reports what the daemon that holds the store says.
 async fn held(daemon: &AdminClient) -> Finding {
     let answer = match daemon.call(Method::GET, "/readyz").await {
         Ok(answer) => answer,
@@ -183,8 +178,7 @@ fn unopened(error: &StoreError) -> Finding {
         }
         StoreError::Database(said) if OF_ANOTHER_SESSION.iter().any(|state| said.contains(state)) => POOLER,
         StoreError::Database(_) => {
-            "check `store.postgres`, and that the database runs, with `psql` for \
-            example"
+            "check `store.postgres`, and that the database runs, with `psql` for example"
         }
         StoreError::Tables { .. } => {
             "install the offerd version that made them, or set `store.postgres.url` to an empty database"
@@ -202,7 +196,6 @@ fn unopened(error: &StoreError) -> Finding {
     CHECK.wrong(error.to_string(), next)
 }
 
-/// Whether the error is one of permissions, not of the disk.
 fn is_forbidden(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }

@@ -8,8 +8,6 @@ use crate::cli::lead::read_lead;
 use crate::cli::prelude::*;
 use offerd_base::declaration::Fault;
 use offerd_engine::experiments::{ExperimentRule, ExperimentRules as Experiments, RuleState};
-use offerd_engine::matching::limiter::SeatStanding;
-use offerd_engine::matching::suppressions::ListMembership;
 use offerd_insight::hindsight::dry_run::dry_run;
 use offerd_insight::hindsight::judgement::SeatJudgement;
 use offerd_model::Lead;
@@ -19,21 +17,18 @@ use offerd_partners::Book;
 pub async fn explain(settings: &Settings, book: &Book, arguments: &ExplainArguments) -> Result<(), String> {
     let (_, lead) = read_lead(Path::new(&arguments.lead))?;
     arguments.check_partner(book)?;
-    let (standings, on_lists): (Vec<SeatStanding>, Option<ListMembership>) =
-        match AdminClient::of_daemon(settings).await? {
-            Some(daemon) => {
-                let standings = daemon.ask(Method::GET, "/partners").await?;
-                (standings, Some(daemon.post("/suppressions/naming", &lead).await?))
-            }
-            None => (Vec::new(), None),
-        };
+    let (mut standings, mut on_lists) = (Vec::new(), None);
+    if let Some(daemon) = AdminClient::of_daemon(settings).await? {
+        standings = daemon.ask(Method::GET, "/partners").await?;
+        on_lists = Some(daemon.post("/suppressions/naming", &lead).await?);
+    }
     let most = settings.matching.partners_per_lead;
     let seats = dry_run(book, &standings, on_lists.as_ref(), most, &lead, Utc::now());
+    let wanted = seats.iter().filter(|seat| arguments.wants(&seat.partner));
     if arguments.json {
-        let wanted: Vec<&SeatJudgement> = wanted(&seats, arguments).collect();
-        page::print_json(&wanted)?;
+        page::print_json(&wanted.collect::<Vec<_>>())?;
     } else {
-        let sections = wanted(&seats, arguments).map(|seat| (seat.asked, section(seat, arguments.matched)));
+        let sections = wanted.map(|seat| (seat.asked, section(seat, arguments.matched)));
         arguments.print_hint();
         print_all(sections.filter(|(_, section)| !arguments.matched || section.has_offers()));
         page::print(summary(&seats));
@@ -59,13 +54,6 @@ fn drawn(rule: &ExperimentRule, lead: &Lead) -> Option<String> {
     });
     let variants: Vec<String> = variants.collect();
     is_drawn.then(|| format!("experiment {}: of such leads{of} draw {}", rule.name, variants.join(", ")))
-}
-
-fn wanted<'s>(
-    seats: &'s [SeatJudgement],
-    arguments: &ExplainArguments,
-) -> impl Iterator<Item = &'s SeatJudgement> {
-    seats.iter().filter(|seat| arguments.wants(&seat.partner))
 }
 
 fn section(seat: &SeatJudgement, matched_only: bool) -> SeatOutline {

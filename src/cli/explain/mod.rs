@@ -38,10 +38,9 @@ pub async fn run(config: Option<&Path>, arguments: &ExplainArguments) -> Result<
         _ if is_file => {}
         Ok(uuid) => return stored::explain(&super::settings(config)?, uuid, arguments).await,
         Err(_) => {
-            return Err(CommandError::Other(format!(
-                "`{lead}` is neither a file nor a uuid; give a JSON file as for `offerd lead submit`, or \
-                    the uuid of a stored lead, rate table or offer"
-            )));
+            return Err(format!(
+                "`{lead}` is neither a file nor a uuid; give a JSON file as for `offerd lead submit`, or the uuid of a stored lead, rate table or offer"
+            ).into());
         }
     }
     let loaded = daemon::load(config)?;
@@ -56,7 +55,6 @@ impl ExplainArguments {
         }
     }
 
-    /// Checks that the partner of `--partner` exists.
     fn check_partner(&self, book: &Book) -> Result<(), String> {
         self.partner.as_ref().map_or(Ok(()), |key| known(book, key))
     }

@@ -28,7 +28,6 @@ struct OutlineLine {
     reasons: Vec<String>,
 }
 
-/// Maximum width of the column of offer names, before it wraps.
 const OFFERS_WIDTH: u16 = 26;
 
 /// A longer reason goes below the heading.

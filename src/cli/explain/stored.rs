@@ -32,10 +32,9 @@ pub async fn explain(
     }
     let summaries: Vec<String> = explained.rate_tables.iter().map(summary).collect();
     if arguments.matched {
-        explained
-            .rate_tables
-            .iter_mut()
-            .for_each(|table| table.seats.retain(|seat| seat.why == Reason::Offers));
+        for table in &mut explained.rate_tables {
+            table.seats.retain(|seat| seat.why == Reason::Offers);
+        }
     }
     Ok(page::show(&explained, arguments.json, || {
         arguments.print_hint();
@@ -72,14 +71,12 @@ fn heading(explained: &LeadExplanation, table: &TableExplanation) -> String {
     }
     if !table.same_files {
         heading.push_str(
-            "\n! the partner files have changed since: the conditions below are the current ones, not those \
-                used for it",
+            "\n! the partner files have changed since: the conditions below are the current ones, not those used for it",
         );
     }
     if !table.same_lead {
         heading.push_str(
-            "\n! the lead has changed since: the conditions below are checked against its \
-            current data",
+            "\n! the lead has changed since: the conditions below are checked against its current data",
         );
     }
     heading

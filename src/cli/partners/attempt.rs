@@ -57,10 +57,8 @@ const STAND_INS: &str = "\
 /// Prefix of HTTP basic, the one scheme whose masked credentials do not look masked.
 const BASIC: &str = "Basic ";
 
-/// Shows the request; with `--send`, sends it and shows the answer.
-///
-/// # Errors
-/// Returns why there is no request, or why the answer is neither offers nor a decline.
+/// Shows the request; with `--send`, sends it and shows the answer. The error says why there is no request, or
+/// why the answer is neither offers nor a decline.
 pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<(), String> {
     let seat = seat(book, arguments)?;
     let source = seat.http.as_ref().ok_or_else(|| priced_by_the_file(&arguments.partner))?;
@@ -99,16 +97,13 @@ pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<()
     send(settings, book, seat, source, Arc::new(lead), asked, &veil).await
 }
 
-/// The seat that the arguments select.
 fn seat<'b>(book: &'b Book, arguments: &Try) -> Result<&'b Seat, String> {
     let key = &arguments.partner;
     let of_partner: Vec<&Seat> =
         book.seats().iter().map(|seat| &**seat).filter(|seat| seat.identity.key == *key).collect();
     known(book, key)?;
-    let products = |seats: &[&Seat]| {
-        let names: Vec<&str> = seats.iter().map(|seat| seat.product_type.as_str()).collect();
-        names.join(", ")
-    };
+    let products =
+        |seats: &[&Seat]| seats.iter().map(|seat| seat.product_type.as_str()).collect::<Vec<_>>().join(", ");
     let named = |seat: &&Seat| arguments.product.is_none_or(|product| seat.product_type == product);
     let meant: Vec<&Seat> = of_partner.iter().copied().filter(named).collect();
     if meant.is_empty() {
@@ -211,7 +206,6 @@ async fn send(
     Ok(())
 }
 
-/// The offers that a client would see for these quotes.
 fn offers(seat: &Seat, quotes: &[Quote]) -> Result<Sheet, String> {
     let mut table = RateTable::default();
     for (nth, quote) in quotes.iter().enumerate() {
@@ -249,10 +243,7 @@ fn request_text(request: &HttpRequest, bearer: bool) -> String {
     if bearer {
         text.push_str("authorization: Bearer ***\n");
     }
-    text.push('\n');
-    text.push_str(&body_text(&request.headers, &request.body));
-    text.push('\n');
-    text
+    text + "\n" + &body_text(&request.headers, &request.body) + "\n"
 }
 
 /// A readable body: indented JSON, a form field by field, anything else unchanged.

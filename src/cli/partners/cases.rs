@@ -31,10 +31,7 @@ struct CaseResult {
     differences: Vec<String>,
 }
 
-/// Runs the cases, and shows their differences.
-///
-/// # Errors
-/// Returns the number of failed cases, or why there are none.
+/// Runs the cases, and shows their differences. The error counts the failed cases, or says why there are none.
 pub fn run(book: &Book, arguments: &CasesArguments) -> Result<(), String> {
     let files = CaseFile::all(&arguments.cases, arguments.partner.as_deref())
         .map_err(|fault| format!("{fault}; `--cases` says where the cases are, files `KEY/CASE.json` as offerd-partner(5) describes"))?;

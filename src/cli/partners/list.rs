@@ -33,8 +33,7 @@ pub fn undeclared(standings: &[SeatStanding]) -> Vec<String> {
     for SeatStanding { partner, product_type, undeclared_words, .. } in standings {
         if !undeclared_words.is_empty() {
             lines.push(format!(
-                "{partner} declines with words missing from {partner}.toml; \
-                    [products.{product_type}.http.answer.reasons] gives each a meaning:"
+                "{partner} declines with words missing from {partner}.toml; [products.{product_type}.http.answer.reasons] gives each a meaning:"
             ));
         }
         for word in undeclared_words {

@@ -40,10 +40,8 @@ const UNSETTLED: [&str; 5] = [
 /// Shorter texts are masked as whole words only.
 const SHORT: usize = 4;
 
-/// The lead with placeholders for its personal values; mappings run on it as on the real one.
-///
-/// # Errors
-/// Returns the attribute that has no placeholder.
+/// The lead with placeholders for its personal values; mappings run on it as on the real one. The error
+/// names the attribute that has no placeholder.
 pub fn masked(lead: &Lead) -> Result<Lead, String> {
     let mut shown = as_json(lead);
     for attribute in Attribute::all().iter().filter(|attribute| attribute.is_masked()) {
@@ -125,7 +123,6 @@ fn covered(text: &str, hidden: &str) -> String {
     shown
 }
 
-/// Every single value of a request.
 fn leaves(request: &HttpRequest) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     if let Ok(url) = request.url.parse::<Uri>() {

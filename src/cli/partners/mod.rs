@@ -80,10 +80,9 @@ pub async fn run(config: Option<&Path>, command: PartnersCommand) -> Result<(), 
                 ResumeResult::Ended if json => page::print(state(&what, None)),
                 ResumeResult::Ended => tell!("{name} is resumed"),
                 ResumeResult::NotPaused => {
-                    return Err(CommandError::Other(format!(
-                        "{name} is not paused from the command line; if its file has `paused`, remove that \
-                            and reload"
-                    )));
+                    return Err(format!(
+                        "{name} is not paused from the command line; if its file has `paused`, remove that and reload"
+                    ).into());
                 }
                 ResumeResult::PausedAsAWhole => {
                     let partner = &what.partner;
@@ -130,10 +129,7 @@ async fn standings(admin: &AdminClient) -> Result<Vec<SeatStanding>, String> {
     admin.ask(Method::GET, "/partners").await
 }
 
-/// Checks that a partner is among the known ones.
-///
-/// # Errors
-/// Names the known partners.
+/// Checks that a partner is among the known ones, which the error names.
 fn known_among<'k>(keys: impl Iterator<Item = &'k str>, key: &str) -> Result<(), String> {
     let mut keys: Vec<&str> = keys.collect();
     keys.dedup();
@@ -145,9 +141,6 @@ fn known_among<'k>(keys: impl Iterator<Item = &'k str>, key: &str) -> Result<(),
 }
 
 /// Checks that a book has a partner.
-///
-/// # Errors
-/// Names the partners of the book.
 pub fn known(book: &Book, key: &str) -> Result<(), String> {
     known_among(book.partners().iter().map(|partner| partner.key.as_str()), key)
 }

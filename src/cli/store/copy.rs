@@ -35,9 +35,7 @@ pub(super) fn run(settings: &Settings, arguments: &StoreCopyArguments) -> Result
         (StoreEngineArgument::Embedded, StoreEngineArgument::Postgres) => Direction::IntoDatabase,
         (StoreEngineArgument::Postgres, StoreEngineArgument::Embedded) => Direction::IntoFiles,
         _ => {
-            return Err("`--from` and `--to` name the same: one is `embedded`, the other `postgres`"
-                .to_owned()
-                .into());
+            return Err("`--from` and `--to` name the same: one is `embedded`, the other `postgres`".into());
         }
     };
     let database = database(settings, "`offerd store copy`")?;
@@ -58,9 +56,8 @@ pub(super) fn run(settings: &Settings, arguments: &StoreCopyArguments) -> Result
 
 /// The database of the settings, whichever engine is configured.
 pub(super) fn database(settings: &Settings, command: &str) -> Result<PostgresSettings, String> {
-    let named = settings.store.postgres.clone();
-    let database =
-        named.ok_or_else(|| format!("{command} needs a database, and `store.postgres.url` names none"))?;
+    let none = || format!("{command} needs a database, and `store.postgres.url` names none");
+    let database = settings.store.postgres.clone().ok_or_else(none)?;
     match Store::database_fault(&database) {
         Some((key, fault)) => Err(format!("`{key}` {fault}")),
         None => Ok(database),

@@ -1,9 +1,8 @@
 //! `GET /supplyAnalytics/leadEvents`, `GET /supplyAnalytics/leadPayouts`,
 //! `GET /supplyAnalytics/leadClientTags`, `GET /supplyAnalytics/leadsInfo/{leadUuid}`
 //!
-//! The header `API-Version: 2025-04-01`, or a `paginationToken`, selects the newer form of the feeds; without
-//! either, the specification's form is used. A `paginationToken` has all parameters of a page, so the others
-//! are ignored.
+//! The header `API-Version: 2025-04-01`, or a `paginationToken`, selects the newer form of the feeds. The
+//! token has all parameters of a page, so the others are ignored.
 
 use hyper::HeaderMap;
 use serde::Serialize;
@@ -20,29 +19,26 @@ use offerd_store::Tree;
 use offerd_web::Request;
 use offerd_web::query::{self, Query};
 
-/// Start of the first page in the newer form.
 const SINCE: &str = "sinceTimestamp";
-/// End of the last page in the newer form.
 const UNTIL: &str = "untilTimestamp";
 
 /// Shows a page of the events of the company's leads.
-pub async fn lead_events(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn lead_events(context: Context<ApiState>) -> Answer {
     Ok(page::<Events>(context).await?.compressible())
 }
 
 /// Shows a page of their payouts.
-pub async fn lead_payouts(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn lead_payouts(context: Context<ApiState>) -> Answer {
     Ok(page::<Payouts>(context).await?.compressible())
 }
 
-/// Shows a page of their client tags. It is not compressed: tags are chosen by clients, and the
-/// compressed length would leak those of others.
-pub async fn lead_client_tags(context: Context<ApiState>) -> Result<Reply, Failure> {
+/// Shows a page of their client tags, uncompressed: the length would leak tags of other clients.
+pub async fn lead_client_tags(context: Context<ApiState>) -> Answer {
     page::<ClientTagFeed>(context).await
 }
 
 /// Reads a page on a blocking thread, since it may be long.
-async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<ApiState>) -> Result<Reply, Failure> {
+async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<ApiState>) -> Answer {
     let viewer = context.caller()?.viewer();
     let horizon = context.app.feeds.horizon().await.map_err(unreadable)?;
     let asked = page_request::<F>(&context.request, horizon)?;
@@ -55,9 +51,9 @@ async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<ApiState>) 
     blocking("feed page could not be read", reading).await?
 }
 
-/// Shows everything that the feeds have about one lead, with warnings for missing parts. Not compressed, for
-/// the same reason as tags.
-pub async fn lead_info(context: Context<ApiState>) -> Result<Reply, Failure> {
+/// Shows everything that the feeds have about one lead, uncompressed likewise, with warnings for missing
+/// parts.
+pub async fn lead_info(context: Context<ApiState>) -> Answer {
     let uuid = context.params.uuid("leadUuid")?;
     match api_version::named(&context.request.headers)? {
         Some(PROMPT_VERSION) => {}
@@ -69,13 +65,12 @@ pub async fn lead_info(context: Context<ApiState>) -> Result<Reply, Failure> {
     blocking("feed records of a lead could not be read", move || info(&app, viewer, uuid)).await?
 }
 
-fn info(app: &ApiState, viewer: Viewer, uuid: Uuid) -> Result<Reply, Failure> {
-    let store = &app.matchmaker.engine().records.store;
+fn info(app: &ApiState, viewer: Viewer, uuid: Uuid) -> Answer {
+    let store = &app.engine().records.store;
     let lead = reading::lead(store, uuid).map_err(unreadable)?;
     let lead = lead.filter(|lead| viewer.sees(lead.company, lead.test));
     let lead = lead.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?;
-    // Checked before the feeds are read: a table that completes meanwhile is then included despite its
-    // warning.
+    // Checked before the feeds are read, so that nothing is missing without a warning.
     let mut warnings: Vec<String> = Vec::new();
     for table in reading::tables_of(store, &lead) {
         let open = store.get(Tree::OpenTables, table).map_err(unreadable)?;
@@ -117,7 +112,6 @@ pub fn no_version() -> Failure {
     Failure::fault(API_VERSION, ErrorType::Missing, message)
 }
 
-/// 422: the feeds do not have this version.
 fn other_version(or: &str) -> Failure {
     let message = format!("Header {API_VERSION} must be {PROMPT_VERSION}{or}");
     Failure::fault(API_VERSION, ErrorType::Malformed, message)
@@ -155,7 +149,6 @@ fn start(query: &mut Query<'_>, name: &str, latest: ArrivalTime) -> Option<Arriv
     query.accept(bounds::start(name, given, latest))
 }
 
-/// Checks the end even if the start is faulty, so that both faults are reported.
 fn until(query: &mut Query<'_>, start: Option<ArrivalTime>) -> Option<ArrivalTime> {
     let given = query.optional(UNTIL, query::text)?;
     query.accept(bounds::until(UNTIL, given, start.unwrap_or(ArrivalTime::FIRST)))

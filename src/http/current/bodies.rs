@@ -13,18 +13,12 @@ use offerd_web::Request;
 pub type LazyKnownKeys = LazyLock<KnownKeys>;
 
 /// Reads the body of a request, up to the configured size.
-///
-/// # Errors
-/// Returns why it cannot be read.
 pub async fn body(context: &mut Context<ApiState>) -> Result<Bytes, Failure> {
     let api = &context.app.settings.api;
     context.request.read_body(api.max_body_bytes, api.request_timeout).await
 }
 
 /// Reads and parses the body of a request.
-///
-/// # Errors
-/// The errors of [`body`] and [`read`].
 pub async fn noun<T>(
     context: &mut Context<ApiState>,
     known: &KnownKeys,
@@ -34,10 +28,7 @@ pub async fn noun<T>(
     read(&context.request, known, &body, as_noun)
 }
 
-/// Parses a body.
-///
-/// # Errors
-/// 400 if it is not a JSON object, 422 with every fault.
+/// Parses a body: 400 if it is not a JSON object, 422 with every fault.
 pub fn read<T>(
     request: &Request,
     known: &KnownKeys,

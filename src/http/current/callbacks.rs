@@ -5,7 +5,7 @@ use offerd_engine::matching::callbacks::{self, CallbackRequest, CallbackResult};
 use offerd_engine::matching::received_call::receive;
 
 /// Accepts a partner's answer, once.
-pub async fn take(mut context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn take(mut context: Context<ApiState>) -> Answer {
     let unknown = || Failure::unknown("Callback does not exist");
     let id: Uuid = context.params.uuid("id").map_err(|_| unknown())?;
     let api = &context.app.settings.api;
@@ -15,7 +15,7 @@ pub async fn take(mut context: Context<ApiState>) -> Result<Reply, Failure> {
             callbacks::count("too_large");
         }
     })?;
-    let engine = context.app.matchmaker.engine();
+    let engine = context.app.engine();
     let called = CallbackRequest { headers: context.request.headers.clone(), body };
     match receive(engine, id, called).await {
         Ok(CallbackResult::Taken) => Ok(Reply::empty(StatusCode::NO_CONTENT)),

@@ -10,14 +10,12 @@ use offerd_engine::conversions::preview_click::preview_click;
 use offerd_engine::matching::preview_end::{self, UNTIL};
 use offerd_web::list;
 
-/// Seconds after which a person may retry when too many open one offer at once.
 const RETRY_AFTER_CROWDED_S: u32 = 1;
 
-/// Fetch metadata header: the kind of resource that a browser requests.
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// Redirects a person to the partner whose offer they opened. A browser's prefetch is not a click.
-pub async fn open(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn open(context: Context<ApiState>) -> Answer {
     if context.request.is_prefetch() {
         return Err(Failure::fetched_ahead());
     }
@@ -25,7 +23,7 @@ pub async fn open(context: Context<ApiState>) -> Result<Reply, Failure> {
     let rates = &context.app.click_rates;
     rates.count_address(&context.request)?;
     let offer = context.params.uuid("id").map_err(|_| unknown())?;
-    let engine = context.app.matchmaker.engine();
+    let engine = context.app.engine();
     if let Some(preview) = preview_click(engine, offer) {
         let (ids, told) = (&engine.records.templates.ids, context.request.query_value(UNTIL));
         if preview_end::is_over(ids, offer, told, preview.is_brief(), engine.limiter.now()) {
@@ -47,8 +45,7 @@ pub async fn open(context: Context<ApiState>) -> Result<Reply, Failure> {
     on_to(&url).ok_or_else(unknown)
 }
 
-/// The answer for an ended offer, branded for its company if it has one.
-fn ended(context: &Context<ApiState>, company: Option<Uuid>) -> Result<Reply, Failure> {
+fn ended(context: &Context<ApiState>, company: Option<Uuid>) -> Answer {
     match is_opened_by_a_person(&context.request.headers) {
         true => message(&context.app, company, false, PageMessage::OFFER_ENDED),
         false => Err(Failure::gone("Offer has expired")),

@@ -4,11 +4,9 @@
 use crate::prelude::*;
 use offerd_base::config::Settings;
 
-/// The page. It contains no token: the visitor brings one in the fragment of the address, which is never
-/// sent.
+/// The page. It contains no token: the visitor brings one in the fragment of the address.
 const PAGE: &str = include_str!("demo/page.html");
 
-/// Files of the page, with their types.
 const LOADED: &[(&str, &str, &str)] = &[
     ("demo.css", "text/css; charset=utf-8", include_str!("demo/demo.css")),
     ("demo.js", "text/javascript; charset=utf-8", include_str!("demo/demo.js")),
@@ -17,8 +15,7 @@ const LOADED: &[(&str, &str, &str)] = &[
 /// Names of the page's files.
 pub const FILES: &[&str] = &["demo.css", "demo.js"];
 
-/// The page may load its own two files and the logos of sample partners, and call its own host; nothing else,
-/// not even inline styles.
+/// The page may load its own two files and the logos of sample partners, and call its own host.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
      form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
@@ -30,7 +27,7 @@ pub fn wanted(settings: &Settings) -> bool {
 }
 
 /// Shows the page.
-pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Answer {
     if !wanted(&context.app.settings) {
         return Err(Failure::not_found_path());
     }
@@ -38,7 +35,7 @@ pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
 }
 
 /// Answers with a file of the page.
-pub async fn file(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn file(context: Context<ApiState>) -> Answer {
     let name = context.params.get("file").unwrap_or_default();
     let found = LOADED.iter().find(|(file, ..)| wanted(&context.app.settings) && *file == name);
     let (_, content_type, text) = found.ok_or_else(Failure::not_found_path)?;

@@ -7,13 +7,11 @@ use hyper::header::CONTENT_SECURITY_POLICY;
 use crate::prelude::*;
 use offerd_web::Compressed;
 
-/// The page, which shows the document with Swagger UI.
 const PAGE: &str = include_str!("docs/page.html");
 
 /// Starts Swagger UI; a separate file, since the page's policy forbids inline scripts.
 const START: &str = include_str!("docs/start.js");
 
-/// Swagger UI's own files, which `build.rs` unpacks.
 const BUNDLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui-bundle.js"));
 const BUNDLE_STYLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui.css"));
 const ICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/favicon-32x32.png"));
@@ -42,7 +40,7 @@ pub struct Addresses {
     pub integrations: String,
 }
 
-/// The documentation. Documents are built, and files compressed, on first use: most daemons never need them.
+/// The documentation. Documents are built, and files compressed, on first use.
 #[derive(Debug)]
 pub struct Docs {
     addresses: Addresses,
@@ -53,7 +51,6 @@ pub struct Docs {
     policy: HeaderValue,
 }
 
-/// An immutable body, with its compressed forms once requested.
 #[derive(Debug)]
 struct Unchanging {
     content_type: &'static str,
@@ -96,23 +93,23 @@ impl Docs {
 }
 
 /// Answers with the OpenAPI document for clients.
-pub async fn document(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn document(context: Context<ApiState>) -> Answer {
     Ok(context.app.docs.document(Extent::Clients))
 }
 
 /// Answers with the OpenAPI document of every path.
-pub async fn whole(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn whole(context: Context<ApiState>) -> Answer {
     Ok(context.app.docs.document(Extent::Whole))
 }
 
 /// Shows the document as a page.
-pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Answer {
     let Docs { page, policy, .. } = &context.app.docs;
     Ok(page.reply().header(CONTENT_SECURITY_POLICY, policy.clone()))
 }
 
 /// Answers with a file of the page.
-pub async fn file(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn file(context: Context<ApiState>) -> Answer {
     let name = context.params.get("file").unwrap_or_default();
     let nth = FILES.iter().position(|file| *file == name).ok_or_else(Failure::not_found_path)?;
     let file = context.app.docs.files[nth].get_or_init(|| loaded(FILES[nth]));
@@ -132,14 +129,13 @@ fn loaded(name: &str) -> Unchanging {
     }
 }
 
-/// The page may load its own files and call the two listeners, nothing else. Swagger UI sets inline styles.
-/// In a policy, an address with a path allows the paths below it only if it ends with a slash.
+/// The page may load its own files and call the two listeners; Swagger UI sets inline styles. In a policy, an
+/// address with a path allows the paths below it only if it ends with a slash.
 fn policy(addresses: &Addresses) -> HeaderValue {
     let Addresses { api, integrations } = addresses;
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
          connect-src 'self' {api}/ {integrations}/; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     );
-    // An address that does not fit in a header cannot be called either.
     HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
 }

@@ -1,7 +1,7 @@
 //! `GET /leads/{uuid}/explanation`
 //!
-//! For the company of the lead: why it got these offers. Matters between the service and a partner (caps and
-//! budgets, circuit breakers, failures of calls) are only named by kind.
+//! For the company of the lead: why it got these offers. Matters between the service and a partner are only
+//! named by kind.
 
 use crate::prelude::*;
 use offerd_engine::matching::MatchingEngine;
@@ -14,10 +14,10 @@ use offerd_model::{
 };
 
 /// Explains a lead of the caller's company, on a blocking thread: it evaluates every rule of the book.
-pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Answer {
     let uuid = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
-    let engine = Arc::clone(context.app.matchmaker.engine());
+    let engine = Arc::clone(context.app.engine());
     let explaining = move || explain(&engine, viewer, uuid);
     let explained = blocking("a lead could not be explained", explaining).await?.map_err(unreadable)?;
     Reply::json(&explained.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
@@ -50,15 +50,12 @@ fn table(table: stored::TableExplanation) -> RateTableExplanation {
 }
 
 fn partner(seat: stored::SeatExplanation) -> PartnerExplanation {
-    // Refusals that are not conditions on the lead are limits of the partner, including its choice of
-    // companies.
-    let of_lead = seat.refusals.into_iter().filter(EligibilityObjection::is_of_lead);
     PartnerExplanation {
         partner_uuid: seat.partner_uuid,
         partner_name: seat.name,
         product_type: seat.product_type,
         result: seat.why.class(),
-        conditions: of_lead.map(condition).collect(),
+        conditions: conditions(seat.refusals),
         offers: seat.offers.into_iter().map(offer).collect(),
         reject_reason: seat.reject_reason,
         asked_at: seat.asked_at,
@@ -77,18 +74,19 @@ fn offer(offer: stored::OfferExplanation) -> OfferExplanation {
             OfferReason::Unmet => OfferResult::ConditionsNotMet,
             OfferReason::NotAsked => OfferResult::PartnerNotAsked,
         },
-        conditions: offer
-            .refusals
-            .into_iter()
-            .filter(EligibilityObjection::is_of_lead)
-            .map(condition)
-            .collect(),
+        conditions: conditions(offer.refusals),
         uuid: offer.uuid,
         conversion_from: offer.standing.as_ref().map(Standing::conversion_source),
     }
 }
 
-fn condition(refusal: EligibilityObjection) -> UnmetCondition {
-    let EligibilityObjection { attribute, wanted, found } = refusal;
-    UnmetCondition { attribute, wanted, found }
+/// The conditions on the lead; the other refusals are limits of the partner.
+fn conditions(refusals: Vec<EligibilityObjection>) -> Vec<UnmetCondition> {
+    let of_lead = refusals.into_iter().filter(EligibilityObjection::is_of_lead);
+    let unmet = of_lead.map(|EligibilityObjection { attribute, wanted, found }| UnmetCondition {
+        attribute,
+        wanted,
+        found,
+    });
+    unmet.collect()
 }

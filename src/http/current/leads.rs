@@ -8,29 +8,28 @@ use offerd_store::entities::LeadRecord;
 use offerd_store::{ReadError, Tree};
 
 /// Accepts a lead, which may be empty, without building a rate table.
-pub async fn take(mut context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn take(mut context: Context<ApiState>) -> Answer {
     let lead = read_lead_or_nothing(&mut context).await?;
     let submission = submission(&context, lead)?;
     let newer_steps = submission.newer_values;
     let record = context.app.matchmaker.take_lead(submission).await.map_err(refused)?;
-    let base_url = &context.app.matchmaker.engine().base_url;
+    let base_url = &context.app.engine().base_url;
     let location = base_url.on_host(format_args!("/leads/{}", record.uuid));
     Ok(view(&context, record, newer_steps)?.created(location))
 }
 
 /// Shows a lead of the caller's company as submitted, with its actions.
-pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Answer {
     let newer_steps = knows_newer_values(&context)?;
     show_with(&context, newer_steps)
 }
 
 /// Like [`show`], with or without actions beyond the specification.
-pub fn show_with(context: &Context<ApiState>, newer_steps: bool) -> Result<Reply, Failure> {
+pub fn show_with(context: &Context<ApiState>, newer_steps: bool) -> Answer {
     let uuid = context.params.uuid("uuid")?;
     let caller = context.caller()?;
-    let store = &context.app.matchmaker.engine().records.store;
+    let store = &context.app.engine().records.store;
     let found = reading::lead(store, uuid).map_err(|unread| match store.get(Tree::Leads, uuid) {
-        // A corrupt lead is lost, like one without any record.
         Err(ReadError::Broken(_)) => Failure::unknown_uuid("Lead", uuid),
         _ => unreadable(unread),
     })?;
@@ -39,7 +38,7 @@ pub fn show_with(context: &Context<ApiState>, newer_steps: bool) -> Result<Reply
 }
 
 /// Merges the body into a lead of the caller's company, and shows it.
-pub async fn grow(mut context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn grow(mut context: Context<ApiState>) -> Answer {
     let uuid = context.params.uuid("uuid")?;
     let later = read_lead(&mut context).await?;
     let mut permit = std::mem::take(&mut context.request.permit);
@@ -49,9 +48,8 @@ pub async fn grow(mut context: Context<ApiState>) -> Result<Reply, Failure> {
     view(&context, grown.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?, newer_values)
 }
 
-/// Actions beyond the specification are shown only to clients that name a version of the interface.
-fn view(context: &Context<ApiState>, record: LeadRecord, newer_steps: bool) -> Result<Reply, Failure> {
-    let (caller, records) = (context.caller()?, &context.app.matchmaker.engine().records);
+fn view(context: &Context<ApiState>, record: LeadRecord, newer_steps: bool) -> Answer {
+    let (caller, records) = (context.caller()?, &context.app.engine().records);
     let mut actions = history::lead_actions(records, &record).map_err(unreadable)?;
     if !newer_steps {
         actions.retain(|action| LeadActionType::SPECIFIED.contains(&action.action_type));

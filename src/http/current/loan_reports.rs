@@ -13,16 +13,15 @@ use offerd_model::{KnownKeys, LoanReportCreateData};
 static KNOWN: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<LoanReportCreateData>);
 
 /// Creates a report.
-pub async fn make(mut context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn make(mut context: Context<ApiState>) -> Answer {
     let asked = bodies::noun(&mut context, &KNOWN, LoanReportCreateData::read).await?;
     let viewer = context.caller()?.viewer();
-    let engine = Arc::clone(context.app.matchmaker.engine());
+    let engine = Arc::clone(context.app.engine());
     let uuid = engine.loan_reports.next_uuid();
-    // A book may have a hundred thousand offers, and this thread handles leads.
     let estimating = move || approval::report(&engine, asked, uuid);
     let report = blocking("a loan report could not be made", estimating).await?;
 
-    let engine = context.app.matchmaker.engine();
+    let engine = context.app.engine();
     let (commit, displaced) =
         engine.loan_reports.keep(viewer, &report, engine.configuration().rules.loan_reports);
     engine.commit(commit).await.map_err(unwritable)?;
@@ -33,10 +32,10 @@ pub async fn make(mut context: Context<ApiState>) -> Result<Reply, Failure> {
 }
 
 /// Shows a report of the caller's company as created.
-pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Answer {
     let uuid = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
-    let engine = context.app.matchmaker.engine();
+    let engine = context.app.engine();
     let kept = engine.configuration().rules.loan_reports;
     let found = engine.loan_reports.find(viewer, uuid, kept.time).map_err(unreadable)?;
     Reply::json(&found.ok_or_else(|| Failure::unknown_uuid("LoanReport", uuid))?)

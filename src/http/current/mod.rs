@@ -25,7 +25,6 @@ pub mod waiting;
 
 use offerd_web::Failure;
 
-/// Seconds after which a caller may retry when the store cannot be read or written.
 const RETRY_AFTER_S: u32 = 5;
 
 /// 503: the store cannot be read.

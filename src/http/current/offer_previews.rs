@@ -12,7 +12,7 @@ use offerd_model::{
 use offerd_web::query::{self, Query};
 
 /// Previews loans.
-pub async fn loans(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn loans(context: Context<ApiState>) -> Answer {
     let lead = query::read(&context.request, |query| {
         let loan = LeadLoanInformation {
             loan_amount: query.optional("loanAmount", query::integer(0..=i32::MAX.into())),
@@ -24,7 +24,7 @@ pub async fn loans(context: Context<ApiState>) -> Result<Reply, Failure> {
 }
 
 /// Previews credit cards.
-pub async fn cards(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn cards(context: Context<ApiState>) -> Answer {
     let lead = query::read(&context.request, |query| {
         let card = LeadCreditCardInformation {
             card_purposes: query.optional("cardPurposes", query::choices::<CardPurpose>),
@@ -36,7 +36,7 @@ pub async fn cards(context: Context<ApiState>) -> Result<Reply, Failure> {
 }
 
 /// Previews savings products.
-pub async fn savings(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn savings(context: Context<ApiState>) -> Answer {
     let (lead, max_deposit) = query::read(&context.request, |query| {
         let max_deposit = query.optional("maxDepositAmount", query::integer(0..=i64::MAX));
         let min_deposit_amount = query.optional("minDepositAmount", query::integer(0..=i64::MAX));
@@ -67,9 +67,9 @@ fn reply(
     product_type: ProductType,
     lead: Lead,
     max_deposit: Option<i64>,
-) -> Result<Reply, Failure> {
+) -> Answer {
     let newer_values = knows_newer_values(context)?;
     let company = context.caller()?.company;
     let preview = Preview { product_type, lead, max_deposit, newer_values, company };
-    Ok(Reply::json_bytes(preview::show(context.app.matchmaker.engine(), preview)))
+    Ok(Reply::json_bytes(preview::show(context.app.engine(), preview)))
 }

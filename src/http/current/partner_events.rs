@@ -9,21 +9,20 @@ use offerd_model::{KnownKeys, PartnerReport, PartnerReportFields};
 static KNOWN: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<PartnerReportFields>);
 
 /// Records a report: 201, or 200 if it was already recorded.
-pub async fn report(mut context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn report(mut context: Context<ApiState>) -> Answer {
     let report = bodies::noun(&mut context, &KNOWN, PartnerReport::read).await?;
     take_in(context, &report).await
 }
 
 /// Records a report whose attributes are query parameters.
-pub async fn report_by_query(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn report_by_query(context: Context<ApiState>) -> Answer {
     let parameters = context.request.query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let report = PartnerReport::from_texts(parameters).map_err(bodies::unreadable)?;
-    // Partners that can only fire a URL may not understand 201.
     Ok(take_in(context, &report).await?.status(StatusCode::OK))
 }
 
-async fn take_in(context: Context<ApiState>, report: &PartnerReport) -> Result<Reply, Failure> {
-    let engine = context.app.matchmaker.engine();
+async fn take_in(context: Context<ApiState>, report: &PartnerReport) -> Answer {
+    let engine = context.app.engine();
     match partner_events::report(engine, context.partner()?, report).await.map_err(refused)? {
         AcceptedReport::New(receipt) if receipt.revoked_at.is_none() => {
             Ok(Reply::json(&receipt)?.status(StatusCode::CREATED))

@@ -4,17 +4,18 @@ use hyper::header::CACHE_CONTROL;
 
 use super::submission::read_lead;
 use crate::prelude::*;
-use offerd_model::{Lead, PrefillResponse, ProductType};
+use offerd_model::{PrefillResponse, ProductType};
 
 /// Stores lead data for a returning person. The data is validated like a lead.
-pub async fn keep(mut context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn keep(mut context: Context<ApiState>) -> Answer {
     let (company, test) = context.caller().map(|caller| (caller.company, caller.test))?;
     let place = context.app.prefills.place(company).map_err(|wait| {
         let wait_s = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).max(1);
         Failure::too_many_requests(wait_s).counted("company_prefills")
     })?;
     let lead = read_lead(&mut context).await?;
-    let product_types = asked_for(&lead);
+    let asked = ProductType::ALL.iter().copied().filter(|product_type| lead.asks_for(*product_type));
+    let product_types = asked.collect();
     let prefills = &context.app.prefills;
     let kept = prefills.keep(place, test, lead).await;
     let rules = prefills.rules;
@@ -26,17 +27,12 @@ pub async fn keep(mut context: Context<ApiState>) -> Result<Reply, Failure> {
     })
 }
 
-/// Returns the data of a prefill to a client of its company. An unknown, expired or used-up token and one of
-/// another company get the same answer.
-pub async fn read(context: Context<ApiState>) -> Result<Reply, Failure> {
+/// Returns the data of a prefill to a client of its company. A token of another company counts as unknown.
+pub async fn read(context: Context<ApiState>) -> Answer {
     let token = context.params.uuid("prefillToken")?;
     let viewer = context.caller()?.viewer();
     context.app.click_rates.count_prefill(&context.request)?;
     let lead = context.app.prefills.read(viewer, token).await.map_err(unreadable)?;
     let lead = lead.ok_or_else(|| Failure::unknown_uuid("Prefill", token))?;
     Ok(Reply::json(&lead)?.header(CACHE_CONTROL, HeaderValue::from_static("no-store")))
-}
-
-fn asked_for(lead: &Lead) -> Vec<ProductType> {
-    ProductType::ALL.iter().copied().filter(|product_type| lead.asks_for(*product_type)).collect()
 }

@@ -14,22 +14,21 @@ use offerd_web::{RenditionName, Renditions};
 /// Seconds between polls of a pending rate table (facts, How a real client behaves).
 const POLL_EVERY_S: u32 = 1;
 
-/// Latest completion time of a pending rate table.
 const TABLE_DEADLINE: HeaderName = HeaderName::from_static("table-deadline");
 
 /// Accepts a lead; answers with the offers that are available at once.
-pub async fn submit(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn submit(context: Context<ApiState>) -> Answer {
     take_in(context, Until::Prompt).await
 }
 
 /// Accepts a lead; answers when all partners have answered.
-pub async fn submit_blocking(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn submit_blocking(context: Context<ApiState>) -> Answer {
     take_in(context, Until::Settled).await
 }
 
 /// Merges the body into a lead of the caller's company and builds a new table for it; with a publishable
 /// token only for a limited time after the lead's creation.
-pub async fn submit_again(mut context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn submit_again(mut context: Context<ApiState>) -> Answer {
     let lead = context.params.uuid("leadUuid")?;
     let later = read_lead_or_nothing(&mut context).await?;
     let growth = growth(&context, lead, &later)?;
@@ -41,22 +40,21 @@ pub async fn submit_again(mut context: Context<ApiState>) -> Result<Reply, Failu
     Ok(reply(&context.app, snapshot, since))
 }
 
-/// Shows a rate table of the caller's company. A client that holds the current version gets 304 without the
-/// table being built. A client that prefers to wait gets the table when it differs from the held version; a
-/// client that holds none is answered at once.
-pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
+/// Shows a rate table of the caller's company: 304 for a client that holds the current version; with `Prefer:
+/// wait`, once it differs from the held one.
+pub async fn show(context: Context<ApiState>) -> Answer {
     show_for(context, "").await
 }
 
 /// Like [`show`], for an edition whose entity tags end in `mark`; the caller translates the body.
-pub async fn show_for(context: Context<ApiState>, mark: &str) -> Result<Reply, Failure> {
+pub async fn show_for(context: Context<ApiState>, mark: &str) -> Answer {
     let uuid = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
     let Context { app, request, .. } = context;
     let held = held_versions(&request.headers, &app.fingerprint, mark);
     let wait = preferred_wait(&request.headers).unwrap_or_default();
-    let since = app.matchmaker.engine().kept.moment();
-    let found = showing::poll(app.matchmaker.engine(), viewer, uuid, &held, wait).await;
+    let since = app.engine().kept.moment();
+    let found = showing::poll(app.engine(), viewer, uuid, &held, wait).await;
     let found = found.map_err(|_| Failure::unreadable(RETRY_AFTER_OVERLOAD_S))?;
     match found.ok_or_else(|| Failure::unknown_uuid("RateTable", uuid))? {
         Polled::Shown(snapshot) => Ok(reply(&app, snapshot, since)),
@@ -67,15 +65,14 @@ pub async fn show_for(context: Context<ApiState>, mark: &str) -> Result<Reply, F
     }
 }
 
-async fn take_in(mut context: Context<ApiState>, until: Until) -> Result<Reply, Failure> {
+async fn take_in(mut context: Context<ApiState>, until: Until) -> Answer {
     let submission = read_submission(&mut context).await?;
-    let since = context.app.matchmaker.engine().kept.moment();
+    let since = context.app.engine().kept.moment();
     let snapshot = context.app.matchmaker.submit(submission, until).await.map_err(refused)?;
     Ok(reply(&context.app, snapshot, since))
 }
 
-/// The reply for a rate table read after `since`, with an entity tag of its version. A pending one has a time
-/// to retry; a complete one is cached.
+/// The reply for a rate table read after `since`, with its entity tag and, if pending, a time to retry.
 fn reply(app: &Arc<ApiState>, snapshot: TableSnapshot, since: Moment) -> Reply {
     let TableSnapshot { table, json, version, deadline, .. } = snapshot;
     let reply = tagged(app, Reply::json_bytes(json), version);
@@ -85,20 +82,18 @@ fn reply(app: &Arc<ApiState>, snapshot: TableSnapshot, since: Moment) -> Reply {
     reply.kept_in(TableCacheHandle { app: Arc::clone(app), table, since })
 }
 
-/// Adds the retry time and the table's deadline.
 fn pending(reply: Reply, deadline: i64) -> Reply {
     let deadline = Timestamp::at(deadline).to_string();
     let deadline = HeaderValue::try_from(deadline).expect("an instant is visible ASCII");
     reply.retry_after(POLL_EVERY_S).header(TABLE_DEADLINE, deadline)
 }
 
-/// Adds the entity tag of a version; only the client may cache it, and must revalidate.
+/// Adds the entity tag of a version; the client must revalidate.
 fn tagged(app: &ApiState, reply: Reply, version: u32) -> Reply {
     let reply = reply.etag(format_args!("{version}-{}", app.fingerprint)).compressible();
     reply.header(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"))
 }
 
-/// The cache of a complete table that was read after a moment.
 struct TableCacheHandle {
     app: Arc<ApiState>,
     table: Uuid,
@@ -107,10 +102,10 @@ struct TableCacheHandle {
 
 impl Renditions for TableCacheHandle {
     fn find(&self, rendition: RenditionName) -> Option<Bytes> {
-        self.app.matchmaker.engine().kept.rendition(self.table, rendition)
+        self.app.engine().kept.rendition(self.table, rendition)
     }
 
     fn keep(&self, rendition: RenditionName, bytes: &Bytes) {
-        self.app.matchmaker.engine().kept.add(self.since, self.table, rendition, bytes);
+        self.app.engine().kept.add(self.since, self.table, rendition, bytes);
     }
 }

@@ -12,11 +12,11 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// Shows a logo, a card image, or the landing page of an offer.
-pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Answer {
     let Context { app, request, params, .. } = &context;
     let part = |name| params.get(name).unwrap_or_default();
     let click = request.query_value("click").and_then(|click| Uuid::try_parse(click).ok());
-    let found = sample(&app.matchmaker.engine().book(), part("partner"), part("name"), click);
+    let found = sample(&app.engine().book(), part("partner"), part("name"), click);
     let reply = match found.ok_or_else(Failure::not_found_path)? {
         Sample::Picture(svg) => {
             Reply::bytes("image/svg+xml", svg).header(CONTENT_SECURITY_POLICY, POLICY).kept_an_hour()

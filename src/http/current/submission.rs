@@ -14,10 +14,8 @@ use offerd_engine::matching::idempotency::IdempotencyKey;
 use offerd_engine::matching::{Growth, LeadRefusal, Submission, trigger};
 use offerd_model::{KnownKeys, Lead, UnreadableBody};
 
-/// Seconds after which a client may retry when the service is at its limit.
 pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;
 
-/// Seconds after which a client may retry when the disk is full; an operator must free space first.
 const RETRY_AFTER_DISK_FULL_S: u32 = 60;
 
 static KNOWN: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<Lead>);
@@ -25,7 +23,6 @@ static KNOWN: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<Lead>);
 /// Longest `Idempotency-Key`, bytes.
 pub const KEY_BYTES: usize = 255;
 
-/// Reads the lead of the request's body.
 pub(super) async fn read_lead(context: &mut Context<ApiState>) -> Result<Lead, Failure> {
     let body = bodies::body(context).await?;
     lead_of(context, &body)
@@ -65,7 +62,7 @@ fn lead_of(context: &Context<ApiState>, body: &[u8]) -> Result<Lead, Failure> {
 
 /// Unknown triggers of a test lead: faults under strict handling, else counted with the unknown keys.
 fn trigger_faults(context: &Context<ApiState>, lead: &Lead) -> Vec<ApiError> {
-    let configuration = context.app.matchmaker.engine().configuration();
+    let configuration = context.app.engine().configuration();
     let seats = configuration.book.seats();
     let partners = LazyCell::new(|| seats.iter().map(|seat| &*seat.identity.key).collect::<HashSet<_>>());
     let is_partner = |key: &str| partners.contains(key);
@@ -76,7 +73,6 @@ fn trigger_faults(context: &Context<ApiState>, lead: &Lead) -> Vec<ApiError> {
     Vec::new()
 }
 
-/// A submission of a lead with its owner; the admission permit stays with the request.
 pub(super) fn submission(context: &Context<ApiState>, lead: Lead) -> Result<Submission, Failure> {
     let caller = context.caller()?;
     Ok(Submission {
@@ -92,7 +88,6 @@ pub(super) fn submission(context: &Context<ApiState>, lead: Lead) -> Result<Subm
     })
 }
 
-/// The data to merge into a lead of the caller's company.
 pub(super) fn growth<'l>(
     context: &Context<ApiState>,
     lead: Uuid,
@@ -109,7 +104,6 @@ pub(super) fn knows_newer_values(context: &Context<ApiState>) -> Result<bool, Fa
     Ok(api_version::named(&context.request.headers)?.is_some())
 }
 
-/// The failure for a refused lead.
 pub(super) fn refused(refused: LeadRefusal) -> Failure {
     match refused {
         LeadRefusal::Duplicate(lead) | LeadRefusal::Erased(lead) => Failure::conflict(lead),

@@ -24,13 +24,12 @@ static SESSION_INIT: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<SessionI
 
 static OFFER_DISPLAY: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<OfferDisplayNew>);
 
-/// A transparent 1×1 GIF.
 const PIXEL: &[u8] =
     b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff\x21\xf9\x04\x01\x00\x00\x00\x00\
     \x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b";
 
 /// Records the start of a session.
-pub async fn init_session(mut context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn init_session(mut context: Context<ApiState>) -> Answer {
     let new = read(&mut context, &SESSION_INIT, SessionInitNew::read).await?;
     let created_by = context.caller()?.company;
     let session_uuid = new.session_uuid.unwrap_or_else(ids::random);
@@ -40,13 +39,12 @@ pub async fn init_session(mut context: Context<ApiState>) -> Result<Reply, Failu
 }
 
 /// Records the display of an offer.
-pub async fn display_offer(mut context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn display_offer(mut context: Context<ApiState>) -> Answer {
     let new = read(&mut context, &OFFER_DISPLAY, OfferDisplayNew::read).await?;
     let viewer = context.caller()?.viewer();
     let shown =
         DisplayedOffer { lead: new.lead_uuid, rate_table: new.rate_table_uuid, offer: new.offer_uuid };
-    let unknown =
-        shown::unknown(&context.app.matchmaker.engine().records, viewer, shown).map_err(unwritable)?;
+    let unknown = shown::unknown(&context.app.engine().records, viewer, shown).map_err(unwritable)?;
     if !unknown.is_empty() {
         let errors = unknown.into_iter().map(|unknown| names_nothing(unknown, shown)).collect();
         return Err(Failure::malformed(errors).with_status(StatusCode::BAD_REQUEST));
@@ -57,7 +55,7 @@ pub async fn display_offer(mut context: Context<ApiState>) -> Result<Reply, Fail
 }
 
 /// Answers with the pixel for any path; records the display if the offer exists.
-pub async fn pixel(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn pixel(context: Context<ApiState>) -> Answer {
     if context.request.method == Method::GET && !context.request.is_prefetch() {
         record_pixel(&context.app, &context.params).await;
     }
@@ -71,27 +69,24 @@ pub fn transparent_pixel() -> Reply {
     reply.header(PRAGMA, HeaderValue::from_static("no-cache"))
 }
 
-/// The image is served whatever the state of the store, so a display that cannot be recorded is only logged.
+/// A display that cannot be recorded is only logged.
 async fn record_pixel(app: &ApiState, params: &Params) {
-    let (Ok(lead), Ok(rate_table), Ok(offer)) =
-        (params.uuid("leadUuid"), params.uuid("rateTableUuid"), params.uuid("offerUuid"))
-    else {
-        return;
-    };
-    record_display(app, DisplayedOffer { lead, rate_table, offer }).await;
+    let named = ["leadUuid", "rateTableUuid", "offerUuid"].map(|name| params.uuid(name));
+    if let [Ok(lead), Ok(rate_table), Ok(offer)] = named {
+        record_display(app, DisplayedOffer { lead, rate_table, offer }).await;
+    }
 }
 
-/// Records a display that an image reports, if the offer exists and has fewer than the maximum of displays;
-/// returns whether it is recorded.
+/// Records a display that an image reports, if the offer exists and has room for it; returns whether it did.
 pub async fn record_display(app: &ApiState, shown: DisplayedOffer) -> bool {
-    let records = &app.matchmaker.engine().records;
+    let records = &app.engine().records;
     let (Ok(Some(company)), Ok(Some((table, number)))) =
         (shown::owner(records, shown), reading::offer(records, shown.offer))
     else {
         return false;
     };
     let place = place(table, number);
-    let written = match app.matchmaker.engine().turn(Tree::Displays, place).await {
+    let written = match app.engine().turn(Tree::Displays, place).await {
         Ok(_turn) => write_display(app, company, shown, || one_more(app, shown.lead, place)).await,
         Err(failure) => Err(Unwritten::Failed(failure)),
     };
@@ -105,17 +100,14 @@ pub async fn record_display(app: &ApiState, shown: DisplayedOffer) -> bool {
     written.is_ok()
 }
 
-/// Why a record was not written.
 enum Unwritten {
-    /// The maximum number is stored.
     Full,
-    /// The store refused it.
     Failed(CommitError),
 }
 
 /// Increments the display count of an offer; the commit fails if another display was counted concurrently.
 fn one_more(app: &ApiState, lead: Uuid, place: Uuid) -> Result<Commit, Unwritten> {
-    let engine = app.matchmaker.engine();
+    let engine = app.engine();
     let before = reading::count(&engine.records.store, Tree::Displays, place);
     let before = before.map_err(|_| Unwritten::Failed(CommitError::Busy))?;
     if before.is_some_and(|count| count >= engine.configuration().rules.displays_kept_per_offer) {
@@ -154,9 +146,9 @@ async fn write<R: Serialize>(
         let key = id.to_be_bytes();
         let record = make(id);
         let commit = begin()?.absent(tree, key).put(tree, key, codec::encode_json(&record));
-        match app.matchmaker.engine().commit(commit).await {
+        match app.engine().commit(commit).await {
             Ok(()) => return Ok(record),
-            // The id is taken because the clock was set back, or another display was counted; try again.
+            // The id is taken, or another display was counted; try again.
             Err(CommitError::Guard { .. }) => {}
             Err(failure) => return Err(Unwritten::Failed(failure)),
         }
@@ -169,8 +161,7 @@ async fn read<T>(
     known: &KnownKeys,
     as_noun: fn(&[u8]) -> Result<T, UnreadableBody>,
 ) -> Result<T, Failure> {
-    let body = bodies::body(context).await?;
-    let read = bodies::read(&context.request, known, &body, as_noun);
+    let read = bodies::noun(context, known, as_noun).await;
     read.map_err(|failure| failure.with_status(StatusCode::BAD_REQUEST))
 }
 

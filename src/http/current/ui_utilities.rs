@@ -2,13 +2,13 @@
 
 use crate::ApiState;
 use offerd_insight::reference;
-use offerd_web::{Context, Failure, Reply, query};
+use offerd_web::{Answer, Context, Reply, query};
 
 /// Maximum names in an answer.
 pub const UNIVERSITIES_MAX: i64 = 100;
 
 /// Lists the universities whose name contains a text, page by page.
-pub async fn universities(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn universities(context: Context<ApiState>) -> Answer {
     let (name, offset, limit) = query::read(&context.request, |query| {
         let name = query.optional("name", query::text);
         let offset = query.optional("offset", query::integer(0..=i64::MAX)).unwrap_or(0);
@@ -20,7 +20,7 @@ pub async fn universities(context: Context<ApiState>) -> Result<Reply, Failure> 
 }
 
 /// Lists the featured institutions of the current partners.
-pub async fn featured_institutions(context: Context<ApiState>) -> Result<Reply, Failure> {
-    let engine = context.app.matchmaker.engine();
+pub async fn featured_institutions(context: Context<ApiState>) -> Answer {
+    let engine = context.app.engine();
     Reply::json(&reference::featured_institutions(&engine.book(), &engine.base_url))
 }

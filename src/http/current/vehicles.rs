@@ -1,8 +1,8 @@
 //! `GET /leads/vehicles/years`, `GET /leads/vehicles/makes`, `GET /leads/vehicles/models`,
 //! `GET /leads/vehicles/trims`
 //!
-//! All parameters are optional; each narrows the list. A list too long for one answer is read in parts, by
-//! `limit` and `offset`. Invalid parameters are a 400 here, each fault with the given value.
+//! Each parameter narrows the list; `limit` and `offset` read it in parts. Invalid ones are a 400 here, each
+//! fault with the given value.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use offerd_web::query::{self, Query};
 pub const LIMIT_TAKEN: i64 = 1_000;
 
 /// Lists the model years, earliest first.
-pub async fn years(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn years(context: Context<ApiState>) -> Answer {
     let (least, most) = read(&context.request, |query| (year(query, "minYear"), year(query, "maxYear")))?;
     let within =
         |year: &i32| least.is_none_or(|least| least <= *year) && most.is_none_or(|most| *year <= most);
@@ -23,24 +23,23 @@ pub async fn years(context: Context<ApiState>) -> Result<Reply, Failure> {
 }
 
 /// Lists the makes.
-pub async fn makes(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn makes(context: Context<ApiState>) -> Answer {
     let (app, (VehicleFilter { year, .. }, part)) = (&context.app, wanted(&context.request)?);
     answer(app, vehicles(app).makes(year), part, &["year"])
 }
 
 /// Lists the models.
-pub async fn models(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn models(context: Context<ApiState>) -> Answer {
     let (app, (VehicleFilter { year, make, .. }, part)) = (&context.app, wanted(&context.request)?);
     answer(app, vehicles(app).models(year, make), part, &["year", "make"])
 }
 
 /// Lists the cars with their trims and ids.
-pub async fn trims(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn trims(context: Context<ApiState>) -> Answer {
     let (app, (wanted, part)) = (&context.app, wanted(&context.request)?);
     answer(app, vehicles(app).trims(wanted), part, &["year", "make", "model"])
 }
 
-/// The requested part of a list.
 struct ListSlice {
     offset: usize,
     /// `None` for the whole rest.
@@ -55,11 +54,9 @@ fn year(query: &mut Query, name: &str) -> Option<i32> {
     query.optional(name, query::integer(i32::MIN.into()..=i32::MAX.into()))
 }
 
-/// The filters, and the requested part.
 fn wanted(request: &Request) -> Result<(VehicleFilter<'_>, ListSlice), Failure> {
     read(request, |query| {
         let year = year(query, "year");
-        // An empty name counts as missing, as forms send it.
         let [make, model] =
             ["make", "model"].map(|name| query.optional(name, query::text).filter(|text| !text.is_empty()));
         let offset = query.optional("offset", query::integer(0..=i64::MAX)).unwrap_or(0);
@@ -85,7 +82,7 @@ fn answer<T: Serialize>(
     list: impl ExactSizeIterator<Item = T>,
     part: ListSlice,
     by: &[&str],
-) -> Result<Reply, Failure> {
+) -> Answer {
     let most = app.settings.reference.vehicles_per_answer;
     let found = list.len().saturating_sub(part.offset);
     let wanted = part.limit.unwrap_or(found);
@@ -94,8 +91,7 @@ fn answer<T: Serialize>(
     }
     let narrow = |name: &&str| {
         let message = format!(
-            "Query parameter {name} must narrow the {found} results to at most {most}, or use limit and \
-                offset"
+            "Query parameter {name} must narrow the {found} results to at most {most}, or use limit and offset"
         );
         ApiError::at(*name, ErrorType::Malformed, message).with("found", found.to_string())
     };

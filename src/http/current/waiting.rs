@@ -14,7 +14,6 @@ use offerd_model::Viewer;
 use offerd_web::events::{EVENT_STREAM, event};
 use offerd_web::{HeldTags, list};
 
-/// Preferences of a client (RFC 7240).
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// Longest wait that a client may request; a rate table is complete long before.
@@ -54,9 +53,9 @@ pub fn held_versions(headers: &HeaderMap, fingerprint: &str, mark: &str) -> Vec<
 }
 
 /// Streams a rate table: its current state, then every change, until it is complete. The id of an event is
-/// the table's version, so a client that reconnects with `Last-Event-ID` gets only newer versions. A client
-/// that has seen the complete table gets 204, on which an `EventSource` does not reconnect.
-pub async fn events(context: Context<ApiState>) -> Result<Reply, Failure> {
+/// the table's version: a client that reconnects with `Last-Event-ID` gets newer ones, or 204 after the
+/// complete one.
+pub async fn events(context: Context<ApiState>) -> Answer {
     let table = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
     let seen = last_seen(&context.request.headers);
@@ -86,17 +85,14 @@ pub enum Followed<S> {
     Changes(S),
 }
 
-/// Follows a table after the version that the client has seen.
-///
-/// # Errors
-/// Fails when the store cannot be read.
+/// Follows a table after the version that the client has seen. Fails when the store cannot be read.
 pub async fn follow(
     app: Arc<ApiState>,
     viewer: Viewer,
     table: Uuid,
     seen: Option<u32>,
 ) -> Result<Followed<impl Stream<Item = Option<TableSnapshot>> + Send + Sync>, Failure> {
-    let now = showing::rate_table(app.matchmaker.engine(), viewer, table).await;
+    let now = showing::rate_table(app.engine(), viewer, table).await;
     let Some(now) = now.map_err(|_| Failure::unreadable(1))? else { return Ok(Followed::Unknown) };
     let start = match seen == Some(now.version) {
         true if !now.pending => return Ok(Followed::Seen),
@@ -106,9 +102,7 @@ pub async fn follow(
     Ok(Followed::Changes(stream::unfold(start, move |next| step(Arc::clone(&app), viewer, table, next))))
 }
 
-/// The next step of an event stream.
 enum StreamStep {
-    /// Sends a table.
     Show(TableSnapshot),
     Wait(u32),
     End,
@@ -124,7 +118,7 @@ async fn step(
         StreamStep::End => return None,
         StreamStep::Show(snapshot) => snapshot,
         StreamStep::Wait(version) => {
-            let changed = showing::poll(app.matchmaker.engine(), viewer, table, &[version], HEARTBEAT).await;
+            let changed = showing::poll(app.engine(), viewer, table, &[version], HEARTBEAT).await;
             match changed.ok()?? {
                 Polled::Shown(snapshot) => snapshot,
                 Polled::Unchanged(unchanged) if unchanged.pending => return Some((None, next)),

@@ -80,26 +80,19 @@ impl<'c> OperationDraft<'c> {
     }
 
     /// Adds a parameter of the path, the query or the headers. Path parameters are required, others optional.
-    pub fn parameter(
-        mut self,
-        place: ParameterIn,
-        name: &str,
-        about: &str,
-        schema: impl Into<RefOr<Schema>>,
-    ) -> Self {
-        // utoipa requires path parameters in any case.
+    pub fn parameter(mut self, place: ParameterIn, name: &str, about: &str, schema: RefOr<Schema>) -> Self {
         let parameter = ParameterBuilder::new().parameter_in(place).name(name).required(Required::False);
         self.parameters.push(parameter.description(Some(about)).schema(Some(schema)).build());
         self
     }
 
     /// Describes a path parameter that is not a UUID, or that is not refused for being malformed.
-    pub fn path(self, name: &str, about: &str, schema: impl Into<RefOr<Schema>>) -> Self {
+    pub fn path(self, name: &str, about: &str, schema: RefOr<Schema>) -> Self {
         self.parameter(ParameterIn::Path, name, about, schema)
     }
 
     /// Adds a query parameter.
-    pub fn query(self, name: &str, about: &str, schema: impl Into<RefOr<Schema>>) -> Self {
+    pub fn query(self, name: &str, about: &str, schema: RefOr<Schema>) -> Self {
         self.parameter(ParameterIn::Query, name, about, schema)
     }
 
@@ -118,7 +111,7 @@ impl<'c> OperationDraft<'c> {
         style: Option<ParameterStyle>,
     ) -> Self {
         let list = ArrayBuilder::new().items(schema::reference::<T>(self.components)).min_items(least);
-        self = self.query(name, about, list);
+        self = self.query(name, about, list.into());
         if let Some(parameter) = self.parameters.last_mut() {
             (parameter.explode, parameter.style) = (Some(false), style);
         }
@@ -190,13 +183,7 @@ impl<'c> OperationDraft<'c> {
     }
 
     /// Adds an answer of another content type.
-    pub fn answers_as(
-        self,
-        status: u16,
-        content_type: &str,
-        about: &str,
-        schema: impl Into<RefOr<Schema>>,
-    ) -> Self {
+    pub fn answers_as(self, status: u16, content_type: &str, about: &str, schema: RefOr<Schema>) -> Self {
         self.answer(status, about, Some((content_type, content(schema, None))))
     }
 
@@ -216,7 +203,7 @@ impl<'c> OperationDraft<'c> {
     /// Adds an answer with a stream of server-sent events.
     pub fn answers_events(self, about: &str) -> Self {
         let event = schema::object(["event", "id", "data"].map(|field| (field, text(), true)));
-        self.answers_as(200, "text/event-stream", about, event)
+        self.answers_as(200, "text/event-stream", about, event.into())
     }
 
     /// Adds an answer without a body.
@@ -276,7 +263,6 @@ impl<'c> OperationDraft<'c> {
         operation.build()
     }
 
-    /// Describes the remaining path parameters as UUIDs.
     fn with_path_parameters(self, path: &str) -> Self {
         let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
         names.fold(self, |draft, name| {
@@ -288,7 +274,6 @@ impl<'c> OperationDraft<'c> {
         })
     }
 
-    /// Adds the failures that follow from the row.
     fn with_usual_refusals(mut self, row: &ApiRoute) -> Self {
         let undecodable = Failure::bad_request("Query string is not percent-encoded UTF-8");
         self = self.refuses(undecodable, "The request cannot be read.");
@@ -326,7 +311,6 @@ impl<'c> OperationDraft<'c> {
     }
 }
 
-/// A header: name, description, and schema.
 type HeaderRow = (&'static str, &'static str, fn() -> RefOr<Schema>);
 
 const HEADERS: &[HeaderRow] = &[
@@ -349,8 +333,7 @@ const HEADERS: &[HeaderRow] = &[
     }),
     (
         "Unknown-Keys",
-        "The number of unknown keys in the body and, for a test lead, of unknown values of its tag \
-            `sandbox`, if any.",
+        "The number of unknown keys in the body and, for a test lead, of unknown values of its tag `sandbox`, if any.",
         || integer(1, i32::MAX),
     ),
     ("Accept-Encoding", "The accepted codings of a body: none.", text),
@@ -365,7 +348,6 @@ fn add_header(answer: &mut Response, name: &str) {
     answer.headers.insert((*name).to_owned(), header.into());
 }
 
-/// The security scheme of a scope, and its description.
 fn asked(scope: Scope) -> (Option<&'static str>, &'static str) {
     match scope {
         Scope::None => (None, "Needs no token."),
@@ -407,6 +389,6 @@ pub fn integer(least: impl Into<i64>, most: impl Into<i64>) -> RefOr<Schema> {
     ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(least)).maximum(Some(most)).into()
 }
 
-fn content(schema: impl Into<RefOr<Schema>>, example: Option<Value>) -> Content {
+fn content(schema: RefOr<Schema>, example: Option<Value>) -> Content {
     ContentBuilder::new().schema(Some(schema)).example(example).build()
 }

@@ -1,10 +1,8 @@
-//! `GET /openapi.json`, `GET /openapi-all.json`: the interface as an OpenAPI document, for generators of
-//! clients and tests, and for people ([`super::current::docs`] shows the second). The first has only the
-//! paths for clients, since generators leave nothing out; the second has every route, with the others last.
+//! `GET /openapi.json`, `GET /openapi-all.json`: the interface as an OpenAPI document. The first has only the
+//! paths for clients, since generators leave nothing out; the second has every route.
 //!
-//! The [route table](super::routes) has all of it: method, path, summary, scope, and, as a [`OperationDraft`], what
-//! only the handler knows. This module adds the failures that follow from the row; the schemas are those of
-//! [`offerd_model`].
+//! The [route table](super::routes) has all of it, as [`OperationDraft`]s. This module adds the failures that
+//! follow from the row; the schemas are those of [`offerd_model`].
 
 pub mod draft;
 pub mod examples;
@@ -25,11 +23,9 @@ use super::routes::{API, INTEGRATIONS};
 use offerd_model::Components;
 use offerd_web::signature;
 
-/// Introduction of the document.
 const ABOUT: &str = include_str!("about.md");
 
-/// The sections with their descriptions, one per line. Sections that are not for clients appear only in the
-/// whole document.
+/// The sections with their descriptions, one per line.
 const SECTIONS: &str = include_str!("sections.txt");
 
 fn sections(extent: Extent) -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -54,16 +50,10 @@ fn document(extent: Extent, addresses: &Addresses) -> OpenApi {
         }
     }
     let tag = |(name, about)| TagBuilder::new().name(name).description(Some::<&str>(about)).build();
+    let info = InfoBuilder::new().title("offerd").version(env!("CARGO_PKG_VERSION"));
+    let license = LicenseBuilder::new().name("Apache-2.0").identifier(Some("Apache-2.0")).build();
     OpenApiBuilder::new()
-        .info(
-            InfoBuilder::new()
-                .title("offerd")
-                .version(env!("CARGO_PKG_VERSION"))
-                .description(Some(ABOUT))
-                .license(Some(
-                    LicenseBuilder::new().name("Apache-2.0").identifier(Some("Apache-2.0")).build(),
-                )),
-        )
+        .info(info.description(Some(ABOUT)).license(Some(license)))
         .servers(Some([server(&addresses.api)]))
         .tags(Some(sections(extent).map(tag)))
         .paths(paths)
@@ -71,7 +61,6 @@ fn document(extent: Extent, addresses: &Addresses) -> OpenApi {
         .build()
 }
 
-/// The security schemes: tokens of clients come first wherever schemes are listed.
 fn secured(components: ComponentsBuilder, extent: Extent) -> ComponentsBuilder {
     let about = "Two UUIDs joined by an underscore, from the first start or `offerd token create`.";
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("uuid_uuid");

@@ -28,7 +28,6 @@ const INPUT_ONLY: [&str; 2] = ["productTypes", "formCompleted"];
 /// Description of a parameter that narrows a list to one name.
 pub const THIS_ONE: &str = "Only this one, spelt as listed, in any case.";
 
-/// Description of both forms of the feeds.
 const FEED: &str = "Come back to `nextUrl` an hour later, or at once while `shouldContinuePolling` is true.\n\nOf the two \
     forms `timestamp` asks for the older one, in which it is required. The header `API-Version: 2025-04-01` asks for the \
     newer one, in which `sinceTimestamp` is, unless there is a `paginationToken`.";
@@ -36,10 +35,9 @@ const FEED: &str = "Come back to `nextUrl` an hour later, or at once while `shou
 /// Submits a lead for a rate table.
 pub fn submit(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let key = ObjectBuilder::new().schema_type(Type::String).pattern(Some(KEY)).max_length(Some(KEY_BYTES));
-    let about = "A name for this submit: a repeat with the same name and body is stored once and gets the same \
-            answer.";
+    let about = "A name for this submit: a repeat with the same name and body is stored once and gets the same answer.";
     draft
-        .parameter(ParameterIn::Header, "Idempotency-Key", about, key)
+        .parameter(ParameterIn::Header, "Idempotency-Key", about, key.into())
         .newer_values()
         .with(lead)
         .with(rate_table)
@@ -60,15 +58,13 @@ pub fn rate_table(draft: OperationDraft<'_>) -> OperationDraft<'_> {
 
 /// Answers with an offer page.
 pub fn offer_page(draft: OperationDraft<'_>) -> OperationDraft<'_> {
+    let busy = "A page that asks to retry: the service is at a limit, or its store does not answer.";
     draft
         .path("page", "The value from the address in a rate table.", uuid())
         .answers_page(200, "The page.")
         .answers_page(404, "A page without offers: unknown or removed.")
         .answers_page(410, "A page that says that the offers have expired.")
-        .answers_page(
-            503,
-            "A page that asks to retry: the service is at a limit, or its store does not answer.",
-        )
+        .answers_page(503, busy)
         .with_header("Retry-After")
         .answers_page(429, "A page that asks to wait: the address opens pages too often.")
         .with_header("Retry-After")
@@ -76,12 +72,10 @@ pub fn offer_page(draft: OperationDraft<'_>) -> OperationDraft<'_> {
 
 /// Previews offers.
 pub fn preview(draft: OperationDraft<'_>) -> OperationDraft<'_> {
+    let rating = "The person's own statement of their credit.";
     let message = "Query parameter zipCode must be a zipcode of five digits, or ZIP+4";
     draft
-        .query_of::<ProvidedCreditRating>(
-            "providedCreditRating",
-            "The person's own statement of their credit.",
-        )
+        .query_of::<ProvidedCreditRating>("providedCreditRating", rating)
         .query_of::<Zipcode>("zipCode", "Where the person lives.")
         .newer_values()
         .faults("zipCode", Malformed, message, "A parameter is invalid.")
@@ -89,8 +83,8 @@ pub fn preview(draft: OperationDraft<'_>) -> OperationDraft<'_> {
 
 /// Requests a part of a vehicle list.
 pub fn part(draft: OperationDraft<'_>) -> OperationDraft<'_> {
-    let message = "Query parameter year must narrow the 4711 results to at most 2000, or use limit and \
-        offset";
+    let message =
+        "Query parameter year must narrow the 4711 results to at most 2000, or use limit and offset";
     draft
         .query("offset", "How many entries to skip.", integer(0, i64::MAX))
         .query("limit", "The maximum number of entries; all by default.", integer(1, LIMIT_TAKEN))
@@ -133,17 +127,12 @@ pub fn feed<P: Example + ToSchema + Serialize>(draft: OperationDraft<'_>) -> Ope
 pub fn report(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let other = Failure::fault("transactionId", Duplicate, "was reported with other content before");
     let other = other.with_status(hyper::StatusCode::CONFLICT);
+    let invalid = "Not a valid report on a lead that the partner received.";
     draft
         .answers::<PartnerEventReceipt>(200, "The result of the report: known already, or reversed.")
         .unknown("Report", "There is nothing to reverse.")
         .refuses(other, "The transaction id belongs to another report.")
-        .faults(
-            "eventType",
-            Missing,
-            "must be given",
-            "Not a valid report on a lead that the partner \
-            received.",
-        )
+        .faults("eventType", Missing, "must be given", invalid)
 }
 
 /// The schema `Lead`: the service's own attributes and, flattened into it, the submitted sections.

@@ -3,10 +3,10 @@
 use super::{Object, known, objects};
 use crate::{ApiState, current};
 use offerd_model::ProductType;
-use offerd_web::{Context, Failure, Reply};
+use offerd_web::{Answer, Context};
 
 /// Shows a page of the events of the company's leads.
-pub async fn lead_events(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn lead_events(context: Context<ApiState>) -> Answer {
     super::reworded(current::analytics::lead_events(context).await?, reword)
 }
 

@@ -2,8 +2,7 @@
 //!
 //! - `annualFee` is the highest annual fee; if unknown the lowest; if both are unknown, 0.
 //! - If only one end of a rate on purchases, cash advances or balance transfers is known, both ends get it.
-//!   If neither is known, the rate is that on purchases, since cards that name no other rate charge that one;
-//!   if that is unknown too, -1: "not applicable" rather than a promise.
+//!   If neither is known, the rate is that on purchases; if that is unknown too, -1, "not applicable".
 //! - An introductory rate is filled in from its other end too, and is -1 if it does not apply.
 
 use serde_json::{Value, json};
@@ -11,13 +10,10 @@ use serde_json::{Value, json};
 use super::{Object, object, terms};
 use offerd_model::Percent;
 
-/// Rates that default to the rate on purchases.
 const CHARGED: [&str; 2] = ["CashAdvance", "BalanceTransfer"];
 
-/// Rates that default to "not applicable".
 const INTRODUCTORY: [&str; 3] = ["PurchaseIntro", "CashAdvanceIntro", "BalanceTransferIntro"];
 
-/// The highest and the lowest end of a rate.
 type RateEnds = [Value; 2];
 
 /// Translates an offer into v1.

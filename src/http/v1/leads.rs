@@ -6,10 +6,10 @@ use super::submission::{CARD, CARD_BENEFITS, CARD_PURPOSES};
 use super::{Object, newer, object};
 use crate::{ApiState, current};
 use offerd_model::{CardPurpose, EducationLevel, EmploymentStatus, LoanPurpose};
-use offerd_web::{Context, Failure, Reply};
+use offerd_web::{Answer, Context};
 
 /// Shows a lead of the caller's company, whichever edition submitted it.
-pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Answer {
     super::reworded(current::leads::show_with(&context, false)?, reword)
 }
 
@@ -49,7 +49,6 @@ fn replace(section: &mut Object, name: &str, in_v1: impl Fn(&str) -> Option<&'st
     }
 }
 
-/// The current edition accepts any text as a person's education level.
 fn nearest_level(level: &str) -> &'static str {
     let level = EducationLevel::from_wire(level).unwrap_or(EducationLevel::Other);
     level.nearest_in_v1().as_str()

@@ -39,11 +39,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use offerd_model::{CreditBands, Enumeration};
-use offerd_web::{Edition, Failure, Reply, our_fault};
+use offerd_web::{Answer, Edition, Reply, our_fault};
 
 type Object = Map<String, Value>;
 
-/// Mark that distinguishes the entity tags of v1 from those of the current edition.
 const TAG: &str = "-v1";
 
 /// The bands by which an edition reads a credit score.
@@ -58,26 +57,20 @@ fn object<'o>(of: &'o mut Object, name: &str) -> Option<&'o mut Object> {
     of.get_mut(name).and_then(Value::as_object_mut)
 }
 
-/// The array at a key.
 fn list<'o>(of: &'o mut Object, name: &str) -> Option<&'o mut Vec<Value>> {
     of.get_mut(name).and_then(Value::as_array_mut)
 }
 
-/// The objects in the array at a key.
 fn objects<'o>(of: &'o mut Object, name: &str) -> impl Iterator<Item = &'o mut Object> {
     list(of, name).into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-/// A value of an enumeration; `None` if missing or unknown.
 fn known<E: Enumeration>(value: Option<&Value>) -> Option<E> {
     value.and_then(Value::as_str).and_then(E::from_wire)
 }
 
 /// Translates an answer of the current edition into v1; `A` is an object or a list of objects.
-fn reworded<A: DeserializeOwned + Serialize>(
-    reply: Reply,
-    reword: impl FnOnce(&mut A),
-) -> Result<Reply, Failure> {
+fn reworded<A: DeserializeOwned + Serialize>(reply: Reply, reword: impl FnOnce(&mut A)) -> Answer {
     reply.reworded(TAG, |body| {
         let fault = "an answer of ours cannot be put into the words of v1";
         let mut answer: A = serde_json::from_slice(body).map_err(our_fault(fault))?;

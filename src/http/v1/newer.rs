@@ -1,14 +1,12 @@
 //! Leaves out what rate tables, previews and leads have beyond the specification and v1 never had, including
-//! offers of a kind that v1 cannot express. The `details` of each array of offers have their own attributes,
-//! so the names are listed together.
+//! offers of a kind that v1 cannot express.
 
 use super::{Object, known, list, object, objects};
 use offerd_model::{MortgageLoanType, ProductSubType};
 
-/// Attributes of leads. Here and below, names are separated by blanks.
+/// Attributes beyond v1, separated by blanks.
 const OF_LEADS: &str = "deviceId partnerUserId fcraLanguage autoInsuranceInformation vehicleInformation";
 
-/// Attributes of the sections of leads.
 const OF_SECTIONS: [(&str, &str); 6] = [
     ("mortgageInformation", "includeFhaLoans includeVaLoans requestedLoanTerms mortechCreditRating"),
     ("savingsInformation", "maxDepositAmount"),
@@ -18,22 +16,16 @@ const OF_SECTIONS: [(&str, &str); 6] = [
     ("sessionInformation", "browserFingerprint"),
 ];
 
-/// Attributes of rate tables.
 const OF_TABLES: &str = "createdAt partnerPageUrl embedUrl";
 
-/// The arrays of offers in v1.
 const OFFERS: [&str; 4] = ["creditCardOffers", "loanOffers", "mortgageOffers", "savingsOffers"];
 
-/// Attributes of offers.
 const OF_OFFERS: &str = "rank expiresAt amountPrefix";
 
-/// Attributes of partners.
 const OF_PARTNERS: &str = "headquarters assets brandName brandUuid";
 
-/// Attributes of pending partners.
 const OF_PENDING: &str = "offerCatalogProductTypes";
 
-/// Attributes of the details of cards, then of savings products.
 const OF_DETAILS: &str = "purchaseAprDisclaimer regularIntroAprCombinedText balanceTransferFeeDisclaimer \
     annualFeeDisclaimer annualFeeText introOfferDisclaimer introOfferTitle previewDetails aprType \
     recommendedCreditRatingsDisclaimer recommendedCreditRatingsText earningProgram rewardsDescription rewardsDisclaimer \

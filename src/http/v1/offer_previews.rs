@@ -6,7 +6,7 @@ use crate::prelude::*;
 use offerd_model::{CardPurpose, LoanPurpose};
 
 /// Previews loans.
-pub async fn loans(mut context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn loans(mut context: Context<ApiState>) -> Answer {
     let parameters = &mut context.request.query;
     let faults = values::replace_faulty_parameter(parameters, "loanPurpose", false, &values::loan_purposes());
     for (_, purpose) in parameters.iter_mut().filter(|(name, _)| name == "loanPurpose") {
@@ -18,24 +18,19 @@ pub async fn loans(mut context: Context<ApiState>) -> Result<Reply, Failure> {
 }
 
 /// Previews credit cards.
-pub async fn cards(mut context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn cards(mut context: Context<ApiState>) -> Answer {
     let known = values::wire(CardPurpose::V1);
     let faults = values::replace_faulty_parameter(&mut context.request.query, "cardPurposes", true, &known);
     reply(current::offer_previews::cards(context).await, faults, cards::reword_offer)
 }
 
 /// Previews savings products, which are the same in both editions.
-pub async fn savings(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn savings(context: Context<ApiState>) -> Answer {
     reply(current::offer_previews::savings(context).await, Vec::new(), |_| {})
 }
 
-/// The answer of the current edition translated into v1, unless there are faults: those of v1 first, then the
-/// others.
-fn reply(
-    answer: Result<Reply, Failure>,
-    mut faults: Vec<ApiError>,
-    reword: impl Fn(&mut Object),
-) -> Result<Reply, Failure> {
+/// The answer of the current edition translated into v1, or the faults of both.
+fn reply(answer: Answer, mut faults: Vec<ApiError>, reword: impl Fn(&mut Object)) -> Answer {
     match answer {
         Err(failure) if failure.status == StatusCode::UNPROCESSABLE_ENTITY => faults.extend(failure.errors),
         Err(failure) => return Err(failure),

@@ -6,19 +6,19 @@ use crate::prelude::*;
 use offerd_model::ProductType;
 
 /// Accepts a lead; answers 201 with the offers that are available at once.
-pub async fn submit(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn submit(context: Context<ApiState>) -> Answer {
     let context = understood(context).await?;
     created(current::rate_tables::submit(context).await)
 }
 
 /// Accepts a lead; answers 201 when all partners have answered.
-pub async fn submit_blocking(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn submit_blocking(context: Context<ApiState>) -> Answer {
     let context = understood(context).await?;
     created(current::rate_tables::submit_blocking(context).await)
 }
 
 /// Shows a rate table of the caller's company.
-pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Answer {
     super::reworded(current::rate_tables::show_for(context, super::TAG).await?, reword)
 }
 
@@ -29,7 +29,7 @@ async fn understood(mut context: Context<ApiState>) -> Result<Context<ApiState>,
     Ok(context)
 }
 
-fn created(answer: Result<Reply, Failure>) -> Result<Reply, Failure> {
+fn created(answer: Answer) -> Answer {
     let reply = answer.map_err(submission::refused)?;
     Ok(super::reworded(reply, reword)?.status(StatusCode::CREATED))
 }

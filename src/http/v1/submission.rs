@@ -6,19 +6,13 @@ use super::{Object, object, values};
 use crate::prelude::*;
 use offerd_model::{Lead, LoanPurpose, ProductType, UnreadableBody, parse_document};
 
-/// Section of a lead about cards.
 pub(super) const CARD: &str = "creditCardInformation";
-/// The requested product types.
 const PRODUCT_TYPES: &str = "productTypes";
-/// Purposes of a card in v1.
 pub(super) const CARD_BENEFITS: &str = "cardBenefits";
-/// Purposes of a card in the current edition.
 pub(super) const CARD_PURPOSES: &str = "cardPurposes";
 
-/// Translates a lead into the current edition.
-///
-/// # Errors
-/// 400 with every fault, including those of the current edition, if any value is not one of v1.
+/// Translates a lead into the current edition, or answers 400 with every fault, including those of the
+/// current edition, if any value is not one of v1.
 pub fn translate(body: &[u8]) -> Result<Bytes, Failure> {
     // The current edition refuses a body that is not an object or cannot be parsed.
     let Some(Value::Object(mut lead)) = document(body) else { return Ok(Bytes::copy_from_slice(body)) };
@@ -58,7 +52,6 @@ fn reword(lead: &mut Object) {
         lead.insert(PRODUCT_TYPES.to_owned(), values::wire(ProductType::V1).into());
     }
     if let Some(card) = object(lead, CARD) {
-        // The current name is unknown in v1.
         card.remove(CARD_PURPOSES);
         if let Some(benefits) = card.remove(CARD_BENEFITS) {
             card.insert(CARD_PURPOSES.to_owned(), benefits);

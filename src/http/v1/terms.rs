@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::{Object, known};
 use offerd_model::TermUnit;
 
-/// Attributes of an offer with a unit.
 const UNITS: [&str; 4] = [
     "termUnit",
     "purchaseIntroAprTermUnit",

@@ -12,8 +12,7 @@ use offerd_model::{
 /// Maximum faults in an answer, whatever the length of a hostile array.
 pub const MAX_FAULTS: usize = 500;
 
-/// An attribute: its section, empty for the lead itself; its name; whether it is an array of values; and its
-/// values in v1.
+/// An attribute: its section, if any; its name; whether it is an array; and its values in v1.
 type Restricted = (&'static str, &'static str, bool, fn() -> Vec<&'static str>);
 
 /// Every attribute with fewer values in v1, by v1's names, in specification order.
@@ -26,8 +25,7 @@ const RESTRICTED: [Restricted; 6] = [
     ("educationInformation", "educationLevel", false, || wire(EducationLevel::V1)),
 ];
 
-/// Reports every value that v1 lacks, and replaces it by a valid one, so that later validation finds only
-/// other faults.
+/// Reports every value that v1 lacks, and replaces it by a valid one.
 pub fn replace_faulty(lead: &mut Object) -> Vec<ApiError> {
     let mut faults = Vec::new();
     for restricted in &RESTRICTED {
@@ -42,8 +40,7 @@ pub fn replace_faulty(lead: &mut Object) -> Vec<ApiError> {
     faults
 }
 
-/// Reports the values of a parameter that v1 lacks, like [`replace_faulty`]. With `many`, values are
-/// separated by commas. The first of repeated parameters counts.
+/// Like [`replace_faulty`], for a parameter, whose values are separated by commas if `many`.
 pub fn replace_faulty_parameter(
     parameters: &mut [(String, String)],
     name: &str,

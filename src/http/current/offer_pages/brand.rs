@@ -1,7 +1,7 @@
 //! Brands of companies' pages, and their content security policy.
 //!
-//! A page is a single answer: its style and script are inline, and the policy allows them by digest, so that
-//! nothing else is loaded or run, whatever a partner's text contains.
+//! A page is a single answer: its style and script are inline, and the policy allows them, and nothing else,
+//! by digest.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,6 @@ use sha2::{Digest, Sha256};
 
 use offerd_base::config::{BrandSettings, OfferPageSettings};
 
-/// The style of every page, except the colours.
 const STYLE: &str = include_str!("page.css");
 
 /// The script of every page.
@@ -34,9 +33,7 @@ pub struct Brand {
     pub name: Option<String>,
     /// Its style sheet.
     pub style: String,
-    /// Policy of the stand-alone page.
     alone: HeaderValue,
-    /// Policy of the framed page.
     framed: HeaderValue,
 }
 
@@ -82,8 +79,8 @@ impl Brand {
     }
 }
 
-/// Allows the page's own style and script by digest, its own stream and images, and `data:` icons; nothing
-/// else, and framing only by these sites.
+/// Allows the page's own style and script by digest, its own stream and images, `data:` icons, and framing by
+/// these sites.
 fn policy(style: &str, frame_ancestors: &str) -> HeaderValue {
     let digest = |text: &str| STANDARD.encode(Sha256::digest(text));
     let policy = format!(

@@ -35,15 +35,11 @@ impl OfferEnds {
 /// The offers of a table for a page.
 #[derive(Debug, Serialize)]
 pub struct Shelf {
-    /// State of the table, as a sentence.
     status: String,
-    /// Whether no partner is outstanding.
     complete: bool,
-    /// The kinds with offers.
     sections: Vec<OfferSection>,
 }
 
-/// The offers of one kind, best first.
 #[derive(Debug, Serialize)]
 struct OfferSection {
     id: &'static str,
@@ -57,7 +53,6 @@ struct OfferCard {
     url: String,
     institution: String,
     initials: String,
-    /// Colour index of the initials' background.
     tone: u32,
     title: String,
     /// Firmness, and other highlights.
@@ -105,13 +100,8 @@ pub fn shelf(table: RateTable, ends: &OfferEnds) -> Shelf {
     Shelf { status: status(offers - ended, ended, &pending), complete, sections }
 }
 
-fn section<O>(
-    id: &'static str,
-    heading: &'static str,
-    offers: Vec<O>,
-    card: fn(O) -> OfferCard,
-) -> OfferSection {
-    OfferSection { id, heading, cards: offers.into_iter().map(card).collect() }
+fn section<O>(id: &'static str, heading: &'static str, of: Vec<O>, card: fn(O) -> OfferCard) -> OfferSection {
+    OfferSection { id, heading, cards: of.into_iter().map(card).collect() }
 }
 
 /// The number of offers, and the outstanding institutions. The page's script uses the same wording.
@@ -153,7 +143,6 @@ fn loan(offer: LoanOffer) -> OfferCard {
     }
 }
 
-/// The common part of the card of an offer with details, and the details.
 fn with_details<D>(offer: Offer<D>) -> (OfferCard, D) {
     let disclaimers =
         said([offer.disclaimer, offer.product_sub_type_disclaimer, Some(offer.partner.disclaimer)]);
@@ -289,18 +278,15 @@ pub fn day(at: &DateTime<Utc>) -> String {
     at.format("%B %-d, %Y").to_string()
 }
 
-/// A percentage, with two or three decimals.
 fn percent(percent: Percent) -> String {
     let decimals = if percent.thousandths() % 10 == 0 { 2 } else { 3 };
     format!("{:.decimals$}%", percent.to_f64())
 }
 
-/// An amount, with cents unless they are zero.
 fn money(amount: Money) -> String {
     figures::dollars(amount.to_f64())
 }
 
-/// A readable value of an enumeration.
 fn words(name: &str) -> String {
     let mut words = name.replace('_', " ");
     if let Some(first) = words.get_mut(..1) {

@@ -3,9 +3,8 @@
 //! they arrive.
 //!
 //! Its address is the only credential ([`public_ids`](offerd_engine::records::public_ids)): it grants access
-//! to the offers of one table, and to nothing of the person, the lead or the table's UUID. The page is
-//! rendered completely on the server, so it works without a script; the script only updates what changes.
-//! Displays and clicks are recorded like those of any client.
+//! to the offers of one table, and to nothing else. The page works without a script, which only updates what
+//! changes.
 
 pub mod brand;
 mod cards;
@@ -34,10 +33,8 @@ use offerd_model::Viewer;
 use offerd_web::Params;
 use offerd_web::events::EVENT_STREAM;
 
-/// Keeps a page, whose address is a secret, out of search engines.
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// The object of a page's address.
 enum PageLookup {
     /// Unknown: never existed, the lead is erased, or its retention is over.
     Unknown,
@@ -56,17 +53,17 @@ struct OpenPage {
 }
 
 /// Shows the stand-alone page.
-pub async fn show(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn show(context: Context<ApiState>) -> Answer {
     page(context, false).await
 }
 
 /// Shows the page for a frame on another site.
-pub async fn embed(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn embed(context: Context<ApiState>) -> Answer {
     page(context, true).await
 }
 
 /// Streams the offers of the page on every change, until the table is complete.
-pub async fn events(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn events(context: Context<ApiState>) -> Answer {
     let app = &context.app;
     app.click_rates.count_address(&context.request)?;
     let unknown = || Failure::unknown("Page does not exist");
@@ -75,7 +72,6 @@ pub async fn events(context: Context<ApiState>) -> Result<Reply, Failure> {
         PageLookup::Expired(_) => return Err(Failure::gone("Page has expired")),
         PageLookup::Unknown => return Err(unknown()),
     };
-    // The version that the page was rendered with, until the stream has sent one.
     let shown = context.request.query_value("seen").and_then(|version| version.parse().ok());
     let seen = last_seen(&context.request.headers).or(shown);
     match follow(Arc::clone(app), opened.viewer, opened.table, seen).await? {
@@ -98,7 +94,7 @@ pub async fn events(context: Context<ApiState>) -> Result<Reply, Failure> {
 }
 
 /// Answers with a transparent pixel for any path; records the display if it is an offer of the page.
-pub async fn seen(context: Context<ApiState>) -> Result<Reply, Failure> {
+pub async fn seen(context: Context<ApiState>) -> Answer {
     let Context { app, request, params, .. } = context;
     if request.method == Method::GET && !request.is_prefetch() {
         let within = app.click_rates.count_address(&request).is_ok();
@@ -108,7 +104,7 @@ pub async fn seen(context: Context<ApiState>) -> Result<Reply, Failure> {
     Ok(transparent_pixel().own_site())
 }
 
-/// Records a display; false if it is not an offer of the page, or cannot be recorded.
+/// Records a display, if it is of an offer of the page.
 async fn record_seen(app: &ApiState, params: &Params) -> bool {
     let (Ok(PageLookup::Open(opened)), Ok(offer)) = (find(app, params), params.uuid("offer")) else {
         return false;
@@ -117,7 +113,7 @@ async fn record_seen(app: &ApiState, params: &Params) -> bool {
     app.click_rates.takes_display(offer) && record_display(app, shown).await
 }
 
-async fn page(context: Context<ApiState>, framed: bool) -> Result<Reply, Failure> {
+async fn page(context: Context<ApiState>, framed: bool) -> Answer {
     let app = Arc::clone(&context.app);
     app.click_rates.count_address(&context.request)?;
     let opened = match find(&app, &context.params)? {
@@ -125,12 +121,11 @@ async fn page(context: Context<ApiState>, framed: bool) -> Result<Reply, Failure
         PageLookup::Expired(company) => return message(&app, Some(company), framed, PageMessage::EXPIRED),
         PageLookup::Unknown => return message(&app, None, framed, PageMessage::UNKNOWN),
     };
-    let snapshot = showing::rate_table(app.matchmaker.engine(), opened.viewer, opened.table).await;
+    let snapshot = showing::rate_table(app.engine(), opened.viewer, opened.table).await;
     let Some(snapshot) = snapshot.map_err(unreadable)? else {
         return message(&app, None, framed, PageMessage::UNKNOWN);
     };
     let root = root_of(&app, &context.params);
-    // A table with the maximum number of offers takes too long to render between two polls.
     let written = blocking("a page of offers could not be written", move || {
         let (name, brand) = brand_of(&app, Some(opened.viewer.company));
         let until = day(&opened.until);
@@ -144,23 +139,14 @@ async fn page(context: Context<ApiState>, framed: bool) -> Result<Reply, Failure
     Ok(reply)
 }
 
-/// The end times of offers that end before the page does.
 fn ends(app: &ApiState, opened: &OpenPage) -> Result<OfferEnds, Failure> {
-    let engine = app.matchmaker.engine();
+    let engine = app.engine();
     let at = click::ends(engine, opened.table).map_err(unreadable)?;
     Ok(OfferEnds { at, now: engine.limiter.now(), page: opened.until.timestamp_millis() })
 }
 
 /// A page that explains why it has no offers, or why an offer cannot be opened.
-///
-/// # Errors
-/// An internal error, logged.
-pub fn message(
-    app: &ApiState,
-    company: Option<Uuid>,
-    framed: bool,
-    message: PageMessage,
-) -> Result<Reply, Failure> {
+pub fn message(app: &ApiState, company: Option<Uuid>, framed: bool, message: PageMessage) -> Answer {
     counter!(OFFER_PAGES, "answer" => message.name).increment(1);
     let (name, brand) = brand_of(app, company);
     let html = templates::message(&name, brand, framed, message)?;
@@ -194,12 +180,12 @@ fn brand_of(app: &ApiState, company: Option<Uuid>) -> (String, &Brand) {
 
 /// Prefix of the addresses of a page's stream and images: the path of the stand-alone page, in a frame too.
 fn root_of(app: &ApiState, params: &Params) -> String {
-    let base_url = &app.matchmaker.engine().base_url;
+    let base_url = &app.engine().base_url;
     base_url.on_host(format_args!("/offers/{}/", params.get("page").unwrap_or_default()))
 }
 
 fn find(app: &ApiState, params: &Params) -> Result<PageLookup, Failure> {
-    let engine = app.matchmaker.engine();
+    let engine = app.engine();
     let page = params.uuid("page").ok();
     let Some(table) = page.and_then(|page| engine.records.templates.ids.read_page(page)) else {
         return Ok(PageLookup::Unknown);

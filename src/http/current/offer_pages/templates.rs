@@ -57,8 +57,7 @@ impl PageMessage {
         name: "unknown",
         status: StatusCode::NOT_FOUND,
         heading: "Nothing found here",
-        words: "The link may be incomplete, or its offers were removed. Please open it again from where you \
-            got it, or ask there for a new one.",
+        words: "The link may be incomplete, or its offers were removed. Please open it again from where you got it, or ask there for a new one.",
     };
     /// The page has expired.
     pub const EXPIRED: Self = Self {
@@ -72,31 +71,25 @@ impl PageMessage {
         name: "offer_ended",
         status: StatusCode::GONE,
         heading: "This offer has ended",
-        words: "Its institution offered it for a limited time only. Please ask for new offers where you \
-            found this one.",
+        words: "Its institution offered it for a limited time only. Please ask for new offers where you found this one.",
     };
     /// Too many requests for the page or offer.
     pub const TOO_OFTEN: Self = Self {
         name: "too_often",
         status: StatusCode::TOO_MANY_REQUESTS,
         heading: "Please wait a moment",
-        words: "This page was opened very often in a short time. It is still available: please try again in \
-            a minute.",
+        words: "This page was opened very often in a short time. It is still available: please try again in a minute.",
     };
     /// The offer cannot be looked up or its click recorded now.
     pub const OFFER_UNAVAILABLE: Self = Self {
         name: "offer_unavailable",
         status: StatusCode::SERVICE_UNAVAILABLE,
         heading: "This offer cannot be opened just now",
-        words: "One of our systems is not responding. The offer is still available: please try again in a \
-            few seconds.",
+        words: "One of our systems is not responding. The offer is still available: please try again in a few seconds.",
     };
 }
 
 /// The complete page.
-///
-/// # Errors
-/// An internal error, logged.
 pub fn page(page: &OfferPage) -> Result<String, Failure> {
     let OfferPage { name, brand, framed, root, until, ends, snapshot } = page;
     let shelf = read(snapshot, ends)?;
@@ -110,9 +103,6 @@ pub fn page(page: &OfferPage) -> Result<String, Failure> {
 }
 
 /// A page without offers.
-///
-/// # Errors
-/// An internal error, logged.
 pub fn message(name: &str, brand: &Brand, framed: bool, message: PageMessage) -> Result<String, Failure> {
     let PageMessage { heading, words, .. } = message;
     let body = render("message.html", context! { heading, words })?;
@@ -120,12 +110,8 @@ pub fn message(name: &str, brand: &Brand, framed: bool, message: PageMessage) ->
 }
 
 /// The offers of a table as an event, which replace those on the page.
-///
-/// # Errors
-/// An internal error, logged.
 pub fn event(snapshot: &TableSnapshot, root: &str, ends: &OfferEnds) -> Result<Bytes, Failure> {
     let html = offers(&Value::from(Serde(read(snapshot, ends)?)), snapshot, root)?;
-    // Every line is sent as data, whatever a partner's text contains.
     Ok(events::event("offers", Some(snapshot.version), html.split(['\n', '\r'])))
 }
 
@@ -133,7 +119,6 @@ fn offers(shelf: &Value, snapshot: &TableSnapshot, root: &str) -> Result<String,
     render("offers.html", context! { shelf, root, version => snapshot.version })
 }
 
-/// The layout around a body, with its style and script, which the policy allows by digest.
 fn layout(head: Value, brand: &Brand, body: String, script: Option<&str>) -> Result<String, Failure> {
     let [style, body] = [brand.style.clone(), body].map(Value::from_safe_string);
     let script = script.map(|script| Value::from_safe_string(script.to_owned()));

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use clap::error::ErrorKind;
 use clap::{Command, Error};
 
+use offerd_base::config::shown_address;
+
 /// Prints the error of a command line, or the requested help, and ends the process with the same exit code as
 /// `clap`: 2, or 0 for help.
 pub fn end(error: &Error, command: &Command, words: impl Iterator<Item = String>) -> ! {
@@ -30,6 +32,7 @@ fn printed(error: &Error) -> io::Result<()> {
 /// The error, and which help to read.
 fn sentence(error: &Error, command: &Command, words: impl Iterator<Item = String>) -> String {
     let told = error.render().to_string();
+    let told = told.split(' ').map(shown_word).collect::<Vec<_>>().join(" ");
     let paragraphs = told.split("\n\n").map(one_line);
     let wrong: Vec<String> = paragraphs
         .filter(|paragraph| {
@@ -38,6 +41,11 @@ fn sentence(error: &Error, command: &Command, words: impl Iterator<Item = String
         .map(|paragraph| paragraph.trim_start_matches("error: ").trim_start_matches("tip: ").to_owned())
         .collect();
     format!("{}; `{} --help` has examples", wrong.join("; "), path(command, words))
+}
+
+/// A word, without the password of a URL.
+fn shown_word(word: &str) -> String {
+    if word.contains("://") { shown_address(word) } else { word.to_owned() }
 }
 
 /// Joins the lines of a paragraph; the lines after a colon become a list.

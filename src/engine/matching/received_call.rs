@@ -61,7 +61,7 @@ async fn keep_late(
     engine: &MatchingEngine,
     id: Uuid,
     table: Uuid,
-    called: CallbackRequest,
+    mut called: CallbackRequest,
 ) -> Result<CallbackResult, RecordUnavailable> {
     let Some(table) = reading::table(&engine.records, table)? else { return Ok(CallbackResult::Late) };
     let (lead, table_uuid) = (table.head().lead, table.head().uuid);
@@ -74,6 +74,9 @@ async fn keep_late(
         return Ok(CallbackResult::Late);
     };
     let Some(source) = &seat.http else { return Ok(CallbackResult::Late) };
+    if called.decode(seat).is_err() {
+        return Ok(CallbackResult::Late);
+    }
     let is_signed = source.is_signed(&called.headers, &called.body);
     let place = (table_uuid, position);
     if is_signed && source.transcripts && seat.second_look == asked.second_look {

@@ -1,4 +1,4 @@
-//! Diagnostics of offers in an answer that are not shown or may be wrong.
+//! Diagnostics of an answer: offers that are not shown or may be wrong, and declines without a reason.
 
 use metrics::counter;
 use tracing::warn;
@@ -24,5 +24,6 @@ pub(super) fn tell(seat: &Seat, reading: &AnswerReading) -> Option<String> {
     let dropped = reading.dropped.first();
     let dropped =
         dropped.map(|first| format!("{} of its offers not shown: {}", reading.dropped.len(), first.reason));
-    dropped.or_else(|| Some(format!("{} of its offers in doubt: {}", doubts.len(), doubts.first()?)))
+    let doubted = || Some(format!("{} of its offers in doubt: {}", doubts.len(), doubts.first()?));
+    dropped.or_else(doubted).or_else(|| reading.why.map(str::to_owned))
 }

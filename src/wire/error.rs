@@ -107,7 +107,8 @@ pub enum CallError {
     BrokenCoding,
     /// The compressed answer ends before its compression does.
     #[error(
-        "the answer is cut off: it ends before its `Content-Encoding` does, so the partner or a proxy must send it whole"
+        "the answer is cut off: it ends before its `Content-Encoding` does; the partner or a proxy must send \
+            it whole"
     )]
     CutOff,
 }

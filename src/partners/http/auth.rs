@@ -191,7 +191,7 @@ fn credentials(key: &str, user: &str, password: &str) -> Result<HeaderValue, Map
     Ok(value)
 }
 
-/// A token as it is sent: without blanks and line ends around it, and without the `Bearer` that it is sent with.
+/// A token without blanks and line ends around it, and without the `Bearer` with which it is sent.
 fn bare(token: &str) -> &str {
     let token = token.trim();
     let prefix = token.get(..7).filter(|prefix| prefix.eq_ignore_ascii_case("bearer "));

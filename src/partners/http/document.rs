@@ -29,8 +29,8 @@ const PAGE: &str =
     "is not JSON or XML but an HTML page, such as a login page or a proxy's error; check the URL";
 
 /// What a text is that ends within a letter.
-const CUT_LETTER: &str = "is cut off: it ends within a letter; the partner must send it whole, and count its `Content-Length` in \
-    bytes";
+const CUT_LETTER: &str = "is cut off: it ends within a letter; the partner must send it whole, and count its \
+    `Content-Length` in bytes";
 
 /// How gzip begins (RFC 1952, 2.3.1). No text does.
 const GZIP: [u8; 2] = [0x1F, 0x8B];
@@ -210,8 +210,8 @@ fn charset(content_type: Option<&str>) -> Option<&str> {
 }
 
 /// What XML is whose end is missing.
-const CUT_OFF: &str = "is cut off: its XML ends before its first element does; the partner must send it whole, and count its \
-    `Content-Length` in bytes";
+const CUT_OFF: &str = "is cut off: its XML ends before its first element does; the partner must send it whole, \
+    and count its `Content-Length` in bytes";
 
 /// The namespace of attributes such as `xsi:type` and `xsi:nil`, which say how an element is meant and are no part of it.
 const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";

@@ -80,7 +80,8 @@ pub(super) fn wrapped(text: &str) -> Option<&'static str> {
         && argument.trim_end().strip_suffix(')').is_some_and(is_document)
     {
         return Some(
-            "is JSONP, a script around JSON: leave a parameter such as `callback` out, or ask the partner for JSON alone",
+            "is JSONP, a script around JSON: leave a parameter such as `callback` out, or ask the partner for \
+                JSON alone",
         );
     }
     let inner = serde_json::from_str::<String>(text);

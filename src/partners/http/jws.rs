@@ -122,16 +122,10 @@ fn pkcs8(pem: &[u8]) -> Option<Vec<u8>> {
 pub(super) const NO_KEY: &str = "has a key that is not ";
 
 /// What PEM may hold; any other label may be a part of a secret.
+#[rustfmt::skip]
 const LABELS: [&str; 9] = [
-    "ENCRYPTED PRIVATE KEY",
-    "RSA PRIVATE KEY",
-    "EC PRIVATE KEY",
-    "OPENSSH PRIVATE KEY",
-    "PRIVATE KEY",
-    "RSA PUBLIC KEY",
-    "PUBLIC KEY",
-    "CERTIFICATE",
-    "EC PARAMETERS",
+    "ENCRYPTED PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "OPENSSH PRIVATE KEY", "PRIVATE KEY",
+    "RSA PUBLIC KEY", "PUBLIC KEY", "CERTIFICATE", "EC PARAMETERS",
 ];
 
 /// The fault of a key: what is wanted, what it is in its place, and the tool that makes the one of the other.
@@ -142,6 +136,9 @@ fn no_key(wanted: &str, key: &[u8], tool: &str) -> String {
         None => "a text without the lines `-----BEGIN …-----` and `-----END …-----`".to_owned(),
         Some(_) if text.trim().lines().count() < 3 => {
             "PEM in one line; write the file with its line ends".to_owned()
+        }
+        Some(&"CERTIFICATE") => {
+            "a certificate; `openssl x509 -pubkey -noout` takes the public key out of it".to_owned()
         }
         Some(label) => format!("`{label}` of another kind, or damaged; `{tool}` converts keys"),
     };
@@ -187,7 +184,7 @@ mod tests {
             (pem("hunter2", "\n"), "but a text without the lines `-----BEGIN"),
             (pem("RSA PRIVATE KEY", "\n"), "but `RSA PRIVATE KEY` of another kind, or damaged"),
             (pem("PRIVATE KEY", "\\n"), "but PEM in one line"),
-            (pem("CERTIFICATE", "\n"), "but `CERTIFICATE` of another kind"),
+            (pem("CERTIFICATE", "\n"), "but a certificate; `openssl x509 -pubkey -noout`"),
         ] {
             for name in ["RS256", "PS512", "ES256", "EdDSA"] {
                 let algorithm = Algorithm::named(name).unwrap();

@@ -183,7 +183,7 @@ fn unknown(fault: &str, found: &str, known: &[&str]) -> String {
     format!("{fault}{shown}; known: {}{}", known.join(", "), did_you_mean(near))
 }
 
-/// The secrets that a mapping uses as keys, as in `jws('RS256', secret.key)`, each with the check of its text.
+/// The secrets that a mapping uses as keys, as in `jws('RS256', secret.key)`, each with its check.
 pub(super) fn keys_of(mapping: &str) -> impl Iterator<Item = (&str, impl Fn(&[u8]) -> Option<String>)> {
     let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
     mapping.match_indices("secret.").filter_map(move |(at, word)| {

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use clap::error::ErrorKind;
 use clap::{Command, Error};
 
+use offerd_base::config::shown_address;
+
 /// Prints the error of a command line, or the requested help, and ends the process with the same exit code as
 /// `clap`: 2, or 0 for help.
 pub fn end(error: &Error, command: &Command, words: impl Iterator<Item = String>) -> ! {
@@ -30,6 +32,9 @@ fn printed(error: &Error) -> io::Result<()> {
 /// The error, and which help to read.
 fn sentence(error: &Error, command: &Command, words: impl Iterator<Item = String>) -> String {
     let told = error.render().to_string();
+    // Without the passwords of URLs.
+    let shown = |word: &str| if word.contains("://") { shown_address(word) } else { word.to_owned() };
+    let told = told.split(' ').map(shown).collect::<Vec<_>>().join(" ");
     let paragraphs = told.split("\n\n").map(one_line);
     let wrong: Vec<String> = paragraphs
         .filter(|paragraph| {
@@ -82,6 +87,7 @@ mod tests {
             "offerd --foo",
             "offerd lead erase somebody",
             "offerd token create --company A --kind secret",
+            "offerd console --at http://me:secret@offers.example",
         ];
         assert_eq!(
             lines.map(told),
@@ -92,6 +98,9 @@ mod tests {
                 "invalid value 'somebody' for '<UUID>': must be a uuid such as 01a1fcce-e71a-773e-b126-2445db4ef9dc; `offerd lead erase --help` has examples",
                 "invalid value 'secret' for '--kind <KIND>' [possible values: publishable, confidential]; \
                  `offerd token create --help` has examples",
+                "invalid value 'http://***@offers.example' for '--at <URL>': must be an http or https URL \
+                 without a user or a password, such as http://127.0.0.1:8080 or https://offers.example; \
+                 `offerd console --help` has examples",
             ]
         );
     }

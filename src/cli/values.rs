@@ -7,7 +7,7 @@ use chrono::Utc;
 use form_urlencoded::Serializer;
 use uuid::Uuid;
 
-use offerd_base::config::address_faults;
+use offerd_base::config::{address_faults, plain_address};
 use offerd_base::declaration::did_you_mean;
 use offerd_insight::sheet;
 use offerd_insight::sheet::lines::Encoding;
@@ -53,7 +53,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
 pub fn address(text: &str) -> Result<String, String> {
     let text = text.trim_end_matches('/');
     match &address_faults(text)[..] {
-        [] => Ok(text.to_owned()),
+        [] => Ok(plain_address(text)),
         faults => {
             Err(format!("{}, such as http://127.0.0.1:8080 or https://offers.example", faults.join("; ")))
         }
@@ -100,6 +100,7 @@ mod tests {
     #[test]
     fn an_address_is_taken_with_and_without_its_last_slash() {
         assert_eq!(address("https://offers.example/").as_deref(), Ok("https://offers.example"));
+        assert_eq!(address("HTTP://127.0.0.1:8080").as_deref(), Ok("http://127.0.0.1:8080"));
         assert_eq!(address("http://[::1]:8080").as_deref(), Ok("http://[::1]:8080"));
         assert_eq!(time("7d"), Ok(Duration::from_secs(7 * 24 * 60 * 60)));
     }

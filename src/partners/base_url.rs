@@ -3,6 +3,8 @@
 use hyper::http::uri::Authority;
 use memchr::memmem;
 
+use offerd_base::config::split_scheme;
+
 /// Placeholder for the address of the API listener, at the start of a URL of a partner file.
 pub const BASE_URL: &str = "{baseUrl}";
 
@@ -47,8 +49,8 @@ pub fn absolute_in(json: Vec<u8>, base_url: &str) -> Vec<u8> {
 /// Whether a text is an absolute http or https URL. Control characters are refused: they could end the header
 /// of a click's response, or a log line.
 pub fn is_absolute_url(url: &str) -> bool {
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-    let authority = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    let authority =
+        split_scheme(url).and_then(|(_, rest)| rest.split(['/', '?', '#']).next()).unwrap_or_default();
     is_authority(authority) && !url.contains(|letter: char| letter.is_whitespace() || letter.is_control())
 }
 
@@ -92,8 +94,14 @@ mod tests {
 
     #[test]
     fn a_url_has_a_host_that_can_be_called_and_no_password() {
-        for url in ["https://a.example", "http://127.0.0.1:8080/x?y#z", "https://[::1]:443/", "http://[::1]"]
-        {
+        for url in [
+            "https://a.example",
+            "HTTPS://A.EXAMPLE/",
+            "Http://a.example",
+            "http://127.0.0.1:8080/x?y#z",
+            "https://[::1]:443/",
+            "http://[::1]",
+        ] {
             assert!(is_absolute_url(url), "{url}");
         }
         for url in [

@@ -12,7 +12,9 @@ use futures_util::future::OptionFuture;
 use futures_util::stream::Peekable;
 use futures_util::{FutureExt, StreamExt};
 use hyper::HeaderMap;
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, TRANSFER_ENCODING};
+use hyper::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING,
+};
 use ipnet::IpNet;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
@@ -77,12 +79,13 @@ impl Request {
     /// Reads the JSON body: at most `cap_bytes` of it, within `timeout`, without a byte-order mark. A second
     /// call yields no bytes, or those that were put back. A missing `Content-Type` means JSON.
     pub async fn read_body(&mut self, cap_bytes: usize, timeout: Duration) -> Result<Bytes, Failure> {
-        self.read(is_json, Failure::unsupported_media, cap_bytes, timeout).await.map(without_byte_order_mark)
+        let check = |headers: &HeaderMap| plain(headers, is_json, Failure::unsupported_media);
+        self.read(check, cap_bytes, timeout).await.map(without_byte_order_mark)
     }
 
-    /// Reads a body of any type: at most `cap_bytes` of it, within `timeout`.
+    /// Reads a body of any type and in any coding, as it came: at most `cap_bytes` of it, within `timeout`.
     pub async fn read_any_body(&mut self, cap_bytes: usize, timeout: Duration) -> Result<Bytes, Failure> {
-        self.read(|_| true, Failure::unsupported_media, cap_bytes, timeout).await
+        self.read(|_| Ok(()), cap_bytes, timeout).await
     }
 
     /// Reads the fields of an HTML form, in order: at most `cap_bytes` of body, within `timeout`.
@@ -91,14 +94,14 @@ impl Request {
         cap_bytes: usize,
         timeout: Duration,
     ) -> Result<Vec<(String, String)>, Failure> {
-        let body = self.read(is_form, Failure::unsupported_form, cap_bytes, timeout).await?;
+        let check = |headers: &HeaderMap| plain(headers, is_form, Failure::unsupported_form);
+        let body = self.read(check, cap_bytes, timeout).await?;
         Ok(form_urlencoded::parse(&body).into_owned().collect())
     }
 
     async fn read(
         &mut self,
-        is_wanted: fn(&HeaderMap) -> bool,
-        refusal: fn() -> Failure,
+        check: fn(&HeaderMap) -> Result<(), Failure>,
         cap_bytes: usize,
         timeout: Duration,
     ) -> Result<Bytes, Failure> {
@@ -115,12 +118,7 @@ impl Request {
         {
             return Ok(Bytes::new());
         }
-        if !is_wanted(&self.headers) {
-            return Err(refusal());
-        }
-        if is_encoded(&self.headers) {
-            return Err(Failure::unsupported_coding());
-        }
+        check(&self.headers)?;
         let announced = content_length(&self.headers);
         if announced.is_some_and(|length| length > cap_bytes as u64) {
             return Err(Failure::too_large(cap_bytes));
@@ -202,9 +200,18 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-fn is_encoded(headers: &HeaderMap) -> bool {
-    let coding = headers.get(CONTENT_ENCODING);
-    coding.is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+/// Refuses a body of another type than this, or in a coding.
+fn plain(
+    headers: &HeaderMap,
+    is_wanted: fn(&HeaderMap) -> bool,
+    refusal: fn() -> Failure,
+) -> Result<(), Failure> {
+    let is_coded = |coding: &HeaderValue| !coding.as_bytes().eq_ignore_ascii_case(b"identity");
+    match is_wanted(headers) {
+        false => Err(refusal()),
+        true if headers.get(CONTENT_ENCODING).is_some_and(is_coded) => Err(Failure::unsupported_coding()),
+        true => Ok(()),
+    }
 }
 
 /// `application/json` and `application/*+json`, with any parameters (`charset=utf-8`), in any case.
@@ -231,7 +238,6 @@ fn without_byte_order_mark(mut bytes: Bytes) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::HeaderValue;
 
     #[test]
     fn what_is_fetched_ahead_is_told_from_what_is_opened() {

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use ipnet::IpNet;
 
+use offerd_base::config::shown_address;
+
 /// Networks without public hosts: private, local, shared, test, multicast and reserved ones; for IPv6 also
 /// those that embed or tunnel IPv4 addresses.
 const INWARD: &[&str] = &[
@@ -55,7 +57,8 @@ impl AddressRules {
             } else if is_host_name(entry) {
                 rules.hosts.push(plain(entry));
             } else {
-                return Err(format!("`{entry}` is not a host name, an address or a network like 10.0.0.0/8"));
+                let shown = shown_address(entry);
+                return Err(format!("`{shown}` is not a host name, an address or a network like 10.0.0.0/8"));
             }
         }
         Ok(rules)
@@ -150,6 +153,7 @@ mod tests {
     fn an_entry_that_is_nothing_is_refused() {
         let refused = AddressRules::new(&["http://lender/".to_owned()]).unwrap_err();
         assert_eq!(refused, "`http://lender/` is not a host name, an address or a network like 10.0.0.0/8");
+        assert!(!AddressRules::new(&["http://me:secret@lender/".to_owned()]).unwrap_err().contains("secret"));
         // A malformed network is not taken for a host name.
         assert!(AddressRules::new(&["10.0.0.0/33".to_owned()]).is_err());
     }

@@ -1,6 +1,6 @@
 //! Reads bodies of answers under a size limit, and decodes their content codings.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 use brotli::Decompressor;
 use bytes::Bytes;
@@ -36,13 +36,30 @@ pub(super) async fn whole(body: Incoming, head: &mut HeaderMap, most: usize) -> 
     }
     let collected = Limited::new(body, most).collect().await;
     let bytes = collected.map_err(|error| FailedAttempt::of_body(&*error))?.to_bytes();
+    decode(codings, bytes, headers, most).map_err(FailedAttempt::sent)
+}
+
+/// Decodes a body that was read elsewhere as answers are decoded, into at most `most` bytes. Removes the
+/// headers that no longer apply.
+///
+/// # Errors
+/// Why it cannot be decoded.
+pub fn decoded(body: Bytes, headers: &mut HeaderMap, most: usize) -> Result<Bytes, CallError> {
+    decode(codings(headers)?, body, headers, most)
+}
+
+fn decode(
+    codings: Vec<Coding>,
+    body: Bytes,
+    headers: &mut HeaderMap,
+    most: usize,
+) -> Result<Bytes, CallError> {
     if codings.is_empty() {
-        return Ok(bytes);
+        return Ok(body);
     }
-    head.remove(CONTENT_ENCODING);
-    head.remove(CONTENT_LENGTH);
-    let undone = codings.into_iter().rev().try_fold(bytes, |bytes, coding| undone(&bytes, coding, most));
-    undone.map_err(FailedAttempt::sent)
+    headers.remove(CONTENT_ENCODING);
+    headers.remove(CONTENT_LENGTH);
+    codings.into_iter().rev().try_fold(body, |body, coding| undone(&body, coding, most))
 }
 
 /// Whether a body is coded for its transfer otherwise than in chunks (RFC 9112, 7).
@@ -81,8 +98,13 @@ fn undone(coded: &[u8], coding: Coding, most: usize) -> Result<Bytes, CallError>
         Coding::Deflate if is_zlib(coded) => read(ZlibDecoder::new(coded), most),
         Coding::Deflate => read(DeflateDecoder::new(coded), most),
         Coding::Brotli if is_of_large_window(coded) => Err(CallError::LargeWindow),
-        Coding::Brotli => read(Decompressor::new(coded, CHUNK), most),
+        Coding::Brotli => read(Decompressor::new(coded.chain(MissingEnd), CHUNK), most),
     }
+    // A proxy may have decompressed a text and left the header.
+    .map_err(|error| match error {
+        CallError::CutOff if std::str::from_utf8(coded).is_ok() => CallError::BrokenCoding,
+        error => error,
+    })
 }
 
 /// Whether the body uses Brotli's large-window extension, in which a few bytes can require 1 GiB to decode.
@@ -96,11 +118,21 @@ fn is_zlib(coded: &[u8]) -> bool {
     matches!(coded, [method, flags, ..] if method & 15 == 8 && u16::from_be_bytes([*method, *flags]) % 31 == 0)
 }
 
+/// What a decoder reads behind a body that is cut off. That of Brotli has no word of its own for it.
+struct MissingEnd;
+
+impl Read for MissingEnd {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(ErrorKind::UnexpectedEof.into())
+    }
+}
+
 fn read(decoder: impl Read, most: usize) -> Result<Bytes, CallError> {
     let mut bytes = Vec::new();
     match decoder.take(most as u64 + 1).read_to_end(&mut bytes) {
         Ok(length) if length > most => Err(CallError::TooLarge),
         Ok(_) => Ok(bytes.into()),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(CallError::CutOff),
         Err(_) => Err(CallError::BrokenCoding),
     }
 }

@@ -76,6 +76,12 @@ pub enum CallError {
             HTTP/1.1 `Transfer-Encoding: chunked`"
     )]
     BadLength,
+    /// The chunks of the answer are not framed as HTTP has them.
+    #[error(
+        "the answer has a chunk that is not as long as it says, or does not say how long: the partner must \
+            send `Transfer-Encoding: chunked` with its chunks, or a `Content-Length`"
+    )]
+    BadChunk,
     /// The answer is compressed on its way, and not as itself.
     #[error(
         "the answer is compressed by its `Transfer-Encoding`, which offerd does not read: the partner must \
@@ -97,6 +103,12 @@ pub enum CallError {
     /// The answer cannot be decompressed.
     #[error("the answer cannot be decompressed: it is not what the partner's `Content-Encoding` says")]
     BrokenCoding,
+    /// The compressed answer ends before its compression does.
+    #[error(
+        "the answer is cut off: it ends before its `Content-Encoding` does; the partner or a proxy must send \
+            it whole"
+    )]
+    CutOff,
 }
 
 /// A phase of a call.
@@ -132,10 +144,12 @@ impl CallError {
             Self::Malformed => "malformed",
             Self::BadStatusLine => "bad_status_line",
             Self::BadLength => "bad_length",
+            Self::BadChunk => "bad_chunk",
             Self::TransferCoding => "transfer_coding",
             Self::UnknownCoding => "unknown_coding",
             Self::LargeWindow => "large_window",
             Self::BrokenCoding => "broken_coding",
+            Self::CutOff => "cut_off",
         }
     }
 
@@ -148,10 +162,12 @@ impl CallError {
                 | Self::Malformed
                 | Self::BadStatusLine
                 | Self::BadLength
+                | Self::BadChunk
                 | Self::TransferCoding
                 | Self::UnknownCoding
                 | Self::LargeWindow
                 | Self::BrokenCoding
+                | Self::CutOff
         )
     }
 
@@ -186,7 +202,13 @@ impl FailedAttempt {
     }
 
     pub(super) fn of_body(error: &(dyn Error + 'static)) -> Self {
-        Self::sent(cause(error).unwrap_or(CallError::Broken))
+        // hyper has no other word for faults of chunks.
+        let is_misframed = |error: &(dyn Error + 'static)| {
+            let kind = error.downcast_ref().map(io::Error::kind);
+            matches!(kind, Some(io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData))
+        };
+        let framing = chain(error).any(is_misframed).then_some(CallError::BadChunk);
+        Self::sent(cause(error).or(framing).unwrap_or(CallError::Broken))
     }
 
     /// Whether another attempt may succeed and is harmless.

@@ -44,6 +44,7 @@ use std::sync::Arc;
 
 use rustls::RootCertStore;
 
+pub use body::decoded;
 pub use breaker::{BreakerRules, BreakerState};
 pub use call::{Call, CallReply, Phases};
 pub use endpoint::{Endpoint, EndpointRules, EndpointState};

@@ -55,6 +55,7 @@ async fn only_who_is_chosen_by_its_bid_is_sent_the_person_and_the_bid_pays() {
         "its bid of $4.20 is number 2 of the bids, and only the best gets the lead",
         "its bid of $1.00 is below its floor of $5.00",
         "none, loan   has nothing for this lead",
+        "its bid is no, or 0",
     ] {
         assert!(why.contains(said), "{said} is not in {why}");
     }
@@ -142,6 +143,17 @@ async fn nobody_is_posted_twice_for_other_tables_of_the_same_lead_also_of_tables
     let sold =
         tables.iter().filter(|table| table["loanOffers"].as_array().is_some_and(|offers| !offers.is_empty()));
     assert_eq!(sold.count(), 1);
+}
+
+/// `null` is how many partners say that they have none.
+#[tokio::test]
+async fn a_bid_of_null_declines_and_explain_says_so() {
+    let far = bidding(json!(null)).await;
+    let daemon = Daemon::with_partners(vec![buyer("buyer", &far, "")]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert!(posts(&far).is_empty());
+    let why = explained(&daemon, &table);
+    assert!(why.contains("the answer has no bid"), "{why}");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Partners that answer an ask by calling us.
 
+use std::io::Write;
 use std::time::Instant;
 
 use hyper::Method;
@@ -130,6 +131,41 @@ async fn a_call_that_cannot_be_read_is_told_what_is_missing_and_one_that_can_is_
     assert!(metrics.contains(r#"offerd_callbacks_total{result="unreadable"} 3"#), "{metrics}");
     let log = daemon.log();
     assert!(log.contains("unreadable_callback=1") && !log.contains("Jane"), "{log}");
+}
+
+/// As answers are: whatever compresses them, and in any encoding.
+#[tokio::test]
+async fn a_call_is_read_compressed_and_in_utf_16() {
+    let Deed::Json(_, answer) = offers() else { unreachable!("offers are JSON") };
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    gzip.write_all(answer.as_bytes()).unwrap();
+    let gzip = gzip.finish().unwrap();
+    let cut = gzip[..gzip.len() / 2].to_vec();
+    let wide: Vec<u8> = answer.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (coding, body, refused) in [
+        ("gzip", gzip, None),
+        ("identity", wide, None),
+        ("gzip", cut, Some("is cut off: it ends before its `Content-Encoding` does")),
+        ("zstd", answer.into_bytes(), Some("`Content-Encoding` must be gzip, deflate, br or identity")),
+    ] {
+        let far = FarSide::start(|_| Deed::Json(202, json!({"taken": true}).to_string())).await;
+        let lender = caller(&far, "").replaced("\"8s\"", "\"4s\"");
+        let daemon = Daemon::with_partners(vec![lender]).start().await;
+        let table = daemon.submit(sample("personal_loan")).await.json();
+        let url = reply_to(&far).await;
+        let headers = [("content-type", "application/json"), ("content-encoding", coding)];
+        let called = daemon.request_with(Method::POST, &url, "", &headers, body).await;
+        let message = String::from_utf8_lossy(&called.body).into_owned();
+        assert_eq!(called.status, if refused.is_none() { 204 } else { 422 }, "{coding}: {message}");
+        let table = daemon.complete(table["uuid"].as_str().unwrap()).await;
+        let offers = table["loanOffers"].as_array().map_or(0, Vec::len);
+        assert_eq!(offers, if refused.is_none() { 2 } else { 0 }, "{coding}: {table} {}", daemon.log());
+        if let Some(refused) = refused {
+            let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
+            let why = String::from_utf8_lossy(&why.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(message.contains(refused) && why.contains(refused), "{message} {why}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -316,7 +316,7 @@ fn what_it_cannot_sign_is_refused_at_the_start_with_file_and_key() {
         (
             json!({"x-s": "body|jws('ES256', secret.key)"}),
             key,
-            "sign.headers.x-s`: invalid operation: has a key that is not a private key of the curve",
+            "sign.headers.x-s`: has a key that is not a private key of the curve",
         ),
         (
             json!({"x-s": "body|hmac('sha256', secret.key)|hex"}),

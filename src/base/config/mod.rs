@@ -31,4 +31,6 @@ pub use sections::{
     TranscriptSettings, WireSettings,
 };
 pub use settings::{DescribedSetting, Settings};
-pub use web_address::faults as address_faults;
+pub use web_address::{
+    faults as address_faults, in_small_letters as plain_address, shown as shown_address, split_scheme,
+};

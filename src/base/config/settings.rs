@@ -166,7 +166,7 @@ fn whole((settings, faults): (Option<Settings>, Vec<Fault>)) -> Result<Settings,
     settings.filter(|_| faults.is_empty()).ok_or(faults)
 }
 
-/// The one section with a URL that may contain a password.
+/// The one section with a URL whose parameters may contain a password.
 const DATABASE: &str = "store.postgres";
 
 fn describe(layers: &Layers) -> Vec<DescribedSetting> {
@@ -174,8 +174,8 @@ fn describe(layers: &Layers) -> Vec<DescribedSetting> {
     let row = |section: &str, key: &str, value: &toml::Value| {
         let key = format!("{section}.{key}");
         let source = layers.places.source_of(&key);
-        let value = if key == DATABASE { web_address::without_password(value) } else { value.to_string() };
-        (key, value, source)
+        let shown = if key == DATABASE { web_address::shown_whole } else { web_address::shown };
+        (key, web_address::without_passwords(value, shown).to_string(), source)
     };
     keys.flat_map(|(section, keys)| keys.iter().map(move |(key, value)| row(section, key, value))).collect()
 }

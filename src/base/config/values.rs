@@ -57,7 +57,9 @@ pub(super) fn each<T>(names: OneOrMany, read: impl Fn(&str) -> Result<T, String>
 
 /// Origins in the form that browsers send.
 pub(super) fn origins(wanted: &'static str) -> impl Fn(OneOrMany) -> CheckedValue<Vec<String>> {
-    let read = move |text: &str| origin::parse(text).map_err(|why| format!("{wanted}, got `{text}`{why}"));
+    let read = move |text: &str| {
+        origin::parse(text).map_err(|why| format!("{wanted}, got `{}`{why}", web_address::shown(text)))
+    };
     move |names| each(names, read)
 }
 
@@ -89,7 +91,7 @@ pub(super) fn url(text: String) -> CheckedValue<Option<String>> {
     let Some(text) = given(text)? else { return Ok(None) };
     let faults = web_address::faults(&text).into_iter();
     let faults = faults.map(|wanted| format!("{wanted}, got `{}`", web_address::shown(&text))).collect();
-    unless(faults, Some(text))
+    unless(faults, Some(web_address::in_small_letters(&text)))
 }
 
 pub(super) fn address(text: String) -> CheckedValue<SocketAddr> {

@@ -2,7 +2,7 @@
 
 /// The requirements that a base URL does not meet.
 pub fn faults(url: &str) -> Vec<&'static str> {
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let rest = split_scheme(url).map(|(_, rest)| rest);
     let is_plain = |letter: char| letter.is_ascii_graphic() && !"?#\"'<>\\^`{|}".contains(letter);
     let Some(rest) = rest.filter(|rest| !url.ends_with('/') && rest.chars().all(is_plain)) else {
         return vec!["must be an http or https URL without a query, a fragment or a slash at the end"];
@@ -26,23 +26,40 @@ pub fn faults(url: &str) -> Vec<&'static str> {
     wanted.into_iter().filter(|(otherwise, _)| *otherwise).map(|(_, wanted)| wanted).collect()
 }
 
-/// A URL for messages: without the password.
-pub(super) fn shown(url: &str) -> String {
+/// The scheme of a URL of the web, which may be in capitals, in small letters; and what follows `://`.
+pub fn split_scheme(url: &str) -> Option<(&'static str, &str)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let known = ["https", "http"].into_iter().find(|known| known.eq_ignore_ascii_case(scheme))?;
+    Some((known, rest))
+}
+
+/// A URL with its scheme in small letters.
+pub fn in_small_letters(url: &str) -> String {
+    split_scheme(url).map_or_else(|| url.to_owned(), |(scheme, rest)| format!("{scheme}://{rest}"))
+}
+
+/// A URL for messages: without what may be a user and a password, however they are written.
+pub fn shown(url: &str) -> String {
     let begins = url.find("://").map_or(0, |scheme| scheme + 3);
-    let ends = url[begins..].find('/').map_or(url.len(), |slash| begins + slash);
-    match url[begins..ends].rfind('@') {
+    match url[begins..].rfind('@') {
         Some(at) => format!("{}***{}", &url[..begins], &url[begins + at..]),
         None => url.to_owned(),
     }
 }
 
-/// The table of a database for display: without the password in its URL.
-pub(super) fn without_password(table: &toml::Value) -> String {
-    let mut table = table.clone();
-    if let Some(toml::Value::String(url)) = table.get_mut("url") {
-        *url = shown_whole(url);
+/// A setting for display, with its URLs by this function.
+pub(super) fn without_passwords(value: &toml::Value, shown: fn(&str) -> String) -> toml::Value {
+    match value {
+        toml::Value::String(text) if text.contains("://") => shown(text).into(),
+        toml::Value::Array(values) => {
+            values.iter().map(|value| without_passwords(value, shown)).collect::<Vec<_>>().into()
+        }
+        toml::Value::Table(table) => {
+            let within = table.iter().map(|(key, value)| (key.clone(), without_passwords(value, shown)));
+            within.collect::<toml::Table>().into()
+        }
+        value => value.clone(),
     }
-    table.to_string()
 }
 
 /// Like [`shown`], for the URL of a database, whose parameters may contain a password too.
@@ -78,4 +95,42 @@ pub(super) fn is_port(port: &str) -> bool {
 fn is_step(part: &str) -> bool {
     let part = part.to_ascii_lowercase().replace("%2e", ".");
     matches!(&*part, "" | "." | "..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_of_a_url_is_shown_however_it_is_written() {
+        for (url, wanted) in [
+            ("https://offers.example/a", "https://offers.example/a"),
+            ("https://me:secret@offers.example:8443/a", "https://***@offers.example:8443/a"),
+            ("HTTPS://me:secret@offers.example", "HTTPS://***@offers.example"),
+            ("https://me:sec/ret@offers.example", "https://***@offers.example"),
+            ("https://me:sec?ret#@offers.example", "https://***@offers.example"),
+            ("https://me:sec@ret@offers.example", "https://***@offers.example"),
+            ("https:/me:secret@offers.example", "***@offers.example"),
+            ("me:secret@offers.example", "***@offers.example"),
+        ] {
+            assert_eq!(shown(url), wanted, "{url}");
+        }
+        let whole = shown_whole("postgres://me:sec/ret@db.example/offerd?password=secret");
+        assert_eq!(whole, "postgres://***@db.example/offerd?***");
+        let settings = toml::toml! {
+            ops = { url = "https://me:secret@ops.example/hook", names = ["ftp://me:secret@a"], after = 3 }
+        };
+        let shown = without_passwords(&settings.into(), shown).to_string();
+        assert!(!shown.contains("secret") && shown.contains("https://***@ops.example/hook"), "{shown}");
+    }
+
+    #[test]
+    fn a_scheme_is_read_in_any_case() {
+        assert_eq!(split_scheme("HTTPS://A.example/B"), Some(("https", "A.example/B")));
+        assert_eq!(in_small_letters("Http://A.example/B"), "http://A.example/B");
+        assert!(faults("HTTP://offers.example").is_empty());
+        for other in ["httpx://a", "http:/a", "ftp://a", "a"] {
+            assert_eq!((split_scheme(other), in_small_letters(other)), (None, other.to_owned()));
+        }
+    }
 }

@@ -197,7 +197,12 @@ async fn send(
             page::print_sheet(&offers(seat, &quotes)?);
         }
         Answered::Declined(Some(reason)) => page::print(format_args!("declined: {reason}")),
-        Answered::Declined(None) => page::print("declined"),
+        Answered::Declined(None) => {
+            page::print(format_args!(
+                "declined{}",
+                reading.why.map_or_else(String::new, |why| format!(": {why}"))
+            ));
+        }
         Answered::Failed(cause) => {
             let said = reading.said.map_or_else(String::new, |said| format!(": {}", veil.cover(&said)));
             return Err(format!("the partner failed: {cause}{said}"));

@@ -14,8 +14,10 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 use uuid::Uuid;
 
+use super::partner_clients::AskError;
 use offerd_base::telemetry::metrics::CALLBACKS;
 use offerd_partners::Seat;
+use offerd_wire::{CallError, decoded};
 
 /// The asks that wait for a callback.
 #[derive(Debug)]
@@ -32,8 +34,8 @@ struct ExpectedCallback {
     seat: Arc<Seat>,
     /// `None` once a call was accepted.
     taker: Option<mpsc::Sender<PendingCallback>>,
-    /// Whether a call without a valid signature arrived.
-    unsigned: bool,
+    /// Why a call was refused before the ask could read it.
+    refused: Option<AskError>,
 }
 
 /// A callback. Personal data, so it is not `Debug`.
@@ -106,7 +108,7 @@ impl Callbacks {
     /// Registers a seat's ask under an id.
     pub fn expect(&self, id: Uuid, seat: &Arc<Seat>) -> CallbackAddress {
         let (taker, called) = mpsc::channel(1);
-        let expected = ExpectedCallback { seat: Arc::clone(seat), taker: Some(taker), unsigned: false };
+        let expected = ExpectedCallback { seat: Arc::clone(seat), taker: Some(taker), refused: None };
         self.waiting.lock().insert(id, expected);
         let url = format!("{}/callbacks/{id}", self.base_url);
         CallbackAddress { id, waiting: Arc::clone(&self.waiting), url, called: Some(called) }
@@ -125,10 +127,18 @@ impl Callbacks {
         delivery
     }
 
-    async fn delivered(&self, id: Uuid, called: CallbackRequest) -> CallbackResult {
+    fn refuse(&self, id: Uuid, why: AskError) {
+        self.waiting.lock().entry(id).and_modify(|expected| expected.refused = Some(why));
+    }
+
+    async fn delivered(&self, id: Uuid, mut called: CallbackRequest) -> CallbackResult {
         let Some(seat) = self.waiting.lock().get(&id).map(|expected| Arc::clone(&expected.seat)) else {
             return CallbackResult::Nobody;
         };
+        if let Err(error) = called.decode(&seat) {
+            self.refuse(id, AskError::Call(error));
+            return CallbackResult::Unreadable { seat, told: error.to_string(), located: error.to_string() };
+        }
         // Mappings run without the lock.
         let CallbackRequest { headers, body } = &called;
         if !seat.http.as_ref().is_some_and(|source| source.is_signed(headers, body)) {
@@ -138,7 +148,7 @@ impl Callbacks {
                 "refused a callback without the signature that the partner file requires: it came from a \
                     stranger, or the key has changed"
             );
-            self.waiting.lock().entry(id).and_modify(|expected| expected.unsigned = true);
+            self.refuse(id, AskError::Unsigned);
             return CallbackResult::Unsigned;
         }
         let taker = match self.waiting.lock().get(&id) {
@@ -160,6 +170,18 @@ impl Callbacks {
     }
 }
 
+impl CallbackRequest {
+    /// Decompresses the body as an answer's; one that cannot be decompressed stays as it is.
+    ///
+    /// # Errors
+    /// Why it cannot be.
+    pub(super) fn decode(&mut self, seat: &Seat) -> Result<(), CallError> {
+        let most = seat.http.as_ref().map_or(0, |source| source.wire.max_response_bytes);
+        self.body = decoded(self.body.clone(), &mut self.headers, most)?;
+        Ok(())
+    }
+}
+
 /// Counts a call by its result.
 pub fn count(result: &'static str) {
     counter!(CALLBACKS, "result" => result).increment(1);
@@ -176,9 +198,9 @@ impl CallbackAddress {
         self.called.as_mut()?.recv().await
     }
 
-    /// Whether a call without a valid signature arrived.
-    pub fn was_unsigned(&self) -> bool {
-        self.waiting.lock().get(&self.id).is_some_and(|expected| expected.unsigned)
+    /// Why a call was refused before the ask could read it.
+    pub(super) fn refused(&self) -> Option<AskError> {
+        self.waiting.lock().get_mut(&self.id)?.refused.take()
     }
 
     /// Accepts no further calls.

@@ -108,14 +108,13 @@ impl Calls {
         }
     }
 
-    /// The cause of a failed ask. If it timed out, an unreadable or unsigned callback is the cause.
+    /// The cause of a failed ask. If it timed out, an unreadable or refused callback is the cause.
     pub(super) fn cause(&mut self, trouble: AskError) -> AskError {
-        let was_unsigned = self.callback.as_ref().is_some_and(CallbackAddress::was_unsigned);
+        let refused = self.callback.as_ref().and_then(CallbackAddress::refused);
         match self.unreadable.take() {
             _ if !trouble.is_timeout() => trouble,
             Some(located) => AskError::Answer(located),
-            None if was_unsigned => AskError::Unsigned,
-            None => trouble,
+            None => refused.unwrap_or(trouble),
         }
     }
 

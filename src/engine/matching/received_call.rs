@@ -51,7 +51,7 @@ async fn keep_late(
     engine: &MatchingEngine,
     id: Uuid,
     table: Uuid,
-    called: CallbackRequest,
+    mut called: CallbackRequest,
 ) -> Found<CallbackResult> {
     let Some(table) = reading::table(&engine.records, table)? else { return Ok(CallbackResult::Late) };
     let (lead, table_uuid) = (table.head().lead, table.head().uuid);
@@ -63,6 +63,9 @@ async fn keep_late(
     let seat = setup.book.seat_of(&asked.key, asked.product_type);
     let Some(seat) = seat else { return Ok(CallbackResult::Late) };
     let Some(source) = &seat.http else { return Ok(CallbackResult::Late) };
+    if called.decode(seat).is_err() {
+        return Ok(CallbackResult::Late);
+    }
     let is_signed = source.is_signed(&called.headers, &called.body);
     let place = (table_uuid, position);
     if is_signed && source.transcripts && seat.second_look == asked.second_look {

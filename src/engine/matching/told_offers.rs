@@ -1,4 +1,4 @@
-//! Diagnostics of offers in an answer that are not shown or may be wrong.
+//! Diagnostics of an answer: offers that are not shown or may be wrong, and declines without a reason.
 
 use metrics::counter;
 use tracing::warn;
@@ -23,5 +23,6 @@ pub(super) fn tell(seat: &Seat, reading: &AnswerReading) -> Option<String> {
     }
     let (dropped, count) = (reading.dropped.first(), reading.dropped.len());
     let dropped = dropped.map(|first| format!("{count} of its offers not shown: {}", first.reason));
-    dropped.or_else(|| Some(format!("{} of its offers in doubt: {}", doubts.len(), doubts.first()?)))
+    let doubted = || Some(format!("{} of its offers in doubt: {}", doubts.len(), doubts.first()?));
+    dropped.or_else(doubted).or_else(|| reading.why.map(str::to_owned))
 }

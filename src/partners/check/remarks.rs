@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::check::checker::PartnerFileChecker;
 use crate::http::declared::Http;
+use offerd_base::config::split_scheme;
 
 impl PartnerFileChecker<'_> {
     /// Warns about waits longer than the timeout, personal data sent in clear text, and a missing sandbox.
@@ -40,7 +41,8 @@ impl PartnerFileChecker<'_> {
     }
 
     fn remark_url(&mut self, key: &str, url: Option<&str>) {
-        let host = url.and_then(|url| url.strip_prefix("http://")).map(host);
+        let host =
+            url.and_then(split_scheme).filter(|(scheme, _)| *scheme == "http").map(|(_, rest)| host(rest));
         if host.is_some_and(|host| !is_this_machine(host)) {
             self.remark(key, "is `http://`: live leads would be sent unencrypted; use `https://`");
         }

@@ -7,6 +7,7 @@ use crate::band::TermsBand;
 use crate::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, is_absolute_url};
 use crate::check::checker::PartnerFileChecker;
 use crate::declared;
+use offerd_base::config::shown_address;
 use offerd_model::{CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating};
 
 const LANDING_MACROS: [&str; 2] = ["clickId", "leadUuid"];
@@ -18,7 +19,7 @@ impl PartnerFileChecker<'_> {
         if path.is_some_and(|path| !path.starts_with('/'))
             || !is_absolute_url(&absolute(url, "http://daemon"))
         {
-            let found = url.escape_debug();
+            let found = shown_address(url).escape_debug().to_string();
             self.at(
                 key,
                 format!("must be an absolute http or https URL, or begin with `{BASE_URL}/`, got `{found}`"),

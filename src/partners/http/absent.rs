@@ -5,6 +5,8 @@ use std::fmt;
 use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::expression::Expression;
+use super::json_fault::wrapped;
+use super::truth::own_text;
 
 /// Maximum number of names shown in place of the missing one.
 const NAMES_MAX: usize = 12;
@@ -24,7 +26,9 @@ pub struct AbsentMapping {
     /// The existing prefix of its path: `response`, `response.RateResponse`.
     reached: String,
     /// Description of the value there.
-    there: String,
+    there: Box<str>,
+    /// What the value there is, if it is a text that holds what is looked for.
+    holds: Option<&'static str>,
 }
 
 impl AbsentMapping {
@@ -49,7 +53,8 @@ impl AbsentMapping {
             wanted,
             offer: None,
             reached: reached.join("."),
-            there: described(&value),
+            there: described(&value).into(),
+            holds: own_text(&value).as_ref().unwrap_or(&value).as_str().and_then(wrapped),
         }
     }
 
@@ -61,6 +66,15 @@ impl AbsentMapping {
             reached => format!("; it is found as far as `{reached}`"),
         };
         format!("{place}`{}` (`{}`) is not in the answer{reached}", self.key, self.wanted)
+    }
+
+    /// The place and the kind of a text that holds what is looked for.
+    pub(super) fn wrapping(&self) -> Option<String> {
+        let place = match self.reached.as_str() {
+            "response" => "the answer".to_owned(),
+            reached => format!("`{reached}` of the answer"),
+        };
+        self.holds.map(|holds| format!("{place} {holds}"))
     }
 
     /// Attributes it to one offer of the answer.

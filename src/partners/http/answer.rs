@@ -12,12 +12,13 @@ use minijinja::value::{Value as Mapped, ValueKind};
 use super::absent::AbsentMapping;
 use super::answer_mapping::{AnswerMapping, ListedOffer};
 use super::conditions::NO_TRUTH;
-use super::document;
+use super::document::{self, Format};
 use super::exchange::PartnerExchange;
 use super::expression::{Expression, text};
 use super::given::Given;
 use super::mapping_error::MappingError;
 use super::source::HttpSource;
+use super::step::BodyMapping;
 use super::truth::{own_text, truth_of};
 use super::undeclared;
 use crate::catalog::{CatalogOffer, Unfit};
@@ -49,6 +50,8 @@ pub struct AnswerReading {
     pub undeclared: Option<String>,
     /// The text of `answer.error`, for readers that may see answers.
     pub said: Option<String>,
+    /// Why it declines, where the partner says so without a word.
+    pub why: Option<&'static str>,
     /// Whether the partner itself reported the error, rather than reading its answer failed.
     pub is_error: bool,
 }
@@ -61,6 +64,7 @@ impl From<Answered> for AnswerReading {
             absent: Vec::new(),
             undeclared: None,
             said: None,
+            why: None,
             is_error: false,
         }
     }
@@ -99,7 +103,25 @@ impl Received<'_> {
     }
 
     fn is_xml(self) -> bool {
-        document::is_xml(self.content_type(), self.body)
+        document::format(self.content_type(), self.body) == Format::Xml
+    }
+
+    /// That the answer to a request lacks what a mapping looks for, or that what it is hides it.
+    pub(super) fn lacking(self, absent: AbsentMapping, asked: &BodyMapping, advice: &str) -> AnswerReading {
+        let format = match (document::format(self.content_type(), self.body), asked) {
+            (Format::Nothing, _) => "; the answer is empty",
+            (Format::Text, _) => "; the answer is a text, neither JSON nor XML",
+            (Format::Json, BodyMapping::Xml(_)) => {
+                "; the answer is JSON, and the request was XML: check the URL and the header `Accept`"
+            }
+            (Format::Xml, BodyMapping::Json(_)) => {
+                "; the answer is XML, and the request was JSON: check the URL and the header `Accept`"
+            }
+            _ => "",
+        };
+        let brief = || format!("{}{format}{advice}", absent.brief());
+        let cause = absent.wrapping().unwrap_or_else(brief);
+        AnswerReading { absent: vec![absent], ..Answered::Failed(cause).into() }
     }
 
     fn content_type(&self) -> Option<&str> {
@@ -109,6 +131,9 @@ impl Received<'_> {
     pub(super) fn bad_status(self) -> Answered {
         let more = match self.status.as_u16() {
             202 => ": the result comes later, and no step with `pending` asks for it",
+            301..=303 | 307 | 308 if self.wants_login() => {
+                ": it is a redirect to a page for signing in; check the URL, `auth` and `secrets`"
+            }
             301..=303 | 307 | 308 if self.headers.contains_key(LOCATION) => {
                 ": it is a redirect, which offerd does not follow; use the address in its `Location` as the \
                     URL"
@@ -121,9 +146,19 @@ impl Received<'_> {
             _ if document::is_page_of(self.content_type(), self.body) => {
                 ": it is an HTML page, such as a login page or a proxy's error; check the URL"
             }
+            _ if self.is_xml() && memmem::find(self.body, b"Fault>").is_some() => {
+                ": it is a SOAP fault; for its words, set `error` to the path of its `faultstring`"
+            }
             _ => "",
         };
         Answered::Failed(format!("the answer has status {}{more}", self.status.as_u16()))
+    }
+
+    /// Whether it redirects to where people sign in.
+    fn wants_login(self) -> bool {
+        let location = self.headers.get(LOCATION).and_then(|value| value.to_str().ok());
+        let location = location.unwrap_or_default().to_ascii_lowercase();
+        ["login", "logon", "signin", "sign-in", "sign_in", "/sso"].iter().any(|word| location.contains(word))
     }
 
     /// Whether it is what nginx, Apache and Go say to plain HTTP where they speak TLS.
@@ -131,11 +166,6 @@ impl Received<'_> {
         let words = ["sent to HTTPS port", "plain HTTP to an SSL-enabled", "HTTP request to an HTTPS server"];
         words.iter().any(|words| memmem::find(self.body, words.as_bytes()).is_some())
     }
-}
-
-/// What an answer is that has its JSON within a text.
-fn hidden(context: &Mapped) -> Option<&'static str> {
-    document::wrapped(context.get_attr("response").ok()?.as_str()?)
 }
 
 /// Headers by their lower-case names, as mappings see them: of several lines one, with commas (RFC 9110, 5.3).
@@ -156,13 +186,9 @@ pub fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
 }
 
 impl AnswerReading {
-    /// That the answer lacks what a mapping looks for, or that what it is hides it.
-    pub(super) fn lacking(absent: AbsentMapping, context: &Mapped, advice: &str) -> Self {
-        let cause = match hidden(context) {
-            Some(hidden) => format!("the answer {hidden}"),
-            None => format!("{}{advice}", absent.brief()),
-        };
-        Self { absent: vec![absent], ..Answered::Failed(cause).into() }
+    /// A decline without a word of the partner.
+    pub(super) fn declining(why: &'static str) -> Self {
+        Self { why: Some(why), ..Answered::Declined(None).into() }
     }
 
     /// A failure that the partner reported, with its text.
@@ -259,12 +285,12 @@ impl HttpSource {
         }
         match self.answer.listed(&context, received.is_xml())? {
             Ok(list) => self.quotes(list, &context, facts, offers),
-            Err(_) if self.answer.empty_declines && hidden(&context).is_none() => {
-                Ok(Answered::Declined(None).into())
+            Err(absent) if self.answer.empty_declines && absent.wrapping().is_none() => {
+                Ok(AnswerReading::declining("the answer has no list of offers"))
             }
-            Err(absent) => Ok(AnswerReading::lacking(
+            Err(absent) => Ok(received.lacking(
                 absent,
-                &context,
+                &self.step(exchange).body,
                 "; if that means no offers, set `answer.empty = \"declines\"`",
             )),
         }

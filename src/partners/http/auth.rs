@@ -18,6 +18,7 @@ use super::mapping_error::MappingError;
 use super::request::HttpRequest;
 use super::secret::{MASKED, Secrets};
 use super::source::{Auth, ClientProof, HttpSource};
+use crate::truth::says_nothing;
 use offerd_model::Timestamp;
 
 /// Lifetime of a token whose response states none.
@@ -148,21 +149,24 @@ impl BearerToken {
     /// # Errors
     /// The fault, without values of the response.
     pub fn read(status: StatusCode, body: &[u8]) -> Result<Self, String> {
-        let said: Value = document::text_of(None, body)
-            .ok()
-            .and_then(|text| serde_json::from_str(&text).ok())
-            .unwrap_or_default();
+        let read = document::read(None, body, |_| false);
+        let said = read.as_ref().ok().and_then(|read| serde_json::to_value(read).ok()).unwrap_or_default();
         let failed = |what: String| Err(format!("the token answer {what}{}", advice(&said, status, body)));
         if !status.is_success() {
             return failed(format!("has status {}", status.as_u16()));
         }
         let token = match &said["access_token"] {
-            Value::String(token) if !token.trim().is_empty() => token,
-            Value::String(_) => return failed("has an empty access_token".to_owned()),
+            Value::String(token) => bare(token),
             Value::Null if said.is_object() => return failed("has no access_token".to_owned()),
-            Value::Null => return failed("is no JSON object".to_owned()),
+            Value::Null => {
+                let fault = read.err().filter(|_| !document::is_page_of(None, body));
+                return failed(fault.unwrap_or_else(|| "is no JSON object".to_owned()));
+            }
             _ => return failed("has an access_token that is not text".to_owned()),
         };
+        if let Some(fault) = fault_of(token) {
+            return failed(fault.to_owned());
+        }
         if !is_bearer(&said["token_type"]) {
             return failed("has a token_type other than Bearer".to_owned() + OTHER_TYPE);
         }
@@ -187,13 +191,34 @@ fn credentials(key: &str, user: &str, password: &str) -> Result<HeaderValue, Map
     Ok(value)
 }
 
+/// A token without blanks and line ends around it, and without the `Bearer` with which it is sent.
+fn bare(token: &str) -> &str {
+    let token = token.trim();
+    let prefix = token.get(..7).filter(|prefix| prefix.eq_ignore_ascii_case("bearer "));
+    prefix.map_or(token, |prefix| token[prefix.len()..].trim())
+}
+
+/// Why a text is no token (RFC 6750, 2.1), which the partner would refuse with a 401.
+fn fault_of(token: &str) -> Option<&'static str> {
+    if token.is_empty() || token.eq_ignore_ascii_case("bearer") {
+        Some("has an empty access_token")
+    } else if says_nothing(token) {
+        Some("has an access_token that is a word for nothing, such as `null`")
+    } else if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Some("has an access_token with blanks, line ends or other letters that no token has")
+    } else {
+        None
+    }
+}
+
 /// What to do about tokens that are no bearer's.
 const OTHER_TYPE: &str = ", which is how it would be sent: ask the partner for bearer tokens, or fetch the token by one of `steps` and send it in `headers`";
 
-/// Whether a token of this type is sent as a bearer (RFC 6749, 7.1). Gateways write `BearerToken`, and many servers nothing.
+/// Whether a token of this type is sent as a bearer (RFC 6749, 7.1). Gateways write `BearerToken` or
+/// `jwt-bearer`, and many servers nothing.
 fn is_bearer(token_type: &Value) -> bool {
     let named = token_type.as_str().map(|named| named.trim().to_ascii_lowercase());
-    named.map_or(token_type.is_null(), |named| named.is_empty() || named.starts_with("bearer"))
+    named.map_or(token_type.is_null(), |named| named.is_empty() || named.contains("bearer"))
 }
 
 /// The advice for a token answer that has no token, by its error (RFC 6749, 5.2), whose own words are not repeated, or by what it is.
@@ -208,6 +233,9 @@ fn advice(said: &Value, status: StatusCode, body: &[u8]) -> &'static str {
         "unsupported_grant_type" => ", unsupported_grant_type: check `params.grant_type`",
         "unauthorized_client" => ", unauthorized_client: the partner must allow `client_id` this grant",
         "invalid_request" => ", invalid_request: check `params` for what is missing",
+        "" if status.is_success() && ["token", "accessToken"].iter().any(|name| said[*name].is_string()) => {
+            ", but `token` or `accessToken`: fetch it by one of `steps` and send it in `headers`"
+        }
         "" if document::is_page_of(None, body) => ": it is an HTML page; check `token_url`",
         "" if status.is_redirection() => {
             ": it is a redirect, which offerd does not follow; check `token_url`"
@@ -219,4 +247,40 @@ fn advice(said: &Value, status: StatusCode, body: &[u8]) -> &'static str {
 
 fn given(expression: &Expression, context: &Mapped) -> Result<String, MappingError> {
     text(&expression.run(context)?).ok_or_else(|| MappingError::new(&expression.key, "gives nothing"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_as_servers_write_it_or_refused_before_a_401() {
+        for token in ["t", " t ", "t\\r\\n", "Bearer t", "bearer  t", " Bearer t\\n"] {
+            let body = format!("{{\"access_token\":\"{token}\",\"token_type\":\"jwt-bearer\"}}");
+            let read = BearerToken::read(StatusCode::OK, body.as_bytes()).unwrap();
+            assert_eq!(read.authorization, "Bearer t", "{token}");
+        }
+        let nothing = "has an access_token that is a word for nothing, such as `null`";
+        let letters = "has an access_token with blanks, line ends or other letters that no token has";
+        for (body, wanted) in [
+            (r#"{"access_token":"null"}"#, nothing),
+            (r#"{"access_token":"undefined"}"#, nothing),
+            (r#"{"access_token":"Bearer None"}"#, nothing),
+            (r#"{"access_token":"Bearer "}"#, "has an empty access_token"),
+            (r#"{"access_token":"jane doe"}"#, letters),
+            (r#"{"access_token":"jane\ndoe"}"#, letters),
+            (r#"{"access_token":"jané"}"#, letters),
+            (
+                r#"{"token":"jane"}"#,
+                "has no access_token, but `token` or `accessToken`: fetch it by one of `steps`",
+            ),
+            (r#"{"access_token":"jane"#, "the token answer is cut off: its JSON ends at line 1"),
+            ("access_token=jane&token_type=bearer", "the token answer is no JSON object"),
+            ("{'access_token':'jane'}", "it has single quotes in place of double ones"),
+            ("<html>jane</html>", "is no JSON object: it is an HTML page; check `token_url`"),
+        ] {
+            let fault = BearerToken::read(StatusCode::OK, body.as_bytes()).unwrap_err();
+            assert!(fault.contains(wanted) && !fault.contains("jan"), "{body}: {fault}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use super::declared::{self, Http};
 use super::mappings::Mappings;
 use super::places::MappingLines;
 use super::secret::Secret;
+use super::signing::keys_of;
 use super::source::HttpSource;
 use super::step::CallStep;
 use crate::check::checker::PartnerFileChecker;
@@ -37,6 +38,7 @@ impl HttpSource {
             prefix: String::new(),
             kept: Vec::new(),
             attributes: BTreeSet::new(),
+            signing: Vec::new(),
             sends_callback: false,
             // Every call carries the credentials, pings included.
             is_ping: http.steps.iter().any(|step| step.bid.is_some()),
@@ -46,8 +48,9 @@ impl HttpSource {
         let steps = steps(http, &mut mappings);
         let answer = mappings.answer();
         post(http, mappings.check);
-        let (places, attributes) = (mappings.places, mappings.attributes);
+        let (places, attributes, signing) = (mappings.places, mappings.attributes, mappings.signing);
         let secrets = secrets(&http.secrets, paused, check);
+        signing_keys(&signing, &secrets, check);
         if check.count() > before {
             return None;
         }
@@ -156,6 +159,22 @@ fn hosts(http: &Http) -> Vec<(String, String)> {
         Some((key, format!("{scheme}://{host}")))
     });
     hosts.collect()
+}
+
+/// Checks the keys that mappings sign and verify with.
+fn signing_keys(
+    signing: &[(String, String)],
+    secrets: &BTreeMap<String, Option<Secret>>,
+    check: &mut PartnerFileChecker,
+) {
+    for (key, mapping) in signing {
+        for (name, fault) in keys_of(mapping) {
+            let secret = secrets.get(name).and_then(Option::as_ref);
+            if let Some(fault) = secret.and_then(|secret| fault(secret.reveal().as_bytes())) {
+                check.at(&format!("secrets.{}", quoted(name)), format!("{fault} (for `{key}`)"));
+            }
+        }
+    }
 }
 
 /// The secrets; `None` for those that a paused seat lacks, which are never sent.

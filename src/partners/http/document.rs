@@ -6,8 +6,9 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use memchr::memmem;
 use minijinja::value::{Serde, Value as Mapped};
 use roxmltree::{Document, Error, Node, ParsingOptions};
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
+
+use super::json_fault::{is_document, no_json};
 
 /// Maximum number of elements and attributes of an XML answer.
 const NODES: u32 = 100_000;
@@ -27,6 +28,10 @@ const PAGES: [&str; 2] = ["<!doctype html", "<html"];
 const PAGE: &str =
     "is not JSON or XML but an HTML page, such as a login page or a proxy's error; check the URL";
 
+/// What a text is that ends within a letter.
+const CUT_LETTER: &str = "is cut off: it ends within a letter; the partner must send it whole, and count its \
+    `Content-Length` in bytes";
+
 /// How gzip begins (RFC 1952, 2.3.1). No text does.
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 
@@ -42,61 +47,51 @@ pub fn read(
 ) -> Result<Mapped, String> {
     if body.starts_with(&GZIP) {
         return Err(
-            "is gzip without a `Content-Encoding`: the partner must add `Content-Encoding: gzip`, or \
-            send it uncompressed"
+            "is gzip that no `Content-Encoding` names, or was compressed twice: the partner must add \
+            `Content-Encoding: gzip`, or send it uncompressed"
                 .to_owned(),
         );
     }
     let text = text_of(content_type, body)?;
+    // Programs that pass a text on may add a mark to the mark that it has.
+    let text = text.trim_start_matches('\u{feff}');
     let trimmed = text.trim_start();
-    match first(body) {
-        None => Ok(Mapped::from("")),
-        Some(b'<') if is_page(trimmed) => Err(PAGE.to_owned()),
-        _ if is_xml(content_type, body) => Ok(Mapped::from(Serde(xml(trimmed, named)?))),
-        // Many systems label JSON as text.
-        Some(first) if matches!(first, b'{' | b'[') || is_json(content_type) => {
-            let value = serde_json::from_str::<Value>(&text)
-                .or_else(|error| serde_json::from_str(&mended(&text)).map_err(|_| error));
-            Ok(Mapped::from(Serde(value.map_err(|error| no_json(&error, &text))?)))
+    match format(content_type, body) {
+        Format::Nothing => Ok(Mapped::from("")),
+        Format::Xml if is_page(trimmed) => Err(PAGE.to_owned()),
+        Format::Xml => {
+            let is_html = media_type(content_type) == "text/html";
+            Ok(Mapped::from(Serde(xml(trimmed, is_html, named)?)))
         }
-        Some(_) => Ok(Mapped::from(text.into_owned())),
+        Format::Json => {
+            let value = serde_json::from_str::<Value>(text)
+                .or_else(|error| serde_json::from_str(&mended(text)).map_err(|_| error));
+            Ok(Mapped::from(Serde(value.map_err(|error| no_json(&error, text))?)))
+        }
+        Format::Text => Ok(Mapped::from(text)),
     }
 }
 
-/// Why a text is no JSON.
-fn no_json(error: &serde_json::Error, text: &str) -> String {
-    let place = format!("line {}, column {}", error.line(), error.column());
-    match wrapped(text) {
-        Some(wrapped) => wrapped.to_owned(),
-        None if error.is_eof() => format!("is cut off: its JSON ends at {place} before it is complete"),
-        None => format!("is not JSON: see {place}"),
+/// What a body is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Nothing,
+    Xml,
+    Json,
+    Text,
+}
+
+/// The format of a body, by its beginning, then by its content type.
+pub(super) fn format(content_type: Option<&str>, body: &[u8]) -> Format {
+    match first(body) {
+        None => Format::Nothing,
+        Some(b'<') => Format::Xml,
+        // Many systems label JSON as text.
+        Some(b'{' | b'[') => Format::Json,
+        _ if media_type(content_type).ends_with("xml") => Format::Xml,
+        _ if media_type(content_type).ends_with("json") => Format::Json,
+        _ => Format::Text,
     }
-}
-
-/// What a text is in which JSON stands that is not read out of it.
-pub(super) fn wrapped(text: &str) -> Option<&'static str> {
-    let text = text.trim().trim_start_matches("/**/").trim_end_matches(';');
-    if let Some((_, argument)) = text.split_once('(').filter(|(name, _)| is_name(name.trim()))
-        && argument.trim_end().strip_suffix(')').is_some_and(is_document)
-    {
-        return Some(
-            "is JSONP, a script around JSON: leave a parameter such as `callback` out, or ask the partner for JSON alone",
-        );
-    }
-    let inner = serde_json::from_str::<String>(text);
-    is_document(inner.as_deref().unwrap_or(text)).then_some(
-        "is a JSON string that holds JSON, so it was encoded twice: the partner must send the JSON itself",
-    )
-}
-
-/// Whether a text is the name of a function of JavaScript.
-fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|letter| letter.is_alphanumeric() || "_$.".contains(letter))
-}
-
-/// Whether a text is an object or a list of JSON.
-fn is_document(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 /// Whether a body is a page of HTML.
@@ -134,40 +129,37 @@ fn mended(json: &str) -> String {
     mended + rest
 }
 
-/// Whether a body is read as XML.
-pub fn is_xml(content_type: Option<&str>, body: &[u8]) -> bool {
-    match first(body) {
-        None | Some(b'{' | b'[') => false,
-        Some(first) => first == b'<' || media_type(content_type).ends_with("xml"),
-    }
-}
-
-fn is_json(content_type: Option<&str>) -> bool {
-    media_type(content_type).ends_with("json")
-}
-
 /// The text of a body, decoded by its byte order mark, content type or XML declaration; UTF-8 by default.
 ///
 /// # Errors
 /// The fault, in general words.
 pub fn text_of<'b>(content_type: Option<&str>, body: &'b [u8]) -> Result<Cow<'b, str>, String> {
+    if let [0, 0, 0xFE, 0xFF, ..]
+    | [0xFF, 0xFE, 0, 0, ..]
+    | [0, 0, 0, 1..=0xFF, ..]
+    | [1..=0xFF, 0, 0, 0, ..] = body
+    {
+        return Err("is UTF-32, which offerd does not read: the partner must send UTF-8".to_owned());
+    }
     let (marked, body) = match Encoding::for_bom(body) {
         Some((encoding, mark)) => (Some(encoding), &body[mark..]),
         None => (of_wide_letters(body), body),
     };
     let label = charset(content_type).or_else(|| declared(body));
+    let is_wide = |encoding| [UTF_16LE, UTF_16BE].contains(&encoding);
     let encoding = marked.or_else(|| Encoding::for_label_no_replacement(label?.as_bytes()));
     // UTF-16 in which each letter is two bytes was found by its first one.
     let is_narrow = marked.is_none() && matches!(first(body), Some(b'{' | b'[' | b'<'));
-    let may_be_utf8 = |encoding: &'static Encoding| {
-        encoding.is_ascii_compatible() || is_narrow && [UTF_16LE, UTF_16BE].contains(&encoding)
-    };
+    let may_be_utf8 =
+        |encoding: &'static Encoding| encoding.is_ascii_compatible() || is_narrow && is_wide(encoding);
     if encoding.is_none_or(may_be_utf8)
         && let Ok(text) = std::str::from_utf8(body)
     {
         return Ok(text.into());
     }
     match encoding.filter(|encoding| *encoding != UTF_8) {
+        Some(encoding) if is_wide(encoding) && body.len() % 2 == 1 => Err(CUT_LETTER.to_owned()),
+        None if is_cut(body) => Err(CUT_LETTER.to_owned()),
         Some(encoding) => {
             let text = encoding.decode_without_bom_handling_and_without_replacement(body);
             text.ok_or_else(|| format!("is not in the encoding that it names, {}", encoding.name()))
@@ -179,6 +171,11 @@ pub fn text_of<'b>(content_type: Option<&str>, body: &'b [u8]) -> Result<Cow<'b,
             `Content-Type`, or an `encoding` to its XML declaration"
             .to_owned()),
     }
+}
+
+/// Whether the end of UTF-8 is missing.
+fn is_cut(body: &[u8]) -> bool {
+    std::str::from_utf8(body).is_err_and(|error| error.error_len().is_none())
 }
 
 /// UTF-16 without a byte order mark, recognised by an ASCII first character.
@@ -213,7 +210,8 @@ fn charset(content_type: Option<&str>) -> Option<&str> {
 }
 
 /// What XML is whose end is missing.
-const CUT_OFF: &str = "is cut off: its XML ends before its first element does";
+const CUT_OFF: &str = "is cut off: its XML ends before its first element does; the partner must send it whole, \
+    and count its `Content-Length` in bytes";
 
 /// The namespace of attributes such as `xsi:type` and `xsi:nil`, which say how an element is meant and are no part of it.
 const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
@@ -228,7 +226,7 @@ fn declared(body: &[u8]) -> Option<&str> {
     label.as_str().split(quote).next()
 }
 
-fn xml(text: &str, named: impl Fn(&str) -> bool + Copy) -> Result<Value, String> {
+fn xml(text: &str, is_html: bool, named: impl Fn(&str) -> bool + Copy) -> Result<Value, String> {
     let parsed = |allow_dtd| {
         let options = ParsingOptions { allow_dtd, nodes_limit: NODES, ..ParsingOptions::default() };
         Document::parse_with_options(text, options)
@@ -238,7 +236,7 @@ fn xml(text: &str, named: impl Fn(&str) -> bool + Copy) -> Result<Value, String>
         Err(Error::DtdDetected) if !text.contains("<!ENTITY") => parsed(true),
         parsed => parsed,
     };
-    let document = document.map_err(|error| no_xml(&error, text))?;
+    let document = document.map_err(|error| no_xml(&error, text, is_html))?;
     let root = document.root_element();
     if root.tag_name().name().eq_ignore_ascii_case("html") {
         return Err(PAGE.to_owned());
@@ -247,10 +245,16 @@ fn xml(text: &str, named: impl Fn(&str) -> bool + Copy) -> Result<Value, String>
 }
 
 /// Why a text is no XML.
-fn no_xml(error: &Error, text: &str) -> String {
+fn no_xml(error: &Error, text: &str, is_html: bool) -> String {
     if text.find(['{', '[']).is_some_and(|start| is_document(&text[start..])) {
         return "has markup before its JSON, such as the warning of a script: the partner must send the JSON alone"
             .to_owned();
+    }
+    if is_html {
+        return PAGE.to_owned();
+    }
+    if !text.starts_with('<') {
+        return "is not XML but a text, whatever its `Content-Type` says".to_owned();
     }
     let place = format!("line {}, column {}", error.pos().row, error.pos().col);
     let ends_in_tag = || text.rfind('<').is_some_and(|last| !text[last..].contains('>'));
@@ -379,9 +383,39 @@ mod tests {
     }
 
     #[test]
+    fn every_width_of_letters_is_read_or_named() {
+        let json = "{\"a\":\"\u{e9}\"}";
+        let wide = |unit: u16| unit.to_le_bytes();
+        let utf_16: Vec<u8> = json.encode_utf16().flat_map(wide).collect();
+        let utf_32 =
+            |bytes: fn(u32) -> [u8; 4]| json.chars().flat_map(|c| bytes(u32::from(c))).collect::<Vec<_>>();
+        let read = |body: &[u8]| read(None, body, |_| false).map(|read| read.to_string());
+        let whole = read(json.as_bytes());
+        for body in [[b"\xff\xfe", &*utf_16].concat(), utf_16.clone()] {
+            assert_eq!(read(&body), whole);
+            assert!(
+                read(&body[..body.len() - 1]).unwrap_err().starts_with("is cut off: it ends within a letter")
+            );
+        }
+        for (mark, body) in [
+            (&b"\0\0\xfe\xff"[..], utf_32(u32::to_be_bytes)),
+            (&b"\xff\xfe\0\0"[..], utf_32(u32::to_le_bytes)),
+        ] {
+            for body in [body.clone(), [mark, &*body].concat()] {
+                assert!(read(&body).unwrap_err().starts_with("is UTF-32"), "{body:?}");
+            }
+        }
+        assert_eq!(read(format!("\u{feff}\u{feff}{json}").as_bytes()), whole, "two marks");
+        assert_eq!(read("\u{feff}\u{feff}<a>b</a>".as_bytes()), Ok("b".to_owned()), "two marks");
+        assert!(read("\"\u{e9}".as_bytes().split_last().unwrap().1).unwrap_err().contains("within a letter"));
+    }
+
+    #[test]
     fn what_is_neither_is_told_without_its_content() {
         for (content_type, body, wanted) in [
-            ("application/json", "Jane Doe", "line 1"),
+            ("application/json", "Jane Doe", "is not JSON but a text"),
+            ("application/xml", "Jane Doe", "is not XML but a text"),
+            ("text/html", "<h1>Dear Jane</h1><p>Closed", "is not JSON or XML but an HTML page"),
             ("application/xml", "<a><Jane></a>", "line 1"),
             ("application/xml", "<a>Doe&Jane;</a>", "line 1"),
             ("application/xml", "<!DOCTYPE a [<!ENTITY b \"Jane\">]><a>&b;</a>", "declares entities"),
@@ -390,6 +424,8 @@ mod tests {
             assert!(fault.contains(wanted) && !fault.contains("Jane"), "{fault}");
         }
         assert!(read(None, b"\xff", |_| false).is_err());
+        let in_latin = read(Some("application/json"), b"{\"a\":\"Jos\xe9\"}", |_| false).unwrap_err();
+        assert!(in_latin.contains("the partner must add a `charset`"), "{in_latin}");
         let deep = format!("{}{}", "<a>".repeat(100), "</a>".repeat(100));
         assert!(read(Some("text/xml"), deep.as_bytes(), |_| false).unwrap_err().contains("deeper"));
     }

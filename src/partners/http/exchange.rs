@@ -128,12 +128,12 @@ impl HttpSource {
             Err(fault) => return Ok(NextCall::Ended(Answered::Failed(fault).into())),
         };
         match step.next(&context, received, is_last, &self.answer)? {
-            NextCall::Call => self.advance(exchange, &context, given),
+            NextCall::Call => self.advance(exchange, received, &context, given),
             NextCall::Bid(bid) => {
                 exchange.bid = Some(bid);
                 exchange.kept.insert("bid".to_owned(), Mapped::from(bid));
                 // The post is always among the steps that follow.
-                let next = self.advance(exchange, &context, given)?;
+                let next = self.advance(exchange, received, &context, given)?;
                 Ok(if next == NextCall::Call { NextCall::Bid(bid) } else { next })
             }
             next => Ok(next),
@@ -164,23 +164,29 @@ impl HttpSource {
     fn advance(
         &self,
         exchange: &mut PartnerExchange,
+        received: Received<'_>,
         context: &Mapped,
         given: &Given,
     ) -> Result<NextCall, MappingError> {
-        for (name, expression) in &self.step(exchange).keep {
+        let step = self.step(exchange);
+        for (name, expression) in &step.keep {
             match expression.look_up(context)? {
                 // Kept values are required: a path to null counts as missing.
                 Ok(None) if expression.path().is_some() => {
-                    return Ok(NextCall::lacking(AbsentMapping::of(expression, context), context));
+                    let absent = AbsentMapping::of(expression, context);
+                    return Ok(NextCall::Ended(received.lacking(absent, &step.body, "")));
                 }
                 Ok(value) => exchange.kept.extend(value.map(|value| (name.clone(), value))),
-                Err(absent) => return Ok(NextCall::lacking(absent, context)),
+                Err(absent) => return Ok(NextCall::Ended(received.lacking(absent, &step.body, ""))),
             }
         }
         let context = self.context(given, exchange);
         for (nth, step) in self.steps.iter().enumerate().skip(exchange.step + 1) {
             let wanted = step.when.as_ref().map(|when| when.holds(&context)).transpose()?;
             if wanted.unwrap_or(true) {
+                if let Some(fault) = step.lacks_of_url(&exchange.kept) {
+                    return Ok(NextCall::Ended(Answered::Failed(fault).into()));
+                }
                 exchange.step = nth;
                 return Ok(NextCall::Call);
             }
@@ -189,13 +195,20 @@ impl HttpSource {
     }
 }
 
-impl NextCall {
-    fn lacking(absent: AbsentMapping, context: &Mapped) -> Self {
-        Self::Ended(AnswerReading::lacking(absent, context, ""))
-    }
-}
-
 impl CallStep {
+    /// The fault of a URL of which an earlier answer left a part empty.
+    fn lacks_of_url(&self, kept: &BTreeMap<String, Mapped>) -> Option<String> {
+        let empty = kept.iter().filter(|(_, value)| is_blank(value)).map(|(name, _)| format!("kept.{name}"));
+        let mut urls =
+            empty.flat_map(|name| [&self.url, &self.sandbox_url].map(|url| (url.as_ref(), name.clone())));
+        let (url, name) = urls.find(|(url, name)| url.is_some_and(|url| url.needs(name)))?;
+        Some(format!(
+            "`{}` needs `{name}`, which is an empty text in the answer; if it may be empty, give the URL a \
+                `default`",
+            url?.key
+        ))
+    }
+
     /// What follows from the answer to this step; [`NextCall::Call`] stands for any following step.
     fn next(
         &self,
@@ -224,13 +237,18 @@ impl CallStep {
         }
         let Some(expression) = &self.bid else { return Ok(NextCall::Call) };
         let bid = match expression.look_up(context)? {
-            Ok(bid) => bid.map(|bid| own_text(&bid).unwrap_or(bid)).filter(|bid| !says_no(bid)),
-            Err(absent) => return Ok(NextCall::lacking(absent, context)),
+            Ok(bid) => bid.map(|bid| own_text(&bid).unwrap_or(bid)),
+            Err(absent) => return Ok(NextCall::Ended(received.lacking(absent, &self.body, ""))),
         };
-        let Some(bid) = bid else { return Ok(NextCall::Ended(Answered::Declined(None).into())) };
-        let dollars = dollars(&bid).ok_or_else(|| MappingError::new(&expression.key, NO_BID))?;
+        let Some(bid) = bid else {
+            return Ok(NextCall::Ended(AnswerReading::declining("the answer has no bid")));
+        };
+        if says_no(&bid) {
+            return Ok(NextCall::Ended(AnswerReading::declining(REFUSAL)));
+        }
+        let dollars = dollars(&bid).ok_or_else(|| MappingError::new(&expression.key, BAD_BID))?;
         Ok(match dollars {
-            Some(0.0) => NextCall::Ended(Answered::Declined(None).into()),
+            Some(0.0) => NextCall::Ended(AnswerReading::declining(REFUSAL)),
             dollars => NextCall::Bid(dollars.unwrap_or_default()),
         })
     }
@@ -242,7 +260,14 @@ fn says_no(bid: &Mapped) -> bool {
     has_meaning && truth_of(bid) == Some(false)
 }
 
-const NO_BID: &str = "must be dollars from 0 to 1000000, or true or false";
+/// Whether a value is a text without a letter.
+fn is_blank(value: &Mapped) -> bool {
+    own_text(value).as_ref().unwrap_or(value).as_str().is_some_and(|text| text.trim().is_empty())
+}
+
+const REFUSAL: &str = "its bid is no, or 0";
+
+const BAD_BID: &str = "must be dollars from 0 to 1000000, or true or false";
 
 /// A bid in dollars: a number, or a text with one; inner `None` has no amount, outer `None` is not a bid.
 fn dollars(bid: &Mapped) -> Option<Option<f64>> {

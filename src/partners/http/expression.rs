@@ -216,6 +216,13 @@ impl TextTemplate {
         template.map(|template| template.undeclared_variables(true)).into_iter().flatten().collect()
     }
 
+    /// Whether it uses a variable, with nothing in its place where that is empty.
+    pub(super) fn needs(&self, variable: &str) -> bool {
+        let has_other = |source: &str| ["default", " if ", "% if"].iter().any(|word| source.contains(word));
+        let template = self.environment.get_template(TEMPLATE);
+        template.is_ok_and(|template| !has_other(template.source())) && self.variables().contains(variable)
+    }
+
     /// Renders the template.
     ///
     /// # Errors

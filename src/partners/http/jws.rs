@@ -72,8 +72,7 @@ impl Algorithm {
         if let SignatureKind::Hmac(algorithm) = self.kind {
             return Ok(hmac::verify(&hmac::Key::new(*algorithm, key), text, signature).is_ok());
         }
-        let no_key =
-            || "has a key that is not a public key in PEM; make one with `openssl pkey -pubout`".to_owned();
+        let no_key = || no_key("a public key", key, "openssl pkey -pubout");
         let der = SubjectPublicKeyInfoDer::from_pem_slice(key).map_err(|_| no_key())?;
         let key = SubjectPublicKeyInfoRef::from_der(&der).map_err(|_| no_key())?;
         let public = key.subject_public_key.as_bytes().ok_or_else(no_key)?;
@@ -87,28 +86,27 @@ impl Algorithm {
     /// The fault of the key, without quoting it.
     pub(super) fn sign(&self, key: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
         let random = SystemRandom::new();
-        let no_key =
-            |wanted: &str| format!("has a key that is not {wanted}; make one with `openssl genpkey`");
+        let no_key = |wanted: &str| no_key(wanted, key, "openssl pkcs8 -topk8 -nodes");
         match self.kind {
             SignatureKind::Hmac(algorithm) => {
                 Ok(hmac::sign(&hmac::Key::new(*algorithm, key), text).as_ref().to_vec())
             }
             SignatureKind::Rsa(encoding) => {
-                let wanted = || no_key("a private RSA key of 2048 to 8192 bits, PKCS#8 in PEM");
+                let wanted = || no_key("a private RSA key of 2048 to 8192 bits, PKCS#8");
                 let key = pkcs8(key).and_then(|key| RsaKeyPair::from_pkcs8(&key).ok()).ok_or_else(wanted)?;
                 let mut signature = vec![0; key.public().modulus_len()];
                 let signed = key.sign(encoding, &random, text, &mut signature);
                 signed.map(|()| signature).map_err(|_| wanted())
             }
             SignatureKind::Ecdsa(algorithm) => {
-                let wanted = || no_key("a private key of the curve that its algorithm names, PKCS#8 in PEM");
+                let wanted = || no_key("a private key of the curve that its algorithm names, PKCS#8");
                 let key = pkcs8(key).and_then(|key| EcdsaKeyPair::from_pkcs8(algorithm, &key, &random).ok());
                 let signature = key.ok_or_else(wanted)?.sign(&random, text).map_err(|_| wanted())?;
                 Ok(signature.as_ref().to_vec())
             }
             SignatureKind::Ed25519 => {
                 let key = pkcs8(key).and_then(|key| Ed25519KeyPair::from_pkcs8_maybe_unchecked(&key).ok());
-                let key = key.ok_or_else(|| no_key("a private Ed25519 key, PKCS#8 in PEM"))?;
+                let key = key.ok_or_else(|| no_key("a private Ed25519 key, PKCS#8"))?;
                 Ok(key.sign(text).as_ref().to_vec())
             }
         }
@@ -118,6 +116,33 @@ impl Algorithm {
 fn pkcs8(pem: &[u8]) -> Option<Vec<u8>> {
     let key = PrivatePkcs8KeyDer::from_pem_slice(pem).ok()?;
     Some(key.secret_pkcs8_der().to_vec())
+}
+
+/// How the fault of a key begins.
+pub(super) const NO_KEY: &str = "has a key that is not ";
+
+/// What PEM may hold; any other label may be a part of a secret.
+#[rustfmt::skip]
+const LABELS: [&str; 9] = [
+    "ENCRYPTED PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "OPENSSH PRIVATE KEY", "PRIVATE KEY",
+    "RSA PUBLIC KEY", "PUBLIC KEY", "CERTIFICATE", "EC PARAMETERS",
+];
+
+/// The fault of a key: what is wanted, what it is in its place, and the tool that makes the one of the other.
+fn no_key(wanted: &str, key: &[u8], tool: &str) -> String {
+    let text = String::from_utf8_lossy(key);
+    let label = LABELS.iter().find(|label| text.contains(&format!("-----BEGIN {label}-----")));
+    let found = match label {
+        None => "a text without the lines `-----BEGIN …-----` and `-----END …-----`".to_owned(),
+        Some(_) if text.trim().lines().count() < 3 => {
+            "PEM in one line; write the file with its line ends".to_owned()
+        }
+        Some(&"CERTIFICATE") => {
+            "a certificate; `openssl x509 -pubkey -noout` takes the public key out of it".to_owned()
+        }
+        Some(label) => format!("`{label}` of another kind, or damaged; `{tool}` converts keys"),
+    };
+    format!("{NO_KEY}{wanted} in PEM, but {found}")
 }
 
 #[cfg(test)]
@@ -151,9 +176,25 @@ mod tests {
 
     #[test]
     fn a_key_that_is_none_is_told_without_a_word_of_it() {
-        for name in ["RS256", "PS512", "ES256", "EdDSA"] {
-            let told = Algorithm::named(name).unwrap().sign(b"hunter2", b"text").unwrap_err();
-            assert!(told.contains("PKCS#8 in PEM") && !told.contains("hunter2"), "{told}");
+        let pem = |label: &str, between: &str| {
+            format!("-----BEGIN {label}-----{between}hunter2{between}-----END {label}-----")
+        };
+        for (key, found) in [
+            ("hunter2".to_owned(), "but a text without the lines `-----BEGIN"),
+            (pem("hunter2", "\n"), "but a text without the lines `-----BEGIN"),
+            (pem("RSA PRIVATE KEY", "\n"), "but `RSA PRIVATE KEY` of another kind, or damaged"),
+            (pem("PRIVATE KEY", "\\n"), "but PEM in one line"),
+            (pem("CERTIFICATE", "\n"), "but a certificate; `openssl x509 -pubkey -noout`"),
+        ] {
+            for name in ["RS256", "PS512", "ES256", "EdDSA"] {
+                let algorithm = Algorithm::named(name).unwrap();
+                let signing = algorithm.sign(key.as_bytes(), b"text").unwrap_err();
+                let verifying = algorithm.verify(key.as_bytes(), b"text", b"***").unwrap_err();
+                assert!(signing.contains("PKCS#8 in PEM") && verifying.contains("a public key in PEM"));
+                for told in [signing, verifying] {
+                    assert!(told.contains(found) && !told.contains("hunter2"), "{name}: {told}");
+                }
+            }
         }
         assert!(["none", "ES512"].iter().all(|name| Algorithm::named(name).is_none()));
     }

@@ -4,6 +4,7 @@ use minijinja::{Error, ErrorKind};
 
 use super::conditions::NO_TRUTH;
 use super::expression::TEMPLATE;
+use super::signing::has_no_value;
 
 /// Why a mapping could not be run: the kind of failure, without the mapped values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +27,9 @@ impl MappingError {
 
     /// A failed run, with the undefined variables that may have caused it.
     pub(super) fn of(key: &str, error: &Error, not_given: &[String]) -> Self {
+        if let Some(fault) = error.detail().filter(|detail| has_no_value(detail)) {
+            return Self::new(key, fault);
+        }
         let line = error.line().filter(|_| error.name() == Some(TEMPLATE));
         let line = line.map_or_else(String::new, |line| format!(", in line {line}"));
         let detail = error.detail().map_or_else(String::new, |detail| format!(": {detail}"));

@@ -19,6 +19,7 @@ use super::specimen;
 use super::step::{BodyMapping, CallStep, JsonMapping, PollingRule};
 use crate::base_url::is_absolute_url;
 use crate::check::checker::PartnerFileChecker;
+use offerd_base::config::shown_address;
 use offerd_base::declaration::{did_you_mean, nearest, quoted};
 use offerd_model::{ProductType, RejectReason};
 
@@ -68,6 +69,8 @@ pub(super) struct Mappings<'m, 'c> {
     pub(super) kept: Vec<String>,
     /// The XML attributes that the mappings use.
     pub(super) attributes: BTreeSet<String>,
+    /// The keys that mappings sign and verify with: where, and the mapping.
+    pub(super) signing: Vec<(String, String)>,
     /// Whether an earlier step sends the callback URL.
     pub(super) sends_callback: bool,
     /// Whether the current step is a ping, or precedes or accompanies one.
@@ -237,8 +240,14 @@ impl Mappings<'_, '_> {
 
     fn url(&mut self, key: &str, url: &str) -> Option<TextTemplate> {
         if !is_absolute_url(&without_expressions(url)) {
-            self.check
-                .at(key, format!("must be an absolute http or https URL, got `{}`", url.escape_debug()));
+            let found = shown_address(url);
+            self.check.at(
+                key,
+                format!(
+                    "must be an absolute http or https URL without a user, got `{}`",
+                    found.escape_debug()
+                ),
+            );
         }
         self.template(key, url, AutoEscape::None)
     }
@@ -387,7 +396,7 @@ impl Mappings<'_, '_> {
             let key = format!("auth.oauth2.{name}");
             self.places.note(&key, self.check.line_of(&key));
             if url.is_some_and(|url| !is_absolute_url(url)) {
-                self.check.at(&key, "must be an absolute http or https URL");
+                self.check.at(&key, "must be an absolute http or https URL without a user");
             }
         }
         Some(Auth::OAuth2 {
@@ -482,6 +491,7 @@ impl Mappings<'_, '_> {
         stage: ExpressionPlace,
     ) {
         self.places.note(&self.whole(key), self.check.line_of(key));
+        self.signing.push((self.whole(key), text.to_owned()));
         let quoted = text.split(['\'', '"']).filter(|part| part.starts_with('@'));
         self.attributes.extend(quoted.map(str::to_owned));
         let sources = KnownNames { secrets: self.secrets, kept: &self.kept, ping: self.is_ping };

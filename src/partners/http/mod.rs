@@ -36,6 +36,7 @@ pub mod expression;
 mod figures;
 mod filters;
 pub mod given;
+mod json_fault;
 mod jws;
 mod mapping_error;
 mod mappings;

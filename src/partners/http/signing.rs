@@ -183,6 +183,32 @@ fn unknown(fault: &str, found: &str, known: &[&str]) -> String {
     format!("{fault}{shown}; known: {}{}", known.join(", "), did_you_mean(near))
 }
 
+/// The secrets that a mapping uses as keys, as in `jws('RS256', secret.key)`, each with its check.
+pub(super) fn keys_of(mapping: &str) -> impl Iterator<Item = (&str, impl Fn(&[u8]) -> Option<String>)> {
+    let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    mapping.match_indices("secret.").filter_map(move |(at, word)| {
+        let rest = &mapping[at + word.len()..];
+        let secret = rest.split(|letter| !is_of_name(letter)).next().unwrap_or_default();
+        let is_whole = rest[secret.len()..].trim_start().starts_with([',', ')']);
+        let call = mapping[..at].trim_end().strip_suffix(',').filter(|_| is_whole)?;
+        let (filter, arguments) = call.rsplit_once('(')?;
+        let filter = filter.trim_end().rsplit(|letter| !is_of_name(letter)).next()?;
+        let algorithm = jws::Algorithm::named(arguments.split(['\'', '"']).nth(1)?)?;
+        let fault = move |key: &[u8]| match filter {
+            "is_signed" => algorithm.verify(key, b"", b"").err(),
+            _ => algorithm.sign(key, b"").err(),
+        };
+        ["jws", "sign", "is_signed"].contains(&filter).then_some((secret, fault))
+    })
+}
+
+/// Whether a fault is of our own words, in which no value stands.
+pub(super) fn has_no_value(fault: &str) -> bool {
+    let words =
+        ["has no key", jws::NO_KEY, "has a header that is not JSON", "is not a JSON value", "is no base64"];
+    words.iter().any(|words| fault.starts_with(words)) || fault == "is no hexadecimal"
+}
+
 fn unfit(cause: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidOperation, cause.into())
 }

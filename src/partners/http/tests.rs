@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use chrono::{TimeZone, Utc};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use hyper::{HeaderMap, StatusCode};
 use uuid::Uuid;
 
-use super::{AnswerReading, Answered, AskContext, Given, PartnerExchange, Received};
+use super::{AnswerReading, Answered, AskContext, Given, NextCall, PartnerExchange, Received};
 use crate::{Book, Facts};
 use offerd_model::{CreditBands, Lead};
 
@@ -60,19 +60,192 @@ fn fault(http: &str) -> String {
 
 /// The reading of an XML answer with the mappings in `answer`.
 fn read(answer: &str, xml: &str) -> AnswerReading {
-    let book = load(answer).unwrap();
+    read_as(&load(answer).unwrap(), "text/xml", xml)
+}
+
+/// What becomes of the answer to the only call, or to the first of several.
+fn read_as(book: &Book, content_type: &'static str, body: &str) -> AnswerReading {
     let lead = include_bytes!("../../../tests/leads/mortgage_purchase.json");
     let lead = Lead::read(lead).unwrap_or_else(|_| panic!("the sample is a lead"));
     let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
     let facts = Facts::new(&lead, now, CreditBands::Current);
     let asked = AskContext { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
-    let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("text/xml"))]);
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(content_type))]);
     let seat = &book.seats()[0];
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
     let source = seat.http.as_ref().unwrap();
     let given = Given::of(&facts, &asked);
-    let received = Received { status: StatusCode::OK, headers: &headers, body: xml.as_bytes() };
-    source.answer(&PartnerExchange::default(), received, &given, &facts, &fitting).unwrap()
+    let received = Received { status: StatusCode::OK, headers: &headers, body: body.as_bytes() };
+    let mut exchange = PartnerExchange::default();
+    match source.take(&mut exchange, received, &given).unwrap() {
+        NextCall::Ended(reading) => reading,
+        _ => source.answer(&exchange, received, &given, &facts, &fitting).unwrap(),
+    }
+}
+
+/// The cause of a failed answer.
+fn failure(reading: AnswerReading) -> String {
+    let Answered::Failed(cause) = reading.answered else { panic!("{reading:?}") };
+    cause
+}
+
+/// A file of two calls, of which the first has these keys, and the second this URL.
+fn stepped(first: &str, url: &str) -> Result<Book, Vec<String>> {
+    let steps = format!(
+        "{ANSWER}[[products.mortgage.http.steps]]\nurl = 'https://lender.example/1'\njson = {{ a = 'now' }}\n{first}\n\
+            [[products.mortgage.http.steps]]\nurl = '{url}'\n"
+    );
+    let text = FILE.replace("url = \"https://lender.example/rates\"\n", "") + &steps;
+    let loaded = Book::from_texts([(PathBuf::from("lender.toml"), text)]);
+    loaded.map_err(|faults| faults.iter().map(ToString::to_string).collect())
+}
+
+/// Formats other than the request's, and JSON or XML within a text.
+#[test]
+fn what_hides_the_offers_of_an_answer_is_named() {
+    let (json, xml) = ("json = { a = 'now' }\n", "xml = '<a/>'\n");
+    for (request, content_type, body, wanted) in [
+        (json, "text/xml", "<r><Error/></r>", "; the answer is XML, and the request was JSON: check the URL"),
+        (xml, "application/json", "{\"Error\":1}", "; the answer is JSON, and the request was XML: check"),
+        (xml, "text/xml", "{\"Error\":1}", "; the answer is JSON, and the request was XML: check"),
+        (json, "text/plain", "no", "; the answer is a text, neither JSON nor XML"),
+        (json, "application/json", "", "; the answer is empty"),
+        (
+            json,
+            "text/xml",
+            "<string>{\"Rates\":[]}</string>",
+            "the answer is a text that holds JSON, so it was",
+        ),
+        (
+            json,
+            "text/xml",
+            "<r><Rates>&lt;Rate>6&lt;/Rate></Rates></r>",
+            "`response.Rates` of the answer is a text that holds XML",
+        ),
+        (
+            json,
+            "application/json",
+            "{\"Rates\":\"[{\\\"Rate\\\":6}]\"}",
+            "`response.Rates` of the answer is a text that holds JSON",
+        ),
+        (json, "text/plain", ")]}'\n{\"Rates\":[]}", "the answer has a text before its JSON"),
+    ] {
+        let cause = failure(read_as(&load(&format!("{request}{ANSWER}")).unwrap(), content_type, body));
+        assert!(cause.contains(wanted), "{body}: {cause}");
+    }
+    let page = failure(read(ANSWER, "<!DOCTYPE html><html></html>"));
+    assert!(page.contains("is not JSON or XML but an HTML page"), "{page}");
+}
+
+#[test]
+fn a_ping_that_declines_without_a_word_says_what_it_answered() {
+    let book = stepped("bid = 'response.bid'", "https://lender.example/2").unwrap();
+    let bid = |body: &str| read_as(&book, "application/json", body);
+    for (body, why) in [
+        ("{\"bid\":null}", "the answer has no bid"),
+        ("{\"bid\":0}", "its bid is no, or 0"),
+        ("{\"bid\":\"0.00\"}", "its bid is no, or 0"),
+        ("{\"bid\":false}", "its bid is no, or 0"),
+        ("{\"bid\":\"no\"}", "its bid is no, or 0"),
+    ] {
+        let reading = bid(body);
+        assert_eq!((reading.answered, reading.why), (Answered::Declined(None), Some(why)), "{body}");
+    }
+    let lacking = failure(bid("{\"price\":7}"));
+    assert!(lacking.contains("`steps[0].bid` (`response.bid`) is not in the answer"), "{lacking}");
+    let empty = read(&ANSWER.replace("{ offers", "{ empty = 'declines', offers"), "<R/>");
+    assert_eq!(empty.why, Some("the answer has no list of offers"));
+}
+
+#[test]
+fn no_url_is_built_of_an_empty_text() {
+    let keep = "keep = { id = 'response.id' }";
+    for (url, body, fault) in [
+        ("https://lender.example/{{ kept.id }}", r#"{"id":" "}"#, Some("is an empty text in the answer")),
+        (
+            "https://lender.example/{{ kept.id|urlencode }}",
+            r#"{"id":""}"#,
+            Some("`steps[1].url` needs `kept.id`"),
+        ),
+        ("https://lender.example/{{ kept.id }}", r#"{"id":null}"#, Some("is not in the answer")),
+        ("https://lender.example/{{ kept.id|default(\"x\", true) }}", r#"{"id":""}"#, None),
+        ("https://lender.example/2", r#"{"id":""}"#, None),
+        ("https://lender.example/{{ kept.id }}", r#"{"id":"7"}"#, None),
+    ] {
+        let cause = failure(read_as(&stepped(keep, url).unwrap(), "application/json", body));
+        // An answer that is read on has no offers.
+        let wanted = fault.unwrap_or("`answer.offers`");
+        assert!(cause.contains(wanted), "{url} {body}: {cause}");
+    }
+}
+
+/// SOAP faults, pages and redirects with a bad status.
+#[test]
+fn a_bad_status_has_the_cause_that_its_body_shows() {
+    let said = |status: u16, location: Option<&'static str>, body: &str| {
+        let location = location.map(|location| (LOCATION, HeaderValue::from_static(location)));
+        let headers = HeaderMap::from_iter(location);
+        let status = StatusCode::from_u16(status).unwrap();
+        let received = Received { status, headers: &headers, body: body.as_bytes() };
+        failure(received.bad_status().into())
+    };
+    let fault = "<s:Envelope xmlns:s=\"urn:s\"><s:Body><s:Fault><faultstring>Jane</faultstring></s:Fault></s:Body>\
+        </s:Envelope>";
+    for (said, wanted) in [
+        (said(500, None, fault), "status 500: it is a SOAP fault; for its words, set `error`"),
+        (said(500, None, "<html>Jane</html>"), "status 500: it is an HTML page"),
+        (said(302, Some("https://a.example/Account/Login?ReturnUrl=%2f"), ""), "a page for signing in"),
+        (said(302, Some("https://a.example/v2"), ""), "use the address in its `Location`"),
+        (said(301, None, ""), "without a `Location`"),
+    ] {
+        assert!(said.contains(wanted) && !said.contains("Jane"), "{said}");
+    }
+}
+
+#[test]
+fn no_url_is_shown_with_its_user_and_its_scheme_may_be_in_capitals() {
+    let steps = |url: &str| stepped("", url).map(drop);
+    for url in ["HTTPS://lender.example/2", "Http://lender.example/2"] {
+        assert_eq!(steps(url), Ok(()), "{url}");
+    }
+    for url in [
+        "https://me:secret@lender.example/",
+        "me:sec/ret@lender.example",
+        "https://me:secret@a:b@c/{{ now }}",
+    ] {
+        let told = steps(url).unwrap_err().join("\n");
+        assert!(told.contains("***@") && !told.contains("sec"), "{told}");
+    }
+    let logo = FILE.replace("https://lender.example/logo", "https://me:secret@lender.example/logo");
+    let faults = Book::from_texts([(PathBuf::from("lender.toml"), logo + ANSWER)]).unwrap_err();
+    assert!(faults[0].to_string().contains("got `https://***@lender.example/logo.png`"), "{faults:?}");
+}
+
+/// A key is checked where the file is, and not when the first lead comes.
+#[test]
+fn a_key_that_cannot_sign_is_a_fault_of_its_secret() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "hunter2\n").unwrap();
+    let secrets = format!("secrets = {{ key = {{ file = '{}' }} }}\n", file.path().display());
+    for (mapping, wanted) in [
+        ("headers = { X-S = \"request.body|jws('RS256', secret.key, detached=true)\" }", "a private RSA key"),
+        (
+            "headers = { X-S = \"request.body|sign('ES384' , secret.key)|hex\" }",
+            "the curve that its algorithm",
+        ),
+        ("json = { a = \"now|jws(\\\"EdDSA\\\", secret.key)\" }", "a private Ed25519 key"),
+        ("headers = { X-S = \"request.body|jws('HS256', secret.key)\" }", ""),
+        ("headers = { X-S = \"request.body|jws('RS256', secret.key|from_base64)\" }", ""),
+    ] {
+        let loaded = load(&format!("{secrets}{mapping}\n{ANSWER}")).map(drop);
+        if wanted.is_empty() {
+            assert_eq!(loaded, Ok(()), "{mapping}");
+            continue;
+        }
+        let told = loaded.unwrap_err().concat();
+        let place = "`products.mortgage.http.secrets.key` has a key that is not ";
+        assert!(told.contains(place) && told.contains(wanted) && !told.contains("hunter2"), "{told}");
+    }
 }
 
 fn quotes(reading: &AnswerReading) -> usize {

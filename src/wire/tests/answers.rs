@@ -10,12 +10,16 @@ use hyper::{HeaderMap, StatusCode};
 use tokio::io::AsyncWriteExt;
 
 use super::kit::{Server, answer, closed_port, endpoint, far, near, post, request, send};
-use crate::{CallError, CallReply, Phases, PoolRules};
+use crate::{CallError, CallReply, Phases, PoolRules, decoded};
+
+fn gzip(body: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(body.as_ref()).unwrap();
+    encoder.finish().unwrap()
+}
 
 fn gzipped(body: &[u8], more_headers: &str) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(body).unwrap();
-    gzip_answer(&encoder.finish().unwrap(), more_headers)
+    gzip_answer(&gzip(body), more_headers)
 }
 
 fn gzip_answer(body: &[u8], more_headers: &str) -> Vec<u8> {
@@ -170,6 +174,59 @@ async fn each_fault_of_a_head_has_its_own_cause() {
     }
 }
 
+/// Bodies that are not as long as they say, each with its cause.
+#[tokio::test]
+async fn each_fault_of_a_frame_has_its_own_cause() {
+    let chunks = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    for (fault, body) in [
+        (CallError::Broken, "2\r\n{}\r\n"),
+        (CallError::Broken, "f\r\n{}\r\n"),
+        (CallError::BadChunk, "{\"offers\":[]}"),
+        (CallError::BadChunk, "1\r\n{}\r\n0\r\n\r\n"),
+        (CallError::BadChunk, "two\r\n{}\r\n0\r\n\r\n"),
+    ] {
+        let server = Server::run(move |mut stream, _| async move {
+            request(&mut stream).await.unwrap();
+            stream.write_all([chunks, body].concat().as_bytes()).await.unwrap();
+        })
+        .await;
+        assert_eq!(send(&endpoint(near()), server.url()).await.unwrap_err(), fault, "{body:?}");
+    }
+}
+
+/// What gateways and proxies do to compressed bodies.
+#[test]
+fn each_compression_is_undone_whole_or_its_end_is_missed() {
+    let json =
+        format!("{{\"offers\":[{}]}}", (0..200).map(|nth| nth.to_string()).collect::<Vec<_>>().join(","));
+    let by = |coding: &'static str, body: &[u8]| {
+        let mut headers = HeaderMap::from_iter([(CONTENT_ENCODING, HeaderValue::from_static(coding))]);
+        decoded(body.to_vec().into(), &mut headers, 1024)
+    };
+    let (head, tail) = json.split_at(300);
+    let members = [gzip(head), gzip(tail)].concat();
+    let mut brotli = Vec::new();
+    brotli::BrotliCompress(&mut json.as_bytes(), &mut brotli, &Default::default()).unwrap();
+    let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), Compression::best());
+    raw.write_all(json.as_bytes()).unwrap();
+    let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), Compression::best());
+    zlib.write_all(json.as_bytes()).unwrap();
+    for (coding, coded) in [
+        ("gzip", gzip(&json)),
+        ("gzip", members),
+        ("br", brotli),
+        ("deflate", raw.finish().unwrap()),
+        ("deflate", zlib.finish().unwrap()),
+    ] {
+        assert_eq!(by(coding, &coded).unwrap(), json, "{coding}");
+        for missing in [1, 5, coded.len() / 2, coded.len() - 4] {
+            let cut = by(coding, &coded[..coded.len() - missing]);
+            assert_eq!(cut, Err(CallError::CutOff), "{coding} without its last {missing} bytes");
+        }
+        assert_eq!(by(coding, json.as_bytes()), Err(CallError::BrokenCoding), "{coding}");
+    }
+}
+
 #[tokio::test]
 async fn a_head_without_end_is_too_large() {
     let endless = format!("HTTP/1.1 200 OK\r\nx-filler: {}\r\n\r\n", "x".repeat(200_000));
@@ -226,7 +283,7 @@ async fn a_broken_coding_is_named_and_nothing_gzipped_is_nothing() {
     let whole = gzipped(b"{\"offers\":[]}", "");
     let body = whole.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
     let cut = Server::always(gzip_answer(&whole[body..whole.len() - 6], "")).await;
-    assert_eq!(send(&endpoint, cut.url()).await.unwrap_err(), CallError::BrokenCoding);
+    assert_eq!(send(&endpoint, cut.url()).await.unwrap_err(), CallError::CutOff);
     let nothing = Server::always(gzip_answer(b"", "")).await;
     assert_eq!(send(&endpoint, nothing.url()).await.unwrap().body, "");
 }

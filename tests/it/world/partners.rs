@@ -127,6 +127,8 @@ fn of_http() -> Vec<Case> {
         case("a CDN compresses whatever is asked for", coded("gzip", gzip(JSON.as_bytes())), OFFER),
         case("Tomcat's old name of gzip", coded("x-gzip", gzip(JSON.as_bytes())), OFFER),
         case("capitals, and a coding that is none", coded("identity, GZIP", gzip(JSON.as_bytes())), OFFER),
+        case("gzip in two members, as a proxy joins them", coded("gzip", [gzip(&JSON.as_bytes()[..9]), gzip(&JSON.as_bytes()[9..])].concat()), OFFER),
+        case("gzip of which a proxy's buffer took a part", coded("gzip", gzip(JSON.as_bytes())[..25].to_vec()), "is cut off: it ends before its `Content-Encoding` does"),
         case("deflate, as the RFC has it", coded("deflate", zlib(JSON.as_bytes())), OFFER),
         case("deflate, as IIS has it", coded("deflate", deflate(JSON.as_bytes())), OFFER),
         case("an edge that prefers brotli", coded("br", brotli(JSON.as_bytes())), OFFER),
@@ -193,6 +195,7 @@ fn of_broken_http() -> Vec<Case> {
             lengths"),
         case("chunks of an old gateway that says 1.0", head("HTTP/1.0 200 OK", "transfer-encoding: \
             chunked\r\n", JSON), "gives conflicting lengths"),
+        case("a script that says chunked and sends none", head(ok, "transfer-encoding: chunked\r\n", JSON), "has a chunk that is not as long as it says"),
         case("compressed for the way", head(ok, "transfer-encoding: gzip, chunked\r\n", "0\r\n\r\n"), "compressed by its `Transfer-Encoding`"),
         case("rustls and OpenSSL, asked without TLS", b"\x15\x03\x03\x00\x02\x02\x0a".to_vec(), "the port \
             expects TLS; use `https://`"),
@@ -200,6 +203,8 @@ fn of_broken_http() -> Vec<Case> {
             use `https://`"),
         case("a new host", of_status("302 Found", "location: https://new.example/\r\n", ""), "status 302: \
             it is a redirect, which offerd does not follow; use the address in its `Location`"),
+        case("a session that has ended", of_status("302 Found", "location: /Account/Login?ReturnUrl=%2fquotes\r\n", ""), "it is a redirect to a page for signing in"),
+        case("WCF, of which a service has failed", of_status("500 Oops", "", "<Envelope><Body><Fault><faultstring>The pricing is closed.</faultstring></Fault></Body></Envelope>"), "status 500: it is a SOAP fault"),
         case("a new host that is not said", of_status("307 Temporary Redirect", "", ""), "status 307: it is \
             a redirect, which offerd does not follow, without a `Location`"),
         case("a page of a balancer", of_status("503 Service Unavailable", "", page), "status 503: it is an \
@@ -246,21 +251,41 @@ fn of_bodies() -> Vec<Case> {
         case("UTF-8 that is called windows-1252", answer("content-type: text/xml; charset=windows-1252\r\n", "<r><who>José</who></r>"), "declined").mapped("declined = \"response.who == 'José'\""),
         case("UTF-8 that is called UTF-16: .NET's StringWriter", xml_answer("<?xml version=\"1.0\" encoding=\"utf-16\"?><r><who>José</who></r>"), "declined").mapped("declined = \"response.who == 'José'\""),
         case("a nil that has a unit", xml_answer(xml("<apr>9.5</apr><rate xsi:nil=\"true\" unit=\"percent\"/>")), OFFER).mapped("declined = \"response.offers.rate\""),
-        case("gzip that nobody names", json_answer(gzip(JSON.as_bytes())), "is gzip without a \
-            `Content-Encoding`"),
+        case("gzip that nobody names", json_answer(gzip(JSON.as_bytes())), "is gzip that no \
+            `Content-Encoding` names"),
         case("a login page of XHTML", xml_answer("<?xml version=\"1.0\"?><!DOCTYPE \
             html><html><body/></html>"), "with status 200, is not JSON or XML but an HTML page"),
         case("a warning of PHP", json_answer(format!("<br />\n<b>Warning</b>: x\n{JSON}")), "has markup before its JSON"),
         case("JSONP", json_answer(format!("cb({JSON});")), "is JSONP, a script around JSON"),
         case("JSONP that is called a script, of a partner whose nothing declines", answer("content-type: application/javascript\r\n", format!("/**/cb({JSON})")), "is JSONP, a script around JSON").mapped("empty = \"declines\""),
-        case("JSON that is made twice, as ASP.NET's controllers do", json_answer(serde_json::to_string(JSON).unwrap()), "is a JSON string that holds JSON"),
-        case("the same, called a text", answer("content-type: text/plain\r\n", serde_json::to_string(JSON).unwrap()), "is a JSON string that holds JSON"),
+        case("JSON that is made twice, as ASP.NET's controllers do", json_answer(serde_json::to_string(JSON).unwrap()), "is a text that holds JSON"),
+        case("the same, called a text", answer("content-type: text/plain\r\n", serde_json::to_string(JSON).unwrap()), "is a text that holds JSON"),
         case("JSON that ends early", json_answer(&JSON[..20]), "is cut off: its JSON ends at line 1, column 20"),
         case("XML that ends early", xml_answer(&xml(rate)[..90]), "is cut off: its XML ends before"),
         case("XML that ends within a tag", xml_answer("<r><offers"), "is cut off: its XML ends before"),
         case("an entity of HTML", xml_answer("<r>a&nbsp;b</r>"), "has an entity at line 1, column 5 that XML does not define"),
         case("a bare ampersand", xml_answer("<r>Smith & Sons</r>"), "has an `&` at line 1, column 10 that begins no entity"),
         case("tags that cross", xml_answer("<r><a></r></a>"), "is not well-formed XML: see line 1"),
+    ]
+}
+
+/// What is nearly JSON or XML, or holds it.
+#[rustfmt::skip]
+fn of_odd_bodies() -> Vec<Case> {
+    vec![
+        case("a length in letters and not in bytes, of Node", json_answer(&r#"{"offers":[{"lender":"Crédit","term":36}]}"#.as_bytes()[..42]), "count its `Content-Length` in bytes"),
+        case("a number that no machine holds", json_answer(r#"{"limit":1e400}"#), "has a number at line 1, column"),
+        case("lists without end", json_answer("[".repeat(300)), "nests deeper than 127 objects and lists"),
+        case("Python's numbers", json_answer(r#"{"apr":NaN}"#), "it has `NaN` at line 1, column 8"),
+        case("Python's dictionaries", json_answer("{'apr':9.5}"), "it has single quotes in place of double ones"),
+        case("a template with a comma too many", json_answer(r#"{"apr":9.5,}"#), "it has a comma behind the last value"),
+        case("a stream of documents", json_answer(format!("{JSON}\n{JSON}")), "has another document behind its JSON, at line 2, column 1"),
+        case("Angular's guard", json_answer(format!(")]}}',\n{JSON}")), "has a text before its JSON"),
+        case("UTF-32", json_answer(JSON.chars().flat_map(|letter| u32::from(letter).to_le_bytes()).collect::<Vec<_>>()), "is UTF-32, which offerd does not read"),
+        case("two marks", json_answer(format!("\u{feff}\u{feff}{JSON}")), OFFER),
+        case("ASMX: JSON in XML", xml_answer(r#"<string xmlns="http://tempuri.org/">{"offers":[]}</string>"#), "the answer is a text that holds JSON"),
+        case("a proxy's XML to a partner of JSON", xml_answer("<error/>"), "the answer is XML, and the request was JSON"),
+        case("a text", answer("content-type: text/plain\r\n", "closed"), "the answer is a text, neither JSON nor XML"),
     ]
 }
 
@@ -363,10 +388,16 @@ async fn bodies_are_read_as_json_and_xml_allow_them() {
     assert_read(of_bodies()).await;
 }
 
+#[tokio::test]
+async fn what_is_nearly_json_or_xml_has_its_own_cause() {
+    assert_read(of_odd_bodies()).await;
+}
+
 /// What `partners try` says of an answer, `offerd explain` says too.
 #[tokio::test]
 async fn a_live_table_has_their_offers_and_explains_the_rest() {
-    let cases: Vec<Case> = of_http().into_iter().chain(of_broken_http()).chain(of_bodies()).collect();
+    let cases = of_http().into_iter().chain(of_broken_http()).chain(of_bodies()).chain(of_odd_bodies());
+    let cases: Vec<Case> = cases.collect();
     let far = answering(&cases).await;
     let daemon = Daemon::with_partners(lenders(&cases, &far)).start().await;
     let table = daemon.submit_blocking(sample("personal_loan")).await.json();
@@ -459,6 +490,11 @@ fn of_oauth() -> Vec<(&'static str, u16, &'static str, &'static str)> {
         ("capitals, and a blank type", 200, r#"{"access_token":"t","token_type":"BEARER"}"#, OFFER),
         ("a token that is to be signed with", 200, r#"{"access_token":"t","token_type":"DPoP"}"#, "has a token_type other than Bearer, which is how it would be sent"),
         ("a token that is not filled in", 200, r#"{"access_token":"","token_type":"Bearer"}"#, "has an empty access_token"),
+        ("a token that a program has put together", 200, r#"{"access_token":"Bearer t\n"}"#, OFFER),
+        ("JavaScript's word for nothing", 200, r#"{"access_token":"undefined"}"#, "has an access_token that is a word for nothing"),
+        ("a key that is cut in lines", 200, r#"{"access_token":"a\nb"}"#, "has an access_token with blanks, line ends"),
+        ("a gateway's own name", 200, r#"{"accessToken":"t"}"#, "fetch it by one of `steps`"),
+        ("Azure's word for a bearer", 200, r#"{"access_token":"t","token_type":"jwt-bearer"}"#, OFFER),
         ("a token in an object", 200, r#"{"access_token":{"value":"t"}}"#, "has an access_token that is not \
             text"),
         ("an error beside an empty token", 200, r#"{"access_token":"","error":"invalid_scope"}"#, "has an empty access_token, invalid_scope: check `scope`"),

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use uuid::Uuid;
 
+use offerd_base::config::split_scheme;
 use offerd_insight::sheet::figures;
 use offerd_model::{
     CreditCardOffer, LoanOffer, Money, MortgageOffer, Offer, PendingResponse, Percent, RateTable,
@@ -171,7 +172,7 @@ fn credit_card(offer: CreditCardOffer) -> OfferCard {
         ]),
         features: details.details.unwrap_or_default(),
         more: details.additional_details.unwrap_or_default(),
-        rates_url: details.rates_url.filter(|url| url.starts_with("https://") || url.starts_with("http://")),
+        rates_url: details.rates_url.filter(|url| split_scheme(url).is_some()),
         ..card
     }
 }

@@ -78,7 +78,8 @@ impl Redaction {
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
         let (scheme, rest) = address.split_once("://").map_or(("", address), |(scheme, rest)| (scheme, rest));
         let mut parts = rest.split('/');
-        let host = parts.next().unwrap_or_default();
+        // Without a user and a password.
+        let host = parts.next().and_then(|host| host.rsplit('@').next()).unwrap_or_default();
         let shown = parts.map(|part| if self.is_name(part) { part } else { MASKED });
         let path: String = shown.map(|part| format!("/{part}")).collect();
         let names: Vec<String> =
@@ -208,6 +209,7 @@ mod tests {
     fn of_a_url_host_and_path_and_the_names_of_the_query_are_shown() {
         for (url, shown) in [
             ("https://a.example/v2/quote?ssn=536228714&a=b", "https://a.example/v2/quote?ssn=•••&a=•••"),
+            ("https://me:secret@a.example/v2/quote", "https://a.example/v2/quote"),
             ("https://a.example/people/Maren/5362287", "https://a.example/people/•••/•••"),
             ("/callbacks/", "/callbacks/"),
         ] {

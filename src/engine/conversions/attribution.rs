@@ -58,12 +58,17 @@ fn by_offer(
     offer: Uuid,
     lead: Option<Uuid>,
 ) -> Result<Attribution, ReportRefused> {
-    let unknown = || ReportRefused::Fault(ApiError::unknown_uuid(attribute, "Offer", offer));
+    let unknown = || not_asked(attribute, "Offer", offer, "names no offer of this partner");
     let Some((table, Some(number))) = reading::named(&engine.records, offer)? else { return Err(unknown()) };
     let (seat, quote) = table.offer(number).filter(|(seat, _)| seat.key == partner).ok_or_else(unknown)?;
     let head = table.head();
     if let Some(other) = lead.filter(|lead| *lead != head.lead) {
-        return Err(ReportRefused::Fault(ApiError::unknown_uuid("leadUuid", "Lead", other)));
+        return Err(not_asked(
+            "leadUuid",
+            "Lead",
+            other,
+            "must be the lead of the offer, when both are given",
+        ));
     }
     let text = engine.records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
     let is_sold = reading::is_sold(&engine.records.store, &table, seat)?;
@@ -79,13 +84,21 @@ fn by_offer(
     })
 }
 
+/// The refusal of a reference. Whether the uuid names something of others stays unsaid.
+fn not_asked(attribute: &str, noun: &str, uuid: Uuid, message: &str) -> ReportRefused {
+    let message = Some(message.to_owned());
+    ReportRefused::Fault(ApiError { message, ..ApiError::unknown_uuid(attribute, noun, uuid) })
+}
+
 fn by_lead(
     engine: &MatchingEngine,
     partner: &str,
     lead: Uuid,
     product_type: Option<ProductType>,
 ) -> Result<Attribution, ReportRefused> {
-    let unknown = || ReportRefused::Fault(ApiError::unknown_uuid("leadUuid", "Lead", lead));
+    let of_product = if product_type.is_some() { " for this product type" } else { "" };
+    let unasked = format!("names no lead that this partner was asked about{of_product}");
+    let unknown = || not_asked("leadUuid", "Lead", lead, &unasked);
     let asked_about = |seat: &SeatTemplate| {
         seat.key == partner && product_type.is_none_or(|wanted| wanted == seat.product_type)
     };

@@ -3,6 +3,7 @@
 use crate::console::prelude::*;
 use crate::persons::PersonRequest;
 use crate::reasons::{has_name, names_them, reason_given};
+use offerd_insight::persons::request::{typed, typed_before};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 
 pub(super) struct PersonQuery {
@@ -18,6 +19,21 @@ impl PersonQuery {
     /// # Errors
     /// Fails when it identifies nobody.
     pub(super) fn of(visit: &ConsoleRequest) -> Result<Option<Self>, Failure> {
+        Self::read_by(visit, typed)
+    }
+
+    /// The same of a person who may have opted out before, under a name as a lead had it.
+    ///
+    /// # Errors
+    /// Fails when it identifies nobody.
+    pub(super) fn before(visit: &ConsoleRequest) -> Result<Option<Self>, Failure> {
+        Self::read_by(visit, typed_before)
+    }
+
+    fn read_by(
+        visit: &ConsoleRequest,
+        read: fn(SuppressionKind, &str) -> Result<SuppressionDigest, String>,
+    ) -> Result<Option<Self>, Failure> {
         let field = |name| visit.field(name).map(str::trim).unwrap_or_default();
         let contact = field("contact");
         let names = ["first", "last", "born"].map(field);
@@ -27,7 +43,10 @@ impl PersonQuery {
             _ if contact.contains('@') => (SuppressionKind::Email, contact.to_owned()),
             _ => (SuppressionKind::Phone, contact.to_owned()),
         };
-        let digest = kind.of_line(&line).ok_or_else(|| Failure::bad_request(wanted(kind)))?;
+        let digest = read(kind, &line).map_err(|message| match kind.of_line(&line) {
+            Some(_) => Failure::bad_request(format!("What you typed {message}.")),
+            None => Failure::bad_request(wanted(kind)),
+        })?;
         let names = names[..2].iter().map(|name| (*name).to_owned()).collect();
         Ok(Some(Self { kind, digest, names }))
     }

@@ -63,7 +63,8 @@ pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View, Failure> {
 /// Ends an opt-out.
 pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View, Failure> {
     let done = async || {
-        let was_suppressed = persons::unsuppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
+        let was_suppressed =
+            persons::unsuppressed(&visit.app, known(PersonQuery::before(visit)?)?.wish(visit)?).await?;
         let (ended, never) = (
             "Partners may be asked about them again.",
             "They were not on the opt-out \
@@ -100,8 +101,11 @@ async fn erased(visit: &ConsoleRequest) -> Result<Value, Failure> {
 }
 
 fn asked(visit: &ConsoleRequest) -> Result<PersonQuery, Failure> {
-    let nobody = || Failure::bad_request("Give an e-mail address or a phone number.");
-    PersonQuery::of(visit)?.ok_or_else(nobody)
+    known(PersonQuery::of(visit)?)
+}
+
+fn known(asked: Option<PersonQuery>) -> Result<PersonQuery, Failure> {
+    asked.ok_or_else(|| Failure::bad_request("Give an e-mail address or a phone number."))
 }
 
 /// The page after a form, with its outcome.

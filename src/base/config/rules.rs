@@ -1,9 +1,11 @@
 //! Rules between keys.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::layers::KeySources;
 use super::sections::{LimitSettings, MatchingSettings, StoreEngine, TlsSettings};
 use super::settings::Settings;
 use super::values::CENTURY;
@@ -14,6 +16,9 @@ pub(super) struct CrossKeyChecks<'a> {
     defaults: BTreeSet<&'a str>,
     /// Keys with faults of their own, which have stand-ins.
     faulty: BTreeSet<String>,
+    places: Arc<KeySources>,
+    /// Keys that are as they are by default, each with the key to blame.
+    blamed: HashMap<String, String>,
     found: Vec<(String, String)>,
 }
 
@@ -23,6 +28,10 @@ impl CrossKeyChecks<'_> {
     pub(super) fn want(&mut self, holds: bool, keys: &[&str], message: impl FnOnce() -> String) {
         if !holds && !keys.iter().any(|key| self.faulty.contains(*key)) {
             self.found.push((keys[0].to_owned(), message()));
+            let is_set = |key: &&&str| self.places.source_of(key) != "default";
+            if let (false, Some(other)) = (is_set(&&keys[0]), keys.iter().find(is_set)) {
+                self.blamed.insert(keys[0].to_owned(), (*other).to_owned());
+            }
         }
     }
 
@@ -66,6 +75,8 @@ impl Settings {
         let mut rules = CrossKeyChecks {
             defaults: self.origin.described.iter().filter(is_default).map(|(key, ..)| key.as_str()).collect(),
             faulty: found.iter().map(|(key, _)| key.clone()).collect(),
+            places: Arc::clone(&self.origin.places),
+            blamed: HashMap::new(),
             found: Vec::new(),
         };
         self.listeners(&mut rules);
@@ -83,6 +94,8 @@ impl Settings {
         self.ranking.fit(&mut rules);
         self.alerts.fit(&mut rules);
         found.append(&mut rules.found);
+        let CrossKeyChecks { blamed, .. } = rules;
+        Arc::make_mut(&mut self.origin.places).blamed = blamed;
         self
     }
 

@@ -2,18 +2,14 @@
 
 use std::io::{BufRead, stdin};
 
-use chrono::Utc;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::consents;
-use super::files::SAVE_AS_UTF_8;
 use super::prelude::*;
 use offerd_admin::erasing::ErasureLine;
 use offerd_admin::persons::{OptOutChange, PersonOrder};
-use offerd_insight::persons::request::{FoundLead, Receipt};
-use offerd_insight::sheet::lines::{TextLines, decoded};
-use offerd_insight::sheet::rows::{CsvFault, CsvRows};
+use offerd_insight::persons::request::{FoundLead, Receipt, typed, typed_before};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 
 /// Requests about a person.
@@ -127,11 +123,8 @@ pub async fn run(admin: &AdminClient, command: PersonCommand) -> Result<(), Comm
             Ok(())
         }
         PersonCommand::Unsuppress { who, why } => {
-            let order = who.order_with(why, |line| {
-                // Leads are erased and opted out under names as they came, whatever a list takes.
-                person_of(line).or_else(|message| SuppressionKind::Person.of_line(line).ok_or(message))
-            })?;
-            let done: OptOutChange = admin.post("/persons/unsuppress", &order).await?;
+            let done: OptOutChange =
+                admin.post("/persons/unsuppress", &who.order_with(why, typed_before)?).await?;
             let (ended, never) = ("they may be asked about again", "they were not on the opt-out list");
             tell!("{}", if done.was_suppressed { ended } else { never });
             Ok(())
@@ -210,14 +203,14 @@ impl PersonArguments {
 impl SuppressionSubject {
     /// The order, with a digest of the address, the number or the name.
     fn order(self, why: AuditReason) -> Result<PersonOrder, CommandError> {
-        self.order_with(why, person_of)
+        self.order_with(why, typed)
     }
 
-    /// The same, where `person` reads a name.
+    /// The same, where `read` makes the digest.
     fn order_with(
         self,
         AuditReason { reason }: AuditReason,
-        person: impl FnOnce(&str) -> Result<SuppressionDigest, String>,
+        read: fn(SuppressionKind, &str) -> Result<SuppressionDigest, String>,
     ) -> Result<PersonOrder, CommandError> {
         let given = [
             (SuppressionKind::Email, self.email),
@@ -231,26 +224,10 @@ impl SuppressionSubject {
             let read = stdin().lock().read_line(&mut line);
             read.map_err(|error| format!("standard input cannot be read: {error}"))?;
         }
-        let digest = match kind {
-            SuppressionKind::Person => person(&line),
-            _ => kind.of_line(&line).ok_or_else(|| format!("must be {}", kind.wanted())),
-        };
-        let digest = digest.map_err(|message| format!("--{} {message}", kind.word()))?;
+        let digest = read(kind, &line).map_err(|message| format!("--{} {message}", kind.word()))?;
         let digest = const_hex::encode(digest);
         Ok(PersonOrder { kind, digest, reason, suppress: false, despite_damage: false })
     }
-}
-
-/// The digest of a name and day of birth, which are read as a list's line is.
-fn person_of(line: &str) -> Result<SuppressionDigest, String> {
-    let kind = SuppressionKind::Person;
-    let mut rows = CsvRows::new(TextLines::new(decoded(line.as_bytes(), None), SAVE_AS_UTF_8), Some(3));
-    let (Some(row), None) = (rows.next(), rows.next()) else {
-        return Err(format!("must be {}", kind.wanted()));
-    };
-    let wrong = |fault: CsvFault| format!("{}; it must be {}", fault.told(), kind.wanted());
-    let digest = kind.of_cells(&row.cells.map_err(wrong)?, Utc::now().date_naive());
-    digest.map_err(|wanted| format!("must be {wanted}"))
 }
 
 fn sheet(found: &[FoundLead]) -> Sheet {

@@ -143,7 +143,10 @@ impl SuppressionsAddArguments {
                 Ok(digest) => batch.push(const_hex::encode(digest)),
                 Err(message) if rows.is_broken() || columns.are_unknown => {
                     bar.finish_and_clear();
-                    return Err(self.ended(line, &message, sent));
+                    if sent > 0 {
+                        self.post(admin, Vec::new(), true).await?;
+                    }
+                    return Err(format!("line {line} {message}, so {}", self.added(sent)));
                 }
                 Err(message) => {
                     bad += 1;
@@ -151,8 +154,9 @@ impl SuppressionsAddArguments {
                 }
             }
             if batch.len() == AT_ONCE {
+                let posted = self.post(admin, std::mem::take(&mut batch), false).await;
+                posted.map_err(|message| format!("{message}; {}", self.added(sent)))?;
                 sent += AT_ONCE;
-                self.post(admin, std::mem::take(&mut batch), false).await?;
                 bar.set_message(format!("{read} lines"));
             }
         }
@@ -166,7 +170,9 @@ impl SuppressionsAddArguments {
             };
             return Err(format!("{found}, so nothing is added to `{}`", self.name));
         }
-        let entries = self.post(admin, batch, true).await?.entries.unwrap_or(0);
+        let posted = self.post(admin, batch, true).await;
+        let posted = posted.map_err(|message| format!("{message}; {}", self.added(sent)))?;
+        let entries = posted.entries.unwrap_or(0);
         bar.finish_and_clear();
         if self.json {
             page::print(json!({ "name": self.name, "read": read, "bad": bad, "entries": entries }));
@@ -176,13 +182,16 @@ impl SuppressionsAddArguments {
         Ok(bad)
     }
 
-    /// That a file cannot be read on from a line.
-    fn ended(&self, line: u64, message: &str, sent: usize) -> String {
-        let added = match sent {
-            0 => "nothing is added".to_owned(),
-            sent => format!("only the first {sent} good lines are added"),
-        };
-        format!("line {line} {message}, so {added} to `{}`", self.name)
+    /// What is on the list of a file whose rest is not.
+    fn added(&self, sent: usize) -> String {
+        match sent {
+            0 => format!("nothing is added to `{}`", self.name),
+            sent => format!(
+                "only the first {sent} good lines are added to `{}`; run the command again with the whole file, \
+                 which adds none of them twice",
+                self.name
+            ),
+        }
     }
 
     /// The file as messages name it.
@@ -296,4 +305,21 @@ fn sheet(lists: &[ListedSuppressions]) -> Sheet {
         "updated": Time => list.updated_at,
         "partners" => list.partners.join(", "),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_which_a_part_is_added_says_so_and_what_to_do() {
+        let file = PathBuf::from("list.csv");
+        let kind = SuppressionKindArgument::Email;
+        let name = "known".to_owned();
+        let add = SuppressionsAddArguments { name, file, encoding: None, kind, plain: true, json: false };
+        assert_eq!(add.added(0), "nothing is added to `known`");
+        let part =
+            "only the first 8192 good lines are added to `known`; run the command again with the whole file";
+        assert!(add.added(8192).starts_with(part), "{}", add.added(8192));
+    }
 }

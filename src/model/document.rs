@@ -1,7 +1,9 @@
 //! A request body as a JSON document, for the fault finder and the v1 edition.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -38,6 +40,25 @@ fn elements(text: &str, depth: usize) -> Vec<Value> {
 fn entries(text: &str, depth: usize) -> Map<String, Value> {
     let entries: BTreeMap<String, &RawValue> = serde_json::from_str(text).unwrap_or_default();
     entries.into_iter().map(|(key, entry)| (key, value(entry, depth))).collect()
+}
+
+/// The entries of an object as they are written, equal keys included; none of what is no object.
+pub fn written(json: &[u8]) -> Vec<(String, &RawValue)> {
+    serde_json::Deserializer::from_slice(json).deserialize_map(WrittenEntries).unwrap_or_default()
+}
+
+struct WrittenEntries;
+
+impl<'de> Visitor<'de> for WrittenEntries {
+    type Value = Vec<(String, &'de RawValue)>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        std::iter::from_fn(|| entries.next_entry().transpose()).collect()
+    }
 }
 
 #[cfg(test)]

@@ -49,6 +49,13 @@ impl KnownKeys {
         Self::in_schema(&json(noun), &components)
     }
 
+    /// These keys and another.
+    #[must_use]
+    pub fn and(mut self, key: &str) -> Self {
+        self.0.insert(key.to_owned(), Self::default());
+        self
+    }
+
     /// Collects the keys of all parts of a composed schema.
     fn in_schema(schema: &Value, components: &BTreeMap<String, Value>) -> Self {
         let mut known = Self::default();

@@ -6,9 +6,11 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::api_error::{ApiError, ErrorType};
+use super::document;
 use super::enums::{PartnerEventType, ProductType, RejectReason};
 use super::input::{self, UnreadableBody};
 use super::plain_number;
+use super::plain_text::{first_unseen, trimmed};
 use super::section::section;
 use super::timestamp::Timestamp;
 use crate::record;
@@ -32,9 +34,9 @@ section! {
         lead_uuid: Uuid = "leadUuid",
         /// The product type, if the partner does not know the offer and was asked about several.
         product_type: ProductType = "productType",
-        /// When the event happened; defaults to the time of the report.
+        /// When the event happened, without an offset in UTC; defaults to the time of the report.
         occurred_at: Timestamp = "occurredAt",
-        /// The amount of the event, such as the loan amount.
+        /// The amount of the event, such as the loan amount: whole cents, not written with two decimals.
         amount_in_cents: i32 = "amountInCents",
         /// The payout to the supply partner; overrides the partner file.
         payout_in_cents: f64 = "payoutInCents",
@@ -132,13 +134,42 @@ record! {
 pub struct PayoutCents(#[serde(serialize_with = "plain_number::required")] pub f64);
 
 impl PartnerReport {
+    /// The attribute with the partner, in files.
+    pub const PARTNER: &'static str = "partner";
+
     /// Parses a request body.
     ///
     /// # Errors
     /// Every fault of the body.
     pub fn read(body: &[u8]) -> Result<Self, UnreadableBody> {
-        let fields: PartnerReportFields = input::read(body)?;
-        fields.report().map_err(UnreadableBody::Faults)
+        let written = Self::faults_as_written(body);
+        let report = |fields: PartnerReportFields| fields.report().map_err(UnreadableBody::Faults);
+        match input::read(body).and_then(report) {
+            Err(UnreadableBody::Faults(mut faults)) => {
+                faults.retain(|fault| written.iter().all(|other| other.attribute != fault.attribute));
+                Err(UnreadableBody::Faults([faults, written].concat()))
+            }
+            Ok(_) if !written.is_empty() => Err(UnreadableBody::Faults(written)),
+            read => read,
+        }
+    }
+
+    /// The faults that JSON only has as it is written: an attribute twice, and an amount as no program writes
+    /// whole cents, such as `12000.00` and `1.2e4`.
+    pub fn faults_as_written(body: &[u8]) -> Vec<ApiError> {
+        let written = document::written(body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body));
+        let of = |name: &&str| {
+            let mut values = written.iter().filter(|(key, _)| key == name).map(|(_, value)| value.get());
+            let value = values.next()?;
+            let is_number = value.starts_with(|letter: char| letter == '-' || letter.is_ascii_digit());
+            let message = match values.next() {
+                Some(_) => "is given twice; leave one of the two out",
+                None if is_number && *name == "amountInCents" => cents(value).err()?,
+                None => return None,
+            };
+            Some(ApiError::at(*name, ErrorType::Malformed, message))
+        };
+        PartnerReportFields::WIRE.iter().chain(&[Self::PARTNER]).filter_map(of).collect()
     }
 
     /// Parses a report from texts: query parameters, or the fields of a CSV line.
@@ -159,7 +190,7 @@ impl PartnerReport {
     pub fn json_of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<Value, Vec<ApiError>> {
         let (mut body, mut faults) = (Map::new(), Vec::new());
         for (name, text) in texts {
-            match typed(name, text.trim()) {
+            match typed(name, trimmed(text)) {
                 Ok(value) => drop(body.insert(name.to_owned(), value)),
                 Err(message) => faults.push(ApiError::at(name, ErrorType::Malformed, message)),
             }
@@ -201,25 +232,29 @@ fn cents(text: &str) -> Result<Value, &'static str> {
             "must not have an exponent, since the program that wrote it has rounded the number; write out its digits",
         );
     }
-    if text.split_once('.').is_some_and(|(_, decimals)| decimals != "0") {
+    let is_decimal = |digits: &str| digits != "0" && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if text.split_once('.').is_some_and(|(_, digits)| is_decimal(digits)) {
         return Err(
             "must be in whole cents, got a number with decimals; where the column is in units of money, multiply all of it by 100",
         );
     }
     let number = serde_json::from_str(text).map(Value::Number);
-    number.map_err(|_| "must be a whole number of cents, such as `1200000`")
+    number.map_err(|_| "must be a whole number of cents without separators, such as `1200000`")
 }
 
 impl PartnerReportFields {
     /// Combines the fields, or returns every fault.
     fn report(self) -> Result<PartnerReport, Vec<ApiError>> {
         let mut faults = Vec::new();
-        let transaction_id = self.transaction_id.clone().unwrap_or_default();
+        let transaction_id = trimmed(self.transaction_id.as_deref().unwrap_or_default()).to_owned();
         if transaction_id.is_empty() {
             faults.push(ApiError::missing("transactionId"));
         } else if transaction_id.len() > TRANSACTION_ID_BYTES || transaction_id.contains(char::is_control) {
             let wanted = format!("must be 1 to {TRANSACTION_ID_BYTES} bytes without control characters");
             faults.push(ApiError::at("transactionId", ErrorType::Malformed, wanted));
+        } else if let Some(unseen) = first_unseen(&transaction_id) {
+            let found = format!("must not have U+{:04X} in it, which nobody sees", u32::from(unseen));
+            faults.push(ApiError::at("transactionId", ErrorType::Malformed, found));
         }
         if self.revoked == Some(true) {
             let revocation = PartnerReport::Revocation(transaction_id);
@@ -302,6 +337,33 @@ mod tests {
         let PartnerReport::Event(event) = read else { panic!("{read:?}") };
         assert_eq!(event.payout_in_cents, Some(1250.0));
         assert!(PartnerReport::from_texts([("payoutInCents", "12.5")]).is_err());
+    }
+
+    #[test]
+    fn money_and_ids_of_json_are_those_that_were_written() {
+        let (usual, both) =
+            (r#""eventType":"applied""#, r#""payoutInCents":1,"amountInCents":2,"payoutInCents":3"#);
+        for (more, fault) in [
+            (r#""transactionId":"T","amountInCents":1200.0"#, None),
+            (r#""transactionId":" \u200bT\ufeff\u00a0","payoutInCents":12.5"#, None),
+            (r#""transactionId":"T","amountInCents":12000.00"#, Some("must be in whole cents")),
+            (r#""transactionId":"T","amountInCents":12000.50"#, Some("must be in whole cents")),
+            (r#""transactionId":"T","amountInCents":1e3"#, Some("must not have an exponent")),
+            (&format!(r#""transactionId":"T",{both}"#), Some("is given twice")),
+            (r#""transactionId":"T","transactionId":"T""#, Some("is given twice")),
+            (r#""transactionId":"T\u200bU""#, Some("must not have U+200B in it")),
+            (r#""transactionId":"T\u00a0U""#, Some("must not have U+00A0 in it")),
+        ] {
+            let body = format!("\u{feff}{{{more},{usual},\"clickId\":\"{CLICK}\"}}");
+            match (PartnerReport::read(body.as_bytes()), fault) {
+                (Ok(report), None) => assert_eq!(report.transaction_id(), "T", "{more}"),
+                (Err(UnreadableBody::Faults(faults)), Some(fault)) => {
+                    let told = faults[0].message.as_deref().unwrap_or_default();
+                    assert!(faults.len() == 1 && told.starts_with(fault), "{more}: {faults:?}");
+                }
+                other => panic!("{more}: {other:?}"),
+            }
+        }
     }
 
     #[test]

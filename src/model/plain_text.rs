@@ -34,9 +34,35 @@ fn usual(letter: char) -> char {
     }
 }
 
-/// Folds case, diacritics and character width, after [`as_typed`]: `Ｍｕñoz` becomes `munoz`.
+/// A text as it looks: [`as_typed`], without control characters and tags, and with letters of usual width
+/// (Unicode NFKC).
+pub fn as_it_looks(text: &str) -> String {
+    text.chars().filter(|letter| !is_hidden(*letter)).map(usual).nfkc().map(usual).collect()
+}
+
+/// Whether a character is in no text that a person types: it shows nothing, or controls something.
+fn is_hidden(letter: char) -> bool {
+    let is_tag = matches!(letter, '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}');
+    shows_nothing(letter) || is_tag || letter.is_control() && !letter.is_whitespace()
+}
+
+/// The first character that nobody sees, or takes for a space.
+pub fn first_unseen(text: &str) -> Option<char> {
+    text.chars().find(|letter| is_unseen(*letter) && *letter != ' ')
+}
+
+/// A text without blanks and invisible characters around it.
+pub fn trimmed(text: &str) -> &str {
+    text.trim_matches(is_unseen)
+}
+
+fn is_unseen(letter: char) -> bool {
+    letter.is_whitespace() || is_hidden(letter)
+}
+
+/// Folds case and diacritics of a text [as it looks](as_it_looks): `Ｍｕñoz` becomes `munoz`.
 pub fn plain_text(text: &str) -> String {
-    as_typed(text).to_lowercase().nfkd().filter(|letter| !is_combining_mark(*letter)).collect()
+    as_it_looks(text).to_lowercase().nfkd().filter(|letter| !is_combining_mark(*letter)).collect()
 }
 
 #[cfg(test)]
@@ -50,5 +76,22 @@ mod tests {
         }
         assert_eq!(plain_text("２０６＠"), "206@");
         assert_eq!(as_typed("O\u{2019}Neil\u{2011}Ray\u{a0}Lee"), "O'Neil-Ray Lee");
+    }
+
+    #[test]
+    fn whatever_hides_in_a_text_it_is_as_it_looks() {
+        for hidden in
+            ['\0', '\u{7f}', '\u{1b}', '\u{fe0f}', '\u{200b}', '\u{e0041}', '\u{e0001}', '\u{e0100}']
+        {
+            let text = format!("{hidden}O{hidden}'Neil{hidden}");
+            assert_eq!(as_it_looks(&text), "O'Neil", "{hidden:?}");
+            assert_eq!(trimmed(&text), format!("O{hidden}'Neil"), "{hidden:?}");
+            assert_eq!(first_unseen(&text), Some(hidden));
+        }
+        for other in ["Ｏ＇Ｎｅｉｌ", "O\u{2032}Neil", "O｀Neil", "O\u{b4}Neil", "𝐎'𝐍𝐞𝐢𝐥"]
+        {
+            assert_eq!(as_it_looks(other), "O'Neil", "{other}");
+        }
+        assert_eq!((first_unseen("a b"), first_unseen("a\u{a0}b")), (None, Some('\u{a0}')));
     }
 }

@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::bounds::FIRST_BIRTH;
 use super::input_kinds::has_shape;
 use super::lead::Lead;
-use super::plain_text::{as_typed, without_invisible};
+use super::plain_text::{as_it_looks, as_typed, without_invisible};
 use super::text_format::{Email, Phone};
 
 /// The SHA-256 of a normal form.
@@ -28,7 +28,7 @@ worded! {
     Email "email";
     /// Telephone numbers, as their ten digits.
     Phone "phone";
-    /// First name, last name and date of birth, as [they are typed](as_typed) and composed (Unicode NFC):
+    /// First name, last name and date of birth, as [they look](as_it_looks):
     /// `ada|lovelace|1985-12-10`.
     Person "person";
 }
@@ -96,8 +96,8 @@ impl SuppressionKind {
         normal.map(|text| digest(&text)).ok_or(self.wanted())
     }
 
-    /// The digests by which a list may name a person of a lead: the applicant and, for the `person` kind, the
-    /// co-applicant. Phone numbers are also hashed with the country code, as other systems do.
+    /// The digests by which a list may name a person of a lead: the applicant and, for the `person` kind, their
+    /// alias and the co-applicant. Phone numbers are also hashed with the country code, as other systems do.
     pub fn of_lead(self, lead: &Lead) -> Vec<SuppressionDigest> {
         let with_country =
             |number: &String| ["", "1", "+1"].map(|country| digest(&format!("{country}{number}")));
@@ -149,6 +149,15 @@ fn applicant(lead: &Lead, spelling: Spelling) -> Option<String> {
     person([who.first_name.as_deref()?, who.last_name.as_deref()?], who.date_of_birth?, spelling)
 }
 
+/// The applicant under the other name that a lead has for them.
+fn alias(lead: &Lead, spelling: Spelling) -> Option<String> {
+    let who = lead.personal_information.as_ref()?;
+    let (first, last) = (who.alias_first_name.as_deref(), who.alias_last_name.as_deref());
+    first.or(last)?;
+    let names = [first.or(who.first_name.as_deref())?, last.or(who.last_name.as_deref())?];
+    person(names, who.date_of_birth?, spelling)
+}
+
 fn co_applicant(lead: &Lead, spelling: Spelling) -> Option<String> {
     let who = lead.co_applicant_information.as_ref()?;
     person([who.first_name.as_deref()?, who.last_name.as_deref()?], who.date_of_birth?, spelling)
@@ -157,10 +166,10 @@ fn co_applicant(lead: &Lead, spelling: Spelling) -> Option<String> {
 fn persons(lead: &Lead) -> Vec<String> {
     let spelt = |who: SubjectExtractor| {
         let given = who(lead, as_given);
-        let differs = given.as_ref().is_some_and(|given| as_typed(given) != *given);
+        let differs = given.as_ref().is_some_and(|given| as_it_looks(given) != *given);
         differs.then(|| who(lead, name_in_lists)).flatten().into_iter().chain(given)
     };
-    [applicant as SubjectExtractor, co_applicant].into_iter().flat_map(spelt).collect()
+    [applicant as SubjectExtractor, alias, co_applicant].into_iter().flat_map(spelt).collect()
 }
 
 fn email(email: &Email) -> String {
@@ -172,9 +181,9 @@ fn person(names: [&str; 2], born: NaiveDate, spelling: Spelling) -> Option<Strin
     (!first.is_empty() && !last.is_empty()).then(|| format!("{first}|{last}|{born}"))
 }
 
-/// The normal form of a name: as it is [typed](as_typed), in lower case, with single spaces, composed.
+/// The normal form of a name: as it [looks](as_it_looks), in lower case, with single spaces, composed.
 pub fn name_in_lists(name: &str) -> String {
-    as_given(&as_typed(name))
+    as_given(&as_it_looks(name))
 }
 
 fn as_given(name: &str) -> String {
@@ -219,7 +228,7 @@ mod tests {
     fn lead() -> Lead {
         let body = r#"{
             "personalInformation": {
-                "firstName": "Ada", "lastName": "King  Lovelace", "dateOfBirth": "1985-12-10",
+                "firstName": "Ada", "lastName": "King  Lovelace", "dateOfBirth": "1985-12-10", "aliasLastName": "Byron",
                 "email": "Ada@Example.com", "primaryPhone": "(206) 555-0100", "workPhone": "206-555-0101"
             },
             "coApplicantInformation": {"firstName": "William", "lastName": "King", "dateOfBirth": "1985-02-21"}
@@ -235,6 +244,7 @@ mod tests {
             (SuppressionKind::Phone, "+1 206.555.0100"),
             (SuppressionKind::Phone, "2065550101"),
             (SuppressionKind::Person, "ADA, King Lovelace ,1985-12-10"),
+            (SuppressionKind::Person, "ada,Byron,1985-12-10"),
             (SuppressionKind::Person, "William,King,1985-02-21"),
         ] {
             let digest = kind.of_line(line).unwrap();
@@ -260,6 +270,30 @@ mod tests {
         assert_eq!(of("+12065550100"), hex(SuppressionKind::Phone.of_lead(&lead())[2]));
         assert_eq!(of("ada|king lovelace|1985-12-10"), hex(SuppressionKind::Person.of_lead(&lead())[0]));
         assert_eq!(of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    }
+
+    #[test]
+    fn what_hides_in_a_name_hides_nobody() {
+        let listed = SuppressionKind::Person.of_line("Ada,O'Neil,1985-12-10").unwrap();
+        for (first, last) in [
+            ("Ada\0", "O'Neil"),
+            ("A\u{7f}da", "O'Neil"),
+            ("A\u{e0041}d\u{e007f}a", "O'Neil"),
+            ("Ada\u{fe0f}", "O\u{e0100}'Neil"),
+            ("Ａｄａ", "Ｏ\u{ff07}Ｎｅｉｌ"),
+        ] {
+            let person =
+                serde_json::json!({"firstName": first, "lastName": last, "dateOfBirth": "1985-12-10"});
+            let lead = serde_json::json!({"personalInformation": person}).to_string();
+            let lead = Lead::read(lead.as_bytes()).unwrap();
+            let digests = [
+                SuppressionKind::of_lead,
+                SuppressionKind::normal_of_lead,
+                SuppressionKind::normal_of_applicant,
+            ];
+            let found = digests.map(|of| of(SuppressionKind::Person, &lead).contains(&listed));
+            assert_eq!(found, [true; 3], "{first:?} {last:?}");
+        }
     }
 
     #[test]

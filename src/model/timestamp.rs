@@ -11,10 +11,13 @@ use super::input::{from_scalar, text};
 use super::input_kinds::has_shape;
 use super::schema;
 
+/// The shape of a date-time to the second.
+const SECONDS: &str = "0000-00-00T00:00:00";
+
 /// A point in time to the millisecond, written in UTC: `2026-11-21T00:15:55.887Z`.
 ///
-/// Parsing is more lenient: the offset may lack its colon, or be missing, which means UTC. Up to nine
-/// fractional digits are accepted, and truncated to milliseconds.
+/// Parsing is more lenient: the offset may lack its colon, have a space for its `+`, or be missing, which
+/// means UTC. Up to nine fractional digits are accepted, and truncated to milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ToSchema)]
 #[schema(value_type = String, format = DateTime)]
 pub struct Timestamp(DateTime<Utc>);
@@ -27,7 +30,6 @@ impl Timestamp {
 
     /// Parses an ISO 8601 date-time without truncation.
     pub fn parse_exact(text: &str) -> Option<DateTime<Utc>> {
-        const SECONDS: &str = "0000-00-00T00:00:00";
         let (seconds, rest) = text.split_at_checked(SECONDS.len())?;
         let shaped = has_shape(seconds, SECONDS) || has_shape(seconds, "0000-00-00 00:00:00");
         if !shaped {
@@ -37,6 +39,12 @@ impl Timestamp {
         let local = NaiveDateTime::parse_from_str(&seconds.replace(' ', "T"), "%Y-%m-%dT%H:%M:%S").ok()?;
         let utc = local.checked_add_signed(fraction)?.checked_sub_signed(offset_of(offset)?)?;
         Some(utc.and_utc())
+    }
+
+    /// Whether the text of a date-time says no offset from UTC.
+    pub fn lacks_offset(text: &str) -> bool {
+        text.get(SECONDS.len()..)
+            .is_some_and(|rest| rest.trim_end().chars().all(|c| c == '.' || c.is_ascii_digit()))
     }
 
     /// The time `millis` milliseconds after the start of 1970; `None` outside chrono's range.
@@ -75,9 +83,12 @@ fn split_fraction(rest: &str) -> Option<(TimeDelta, &str)> {
     Some((TimeDelta::nanoseconds(nanoseconds), offset))
 }
 
-/// Parses an offset from UTC; empty means UTC.
+/// Parses an offset from UTC; empty means UTC. A query without percent-encoding has a space for the `+`.
 fn offset_of(offset: &str) -> Option<TimeDelta> {
-    if matches!(offset, "" | "Z" | "z") {
+    let given = offset.trim_start();
+    let is_east = given != offset && given.starts_with(|first: char| first.is_ascii_digit());
+    let offset = if is_east { Cow::from(format!("+{given}")) } else { given.into() };
+    if matches!(&*offset, "" | "Z" | "z") {
         return Some(TimeDelta::zero());
     }
     let digits = offset.strip_prefix(['+', '-'])?;
@@ -134,9 +145,16 @@ mod tests {
             "2026-11-21T02:15:55.887+0200",
             "2026-11-20T19:15:55.887-05:00",
             "2026-11-21 00:15:55.887z",
+            "2026-11-21T02:15:55.887 02:00",
+            "2026-11-21T02:15:55.887 +0200",
         ] {
             let time = Timestamp::parse(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(time.to_string(), "2026-11-21T00:15:55.887Z", "{text}");
+        }
+        for (offset, lacks) in
+            [("", true), (".887", true), ("Z", false), (".8+0200", false), (" 0200", false)]
+        {
+            assert_eq!(Timestamp::lacks_offset(&format!("2026-11-21T00:15:55{offset}")), lacks, "{offset}");
         }
         assert_eq!(Timestamp::parse("2020-08-01T00:00:00").unwrap().to_string(), "2020-08-01T00:00:00.000Z");
     }

@@ -66,6 +66,10 @@ pub(super) fn open_with(options: &StoreOptions, key: Option<MasterKey>) -> Resul
     let path = &options.path;
     owner::check(path)?;
     format_fault(path).map_or(Ok(()), Err)?;
+    if master.is_none() && !exists(path) {
+        // Before anything is made that a restore would find in the way.
+        MasterKey::new_beside(path)?;
+    }
     disk::make_directory(path).map_err(|source| io_error(path, source))?;
     let lock = Lock::take(path, options.lock_wait)?;
     let damages = Damages::kept_in(path);

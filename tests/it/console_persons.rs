@@ -121,6 +121,22 @@ async fn the_leads_of_a_person_are_found_given_and_erased_with_a_receipt_from_th
     assert!(PERSONAL.iter().all(|word| !told.contains(word)), "{told}");
 }
 
+/// Under a spoilt name no later lead comes; an opt-out under a name as a lead had it can be ended.
+#[tokio::test]
+async fn a_name_that_a_program_has_spoilt_opts_nobody_out() {
+    let daemon = daemon().await;
+    let operator = Browser::of(&daemon, "operator").await;
+    for (last, told) in
+        [("M\u{c3}\u{bc}ller", "garbled by a program"), ("M&uuml;ller", "names as people write them")]
+    {
+        let fields = [("first", "Ottoline"), ("last", last), ("born", "1985-12-10"), ("reason", REASON)];
+        let refused = operator.post("/console/persons/suppress", &fields).await;
+        assert!(refused.status == 400 && text(&refused).contains(told), "{}", text(&refused));
+        let ended = text(&operator.post("/console/persons/unsuppress", &fields).await);
+        assert!(ended.contains("They were not on the opt-out list"), "{ended}");
+    }
+}
+
 #[tokio::test]
 async fn nothing_is_done_without_a_reason_that_names_nobody_and_no_fault_repeats_what_was_typed() {
     let daemon = daemon().await;

@@ -236,6 +236,13 @@ async fn a_partner_reports_on_nothing_but_its_own() {
     let refused = world.report_as(&other, &offer).await;
     assert_eq!((refused.status, refused.attributes()), (422, vec!["clickId".to_owned()]));
     assert_eq!(refused.json()[0]["type"], "invalidUuidReference");
+    assert_eq!(refused.json()[0]["message"], "names no offer of this partner");
+    let unasked = json!({
+        "transactionId": "T", "eventType": "applied", "leadUuid": world.lead_uuid(), "productType": "loan",
+    });
+    let refused = world.report_as(&other, &unasked).await;
+    let message = "names no lead that this partner was asked about for this product type";
+    assert_eq!((refused.status, &refused.json()[0]["message"]), (422, &json!(message)));
 
     let nobody = "0193a7b2-1c7e-7d5a-9c11-2f6c5a0e4b77";
     for (attribute, report) in [
@@ -270,6 +277,14 @@ async fn what_is_wrong_with_a_report_is_told_at_once() {
     });
     assert_eq!(world.report(&future).await.attributes(), ["occurredAt"]);
     let url = format!("{}/partnerEvents", world.daemon.integrations);
+    for amount in ["\"amountInCents\":12000.00", "\"amountInCents\":1,\"amountInCents\":2"] {
+        let body = format!(
+            r#"{{"transactionId":"T","eventType":"applied","clickId":"{}",{amount}}}"#,
+            world.offer()
+        );
+        let refused = world.daemon.request(Method::POST, &url, &world.lender, &body).await;
+        assert_eq!((refused.status, refused.attributes()), (422, vec!["amountInCents".to_owned()]), "{body}");
+    }
     assert_eq!(world.daemon.request(Method::POST, &url, &world.lender, "[]").await.status, 400);
 }
 

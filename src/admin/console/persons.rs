@@ -11,7 +11,7 @@ use crate::command::our_fault;
 use crate::erasing;
 use crate::persons::{self, PersonRequest};
 use crate::reasons::{has_name, names_them, reason_given};
-use offerd_insight::persons::request::{self, FoundLead, OptOutCounts};
+use offerd_insight::persons::request::{self, FoundLead, OptOutCounts, typed, typed_before};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 
 /// Leads listed on the page; actions apply to all.
@@ -28,7 +28,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
 }
 
 pub(super) async fn find(visit: &ConsoleRequest) -> Result<View> {
-    let asked = asked(visit).map(|_| None);
+    let asked = asked(visit, typed).map(|_| None);
     page(visit, asked).await
 }
 
@@ -48,7 +48,7 @@ pub(super) async fn erase(visit: &ConsoleRequest) -> Result<View> {
 
 pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View> {
     let done = async || {
-        persons::suppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
+        persons::suppressed(&visit.app, asked(visit, typed)?.wish(visit)?).await?;
         Ok(Some("From now on, no partner is asked about leads submitted with this contact.".to_owned()))
     };
     let done = done().await;
@@ -57,7 +57,8 @@ pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View> {
 
 pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View> {
     let done = async || {
-        let was_suppressed = persons::unsuppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
+        let was_suppressed =
+            persons::unsuppressed(&visit.app, asked(visit, typed_before)?.wish(visit)?).await?;
         let done = match was_suppressed {
             true => "Partners may be asked about them again.",
             false => "They were not on the opt-out list.",
@@ -69,7 +70,7 @@ pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View> {
 }
 
 async fn exported(visit: &ConsoleRequest) -> Result<Reply> {
-    let copy = persons::copied(&visit.app, asked(visit)?.wish(visit)?).await?;
+    let copy = persons::copied(&visit.app, asked(visit, typed)?.wish(visit)?).await?;
     let json =
         serde_json::to_vec_pretty(&copy).map_err(our_fault("the export could not be written as JSON"))?;
     // The file name does not identify the person.
@@ -78,7 +79,7 @@ async fn exported(visit: &ConsoleRequest) -> Result<Reply> {
 }
 
 async fn erased(visit: &ConsoleRequest) -> Result<Value> {
-    let wish = asked(visit)?.wish(visit)?;
+    let wish = asked(visit, typed)?.wish(visit)?;
     if visit.field("sure") != Some("yes") {
         let message = "Nothing was erased: tick the box that confirms the erasure.";
         return Err(Failure::bad_request(message));
@@ -91,16 +92,16 @@ async fn erased(visit: &ConsoleRequest) -> Result<Value> {
     Ok(fields! { receipt, json, listed, left_alone => wish.is_left_alone(&visit.app.engine) })
 }
 
-fn asked(visit: &ConsoleRequest) -> Result<PersonQuery> {
+fn asked(visit: &ConsoleRequest, read: DigestReader) -> Result<PersonQuery> {
     let nobody = || Failure::bad_request("Give an e-mail address or a phone number.");
-    PersonQuery::of(visit)?.ok_or_else(nobody)
+    PersonQuery::of(visit, read)?.ok_or_else(nobody)
 }
 
 /// The page after a form, with its outcome.
 async fn page(visit: &ConsoleRequest, came: Result<Option<String>>) -> Result<View> {
     let (done, mut failure) = outcome(came);
     let (mut is_contact, mut locked, mut left_alone, mut found) = (false, None, None, None);
-    if let Ok(Some(asked)) = PersonQuery::of(visit) {
+    if let Ok(Some(asked)) = PersonQuery::of(visit, typed) {
         let wish = asked.look_up(visit);
         is_contact = asked.kind != SuppressionKind::Person;
         locked = visit.app.engine.suppressions.locked();
@@ -154,6 +155,9 @@ fn listed(app: &AdminState, leads: &[FoundLead]) -> Value {
 }
 
 /// The person of a form. Typed personal data appears only in form bodies and in the pages that answer them.
+/// Reads what is typed for a person: strictly, or also as a lead had it before.
+type DigestReader = fn(SuppressionKind, &str) -> std::result::Result<SuppressionDigest, String>;
+
 struct PersonQuery {
     kind: SuppressionKind,
     digest: SuppressionDigest,
@@ -163,7 +167,7 @@ struct PersonQuery {
 
 impl PersonQuery {
     /// The person of the submitted form; `None` if it is empty. Fails when it identifies nobody.
-    fn of(visit: &ConsoleRequest) -> Result<Option<Self>> {
+    fn of(visit: &ConsoleRequest, read: DigestReader) -> Result<Option<Self>> {
         let field = |name| visit.field(name).map(str::trim).unwrap_or_default();
         let contact = field("contact");
         let names = ["first", "last", "born"].map(field);
@@ -173,7 +177,10 @@ impl PersonQuery {
             _ if contact.contains('@') => (SuppressionKind::Email, contact.to_owned()),
             _ => (SuppressionKind::Phone, contact.to_owned()),
         };
-        let digest = kind.of_line(&line).ok_or_else(|| Failure::bad_request(wanted(kind)))?;
+        let digest = read(kind, &line).map_err(|message| match kind.of_line(&line) {
+            Some(_) => Failure::bad_request(format!("What you typed {message}.")),
+            None => Failure::bad_request(wanted(kind)),
+        })?;
         let names = names[..2].iter().map(|name| (*name).to_owned()).collect();
         Ok(Some(Self { kind, digest, names }))
     }

@@ -31,6 +31,8 @@ pub(super) struct KeySources {
     pub(super) defaults: Source,
     file: Option<Source>,
     variables: HashMap<String, String>,
+    /// Keys whose default does not fit beside another key, which is to blame.
+    pub(super) blamed: HashMap<String, String>,
 }
 
 /// Prints nothing: only the settings may show values.
@@ -52,7 +54,7 @@ impl Layers {
         let mut ours: HashMap<String, String> =
             environment.into_iter().filter(|(name, _)| name.starts_with(OTHERS)).collect();
         let variables = ours.keys().filter_map(|name| Some((key_of(name)?, name.clone()))).collect();
-        let mut places = KeySources { defaults, file: source, variables };
+        let mut places = KeySources { defaults, file: source, variables, blamed: HashMap::new() };
         let misnamed = places.misnamed(ours.keys());
         let is_misnamed =
             |name: &str| misnamed.iter().any(|fault| fault.file.as_deref() == Some(Path::new(name)));
@@ -195,8 +197,11 @@ impl KeySources {
         in_tables.next().unwrap_or_else(|| self.variables.contains_key(key))
     }
 
-    /// A fault at a key, at the place where the key was last set, or else where its parent is.
+    /// A fault at a key, at the place where it or the key to blame was last set, or else where its parent is.
     pub(super) fn fault(&self, key: &str, message: String) -> Fault {
+        if let Some(other) = self.blamed.get(key) {
+            return Fault { key: key.to_owned(), ..self.fault(other, message) };
+        }
         for at in std::iter::successors(Some(key), |at| parent(at)) {
             if let Some(variable) = self.variable_of(at) {
                 return Fault::new(Some(PathBuf::from(variable)), key, message);

@@ -122,7 +122,9 @@ impl RankingSettings {
             let [matures_after, window] = [matures_after, window].map(HumanDuration);
             format!("{wanted} ({matures_after}), or no click ever counts; got {window}")
         });
-        rules.want((least..=1.0).contains(&most), &["ranking.most"], || outside(least, 1.0, most));
+        rules.want((least..=1.0).contains(&most), &["ranking.most", "ranking.least"], || {
+            outside(least, 1.0, most)
+        });
     }
 }
 

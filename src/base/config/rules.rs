@@ -1,9 +1,11 @@
 //! Rules between keys.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::layers::KeySources;
 use super::sections::{LimitSettings, MatchingSettings, StoreEngine, TlsSettings};
 use super::settings::Settings;
 use super::values::CENTURY;
@@ -12,6 +14,9 @@ use crate::declaration::{HumanDuration, outside};
 pub(super) struct CrossKeyChecks<'a> {
     defaults: BTreeSet<&'a str>,
     faulty: BTreeSet<String>,
+    places: Arc<KeySources>,
+    /// Keys that are as they are by default, each with the key to blame.
+    blamed: HashMap<String, String>,
     found: Vec<(String, String)>,
 }
 
@@ -21,6 +26,10 @@ impl CrossKeyChecks<'_> {
     pub(super) fn want(&mut self, holds: bool, keys: &[&str], message: impl FnOnce() -> String) {
         if !holds && !keys.iter().any(|key| self.faulty.contains(*key)) {
             self.found.push((keys[0].to_owned(), message()));
+            let is_set = |key: &&&str| self.places.source_of(key) != "default";
+            if let (false, Some(other)) = (is_set(&&keys[0]), keys.iter().find(is_set)) {
+                self.blamed.insert(keys[0].to_owned(), (*other).to_owned());
+            }
         }
     }
 
@@ -64,7 +73,9 @@ impl Settings {
         let defaults =
             self.origin.described.iter().filter(is_default).map(|(key, ..)| key.as_str()).collect();
         let faulty = found.iter().map(|(key, _)| key.clone()).collect();
-        let mut rules = CrossKeyChecks { defaults, faulty, found: Vec::new() };
+        let places = Arc::clone(&self.origin.places);
+        let mut rules =
+            CrossKeyChecks { defaults, faulty, places, blamed: HashMap::new(), found: Vec::new() };
         self.listeners(&mut rules);
         for (key, tls) in [
             ("api.tls", &self.api.tls),
@@ -80,6 +91,8 @@ impl Settings {
         self.ranking.fit(&mut rules);
         self.alerts.fit(&mut rules);
         found.append(&mut rules.found);
+        let CrossKeyChecks { blamed, .. } = rules;
+        Arc::make_mut(&mut self.origin.places).blamed = blamed;
         self
     }
 

@@ -131,6 +131,7 @@ impl Settings {
         let places = Arc::new(places);
         let origin = Origin { described, table: merged, places: Arc::clone(&places) };
         let (settings, found) = Self::read(origin, places.defaults.table());
+        let places = settings.as_ref().map_or(places, |settings| Arc::clone(&settings.origin.places));
         let found = found.into_iter().map(|(key, message)| places.fault(&key, message));
         let mut faults: Vec<Fault> = misnamed.into_iter().chain(found).collect();
         faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));

@@ -58,6 +58,7 @@ pub async fn run(settings: &Settings, arguments: &EventsImportArguments) -> Resu
     let mut tally = LineTally { file: arguments.file.display().to_string(), ..LineTally::default() };
     let mut batch = Vec::with_capacity(AT_ONCE);
     for record in records {
+        tally.without_zone += u64::from(record.lacks_zone());
         batch.push(record);
         if batch.len() == AT_ONCE {
             tally.add(&bar, importer.send(std::mem::take(&mut batch)).await?);
@@ -65,10 +66,17 @@ pub async fn run(settings: &Settings, arguments: &EventsImportArguments) -> Resu
     }
     tally.add(&bar, importer.send(batch).await?);
     bar.finish_and_clear();
-    let LineTally { new, known, bad, .. } = tally;
+    let LineTally { new, known, bad, without_zone, .. } = tally;
+    let read = new + known + bad;
+    if read == 0 {
+        return Err(format!("{} has no record, so nothing is imported", tally.file).into());
+    }
+    if without_zone > 0 {
+        tell!("records whose `occurredAt` has no time zone, so that it is taken as UTC: {without_zone}");
+    }
     if arguments.json {
         page::print(
-            json!({ "read": new + known + bad, "imported": new, "known": known, "bad": bad, "dryRun": arguments.dry_run }),
+            json!({ "read": read, "imported": new, "known": known, "bad": bad, "dryRun": arguments.dry_run }),
         );
     } else {
         page::print(tally.told(arguments.dry_run));
@@ -120,6 +128,8 @@ struct LineTally {
     new: u64,
     known: u64,
     bad: u64,
+    /// Good records whose time has no zone.
+    without_zone: u64,
 }
 
 impl LineTally {

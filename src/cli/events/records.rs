@@ -1,20 +1,18 @@
 //! The records of a file: CSV or NDJSON.
 
-use std::collections::HashMap;
 use std::io::{BufRead, Read};
 
 use clap::ValueEnum;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::cli::files::SAVE_AS_UTF_8;
 use offerd_admin::partner_events::{self, Imported};
 use offerd_insight::sheet::lines::{Decoded, Encoding, TextLines, decoded};
 use offerd_insight::sheet::rows::{CsvFault, CsvRow, CsvRows, made_date};
-use offerd_model::{ApiError, ErrorType, PartnerReport, PartnerReportFields};
+use offerd_model::{ApiError, ErrorType, KnownKeys, PartnerReport, PartnerReportFields, Timestamp, trimmed};
 
 /// Attribute with the partner of a record.
-const PARTNER: &str = "partner";
+const PARTNER: &str = PartnerReport::PARTNER;
 
 /// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -56,11 +54,13 @@ pub fn read<'f>(
                 .to_owned(),
         ),
         EventFileFormat::Ndjson => {
+            let known = KnownKeys::of::<PartnerReportFields>().and(PARTNER);
             Ok(Box::new(TextLines::new(input, SAVE_AS_UTF_8).map(move |(line, text)| {
                 let wrong = |message: String| vec![ApiError::new(ErrorType::Malformed, message)];
                 let report = text.map_err(wrong).and_then(|text| {
                     let report = object(&text).map_err(wrong)?;
-                    check_amount(&text).map(|()| report)
+                    let faults = faults_of_text(&known, text.as_bytes());
+                    if faults.is_empty() { Ok(report) } else { Err(faults) }
                 });
                 EventRecord::new(line, report, partner)
             })))
@@ -132,17 +132,22 @@ fn object(text: &str) -> Result<Value, String> {
     object.ok_or_else(|| "is not a JSON object".to_owned())
 }
 
-/// Checks the amount as it is written: as JSON, `12000.00` and `1.2e4` are 12000, but no program writes whole cents so.
-fn check_amount(text: &str) -> Result<(), Vec<ApiError>> {
-    const AMOUNT: &str = "amountInCents";
-    let written: HashMap<String, &RawValue> = serde_json::from_str(text).unwrap_or_default();
-    let number = written.get(AMOUNT).map(|raw| raw.get());
-    let number =
-        number.filter(|raw| raw.starts_with(|letter: char| letter == '-' || letter.is_ascii_digit()));
-    PartnerReport::json_of(number.map(|number| (AMOUNT, number))).map(drop)
+/// The faults of an object as it is written. A misspelt key would leave out what it has, such as a payout.
+fn faults_of_text(known: &KnownKeys, text: &[u8]) -> Vec<ApiError> {
+    let unknown = known.unknown(text).into_iter().map(|key| {
+        let message = key.to_string();
+        ApiError::at(key.attribute, ErrorType::Malformed, message)
+    });
+    unknown.chain(PartnerReport::faults_as_written(text)).collect()
 }
 
 impl EventRecord {
+    /// Whether its time has no zone.
+    pub fn lacks_zone(&self) -> bool {
+        let time = self.imported.as_ref().ok().and_then(|one| one.report.get("occurredAt")?.as_str());
+        time.is_some_and(Timestamp::lacks_offset)
+    }
+
     fn new(line: u64, report: Result<Value, Vec<ApiError>>, partner: Option<&str>) -> Self {
         Self { line, imported: report.and_then(|report| imported(report, partner)) }
     }
@@ -151,7 +156,8 @@ impl EventRecord {
 /// Validates a record with its partner, without asking the store.
 fn imported(mut report: Value, partner: Option<&str>) -> Result<Imported, Vec<ApiError>> {
     let named = report.as_object_mut().and_then(|attributes| attributes.remove(PARTNER));
-    let named = named.as_ref().and_then(Value::as_str).filter(|named| !named.is_empty()).or(partner);
+    let named =
+        named.as_ref().and_then(Value::as_str).map(trimmed).filter(|named| !named.is_empty()).or(partner);
     let missing = named
         .is_none()
         .then(|| ApiError::at(PARTNER, ErrorType::Missing, "must be given in the record, or by --partner"));
@@ -231,6 +237,33 @@ mod tests {
             );
             let wanted = if is_good { vec![] } else { vec!["amountInCents".to_owned()] };
             assert_eq!(faults(&line, Some("bank")), [(1, wanted)], "{amount}");
+        }
+    }
+
+    #[test]
+    fn a_key_of_ndjson_that_is_misspelt_or_doubled_is_told_with_the_right_one() {
+        for (keys, wanted) in [
+            (r#""payoutInCent":100"#, "`payoutInCent` is not a known key; did you mean `payoutInCents`?"),
+            (
+                r#""amount_in_cents":100"#,
+                "`amount_in_cents` is not a known key; did you mean `amountInCents`?",
+            ),
+            (r#""note":{"payoutInCents":1}"#, "`note` is not a known key"),
+            (
+                r#""amountInCents":1,"amountInCents":1"#,
+                "`amountInCents` is given twice; leave one of the two out",
+            ),
+            (r#""partner":"other""#, "`partner` is given twice; leave one of the two out"),
+            (r#""partnr":"other""#, "`partnr` is not a known key; did you mean `partner`?"),
+        ] {
+            let line = format!(
+                "{{\"partner\":\"bank\",\"transactionId\":\"T\",\"eventType\":\"funded\",\"clickId\":\"{CLICK}\",{keys}}}"
+            );
+            let record = read(line.as_bytes(), (None, None), None).unwrap().next().unwrap();
+            let told = record.imported.unwrap_err().into_iter().map(|fault| {
+                format!("`{}` {}", fault.attribute.unwrap_or_default(), fault.message.unwrap_or_default())
+            });
+            assert_eq!(told.collect::<Vec<_>>(), [wanted], "{keys}");
         }
     }
 

@@ -56,12 +56,17 @@ fn by_offer(
     offer: Uuid,
     lead: Option<Uuid>,
 ) -> Attributed {
-    let unknown = || ReportRefused::Fault(ApiError::unknown_uuid(name, "Offer", offer));
+    let unknown = || not_asked(name, "Offer", offer, "names no offer of this partner");
     let Some((table, Some(number))) = reading::named(&engine.records, offer)? else { return Err(unknown()) };
     let (seat, quote) = table.offer(number).filter(|(seat, _)| seat.key == partner).ok_or_else(unknown)?;
     let head = table.head();
     if let Some(other) = lead.filter(|lead| *lead != head.lead) {
-        return Err(ReportRefused::Fault(ApiError::unknown_uuid("leadUuid", "Lead", other)));
+        return Err(not_asked(
+            "leadUuid",
+            "Lead",
+            other,
+            "must be the lead of the offer, when both are given",
+        ));
     }
     let text = engine.records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
     let is_sold = reading::is_sold(&engine.records.store, &table, seat)?;
@@ -77,8 +82,16 @@ fn by_offer(
     })
 }
 
+/// The refusal of a reference. Whether the uuid names something of others stays unsaid.
+fn not_asked(attribute: &str, noun: &str, uuid: Uuid, message: &str) -> ReportRefused {
+    let message = Some(message.to_owned());
+    ReportRefused::Fault(ApiError { message, ..ApiError::unknown_uuid(attribute, noun, uuid) })
+}
+
 fn by_lead(engine: &MatchingEngine, partner: &str, lead: Uuid, product: Option<ProductType>) -> Attributed {
-    let unknown = || ReportRefused::Fault(ApiError::unknown_uuid("leadUuid", "Lead", lead));
+    let of_product = if product.is_some() { " for this product type" } else { "" };
+    let unasked = format!("names no lead that this partner was asked about{of_product}");
+    let unknown = || not_asked("leadUuid", "Lead", lead, &unasked);
     let is_product = |seat: &SeatTemplate| product.is_none_or(|wanted| wanted == seat.product_type);
     let asked_about = |seat: &SeatTemplate| seat.key == partner && is_product(seat);
     let record = reading::lead(&engine.records.store, lead)?.ok_or_else(unknown)?;

@@ -1,7 +1,5 @@
 //! Parses and validates the time bounds of a client's query.
 
-use std::borrow::Cow;
-
 use super::arrival_time::ArrivalTime;
 use offerd_model::{ApiError, ErrorType, Timestamp};
 
@@ -33,18 +31,7 @@ pub fn until(name: &str, given: &str, start: ArrivalTime) -> Result<ArrivalTime,
 fn time(name: &str, given: &str) -> Result<ArrivalTime, ApiError> {
     let wanted = "an ISO 8601 date-time, such as 2026-11-21T00:15:55.887Z";
     let malformed = || ApiError::at(name, ErrorType::Malformed, format!("{name} must be {wanted}"));
-    ArrivalTime::parse(&with_plus(given)).ok_or_else(malformed)
-}
-
-/// Restores the `+` of an offset, which a query without percent-encoding turns into a space.
-fn with_plus(given: &str) -> Cow<'_, str> {
-    match given.trim().rsplit_once(' ') {
-        Some((time, offset)) if time.contains(':') => {
-            let plus = if offset.starts_with(|first: char| first.is_ascii_digit()) { "+" } else { "" };
-            format!("{}{plus}{offset}", time.trim_end()).into()
-        }
-        _ => given.trim().into(),
-    }
+    ArrivalTime::parse(given.trim()).ok_or_else(malformed)
 }
 
 fn unfit(name: &str, given: &str, requirement: String) -> ApiError {

@@ -11,6 +11,8 @@ use super::consents::{Agreed, agreed};
 use super::dossier::{AccessExport, dossier};
 use super::erasure::Erasure;
 use super::index::ContactIndex;
+use crate::sheet::lines::{TextLines, decoded};
+use crate::sheet::rows::{CsvFault, CsvRows};
 use offerd_engine::matching::engine::MatchingEngine;
 use offerd_engine::records::reading::{self, LeadState};
 use offerd_engine::records::{RecordUnavailable, contacts};
@@ -172,6 +174,33 @@ pub async fn about(
     about.unread = store.unreadable_places().max(about.damaged.len());
     about.found.sort_by_key(|lead| (lead.created_at, lead.lead_uuid));
     Ok(about)
+}
+
+/// The digest of what is typed for a person, which is read as a line of a list is.
+///
+/// # Errors
+/// What is wrong with it, or what it must be.
+pub fn typed(kind: SuppressionKind, line: &str) -> Result<SuppressionDigest, String> {
+    let text = TextLines::new(decoded(line.as_bytes(), None), "write it as UTF-8");
+    let wanted = || format!("must be {}", kind.wanted());
+    if kind != SuppressionKind::Person {
+        let lines: Result<Vec<String>, String> = text.map(|(_, line)| line).collect();
+        return kind.of_line(lines?.join("\n").trim()).ok_or_else(wanted);
+    }
+    let mut rows = CsvRows::new(text, Some(3));
+    let (Some(row), None) = (rows.next(), rows.next()) else { return Err(wanted()) };
+    let wrong = |fault: CsvFault| format!("{}; it {}", fault.told(), wanted());
+    let digest = kind.of_cells(&row.cells.map_err(wrong)?, Utc::now().date_naive());
+    digest.map_err(|wanted| format!("must be {wanted}"))
+}
+
+/// The same of a person who may have opted out before: leads are opted out under names as they came, whatever
+/// a list takes.
+///
+/// # Errors
+/// Those of [`typed`].
+pub fn typed_before(kind: SuppressionKind, line: &str) -> Result<SuppressionDigest, String> {
+    typed(kind, line).or_else(|message| kind.of_line(line).ok_or(message))
 }
 
 /// Copies everything stored about the person of these leads.

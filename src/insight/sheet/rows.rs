@@ -6,6 +6,7 @@ use std::io::Read;
 
 use super::csv::begins_formula;
 use super::lines::{RECORD_BYTES, TextLines};
+use offerd_model::trimmed;
 
 const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
@@ -238,10 +239,10 @@ fn unquoted(text: &str) -> Result<(String, &str), Unsplit> {
     }
 }
 
-/// The value of a cell: trims blanks, the formula `="…"` that keeps a value text, and the apostrophe that
-/// [`harmless`](super::harmless) prefixes to a would-be formula.
+/// The value of a cell: trims blanks and invisible characters, the formula `="…"` that keeps a value text, and
+/// the apostrophe that [`harmless`](super::harmless) prefixes to a would-be formula.
 fn value(cell: &str) -> &str {
-    let cell = cell.trim_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
+    let cell = trimmed(cell);
     let cell = cell.strip_prefix("=\"").and_then(|text| text.strip_suffix('"')).unwrap_or(cell);
     if let Some(text) = cell.strip_prefix('\'').filter(|text| begins_formula(text)) {
         return text;

@@ -331,7 +331,7 @@ fn a_stray_mark_among_200_reports_costs_its_own() {
 }
 
 /// Each column of a report by what a spreadsheet makes of it, and the word by which the line is refused; nothing where it is taken.
-const COLUMNS: [(&str, &str, Option<&str>); 26] = [
+const COLUMNS: [(&str, &str, Option<&str>); 31] = [
     ("revoked", "TRUE", None),
     ("revoked", "WAHR", Some("`revoked` must be `true` or `false`")),
     ("transactionId", "3-Mar", Some("`transactionId` is a date that the spreadsheet made")),
@@ -340,11 +340,15 @@ const COLUMNS: [(&str, &str, Option<&str>); 26] = [
     ("transactionId", "03.03.2026", Some("`transactionId` is a date that the spreadsheet made")),
     ("transactionId", "2026-03-03", None),
     ("transactionId", "1.2.26", None),
+    ("transactionId", "\u{200b}T-9\u{a0}\u{feff}", None),
+    ("transactionId", "T\u{200b}9", Some("`transactionId` must not have U+200B in it")),
+    ("transactionId", "T\u{a0}9", Some("`transactionId` must not have U+00A0 in it")),
     ("transactionId", "1.23457E+15", Some("`transactionId` is a number that the spreadsheet has shortened")),
     ("amountInCents", "1.2E+06", Some("`amountInCents` is a number that the spreadsheet has shortened")),
     ("amountInCents", "1e3", Some("`amountInCents` must not have an exponent")),
     ("amountInCents", "1.2E6", Some("`amountInCents` must not have an exponent")),
     ("amountInCents", "\"1,200\"", Some("`amountInCents` must be a whole number of cents")),
+    ("amountInCents", "1.200.000", Some("must be a whole number of cents without separators")),
     ("amountInCents", "1200.0", None),
     ("amountInCents", "12000.00", Some("`amountInCents` must be in whole cents, got a number with decimals")),
     ("amountInCents", "12000.50", Some("`amountInCents` must be in whole cents, got a number with decimals")),
@@ -356,6 +360,7 @@ const COLUMNS: [(&str, &str, Option<&str>); 26] = [
     ("payoutInCents", "7500", None),
     ("payoutInCents", "1E3", Some("`payoutInCents` must not have an exponent")),
     ("occurredAt", "2026-11-20 10:00:00", None),
+    ("occurredAt", "2026-11-20 10:00:00 02:00", None),
     ("occurredAt", "46346.4166", Some("`occurredAt` must be an ISO 8601 date-time, such as `2026-")),
     ("occurredAt", "11/20/2026 10:00", Some("`occurredAt`")),
 ];
@@ -375,6 +380,38 @@ fn what_a_spreadsheet_makes_of_a_report_is_read_or_named_by_its_column() {
         let told = said(&output);
         assert_eq!(output.status.success(), refused.is_none(), "{column} {value}: {told}");
         assert!(told.contains(refused.unwrap_or("1 good, 0 bad")), "{column} {value}: {told}");
+    }
+}
+
+/// A file of reports in a format, and what is said of it.
+const REPORTS: [(&str, &str, &str); 6] = [
+    ("csv", "transactionId,eventType\n", "has no record, so nothing is imported"),
+    ("csv", "transactionId,eventType\n,\n\n", "has no record, so nothing is imported"),
+    ("ndjson", "\n", "has no record, so nothing is imported"),
+    (
+        "ndjson",
+        "{\"payoutInCent\":1}",
+        ":1: `payoutInCent` is not a known key; did you mean `payoutInCents`?",
+    ),
+    ("ndjson", "{\"amountInCents\":1,\"amountInCents\":2}", ":1: `amountInCents` is given twice"),
+    (
+        "csv",
+        "transactionId,occurredAt,revoked\nT,2026-11-20 10:00:00,true\nU,2026-11-20 10:00:00Z,true\n",
+        "records whose `occurredAt` has no time zone, so that it is taken as UTC: 1",
+    ),
+];
+
+#[test]
+fn what_a_file_of_reports_leaves_out_is_told() {
+    let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
+    for (format, text, words) in REPORTS {
+        let path = plan.directory().join("reports");
+        fs::write(&path, text).unwrap();
+        let path = path.to_str().unwrap();
+        let command = ["events", "import", "--dry-run", "--partner", "bank", "--format", format, path];
+        let output = plan.command(&command).output().unwrap();
+        assert_eq!(output.status.success(), words.contains("UTC"), "{text}: {}", said(&output));
+        assert!(said(&output).contains(words), "{text}: {}", said(&output));
     }
 }
 
@@ -583,6 +620,9 @@ async fn a_name_of_the_command_line_is_read_as_a_line_of_a_list() {
         assert_eq!(output.status.success(), refused.is_none(), "{person}: {told}");
         assert!(told.contains(refused.unwrap_or("no partner is asked about them")), "{person}: {told}");
     }
+    let garbled = ["person", "find", "--email", "J\u{c3}\u{b6}rg@example.com"];
+    let told = said(&daemon.command(&garbled));
+    assert!(told.contains("--email has letters garbled by a program"), "{told}");
     for (person, told) in
         [("opt,eleven,1976-01-05", "may be asked"), ("O?, x, 1976-01-05", "were not on the opt-out list")]
     {

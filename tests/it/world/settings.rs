@@ -112,7 +112,7 @@ fn what_no_browser_sends_does_not_pass() {
 ///
 /// Seen with every reader of settings that guesses a type from the text: a name of digits becomes a number and is refused, a hash or a
 /// password such as `12e45678` becomes infinity, `0123` loses its zero, `no` and `null` become something else.
-const VARIABLES: [(&str, &str, Result<&str, &str>); 17] = [
+const VARIABLES: [(&str, &str, Result<&str, &str>); 20] = [
     ("STORE__POSTGRES__NODE_NAME", "1", Ok("1")),
     ("STORE__POSTGRES__NODE_NAME", "12e45678", Ok("12e45678")),
     ("STORE__POSTGRES__NODE_NAME", "0123", Ok("0123")),
@@ -133,6 +133,16 @@ const VARIABLES: [(&str, &str, Result<&str, &str>); 17] = [
         Err("`api.header_timeout` must be a duration such as `15s` or `50ms`, got `30`"),
     ),
     ("LIMITS__TRUSTED_PROXIES", "10", Err("must be networks such as `10.0.0.0/8`, got `10`")),
+    // What does not fit beside a default is the variable's fault.
+    ("STORE__ENGINE", "postgres", Err("`store.postgres.url` must be the address of the database")),
+    ("RANKING__LEAST", "0.95", Err("`ranking.most` must be from 0.95 to 1, got 0.9")),
+    (
+        "MATCHING__DEADLINE",
+        "100ms",
+        Err(
+            "`matching.response_margin` and `matching.least_budget` together must fit into `matching.deadline`",
+        ),
+    ),
     ("TRACING__SAMPLED_PERCENT", "inf", Err("`tracing.sampled_percent`")),
 ];
 

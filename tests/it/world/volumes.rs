@@ -43,12 +43,19 @@ fn in_a_volume(stopped: &Stopped, line: &str) -> Option<Output> {
 }
 
 /// What is done with a volume, whether it goes well, and what is said.
-const DONE: [(&str, bool, &str); 11] = [
+const DONE: [(&str, bool, &str); 12] = [
     // The whole way back from a backup.
     ("offerd restore backup --into vol", true, "the store is in vol"),
     ("mkdir vol/lost+found; offerd restore backup --into vol", true, "the store is in vol"),
     ("mkdir vol/lost+found; OFFERD__STORE__PATH=vol offerd import export", true, "records imported"),
     ("offerd store salvage --into vol --backup backup; test -e vol/manifest", true, ""),
+    // A first start that is refused leaves nothing.
+    (
+        "env -u OFFERD__STORE__MASTER_KEY_FILE OFFERD__STORE__PATH=vol timeout 60 offerd serve; \
+         offerd restore backup --into vol",
+        true,
+        "the store is in vol",
+    ),
     // A directory in the volume is as good as anywhere.
     ("mkdir vol/store; offerd restore backup --into vol/store", true, "the store is in vol/store"),
     // What is there is left as it is.

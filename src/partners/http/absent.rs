@@ -5,6 +5,7 @@ use std::fmt;
 use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::expression::Expression;
+use super::truth::{own_text, truth_of};
 
 /// Maximum number of names shown in place of the missing one.
 const NAMES_MAX: usize = 12;
@@ -25,6 +26,8 @@ pub struct AbsentMapping {
     reached: String,
     /// Description of the value there.
     there: String,
+    /// Whether the answer may mean that there are no offers: it is empty, or has single values and no error.
+    pub(super) says_none: bool,
 }
 
 impl AbsentMapping {
@@ -48,6 +51,7 @@ impl AbsentMapping {
             key: expression.key.clone(),
             wanted,
             offer: None,
+            says_none: !reached.is_empty() && is_bare(&value),
             reached: reached.join("."),
             there: described(&value),
         }
@@ -66,6 +70,22 @@ impl AbsentMapping {
     /// Attributes it to one offer of the answer.
     pub(super) fn in_offer(self, position: usize) -> Self {
         Self { offer: Some(position), ..self }
+    }
+}
+
+/// Whether a value is nothing, or has single values alone, none of which says that something failed.
+fn is_bare(value: &Mapped) -> bool {
+    let value = own_text(value).unwrap_or_else(|| value.clone());
+    let is_harmless = |name: Mapped| {
+        let found = value.get_item(&name).unwrap_or_default();
+        let said = format!(" {name} {found}").to_ascii_lowercase();
+        let is_list = matches!(found.kind(), ValueKind::Map | ValueKind::Seq) && own_text(&found).is_none();
+        truth_of(&found) == Some(false)
+            || !is_list && !["error", "exception", " fault"].iter().any(|word| said.contains(word))
+    };
+    match value.kind() {
+        ValueKind::Map => value.try_iter().is_ok_and(|mut names| names.all(is_harmless)),
+        _ => !value.is_true(),
     }
 }
 

@@ -60,6 +60,11 @@ fn fault(http: &str) -> String {
 
 /// The reading of an XML answer with the mappings in `answer`.
 fn read(answer: &str, xml: &str) -> AnswerReading {
+    read_of(StatusCode::OK, answer, xml)
+}
+
+/// The same of an answer with another status.
+fn read_of(status: StatusCode, answer: &str, xml: &str) -> AnswerReading {
     let book = load(answer).unwrap();
     let lead = include_bytes!("../../../tests/leads/mortgage_purchase.json");
     let lead = Lead::read(lead).unwrap_or_else(|_| panic!("the sample is a lead"));
@@ -71,7 +76,7 @@ fn read(answer: &str, xml: &str) -> AnswerReading {
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
     let source = seat.http.as_ref().unwrap();
     let given = Given::of(&facts, &asked);
-    let received = Received { status: StatusCode::OK, headers: &headers, body: xml.as_bytes() };
+    let received = Received { status, headers: &headers, body: xml.as_bytes() };
     source.answer(&PartnerExchange::default(), received, &given, &facts, &fitting).unwrap()
 }
 
@@ -273,8 +278,6 @@ fn what_looks_like_a_decline_and_is_none_is_a_bad_answer() {
     ] {
         let Answered::Failed(cause) = read(ANSWER, xml).answered else { panic!("{xml}") };
         assert!(cause.contains(missing) && cause.contains("`answer.empty = \"declines\"`"), "{cause}");
-        let told = ANSWER.replace("{ offers", "{ empty = 'declines', offers");
-        assert_eq!(read(&told, xml).answered, Answered::Declined(None), "{xml}");
     }
     for none in ["<R><Rates/></R>", "<R><Rates count='0'></Rates></R>"] {
         assert_eq!(read(ANSWER, none).answered, Answered::Offers(Vec::new()), "{none}");
@@ -287,6 +290,92 @@ fn what_looks_like_a_decline_and_is_none_is_a_bad_answer() {
     );
     let of_others = "<R><Rates><Rate><Note>7</Note><Key>refinance</Key></Rate></Rates></R>";
     assert_eq!(read(ANSWER, of_others).answered, Answered::Offers(Vec::new()));
+}
+
+/// An error is no decline, whatever the file takes for one.
+#[test]
+fn an_empty_answer_declines_where_the_file_says_so_and_an_error_does_not() {
+    let mapped = ANSWER.replace("{ offers", "{ empty = 'declines', offers");
+    for xml in [
+        "",
+        "<R/>",
+        "{}",
+        "<R><Status>OK</Status></R>",
+        "<R><Rates><Count>0</Count></Rates></R>",
+        r#"{"status": "none", "errors": [], "error": null, "Rates": {}}"#,
+    ] {
+        assert_eq!(read(&mapped, xml).answered, Answered::Declined(None), "{xml}");
+    }
+    for xml in [
+        r#"{"error": "down"}"#,
+        r#"{"errors": ["down"]}"#,
+        r#"{"message": "Internal Server Error"}"#,
+        r#"{"faultcode": "Server"}"#,
+        "<R><Rates><Error code='1'>down</Error></Rates></R>",
+        "<R><Rates><Fault>down</Fault></Rates></R>",
+        "<R><Rates><Rat><Note>6</Note></Rat></Rates></R>",
+        r#"{"quotes": [{"Note": 6}]}"#,
+        "[1]",
+    ] {
+        let Answered::Failed(cause) = read(&mapped, xml).answered else { panic!("{xml}") };
+        assert!(cause.contains("`answer.empty` declines only for what is empty"), "{xml}: {cause}");
+    }
+    // Of several lists, one may be missing.
+    let inner = "answer = { empty = 'declines', offers = 'response.Banks.Bank', inner = 'offer.Rates.Rate', \
+        offer = { key = \"'thirty'\", interest_rate = 'offer.Note' } }\n";
+    let bank = |more: &str| {
+        format!(
+            "<R><Banks><Bank><Rates><Rate><Note>6</Note></Rate></Rates></Bank><Bank>{more}</Bank></Banks></R>"
+        )
+    };
+    assert_eq!(quotes(&read(inner, &bank("<Name>None</Name>"))), 1);
+    let Answered::Failed(_) = read(inner, &bank("<Error>down</Error>")).answered else { panic!("it failed") };
+}
+
+#[test]
+fn a_part_of_an_answer_is_none() {
+    let xml = "<R><Rates><Rate><Note>6</Note><Key>thirty</Key></Rate></Rates></R>";
+    assert_eq!(quotes(&read(ANSWER, xml)), 1);
+    let Answered::Failed(cause) = read_of(StatusCode::PARTIAL_CONTENT, ANSWER, xml).answered else {
+        panic!("it is a part")
+    };
+    assert!(cause.starts_with("the answer has status 206: it is a part"), "{cause}");
+}
+
+#[test]
+fn a_header_of_an_answer_is_found_by_its_name_in_any_case() {
+    for declined in [
+        "header['content-type'] == 'text/xml'",
+        "header['Content-Type'] == 'text/xml'",
+        "'CONTENT-TYPE' in header",
+        "header|items|length == 1",
+    ] {
+        let mapped = ANSWER.replace("{ offers", &format!("{{ declined = \"{declined}\", offers"));
+        assert_eq!(read(&mapped, "<R/>").answered, Answered::Declined(None), "{declined}");
+    }
+}
+
+/// A code is a key of `reasons` as a number and as a text.
+#[test]
+fn a_reason_may_be_a_number() {
+    let reasons = "reasons = { 0 = 'low_fico', 17 = 'duplicate', '-1' = 'no_fico' }";
+    for (declined, reason) in [
+        ("response.No|int", Some("low_fico")),
+        ("response.No|float", Some("low_fico")),
+        ("response.No", Some("low_fico")),
+        ("response.No|int + 17", Some("duplicate")),
+        ("[response.No|int + 18, response.No|float + 17]", Some("duplicate")),
+        ("response.No|int - 1", Some("no_fico")),
+        ("response.No|int + 18", None),
+    ] {
+        let mapped = ANSWER.replace("{ offers", &format!("{{ {reasons}, declined = \"{declined}\", offers"));
+        let Answered::Declined(found) = read(&mapped, "<R><No>0</No></R>").answered else {
+            panic!("{declined}")
+        };
+        assert_eq!(found.map(|reason| reason.as_str()), reason, "{declined}");
+    }
+    let undeclared = ANSWER.replace("{ offers", "{ declined = 'response.No|int', offers");
+    assert_ne!(read(&undeclared, "<R><No>0</No></R>").answered, Answered::Declined(None), "no reason is 0");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::secret::Secret;
 use super::source::HttpSource;
 use super::step::CallStep;
 use crate::check::checker::PartnerFileChecker;
+use crate::declared::Product;
 use offerd_base::declaration::quoted;
 use offerd_model::ProductType;
 
@@ -16,12 +17,11 @@ const STEPS_MAX: usize = 8;
 
 impl HttpSource {
     /// Checks `[products.<type>.http]`; `None` when it has faults, which the checker collects. A `paused`
-    /// seat may lack its secrets. `keys` are those of the catalog's offers.
+    /// seat may lack its secrets.
     pub(crate) fn declared(
         http: &Http,
         product_type: ProductType,
-        paused: bool,
-        keys: Vec<String>,
+        product: &Product,
         check: &mut PartnerFileChecker,
     ) -> Option<Self> {
         let before = check.count();
@@ -31,7 +31,7 @@ impl HttpSource {
             check,
             http,
             product_type,
-            keys,
+            product,
             secrets: &names,
             places,
             prefix: String::new(),
@@ -47,7 +47,7 @@ impl HttpSource {
         let answer = mappings.answer();
         post(http, mappings.check);
         let (places, attributes) = (mappings.places, mappings.attributes);
-        let secrets = secrets(&http.secrets, paused, check);
+        let secrets = secrets(&http.secrets, product.paused, check);
         if check.count() > before {
             return None;
         }

@@ -7,7 +7,7 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use uuid::Uuid;
 
-use super::{AnswerReading, Answered, AskContext, Given, PartnerExchange, Received};
+use super::{AnswerReading, Answered, AskContext, Given, PartnerExchange, Received, Secrets};
 use crate::{Book, Facts};
 use offerd_model::{CreditBands, Lead};
 
@@ -174,9 +174,157 @@ fn what_cannot_work_is_a_fault() {
             "xml = '<a/>'\nanswer = { offer = { interest_rate = 'offer.Note' } }".to_owned(),
             "`products.mortgage.http.answer.offers` is missing: the path of the offers",
         ),
+        ("answer = { offers = '[]', offer = { interest_rate = 'offer.Note' } }".to_owned(), "http.answer.offers` is the same for every answer: use `response`"),
+        (answer("error = 'true', offer = { interest_rate = 'offer.Note' }"), "http.answer.error` is the same for every answer"),
+        (answer("offer = { interest_rate = '900' }"), "http.answer.offer.interest_rate` must be a number from 0 to 400, got 900"),
+        (answer("offer = { interest_rate = '9', adjustment_type = \"'pointz'\" }"), "must be one of"),
+        (answer("offer = { interest_rate = '9', term = '0' }"), "http.answer.offer.term` must be a whole number from 1 to 600, got 0"),
+        (answer("bounds = { interest_rate = { max = 8 } }, offer = { interest_rate = '9' }"), "must be within `answer.bounds`, at most 8, got 9"),
     ] {
         let told = fault(&wrong);
         assert!(told.contains(wanted), "{told}");
+    }
+}
+
+#[test]
+fn requests_that_no_server_reads_as_meant_are_a_fault() {
+    for (wrong, wanted) in [
+        (
+            "headers = { X-A = \"'caf\u{e9}'\" }",
+            r"http.headers.X-A` has `\u{e9}`, but may only have visible ASCII",
+        ),
+        ("headers = { X-A = \"'caf\u{e9} ' ~ lead_uuid\" }", r"http.headers.X-A` has `\u{e9}`, but"),
+        (r#"headers = { X-A = "'a\nb'" }"#, r"http.headers.X-A` has `\n`, but may only have visible ASCII"),
+        (
+            "headers = { X-A = \"'a'\", x-a = \"'b'\" }",
+            "http.headers.x-a` stands twice: names of headers compare in any case",
+        ),
+        (
+            "headers = { HTTP2-Settings = \"'a'\" }",
+            "cannot be set in the file: leave it out; `wire` controls",
+        ),
+        (
+            "headers = { early-data = '1' }",
+            "cannot be set in the file: leave it out; offerd sends nothing before",
+        ),
+        (
+            "headers = { Content-Range = \"'bytes 0-1/2'\" }",
+            "cannot be set in the file: leave it out; offerd always",
+        ),
+        (
+            "headers = { A-IM = \"'feed'\" }",
+            "cannot be set in the file: leave it out; offerd cannot read a partial",
+        ),
+        (
+            "xml = '<a/>'\nheaders = { content-type = \"'text/xml; charset=\\\"iso-8859-1\\\"'\" }",
+            "http.headers.content-type` declares `iso-8859-1`, but offerd sends UTF-8: write `UTF-8`",
+        ),
+        (
+            "xml = '<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a/>'",
+            "http.xml` declares `ISO-8859-1`, but offerd sends UTF-8: write `UTF-8`",
+        ),
+        (
+            "auth = { basic = { user = \"'a:b'\", password = \"'c'\" } }",
+            "http.auth.basic.user` has a user with a `:`",
+        ),
+        ("method = 'GET'\njson = { a = '1' }", "http.json` is a body, and a `GET` has none: use `query`"),
+        ("method = 'GET'\nxml = '<a/>'", "http.xml` is a body, and a `GET` has none"),
+    ] {
+        let faults = load(&format!("{wrong}\n{ANSWER}")).unwrap_err();
+        assert!(faults.len() == 1 && faults[0].contains(wanted), "{wrong}: {faults:?}");
+    }
+    for right in [
+        r#"headers = { X-A = "['a', 'b']|join('\n')|sha256|hex", Content-Type = "'text/xml; charset=UTF-8'" }"#,
+        "xml = '<?xml version=\"1.0\" encoding=\"utf-8\"?><a/>'",
+        "method = 'GET'\nquery = { a = '1' }",
+    ] {
+        assert!(load(&format!("{right}\n{ANSWER}")).is_ok(), "{right}");
+    }
+}
+
+/// A number is never a text, however both are written.
+#[test]
+fn a_number_that_is_compared_with_a_text_is_a_fault() {
+    let with = |error: &str| load(&ANSWER.replace("{ offers", &format!("{{ error = \"{error}\", offers")));
+    for (name, wrong) in [
+        ("status", "status == '200'"),
+        ("status", "response.a and '404' != status"),
+        ("status", "'x' if not (status == '200') else false"),
+        ("status", "status in ['200', '202']"),
+        ("status", "status not in ('200', '202')"),
+        ("status", "not status == '200'"),
+        ("age", "age == '40'"),
+        ("test", "test == 'true'"),
+        ("lead.loanInformation.loanAmount", "lead.loanInformation.loanAmount == '5000'"),
+    ] {
+        let faults = with(wrong).unwrap_err();
+        let wanted = format!("http.answer.error` compares `{name}`, which is no text, with a text");
+        assert!(faults.len() == 1 && faults[0].contains(&wanted), "{wrong}: {faults:?}");
+    }
+    for right in [
+        "response.status == '200'",
+        "status == '200'|int",
+        "status ~ '' == '200'",
+        "status in [200, 202] and response.a in ['b']",
+        "response['status'] == '200'",
+        "'a' if status == 200 else 'b'",
+    ] {
+        assert!(with(right).is_ok(), "{right}: {:?}", with(right).err());
+    }
+}
+
+/// As XML and JSON write them, and not as Python does.
+#[test]
+fn yes_no_and_nothing_are_sent_in_the_words_of_the_web() {
+    for (http, query, body) in [
+        ("query = { a = 'test', b = 'not test', c = 'none' }", "a=false&b=true", ""),
+        ("form = { a = 'test', b = 'not test', c = 'none' }", "", "a=false&b=true"),
+        ("xml = '<a b=\"{{ test }}\">{{ not test }}{{ none }}</a>'", "", "<a b=\"false\">true</a>"),
+        ("json = { a = 'test', b = 'none' }", "", r#"{"a":false,"b":null}"#),
+    ] {
+        let offers = "answer = { offers = 'response.R', offer = { interest_rate = 'offer.Note' } }";
+        let book = load(&format!("{http}\n{offers}")).unwrap();
+        let lead = Lead::default();
+        let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
+        let facts = Facts::new(&lead, now, CreditBands::Current);
+        let asked = AskContext { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
+        let source = book.seats()[0].http.as_ref().unwrap();
+        let given = Given::of(&facts, &asked);
+        let request = source.request(&PartnerExchange::default(), &given, Secrets::Masked);
+        let request = request.unwrap_or_else(|error| panic!("{error}")).unwrap();
+        assert_eq!(request.url.split_once('?').map_or("", |(_, query)| query), query, "{http}");
+        assert_eq!(String::from_utf8_lossy(&request.body), body, "{http}");
+    }
+}
+
+/// Half of an address is another address.
+#[test]
+fn what_a_path_uses_is_there_for_every_lead() {
+    let with = |path: &str, needs: &str| {
+        let file = FILE.replace("/rates", path).replace("paused = true", &format!("paused = true\n{needs}"));
+        let loaded = Book::from_texts([(PathBuf::from("lender.toml"), format!("{file}{ANSWER}"))]);
+        loaded.err().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let state = "lead.personalInformation.state";
+    for path in ["/q/{{ S }}", "/q/{{- S|urlencode -}}/x?a=b", "/q-{{ S|lower }}"] {
+        let path = path.replace('S', state);
+        let faults = with(&path, "");
+        let wanted = format!(
+            "http.url` uses `{state}`, which a lead may lack: add `personalInformation.state` to `needs`"
+        );
+        assert!(faults.len() == 1 && faults[0].contains(&wanted), "{path}: {faults:?}");
+        for needs in [
+            "needs = ['personalInformation.state']",
+            "eligibility = { 'personalInformation.state' = { in = ['NY'] } }",
+        ] {
+            assert!(with(&path, needs).is_empty(), "{path} {needs}");
+        }
+        let or_missing = "eligibility = { 'personalInformation.state' = { in = ['NY'], or_missing = true } }";
+        assert_eq!(with(&path, or_missing).len(), 1, "{path}");
+    }
+    for path in ["/q/{{ S|default('any') }}", "/q?state={{ S }}", "/{{ lead_uuid }}/{{ 'a' if S else 'b' }}"]
+    {
+        assert!(with(&path.replace('S', state), "").is_empty(), "{path}");
     }
 }
 

@@ -416,6 +416,51 @@ fn an_offer_that_cannot_be_right_is_not_shown() {
     assert_eq!(shown.len(), 1);
 }
 
+/// A file that lends for some terms and amounts.
+#[test]
+fn a_figure_that_the_file_does_not_lend_is_a_fault_of_the_file() {
+    for (answer, wanted) in [
+        (
+            "offer = { apr = 'offer.apr' }",
+            "http.answer.offer` must have `term`: offer `personal` has several `terms`, [24, 36]",
+        ),
+        (
+            "offer = { term = '48', apr = 'offer.apr' }",
+            "http.answer.offer.term` must be within `terms`, 24, or 36, got 48",
+        ),
+        (
+            "offer = { term = '36', apr = '9', max_amount = '60000' }",
+            "http.answer.offer.max_amount` must be within `amount`, 1000 to 50000, got 60000",
+        ),
+        (
+            "offer = { term = '36', apr = '9', min_amount = '500 + 1' }",
+            "http.answer.offer.min_amount` must be within `amount`, 1000 to 50000, got 501",
+        ),
+        (
+            "bounds = { apr = { min = 5.99, max = 35.99 } }\noffer = { term = '36', apr = '40' }",
+            "http.answer.offer.apr` must be within `answer.bounds`, 5.99 to 35.99, got 40",
+        ),
+        (
+            "bounds = { apr = { min = 5.99 } }\noffer = { term = '36', max_apr = '4', apr = '9' }",
+            "http.answer.offer.max_apr` must be within `answer.bounds`, at least 5.99, got 4",
+        ),
+        (
+            "offer = { term = '36', apr = \"'soon'\" }",
+            "http.answer.offer.apr` must be a number from 0 to 400, got a text",
+        ),
+        ("offer = { term = '36', apr = '9', apr_type = \"'fixd'\" }", "did you mean `fixed`?"),
+    ] {
+        let told = load(&file("loan", answer, CATALOG)).unwrap_err();
+        assert!(
+            told.lines().count() == 1 && told.contains(wanted) && told.contains("lender.toml:"),
+            "{told}"
+        );
+    }
+    let one_term = CATALOG.replace("[24, 36]", "[36]");
+    assert!(load(&file("loan", "offer = { apr = 'offer.apr' }", &one_term)).is_ok());
+    assert!(load(&file("loan", "offer = { term = '36', apr = '9', max_amount = '50000' }", CATALOG)).is_ok());
+}
+
 #[test]
 fn the_file_says_by_which_rate_a_payment_is_computed() {
     let mapped = "offer = { term = '36', apr = '9', fee_rate = '5' }";

@@ -174,6 +174,11 @@ impl<'a> Facts<'a> {
         Self { ranked_by, ..self }
     }
 
+    /// The moment.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
     /// The lead.
     pub fn lead(&self) -> &'a Lead {
         self.lead

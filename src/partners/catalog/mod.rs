@@ -24,7 +24,7 @@ use super::quote::{Quote, QuoteTerms};
 use super::ranking::{Merits, OfferKey};
 use super::template::{Imprint, Template};
 use crate::check::checker::PartnerFileChecker as Checker;
-pub use answered::{AnsweredFigure, AnsweredFigures, MoneyRules, PaymentBy, Unfit};
+pub use answered::{AnsweredFigure, AnsweredFigures, MoneyRules, PaymentBy, Unfit, range_shown};
 use offerd_model::{MortgageLoanType, ProductSubType, ProductType};
 
 /// One checked offer of a catalog. An offer with several terms appears once per term.

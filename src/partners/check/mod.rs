@@ -164,8 +164,7 @@ impl PartnerFileChecker<'_> {
             CatalogSeat { product_type, identity: &of_offers, rule: rule.as_ref().unwrap_or(&always) };
         let offers = self.offers(shared, product);
         let http = product.http.as_ref().map(|http| {
-            let keys = product.offers.iter().map(|offer| offer.key.clone()).collect();
-            self.within("http", |check| HttpSource::declared(http, product_type, product.paused, keys, check))
+            self.within("http", |check| HttpSource::declared(http, product_type, product, check))
         });
         if let Some(http) = &product.http {
             self.within("http", |check| check.remarks_on(http, product.timeout, product.paused));

@@ -182,6 +182,7 @@ impl PartnerFileChecker<'_> {
         let details: LifeInsuranceOfferDetails =
             self.details("policy", "LifeInsuranceOfferDetails", table)?;
         self.between("policy.policyAmount", Some(details.policy_amount as f64), 1.0, 1e9);
+        self.between("policy.monthlyPremiumAmount", Some(details.monthly_premium_amount.to_f64()), 0.01, 1e8);
         if details.term_length.is_some() != details.term_unit.is_some() {
             self.at("policy.termLength", "is one of two: a term has `termLength` and `termUnit`");
         }

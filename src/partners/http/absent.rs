@@ -6,7 +6,7 @@ use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::expression::Expression;
 use super::json_fault::wrapped;
-use super::truth::own_text;
+use super::truth::{own_text, truth_of};
 
 /// Maximum number of names shown in place of the missing one.
 const NAMES_MAX: usize = 12;
@@ -29,6 +29,8 @@ pub struct AbsentMapping {
     there: Box<str>,
     /// What the value there is, if it is a text that holds what is looked for.
     holds: Option<&'static str>,
+    /// Whether the answer may mean that there are no offers: it is empty, or has single values and no error.
+    pub(super) says_none: bool,
 }
 
 impl AbsentMapping {
@@ -52,6 +54,7 @@ impl AbsentMapping {
             key: expression.key.clone(),
             wanted,
             offer: None,
+            says_none: !reached.is_empty() && is_bare(&value),
             reached: reached.join("."),
             there: described(&value).into(),
             holds: own_text(&value).as_ref().unwrap_or(&value).as_str().and_then(wrapped),
@@ -80,6 +83,22 @@ impl AbsentMapping {
     /// Attributes it to one offer of the answer.
     pub(super) fn in_offer(self, position: usize) -> Self {
         Self { offer: Some(position), ..self }
+    }
+}
+
+/// Whether a value is nothing, or has single values alone, none of which says that something failed.
+fn is_bare(value: &Mapped) -> bool {
+    let value = own_text(value).unwrap_or_else(|| value.clone());
+    let is_harmless = |name: Mapped| {
+        let found = value.get_item(&name).unwrap_or_default();
+        let said = format!(" {name} {found}").to_ascii_lowercase();
+        let is_list = matches!(found.kind(), ValueKind::Map | ValueKind::Seq) && own_text(&found).is_none();
+        truth_of(&found) == Some(false)
+            || !is_list && !["error", "exception", " fault"].iter().any(|word| said.contains(word))
+    };
+    match value.kind() {
+        ValueKind::Map => value.try_iter().is_ok_and(|mut names| names.all(is_harmless)),
+        _ => !value.is_true(),
     }
 }
 

@@ -2,19 +2,20 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use encoding_rs::mem::decode_latin1;
 use hyper::header::{CONTENT_TYPE, LOCATION};
 use hyper::{HeaderMap, StatusCode};
 use memchr::memmem;
-use minijinja::value::{Value as Mapped, ValueKind};
+use minijinja::value::{Enumerator, Object, Value as Mapped, ValueKind};
 
 use super::absent::AbsentMapping;
 use super::answer_mapping::{AnswerMapping, ListedOffer};
 use super::conditions::NO_TRUTH;
 use super::document::{self, Format};
 use super::exchange::PartnerExchange;
-use super::expression::{Expression, text};
+use super::expression::{self, Expression};
 use super::given::Given;
 use super::mapping_error::MappingError;
 use super::source::HttpSource;
@@ -87,6 +88,13 @@ impl Received<'_> {
     /// # Errors
     /// Why the answer cannot be read.
     pub(super) fn context(self, asked: Mapped, attributes: &BTreeSet<String>) -> Result<Mapped, String> {
+        if self.status == StatusCode::PARTIAL_CONTENT {
+            return Err(
+                "the answer has status 206: it is a part, and offerd asks for the whole; ask the partner \
+                to answer 200, or check what stands between"
+                    .to_owned(),
+            );
+        }
         let named = |name: &str| attributes.contains(name);
         let response = match document::read(self.content_type(), self.body, named) {
             Ok(response) => response,
@@ -168,8 +176,29 @@ impl Received<'_> {
     }
 }
 
-/// Headers by their lower-case names, as mappings see them: of several lines one, with commas (RFC 9110, 5.3).
-pub fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
+/// Why `answer.empty` does not make a decline of an answer.
+const NOT_EMPTY: &str = "; `answer.empty` declines only for what is empty, or has single values and no \
+    error; if this is no error either, say so in `answer.declined`";
+
+/// How a file says that an answer without a list means none.
+const MAY_BE_EMPTY: &str = "; if that means no offers, set `answer.empty = \"declines\"`";
+
+/// Headers by lower-case name, which mappings look up in any case.
+#[derive(Debug)]
+struct HeaderTexts(BTreeMap<String, String>);
+
+impl Object for HeaderTexts {
+    fn get_value(self: &Arc<Self>, name: &Mapped) -> Option<Mapped> {
+        self.0.get(&name.as_str()?.to_ascii_lowercase()).map(Mapped::from)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.0.keys().map(Mapped::from).collect())
+    }
+}
+
+/// Headers as mappings see them: of several lines one, with commas (RFC 9110, 5.3).
+pub fn texts_of(headers: &HeaderMap) -> Mapped {
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in headers {
         let text = match std::str::from_utf8(value.as_bytes()) {
@@ -182,7 +211,7 @@ pub fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
             None => drop(texts.insert(name.to_string(), text.into_owned())),
         }
     }
-    texts
+    Mapped::from_object(HeaderTexts(texts))
 }
 
 impl AnswerReading {
@@ -216,7 +245,8 @@ impl AnswerMapping {
         let said = by.run(context)?;
         let said = &own_text(&said).unwrap_or(said);
         let known = |word: &str| self.reasons.get(word).copied().or_else(|| RejectReason::from_wire(word));
-        let is_reason = said.as_str().is_some_and(|word| known(word).is_some());
+        let is_code = matches!(said.kind(), ValueKind::String | ValueKind::Number);
+        let is_reason = is_code && word_of(said).is_some_and(|word| known(&word).is_some());
         if !is_reason && truth_of(said) == Some(false) {
             return Ok(None);
         }
@@ -227,9 +257,9 @@ impl AnswerMapping {
             ValueKind::Bool => Vec::new(),
             ValueKind::String if !is_reason && truth_of(said) == Some(true) => Vec::new(),
             ValueKind::Seq | ValueKind::Iterable => {
-                said.try_iter().into_iter().flatten().filter_map(|word| text(&word)).collect()
+                said.try_iter().into_iter().flatten().filter_map(|word| word_of(&word)).collect()
             }
-            _ => text(said).into_iter().collect(),
+            _ => word_of(said).into_iter().collect(),
         };
         let reason = words.iter().find_map(|word| known(word));
         if reason.is_none() && words.iter().any(|word| says_nothing(word)) {
@@ -238,6 +268,12 @@ impl AnswerMapping {
         let undeclared = words.iter().find(|word| known(word).is_none()).map(|word| undeclared::shown(word));
         Ok(Some(AnswerReading { undeclared, ..Answered::Declined(reason).into() }))
     }
+}
+
+/// A reason as a word: 17 and 17.0 are the key `17`.
+fn word_of(said: &Mapped) -> Option<String> {
+    let whole = i64::try_from(said.clone()).ok().filter(|_| said.is_number());
+    whole.map_or_else(|| expression::text(said), |whole| Some(whole.to_string()))
 }
 
 /// Whether a value is one or more decline reasons, or a mere yes.
@@ -285,14 +321,13 @@ impl HttpSource {
         }
         match self.answer.listed(&context, received.is_xml())? {
             Ok(list) => self.quotes(list, &context, facts, offers),
-            Err(absent) if self.answer.empty_declines && absent.wrapping().is_none() => {
+            Err(absent) if self.answer.empty_declines && absent.says_none => {
                 Ok(AnswerReading::declining("the answer has no list of offers"))
             }
-            Err(absent) => Ok(received.lacking(
-                absent,
-                &self.step(exchange).body,
-                "; if that means no offers, set `answer.empty = \"declines\"`",
-            )),
+            Err(absent) => {
+                let advice = if self.answer.empty_declines { NOT_EMPTY } else { MAY_BE_EMPTY };
+                Ok(received.lacking(absent, &self.step(exchange).body, advice))
+            }
         }
     }
 

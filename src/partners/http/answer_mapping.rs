@@ -68,6 +68,7 @@ impl AnswerMapping {
                 Ok(elements) => {
                     offers.extend(elements.into_iter().map(|offer| (offer, Some(outer.clone()))));
                 }
+                Err(absent) if self.empty_declines && absent.says_none => {}
                 Err(absent) => return Ok(Err(absent.in_offer(nth))),
             }
         }
@@ -102,7 +103,7 @@ impl AnswerMapping {
 }
 
 /// The answered value; `None` if absent or empty.
-fn given(value: &Mapped) -> Option<Value> {
+pub(super) fn given(value: &Mapped) -> Option<Value> {
     match value.kind() {
         ValueKind::Undefined | ValueKind::None => None,
         ValueKind::String if value.as_str() == Some("") => None,

@@ -184,7 +184,14 @@ impl BearerToken {
     }
 }
 
+/// What is wrong with a user of HTTP basic.
+pub(super) const NO_USER: &str = "has a user with a `:`, after which servers read the password (RFC 7617): ask \
+    the partner for another user";
+
 fn credentials(key: &str, user: &str, password: &str) -> Result<HeaderValue, MappingError> {
+    if user.contains(':') {
+        return Err(MappingError::new(key, NO_USER));
+    }
     let value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))));
     let mut value = value.map_err(|_| MappingError::new(key, "is not a valid header value"))?;
     value.set_sensitive(true);

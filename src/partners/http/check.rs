@@ -10,6 +10,7 @@ use super::signing::keys_of;
 use super::source::HttpSource;
 use super::step::CallStep;
 use crate::check::checker::PartnerFileChecker;
+use crate::declared::Product;
 use offerd_base::declaration::quoted;
 use offerd_model::ProductType;
 
@@ -17,12 +18,11 @@ const STEPS_MAX: usize = 8;
 
 impl HttpSource {
     /// Checks `[products.<type>.http]`; `None` when it has faults, which the checker collects. A `paused`
-    /// seat may lack its secrets. `keys` are those of the catalog's offers.
+    /// seat may lack its secrets.
     pub(crate) fn declared(
         http: &Http,
         product_type: ProductType,
-        paused: bool,
-        keys: Vec<String>,
+        product: &Product,
         check: &mut PartnerFileChecker,
     ) -> Option<Self> {
         let before = check.count();
@@ -32,7 +32,7 @@ impl HttpSource {
             check,
             http,
             product_type,
-            keys,
+            product,
             secrets: &names,
             places,
             prefix: String::new(),
@@ -49,7 +49,7 @@ impl HttpSource {
         let answer = mappings.answer();
         post(http, mappings.check);
         let (places, attributes, signing) = (mappings.places, mappings.attributes, mappings.signing);
-        let secrets = secrets(&http.secrets, paused, check);
+        let secrets = secrets(&http.secrets, product.paused, check);
         signing_keys(&signing, &secrets, check);
         if check.count() > before {
             return None;

@@ -35,7 +35,7 @@ const WORDS: [&str; 14] =
     ["not", "and", "or", "if", "elif", "else", "in", "is", "true", "false", "none", "True", "False", "None"];
 
 /// Offset and text of a word, a quoted text or an operator.
-type ConditionToken<'t> = (usize, &'t str);
+pub(super) type ConditionToken<'t> = (usize, &'t str);
 
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter(FILTER, unless_no);
@@ -113,7 +113,7 @@ fn end_of_raw(template: &str, from: usize) -> usize {
 }
 
 /// The tokens of code up to the `end` of its tag, and the offset of that end.
-fn tokens<'t>(text: &'t str, from: usize, end: Option<&str>) -> (Vec<ConditionToken<'t>>, usize) {
+pub(super) fn tokens<'t>(text: &'t str, from: usize, end: Option<&str>) -> (Vec<ConditionToken<'t>>, usize) {
     let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let (mut tokens, mut at, mut depth) = (Vec::new(), from, 0_usize);
     while let Some(first) = text[at..].chars().next() {

@@ -168,8 +168,8 @@ table! {
         params: BTreeMap<String, String> => optional,
     }
 
-    /// `answer`: how an answer is read. Expressions may use `status` (a number), `header` (by lower-case
-    /// name), `response`, and everything that requests may use except secrets. `response` is JSON as it is,
+    /// `answer`: how an answer is read. Expressions may use `status` (a number), `header` (by name, in any
+    /// case), `response`, and everything that requests may use except secrets. `response` is JSON as it is,
     /// XML as its root element, or else a text. In XML each element is a text or a table, repeated elements
     /// are an array, and attributes have an `@`; on a text element, only attributes that a mapping names are
     /// read, and the text is `#text` beside them. Conditions accept texts: true, yes, 1; false, no, 0, and
@@ -186,8 +186,8 @@ table! {
         reasons: BTreeMap<String, String> => optional,
         /// The list of offers; `response.offers` when absent, required for a partner that is sent XML.
         offers: Option<String>,
-        /// What an answer without that list means: `"declines"`, or a failure when absent. An empty list
-        /// declines.
+        /// What an answer without that list means that is empty, or has single values alone and no error:
+        /// `"declines"`, or a failure when absent. An empty list declines.
         empty: Option<Empty>,
         /// The list of offers within each element of `offers`, for nested lists: `offer.quotes`. The element
         /// is then `outer`.

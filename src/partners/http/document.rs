@@ -203,7 +203,7 @@ fn media_type(content_type: Option<&str>) -> String {
     media_type.trim().to_ascii_lowercase()
 }
 
-fn charset(content_type: Option<&str>) -> Option<&str> {
+pub(super) fn charset(content_type: Option<&str>) -> Option<&str> {
     let mut parameters = content_type?.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
     let (_, label) = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))?;
     Some(label.trim().trim_matches(['"', '\'']))
@@ -217,7 +217,7 @@ const CUT_OFF: &str = "is cut off: its XML ends before its first element does; t
 const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 /// The encoding of an XML declaration: `<?xml version="1.0" encoding="ISO-8859-1"?>`.
-fn declared(body: &[u8]) -> Option<&str> {
+pub(super) fn declared(body: &[u8]) -> Option<&str> {
     let rest = body.trim_ascii_start().strip_prefix(b"<?xml")?;
     let declaration = std::str::from_utf8(&rest[..memmem::find(rest, b"?>")?]).ok()?;
     let (_, label) = declaration.split_once("encoding")?;

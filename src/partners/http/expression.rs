@@ -15,8 +15,8 @@ use super::mapping_error::MappingError;
 use super::moment;
 use super::signing;
 use super::specimen;
-use super::truth::{own_text, says_nothing, truth_of};
-use super::xml;
+use super::truth::{says_nothing, truth_of};
+use super::xml::{self, sent};
 use offerd_base::declaration::{did_you_mean, nearest};
 
 /// Instructions that one run may take.
@@ -93,6 +93,11 @@ impl Expression {
     /// The variables that it uses, with their paths.
     pub fn variables(&self) -> BTreeSet<String> {
         self.compiled.undeclared_variables(true).into_iter().collect()
+    }
+
+    /// Its value, if it uses no variable and so has the same value everywhere.
+    pub(super) fn constant(&self) -> Option<Value> {
+        self.variables().is_empty().then(|| self.run(&empty()).ok()).flatten()
     }
 
     /// Whether it uses a variable.
@@ -323,12 +328,10 @@ fn empty() -> Value {
     Value::from(Serde(serde_json::Map::new()))
 }
 
-/// The value as text, for an XML element its own text; `None` when it is absent.
+/// The value as the text that is sent; `None` when it is absent.
 pub fn text(value: &Value) -> Option<String> {
-    match value.kind() {
-        ValueKind::Undefined | ValueKind::None => None,
-        _ => Some(own_text(value).as_ref().unwrap_or(value).to_string()),
-    }
+    let value = sent(value);
+    (!value.is_undefined()).then(|| value.to_string())
 }
 
 #[cfg(test)]
@@ -357,6 +360,7 @@ mod tests {
             ("lead.nothing.at.all|default('none')", json!("none")),
             ("'Q/7 7&b=..'|urlencode", json!("Q%2F7%207%26b%3D..")),
             ("'..'|urlencode", json!("%2E%2E")),
+            ("(lead.amount > 1)|urlencode", json!("true")),
             ("lead.amount|as_list", json!([12_000])),
             ("[1, 2]|as_list", json!([1, 2])),
             ("lead.nothing.at.all|as_list|length", json!(0)),

@@ -3,10 +3,14 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::answer_mapping::FigureMapping;
+use serde_json::Value;
+
+use super::answer_mapping::{FigureMapping, given};
+use super::expression::Expression;
 use super::mappings::Mappings;
 use super::names::ExpressionPlace;
-use crate::catalog::{AnsweredFigure, AnsweredFigures, MoneyRules};
+use crate::catalog::{AnsweredFigure, AnsweredFigures, MoneyRules, range_shown};
+use crate::declared::{Offer, Range};
 use offerd_base::declaration::{did_you_mean, nearest, quoted};
 use offerd_model::ProductType;
 
@@ -26,6 +30,9 @@ impl Mappings<'_, '_> {
             }
             match AnsweredFigure::named(name, product_type) {
                 Some(figure) => {
+                    let constant = compiled.as_ref().and_then(Expression::constant);
+                    let fault = constant.and_then(|value| self.never_fits(name, figure, &given(&value)?));
+                    fault.into_iter().for_each(|fault| self.check.at(&key, fault));
                     figures.extend(compiled.map(|expression| FigureMapping { figure, expression }))
                 }
                 None => self.check.at(&key, no_figure(name, product_type)),
@@ -36,7 +43,41 @@ impl Mappings<'_, '_> {
             let wanted = required.join(" or ");
             self.check.at("answer.offer", format!("must have {wanted}; without it no offer can be shown"));
         }
+        let has_terms = |offer: &&Offer| product_type == ProductType::Loan && offer.terms.len() > 1;
+        let is_of_catalog = self.http.answer.own.is_none() || declared.contains_key("key");
+        let of_terms = self.product.offers.iter().find(has_terms).filter(|_| is_of_catalog);
+        if let Some(offer) = of_terms.filter(|_| !declared.contains_key("term")) {
+            let (offer, terms) = (&offer.key, &offer.terms);
+            self.check.at(
+                "answer.offer",
+                format!("must have `term`: offer `{offer}` has several `terms`, {terms:?}"),
+            );
+        }
         figures
+    }
+
+    /// Why a figure that is the same in every answer fits no offer of the file.
+    fn never_fits(&self, name: &str, figure: AnsweredFigure, value: &Value) -> Option<String> {
+        let number = match figure.number_in(value) {
+            Ok(number) => number?,
+            Err(fault) => return Some(fault),
+        };
+        let offers = self.product.offers.iter().filter(|_| self.http.answer.own.is_none());
+        let exactly = |term: &i32| (f64::from(*term), f64::from(*term));
+        let bounded = if name.ends_with("_apr") { "apr" } else { name };
+        let (key, ranges): (_, Vec<(f64, f64)>) = match name {
+            "term" => ("terms", offers.flat_map(|offer| &offer.terms).map(exactly).collect()),
+            "min_amount" | "max_amount" => {
+                ("amount", offers.filter_map(|offer| offer.amount).map(ends).collect())
+            }
+            _ => (
+                "answer.bounds",
+                self.http.answer.bounds.get(bounded).copied().map(ends).into_iter().collect(),
+            ),
+        };
+        let fits = ranges.is_empty() || ranges.iter().any(|(least, most)| (least..=most).contains(&&number));
+        let wanted = || ranges.iter().map(|range| range_shown(*range)).collect::<Vec<_>>().join(", or ");
+        (!fits).then(|| format!("must be within `{key}`, {}, got {number}", wanted()))
     }
 
     pub(super) fn money_rules(&mut self) -> MoneyRules {
@@ -44,7 +85,7 @@ impl Mappings<'_, '_> {
         let mut bounds = BTreeMap::new();
         for (name, range) in &declared.bounds {
             let key = format!("answer.bounds.{}", quoted(name));
-            let (least, most) = (range.min.unwrap_or(f64::NEG_INFINITY), range.max.unwrap_or(f64::INFINITY));
+            let (least, most) = ends(*range);
             let is_empty = !matches!(least.partial_cmp(&most), Some(Ordering::Less | Ordering::Equal));
             match AnsweredFigure::named(name, product_type) {
                 None => self.check.at(&key, no_figure(name, product_type)),
@@ -70,6 +111,10 @@ impl Mappings<'_, '_> {
             max_text_bytes: declared.max_text_bytes,
         }
     }
+}
+
+fn ends(range: Range) -> (f64, f64) {
+    (range.min.unwrap_or(f64::NEG_INFINITY), range.max.unwrap_or(f64::INFINITY))
 }
 
 /// The fault of an unknown figure, with the known ones.

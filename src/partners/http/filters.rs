@@ -8,6 +8,7 @@ use minijinja::{Environment, Error, State, filters};
 
 use super::conditions::something;
 use super::truth::{own_text, truth_of};
+use super::xml::sent;
 
 /// Every filter that a mapping may use, sorted.
 #[rustfmt::skip]
@@ -117,7 +118,7 @@ fn as_list(value: &Value) -> Value {
 
 /// `"Q/7 7"|urlencode` is `Q%2F7%207`: always a single segment of a path or query.
 fn urlencode(value: &Value) -> Result<String, Error> {
-    filters::urlencode(own_text(value).as_ref().unwrap_or(value)).map(|text| match &*text {
+    filters::urlencode(&sent(value)).map(|text| match &*text {
         // Not a name, but a relative path.
         "." | ".." => text.replace('.', "%2E"),
         _ => text.replace('/', "%2F"),

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Method;
-use hyper::header::{AUTHORIZATION, HeaderName};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use minijinja::AutoEscape;
 use serde_json::Value;
 
 use super::answer_mapping::AnswerMapping;
+use super::auth::NO_USER;
 use super::declared::{self, ClientAuth, Empty, Http};
-use super::expression::{Expression, TextTemplate};
+use super::document;
+use super::expression::{Expression, TextTemplate, text as text_of};
 use super::names::{self, ExpressionPlace, KnownNames, no_mapping};
 use super::places::MappingLines;
 use super::source::{Auth, ClientProof};
@@ -19,6 +21,7 @@ use super::specimen;
 use super::step::{BodyMapping, CallStep, JsonMapping, PollingRule};
 use crate::base_url::is_absolute_url;
 use crate::check::checker::PartnerFileChecker;
+use crate::declared::Product;
 use offerd_base::config::shown_address;
 use offerd_base::declaration::{did_you_mean, nearest, quoted};
 use offerd_model::{ProductType, RejectReason};
@@ -26,21 +29,21 @@ use offerd_model::{ProductType, RejectReason};
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Headers that the connection, the URL or the body decides, and what to do instead. In a file they never work, or they spoil every answer.
-const NOT_THE_FILES: [(&[&str], &str); 8] = [
-    (&["accept-encoding"], "leave it out; `wire = { gzip = true }` asks for compressed answers"),
+#[rustfmt::skip]
+const NOT_THE_FILES: [(&[&str], &str); 10] = [
+    (&["accept-encoding", "available-dictionary"], "leave it out; `wire = { gzip = true }` asks for compressed answers"),
     (&["content-length", "transfer-encoding"], "leave it out; offerd derives it from the body"),
     (&["content-encoding"], "leave it out; offerd never compresses the body"),
+    (&["content-range"], "leave it out; offerd always sends the whole body"),
     (&["host"], "leave it out; offerd derives it from `url`"),
-    (
-        &["connection", "keep-alive", "upgrade", "te", "trailer"],
-        "leave it out; `wire` controls the connection",
-    ),
+    (&[
+        "connection", "close", "keep-alive", "upgrade", "te", "trailer", "http2-settings", "alpn", "alt-used",
+        "capsule-protocol", "sec-websocket-key", "sec-websocket-version",
+    ], "leave it out; `wire` controls the connection"),
+    (&["early-data"], "leave it out; offerd sends nothing before TLS is ready"),
     (&["expect"], "leave it out; offerd sends the body at once and awaits no `100 Continue`"),
-    (&["range", "if-range"], "leave it out; offerd cannot read a partial answer"),
-    (
-        &["if-none-match", "if-modified-since"],
-        "leave it out; offerd keeps no answers that a status 304 could refer to",
-    ),
+    (&["range", "if-range", "a-im"], "leave it out; offerd cannot read a partial answer"),
+    (&["if-none-match", "if-modified-since"], "leave it out; offerd keeps no answers that a status 304 could refer to"),
 ];
 
 /// What to do instead of a header that a file may not have.
@@ -59,7 +62,7 @@ pub(super) struct Mappings<'m, 'c> {
     pub(super) check: &'m mut PartnerFileChecker<'c>,
     pub(super) http: &'m Http,
     pub(super) product_type: ProductType,
-    pub(super) keys: Vec<String>,
+    pub(super) product: &'m Product,
     pub(super) secrets: &'m [&'m str],
     /// Locations of the mappings compiled so far.
     pub(super) places: MappingLines,
@@ -249,7 +252,27 @@ impl Mappings<'_, '_> {
                 ),
             );
         }
-        self.template(key, url, AutoEscape::None)
+        let template = self.template(key, url, AutoEscape::None)?;
+        let path = if url.contains("{%") { "" } else { url.split('?').next().unwrap_or_default() };
+        let values = path.split("{{").filter_map(|part| part.split_once("}}"));
+        values.for_each(|(text, _)| self.path_is_given(key, text.trim_matches(['-', '+'])));
+        Some(template)
+    }
+
+    /// Checks that a value in the path of a URL is there for every lead that the partner is sent.
+    fn path_is_given(&mut self, key: &str, text: &str) {
+        let Product { needs, eligibility, .. } = self.product;
+        let is_given = |path: &str| {
+            let is_required = eligibility.all.get(path).is_some_and(|found| !found.or_missing);
+            is_required || needs.iter().any(|need| need == path)
+        };
+        let has_other = ["default", " if ", " or "].iter().any(|word| text.contains(word));
+        let variables = Expression::compile(text).map(|value| value.variables()).unwrap_or_default();
+        let mut of_lead = variables.iter().filter_map(|name| name.strip_prefix("lead."));
+        if let Some(path) = of_lead.find(|path| !has_other && !is_given(path)) {
+            let advice = format!("add `{path}` to `needs`, or give a value by `|default('…')`");
+            self.check.at(key, format!("uses `lead.{path}`, which a lead may lack: {advice}"));
+        }
     }
 
     fn optional(&mut self, key: &str, text: &Option<String>, stage: ExpressionPlace) -> Option<Expression> {
@@ -269,7 +292,20 @@ impl Mappings<'_, '_> {
         let mut expression = self.compiled(key, compile(text))?;
         expression.key = self.whole(key);
         self.names(key, text, expression.variables(), stage);
+        if let Some(fault) = names::never_equal(text) {
+            self.check.at(key, fault);
+        }
+        let is_of_answer = is_verdict || ["pending", "answer.offers", "answer.inner"].contains(&key);
+        if is_of_answer && expression.constant().is_some() {
+            self.check.at(key, "is the same for every answer: use `response`, `status` or `header`");
+        }
         Some(expression)
+    }
+
+    /// The text that a mapping makes of a complete lead; empty if it makes none.
+    fn specimen_of(&self, expression: &Expression) -> String {
+        let made = expression.run(&specimen::context_with(self.secrets)).ok();
+        made.and_then(|made| text_of(&made)).unwrap_or_default()
     }
 
     /// A key with the prefix of its step.
@@ -306,7 +342,11 @@ impl Mappings<'_, '_> {
             if let Some(advice) = not_the_files(&name) {
                 self.check.at(&key, format!("cannot be set in the file: {advice}"));
             }
+            if compiled.iter().any(|(known, _)| *known == name) {
+                self.check.at(&key, "stands twice: names of headers compare in any case; leave one out");
+            }
             if let Some(mut expression) = self.expression(&key, text, ExpressionPlace::Header) {
+                self.header_text(&key, &name, &self.specimen_of(&expression));
                 expression.key = self.whole(&format!("headers.{name}"));
                 compiled.push((name, expression));
             }
@@ -314,7 +354,33 @@ impl Mappings<'_, '_> {
         compiled
     }
 
+    /// Checks the text of a header as it is for a complete lead.
+    fn header_text(&mut self, key: &str, name: &HeaderName, text: &str) {
+        if let Some(letter) = text.chars().find(|letter| !matches!(letter, ' '..='~' | '\t')) {
+            let found = letter.escape_default();
+            self.check.at(
+                key,
+                format!("has `{found}`, but may only have visible ASCII: encode it, as by `|base64`"),
+            );
+        }
+        self.is_utf8(key, document::charset(Some(text)).filter(|_| *name == CONTENT_TYPE));
+    }
+
+    /// Checks that a body is declared as what it is.
+    fn is_utf8(&mut self, key: &str, encoding: Option<&str>) {
+        if let Some(found) = encoding.filter(|found| !found.eq_ignore_ascii_case("utf-8")) {
+            self.check.at(
+                key,
+                format!("declares `{}`, but offerd sends UTF-8: write `UTF-8`", found.escape_debug()),
+            );
+        }
+    }
+
     fn body(&mut self, http: &declared::Step) -> Option<BodyMapping> {
+        let is_body = |key: &&str| ["json", "form", "xml"].contains(key);
+        for key in http.request_keys().filter(is_body).filter(|_| http.method == Some(Method::GET)) {
+            self.check.at(key, "is a body, and a `GET` has none: use `query`, or `method = \"POST\"`");
+        }
         match (&http.json, &http.form, &http.xml) {
             (None, None, None) => Some(BodyMapping::Empty),
             (Some(json), None, None) => {
@@ -337,11 +403,12 @@ impl Mappings<'_, '_> {
         let template = self.template("xml", text, AutoEscape::Html)?;
         let made = template.run(&specimen::context_with(self.secrets));
         // A rendering error due to sample values may not occur for a real lead.
-        if let Ok(made) = made
-            && let Err(error) = roxmltree::Document::parse(made.trim())
-        {
-            self.check.at("xml", format!("cannot make XML of a complete lead: {error}"));
-            return None;
+        if let Ok(made) = made {
+            self.is_utf8("xml", document::declared(made.as_bytes()));
+            if let Err(error) = roxmltree::Document::parse(made.trim()) {
+                self.check.at("xml", format!("cannot make XML of a complete lead: {error}"));
+                return None;
+            }
         }
         Some(template)
     }
@@ -376,6 +443,9 @@ impl Mappings<'_, '_> {
                 let user = self.expression("auth.basic.user", &basic.user, ExpressionPlace::Request);
                 let password =
                     self.expression("auth.basic.password", &basic.password, ExpressionPlace::Request);
+                if user.as_ref().is_some_and(|user| self.specimen_of(user).contains(':')) {
+                    self.check.at("auth.basic.user", NO_USER);
+                }
                 Some(Auth::Basic { user: user?, password: password? })
             }
             (None, Some(oauth2)) => self.oauth2(oauth2),
@@ -434,7 +504,8 @@ impl Mappings<'_, '_> {
     }
 
     pub(super) fn answer(&mut self) -> Option<AnswerMapping> {
-        let (http, keys) = (self.http, self.keys.clone());
+        let http = self.http;
+        let keys: Vec<String> = self.product.offers.iter().map(|offer| offer.key.clone()).collect();
         let declared = &http.answer;
         let error = self.optional("answer.error", &declared.error, ExpressionPlace::Answer);
         let declined = self.optional("answer.declined", &declared.declined, ExpressionPlace::Answer);

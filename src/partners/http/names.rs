@@ -1,8 +1,9 @@
 //! The names that mappings may use, and the faults of unknown ones.
 
+use super::conditions;
 use super::expression::is_of_known_words;
 use offerd_base::declaration::{SECRET_TABLES, did_you_mean, nearest};
-use offerd_model::Attribute;
+use offerd_model::{Attribute, AttributeKind};
 
 const OF_REQUESTS: [&str; 12] = [
     "lead",
@@ -154,6 +155,38 @@ pub(super) fn fault(
         "lead" => attribute(rest).or_else(|| personal(rest).filter(|_| ping)),
         _ => None,
     }
+}
+
+/// The fault of a comparison of what is no text with a text, which are never equal: `status == '200'`.
+pub(super) fn never_equal(text: &str) -> Option<String> {
+    let words: Vec<&str> = conditions::tokens(text, 0, None).0.into_iter().map(|(_, word)| word).collect();
+    let operands: Vec<&[&str]> = words.split(|word| BETWEEN_OPERANDS.contains(word)).collect();
+    let compared = |name: &[&str], with: &[&str]| {
+        let is_text = matches!(with, [one] if one.starts_with(['\'', '"']));
+        let name: String = name.iter().copied().filter(|word| *word != "not").collect();
+        (is_text && is_no_text(&name)).then_some(name)
+    };
+    let same = operands.iter().find_map(|of| {
+        let at = of.iter().position(|word| ["==", "!="].contains(word))?;
+        compared(&of[..at], &of[at + 1..]).or_else(|| compared(&of[at + 1..], &of[..at]))
+    });
+    let mut lists = operands.windows(2).filter(|of| of[0].last() == Some(&"in"));
+    let listed = || lists.find_map(|of| compared(&of[0][..of[0].len() - 1], of[1]));
+    let name = same.or_else(listed)?;
+    Some(format!(
+        "compares `{name}`, which is no text, with a text, and they are never equal: leave out the quotes"
+    ))
+}
+
+/// What separates the operands of a mapping from each other. `not` may begin one.
+const BETWEEN_OPERANDS: [&str; 12] = ["(", ")", "[", "]", "{", "}", ",", ":", "and", "or", "if", "else"];
+
+/// Whether a path is a number, or yes or no, wherever it has a value.
+fn is_no_text(path: &str) -> bool {
+    let of_lead = |path| Attribute::all().iter().find(|attribute| attribute.path == path);
+    let is_no_text = |found: &Attribute| matches!(found.kind, AttributeKind::Number | AttributeKind::Flag);
+    ["status", "age", "credit_score", "test"].contains(&path)
+        || path.strip_prefix("lead.").and_then(of_lead).is_some_and(is_no_text)
 }
 
 /// Whether a path equals another one or is inside it; the empty path contains all.

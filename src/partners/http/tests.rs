@@ -7,7 +7,7 @@ use hyper::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use hyper::{HeaderMap, StatusCode};
 use uuid::Uuid;
 
-use super::{AnswerReading, Answered, AskContext, Given, NextCall, PartnerExchange, Received};
+use super::{AnswerReading, Answered, AskContext, Given, NextCall, PartnerExchange, Received, Secrets};
 use crate::{Book, Facts};
 use offerd_model::{CreditBands, Lead};
 
@@ -60,11 +60,20 @@ fn fault(http: &str) -> String {
 
 /// The reading of an XML answer with the mappings in `answer`.
 fn read(answer: &str, xml: &str) -> AnswerReading {
-    read_as(&load(answer).unwrap(), "text/xml", xml)
+    read_of(StatusCode::OK, answer, xml)
+}
+
+/// The same of an answer with another status.
+fn read_of(status: StatusCode, answer: &str, xml: &str) -> AnswerReading {
+    reading(status, &load(answer).unwrap(), "text/xml", xml)
 }
 
 /// What becomes of the answer to the only call, or to the first of several.
 fn read_as(book: &Book, content_type: &'static str, body: &str) -> AnswerReading {
+    reading(StatusCode::OK, book, content_type, body)
+}
+
+fn reading(status: StatusCode, book: &Book, content_type: &'static str, body: &str) -> AnswerReading {
     let lead = include_bytes!("../../../tests/leads/mortgage_purchase.json");
     let lead = Lead::read(lead).unwrap_or_else(|_| panic!("the sample is a lead"));
     let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
@@ -75,7 +84,7 @@ fn read_as(book: &Book, content_type: &'static str, body: &str) -> AnswerReading
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
     let source = seat.http.as_ref().unwrap();
     let given = Given::of(&facts, &asked);
-    let received = Received { status: StatusCode::OK, headers: &headers, body: body.as_bytes() };
+    let received = Received { status, headers: &headers, body: body.as_bytes() };
     let mut exchange = PartnerExchange::default();
     match source.take(&mut exchange, received, &given).unwrap() {
         NextCall::Ended(reading) => reading,
@@ -342,9 +351,157 @@ fn what_cannot_work_is_a_fault() {
             "xml = '<a/>'\nanswer = { offer = { interest_rate = 'offer.Note' } }".to_owned(),
             "`products.mortgage.http.answer.offers` is missing: the path of the offers",
         ),
+        ("answer = { offers = '[]', offer = { interest_rate = 'offer.Note' } }".to_owned(), "http.answer.offers` is the same for every answer: use `response`"),
+        (answer("error = 'true', offer = { interest_rate = 'offer.Note' }"), "http.answer.error` is the same for every answer"),
+        (answer("offer = { interest_rate = '900' }"), "http.answer.offer.interest_rate` must be a number from 0 to 400, got 900"),
+        (answer("offer = { interest_rate = '9', adjustment_type = \"'pointz'\" }"), "must be one of"),
+        (answer("offer = { interest_rate = '9', term = '0' }"), "http.answer.offer.term` must be a whole number from 1 to 600, got 0"),
+        (answer("bounds = { interest_rate = { max = 8 } }, offer = { interest_rate = '9' }"), "must be within `answer.bounds`, at most 8, got 9"),
     ] {
         let told = fault(&wrong);
         assert!(told.contains(wanted), "{told}");
+    }
+}
+
+#[test]
+fn requests_that_no_server_reads_as_meant_are_a_fault() {
+    for (wrong, wanted) in [
+        (
+            "headers = { X-A = \"'caf\u{e9}'\" }",
+            r"http.headers.X-A` has `\u{e9}`, but may only have visible ASCII",
+        ),
+        ("headers = { X-A = \"'caf\u{e9} ' ~ lead_uuid\" }", r"http.headers.X-A` has `\u{e9}`, but"),
+        (r#"headers = { X-A = "'a\nb'" }"#, r"http.headers.X-A` has `\n`, but may only have visible ASCII"),
+        (
+            "headers = { X-A = \"'a'\", x-a = \"'b'\" }",
+            "http.headers.x-a` stands twice: names of headers compare in any case",
+        ),
+        (
+            "headers = { HTTP2-Settings = \"'a'\" }",
+            "cannot be set in the file: leave it out; `wire` controls",
+        ),
+        (
+            "headers = { early-data = '1' }",
+            "cannot be set in the file: leave it out; offerd sends nothing before",
+        ),
+        (
+            "headers = { Content-Range = \"'bytes 0-1/2'\" }",
+            "cannot be set in the file: leave it out; offerd always",
+        ),
+        (
+            "headers = { A-IM = \"'feed'\" }",
+            "cannot be set in the file: leave it out; offerd cannot read a partial",
+        ),
+        (
+            "xml = '<a/>'\nheaders = { content-type = \"'text/xml; charset=\\\"iso-8859-1\\\"'\" }",
+            "http.headers.content-type` declares `iso-8859-1`, but offerd sends UTF-8: write `UTF-8`",
+        ),
+        (
+            "xml = '<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a/>'",
+            "http.xml` declares `ISO-8859-1`, but offerd sends UTF-8: write `UTF-8`",
+        ),
+        (
+            "auth = { basic = { user = \"'a:b'\", password = \"'c'\" } }",
+            "http.auth.basic.user` has a user with a `:`",
+        ),
+        ("method = 'GET'\njson = { a = '1' }", "http.json` is a body, and a `GET` has none: use `query`"),
+        ("method = 'GET'\nxml = '<a/>'", "http.xml` is a body, and a `GET` has none"),
+    ] {
+        let faults = load(&format!("{wrong}\n{ANSWER}")).unwrap_err();
+        assert!(faults.len() == 1 && faults[0].contains(wanted), "{wrong}: {faults:?}");
+    }
+    for right in [
+        r#"headers = { X-A = "['a', 'b']|join('\n')|sha256|hex", Content-Type = "'text/xml; charset=UTF-8'" }"#,
+        "xml = '<?xml version=\"1.0\" encoding=\"utf-8\"?><a/>'",
+        "method = 'GET'\nquery = { a = '1' }",
+    ] {
+        assert!(load(&format!("{right}\n{ANSWER}")).is_ok(), "{right}");
+    }
+}
+
+/// A number is never a text, however both are written.
+#[test]
+fn a_number_that_is_compared_with_a_text_is_a_fault() {
+    let with = |error: &str| load(&ANSWER.replace("{ offers", &format!("{{ error = \"{error}\", offers")));
+    for (name, wrong) in [
+        ("status", "status == '200'"),
+        ("status", "response.a and '404' != status"),
+        ("status", "'x' if not (status == '200') else false"),
+        ("status", "status in ['200', '202']"),
+        ("status", "status not in ('200', '202')"),
+        ("status", "not status == '200'"),
+        ("age", "age == '40'"),
+        ("test", "test == 'true'"),
+        ("lead.loanInformation.loanAmount", "lead.loanInformation.loanAmount == '5000'"),
+    ] {
+        let faults = with(wrong).unwrap_err();
+        let wanted = format!("http.answer.error` compares `{name}`, which is no text, with a text");
+        assert!(faults.len() == 1 && faults[0].contains(&wanted), "{wrong}: {faults:?}");
+    }
+    for right in [
+        "response.status == '200'",
+        "status == '200'|int",
+        "status ~ '' == '200'",
+        "status in [200, 202] and response.a in ['b']",
+        "response['status'] == '200'",
+        "'a' if status == 200 else 'b'",
+    ] {
+        assert!(with(right).is_ok(), "{right}: {:?}", with(right).err());
+    }
+}
+
+/// As XML and JSON write them, and not as Python does.
+#[test]
+fn yes_no_and_nothing_are_sent_in_the_words_of_the_web() {
+    for (http, query, body) in [
+        ("query = { a = 'test', b = 'not test', c = 'none' }", "a=false&b=true", ""),
+        ("form = { a = 'test', b = 'not test', c = 'none' }", "", "a=false&b=true"),
+        ("xml = '<a b=\"{{ test }}\">{{ not test }}{{ none }}</a>'", "", "<a b=\"false\">true</a>"),
+        ("json = { a = 'test', b = 'none' }", "", r#"{"a":false,"b":null}"#),
+    ] {
+        let offers = "answer = { offers = 'response.R', offer = { interest_rate = 'offer.Note' } }";
+        let book = load(&format!("{http}\n{offers}")).unwrap();
+        let lead = Lead::default();
+        let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
+        let facts = Facts::new(&lead, now, CreditBands::Current);
+        let asked = AskContext { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
+        let source = book.seats()[0].http.as_ref().unwrap();
+        let given = Given::of(&facts, &asked);
+        let request = source.request(&PartnerExchange::default(), &given, Secrets::Masked);
+        let request = request.unwrap_or_else(|error| panic!("{error}")).unwrap();
+        assert_eq!(request.url.split_once('?').map_or("", |(_, query)| query), query, "{http}");
+        assert_eq!(String::from_utf8_lossy(&request.body), body, "{http}");
+    }
+}
+
+/// Half of an address is another address.
+#[test]
+fn what_a_path_uses_is_there_for_every_lead() {
+    let with = |path: &str, needs: &str| {
+        let file = FILE.replace("/rates", path).replace("paused = true", &format!("paused = true\n{needs}"));
+        let loaded = Book::from_texts([(PathBuf::from("lender.toml"), format!("{file}{ANSWER}"))]);
+        loaded.err().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let state = "lead.personalInformation.state";
+    for path in ["/q/{{ S }}", "/q/{{- S|urlencode -}}/x?a=b", "/q-{{ S|lower }}"] {
+        let path = path.replace('S', state);
+        let faults = with(&path, "");
+        let wanted = format!(
+            "http.url` uses `{state}`, which a lead may lack: add `personalInformation.state` to `needs`"
+        );
+        assert!(faults.len() == 1 && faults[0].contains(&wanted), "{path}: {faults:?}");
+        for needs in [
+            "needs = ['personalInformation.state']",
+            "eligibility = { 'personalInformation.state' = { in = ['NY'] } }",
+        ] {
+            assert!(with(&path, needs).is_empty(), "{path} {needs}");
+        }
+        let or_missing = "eligibility = { 'personalInformation.state' = { in = ['NY'], or_missing = true } }";
+        assert_eq!(with(&path, or_missing).len(), 1, "{path}");
+    }
+    for path in ["/q/{{ S|default('any') }}", "/q?state={{ S }}", "/{{ lead_uuid }}/{{ 'a' if S else 'b' }}"]
+    {
+        assert!(with(&path.replace('S', state), "").is_empty(), "{path}");
     }
 }
 
@@ -446,8 +603,6 @@ fn what_looks_like_a_decline_and_is_none_is_a_bad_answer() {
     ] {
         let Answered::Failed(cause) = read(ANSWER, xml).answered else { panic!("{xml}") };
         assert!(cause.contains(missing) && cause.contains("`answer.empty = \"declines\"`"), "{cause}");
-        let told = ANSWER.replace("{ offers", "{ empty = 'declines', offers");
-        assert_eq!(read(&told, xml).answered, Answered::Declined(None), "{xml}");
     }
     for none in ["<R><Rates/></R>", "<R><Rates count='0'></Rates></R>"] {
         assert_eq!(read(ANSWER, none).answered, Answered::Offers(Vec::new()), "{none}");
@@ -460,6 +615,92 @@ fn what_looks_like_a_decline_and_is_none_is_a_bad_answer() {
     );
     let of_others = "<R><Rates><Rate><Note>7</Note><Key>refinance</Key></Rate></Rates></R>";
     assert_eq!(read(ANSWER, of_others).answered, Answered::Offers(Vec::new()));
+}
+
+/// An error is no decline, whatever the file takes for one.
+#[test]
+fn an_empty_answer_declines_where_the_file_says_so_and_an_error_does_not() {
+    let mapped = ANSWER.replace("{ offers", "{ empty = 'declines', offers");
+    for xml in [
+        "",
+        "<R/>",
+        "{}",
+        "<R><Status>OK</Status></R>",
+        "<R><Rates><Count>0</Count></Rates></R>",
+        r#"{"status": "none", "errors": [], "error": null, "Rates": {}}"#,
+    ] {
+        assert_eq!(read(&mapped, xml).answered, Answered::Declined(None), "{xml}");
+    }
+    for xml in [
+        r#"{"error": "down"}"#,
+        r#"{"errors": ["down"]}"#,
+        r#"{"message": "Internal Server Error"}"#,
+        r#"{"faultcode": "Server"}"#,
+        "<R><Rates><Error code='1'>down</Error></Rates></R>",
+        "<R><Rates><Fault>down</Fault></Rates></R>",
+        "<R><Rates><Rat><Note>6</Note></Rat></Rates></R>",
+        r#"{"quotes": [{"Note": 6}]}"#,
+        "[1]",
+    ] {
+        let Answered::Failed(cause) = read(&mapped, xml).answered else { panic!("{xml}") };
+        assert!(cause.contains("`answer.empty` declines only for what is empty"), "{xml}: {cause}");
+    }
+    // Of several lists, one may be missing.
+    let inner = "answer = { empty = 'declines', offers = 'response.Banks.Bank', inner = 'offer.Rates.Rate', \
+        offer = { key = \"'thirty'\", interest_rate = 'offer.Note' } }\n";
+    let bank = |more: &str| {
+        format!(
+            "<R><Banks><Bank><Rates><Rate><Note>6</Note></Rate></Rates></Bank><Bank>{more}</Bank></Banks></R>"
+        )
+    };
+    assert_eq!(quotes(&read(inner, &bank("<Name>None</Name>"))), 1);
+    let Answered::Failed(_) = read(inner, &bank("<Error>down</Error>")).answered else { panic!("it failed") };
+}
+
+#[test]
+fn a_part_of_an_answer_is_none() {
+    let xml = "<R><Rates><Rate><Note>6</Note><Key>thirty</Key></Rate></Rates></R>";
+    assert_eq!(quotes(&read(ANSWER, xml)), 1);
+    let Answered::Failed(cause) = read_of(StatusCode::PARTIAL_CONTENT, ANSWER, xml).answered else {
+        panic!("it is a part")
+    };
+    assert!(cause.starts_with("the answer has status 206: it is a part"), "{cause}");
+}
+
+#[test]
+fn a_header_of_an_answer_is_found_by_its_name_in_any_case() {
+    for declined in [
+        "header['content-type'] == 'text/xml'",
+        "header['Content-Type'] == 'text/xml'",
+        "'CONTENT-TYPE' in header",
+        "header|items|length == 1",
+    ] {
+        let mapped = ANSWER.replace("{ offers", &format!("{{ declined = \"{declined}\", offers"));
+        assert_eq!(read(&mapped, "<R/>").answered, Answered::Declined(None), "{declined}");
+    }
+}
+
+/// A code is a key of `reasons` as a number and as a text.
+#[test]
+fn a_reason_may_be_a_number() {
+    let reasons = "reasons = { 0 = 'low_fico', 17 = 'duplicate', '-1' = 'no_fico' }";
+    for (declined, reason) in [
+        ("response.No|int", Some("low_fico")),
+        ("response.No|float", Some("low_fico")),
+        ("response.No", Some("low_fico")),
+        ("response.No|int + 17", Some("duplicate")),
+        ("[response.No|int + 18, response.No|float + 17]", Some("duplicate")),
+        ("response.No|int - 1", Some("no_fico")),
+        ("response.No|int + 18", None),
+    ] {
+        let mapped = ANSWER.replace("{ offers", &format!("{{ {reasons}, declined = \"{declined}\", offers"));
+        let Answered::Declined(found) = read(&mapped, "<R><No>0</No></R>").answered else {
+            panic!("{declined}")
+        };
+        assert_eq!(found.map(|reason| reason.as_str()), reason, "{declined}");
+    }
+    let undeclared = ANSWER.replace("{ offers", "{ declined = 'response.No|int', offers");
+    assert_ne!(read(&undeclared, "<R><No>0</No></R>").answered, Answered::Declined(None), "no reason is 0");
 }
 
 #[test]

@@ -11,12 +11,20 @@ pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("e", escape);
 }
 
-/// Writes a value, for an XML element its own text, escaped if the environment escapes; bytes are an error.
+/// A value as it is sent outside of JSON: yes and no as `true` and `false`, null as nothing, an element of XML as
+/// its own text.
+pub(super) fn sent(value: &Value) -> Value {
+    match value.kind() {
+        ValueKind::Bool => value.is_true().to_string().into(),
+        ValueKind::None => Value::UNDEFINED,
+        _ => own_text(value).unwrap_or_else(|| value.clone()),
+    }
+}
+
+/// Writes a value as it is sent, escaped if the environment escapes; bytes are an error.
 pub(super) fn format(out: &mut Output, state: &mut State, value: &Value) -> Result<(), Error> {
-    let text = own_text(value);
-    let value = text.as_ref().unwrap_or(value);
-    let plain =
-        matches!(value.kind(), ValueKind::Undefined | ValueKind::None | ValueKind::Bool | ValueKind::Number);
+    let value = &sent(value);
+    let plain = matches!(value.kind(), ValueKind::Undefined | ValueKind::Number);
     if value.kind() == ValueKind::Bytes {
         return Err(Error::new(minijinja::ErrorKind::InvalidOperation, super::signing::NO_TEXT));
     }

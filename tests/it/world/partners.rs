@@ -22,6 +22,9 @@ const OFFER: &str = "9.5 % APR";
 /// What is wrong with an answer without a list of offers, and what to change.
 const NO_LIST: &str = "set `answer.empty = \"declines\"`";
 
+/// Why an answer is no decline of a file whose empty answers decline.
+const NOT_EMPTY: &str = "`answer.empty` declines only for what is empty";
+
 /// An answer, and what becomes of it.
 struct Case {
     /// Where it was seen.
@@ -161,7 +164,7 @@ fn of_http() -> Vec<Case> {
         ),
         case("a chain of proxies that each adds its own", answer(&many, JSON), OFFER),
         case("a decision in two lines of one header", answer(repeated, "{}"), "declined")
-            .mapped("declined = \"header['x-result'] == 'REJECTED, SCORE'\""),
+            .mapped("declined = \"header['X-Result'] == 'REJECTED, SCORE'\""),
         case("a header in Latin-1", latin.to_vec(), "declined")
             .mapped("declined = \"header['x-agent'] == 'José'\""),
         case(
@@ -169,6 +172,20 @@ fn of_http() -> Vec<Case> {
             answer("content-type: text/html\r\n", "<!DOCTYPE html><html></html>"),
             "is not JSON or XML but an HTML page",
         ),
+    ]
+}
+
+/// What may mean that there are no offers, and what may not.
+fn of_declines() -> Vec<Case> {
+    vec![
+        case("an error that is called an answer", json_answer(r#"{"error":"down"}"#), NOT_EMPTY)
+            .mapped("empty = \"declines\""),
+        case("a text of a balancer", answer("content-type: text/plain\r\n", "down"), NOT_EMPTY)
+            .mapped("empty = \"declines\""),
+        case("a state without a list, declared", json_answer(r#"{"state":"none"}"#), "declined")
+            .mapped("empty = \"declines\""),
+        case("a code that is a number", json_answer(r#"{"code":0}"#), "declined: low_fico")
+            .mapped("reasons = { 0 = \"low_fico\" }, declined = \"response.code\""),
     ]
 }
 
@@ -207,6 +224,7 @@ fn of_broken_http() -> Vec<Case> {
         case("WCF, of which a service has failed", of_status("500 Oops", "", "<Envelope><Body><Fault><faultstring>The pricing is closed.</faultstring></Fault></Body></Envelope>"), "status 500: it is a SOAP fault"),
         case("a new host that is not said", of_status("307 Temporary Redirect", "", ""), "status 307: it is \
             a redirect, which offerd does not follow, without a `Location`"),
+        case("a cache that has a part", of_status("206 Partial Content", "content-range: bytes 0-33/34\r\n", JSON), "the answer has status 206: it is a part"),
         case("a page of a balancer", of_status("503 Service Unavailable", "", page), "status 503: it is an \
             HTML page"),
     ]
@@ -384,6 +402,11 @@ async fn what_is_no_http_or_no_answer_has_its_own_cause() {
 }
 
 #[tokio::test]
+async fn an_error_is_no_decline() {
+    assert_read(of_declines()).await;
+}
+
+#[tokio::test]
 async fn bodies_are_read_as_json_and_xml_allow_them() {
     assert_read(of_bodies()).await;
 }
@@ -396,8 +419,8 @@ async fn what_is_nearly_json_or_xml_has_its_own_cause() {
 /// What `partners try` says of an answer, `offerd explain` says too.
 #[tokio::test]
 async fn a_live_table_has_their_offers_and_explains_the_rest() {
-    let cases = of_http().into_iter().chain(of_broken_http()).chain(of_bodies()).chain(of_odd_bodies());
-    let cases: Vec<Case> = cases.collect();
+    let cases = [of_http(), of_declines(), of_broken_http(), of_bodies(), of_odd_bodies()];
+    let cases: Vec<Case> = cases.into_iter().flatten().collect();
     let far = answering(&cases).await;
     let daemon = Daemon::with_partners(lenders(&cases, &far)).start().await;
     let table = daemon.submit_blocking(sample("personal_loan")).await.json();
@@ -410,7 +433,7 @@ async fn a_live_table_has_their_offers_and_explains_the_rest() {
     let words = explained.split_whitespace().collect::<Vec<_>>().join(" ");
     for (nth, Case { seen, wanted, .. }) in cases.iter().enumerate() {
         assert_eq!(offering(nth), *wanted == OFFER, "{seen}: {explained}");
-        let is_cause = ![OFFER, "declined"].contains(wanted);
+        let is_cause = *wanted != OFFER && !wanted.starts_with("declined");
         assert!(!is_cause || words.contains(wanted), "{seen}: {wanted} is not in {explained}");
     }
 }
@@ -591,6 +614,10 @@ fn headers_that_would_break_every_answer_are_refused_when_the_file_is_checked() 
         ("Range", "leave it out; offerd cannot read a partial answer"),
         ("If-None-Match", "leave it out; offerd keeps no answers that a status 304 could refer to"),
         ("If-Modified-Since", "leave it out; offerd keeps no answers that a status 304 could refer to"),
+        ("HTTP2-Settings", connection),
+        ("Early-Data", "leave it out; offerd sends nothing before TLS is ready"),
+        ("Content-Range", "leave it out; offerd always sends the whole body"),
+        ("A-IM", "leave it out; offerd cannot read a partial answer"),
         ("Proxy-Authorization", "leave it out; offerd calls partners without a proxy"),
         ("Proxy-Connection", "leave it out; offerd calls partners without a proxy"),
     ] {

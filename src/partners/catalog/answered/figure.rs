@@ -1,7 +1,9 @@
 //! The catalog of figures that a partner may answer for an offer, with their names.
 
-use super::kind::{DOLLARS, FEE_RATE, FigureKind, ObjectFields, PERCENT};
-use super::{card, policy};
+use serde_json::Value;
+
+use super::kind::{DOLLARS, FEE_RATE, FigureKind, LENT_DOLLARS, ObjectFields, PAID, PERCENT};
+use super::{card, number_of, policy};
 use offerd_model::{
     AprType, CompoundingMethod, FederalInsuranceType, IncentiveType, IncentiveUnit, MortgageAdjustmentType,
     MortgageLoanType, ProductSubType, ProductType, TermUnit,
@@ -59,8 +61,9 @@ const INSTITUTION: ObjectFields = ObjectFields(&[
 const ROWS: &[FigureRow] = &[
     // Selects the catalog offer; not needed if there is only one.
     FigureRow { kind: FigureKind::Text, of: ALL, is_of_offer: false, names: &["key"] },
-    // Selects the term; for a mortgage, the number of months.
-    FigureRow { kind: FigureKind::Whole(0, 600), of: LENT, is_of_offer: false, names: &["term"] },
+    // Selects the term, 0 of an open loan; for a mortgage, the number of months.
+    FigureRow { kind: FigureKind::Whole(0, 600), of: LOAN, is_of_offer: false, names: &["term"] },
+    FigureRow { kind: FigureKind::Whole(1, 600), of: MORTGAGE, is_of_offer: false, names: &["term"] },
     // Replaces the offer's `landing_url`.
     FigureRow { kind: FigureKind::Text, of: ALL, is_of_offer: false, names: &["landing_url"] },
     // Expiry of the offer, if different from the default.
@@ -68,7 +71,8 @@ const ROWS: &[FigureRow] = &[
     FigureRow { kind: FigureKind::Flag, of: FIRM, is_of_offer: false, names: &["pre_approved", "pre_qualified"] },
     FigureRow { kind: FigureKind::Flag, of: CARD, is_of_offer: false, names: &["pre_selected"] },
     // Lendable amount in dollars; without a maximum, the amount that the lead asks for.
-    FigureRow { kind: DOLLARS, of: LOAN, is_of_offer: false, names: &["min_amount", "max_amount"] },
+    FigureRow { kind: DOLLARS, of: LOAN, is_of_offer: false, names: &["min_amount"] },
+    FigureRow { kind: LENT_DOLLARS, of: LOAN, is_of_offer: false, names: &["max_amount"] },
     // APR in percent: one figure, or lowest and highest.
     FigureRow { kind: PERCENT, of: LENT, is_of_offer: false, names: &["apr"] },
     FigureRow { kind: PERCENT, of: LOAN, is_of_offer: false, names: &["min_apr", "max_apr"] },
@@ -76,10 +80,10 @@ const ROWS: &[FigureRow] = &[
     FigureRow { kind: FEE_RATE, of: LOAN, is_of_offer: false, names: &["fee_rate", "min_fee_rate", "max_fee_rate"] },
     FigureRow { kind: DOLLARS, of: LOAN, is_of_offer: false, names: &["fee_fixed", "min_fee_fixed", "max_fee_fixed"] },
     // Dollars per month; computed if missing.
-    FigureRow { kind: DOLLARS, of: LENT, is_of_offer: false, names: &["monthly_payment"] },
-    FigureRow { kind: DOLLARS, of: LOAN, is_of_offer: false, names: &["min_monthly_payment", "max_monthly_payment"] },
+    FigureRow { kind: PAID, of: LENT, is_of_offer: false, names: &["monthly_payment"] },
+    FigureRow { kind: PAID, of: LOAN, is_of_offer: false, names: &["min_monthly_payment", "max_monthly_payment"] },
     // Total in dollars; computed if missing.
-    FigureRow { kind: DOLLARS, of: LOAN, is_of_offer: false, names: &["total_payment", "min_total_payment", "max_total_payment"] },
+    FigureRow { kind: PAID, of: LOAN, is_of_offer: false, names: &["total_payment", "min_total_payment", "max_total_payment"] },
     // Percent per year.
     FigureRow { kind: PERCENT, of: MORTGAGE, is_of_offer: false, names: &["interest_rate"] },
     FigureRow { kind: FigureKind::Number(-10.0, 10.0), of: MORTGAGE, is_of_offer: false, names: &["price_adjustment"] },
@@ -161,6 +165,14 @@ impl AnsweredFigure {
     /// Whether it replaces a declared value of the offer.
     pub(super) fn is_of_offer(self) -> bool {
         self.row.is_of_offer
+    }
+
+    /// The number that a value is for it; `None` if it is of another kind.
+    ///
+    /// # Errors
+    /// What is wanted, worded to follow the key.
+    pub fn number_in(self, value: &Value) -> Result<Option<f64>, String> {
+        self.kind().read(value).map(|read| number_of(&read)).map_err(|unfit| unfit.reason)
     }
 
     /// Whether it is a number and can have bounds.

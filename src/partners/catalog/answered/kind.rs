@@ -50,6 +50,12 @@ type FitResult<T> = Result<T, Unfit>;
 
 pub(super) const DOLLARS: FigureKind = FigureKind::Number(0.0, 100_000_000.0);
 
+/// Dollars that somebody pays, at least a cent.
+pub(super) const PAID: FigureKind = FigureKind::Number(0.01, 100_000_000.0);
+
+/// Dollars that somebody may borrow.
+pub(super) const LENT_DOLLARS: FigureKind = FigureKind::Number(1.0, 100_000_000.0);
+
 /// A rate in percent: 12.5, not 0.125.
 pub(super) const PERCENT: FigureKind = FigureKind::Number(0.0, 400.0);
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use figure::AnsweredFigure;
-pub use money::{MoneyRules, PaymentBy};
+pub use money::{MoneyRules, PaymentBy, range_shown};
 pub use unfit::Unfit;
 
 use super::{CatalogOffer, Pricing, Quoted};
@@ -73,7 +73,10 @@ impl<'f> AnsweredFigures<'f> {
         let doubt = self.judge(&quoted, &said.pricing)?;
         let mut quote = offer.scored(self.facts, said, quoted);
         quote.landing_url = self.landing_url(offer)?;
-        quote.expires_at = self.text("expires_at").and_then(Timestamp::parse).map(Timestamp::millis);
+        quote.expires_at = self.instant("expires_at");
+        if quote.expires_at.is_some_and(|end| end <= self.facts.now().timestamp_millis()) {
+            return Err("its `expires_at` is in the past".into());
+        }
         quote.doubt = doubt;
         let own = completed.map(|completed| completed.text).filter(|text| *text != offer.text);
         quote.own = own.map(|text| self.rules.bounded(text)).transpose()?.map(Arc::new);

@@ -66,18 +66,15 @@ impl MoneyRules {
     pub const MAX_TEXT_BYTES: usize = 16 * 1024;
 
     /// Computes the monthly payment of a loan without an answered one.
-    pub(super) fn payment(&self, terms: &LoanTerms, amount: f64, months: u32) -> Result<Spread, Unfit> {
+    pub(super) fn payment(&self, terms: &LoanTerms, amount: f64, months: u32) -> Spread {
         let fees = match self.payment.unwrap_or_default() {
             PaymentBy::Apr => Spread::exactly(0.0),
             PaymentBy::NoteRate => fees(terms, amount),
         };
-        if fees.max >= amount && fees.max > 0.0 {
-            return Err("its fees are at least as high as its amount".into());
-        }
-        Ok(Spread {
+        Spread {
             min: finance::monthly_payment(amount - fees.max, terms.apr.min, months),
             max: finance::monthly_payment(amount - fees.min, terms.apr.max, months),
-        })
+        }
     }
 
     /// Returns the text if it is within the size limit.
@@ -141,8 +138,8 @@ impl AnsweredFigures<'_> {
         for (name, (least, most)) in &self.rules.bounds {
             let found = apr.filter(|_| name == "apr").or_else(|| self.number(name).map(Spread::exactly));
             let Some(found) = found.filter(|found| found.min < *least || found.max > *most) else { continue };
-            let reason = format!("its `{name}` is outside `answer.bounds`, {}", shown((*least, *most)));
-            let detail = format!("{reason}, but {}", shown((found.min, found.max)));
+            let reason = format!("its `{name}` is outside `answer.bounds`, {}", range_shown((*least, *most)));
+            let detail = format!("{reason}, but {}", range_shown((found.min, found.max)));
             return Err(Unfit::told(reason, detail));
         }
         Ok(())
@@ -168,7 +165,7 @@ impl AnsweredFigures<'_> {
     }
 }
 
-fn fees(terms: &LoanTerms, amount: f64) -> Spread {
+pub(super) fn fees(terms: &LoanTerms, amount: f64) -> Spread {
     let fixed = terms.fee_fixed.unwrap_or_default();
     let of = |rate: f64, fixed: f64| amount * rate / 100.0 + fixed;
     Spread { min: of(terms.fee_rate.min, fixed.min), max: of(terms.fee_rate.max, fixed.max) }
@@ -207,7 +204,8 @@ fn state(facts: &Facts, of_property: bool) -> Option<State> {
     property.and_then(State::from_wire).filter(|_| of_property).or_else(|| facts.state())
 }
 
-fn shown((least, most): (f64, f64)) -> String {
+/// A range in words.
+pub fn range_shown((least, most): (f64, f64)) -> String {
     match (least == most, least.is_finite(), most.is_finite()) {
         (true, ..) => least.to_string(),
         (_, true, true) => format!("{least} to {most}"),

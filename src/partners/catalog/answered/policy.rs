@@ -1,6 +1,6 @@
 //! Attributes of a life insurance policy that a partner may answer: LifeInsuranceOfferDetails.
 
-use super::kind::{DOLLARS, FigureKind, ObjectFields};
+use super::kind::{FigureKind, ObjectFields, PAID};
 use offerd_model::{CarrierDecisionType, MedicalExam, PackageType, TermUnit};
 
 /// Name of the type with these attributes.
@@ -9,7 +9,7 @@ pub(super) const NOUN: &str = "LifeInsuranceOfferDetails";
 #[rustfmt::skip]
 pub(super) const FIELDS: ObjectFields = ObjectFields(&[
     (FigureKind::Whole(1, 1_000_000_000), &["policyAmount"]),
-    (DOLLARS, &["monthlyPremiumAmount", "annualPremiumAmount", "semiAnnualPremiumAmount"]),
+    (PAID, &["monthlyPremiumAmount", "annualPremiumAmount", "semiAnnualPremiumAmount"]),
     (FigureKind::Whole(1, 600), &["termLength"]),
     (FigureKind::Word(TermUnit::WIRE), &["termUnit"]),
     (FigureKind::Flag, &[

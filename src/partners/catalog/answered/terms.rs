@@ -2,6 +2,7 @@
 
 use super::super::{Quoted, STATIC_SUITABILITY, hundredths, mortgage, suitability, thousandths};
 use super::AnsweredFigures;
+use super::money::fees;
 use super::unfit::Unfit;
 use crate::finance;
 use crate::quote::{CardTerms, LoanTerms, MortgageTerms, QuoteTerms, SavingsTerms, Spread};
@@ -33,10 +34,16 @@ impl AnsweredFigures<'_> {
             total_payment: self.spread("total_payment", "min_total_payment", "max_total_payment"),
             payout: 0.0,
         };
+        if amount < 1.0 {
+            return Err("it is for no amount".into());
+        }
+        if fees(&terms, amount).max >= amount {
+            return Err("its fees are at least as high as its amount".into());
+        }
         terms.monthly_payment = terms.monthly_payment.map(to_cents);
         if let Some(months) = months {
             if terms.monthly_payment.is_none() {
-                terms.monthly_payment = Some(to_cents(self.rules.payment(&terms, amount, months)?));
+                terms.monthly_payment = Some(to_cents(self.rules.payment(&terms, amount, months)));
             }
             let months = f64::from(months);
             let total = |one: Spread| Spread { min: one.min * months, max: one.max * months };

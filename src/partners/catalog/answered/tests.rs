@@ -376,6 +376,91 @@ fn money_that_cannot_be_right_is_not_shown() {
     assert_eq!(answered(&ruled, &json!([{"apr": 17}]), &elsewhere).0.dropped, []);
 }
 
+/// The one offer is refused by name, and the others are shown.
+#[test]
+fn an_offer_that_cannot_be_right_is_not_shown() {
+    let mapped = "offer = { term = '36', apr = '9', max_amount = 'offer.most', expires_at = 'offer.until', fee_fixed = 'offer.fee', \
+                  monthly_payment = 'offer.payment', total_payment = 'offer.total' }";
+    let loan = file("loan", mapped, CATALOG);
+    for (offer, wanted) in [
+        (json!({"most": 0}), "max_amount`: must be a number from 1 to 100000000, got 0"),
+        (json!({"most": "0.00"}), "max_amount`: must be a number from 1"),
+        (json!({"payment": 0}), "monthly_payment`: must be a number from 0.01 to 100000000, got 0"),
+        (json!({"payment": -318}), "monthly_payment`: must be a number from 0.01"),
+        (json!({"total": 0}), "total_payment`: must be a number from 0.01"),
+        (json!({"fee": 10_000, "payment": 318}), "its fees are at least as high as its amount"),
+        // It is noon in UTC.
+        (json!({"until": "2026-11-21T12:00:00Z"}), "its `expires_at` is in the past"),
+        (json!({"until": "2026-11-21T13:00:00+02:00"}), "its `expires_at` is in the past"),
+        (json!({"until": "2026-11-21T05:59:59-06:00"}), "its `expires_at` is in the past"),
+        (json!({"until": "1970-01-01T00:00:00Z"}), "its `expires_at` is in the past"),
+    ] {
+        let (reading, shown) = answered(&loan, &json!([offer, {}]), &ten_thousand());
+        let found: Vec<_> = reading.dropped.iter().map(|one| (one.position, one.reason.as_str())).collect();
+        assert!(matches!(found[..], [(0, reason)] if reason.contains(wanted)), "{offer}: {found:?}");
+        assert_eq!(shown.len(), 1, "{offer}");
+    }
+    let until = json!([{"until": "2026-11-21T06:00:01-06:00"}, {"until": "2026-11-21T11:00:00-06:00"}]);
+    assert_eq!(answered(&loan, &until, &ten_thousand()).1.len(), 2);
+    let policy = own(
+        "life_insurance",
+        "sub_type = 'term_life', landing_url = 'https://l.example/'",
+        "name = \"'T'\"\ndescription = \"'A'\"\npolicy = 'offer.policy'",
+    );
+    let of = |premium: f64| json!({"policy": {"policyAmount": 1000, "monthlyPremiumAmount": premium}});
+    let (reading, shown) = answered(&policy, &json!([of(0.0), of(9.5)]), &json!({}));
+    assert!(
+        reading.dropped[0].reason.contains(".monthlyPremiumAmount must be a number from 0.01"),
+        "{reading:?}"
+    );
+    assert_eq!(shown.len(), 1);
+}
+
+/// A file that lends for some terms and amounts.
+#[test]
+fn a_figure_that_the_file_does_not_lend_is_a_fault_of_the_file() {
+    for (answer, wanted) in [
+        (
+            "offer = { apr = 'offer.apr' }",
+            "http.answer.offer` must have `term`: offer `personal` has several `terms`, [24, 36]",
+        ),
+        (
+            "offer = { term = '48', apr = 'offer.apr' }",
+            "http.answer.offer.term` must be within `terms`, 24, or 36, got 48",
+        ),
+        (
+            "offer = { term = '36', apr = '9', max_amount = '60000' }",
+            "http.answer.offer.max_amount` must be within `amount`, 1000 to 50000, got 60000",
+        ),
+        (
+            "offer = { term = '36', apr = '9', min_amount = '500 + 1' }",
+            "http.answer.offer.min_amount` must be within `amount`, 1000 to 50000, got 501",
+        ),
+        (
+            "bounds = { apr = { min = 5.99, max = 35.99 } }\noffer = { term = '36', apr = '40' }",
+            "http.answer.offer.apr` must be within `answer.bounds`, 5.99 to 35.99, got 40",
+        ),
+        (
+            "bounds = { apr = { min = 5.99 } }\noffer = { term = '36', max_apr = '4', apr = '9' }",
+            "http.answer.offer.max_apr` must be within `answer.bounds`, at least 5.99, got 4",
+        ),
+        (
+            "offer = { term = '36', apr = \"'soon'\" }",
+            "http.answer.offer.apr` must be a number from 0 to 400, got a text",
+        ),
+        ("offer = { term = '36', apr = '9', apr_type = \"'fixd'\" }", "did you mean `fixed`?"),
+    ] {
+        let told = load(&file("loan", answer, CATALOG)).unwrap_err();
+        assert!(
+            told.lines().count() == 1 && told.contains(wanted) && told.contains("lender.toml:"),
+            "{told}"
+        );
+    }
+    let one_term = CATALOG.replace("[24, 36]", "[36]");
+    assert!(load(&file("loan", "offer = { apr = 'offer.apr' }", &one_term)).is_ok());
+    assert!(load(&file("loan", "offer = { term = '36', apr = '9', max_amount = '50000' }", CATALOG)).is_ok());
+}
+
 #[test]
 fn the_file_says_by_which_rate_a_payment_is_computed() {
     let mapped = "offer = { term = '36', apr = '9', fee_rate = '5' }";

@@ -73,7 +73,7 @@ impl<'f> AnsweredFigures<'f> {
         let doubt = self.judge(&quoted, &said.pricing)?;
         let mut quote = offer.scored(self.facts, said, quoted);
         quote.landing_url = self.landing_url(offer)?;
-        quote.expires_at = self.instant("expires_at");
+        quote.expires_at = self.text("expires_at").and_then(Timestamp::parse).map(Timestamp::millis);
         if quote.expires_at.is_some_and(|end| end <= self.facts.now().timestamp_millis()) {
             return Err("its `expires_at` is in the past".into());
         }
@@ -182,8 +182,7 @@ impl<'f> AnsweredFigures<'f> {
     }
 
     fn number(&self, name: &str) -> Option<f64> {
-        let value = self.value(name)?;
-        value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+        self.value(name).and_then(number_of)
     }
 
     fn flag(&self, name: &str) -> bool {
@@ -205,4 +204,8 @@ fn table_in<'t>(said: &'t mut toml::Table, key: &str) -> &'t mut toml::Table {
         *found = toml::Value::Table(toml::Table::new());
     }
     found.as_table_mut().expect("it was made one")
+}
+
+fn number_of(value: &toml::Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }

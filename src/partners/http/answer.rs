@@ -11,6 +11,7 @@ use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::absent::AbsentMapping;
 use super::answer_mapping::{AnswerMapping, ListedOffer};
+use super::comparison::described;
 use super::conditions::NO_TRUTH;
 use super::document;
 use super::exchange::PartnerExchange;
@@ -66,6 +67,12 @@ impl From<Answered> for AnswerReading {
     }
 }
 
+/// What is wrong with a value that is no decline.
+const NO_WORD: &str = "must be true, a word, or a list of words";
+
+/// What to change where an answer without names has a meaning.
+const NO_NAMES: &str = "if that has a meaning, name `status`, or compare `response == ''`";
+
 /// A raw answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Received<'a> {
@@ -78,11 +85,15 @@ pub struct Received<'a> {
 }
 
 impl Received<'_> {
-    /// The variables of answer mappings, which use these `attributes` of XML.
+    /// The answer as mappings see it, which use these `attributes` of XML.
     ///
     /// # Errors
     /// Why the answer cannot be read.
-    pub(super) fn context(self, asked: Mapped, attributes: &BTreeSet<String>) -> Result<Mapped, String> {
+    pub(super) fn context(
+        self,
+        asked: Mapped,
+        attributes: &BTreeSet<String>,
+    ) -> Result<AnswerContext, String> {
         let named = |name: &str| attributes.contains(name);
         let response = match document::read(self.content_type(), self.body, named) {
             Ok(response) => response,
@@ -90,12 +101,20 @@ impl Received<'_> {
             Err(_) if !self.status.is_success() => Mapped::UNDEFINED,
             Err(fault) => return Err(format!("the answer, with status {}, {fault}", self.status.as_u16())),
         };
+        let is_good = self.status.is_success();
+        let no_table = match response.kind() {
+            ValueKind::Map => None,
+            // An element without others, such as `<R/>`, is a document too.
+            _ if self.is_xml() => None,
+            ValueKind::String if !self.body.is_empty() => Some("a text"),
+            _ => Some(described(&response)),
+        };
         let of_answer = minijinja::context! {
             status => self.status.as_u16(),
             header => texts_of(self.headers),
             response,
         };
-        Ok(minijinja::context! { ..of_answer, ..asked })
+        Ok(AnswerContext { values: minijinja::context! { ..of_answer, ..asked }, is_good, no_table })
     }
 
     fn is_xml(self) -> bool {
@@ -133,9 +152,35 @@ impl Received<'_> {
     }
 }
 
-/// What an answer is that has its JSON within a text.
-fn hidden(context: &Mapped) -> Option<&'static str> {
-    document::wrapped(context.get_attr("response").ok()?.as_str()?)
+/// The variables of answer mappings, and which of these mappings may judge the answer.
+pub(super) struct AnswerContext {
+    pub(super) values: Mapped,
+    /// Whether the HTTP status is 2xx.
+    is_good: bool,
+    /// What the document is if it is no table, so that it has no names.
+    no_table: Option<&'static str>,
+}
+
+impl AnswerContext {
+    /// The verdict that `read` takes from a mapping, if any. Only a mapping that names `status` judges an answer
+    /// outside 2xx.
+    ///
+    /// # Errors
+    /// [`MappingError`], also of a verdict that comes only from a missing document.
+    pub(super) fn verdict<T>(
+        &self,
+        by: Option<&Expression>,
+        read: impl FnOnce(&Expression, &Mapped) -> Result<Option<T>, MappingError>,
+    ) -> Result<Option<T>, MappingError> {
+        let Some(by) = by.filter(|by| self.is_good || by.names_status) else { return Ok(None) };
+        match (read(by, &self.values)?, self.no_table.filter(|_| by.needs_table)) {
+            (Some(_), Some(found)) => {
+                let cause = format!("looks for names in `response`, but the answer is {found}; {NO_NAMES}");
+                Err(MappingError::new(&by.key, cause))
+            }
+            (verdict, _) => Ok(verdict),
+        }
+    }
 }
 
 /// Headers by their lower-case names, as mappings see them: of several lines one, with commas (RFC 9110, 5.3).
@@ -156,12 +201,9 @@ pub fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
 }
 
 impl AnswerReading {
-    /// That the answer lacks what a mapping looks for, or that what it is hides it.
-    pub(super) fn lacking(absent: AbsentMapping, context: &Mapped, advice: &str) -> Self {
-        let cause = match hidden(context) {
-            Some(hidden) => format!("the answer {hidden}"),
-            None => format!("{}{advice}", absent.brief()),
-        };
+    /// That the answer lacks what a mapping looks for.
+    pub(super) fn lacking(absent: AbsentMapping, advice: &str) -> Self {
+        let cause = format!("{}{advice}", absent.brief());
         Self { absent: vec![absent], ..Answered::Failed(cause).into() }
     }
 
@@ -177,55 +219,53 @@ impl AnswerReading {
 }
 
 impl AnswerMapping {
+    /// The reading of an answer that a file's `error` and `declined` end.
+    ///
+    /// # Errors
+    /// [`MappingError`]
+    pub(super) fn ended(
+        &self,
+        [error, declined]: [&Option<Expression>; 2],
+        context: &AnswerContext,
+        status: StatusCode,
+    ) -> Result<Option<AnswerReading>, MappingError> {
+        if let Some(said) = context.verdict(error.as_ref(), Expression::says)? {
+            return Ok(Some(AnswerReading::error(status, &said)));
+        }
+        context.verdict(declined.as_ref(), |by, values| self.declined(by, values))
+    }
+
     /// The decline that the expression yields, if any, with a known or unknown reason.
     ///
     /// # Errors
     /// The value cannot be a reason, so the mapping may be wrong.
-    pub(super) fn declined(
-        &self,
-        by: &Option<Expression>,
-        context: &Mapped,
-    ) -> Result<Option<AnswerReading>, MappingError> {
-        let Some(by) = by else { return Ok(None) };
+    fn declined(&self, by: &Expression, context: &Mapped) -> Result<Option<AnswerReading>, MappingError> {
         let said = by.run(context)?;
-        let said = &own_text(&said).unwrap_or(said);
         let known = |word: &str| self.reasons.get(word).copied().or_else(|| RejectReason::from_wire(word));
-        let is_reason = said.as_str().is_some_and(|word| known(word).is_some());
-        if !is_reason && truth_of(said) == Some(false) {
+        let said = match said.kind() {
+            ValueKind::Seq | ValueKind::Iterable => said.try_iter().into_iter().flatten().collect(),
+            _ => vec![said],
+        };
+        let (mut declines, mut words) = (false, Vec::new());
+        for said in said {
+            let said = own_text(&said).unwrap_or(said);
+            let word = text(&said).filter(|_| matches!(said.kind(), ValueKind::String | ValueKind::Number));
+            let is_reason = word.as_deref().is_some_and(|word| known(word).is_some());
+            match truth_of(&said).filter(|_| !is_reason) {
+                Some(false) => {}
+                Some(true) if matches!(said.kind(), ValueKind::Bool | ValueKind::String) => declines = true,
+                _ => words.push(word.ok_or_else(|| MappingError::new(&by.key, NO_WORD))?),
+            }
+        }
+        if !declines && words.is_empty() {
             return Ok(None);
         }
-        if !are_words(said) {
-            return Err(MappingError::new(&by.key, "must be true, a word, or a list of words"));
-        }
-        let words: Vec<String> = match said.kind() {
-            ValueKind::Bool => Vec::new(),
-            ValueKind::String if !is_reason && truth_of(said) == Some(true) => Vec::new(),
-            ValueKind::Seq | ValueKind::Iterable => {
-                said.try_iter().into_iter().flatten().filter_map(|word| text(&word)).collect()
-            }
-            _ => text(said).into_iter().collect(),
-        };
         let reason = words.iter().find_map(|word| known(word));
         if reason.is_none() && words.iter().any(|word| says_nothing(word)) {
             return Err(MappingError::new(&by.key, NO_TRUTH));
         }
         let undeclared = words.iter().find(|word| known(word).is_none()).map(|word| undeclared::shown(word));
         Ok(Some(AnswerReading { undeclared, ..Answered::Declined(reason).into() }))
-    }
-}
-
-/// Whether a value is one or more decline reasons, or a mere yes.
-fn are_words(said: &Mapped) -> bool {
-    let is_word = |word: &Mapped| match word.kind() {
-        ValueKind::Bool | ValueKind::Number => true,
-        ValueKind::String => word.as_str().is_some_and(|word| !word.trim().is_empty()),
-        _ => false,
-    };
-    match said.kind() {
-        ValueKind::Seq | ValueKind::Iterable => {
-            said.try_iter().is_ok_and(|mut words| words.all(|word| is_word(&word)))
-        }
-        _ => is_word(said),
     }
 }
 
@@ -247,24 +287,20 @@ impl HttpSource {
             Ok(context) => context,
             Err(fault) => return Ok(Answered::Failed(fault).into()),
         };
-        if let Some(error) = Expression::says(&self.answer.error, &context)? {
-            return Ok(AnswerReading::error(received.status, &error));
+        let mapping = &self.answer;
+        if let Some(ended) = mapping.ended([&mapping.error, &mapping.declined], &context, received.status)? {
+            return Ok(ended);
         }
-        if let Some(declined) = self.answer.declined(&self.answer.declined, &context)? {
-            return Ok(declined);
-        }
+        let context = &context.values;
         let polls = self.step(exchange).polling.is_some();
         if !received.status.is_success() || (received.status == StatusCode::ACCEPTED && !polls) {
             return Ok(received.bad_status().into());
         }
-        match self.answer.listed(&context, received.is_xml())? {
-            Ok(list) => self.quotes(list, &context, facts, offers),
-            Err(_) if self.answer.empty_declines && hidden(&context).is_none() => {
-                Ok(Answered::Declined(None).into())
-            }
+        match mapping.listed(context, received.is_xml())? {
+            Ok(list) => self.quotes(list, context, facts, offers),
+            Err(_) if mapping.empty_declines => Ok(Answered::Declined(None).into()),
             Err(absent) => Ok(AnswerReading::lacking(
                 absent,
-                &context,
                 "; if that means no offers, set `answer.empty = \"declines\"`",
             )),
         }

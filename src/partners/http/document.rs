@@ -30,8 +30,9 @@ const PAGE: &str =
 /// How gzip begins (RFC 1952, 2.3.1). No text does.
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 
-/// Reads a body; an empty one is an empty text. What claims to be JSON or XML and is not gives the fault, without a byte of the body. Of a
-/// text in XML only the attributes that are `named` are read: then it is a table, with its text as `#text`.
+/// Reads a body; an empty one is an empty text. A body that claims to be JSON or XML and is not, or that has
+/// JSON within a text, gives the fault, without a byte of the body. Of a text in XML only the attributes that are
+/// `named` are read: then it is a table, with its text as `#text`.
 ///
 /// # Errors
 /// The fault, in general words.
@@ -49,17 +50,21 @@ pub fn read(
     }
     let text = text_of(content_type, body)?;
     let trimmed = text.trim_start();
-    match first(body) {
-        None => Ok(Mapped::from("")),
-        Some(b'<') if is_page(trimmed) => Err(PAGE.to_owned()),
-        _ if is_xml(content_type, body) => Ok(Mapped::from(Serde(xml(trimmed, named)?))),
+    let document = match first(body) {
+        None => Mapped::from(""),
+        Some(b'<') if is_page(trimmed) => return Err(PAGE.to_owned()),
+        _ if is_xml(content_type, body) => Mapped::from(Serde(xml(trimmed, named)?)),
         // Many systems label JSON as text.
         Some(first) if matches!(first, b'{' | b'[') || is_json(content_type) => {
             let value = serde_json::from_str::<Value>(&text)
                 .or_else(|error| serde_json::from_str(&mended(&text)).map_err(|_| error));
-            Ok(Mapped::from(Serde(value.map_err(|error| no_json(&error, &text))?)))
+            Mapped::from(Serde(value.map_err(|error| no_json(&error, &text))?))
         }
-        Some(_) => Ok(Mapped::from(text.into_owned())),
+        Some(_) => Mapped::from(text.into_owned()),
+    };
+    match document.as_str().and_then(wrapped) {
+        Some(fault) => Err(fault.to_owned()),
+        None => Ok(document),
     }
 }
 
@@ -74,7 +79,7 @@ fn no_json(error: &serde_json::Error, text: &str) -> String {
 }
 
 /// What a text is in which JSON stands that is not read out of it.
-pub(super) fn wrapped(text: &str) -> Option<&'static str> {
+fn wrapped(text: &str) -> Option<&'static str> {
     let text = text.trim().trim_start_matches("/**/").trim_end_matches(';');
     if let Some((_, argument)) = text.split_once('(').filter(|(name, _)| is_name(name.trim()))
         && argument.trim_end().strip_suffix(')').is_some_and(is_document)

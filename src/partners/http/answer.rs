@@ -162,8 +162,8 @@ pub(super) struct AnswerContext {
 }
 
 impl AnswerContext {
-    /// The verdict that `read` takes from a mapping, if any. Only a mapping that names `status` judges an answer
-    /// outside 2xx.
+    /// The verdict that `read` takes from a mapping, if any. Only a mapping that names `status` judges an
+    /// answer outside 2xx.
     ///
     /// # Errors
     /// [`MappingError`], also of a verdict that comes only from a missing document.

@@ -1,6 +1,6 @@
-//! Comparisons within mappings. Jinja orders values of different kinds by their kind, and `"false"` is not `false`
-//! to it. Partners write numbers and truths as texts, so before compilation each comparison becomes a call of our
-//! filter, which reads them.
+//! Comparisons within mappings. Jinja orders values of different kinds by their kind, and `"false"` is not
+//! `false` to it. Partners write numbers and truths as texts, so before compilation each comparison becomes a
+//! call of our filter, which reads them.
 
 use std::cmp::Ordering;
 

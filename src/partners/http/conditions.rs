@@ -69,8 +69,8 @@ pub(super) fn marked_strictly(expression: &str) -> String {
     marked(expression).replace(MARK, STRICT_MARK)
 }
 
-/// Whether an expression names `status`, and whether it looks up names in `response` without naming `status` or
-/// `response` itself.
+/// Whether an expression names `status`, and whether it looks up names in `response` without naming `status`
+/// or `response` itself.
 pub(super) fn reach(expression: &str) -> (bool, bool) {
     let mut marking = Marking::of(expression);
     (marking.tokens, _) = tokens(expression, 0, None);

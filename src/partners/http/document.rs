@@ -31,8 +31,8 @@ const PAGE: &str =
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 
 /// Reads a body; an empty one is an empty text. A body that claims to be JSON or XML and is not, or that has
-/// JSON within a text, gives the fault, without a byte of the body. Of a text in XML only the attributes that are
-/// `named` are read: then it is a table, with its text as `#text`.
+/// JSON within a text, gives the fault, without a byte of the body. Of a text in XML only the attributes that
+/// are `named` are read: then it is a table, with its text as `#text`.
 ///
 /// # Errors
 /// The fault, in general words.

@@ -24,7 +24,7 @@ pub struct AbsentMapping {
     /// The first offer of the answer that lacks it, from 0; `None` if it concerns the whole answer.
     pub offer: Option<usize>,
     /// The existing prefix of its path: `response`, `response.RateResponse`.
-    reached: String,
+    reached: Box<str>,
     /// Description of the value there.
     there: Box<str>,
     /// What the value there is, if it is a text that holds what is looked for.
@@ -55,7 +55,7 @@ impl AbsentMapping {
             wanted,
             offer: None,
             says_none: !reached.is_empty() && is_bare(&value),
-            reached: reached.join("."),
+            reached: reached.join(".").into(),
             there: described(&value).into(),
             holds: own_text(&value).as_ref().unwrap_or(&value).as_str().and_then(wrapped),
         }
@@ -64,7 +64,7 @@ impl AbsentMapping {
     /// The mapping and the existing prefix of its path, without names of the answer, which may be personal.
     pub(super) fn brief(&self) -> String {
         let place = self.offer.map_or_else(String::new, |position| format!("offer {position}: "));
-        let reached = match self.reached.as_str() {
+        let reached = match &*self.reached {
             "" => String::new(),
             reached => format!("; it is found as far as `{reached}`"),
         };
@@ -73,7 +73,7 @@ impl AbsentMapping {
 
     /// The place and the kind of a text that holds what is looked for.
     pub(super) fn wrapping(&self) -> Option<String> {
-        let place = match self.reached.as_str() {
+        let place = match &*self.reached {
             "response" => "the answer".to_owned(),
             reached => format!("`{reached}` of the answer"),
         };
@@ -137,7 +137,7 @@ impl fmt::Display for AbsentMapping {
             Some(position) => write!(out, "offer {position}: `{}` is not in the answer", self.wanted)?,
             None => write!(out, "`{}` (`{}`) is not in the answer", self.key, self.wanted)?,
         }
-        match self.reached.as_str() {
+        match &*self.reached {
             "response" => write!(out, "; at its top {}", self.there),
             "offer" | "" => write!(out, "; {}", self.there),
             reached => write!(out, "; in `{reached}` {}", self.there),

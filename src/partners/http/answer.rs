@@ -12,6 +12,7 @@ use minijinja::value::{Enumerator, Object, Value as Mapped, ValueKind};
 
 use super::absent::AbsentMapping;
 use super::answer_mapping::{AnswerMapping, ListedOffer};
+use super::comparison::described;
 use super::conditions::NO_TRUTH;
 use super::document::{self, Format};
 use super::exchange::PartnerExchange;
@@ -71,6 +72,12 @@ impl From<Answered> for AnswerReading {
     }
 }
 
+/// What is wrong with a value that is no decline.
+const NO_WORD: &str = "must be true, a word, or a list of words";
+
+/// What to change where an answer without names has a meaning.
+const NO_NAMES: &str = "if that has a meaning, name `status`, or compare `response == ''`";
+
 /// A raw answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Received<'a> {
@@ -83,11 +90,15 @@ pub struct Received<'a> {
 }
 
 impl Received<'_> {
-    /// The variables of answer mappings, which use these `attributes` of XML.
+    /// The answer as mappings see it, which use these `attributes` of XML.
     ///
     /// # Errors
     /// Why the answer cannot be read.
-    pub(super) fn context(self, asked: Mapped, attributes: &BTreeSet<String>) -> Result<Mapped, String> {
+    pub(super) fn context(
+        self,
+        asked: Mapped,
+        attributes: &BTreeSet<String>,
+    ) -> Result<AnswerContext, String> {
         if self.status == StatusCode::PARTIAL_CONTENT {
             return Err(
                 "the answer has status 206: it is a part, and offerd asks for the whole; ask the partner \
@@ -102,12 +113,20 @@ impl Received<'_> {
             Err(_) if !self.status.is_success() => Mapped::UNDEFINED,
             Err(fault) => return Err(format!("the answer, with status {}, {fault}", self.status.as_u16())),
         };
+        let is_good = self.status.is_success();
+        let no_table = match response.kind() {
+            ValueKind::Map => None,
+            // An element without others, such as `<R/>`, is a document too.
+            _ if self.is_xml() => None,
+            ValueKind::String if !self.body.is_empty() => Some("a text"),
+            _ => Some(described(&response)),
+        };
         let of_answer = minijinja::context! {
             status => self.status.as_u16(),
             header => texts_of(self.headers),
             response,
         };
-        Ok(minijinja::context! { ..of_answer, ..asked })
+        Ok(AnswerContext { values: minijinja::context! { ..of_answer, ..asked }, is_good, no_table })
     }
 
     fn is_xml(self) -> bool {
@@ -183,6 +202,37 @@ const NOT_EMPTY: &str = "; `answer.empty` declines only for what is empty, or ha
 /// How a file says that an answer without a list means none.
 const MAY_BE_EMPTY: &str = "; if that means no offers, set `answer.empty = \"declines\"`";
 
+/// The variables of answer mappings, and which of these mappings may judge the answer.
+pub(super) struct AnswerContext {
+    pub(super) values: Mapped,
+    /// Whether the HTTP status is 2xx.
+    is_good: bool,
+    /// What the document is if it is no table, so that it has no names.
+    no_table: Option<&'static str>,
+}
+
+impl AnswerContext {
+    /// The verdict that `read` takes from a mapping, if any. Only a mapping that names `status` judges an
+    /// answer outside 2xx.
+    ///
+    /// # Errors
+    /// [`MappingError`], also of a verdict that comes only from a missing document.
+    pub(super) fn verdict<T>(
+        &self,
+        by: Option<&Expression>,
+        read: impl FnOnce(&Expression, &Mapped) -> Result<Option<T>, MappingError>,
+    ) -> Result<Option<T>, MappingError> {
+        let Some(by) = by.filter(|by| self.is_good || by.names_status) else { return Ok(None) };
+        match (read(by, &self.values)?, self.no_table.filter(|_| by.needs_table)) {
+            (Some(_), Some(found)) => {
+                let cause = format!("looks for names in `response`, but the answer is {found}; {NO_NAMES}");
+                Err(MappingError::new(&by.key, cause))
+            }
+            (verdict, _) => Ok(verdict),
+        }
+    }
+}
+
 /// Headers by lower-case name, which mappings look up in any case.
 #[derive(Debug)]
 struct HeaderTexts(BTreeMap<String, String>);
@@ -232,35 +282,48 @@ impl AnswerReading {
 }
 
 impl AnswerMapping {
+    /// The reading of an answer that a file's `error` and `declined` end.
+    ///
+    /// # Errors
+    /// [`MappingError`]
+    pub(super) fn ended(
+        &self,
+        [error, declined]: [&Option<Expression>; 2],
+        context: &AnswerContext,
+        status: StatusCode,
+    ) -> Result<Option<AnswerReading>, MappingError> {
+        if let Some(said) = context.verdict(error.as_ref(), Expression::says)? {
+            return Ok(Some(AnswerReading::error(status, &said)));
+        }
+        context.verdict(declined.as_ref(), |by, values| self.declined(by, values))
+    }
+
     /// The decline that the expression yields, if any, with a known or unknown reason.
     ///
     /// # Errors
     /// The value cannot be a reason, so the mapping may be wrong.
-    pub(super) fn declined(
-        &self,
-        by: &Option<Expression>,
-        context: &Mapped,
-    ) -> Result<Option<AnswerReading>, MappingError> {
-        let Some(by) = by else { return Ok(None) };
+    fn declined(&self, by: &Expression, context: &Mapped) -> Result<Option<AnswerReading>, MappingError> {
         let said = by.run(context)?;
-        let said = &own_text(&said).unwrap_or(said);
         let known = |word: &str| self.reasons.get(word).copied().or_else(|| RejectReason::from_wire(word));
-        let is_code = matches!(said.kind(), ValueKind::String | ValueKind::Number);
-        let is_reason = is_code && word_of(said).is_some_and(|word| known(&word).is_some());
-        if !is_reason && truth_of(said) == Some(false) {
+        let said = match said.kind() {
+            ValueKind::Seq | ValueKind::Iterable => said.try_iter().into_iter().flatten().collect(),
+            _ => vec![said],
+        };
+        let (mut declines, mut words) = (false, Vec::new());
+        for said in said {
+            let said = own_text(&said).unwrap_or(said);
+            let is_code = matches!(said.kind(), ValueKind::String | ValueKind::Number);
+            let word = word_of(&said).filter(|_| is_code);
+            let is_reason = word.as_deref().is_some_and(|word| known(word).is_some());
+            match truth_of(&said).filter(|_| !is_reason) {
+                Some(false) => {}
+                Some(true) if matches!(said.kind(), ValueKind::Bool | ValueKind::String) => declines = true,
+                _ => words.push(word.ok_or_else(|| MappingError::new(&by.key, NO_WORD))?),
+            }
+        }
+        if !declines && words.is_empty() {
             return Ok(None);
         }
-        if !are_words(said) {
-            return Err(MappingError::new(&by.key, "must be true, a word, or a list of words"));
-        }
-        let words: Vec<String> = match said.kind() {
-            ValueKind::Bool => Vec::new(),
-            ValueKind::String if !is_reason && truth_of(said) == Some(true) => Vec::new(),
-            ValueKind::Seq | ValueKind::Iterable => {
-                said.try_iter().into_iter().flatten().filter_map(|word| word_of(&word)).collect()
-            }
-            _ => word_of(said).into_iter().collect(),
-        };
         let reason = words.iter().find_map(|word| known(word));
         if reason.is_none() && words.iter().any(|word| says_nothing(word)) {
             return Err(MappingError::new(&by.key, NO_TRUTH));
@@ -274,21 +337,6 @@ impl AnswerMapping {
 fn word_of(said: &Mapped) -> Option<String> {
     let whole = i64::try_from(said.clone()).ok().filter(|_| said.is_number());
     whole.map_or_else(|| expression::text(said), |whole| Some(whole.to_string()))
-}
-
-/// Whether a value is one or more decline reasons, or a mere yes.
-fn are_words(said: &Mapped) -> bool {
-    let is_word = |word: &Mapped| match word.kind() {
-        ValueKind::Bool | ValueKind::Number => true,
-        ValueKind::String => word.as_str().is_some_and(|word| !word.trim().is_empty()),
-        _ => false,
-    };
-    match said.kind() {
-        ValueKind::Seq | ValueKind::Iterable => {
-            said.try_iter().is_ok_and(|mut words| words.all(|word| is_word(&word)))
-        }
-        _ => is_word(said),
-    }
 }
 
 impl HttpSource {
@@ -309,23 +357,22 @@ impl HttpSource {
             Ok(context) => context,
             Err(fault) => return Ok(Answered::Failed(fault).into()),
         };
-        if let Some(error) = Expression::says(&self.answer.error, &context)? {
-            return Ok(AnswerReading::error(received.status, &error));
+        let mapping = &self.answer;
+        if let Some(ended) = mapping.ended([&mapping.error, &mapping.declined], &context, received.status)? {
+            return Ok(ended);
         }
-        if let Some(declined) = self.answer.declined(&self.answer.declined, &context)? {
-            return Ok(declined);
-        }
+        let context = &context.values;
         let polls = self.step(exchange).polling.is_some();
         if !received.status.is_success() || (received.status == StatusCode::ACCEPTED && !polls) {
             return Ok(received.bad_status().into());
         }
-        match self.answer.listed(&context, received.is_xml())? {
-            Ok(list) => self.quotes(list, &context, facts, offers),
-            Err(absent) if self.answer.empty_declines && absent.says_none => {
+        match mapping.listed(context, received.is_xml())? {
+            Ok(list) => self.quotes(list, context, facts, offers),
+            Err(absent) if mapping.empty_declines && absent.says_none => {
                 Ok(AnswerReading::declining("the answer has no list of offers"))
             }
             Err(absent) => {
-                let advice = if self.answer.empty_declines { NOT_EMPTY } else { MAY_BE_EMPTY };
+                let advice = if mapping.empty_declines { NOT_EMPTY } else { MAY_BE_EMPTY };
                 Ok(received.lacking(absent, &self.step(exchange).body, advice))
             }
         }

@@ -7,9 +7,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use minijinja::value::Value;
-use minijinja::{Environment, Error, ErrorKind};
+use minijinja::{Environment, Error};
 
+use super::comparison;
+use super::mapping_error::own_words;
 use super::truth::{says_nothing, truth_of};
+use crate::truth::truth;
 
 const FILTER: &str = "unless_no";
 
@@ -27,8 +30,11 @@ pub(super) const NO_TRUTH: &str = "gives a text that means neither yes nor no; c
 /// Operators of Jinja whose letters apart would be others.
 const LONG: [&str; 6] = ["==", "!=", "<=", ">=", "**", "//"];
 
-/// Operators with a boolean value, which is never a text.
-const COMPARING: [&str; 8] = ["==", "!=", "<=", ">=", "<", ">", "in", "is"];
+/// Operators that compare.
+const COMPARING: [&str; 7] = ["==", "!=", "<=", ">=", "<", ">", "in"];
+
+/// Operators that bind more strongly.
+const COMPUTING: [&str; 8] = ["+", "-", "*", "/", "//", "%", "**", "~"];
 
 /// Keywords, which are not names.
 const WORDS: [&str; 14] =
@@ -53,7 +59,7 @@ fn unless_no(value: &Value) -> Value {
 /// A value that is no text that may stand for nothing.
 pub(super) fn something(value: &Value) -> Result<&Value, Error> {
     match says_nothing(value) {
-        true => Err(Error::new(ErrorKind::InvalidOperation, NO_TRUTH)),
+        true => Err(own_words(NO_TRUTH)),
         false => Ok(value),
     }
 }
@@ -63,17 +69,37 @@ pub(super) fn marked_strictly(expression: &str) -> String {
     marked(expression).replace(MARK, STRICT_MARK)
 }
 
+/// Whether an expression names `status`, and whether it looks up names in `response` without naming `status`
+/// or `response` itself.
+pub(super) fn reach(expression: &str) -> (bool, bool) {
+    let mut marking = Marking::of(expression);
+    (marking.tokens, _) = tokens(expression, 0, None);
+    let (mut names_status, mut names_whole, mut names_part) = (false, false, false);
+    for nth in (0..marking.tokens.len()).filter(|nth| !marking.is_named(*nth)) {
+        names_status |= marking.word(nth) == "status";
+        if marking.word(nth) == "response" {
+            let mut at = nth + 1;
+            while let "." | "[" = marking.word(at) {
+                names_part |= marking.word(at) == "." || marking.word(at + 1).starts_with(['\'', '"']);
+                at = if marking.opens(at) { marking.closing(at) + 1 } else { at + 2 };
+            }
+            names_whole |= at == nth + 1;
+        }
+    }
+    (names_status, names_part && !names_whole && !names_status)
+}
+
 /// An expression with its conditions marked.
 pub(super) fn marked(expression: &str) -> String {
-    let mut marking = Marking::default();
+    let mut marking = Marking::of(expression);
     (marking.tokens, _) = tokens(expression, 0, None);
     marking.operands(0..marking.tokens.len(), false);
-    marking.of(expression)
+    marking.marked()
 }
 
 /// Marks the conditions in the tags of a template.
 pub(super) fn marked_template(template: &str) -> String {
-    let mut marking = Marking::default();
+    let mut marking = Marking::of(template);
     let mut at = 0;
     while let Some((begin, kind)) = next_tag(template, at) {
         let end = match kind {
@@ -93,7 +119,7 @@ pub(super) fn marked_template(template: &str) -> String {
             _ => marking.operands(0..marking.tokens.len(), false),
         }
     }
-    marking.of(template)
+    marking.marked()
 }
 
 /// Offset and opening of the next tag or comment.
@@ -156,30 +182,45 @@ fn length_of_text(rest: &str, quote: char) -> usize {
 
 /// The marking of one mapping.
 struct Marking<'t> {
+    text: &'t str,
     tokens: Vec<ConditionToken<'t>>,
     /// Names bound to personal data or secrets, whose texts never mean no: a person may be called No.
     ours: BTreeSet<&'t str>,
-    /// Texts to insert, by offset.
-    marks: Vec<(usize, &'static str)>,
-}
-
-impl Default for Marking<'_> {
-    fn default() -> Self {
-        Self { tokens: Vec::new(), ours: BTreeSet::from(["lead", "secret"]), marks: Vec::new() }
-    }
+    /// New texts of ranges, which are empty where a text is inserted.
+    marks: Vec<(Range<usize>, String)>,
 }
 
 impl<'t> Marking<'t> {
-    /// Inserts the marks into the text.
-    fn of(mut self, text: &str) -> String {
-        self.marks.sort_by_key(|(at, _)| *at);
-        let (mut marked, mut from) = (String::with_capacity(text.len()), 0);
-        for (at, mark) in self.marks {
-            marked.push_str(&text[from..at]);
-            marked.push_str(mark);
-            from = at;
+    fn of(text: &'t str) -> Self {
+        Self { text, tokens: Vec::new(), ours: BTreeSet::from(["lead", "secret"]), marks: Vec::new() }
+    }
+
+    /// The text with the marks.
+    fn marked(mut self) -> String {
+        self.marks.sort_by_key(|(range, _)| range.start);
+        let (mut marked, mut from) = (String::with_capacity(self.text.len()), 0);
+        for (range, mark) in self.marks {
+            marked.push_str(&self.text[from..range.start]);
+            marked.push_str(&mark);
+            from = range.end;
         }
-        marked + &text[from..]
+        marked + &self.text[from..]
+    }
+
+    /// The text that tokens span.
+    fn span(&self, of: Range<usize>) -> Range<usize> {
+        let (last, word) = self.tokens[of.end - 1];
+        self.tokens[of.start].0..last + word.len()
+    }
+
+    fn insert(&mut self, at: usize, mark: impl Into<String>) {
+        self.marks.push((at..at, mark.into()));
+    }
+
+    /// How tokens are written, as a text of Jinja.
+    fn quoted(&self, of: Range<usize>) -> String {
+        let text = self.text[self.span(of)].replace('\\', "\\\\").replace('\'', "\\'");
+        format!("'{}'", text.replace(['\n', '\r'], " "))
     }
 
     fn word(&self, nth: usize) -> &'t str {
@@ -191,8 +232,18 @@ impl<'t> Marking<'t> {
         nth.checked_sub(1).is_some_and(|before| match self.word(before) {
             "." | "|" => true,
             "is" => !self.is_named(before),
+            "not" => self.word(before.wrapping_sub(1)) == "is" && !self.is_named(before - 1),
             _ => false,
         })
+    }
+
+    /// Number of tokens of the comparing operator in this position; 0 if it is none.
+    fn comparing(&self, nth: usize) -> usize {
+        match self.word(nth) {
+            _ if self.is_named(nth) => 0,
+            "not" if self.word(nth + 1) == "in" => 2,
+            word => usize::from(COMPARING.contains(&word)),
+        }
     }
 
     /// Marks the conditions of a statement, and records which names it binds to which data.
@@ -297,25 +348,70 @@ impl<'t> Marking<'t> {
         }
     }
 
-    /// Marks an operand if it is a condition, and the conditions in its brackets.
+    /// Marks an operand if it compares or is a condition, its conversions, and what its brackets hold.
     fn operand(&mut self, of: Range<usize>, is_condition: bool) {
         let Some(last) = of.end.checked_sub(1).filter(|last| of.contains(last)) else { return };
         let is_group = self.word(of.start) == "(" && self.closing(of.start) == last;
-        let (mut at, mut is_compared) = (of.start, false);
+        let (mut at, mut from, mut is_tested, mut operators) = (of.start, of.start, false, Vec::new());
         while at < of.end {
+            let operator = at..at + self.comparing(at);
             if self.opens(at) {
                 let end = self.closing(at);
                 self.operands(at + 1..end, is_condition && is_group);
                 at = end;
+            } else if !operator.is_empty() {
+                at = operator.end - 1;
+                from = operator.end;
+                operators.push(operator);
+            } else if COMPUTING.contains(&self.word(at)) {
+                from = at + 1;
+            } else if self.word(at) == "|" && self.converts(at + 1) {
+                let mark = format!("(of={})", self.quoted(from..at + 2));
+                self.insert(self.span(at..at + 2).end, mark);
             }
-            is_compared |= COMPARING.contains(&self.word(at)) && !self.is_named(at);
+            is_tested |= self.word(at) == "is" && !self.is_named(at);
             at += 1;
         }
-        let is_text_perhaps = is_condition && !is_group && !is_compared;
-        if is_text_perhaps && self.root(of.clone()).is_some() && !self.is_ours(of.clone()) {
-            let (end, word) = self.tokens[last];
-            self.marks.extend([(self.tokens[of.start].0, "("), (end + word.len(), MARK)]);
+        let is_text_perhaps = is_condition && !is_group && !is_tested && operators.is_empty();
+        let Range { start, end } = self.span(of.clone());
+        if !operators.is_empty() {
+            // What Jinja compares alike is left to it, which is faster.
+            if !self.is_alike(&of, &operators) {
+                self.compare(of, operators);
+            }
+        } else if is_text_perhaps && self.root(of.clone()).is_some() && !self.is_ours(of) {
+            self.insert(start, "(");
+            self.insert(end, MARK);
         }
+    }
+
+    /// Whether the filter is a conversion to a number without arguments.
+    fn converts(&self, filter: usize) -> bool {
+        ["float", "int"].contains(&self.word(filter)) && self.word(filter + 1) != "("
+    }
+
+    /// Whether it asks if a value of the lead is a word that means neither a number nor a truth.
+    fn is_alike(&self, of: &Range<usize>, operators: &[Range<usize>]) -> bool {
+        let quoted = self.word(of.end - 1);
+        let word = quoted.trim_matches(['\'', '"']);
+        let is_word = quoted != word && word.parse::<f64>().is_err() && truth(word).is_none();
+        let is_equality = |operator: &Range<usize>| {
+            ["==", "!="].contains(&self.word(operator.start)) && operator.end + 1 == of.end
+        };
+        is_word && operators.iter().all(is_equality) && self.is_ours(of.clone())
+    }
+
+    /// Replaces the operators of a comparison by a call of the filter.
+    fn compare(&mut self, of: Range<usize>, operators: Vec<Range<usize>>) {
+        let mut begin = format!(")|{}({}, ", comparison::FILTER, self.quoted(of.clone()));
+        let Range { start, end } = self.span(of);
+        self.insert(start, "(");
+        for operator in operators {
+            let name = if operator.len() == 2 { "not in" } else { self.word(operator.start) };
+            self.marks.push((self.span(operator), format!("{begin}'{name}', ")));
+            begin = ", ".to_owned();
+        }
+        self.insert(end, ")");
     }
 
     /// The root name of a lookup: `response` of `response.Offer[0]`.
@@ -357,8 +453,7 @@ mod tests {
             "not «(response.a ~ response.b)|trim»",
             "«f(«response.a» or response.b)[1:2]» and response.c|default(«response.d» or 1, x=«response.e» or 2)",
             "{'a': «response.a» or 1, 'b': 2 if «response.b» else 3}",
-            "response.Success == 'true'",
-            "not response.a is defined and not 'x' in response.b and response.c not in [1] and status == 200",
+            "not response.a is defined and response.b is not none",
             "offer.fee",
             "'if x' ~ offer.fee",
             r"'it\'s not' ~ offer.fee",
@@ -370,6 +465,44 @@ mod tests {
         ] {
             let wanted = text.replace('«', "(").replace('»', MARK);
             assert_eq!(marked(&text.replace(['«', '»'], "")), wanted);
+        }
+    }
+
+    #[test]
+    fn comparisons_and_conversions_are_calls_that_know_how_they_are_written() {
+        for (text, wanted) in [
+            ("a == 'b'", "(a )|compared('a == \\'b\\'', '==',  'b')"),
+            ("x if 1<a<=2", "x if (1)|compared('1<a<=2', '<', a, '<=', 2)"),
+            ("not a in b", "not (a )|compared('a in b', 'in',  b)"),
+            ("a not in b", "(a )|compared('a not in b', 'not in',  b)"),
+            ("a is not in(b) or a.in", "(a is not in(b) or a.in".trim_start_matches('(')),
+            ("1 + a.b|float / 2", "1 + a.b|float(of='a.b|float') / 2"),
+            ("a|int(0)", "a|int(0)"),
+            // Jinja compares alike.
+            ("lead.a == 'refinance'", "lead.a == 'refinance'"),
+            ("lead.a == 'no'", "(lead.a )|compared('lead.a == \\'no\\'', '==',  'no')"),
+        ] {
+            assert_eq!(marked(text), wanted);
+        }
+    }
+
+    /// Which mappings judge an answer outside 2xx, and one without a table.
+    #[test]
+    fn a_mapping_reaches_as_far_as_it_names() {
+        for (text, names_status, needs_table) in [
+            ("response.status != 'ok'", false, true),
+            ("response['status'] != 'ok'", false, true),
+            ("response.code[:3] != '200'", false, true),
+            ("not response[0].ok", false, true),
+            ("status == 404", true, false),
+            ("status == 404 or response.status != 'ok'", true, false),
+            ("response == ''", false, false),
+            ("not response or response.no", false, false),
+            ("response[:2] == 'NO'", false, false),
+            ("response|length == 0 and 'status' == header['status']", false, false),
+            ("kept.status", false, false),
+        ] {
+            assert_eq!(reach(text), (names_status, needs_table), "{text}");
         }
     }
 

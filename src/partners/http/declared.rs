@@ -176,8 +176,8 @@ table! {
     /// the empty text.
     #[derive(Debug)]
     pub struct Answer {
-        /// True, or a text, when the partner failed; a status other than 2xx is a failure unless `declined`
-        /// applies.
+        /// True, or a text, when the partner failed; a status other than 2xx is a failure unless this or
+        /// `declined` names `status` and applies.
         error: Option<String>,
         /// True when the partner declines the person, or the reason, as the API names it (`low_fico`) or as a
         /// key of `reasons`; of several, the first known one counts.

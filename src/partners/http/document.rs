@@ -8,7 +8,7 @@ use minijinja::value::{Serde, Value as Mapped};
 use roxmltree::{Document, Error, Node, ParsingOptions};
 use serde_json::{Map, Value};
 
-use super::json_fault::{is_document, no_json};
+use super::json_fault::{is_document, no_json, wrapped};
 
 /// Maximum number of elements and attributes of an XML answer.
 const NODES: u32 = 100_000;
@@ -35,8 +35,9 @@ const CUT_LETTER: &str = "is cut off: it ends within a letter; the partner must 
 /// How gzip begins (RFC 1952, 2.3.1). No text does.
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 
-/// Reads a body; an empty one is an empty text. What claims to be JSON or XML and is not gives the fault, without a byte of the body. Of a
-/// text in XML only the attributes that are `named` are read: then it is a table, with its text as `#text`.
+/// Reads a body; an empty one is an empty text. A body that claims to be JSON or XML and is not, or that has
+/// JSON within a text, gives the fault, without a byte of the body. Of a text in XML only the attributes that
+/// are `named` are read: then it is a table, with its text as `#text`.
 ///
 /// # Errors
 /// The fault, in general words.
@@ -56,19 +57,23 @@ pub fn read(
     // Programs that pass a text on may add a mark to the mark that it has.
     let text = text.trim_start_matches('\u{feff}');
     let trimmed = text.trim_start();
-    match format(content_type, body) {
-        Format::Nothing => Ok(Mapped::from("")),
-        Format::Xml if is_page(trimmed) => Err(PAGE.to_owned()),
+    let document = match format(content_type, body) {
+        Format::Nothing => Mapped::from(""),
+        Format::Xml if is_page(trimmed) => return Err(PAGE.to_owned()),
         Format::Xml => {
             let is_html = media_type(content_type) == "text/html";
-            Ok(Mapped::from(Serde(xml(trimmed, is_html, named)?)))
+            Mapped::from(Serde(xml(trimmed, is_html, named)?))
         }
         Format::Json => {
             let value = serde_json::from_str::<Value>(text)
                 .or_else(|error| serde_json::from_str(&mended(text)).map_err(|_| error));
-            Ok(Mapped::from(Serde(value.map_err(|error| no_json(&error, text))?)))
+            Mapped::from(Serde(value.map_err(|error| no_json(&error, text))?))
         }
-        Format::Text => Ok(Mapped::from(text)),
+        Format::Text => Mapped::from(text),
+    };
+    match document.as_str().and_then(wrapped) {
+        Some(fault) => Err(fault.to_owned()),
+        None => Ok(document),
     }
 }
 

@@ -9,7 +9,7 @@ use hyper::header::RETRY_AFTER;
 use minijinja::value::{Serde, Value as Mapped, ValueKind};
 
 use super::absent::AbsentMapping;
-use super::answer::{AnswerReading, Answered, Received};
+use super::answer::{AnswerContext, AnswerReading, Answered, Received};
 use super::answer_mapping::AnswerMapping;
 use super::declared::BID_MAX;
 use super::expression::Expression;
@@ -128,12 +128,12 @@ impl HttpSource {
             Err(fault) => return Ok(NextCall::Ended(Answered::Failed(fault).into())),
         };
         match step.next(&context, received, is_last, &self.answer)? {
-            NextCall::Call => self.advance(exchange, received, &context, given),
+            NextCall::Call => self.advance(exchange, received, &context.values, given),
             NextCall::Bid(bid) => {
                 exchange.bid = Some(bid);
                 exchange.kept.insert("bid".to_owned(), Mapped::from(bid));
                 // The post is always among the steps that follow.
-                let next = self.advance(exchange, received, &context, given)?;
+                let next = self.advance(exchange, received, &context.values, given)?;
                 Ok(if next == NextCall::Call { NextCall::Bid(bid) } else { next })
             }
             next => Ok(next),
@@ -212,13 +212,14 @@ impl CallStep {
     /// What follows from the answer to this step; [`NextCall::Call`] stands for any following step.
     fn next(
         &self,
-        context: &Mapped,
+        context: &AnswerContext,
         received: Received<'_>,
         is_last: bool,
         answer: &AnswerMapping,
     ) -> Result<NextCall, MappingError> {
+        let pending = |by: &Expression, values: &Mapped| Ok(by.holds(values)?.then_some(()));
         if let Some(polling) = &self.polling
-            && polling.pending.holds(context)?
+            && context.verdict(Some(&polling.pending), pending)?.is_some()
         {
             let wanted = retry_after(received.headers, Utc::now()).unwrap_or_default();
             return Ok(NextCall::Again(polling.every.max(wanted)));
@@ -226,17 +227,24 @@ impl CallStep {
         if is_last {
             return Ok(NextCall::Read);
         }
-        if let Some(error) = Expression::says(&self.error, context)? {
-            return Ok(NextCall::Ended(AnswerReading::error(received.status, &error)));
-        }
-        if let Some(declined) = answer.declined(&self.declined, context)? {
-            return Ok(NextCall::Ended(declined));
+        if let Some(ended) = answer.ended([&self.error, &self.declined], context, received.status)? {
+            return Ok(NextCall::Ended(ended));
         }
         if !received.status.is_success() {
             return Ok(NextCall::Ended(received.bad_status().into()));
         }
-        let Some(expression) = &self.bid else { return Ok(NextCall::Call) };
-        let bid = match expression.look_up(context)? {
+        let bid = |by: &Expression, values: &Mapped| self.bid(by, values, received).map(Some);
+        Ok(context.verdict(self.bid.as_ref(), bid)?.unwrap_or(NextCall::Call))
+    }
+
+    /// What follows from a bid.
+    fn bid(
+        &self,
+        by: &Expression,
+        context: &Mapped,
+        received: Received<'_>,
+    ) -> Result<NextCall, MappingError> {
+        let bid = match by.look_up(context)? {
             Ok(bid) => bid.map(|bid| own_text(&bid).unwrap_or(bid)),
             Err(absent) => return Ok(NextCall::Ended(received.lacking(absent, &self.body, ""))),
         };
@@ -246,7 +254,7 @@ impl CallStep {
         if says_no(&bid) {
             return Ok(NextCall::Ended(AnswerReading::declining(REFUSAL)));
         }
-        let dollars = dollars(&bid).ok_or_else(|| MappingError::new(&expression.key, BAD_BID))?;
+        let dollars = dollars(&bid).ok_or_else(|| MappingError::new(&by.key, BAD_BID))?;
         Ok(match dollars {
             Some(0.0) => NextCall::Ended(AnswerReading::declining(REFUSAL)),
             dollars => NextCall::Bid(dollars.unwrap_or_default()),

@@ -8,6 +8,7 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use super::absent::AbsentMapping;
 use super::bounds::{self, BoundedText, TEXT_BYTES};
+use super::comparison;
 use super::conditions::{self, NO_TRUTH};
 use super::filters;
 use super::jws;
@@ -39,6 +40,10 @@ pub struct Expression {
     /// Full key in the partner file, which errors name.
     pub(super) key: String,
     pub(super) text: String,
+    /// Whether it names `status`.
+    pub(super) names_status: bool,
+    /// Whether all that it takes of an answer are names in `response`.
+    pub(super) needs_table: bool,
     compiled: minijinja::Expression<'static, 'static>,
 }
 
@@ -67,7 +72,7 @@ impl Expression {
     /// # Errors
     /// The fault, worded to follow the key.
     pub fn compile(text: &str) -> Result<Self, String> {
-        Self::compile_as(text, conditions::marked(text))
+        Self::compile_as(text, conditions::marked)
     }
 
     /// Compiles one that says whether a partner declines or fails.
@@ -75,18 +80,20 @@ impl Expression {
     /// # Errors
     /// What is wrong with it, to follow its key.
     pub(super) fn compile_verdict(text: &str) -> Result<Self, String> {
-        Self::compile_as(text, conditions::marked_strictly(text))
+        Self::compile_as(text, conditions::marked_strictly)
     }
 
-    fn compile_as(text: &str, marked: String) -> Result<Self, String> {
-        // As it was written first, so that a fault is in the words of the file.
+    fn compile_as(text: &str, marked: fn(&str) -> String) -> Result<Self, String> {
+        // The original text goes first, so that a fault quotes the words of the file.
         let compiled = |text: String| ENVIRONMENT.compile_expression_owned(text).map_err(syntax);
-        compiled(text.to_owned())?;
-        let compiled = compiled(marked)?;
-        let expression = Self { key: String::new(), text: text.to_owned(), compiled };
+        let (names_status, needs_table) = conditions::reach(text);
+        let (key, plain) = (String::new(), compiled(text.to_owned())?);
+        let mut expression = Self { key, text: text.to_owned(), names_status, needs_table, compiled: plain };
+        // Comparisons of samples are no faults, so the marks come later.
         for context in [empty(), specimen::context()] {
             never_right(&expression.eval(context).err())?;
         }
+        expression.compiled = compiled(marked(text))?;
         Ok(expression)
     }
 
@@ -97,7 +104,10 @@ impl Expression {
 
     /// Its value, if it uses no variable and so has the same value everywhere.
     pub(super) fn constant(&self) -> Option<Value> {
-        self.variables().is_empty().then(|| self.run(&empty()).ok()).flatten()
+        // Jinja does not see the variables of a slice.
+        let of_answer = |word: &str| matches!(word, "response" | "status" | "header");
+        let names_none = !conditions::tokens(&self.text, 0, None).0.iter().any(|(_, word)| of_answer(word));
+        (names_none && self.variables().is_empty()).then(|| self.run(&empty()).ok()).flatten()
     }
 
     /// Whether it uses a variable.
@@ -118,15 +128,14 @@ impl Expression {
         }
     }
 
-    /// Value of an optional expression; `None` when there is no expression or its value is false.
+    /// Its value; `None` if that is false.
     ///
     /// # Errors
     /// [`MappingError`], also of a text that may stand for nothing.
-    pub(super) fn says(expression: &Option<Self>, context: &Value) -> Result<Option<Value>, MappingError> {
-        let Some(expression) = expression else { return Ok(None) };
-        let said = expression.run(context)?;
+    pub(super) fn says(&self, context: &Value) -> Result<Option<Value>, MappingError> {
+        let said = self.run(context)?;
         match says_nothing(&said) {
-            true => Err(MappingError::new(&expression.key, NO_TRUTH)),
+            true => Err(MappingError::new(&self.key, NO_TRUTH)),
             false => Ok(Some(said).filter(|said| truth_of(said) != Some(false))),
         }
     }
@@ -204,14 +213,14 @@ impl TextTemplate {
             xml::add_to(&mut environment);
         }
         environment.set_auto_escape_callback(move |_| escape.clone());
-        // The original text goes first, so that a fault quotes the words of the file.
-        for text in [text.to_owned(), conditions::marked_template(text)] {
-            environment.add_template_owned(TEMPLATE, text).map_err(syntax)?;
-        }
-        let template = Self { key: String::new(), environment };
+        environment.add_template_owned(TEMPLATE, text.to_owned()).map_err(syntax)?;
+        let mut template = Self { key: String::new(), environment };
+        // As for expressions, the marks come later.
         for context in [empty(), specimen::context()] {
             never_right(&template.render(context, &mut BoundedText::default()).err())?;
         }
+        let marked = conditions::marked_template(text);
+        template.environment.add_template_owned(TEMPLATE, marked).map_err(syntax)?;
         Ok(template)
     }
 
@@ -256,11 +265,11 @@ fn is_left_out(value: &Value) -> bool {
     template.is_ok_and(|template| template.render(minijinja::context! { value }).is_ok())
 }
 
-/// The variables that are undefined in a context.
+/// The variables that a context lacks.
 fn not_given(variables: &BTreeSet<String>, context: &Value) -> Vec<String> {
     let given = |path: &String| {
         let found = path.split('.').try_fold(context.clone(), |value, name| value.get_attr(name));
-        found.is_ok_and(|value| !value.is_undefined())
+        found.is_ok_and(|value| !matches!(value.kind(), ValueKind::Undefined | ValueKind::None))
     };
     variables.iter().filter(|path| !given(path)).cloned().collect()
 }
@@ -284,6 +293,7 @@ fn environment() -> Environment<'static> {
     bounds::bound(&mut environment);
     filters::add_to(&mut environment);
     conditions::add_to(&mut environment);
+    comparison::add_to(&mut environment);
     moment::add_to(&mut environment);
     signing::add_to(&mut environment);
     environment

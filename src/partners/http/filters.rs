@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use minijinja::value::{Kwargs, Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, filters};
 
+use super::comparison::{described, number};
 use super::conditions::something;
+use super::mapping_error::own_words;
 use super::truth::{own_text, truth_of};
 use super::xml::sent;
 
@@ -81,9 +83,13 @@ fn rejectattr(
     filters::rejectattr(state, list, attribute, test.or(Some(Cow::Borrowed("yes"))), arguments)
 }
 
-/// `response.Bid|float`, also for an element that has attributes.
+/// `response.Bid|float`, also for an element that has attributes. A missing value stays missing.
 fn float(state: &State, value: &Value, default: Option<Value>, named: Kwargs) -> Result<Value, Error> {
-    filters::float(state, own_text(value).as_ref().unwrap_or(value), default, named)
+    let is_lenient = default.is_some() || named.has("default");
+    match convertible(value, &named, is_lenient)? {
+        Ok(value) => filters::float(state, &value, default, named),
+        Err(missing) => Ok(missing),
+    }
 }
 
 /// Like `float`, for integers.
@@ -94,7 +100,32 @@ fn int(
     base: Option<u32>,
     named: Kwargs,
 ) -> Result<Value, Error> {
-    filters::int(state, own_text(value).as_ref().unwrap_or(value), default, base, named)
+    let is_lenient =
+        default.is_some() || base.is_some() || ["default", "base"].iter().any(|name| named.has(name));
+    match convertible(value, &named, is_lenient)? {
+        Ok(value) => filters::int(state, &value, default, base, named),
+        Err(missing) => Ok(missing),
+    }
+}
+
+/// A value that becomes a number, or the inner error if it is missing; `of` is how the conversion is written.
+fn convertible(value: &Value, named: &Kwargs, is_lenient: bool) -> Result<Result<Value, Value>, Error> {
+    let of: Option<&str> = named.get("of")?;
+    let value = own_text(value).unwrap_or_else(|| value.clone());
+    Ok(match value.kind() {
+        kind if is_lenient || kind == ValueKind::Bool => Ok(value),
+        ValueKind::Undefined | ValueKind::None => Err(value),
+        ValueKind::String if value.as_str().is_some_and(|text| text.trim().is_empty()) => {
+            Err(Value::UNDEFINED)
+        }
+        _ => match number(&value) {
+            Some(number) => Ok(number),
+            None => {
+                let of = of.map_or_else(|| "a conversion".to_owned(), |of| format!("`{of}`"));
+                return Err(own_words(format!("{of} needs a number, got {}", described(&value))));
+            }
+        },
+    })
 }
 
 /// `"(206) 555-0100"|digits` is `2065550100`.

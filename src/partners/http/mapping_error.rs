@@ -1,8 +1,10 @@
 //! Errors of mappings at run time.
 
+use std::borrow::Cow;
+use std::error::Error as _;
+
 use minijinja::{Error, ErrorKind};
 
-use super::conditions::NO_TRUTH;
 use super::expression::TEMPLATE;
 use super::signing::has_no_value;
 
@@ -16,6 +18,16 @@ pub struct MappingError {
     pub cause: String,
     /// The cause with the values involved, for readers that may see them.
     pub detail: String,
+}
+
+/// Marks errors of our filters whose words hold no mapped value.
+#[derive(Debug, thiserror::Error)]
+#[error("in our own words")]
+struct OwnWords;
+
+/// An error of a filter in words that hold no mapped value.
+pub(super) fn own_words(words: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::InvalidOperation, words).with_source(OwnWords)
 }
 
 impl MappingError {
@@ -32,18 +44,26 @@ impl MappingError {
         }
         let line = error.line().filter(|_| error.name() == Some(TEMPLATE));
         let line = line.map_or_else(String::new, |line| format!(", in line {line}"));
-        let detail = error.detail().map_or_else(String::new, |detail| format!(": {detail}"));
-        // Of what is said in detail these alone name kinds of values, and no value.
-        let has_no_value = detail.starts_with(": tried to use ") || detail.ends_with(NO_TRUTH);
-        let kinds = if has_no_value { detail.as_str() } else { "" };
+        let words = error.detail().unwrap_or_default();
+        let is_ours = error.source().is_some_and(|source| source.is::<OwnWords>());
+        // Our own words name the values that they miss.
+        let is_of_it = |name: &&String| !is_ours || words.contains(name.as_str());
         let missing = match error.kind() {
-            ErrorKind::InvalidOperation => missing(not_given),
+            ErrorKind::InvalidOperation => missing(&not_given.iter().filter(is_of_it).collect::<Vec<_>>()),
             _ => String::new(),
         };
+        let detail = match words {
+            "" => error.kind().to_string(),
+            words if is_ours => words.to_owned(),
+            words => format!("{}: {words}", error.kind()),
+        };
+        // Jinja's words are free of values only where they name the kinds.
+        let has_no_value = is_ours || words.starts_with("tried to use ");
+        let cause = if has_no_value { detail.clone() } else { error.kind().to_string() };
         Self {
             key: key.to_owned(),
-            cause: format!("{}{kinds}{line}{missing}", error.kind()),
-            detail: format!("{}{detail}{line}{missing}", error.kind()),
+            cause: format!("{cause}{line}{missing}"),
+            detail: format!("{detail}{line}{missing}"),
         }
     }
 
@@ -53,7 +73,7 @@ impl MappingError {
     }
 }
 
-fn missing(not_given: &[String]) -> String {
+fn missing(not_given: &[&String]) -> String {
     let named = || not_given.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match not_given {
         [] => String::new(),

@@ -28,6 +28,7 @@ mod answer_mapping;
 pub mod auth;
 mod bounds;
 pub mod check;
+mod comparison;
 mod conditions;
 pub mod declared;
 pub mod document;

@@ -5,9 +5,14 @@ use std::path::PathBuf;
 use chrono::{TimeZone, Utc};
 use hyper::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use hyper::{HeaderMap, StatusCode};
+use minijinja::value::{Serde, Value};
+use serde_json::json;
 use uuid::Uuid;
 
-use super::{AnswerReading, Answered, AskContext, Given, NextCall, PartnerExchange, Received, Secrets};
+use super::expression::Expression;
+use super::{
+    AnswerReading, Answered, AskContext, Given, MappingError, NextCall, PartnerExchange, Received, Secrets,
+};
 use crate::{Book, Facts};
 use offerd_model::{CreditBands, Lead};
 
@@ -46,7 +51,11 @@ url = "https://lender.example/rates"
 const ANSWER: &str = "answer = { offers = 'response.Rates.Rate', offer = { key = 'offer.Key', interest_rate = 'offer.Note' } }\n";
 
 fn load(http: &str) -> Result<Book, Vec<String>> {
-    let loaded = Book::from_texts([(PathBuf::from("lender.toml"), format!("{FILE}{http}"))]);
+    let file = match http.contains("http.steps]]") {
+        true => FILE.replace("url = \"https://lender.example/rates\"\n", ""),
+        false => FILE.to_owned(),
+    };
+    let loaded = Book::from_texts([(PathBuf::from("lender.toml"), format!("{file}{http}"))]);
     loaded.map_err(|faults| faults.iter().map(ToString::to_string).collect())
 }
 
@@ -60,20 +69,23 @@ fn fault(http: &str) -> String {
 
 /// The reading of an XML answer with the mappings in `answer`.
 fn read(answer: &str, xml: &str) -> AnswerReading {
-    read_of(StatusCode::OK, answer, xml)
+    answered(answer, (200, "text/xml", xml)).unwrap()
 }
 
-/// The same of an answer with another status.
-fn read_of(status: StatusCode, answer: &str, xml: &str) -> AnswerReading {
-    reading(status, &load(answer).unwrap(), "text/xml", xml)
+/// The reading of an answer with this status, content type and body.
+fn answered(answer: &str, said: (u16, &'static str, &str)) -> Result<AnswerReading, MappingError> {
+    reading(&load(answer).unwrap(), said)
 }
 
 /// What becomes of the answer to the only call, or to the first of several.
 fn read_as(book: &Book, content_type: &'static str, body: &str) -> AnswerReading {
-    reading(StatusCode::OK, book, content_type, body)
+    reading(book, (200, content_type, body)).unwrap()
 }
 
-fn reading(status: StatusCode, book: &Book, content_type: &'static str, body: &str) -> AnswerReading {
+fn reading(
+    book: &Book,
+    (status, content_type, body): (u16, &'static str, &str),
+) -> Result<AnswerReading, MappingError> {
     let lead = include_bytes!("../../../tests/leads/mortgage_purchase.json");
     let lead = Lead::read(lead).unwrap_or_else(|_| panic!("the sample is a lead"));
     let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
@@ -84,11 +96,13 @@ fn reading(status: StatusCode, book: &Book, content_type: &'static str, body: &s
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
     let source = seat.http.as_ref().unwrap();
     let given = Given::of(&facts, &asked);
+    let status = StatusCode::from_u16(status).unwrap();
     let received = Received { status, headers: &headers, body: body.as_bytes() };
     let mut exchange = PartnerExchange::default();
-    match source.take(&mut exchange, received, &given).unwrap() {
-        NextCall::Ended(reading) => reading,
-        _ => source.answer(&exchange, received, &given, &facts, &fitting).unwrap(),
+    match source.take(&mut exchange, received, &given)? {
+        NextCall::Ended(reading) => Ok(reading),
+        NextCall::Read => source.answer(&exchange, received, &given, &facts, &fitting),
+        next => Ok(Answered::Failed(format!("{next:?}")).into()),
     }
 }
 
@@ -123,7 +137,7 @@ fn what_hides_the_offers_of_an_answer_is_named() {
             json,
             "text/xml",
             "<string>{\"Rates\":[]}</string>",
-            "the answer is a text that holds JSON, so it was",
+            "the answer, with status 200, is a text that holds JSON, so it was",
         ),
         (
             json,
@@ -137,7 +151,12 @@ fn what_hides_the_offers_of_an_answer_is_named() {
             "{\"Rates\":\"[{\\\"Rate\\\":6}]\"}",
             "`response.Rates` of the answer is a text that holds JSON",
         ),
-        (json, "text/plain", ")]}'\n{\"Rates\":[]}", "the answer has a text before its JSON"),
+        (
+            json,
+            "text/plain",
+            ")]}'\n{\"Rates\":[]}",
+            "the answer, with status 200, has a text before its JSON",
+        ),
     ] {
         let cause = failure(read_as(&load(&format!("{request}{ANSWER}")).unwrap(), content_type, body));
         assert!(cause.contains(wanted), "{body}: {cause}");
@@ -182,8 +201,7 @@ fn no_url_is_built_of_an_empty_text() {
         ("https://lender.example/{{ kept.id }}", r#"{"id":"7"}"#, None),
     ] {
         let cause = failure(read_as(&stepped(keep, url).unwrap(), "application/json", body));
-        // An answer that is read on has no offers.
-        let wanted = fault.unwrap_or("`answer.offers`");
+        let wanted = fault.unwrap_or("Call");
         assert!(cause.contains(wanted), "{url} {body}: {cause}");
     }
 }
@@ -661,7 +679,7 @@ fn an_empty_answer_declines_where_the_file_says_so_and_an_error_does_not() {
 fn a_part_of_an_answer_is_none() {
     let xml = "<R><Rates><Rate><Note>6</Note><Key>thirty</Key></Rate></Rates></R>";
     assert_eq!(quotes(&read(ANSWER, xml)), 1);
-    let Answered::Failed(cause) = read_of(StatusCode::PARTIAL_CONTENT, ANSWER, xml).answered else {
+    let Answered::Failed(cause) = answered(ANSWER, (206, "text/xml", xml)).unwrap().answered else {
         panic!("it is a part")
     };
     assert!(cause.starts_with("the answer has status 206: it is a part"), "{cause}");
@@ -743,4 +761,164 @@ fn offers_stand_in_lists_of_a_list() {
         ),
         "{cause}"
     );
+}
+
+/// Words of verdicts in tests: a decline with or without a reason, offers, or the cause of a failure.
+fn verdict(reading: Result<AnswerReading, MappingError>) -> String {
+    match reading.map(|reading| reading.answered) {
+        Ok(Answered::Offers(quotes)) => format!("{} offers", quotes.len()),
+        Ok(Answered::Declined(None)) => "declined".to_owned(),
+        Ok(Answered::Declined(Some(reason))) => format!("declined: {}", reason.as_str()),
+        Ok(Answered::Failed(cause)) => cause,
+        Err(error) => error.to_string(),
+    }
+}
+
+const JSON_TYPE: &str = "application/json";
+const PAGE: &str = "<html>Bad Gateway</html>";
+const NO_TABLE: &str = "looks for names in `response`, but the answer is";
+
+/// Only a mapping that names the HTTP status judges an answer outside 2xx.
+#[test]
+fn an_answer_with_a_bad_status_is_no_decline() {
+    let looks = "response.status != 'ok'";
+    let (page, json) = (("text/html", PAGE), (JSON_TYPE, r#"{"error":"slow down"}"#));
+    let empty = (JSON_TYPE, "");
+    for (key, condition, status, (content_type, body), wanted) in [
+        ("declined", looks, 502, page, "has status 502: it is an HTML page"),
+        ("declined", looks, 401, json, "the answer has status 401"),
+        ("declined", looks, 429, json, "the answer has status 429"),
+        ("declined", looks, 301, empty, "has status 301: it is a redirect"),
+        ("declined", "not header['x-ok']", 500, json, "the answer has status 500"),
+        ("declined", "response.score < 600", 500, json, "the answer has status 500"),
+        ("error", looks, 503, json, "the answer has status 503"),
+        ("error", "response.error", 400, json, "the answer has status 400"),
+        ("error", "response.error if status >= 400", 400, json, "is an error, with status 400"),
+        ("declined", "status == 404", 404, page, "declined"),
+        ("declined", "status in [404, 422] and 'low_fico'", 422, json, "declined: low_fico"),
+        ("declined", "status == 404", 502, page, "has status 502"),
+        ("declined", "status == 204", 204, empty, "declined"),
+        ("declined", "status == 204 or response.no", 200, empty, "`answer.empty = \"declines\"`"),
+        ("declined", "response == ''", 200, empty, "declined"),
+        (
+            "declined",
+            looks,
+            200,
+            empty,
+            "`answer.declined`: looks for names in `response`, but the answer is an empty text",
+        ),
+        ("declined", looks, 204, empty, NO_TABLE),
+        ("declined", looks, 200, (JSON_TYPE, "null"), NO_TABLE),
+        ("declined", looks, 200, (JSON_TYPE, "[]"), NO_TABLE),
+        ("declined", looks, 200, ("text/plain", "OK"), NO_TABLE),
+        ("declined", "not response.Rates", 200, ("text/xml", "<R/>"), "declined"),
+        ("error", "not response.ok", 200, empty, "`answer.error`: looks for names in `response`"),
+        ("declined", "response[:2] == 'NO'", 200, ("text/plain", "NO|7"), "declined"),
+        ("declined", "response.no", 200, empty, "`answer.empty = \"declines\"`"),
+        ("declined", looks, 200, (JSON_TYPE, r#""{\"status\":\"ok\"}""#), "is a text that holds JSON"),
+        ("declined", looks, 200, (JSON_TYPE, r#"{"status":"no"}"#), "declined"),
+    ] {
+        let mapped = ANSWER.replace("{ offers", &format!("{{ {key} = \"{condition}\", offers"));
+        let found = verdict(answered(&mapped, (status, content_type, body)));
+        let is_right = if wanted.starts_with("declined") { found == wanted } else { found.contains(wanted) };
+        assert!(is_right, "{key} = {condition} of {status} {body}: {found}");
+    }
+}
+
+/// The same of steps, of polls and of bids.
+#[test]
+fn a_step_with_a_bad_status_is_no_decline() {
+    let looks = "response.status != 'ok'";
+    let unreadable = ("text/html", PAGE);
+    let empty = (JSON_TYPE, "");
+    for (keys, status, (content_type, body), wanted) in [
+        (format!("declined = \"{looks}\""), 502, unreadable, "has status 502"),
+        (format!("error = \"{looks}\""), 500, empty, "has status 500"),
+        ("error = \"response.error\"".to_owned(), 204, empty, "Call"),
+        ("declined = \"status == 404\"".to_owned(), 404, unreadable, "declined"),
+        (format!("declined = \"{looks}\""), 200, empty, "`steps[0].declined`: looks for names"),
+        (format!("pending = \"{looks}\""), 502, unreadable, "has status 502"),
+        (format!("pending = \"{looks}\""), 200, empty, "`steps[0].pending`: looks for names"),
+        ("pending = \"status == 404\"".to_owned(), 404, unreadable, "Again"),
+        ("bid = \"response.price if response.ok\"".to_owned(), 200, empty, "`steps[0].bid`: looks for names"),
+        ("bid = \"response.price if response.ok\"".to_owned(), 200, (JSON_TYPE, "{}"), "declined"),
+    ] {
+        let url = "url = \"https://lender.example/rates\"";
+        let steps = format!(
+            "{ANSWER}[[products.mortgage.http.steps]]\n{url}\n{keys}\n[[products.mortgage.http.steps]]\n{url}\n"
+        );
+        let found = verdict(answered(&steps, (status, content_type, body)));
+        let is_right = if wanted == "declined" { found == wanted } else { found.contains(wanted) };
+        assert!(is_right, "{keys} of {status} {body}: {found}");
+    }
+}
+
+/// A list declines by those of its elements that are not false.
+#[test]
+fn a_list_declines_unless_all_that_it_holds_is_false() {
+    let said = "{ declined = 'response.no', reasons = { SCORE = 'low_fico', 0 = 'duplicate' }, offers";
+    let mapped = ANSWER.replace("{ offers", said);
+    for (no, wanted) in [
+        (r#"["false"]"#, "1 offers"),
+        (r#"["No", false, null, ""]"#, "1 offers"),
+        ("[]", "1 offers"),
+        ("[0.0]", "declined: duplicate"),
+        ("[0]", "declined: duplicate"),
+        ("0", "declined: duplicate"),
+        (r#"["false", "SCORE"]"#, "declined: low_fico"),
+        (r#"[false, true]"#, "declined"),
+        (r#"["yes"]"#, "declined"),
+        (r#"["false", "n/a"]"#, "means neither yes nor no"),
+        (r#"[{"code": "SCORE"}]"#, "must be true, a word, or a list of words"),
+    ] {
+        let offers = r#""Rates":{"Rate":[{"Key":"thirty","Note":6}]}"#;
+        let body = format!("{{\"no\":{no},{offers}}}");
+        let found = verdict(answered(&mapped, (200, JSON_TYPE, &body)));
+        let is_right = if wanted.starts_with("declined") { found == wanted } else { found.contains(wanted) };
+        assert!(is_right, "{no}: {found}");
+        let error = ANSWER.replace("{ offers", "{ error = 'response.no', offers");
+        let is_error = verdict(answered(&error, (200, JSON_TYPE, &body))) == "the answer is an error";
+        assert_eq!(is_error, wanted != "1 offers" && !no.starts_with("[0") && no != "0", "{no}");
+    }
+}
+
+/// What a partner is sent of a person is never made up.
+#[test]
+fn a_missing_income_stays_missing_and_one_that_is_no_number_is_a_fault() {
+    for (income, sent) in [
+        (json!(null), json!({})),
+        (json!(" 84000 "), json!({"a": 84000.0, "b": 84000})),
+        (json!(84000.5), json!({"a": 84000.5, "b": 84000})),
+        (json!(""), json!({})),
+    ] {
+        let context = Value::from(Serde(json!({"lead": {"income": income}})));
+        for (name, text) in [("a", "lead.income|float"), ("b", "lead.income|int")] {
+            let made = Expression::compile(text).unwrap().run(&context).unwrap();
+            let made = serde_json::to_value(&made).unwrap();
+            assert_eq!(made, sent[name], "{text} of {income}");
+        }
+    }
+    for (income, text, wanted) in [
+        (
+            json!("N/A"),
+            "lead.income|float",
+            "`lead.income|float` needs a number, got a text that is no number",
+        ),
+        (
+            json!("nan"),
+            "2 * lead.income|int",
+            "`lead.income|int` needs a number, got a text that is no number",
+        ),
+        (json!([1]), "lead.income|int", "`lead.income|int` needs a number, got a list"),
+        (
+            json!("N/A"),
+            "[lead.income]|map('int')|sum",
+            "a conversion needs a number, got a text that is no number",
+        ),
+        (json!(null), "lead.income|float / 12", "missing: `lead.income`"),
+    ] {
+        let context = Value::from(Serde(json!({"lead": {"income": income}})));
+        let fault = Expression::compile(text).unwrap().run(&context).unwrap_err().to_string();
+        assert!(fault.contains(wanted), "{text}: {fault}");
+    }
 }

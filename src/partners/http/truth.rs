@@ -5,8 +5,12 @@ use minijinja::value::{Value, ValueKind};
 use super::document::{NIL, TEXT, is_nil};
 use crate::truth::{self, truth};
 
-/// A value as true or false, texts by their meaning; `None` for a text that means neither.
+/// A value as true or false, texts by their meaning; `None` for a text that means neither. A list is true
+/// unless all its elements are false.
 pub(super) fn truth_of(value: &Value) -> Option<bool> {
+    if let (ValueKind::Seq | ValueKind::Iterable, Ok(mut list)) = (value.kind(), value.try_iter()) {
+        return Some(list.any(|one| truth_of(&one) != Some(false)));
+    }
     match own_text(value).as_ref().unwrap_or(value).as_str() {
         Some(text) => truth(text),
         None => Some(value.is_true()),

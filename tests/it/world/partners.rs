@@ -19,6 +19,9 @@ const JSON: &str = r#"{"offers":[{"term":36,"apr":9.5}]}"#;
 /// What `partners try` shows of that offer.
 const OFFER: &str = "9.5 % APR";
 
+/// A mapping by which whatever is not said to be good declines.
+const NO_OK: &str = "declined = \"response.status != 'ok'\"";
+
 /// What is wrong with an answer without a list of offers, and what to change.
 const NO_LIST: &str = "set `answer.empty = \"declines\"`";
 
@@ -227,6 +230,16 @@ fn of_broken_http() -> Vec<Case> {
         case("a cache that has a part", of_status("206 Partial Content", "content-range: bytes 0-33/34\r\n", JSON), "the answer has status 206: it is a part"),
         case("a page of a balancer", of_status("503 Service Unavailable", "", page), "status 503: it is an \
             HTML page"),
+        case("the same, of a partner that declines by a word", of_status("502 Bad Gateway", "", page), "status 502: it is an \
+            HTML page").mapped(NO_OK),
+        case("a gateway that limits calls", of_status("429 Too Many Requests", "", r#"{"error":"slow down"}"#), "the answer has status 429").mapped(NO_OK),
+        case("a gateway that has lost a key", of_status("401 Unauthorized", "", "{}"), "the answer has status 401").mapped(NO_OK),
+        case("a new host, of such a partner", of_status("301 Moved Permanently", "", ""), "status 301: it is a redirect").mapped(NO_OK),
+        case("no answer of such a partner", of_status("200 OK", "", ""), "looks for names in `response`, but the answer is an empty text").mapped(NO_OK),
+        case("its answer made twice", of_status("200 OK", "", r#""{\"status\":\"ok\"}""#), "is a text that holds JSON").mapped(NO_OK),
+        case("its decline", of_status("200 OK", "", r#"{"status":"no"}"#), "declined").mapped(NO_OK),
+        case("nginx, of a partner that has nothing", of_status("404 Not Found", "", page), "declined").mapped("declined = \"status == 404\""),
+        case("a failure in words, with its status", of_status("422 Unprocessable Content", "", r#"{"why":"age"}"#), "is an error, with status 422").mapped("error = \"response.why if status == 422\""),
     ]
 }
 
@@ -301,7 +314,7 @@ fn of_odd_bodies() -> Vec<Case> {
         case("Angular's guard", json_answer(format!(")]}}',\n{JSON}")), "has a text before its JSON"),
         case("UTF-32", json_answer(JSON.chars().flat_map(|letter| u32::from(letter).to_le_bytes()).collect::<Vec<_>>()), "is UTF-32, which offerd does not read"),
         case("two marks", json_answer(format!("\u{feff}\u{feff}{JSON}")), OFFER),
-        case("ASMX: JSON in XML", xml_answer(r#"<string xmlns="http://tempuri.org/">{"offers":[]}</string>"#), "the answer is a text that holds JSON"),
+        case("ASMX: JSON in XML", xml_answer(r#"<string xmlns="http://tempuri.org/">{"offers":[]}</string>"#), "is a text that holds JSON"),
         case("a proxy's XML to a partner of JSON", xml_answer("<error/>"), "the answer is XML, and the request was JSON"),
         case("a text", answer("content-type: text/plain\r\n", "closed"), "the answer is a text, neither JSON nor XML"),
     ]

@@ -158,6 +158,34 @@ async fn an_element_that_says_false_declines_nobody() {
     }
 }
 
+/// Scores and truths as texts decide like those that are none, and a score that is no number decides nothing.
+#[tokio::test]
+async fn comparisons_read_numbers_and_truths_in_texts() {
+    let low = "declined = \"response.score < 600\"";
+    let refused = "declined = \"response.approved == false\"";
+    for (http, answered, wanted) in [
+        (low, json!({"score": "500"}), "declined"),
+        (low, json!({"score": "1000"}), "9.5 % APR"),
+        (low, json!({}), "`response.score < 600` compares nothing with a number"),
+        (
+            low,
+            json!({"score": "N/A"}),
+            "`response.score < 600` compares a text that is no number with a number",
+        ),
+        (refused, json!({"approved": "false"}), "declined"),
+        (refused, json!({"approved": "True"}), "9.5 % APR"),
+        ("declined = \"response.reasons\"", json!({"reasons": ["false", 0]}), "9.5 % APR"),
+        ("declined = \"response.reasons\"", json!({"reasons": ["false", "low_fico"]}), "declined: low_fico"),
+    ] {
+        let mut body = answered.clone();
+        body["offers"] = json!([{"term": 36, "apr": 9.5}]);
+        let far = FarSide::start(move |_| Deed::Json(200, body.to_string())).await;
+        let lender = far_lender("far", &far.url("/"), "").replaced("declined = \"response.no\"", http);
+        let said = said(lender, "far").await;
+        assert!(said.contains(wanted), "{http} of {answered}: `{wanted}` is not in {said}");
+    }
+}
+
 /// A reason that looks like a no is a reason where the file declares it.
 #[tokio::test]
 async fn a_declared_reason_may_be_any_word() {
